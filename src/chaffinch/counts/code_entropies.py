@@ -270,7 +270,6 @@ class _Share:
         self.begin()
 
     def begin(self) -> None:
-        """Begin a pass."""
         self.open: list[_Beginning] = []
         self.started = False
         self.prefixes: dict[Columns, _Prefix] = {}

@@ -288,7 +288,6 @@ class _Tile:
         self.n_cells = int(cells.sum())
 
     def begin(self) -> None:
-        """Begin to count."""
         self.cells = np.zeros(self.n_cells, dtype=np.uint32)
         self.alone = (
             [np.zeros(levels, dtype=np.int64) for levels in self.left.levels] if self.same else []

@@ -155,7 +155,6 @@ class _MarkedCells:
     def of(
         cls, columns: Sequence[int], sizes: tuple[int, ...], cells: NDArray[np.int64]
     ) -> _MarkedCells:
-        """Return cells by their numbers."""
         first, second = columns
         if sizes[0] * sizes[1] > MARKED_CELLS:
             return cls((first, second), sizes[1], cells)

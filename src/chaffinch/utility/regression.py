@@ -357,7 +357,6 @@ def _off_commonest(column: NDArray[np.float64]) -> int:
 
 
 def _row(term: str, j: int, first: RegressionFit, second: RegressionFit) -> CoefficientRow:
-    """Return the row of a coefficient."""
     b, b_interval = _shown(first, j)
     s, s_interval = _shown(second, j)
     # One phrase for both reasons: "no finite maximum" would tell that all records of a level answer alike.

@@ -26,8 +26,6 @@ from .model import EstimatedModel, ModelFit, design_of, label_of
 
 
 class _GroupedModel(EstimatedModel):
-    """A model with a column of groups."""
-
     COLUMN_KEYS: ClassVar[tuple[str, ...]] = ("group",)
 
     group: str
@@ -52,7 +50,6 @@ class _GroupedModel(EstimatedModel):
             raise self.fault(": the label must be a number.")
 
     def label(self, sample: Sample, formula: Formula) -> Floats:
-        """Return the label of each record."""
         return label_of(formula, sample.fields, sample.inside)
 
     def fitted(self, sample: Sample, formula: Formula) -> ModelFit:

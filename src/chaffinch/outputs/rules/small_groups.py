@@ -486,7 +486,6 @@ def _candidates(system: CountSystem, threshold: int) -> NDArray[np.bool_]:
 
 
 def _searched(system: CountSystem, threshold: int, work: int, most: int) -> GroupSearch:
-    """The search in one part of a system."""
     small = (system.people > 0) & (system.people < threshold)
     if not small.any():
         return GroupSearch([], True, 0)

@@ -397,7 +397,6 @@ class _List:
     records: Masks | None = None
 
     def part(self, which: Ints) -> _List:
-        """Return some of the sums."""
         return _List(
             self.members[which],
             self.sums[which],

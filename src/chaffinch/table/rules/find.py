@@ -178,7 +178,6 @@ class _Candidate:
         return self.records >= FEWEST and not self.breaking
 
     def add(self, batch: RowBatch) -> None:
-        """Count a batch of rows."""
         names = self.relation.columns
         if isinstance(self.relation, MissingTogether):
             self.records += batch.n_rows
@@ -207,7 +206,6 @@ def sampled_rows(n_rows: int) -> NDArray[np.int64]:
 def _sample(
     schema: Schema, n_rows: int, batches: Callable[[Collection[str] | None], Iterable[RowBatch]]
 ) -> RuleSample:
-    """Return the sampled rows."""
     chosen = sampled_rows(n_rows)
     parts: list[RowBatch] = []
     first = 0

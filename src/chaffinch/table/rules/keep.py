@@ -178,7 +178,6 @@ class _FunctionTally:
         return {name for function in self.functions for name in function.columns}
 
     def add(self, batch: RowBatch) -> None:
-        """Add some rows."""
         for function, table, numbers in zip(self.functions, self.counts, self.numbers, strict=True):
             cells = (
                 batch.codes[function.left].astype(np.int64) * table.shape[1]
@@ -189,7 +188,6 @@ class _FunctionTally:
                 numbers.add(cells, batch.stored[function.right])
 
     def maps(self, threshold: int) -> tuple[FunctionMap, ...]:
-        """Return what the functions map to."""
         return tuple(
             function_of_counts(
                 function, self.schema, table, numbers.usual(table.shape[1], threshold)

@@ -119,7 +119,6 @@ class _StatColumn:
 
 
 def _column_values(column: Column, tables: Sequence[Table], form: Program) -> _ColumnValues:
-    """Return one column of all tables."""
     metadata = tables[0].data.schema.field(column.name)
     chunks = [chunk for table in tables for chunk in table.data.column(column.name).chunks]
     values = pa.chunked_array(chunks, type=metadata.type).combine_chunks()
