@@ -201,7 +201,8 @@ def opened_by(pid: int) -> set[str]:
 )
 def test_ctrl_c_leaves_the_old_output(tmp_path):
     big = tmp_path / "big.csv"
-    big.write_text("a,b,c\n" + "".join(f"{i},{i * 7 % 1000},{i / 3}\n" for i in range(3_000_000)))
+    rows = "".join(f"{i},{i * 7 % 1000},{i / 3}\n" for i in range(100_000))
+    big.write_text("a,b,c\n" + 30 * rows)
     out = tmp_path / "big.toml"
     out.write_text("old")
     process = subprocess.Popen(

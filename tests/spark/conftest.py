@@ -195,4 +195,4 @@ def cells_added_here(monkeypatch):
         )
         return LocalFrame([[batch]])
 
-    monkeypatch.setattr("chaffinch.spark.counter.added_cells", added)
+    monkeypatch.setattr("chaffinch.spark.frames.added_cells", added)

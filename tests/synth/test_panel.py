@@ -93,7 +93,7 @@ def test_seeds_and_batches_and_files_change_nothing(model, tmp_path):
 
 
 def test_ids_go_on_from_batch_to_batch(model, monkeypatch):
-    monkeypatch.setattr("chaffinch.synth.model.BATCH_ROWS", 100)
+    monkeypatch.setattr("chaffinch.synth.panel.BATCH_ROWS", 100)
     ids = model.sample(1000, seed=1).data["who"].to_numpy()
     assert (np.diff(ids) >= 0).all()
     assert (np.diff(ids) <= 1).all()

@@ -261,7 +261,7 @@ def near(a: object, b: object) -> bool:
 @pytest.fixture(autouse=True)
 def small_batches(monkeypatch):
     """Files come in several batches."""
-    monkeypatch.setattr("chaffinch.table.formats.format.BATCH_ROWS", 700)
+    monkeypatch.setattr("chaffinch.table.formats.parquet.BATCH_ROWS", 700)
 
 
 @pytest.fixture(scope="module")

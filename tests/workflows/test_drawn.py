@@ -340,7 +340,7 @@ def test_an_error_while_measuring_leaves_nothing(
     def fails(*_args, **_options):
         raise InputError("no")
 
-    monkeypatch.setattr("chaffinch.risk.measure_risk", fails)
+    monkeypatch.setattr("chaffinch.workflows.drawn.measure_risk", fails)
     done = run_here(
         "release",
         people / "in.csv",

@@ -40,7 +40,7 @@ def near(a: object, b: object) -> bool:
 @pytest.fixture(autouse=True)
 def small_batches(monkeypatch):
     """Files come in several batches, and groups are merged often."""
-    monkeypatch.setattr("chaffinch.table.formats.format.BATCH_ROWS", 700)
+    monkeypatch.setattr("chaffinch.table.formats.parquet.BATCH_ROWS", 700)
     monkeypatch.setattr("chaffinch.risk.attribution.matching.TOGETHER", 1000)
 
 
