@@ -21,7 +21,7 @@ from .test_house import PACKAGE, ROOT, text_of
 DOCS = ROOT / "docs"
 SITE = ROOT / "site"
 READERS = PACKAGE / "outputs" / "readers"
-INTERNAL = {"plain", "unnamed", "understood_formula", "renamed"}
+INTERNAL = {"plain", "unnamed", "understood_formula", "column_term", "renamed"}
 """Public functions of the readers' modules that serve other modules of the package, not a person."""
 
 

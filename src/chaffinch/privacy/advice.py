@@ -228,7 +228,7 @@ def expect(
 
     Examples
     --------
-    >>> from .budget import Budget, Charge
+    >>> from .ledger import Budget, Charge
     >>> from .ledger import Step
     >>> from .relation import Unit
     >>> table = Charge("table of a column", "tables", epsilon=0.5, mechanism="discrete Laplace", noise="")
