@@ -269,7 +269,7 @@ def neighbouring(
         Column(c.name, "unknown", discover=True) if c.name in case.kinds else c for c in columns
     ]
 
-    def table(rows: Codes, who: list[str] | None = None) -> pa.Table:
+    def worded(rows: Codes, who: list[str] | None = None) -> pa.Table:
         cells = {name: rows[:, j].astype(str).tolist() for j, name in enumerate(names)}
         whose = {} if who is None else {"who": who}
         return pa.table(
@@ -283,16 +283,18 @@ def neighbouring(
     if unit.rows_per_person == 1:
         schema = Schema(tuple(columns), public=True, rows=max(n, 1) if case.rows else None)
         if not unit.replaced:
-            return [table(codes), table(np.vstack([codes, own]))], schema, {}
+            return [worded(codes), worded(np.vstack([codes, own]))], schema, {}
         if not n:
             return None
-        return [table(codes), table(np.vstack([codes[:-1], own]))], replace(schema, rows=n), {}
+        return [worded(codes), worded(np.vstack([codes[:-1], own]))], replace(schema, rows=n), {}
     # Several rows of each person, more of the one than are kept.
     who = [f"p{i % max(n // 2, 1)}" for i in range(n)]
-    with_one = table(np.vstack([codes, *[own] * 5]), [*who, *["z"] * 5])
+    with_one = worded(np.vstack([codes, *[own] * 5]), [*who, *["z"] * 5])
     other = np.zeros((4, len(names)), dtype=np.int64)
     without = (
-        table(np.vstack([codes, other]), [*who, *["y"] * 4]) if unit.replaced else table(codes, who)
+        worded(np.vstack([codes, other]), [*who, *["y"] * 4])
+        if unit.replaced
+        else worded(codes, who)
     )
     schema = Schema((*columns, Column("who", "identifier")), public=True, rows=max(n, 1))
     return [without, with_one], schema, {"person": "who", "rows_per_person": unit.rows_per_person}

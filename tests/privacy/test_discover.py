@@ -513,7 +513,7 @@ def test_what_counts_speak_for(counts, kind):
     assert kind_from_counts(np.array(counts), 2.0) == kind
 
 
-def table(n: int = 4000) -> pa.Table:
+def words_of_every_kind(n: int = 4000) -> pa.Table:
     rng = np.random.default_rng(5)
     return pa.table(
         {
@@ -530,7 +530,7 @@ def table(n: int = 4000) -> pa.Table:
 @pytest.mark.parametrize("unit", [Unit("add-remove"), Unit("replace-one")])
 @pytest.mark.parametrize("pure", [False, True])
 def test_a_fit_of_names_alone_finds_the_domain_within_its_budget(unit, pure):
-    data = chaffinch.prepare(table(), discover="all")
+    data = chaffinch.prepare(words_of_every_kind(), discover="all")
     if unit.replaced:
         data = replace(data, schema=replace(data.schema, rows=4000))
     budget = Budget(8.0, 1e-6, accounting="pure" if pure else "zcdp")

@@ -663,7 +663,7 @@ def test_persons_in_a_text_file_that_differ_in_bytes_that_are_no_text(encoding, 
     first, second = FILES[encoding]
     plain = encoding.removesuffix("-sig")
 
-    def table(*lines):
+    def prepared(*lines):
         text = b"".join(who + f",{a}\n".encode(plain) for who, a in lines)
         (tmp_path / "in.csv").write_bytes("who,a\n".encode(encoding) + text)
         return prepare(
@@ -671,7 +671,7 @@ def test_persons_in_a_text_file_that_differ_in_bytes_that_are_no_text(encoding, 
         )
 
     others = [(second, "y")] * 3
-    tables = [table(*[(first, "x")] * 3, *others), table(*others)]
+    tables = [prepared(*[(first, "x")] * 3, *others), prepared(*others)]
     assert [t.n_rows for t in tables] == [4, 2]
     assert changed_rows(tables) == 2
 
@@ -680,7 +680,7 @@ def test_persons_in_a_text_file_that_differ_in_bytes_that_are_no_text(encoding, 
 def test_persons_in_objects_that_differ_in_what_is_no_text(name):
     first, second = OBJECTS[name]
 
-    def table(*rows):
+    def prepared(*rows):
         frame = {
             "who": pd.Series([who for who, _ in rows], dtype=object),
             "a": [a for _, a in rows],
@@ -688,7 +688,7 @@ def test_persons_in_objects_that_differ_in_what_is_no_text(name):
         return prepare(pd.DataFrame(frame), PERSONS, person="who", rows_per_person=2)
 
     others = [(second, "y")] * 3
-    assert changed_rows([table(*[(first, "x")] * 3, *others), table(*others)]) == 2
+    assert changed_rows([prepared(*[(first, "x")] * 3, *others), prepared(*others)]) == 2
 
 
 def test_a_header_that_is_no_text_is_named_and_no_record_is_read(tmp_path):

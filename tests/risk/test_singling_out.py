@@ -7,11 +7,9 @@ from itertools import combinations
 from math import e
 
 import numpy as np
-import pandas as pd
 import pytest
 from scipy.stats import binom, hypergeom
 
-from chaffinch import read
 from chaffinch._base.errors import InputError
 from chaffinch._base.text import percent
 from chaffinch.report.attacks import singling_out_page
@@ -33,36 +31,14 @@ from chaffinch.risk.singling_out import (
     weights_by_auc,
 )
 
+from .conftest import copy, ignoring
+
 SMALL = ShadowSettings(shadows=15, tables=2)
 
 
-@pytest.fixture(scope="module")
-def table():
-    rng = np.random.default_rng(7)
-    frame = pd.DataFrame(
-        {name: rng.choice(list("abcde"), 150) for name in ("one", "two", "three", "four")}
-    )
-    return read(frame, rare="keep")
-
-
-def copy(given, seed):
-    return given
-
-
-def ignoring(population):
-    """Tables that have nothing to do with the data."""
-
-    def make(given, seed):
-        return population.take(
-            np.random.default_rng(seed).integers(0, population.n_rows, given.n_rows)
-        )
-
-    return make
-
-
-def test_a_copy_is_singled_out(table):
+def test_a_copy_is_singled_out(five_letters):
     found = singling_out(
-        table, copy, settings=SMALL, targets=20, rows=30, releases=60, seed=1, workers=1
+        five_letters, copy, settings=SMALL, targets=20, rows=30, releases=60, seed=1, workers=1
     )
     assert found.success == 1.0
     assert found.above_baseline
@@ -74,10 +50,10 @@ def test_a_copy_is_singled_out(table):
     assert all(one.success <= 1 and one.weight > 0 for one in found.isolations)
 
 
-def test_the_guess_is_told_as_one_number(table):
+def test_the_guess_is_told_as_one_number(five_letters):
     """0.0125 has three digits as 0.013, and in per cent it would have been 1.2."""
     found = singling_out(
-        table, copy, settings=SMALL, targets=3, rows=30, releases=20, seed=1, workers=1
+        five_letters, copy, settings=SMALL, targets=3, rows=30, releases=20, seed=1, workers=1
     )
     for guess in (0.0125, found.guess):
         told = replace(found, guess=guess)
@@ -91,13 +67,13 @@ def test_the_guess_is_told_as_one_number(table):
 
 
 @pytest.mark.slow
-def test_a_generator_that_ignores_its_input_is_at_the_baseline_at_the_stated_rate(table):
+def test_a_generator_that_ignores_its_input_is_at_the_baseline_at_the_stated_rate(five_letters):
     """Exact 95 % intervals of 30 studies: 10 or more miss with chance 2e-6."""
     missed = 0
     for seed in range(30):
         found = singling_out(
-            table,
-            ignoring(table),
+            five_letters,
+            ignoring(five_letters),
             settings=ShadowSettings(shadows=10, tables=1),
             targets=4,
             rows=30,
@@ -109,9 +85,9 @@ def test_a_generator_that_ignores_its_input_is_at_the_baseline_at_the_stated_rat
     assert missed < 10
 
 
-def test_no_record_leaves_and_the_rest_is_confidential(table):
+def test_no_record_leaves_and_the_rest_is_confidential(five_letters):
     found = singling_out(
-        table, copy, settings=SMALL, targets=3, rows=30, releases=20, seed=1, workers=1
+        five_letters, copy, settings=SMALL, targets=3, rows=30, releases=20, seed=1, workers=1
     )
     leaving = json.dumps(found.to_dict()) + repr(found) + found._repr_html_() + found.sentence
     assert '"conditions"' not in leaving
@@ -123,25 +99,25 @@ def test_no_record_leaves_and_the_rest_is_confidential(table):
     assert told["confidential"] is True
     record = found.world.table.to_pandas().iloc[found.world.targets[0]]
     assert told["predicates"][0]["conditions"] == [
-        [name, "==", record[name]] for name in table.schema.names
+        [name, "==", record[name]] for name in five_letters.schema.names
     ]
     assert sum(one["releases_that_named_it"] for one in told["predicates"]) == 20
 
 
 @pytest.mark.parametrize("combine", ["weighted", "strong"])
-def test_the_dropped_ideas_still_catch_a_copy(table, combine):
+def test_the_dropped_ideas_still_catch_a_copy(five_letters, combine):
     plan = ShadowSettings(shadows=15, tables=1, combine=combine)
     found = singling_out(
-        table, copy, settings=plan, targets=20, rows=30, releases=30, seed=1, workers=1
+        five_letters, copy, settings=plan, targets=20, rows=30, releases=30, seed=1, workers=1
     )
     assert found.success > 0.8
 
 
-def test_the_same_seed_gives_the_same(table):
+def test_the_same_seed_gives_the_same(five_letters):
     first, second = (
         singling_out(
-            table,
-            ignoring(table),
+            five_letters,
+            ignoring(five_letters),
             settings=SMALL,
             targets=4,
             rows=30,
@@ -157,16 +133,16 @@ def test_the_same_seed_gives_the_same(table):
     assert one == other
 
 
-def test_bad_settings_are_refused(table):
+def test_bad_settings_are_refused(five_letters):
     with pytest.raises(InputError, match="at least 1 release"):
-        singling_out(table, copy, releases=0)
+        singling_out(five_letters, copy, releases=0)
     with pytest.raises(InputError, match="Unknown combine 'sum'"):
         ShadowSettings(combine="sum")
     with pytest.raises(InputError, match="shadows must be at least 10"):
         ShadowSettings(shadows=3)
 
 
-def test_another_threshold_masks_by_it(table):
+def test_another_threshold_masks_by_it(five_letters):
     """150 records of 625 combinations: the population is told under ten, and not under 1,000."""
     options = {
         "settings": ShadowSettings(shadows=10, tables=1),
@@ -176,7 +152,7 @@ def test_another_threshold_masks_by_it(table):
         "seed": 1,
         "workers": 1,
     }
-    shown, hidden = (singling_out(table, copy, threshold=at, **options) for at in (10, 1000))
+    shown, hidden = (singling_out(five_letters, copy, threshold=at, **options) for at in (10, 1000))
     assert isinstance(shown.population, int)
     assert hidden.population == "<1000"
     plain = json.dumps(hidden.to_dict())

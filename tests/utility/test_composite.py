@@ -101,20 +101,16 @@ def test_baselines_that_are_no_scale_are_refused() -> None:
         baseline_weights(Part(value=0.1), Part(value=0.1), share=1.5)
 
 
-def pairs(n: int = 400) -> pa.Table:
-    rng = np.random.default_rng(1)
-    a = rng.integers(0, 3, n)
-    return pa.table(
-        {
-            "a": [f"a{x}" for x in a],
-            "b": [f"b{x}" for x in (a + (rng.random(n) < 0.1)) % 3],
-            "c": [f"c{x}" for x in a // 2],
-        }
+def linked_columns(n: int = 200, seed: int = 1) -> chaffinch.Table:
+    rng = np.random.default_rng(seed)
+    hidden = rng.normal(size=(n, 1)) + 0.4 * rng.normal(size=(n, 3))
+    return chaffinch.read(
+        pa.table({name: np.where(hidden[:, j] > 0, "u", "v") for j, name in enumerate("abc")})
     )
 
 
 def test_a_study_weighs_by_its_own_independent_columns() -> None:
-    table = pairs()
+    table = linked_columns()
     result = chaffinch.utility(
         table, table, measures=["phi_k", "delta"], repeats=1, weights="baselines", seed=1
     )
@@ -130,19 +126,11 @@ def test_weights_are_named_or_given_and_not_both() -> None:
     with pytest.raises(
         InputError, match=r"Unknown way to weigh G 'baseline'\. Did you mean 'baselines'"
     ):
-        chaffinch.utility(pairs(), pairs(), weights="baseline")  # type: ignore[arg-type]
+        chaffinch.utility(linked_columns(), linked_columns(), weights="baseline")  # type: ignore[arg-type]
     with pytest.raises(
         InputError, match="alpha and beta are given, and weights = 'baselines' sets them"
     ):
-        chaffinch.utility(pairs(), pairs(), weights="baselines", alpha=2.0)
-
-
-def table(n: int = 200, seed: int = 1) -> chaffinch.Table:
-    rng = np.random.default_rng(seed)
-    hidden = rng.normal(size=(n, 1)) + 0.4 * rng.normal(size=(n, 3))
-    return chaffinch.read(
-        pa.table({name: np.where(hidden[:, j] > 0, "u", "v") for j, name in enumerate("abc")})
-    )
+        chaffinch.utility(linked_columns(), linked_columns(), weights="baselines", alpha=2.0)
 
 
 def blurred(share: float):
@@ -162,7 +150,7 @@ def blurred(share: float):
 
 
 def test_a_sweep_over_worse_and_worse_tables_rises_and_starts_at_zero() -> None:
-    original = table()
+    original = linked_columns()
     result = sweep(
         original,
         {0.0: blurred(0), 0.5: blurred(0.5), 1.0: blurred(1)},
@@ -197,7 +185,7 @@ def test_a_sweep_over_worse_and_worse_tables_rises_and_starts_at_zero() -> None:
 
 
 def test_a_sweep_measures_what_the_measures_alone_do() -> None:
-    original = table()
+    original = linked_columns()
     made: list[chaffinch.Table] = []
 
     @dataclass(frozen=True)
@@ -241,16 +229,16 @@ def test_a_sweep_repeats_itself_with_its_seed_whatever_the_threads() -> None:
         "labels": ["a"],
     }
     makers = {"network": BayesNet(parents=1), "alone": Independent()}
-    one, two = (sweep(table(), makers, seed=3, threads=n, **asked) for n in (1, 2))
+    one, two = (sweep(linked_columns(), makers, seed=3, threads=n, **asked) for n in (1, 2))
     assert one == two
-    assert one != sweep(table(), makers, seed=4, **asked)
+    assert one != sweep(linked_columns(), makers, seed=4, **asked)
     assert one.rows[0].mu != one.rows[1].mu
 
 
 def test_a_sweep_takes_another_measure_for_mu_and_says_none_where_a_part_does_not_apply() -> None:
     heard: list[float] = []
     result = sweep(
-        table(),
+        linked_columns(),
         {"alone": Independent()},
         copies=1,
         seed=1,
@@ -270,8 +258,8 @@ def test_a_sweep_takes_another_measure_for_mu_and_says_none_where_a_part_does_no
 
 def test_errors() -> None:
     with pytest.raises(InputError, match="at least one synthesiser"):
-        sweep(table(), {})
+        sweep(linked_columns(), {})
     with pytest.raises(InputError, match=r"copies must be at least 1. Got 0"):
-        sweep(table(), {1: Independent()}, copies=0)
+        sweep(linked_columns(), {1: Independent()}, copies=0)
     with pytest.raises(InputError, match="must have a method fit"):
-        sweep(table(), {1: "privbayes"})
+        sweep(linked_columns(), {1: "privbayes"})

@@ -24,33 +24,9 @@ import chaffinch
 from chaffinch.errors import InputError, UnknownNameError
 from chaffinch.utility.learning import Learning, learning
 
+from .conftest import GOOD, HOLDOUT, ORIGINAL, features
+
 QUICK = ("nb", "lr")
-
-
-def people(n: int, seed: int, *, noise: float = 0.6, share: float = 0.7) -> pa.Table:
-    """A label 'ill' (rarer: yes) that depends on two of four columns, and a number 'cost' that depends on them too."""
-    rng = np.random.default_rng(seed)
-    age, sex, town = (
-        rng.normal(50, 12, n).round(2),
-        rng.choice(["f", "m"], n),
-        rng.choice(["a", "b", "c"], n),
-    )
-    signal = (age - 50) / 12 + (sex == "m") + noise * rng.normal(size=n)
-    return pa.table(
-        {
-            "age": age,
-            "sex": sex,
-            "town": town,
-            "cost": (100 * signal + rng.normal(size=n)).round(1),
-            "ill": np.where(signal > share, "yes", "no"),
-            "stage": np.where(signal > 1.5, "late", np.where(signal > 0, "early", "none")),
-        }
-    )
-
-
-ORIGINAL = chaffinch.read(people(300, 1))
-GOOD = people(300, 2)
-HOLDOUT = people(200, 3)
 
 
 @pytest.fixture
@@ -59,19 +35,6 @@ def exact(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
         sys.modules["chaffinch.utility.learning"], "masked_count", lambda count, *_, **__: count
     )
-
-
-def features(table: pa.Table, label: str) -> np.ndarray:
-    """Features written out: numbers as they are, levels by their place in the alphabet."""
-    columns = [name for name in table.column_names if name != label]
-    values = [table[name].to_pylist() for name in columns]
-    levels = [sorted(set(GOOD[name].to_pylist())) for name in columns]
-    return np.array(
-        [
-            [float(v) if isinstance(v, float) else levels[j].index(v) for v in held]
-            for j, held in enumerate(values)
-        ]
-    ).T
 
 
 @pytest.mark.parametrize(
@@ -164,16 +127,10 @@ def test_good_synthetic_data_lose_little_and_independent_columns_lose_much() -> 
     result = learning(ORIGINAL, GOOD, label="ill", models=QUICK, repeats=5, seed=2)
     assert abs(result.value) < 0.06
     assert result.marginals > 0.1
-    shuffled = people(300, 2)
-    broken = shuffled.set_column(
-        4, "ill", shuffled["ill"].take(np.random.default_rng(0).permutation(300))
-    )
-    broken = broken.set_column(
-        5, "stage", broken["stage"].take(np.random.default_rng(1).permutation(300))
-    )
-    broken = broken.set_column(
-        3, "cost", broken["cost"].take(np.random.default_rng(2).permutation(300))
-    )
+    broken = GOOD
+    for seed, (place, name) in enumerate([(4, "ill"), (5, "stage"), (3, "cost")]):
+        order = np.random.default_rng(seed).permutation(300)
+        broken = broken.set_column(place, name, GOOD[name].take(order))
     assert learning(ORIGINAL, broken, label="ill", models=QUICK, repeats=5, seed=2).value > 0.1
 
 

@@ -10,7 +10,7 @@ import chaffinch
 from chaffinch.utility.rules import broken_rules
 
 
-def people(n: int = 2000) -> pa.Table:
+def rows_that_keep_two_rules(n: int = 2000) -> pa.Table:
     rng = np.random.default_rng(1)
     start = rng.integers(0, 300, n)
     town = rng.integers(0, 12, n)
@@ -25,9 +25,9 @@ def people(n: int = 2000) -> pa.Table:
 
 
 def test_rows_that_break_rules_are_counted():
-    table = chaffinch.read(people())
+    table = chaffinch.read(rows_that_keep_two_rules())
     assert set(table.schema.rules) == {"start <= end", "town determines region"}
-    frame = people().to_pandas()
+    frame = rows_that_keep_two_rules().to_pandas()
     frame.loc[:99, "end"] = frame.loc[:99, "start"] - 1
     frame.loc[50:149, "region"] = "r9"
     frame.loc[200:203, "region"] = "r8"
@@ -38,7 +38,7 @@ def test_rows_that_break_rules_are_counted():
         "start <= end": (100 / 2000, 0.0),
         "town determines region": (104 / 2000, 0.0),
     }
-    few = people().to_pandas()
+    few = rows_that_keep_two_rules().to_pandas()
     few.loc[:3, "end"] = few.loc[:3, "start"] - 1
     assert {rule.rule: rule.share for rule in broken_rules(table, few).rules}[
         "start <= end"
@@ -48,7 +48,7 @@ def test_rows_that_break_rules_are_counted():
 @pytest.mark.parametrize("conditionals", ["tables", "trees"])
 def test_the_metric_stands_between_the_original_and_independent_columns(conditionals):
     """Also where the synthetic table has other codes than the original, as one that comes from a file has."""
-    table = chaffinch.read(people())
+    table = chaffinch.read(rows_that_keep_two_rules())
     drawn = chaffinch.BayesNet(conditionals=conditionals).fit(table, seed=1).sample(seed=2)
     result = chaffinch.utility(table, drawn, measures=["rules"], seed=1)
     assert result.results["rules"].value == 0.0

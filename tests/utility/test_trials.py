@@ -18,44 +18,8 @@ from chaffinch.table.align import align
 from chaffinch.utility.learning import learning
 from chaffinch.utility.trials import LearningLabel, person_scores, shown_levels
 
-
-def people(n: int, seed: int, *, noise: float = 0.6, share: float = 0.7) -> pa.Table:
-    """A label 'ill' (rarer: yes) that depends on two of four columns, and a number 'cost' that depends on them too."""
-    rng = np.random.default_rng(seed)
-    age, sex, town = (
-        rng.normal(50, 12, n).round(2),
-        rng.choice(["f", "m"], n),
-        rng.choice(["a", "b", "c"], n),
-    )
-    signal = (age - 50) / 12 + (sex == "m") + noise * rng.normal(size=n)
-    return pa.table(
-        {
-            "age": age,
-            "sex": sex,
-            "town": town,
-            "cost": (100 * signal + rng.normal(size=n)).round(1),
-            "ill": np.where(signal > share, "yes", "no"),
-            "stage": np.where(signal > 1.5, "late", np.where(signal > 0, "early", "none")),
-        }
-    )
-
-
-ORIGINAL = chaffinch.read(people(300, 1))
-GOOD = people(300, 2)
-HOLDOUT = people(200, 3)
-
-
-def features(table: pa.Table, label: str) -> np.ndarray:
-    """Features written out: numbers as they are, levels by their place in the alphabet."""
-    columns = [name for name in table.column_names if name != label]
-    values = [table[name].to_pylist() for name in columns]
-    levels = [sorted(set(GOOD[name].to_pylist())) for name in columns]
-    return np.array(
-        [
-            [float(v) if isinstance(v, float) else levels[j].index(v) for v in held]
-            for j, held in enumerate(values)
-        ]
-    ).T
+from ..factories import people
+from .conftest import GOOD, HOLDOUT, ORIGINAL, features, patients
 
 
 def test_scores_of_splits_are_those_of_scikit_learn_written_out() -> None:
@@ -83,7 +47,7 @@ def test_every_table_trains_with_as_many_records() -> None:
             sizes.append(len(x))
             return super().fit(x, y)
 
-    twice = pa.concat_tables([GOOD, people(300, 9)])
+    twice = pa.concat_tables([GOOD, patients(300, 9)])
     learning(ORIGINAL, twice, label="ill", models={"spy": Spy()}, repeats=2, seed=1, threads=1)
     assert set(sizes) == {240}
     sizes.clear()
@@ -175,45 +139,27 @@ def test_the_label_may_come_from_the_schema() -> None:
         learning(ORIGINAL, GOOD)
 
 
-def table(n: int, seed: int, *, number: bool = False) -> chaffinch.Table:
-    rng = np.random.default_rng(seed)
-    a, b = rng.choice(["x", "y"], n), rng.integers(0, 40, n)
-    label = (
-        b + rng.normal(0, 4, n)
-        if number
-        else np.where((a == "x") ^ (rng.random(n) < 0.2), "p", "q")
-    )
-    return chaffinch.read(pa.table({"a": a, "b": b, "label": label}))
-
-
-def test_their_mean_is_what_learning_scores_on_a_holdout() -> None:
+@pytest.mark.parametrize(
+    ("label", "models", "task"),
+    [("ill", ("nb", "lr"), "classification"), ("pay", ("lr",), "regression")],
+)
+def test_their_mean_is_what_learning_scores_on_a_holdout(label, models, task) -> None:
     """The same learners on the same tables: the second opinion is the learning table."""
-    original, synthetic, holdout = table(400, 1), table(400, 2), table(300, 3)
-    found = person_scores(original, synthetic, holdout, label="label", models=("nb", "lr"), seed=1)
+    original, synthetic, holdout = (
+        chaffinch.read(people(n, seed)) for n, seed in ((400, 1), (400, 2), (300, 3))
+    )
+    found = person_scores(original, synthetic, holdout, label=label, models=models, seed=1)
     rows = learning(
-        original, synthetic, holdout, label="label", models=("nb", "lr"), repeats=1, seed=1
+        original, synthetic, holdout, label=label, models=models, repeats=1, seed=1
     ).rows
     expected = np.mean([row.score for row in rows if row.trained_on == "synthetic"])
+    assert found.task == task
     assert found.scores.shape == (300,)
     assert found.scores.mean() == pytest.approx(expected, abs=1e-9)
 
 
-def test_of_numbers_their_mean_is_r2() -> None:
-    original, synthetic, holdout = (
-        table(400, 1, number=True),
-        table(400, 2, number=True),
-        table(300, 3, number=True),
-    )
-    found = person_scores(original, synthetic, holdout, label="label", models=("lr",), seed=1)
-    rows = learning(
-        original, synthetic, holdout, label="label", models=("lr",), repeats=1, seed=1
-    ).rows
-    assert found.task == "regression"
-    assert found.scores.mean() == pytest.approx(
-        next(row.score for row in rows if row.trained_on == "synthetic"), abs=1e-9
-    )
-
-
 def test_too_few_labels_have_a_reason() -> None:
-    few = table(400, 1).take(np.arange(5))
-    assert "too few" in person_scores(table(400, 1), few, table(50, 2), label="label").reason
+    assert (
+        "too few"
+        in person_scores(ORIGINAL, ORIGINAL.take(np.arange(5)), HOLDOUT, label="ill").reason
+    )

@@ -24,13 +24,13 @@ ROWS = {"age": AGES, "sex": ["f", "m", "f", None, "m", "f"] * 10, "ill": ["y", "
 
 
 @pytest.fixture(scope="module")
-def table():
+def sixty_people():
     return chaffinch.read(pa.table(ROWS))
 
 
-def test_values_are_equal_only_if_they_are_equal(table):
+def test_values_are_equal_only_if_they_are_equal(sixty_people):
     other = pa.table({"age": [20, 25, None], "sex": ["m", "x", None], "ill": ["y", "n", "y"]})
-    scene = AttackData.of(table, [other], columns=["age", "sex", "ill"], numeric="values")
+    scene = AttackData.of(sixty_people, [other], columns=["age", "sex", "ill"], numeric="values")
     ours, theirs = scene.values("original", "age"), scene.values("synthetic", "age")
     assert scene.grids["age"].numbers[ours[:4]].tolist() == [20, 21, 30, 31]
     assert theirs[0] == ours[0]
@@ -40,17 +40,17 @@ def test_values_are_equal_only_if_they_are_equal(table):
     assert scene.values("synthetic", "sex")[2] == scene.values("original", "sex")[3]
 
 
-def test_a_tolerance_is_a_grid_of_its_width(table):
-    scene = AttackData.of(table, [table], columns=["age"], tolerance={"age": 10})
+def test_a_tolerance_is_a_grid_of_its_width(sixty_people):
+    scene = AttackData.of(sixty_people, [sixty_people], columns=["age"], tolerance={"age": 10})
     codes = scene.values("original", "age")
     assert codes[0] == codes[1]  # 20 and 21 round to 20
     assert codes[2] == codes[3]  # 30 and 31 to 30
     assert codes[0] != codes[2]
 
 
-def test_bins_are_those_of_the_schema(table):
-    scene = AttackData.of(table, [table], columns=["age"], numeric="bins")
-    assert np.array_equal(scene.values("original", "age"), table.code("age"))
+def test_bins_are_those_of_the_schema(sixty_people):
+    scene = AttackData.of(sixty_people, [sixty_people], columns=["age"], numeric="bins")
+    assert np.array_equal(scene.values("original", "age"), sixty_people.code("age"))
 
 
 def test_marginals_keep_each_column_and_no_relation():
@@ -102,9 +102,9 @@ def test_the_label_only_source_keeps_the_label_and_cuts_the_rest():
         ({"columns": ["sex"], "tolerance": {"sex": 2}}, InputError, "A tolerance is for numbers"),
     ],
 )
-def test_bad_settings_are_refused(table, settings, error, words):
+def test_bad_settings_are_refused(sixty_people, settings, error, words):
     with pytest.raises(error, match=words):
-        AttackData.of(table, [table], **settings)
+        AttackData.of(sixty_people, [sixty_people], **settings)
 
 
 WORDS = ["a", "b", "c", "d", "e"]

@@ -366,11 +366,11 @@ def test_groups_are_pooled_by_how_many_count():
 
 
 @pytest.fixture(scope="module")
-def table(data):
+def cmc(data):
     return chaffinch.read(data / "cmc.csv")
 
 
-def test_several_syntheses_and_a_cross_fit_have_the_mean(table):
+def test_several_syntheses_and_a_cross_fit_have_the_mean(cmc):
     """Whom CAP is about depends on the source: the guess is averaged as the value is."""
     settings = RiskSettings(
         keys=["wife_age", "wife_education", "num_children"],
@@ -378,28 +378,28 @@ def test_several_syntheses_and_a_cross_fit_have_the_mean(table):
         attackers=["gcap"],
         resamples=2,
     )
-    tables = [table.take(np.arange(at, at + 60)) for at in (0, 700)]
-    alone = [measure_risk(table, one, None, settings, seed=1).attacks for one in tables]
-    both = measure_risk(table, tables, None, settings, seed=1).attacks
+    tables = [cmc.take(np.arange(at, at + 60)) for at in (0, 700)]
+    alone = [measure_risk(cmc, one, None, settings, seed=1).attacks for one in tables]
+    both = measure_risk(cmc, tables, None, settings, seed=1).attacks
     for first, second, mean in zip(*alone, both, strict=True):
         assert mean.guess == pytest.approx((first.guess + second.guess) / 2)
     assert alone[0][0].measure == "cap"
     assert alone[0][0].guess != alone[1][0].guess
     crossed = {
-        a.measure: a for a in cross_fit(table, lambda half, seed: half, settings, seed=1).attacks
+        a.measure: a for a in cross_fit(cmc, lambda half, seed: half, settings, seed=1).attacks
     }
-    shares = np.bincount(table.code("husband_education")) / table.n_rows
+    shares = np.bincount(cmc.code("husband_education")) / cmc.n_rows
     # Each half is guessed at by itself: nearly the whole's shares, and never less than with one answer for both.
     assert crossed["gcap_vote"].guess == pytest.approx(shares.max(), abs=0.02)
     assert crossed["gcap_vote"].guess >= shares.max() - 1e-12
     assert crossed["dcap"].guess == pytest.approx((shares**2).sum(), abs=0.02)
 
 
-def test_a_guess_about_few_people_does_not_leave(table):
+def test_a_guess_about_few_people_does_not_leave(cmc):
     """CAP and TCAP of fewer than ten people: their distribution is as secret as their number; of all people it is not."""
-    few = table.take(np.arange(3))
+    few = cmc.take(np.arange(3))
     result = chaffinch.risk(
-        table,
+        cmc,
         few,
         keys=["wife_age", "wife_education", "num_children", "wife_religion"],
         sensitive=["husband_education"],

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 
 import numpy as np
-import pyarrow as pa
 import pytest
 
 import chaffinch
@@ -21,6 +20,8 @@ from chaffinch.risk.attribution.crossfit import (
 )
 from chaffinch.stats.sampled import hash_key
 from chaffinch.table.sample import hashes_of_places
+
+from ...factories import people
 
 KEYS = ["wife_age", "wife_education", "num_children", "wife_religion", "wife_now_working"]
 SENSITIVE = "husband_education"
@@ -116,23 +117,9 @@ def test_copying_is_seen_in_a_sample_and_independent_columns_are_not(data):
     assert honest.family.p_value > 0.01  # once in a hundred; seeded
 
 
-def people(n: int = 300) -> chaffinch.Table:
-    rng = np.random.default_rng(3)
-    age = rng.integers(20, 50, n)
-    return chaffinch.read(
-        pa.table(
-            {
-                "age": age,
-                "sex": rng.choice(["f", "m"], n),
-                "job": np.where(age > 35, rng.choice(["a", "b"], n), "c"),
-            }
-        )
-    )
-
-
 def test_folds_of_copies_are_known_and_of_others_are_not() -> None:
     """A copy answers for all its members; the largest excess is near one. Other people's table has none."""
-    table = people()
+    table = chaffinch.read(people(300))
     first, second = halves_of(table, np.random.default_rng(1))
     settings = RiskSettings(
         keys=["age", "sex"],
@@ -161,7 +148,7 @@ def test_folds_of_copies_are_known_and_of_others_are_not() -> None:
 
 
 def test_one_fold_is_a_study_with_a_holdout() -> None:
-    table = people()
+    table = chaffinch.read(people(300))
     first, second = halves_of(table, np.random.default_rng(1))
     settings = RiskSettings(
         keys=["age", "sex"],

@@ -21,6 +21,8 @@ from chaffinch.risk.attribution.attacker import Question
 from chaffinch.risk.attribution.run import Run
 from chaffinch.workflows.policy import RiskPolicy
 
+from ...factories import levels, people
+
 KEYS = ["wife_age", "wife_education", "num_children", "wife_religion", "wife_now_working"]
 SENSITIVE = "husband_education"
 
@@ -356,28 +358,26 @@ def test_a_label_of_many_numbers_gives_no_record_back():
     assert vote.label_only < vote.original - 0.05
 
 
-def table(seed, n_rows=40):
-    rng = np.random.default_rng(seed)
-    columns = {"a": rng.choice(["x", "y"], n_rows), "s": rng.choice(["u", "v"], n_rows)}
-    return chaffinch.read(pa.table(columns), rare="keep")
+def two_coins(seed, n_rows=40):
+    return chaffinch.read(levels(n_rows, (2, 2), seed, names=("a", "s")), rare="keep")
 
 
 def finished(syntheses, holdout):
-    data = AttackData.of(table(1), syntheses, holdout, columns=["a", "s"])
+    data = AttackData.of(two_coins(1), syntheses, holdout, columns=["a", "s"])
     run = Run(data, np.random.SeedSequence(1), 50, 1, silent)
     run.attack(Question(("a",), "s", ("dcap",)), None)
     return run.finished()
 
 
 def test_the_value_is_the_mean_over_syntheses():
-    singles = [finished([table(seed)], None)[0][0].value for seed in (2, 3)]
-    (both,), _ = finished([table(2), table(3)], None)
+    singles = [finished([two_coins(seed)], None)[0][0].value for seed in (2, 3)]
+    (both,), _ = finished([two_coins(2), two_coins(3)], None)
     assert both.value == pytest.approx(np.mean(singles))
     assert both.interval is None  # one of several tables has one
 
 
 def test_the_excess_is_members_less_others():
-    (attack,), family = finished([table(2)], table(4))
+    (attack,), family = finished([two_coins(2)], two_coins(4))
     assert attack.excess == pytest.approx(attack.value - attack.holdout)
     assert attack.p_family == family.adjusted[0] == family.p_value
     assert attack.lower_bound == family.lower[0]
@@ -385,12 +385,7 @@ def test_the_excess_is_members_less_others():
 
 def test_bounds_of_several_releases_are_of_the_one_with_most():
     """The second release is the original itself: what is said of the first alone would miss it."""
-    rng = np.random.default_rng(5)
-
-    def people(n_rows: int) -> pa.Table:
-        return pa.table({name: rng.integers(0, 60, n_rows) for name in ("a", "b", "c")})
-
-    original, other, fresh = people(300), people(300), people(300)
+    original, other, fresh = (people(300, seed, ("age", "town", "pay")) for seed in range(3))
     options = {"tests": ["exact_row", "copied_row"], "resamples": 100, "seed": 1}
     safe, both = (
         chaffinch.risk(original, other, fresh, **options),
@@ -410,7 +405,7 @@ def test_bounds_of_several_releases_are_of_the_one_with_most():
 
 
 def test_without_a_holdout_there_is_a_reason():
-    (attack,), family = finished([table(2)], None)
+    (attack,), family = finished([two_coins(2)], None)
     assert attack.excess is None
     assert "No holdout was given" in attack.reason
     assert family.p_value is None
@@ -418,7 +413,7 @@ def test_without_a_holdout_there_is_a_reason():
 
 def test_a_quick_run_has_the_figures_of_a_thorough_one():
     """Attack by attack: what is said of all attacks together is of those that were tried."""
-    tables = (table(1, 200), table(2, 200), table(4, 200))
+    tables = (two_coins(1, 200), two_coins(2, 200), two_coins(4, 200))
     options = {"keys": ["a"], "sensitive": ["s"], "resamples": 40, "svm_rows": 50, "seed": 3}
     quick, thorough = (
         chaffinch.risk(*tables, **options, thorough=thorough) for thorough in (False, True)

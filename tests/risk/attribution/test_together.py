@@ -85,7 +85,7 @@ ASKED = {
 }
 
 
-def people(n: int, rng: np.random.Generator) -> pa.Table:
+def unrelated_people(n: int, rng: np.random.Generator) -> pa.Table:
     """Return people who are hardly ever alike; nothing goes with anything."""
     return pa.table(
         {
@@ -101,7 +101,7 @@ def copy(members: pa.Table, share: float, rng: np.random.Generator) -> pa.Table:
     """Return a fresh table into which some of the members are copied."""
     copied = round(share * members.num_rows)
     rows = rng.choice(members.num_rows, copied, replace=False)
-    return pa.concat_tables([members.take(rows), people(members.num_rows - copied, rng)])
+    return pa.concat_tables([members.take(rows), unrelated_people(members.num_rows - copied, rng)])
 
 
 def of(joint: Together | None, measure: str) -> JointFinding:
@@ -111,7 +111,7 @@ def of(joint: Together | None, measure: str) -> JointFinding:
 
 def attack(share: float, seed: int) -> RiskResult:
     rng = np.random.default_rng(seed)
-    members, others = people(500, rng), people(500, rng)
+    members, others = unrelated_people(500, rng), unrelated_people(500, rng)
     return chaffinch.risk(
         members, [copy(members, share, rng) for _ in range(4)], others, **ASKED, seed=seed
     )
@@ -143,7 +143,8 @@ def test_the_pool_is_the_rows_of_all_tables() -> None:
     """DCAP from the pool by hand: the share of all rows with a person's keys that have the person's value."""
     rng = np.random.default_rng(4)
     members, others, first, second = (
-        people(80, rng).set_column(0, "age", pa.array(rng.integers(0, 3, 80))) for _ in range(4)
+        unrelated_people(80, rng).set_column(0, "age", pa.array(rng.integers(0, 3, 80)))
+        for _ in range(4)
     )
     result = chaffinch.risk(
         members,
@@ -173,7 +174,9 @@ def test_the_pool_is_the_rows_of_all_tables() -> None:
 
 def test_tables_become_one_with_values_and_codes() -> None:
     rng = np.random.default_rng(5)
-    original, first, second = align(read(people(60, rng)), people(50, rng), people(40, rng))
+    original, first, second = align(
+        read(unrelated_people(60, rng)), unrelated_people(50, rng), unrelated_people(40, rng)
+    )
     both = pooled_table([first, second])
     assert both.n_rows == 90
     assert (
@@ -187,9 +190,13 @@ def test_tables_become_one_with_values_and_codes() -> None:
 
 def test_names_of_releases_stand_in_the_result() -> None:
     rng = np.random.default_rng(6)
-    members, others = people(100, rng), people(100, rng)
+    members, others = unrelated_people(100, rng), unrelated_people(100, rng)
     result = chaffinch.risk(
-        members, {"2024": people(100, rng), "2025": people(90, rng)}, others, **ASKED, seed=1
+        members,
+        {"2024": unrelated_people(100, rng), "2025": unrelated_people(90, rng)},
+        others,
+        **ASKED,
+        seed=1,
     )
     assert [table.name for table in result.about.synthetic] == ["2024", "2025"]
     assert result.together is not None
@@ -210,7 +217,7 @@ class Remembers:
 
 def test_a_model_is_a_further_release() -> None:
     rng = np.random.default_rng(7)
-    members, others, table = (people(200, rng) for _ in range(3))
+    members, others, table = (unrelated_people(200, rng) for _ in range(3))
     result = chaffinch.risk(members, table, others, **ASKED, model=Remembers(members), seed=1)
     exact = of(result.together, "exact_row")
     assert result.together is not None
@@ -225,7 +232,7 @@ def test_a_model_is_a_further_release() -> None:
 
 def test_a_model_drawn_from_a_file_and_what_is_no_model(tmp_path) -> None:
     rng = np.random.default_rng(8)
-    members, others = people(150, rng), people(150, rng)
+    members, others = unrelated_people(150, rng), unrelated_people(150, rng)
     model = chaffinch.BayesNet(parents=1).fit(read(members), seed=1)
     model.save(tmp_path / "m.chaffinch")
     result = chaffinch.risk(
@@ -241,13 +248,19 @@ def test_a_model_drawn_from_a_file_and_what_is_no_model(tmp_path) -> None:
 
 def test_one_table_is_not_attacked_together() -> None:
     rng = np.random.default_rng(9)
-    result = chaffinch.risk(people(60, rng), people(60, rng), people(60, rng), **ASKED, seed=1)
+    result = chaffinch.risk(
+        unrelated_people(60, rng),
+        unrelated_people(60, rng),
+        unrelated_people(60, rng),
+        **ASKED,
+        seed=1,
+    )
     assert result.together is None
 
 
 def test_without_a_holdout_there_is_a_value_and_a_reason() -> None:
     rng = np.random.default_rng(10)
-    members = people(100, rng)
+    members = unrelated_people(100, rng)
     result = chaffinch.risk(members, [members, members], **ASKED, seed=1)
     assert result.together is not None
     assert of(result.together, "exact_row").value == 1.0
@@ -256,7 +269,7 @@ def test_without_a_holdout_there_is_a_value_and_a_reason() -> None:
 
 def test_few_people_are_not_told() -> None:
     rng = np.random.default_rng(11)
-    members, others = people(300, rng), people(300, rng)
+    members, others = unrelated_people(300, rng), unrelated_people(300, rng)
     result = chaffinch.risk(
         members, [copy(members, 0.01, rng) for _ in range(2)], others, **ASKED, seed=1
     )
@@ -269,7 +282,7 @@ def test_few_people_are_not_told() -> None:
 
 def test_a_cross_fit_attacks_copies_together() -> None:
     rng = np.random.default_rng(12)
-    members = people(400, rng)
+    members = unrelated_people(400, rng)
 
     def some(table: chaffinch.Table, seed: int) -> pa.Table:
         drawn = np.random.default_rng(seed)

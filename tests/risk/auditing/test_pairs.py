@@ -17,9 +17,9 @@ from chaffinch.risk.auditing.pairs import MADE, Pair, Skipped, average_pair, mad
 UNITS = [Unit("add-remove"), Unit("replace-one"), Unit("add-remove", 3), Unit("replace-one", 2)]
 
 
-def records(table):
+def records(sixty_with_one_odd):
     """The rows of a table as values, with how often each is there."""
-    return Counter(tuple(row.values()) for row in table.data.to_pylist())
+    return Counter(tuple(row.values()) for row in sixty_with_one_odd.data.to_pylist())
 
 
 def sides(pair):
@@ -96,7 +96,7 @@ def test_unknown_pair():
 
 
 @pytest.fixture(scope="module")
-def table():
+def sixty_with_one_odd():
     rng = np.random.default_rng(3)
     data = {f"x{j}": rng.choice(["a", "b"], 60).tolist() for j in range(5)}
     for j in range(5):
@@ -110,29 +110,32 @@ def table():
 
 
 @pytest.mark.parametrize("unit", UNITS[:2], ids=lambda unit: unit.words)
-def test_average_pair_has_the_most_vulnerable_record(table, unit):
-    pair = average_pair(table, unit, rows=20, rng=np.random.default_rng(1))
+def test_average_pair_has_the_most_vulnerable_record(sixty_with_one_odd, unit):
+    pair = average_pair(sixty_with_one_odd, unit, rows=20, rng=np.random.default_rng(1))
     check_neighbours(pair)
     assert pair.target_row == 17
     assert len(pair.rows_with) == 20
     one, other = (pair.base.take(rows).schema.rows for rows in pair.draws)
     assert one == other == (20 if unit.replaced else None)
-    again = average_pair(table, unit, rows=20, rng=np.random.default_rng(1))
+    again = average_pair(sixty_with_one_odd, unit, rows=20, rng=np.random.default_rng(1))
     assert again.rows_with.tolist() == pair.rows_with.tolist()
 
 
-def test_average_pair_where_there_is_none(table):
-    few = table.take(np.array([0, 1]))
+def test_average_pair_where_there_is_none(sixty_with_one_odd):
+    few = sixty_with_one_odd.take(np.array([0, 1]))
     for threshold in (10, 25):
         skipped = average_pair(few, UNITS[0], threshold=threshold, rng=np.random.default_rng(1))
         assert f"fewer than {threshold} records" in skipped.reason
-    same = table.take(np.array([5] * 10))
+    same = sixty_with_one_odd.take(np.array([5] * 10))
     assert "too few records" in average_pair(same, UNITS[0], rng=np.random.default_rng(1)).reason
-    assert "one person" in average_pair(table, UNITS[2], rng=np.random.default_rng(1)).reason
+    assert (
+        "one person"
+        in average_pair(sixty_with_one_odd, UNITS[2], rng=np.random.default_rng(1)).reason
+    )
 
 
-def test_a_pair_shows_no_record(table):
-    pair = average_pair(table, UNITS[0], rows=20, rng=np.random.default_rng(1))
+def test_a_pair_shows_no_record(sixty_with_one_odd):
+    pair = average_pair(sixty_with_one_odd, UNITS[0], rows=20, rng=np.random.default_rng(1))
     assert isinstance(pair, Pair)
     assert "17" not in repr(pair)
 

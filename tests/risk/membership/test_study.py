@@ -13,38 +13,18 @@ from chaffinch.risk.membership.settings import CHOICES
 from chaffinch.risk.membership.study import campaign_against
 from chaffinch.risk.shadows import Working
 
-
-@pytest.fixture(scope="module")
-def table():
-    rng = np.random.default_rng(7)
-    frame = pd.DataFrame(
-        {name: rng.choice(list("abcde"), 150) for name in ("one", "two", "three", "four")}
-    )
-    return read(frame, rare="keep")
+from ..conftest import copy, ignoring
 
 
-def copy(given, seed):
-    return given
-
-
-def ignoring(population):
-    def make(given, seed):
-        return population.take(
-            np.random.default_rng(seed).integers(0, population.n_rows, given.n_rows)
-        )
-
-    return make
-
-
-def attacked(table, maker, *, seed=1, **plan):
+def attacked(five_letters, maker, *, seed=1, **plan):
     options = {"shadows": 20, "tests": 20, "tables": 1, **plan}
-    return membership(table, maker, **options, targets=4, rows=30, seed=seed, workers=1)
+    return membership(five_letters, maker, **options, targets=4, rows=30, seed=seed, workers=1)
 
 
 @pytest.mark.parametrize("design", ["shared", "neighbours"])
 @pytest.mark.parametrize("features", ["queries", "closest"])
-def test_a_copy_is_caught(table, design, features):
-    found = attacked(table, copy, design=design, features=features)
+def test_a_copy_is_caught(five_letters, design, features):
+    found = attacked(five_letters, copy, design=design, features=features)
     assert found.auc > 0.99
     assert found.above_baseline
     assert found.closest.auc > 0.99
@@ -52,12 +32,13 @@ def test_a_copy_is_caught(table, design, features):
 
 
 @pytest.mark.slow
-def test_a_generator_that_ignores_its_input_is_at_one_half_at_the_stated_rate(table):
+def test_a_generator_that_ignores_its_input_is_at_one_half_at_the_stated_rate(five_letters):
     """95 % intervals of 30 studies: 10 or more miss with chance 2e-6."""
     missed = sum(
         not found.pooled.auc_interval[0] <= 0.5 <= found.pooled.auc_interval[1]
         for found in (
-            attacked(table, ignoring(table), seed=seed, shadows=10, tests=15) for seed in range(30)
+            attacked(five_letters, ignoring(five_letters), seed=seed, shadows=10, tests=15)
+            for seed in range(30)
         )
     )
     assert missed < 10
@@ -143,16 +124,16 @@ def test_an_attacker_of_values_sees_none_on_the_population_s_grid(earners):
         )
 
 
-def test_the_model_tells_more_than_its_tables(table):
+def test_the_model_tells_more_than_its_tables(five_letters):
     black = attacked(
-        table,
+        five_letters,
         BayesNet(parents=2, smoothing=0.0, conditionals="tables"),
         tests=40,
         shadows=40,
         grid="population",
     )
     white = attacked(
-        table,
+        five_letters,
         BayesNet(parents=2, smoothing=0.0, conditionals="tables"),
         box="whitebox",
         tests=40,
@@ -162,18 +143,18 @@ def test_the_model_tells_more_than_its_tables(table):
     assert white.auc > black.auc
 
 
-def test_a_function_has_no_model_to_look_into(table):
+def test_a_function_has_no_model_to_look_into(five_letters):
     with pytest.raises(InputError, match="no model to look into"):
-        attacked(table, copy, box="whitebox")
+        attacked(five_letters, copy, box="whitebox")
 
 
-def test_features_beyond_memory_are_those_that_vary_most(table, monkeypatch):
+def test_features_beyond_memory_are_those_that_vary_most(five_letters, monkeypatch):
     monkeypatch.setattr(learning, "MEMORY", 4 * 40 * 6)  # room for six of sixteen counts
-    found = attacked(table, copy)
+    found = attacked(five_letters, copy)
     assert found.auc > 0.9
 
 
-def test_a_kept_run_is_taken_up_and_gives_the_same(table, tmp_path):
+def test_a_kept_run_is_taken_up_and_gives_the_same(five_letters, tmp_path):
     calls = []
 
     def counting(given, seed):
@@ -187,10 +168,10 @@ def test_a_kept_run_is_taken_up_and_gives_the_same(table, tmp_path):
         "workers": 1,
         "keep": tmp_path / "k",
     }
-    first = membership(table, counting, **options)
+    first = membership(five_letters, counting, **options)
     made = len(calls)
     assert made == 40
-    second = membership(table, counting, **options)
+    second = membership(five_letters, counting, **options)
     assert len(calls) == made
     one, other = first.to_dict(), second.to_dict()
     one.pop("run")
@@ -198,8 +179,8 @@ def test_a_kept_run_is_taken_up_and_gives_the_same(table, tmp_path):
     assert one == other
 
 
-def test_no_record_leaves(table):
-    found = attacked(table, copy)
+def test_no_record_leaves(five_letters):
+    found = attacked(five_letters, copy)
     leaving = json.dumps(found.to_dict()) + repr(found) + found._repr_html_() + found.sentence
     assert '"record"' not in leaving
     plain = json.loads(json.dumps(found.to_dict()))
@@ -212,19 +193,10 @@ def test_no_record_leaves(table):
     assert told["targets"][0]["record"] == record
 
 
-@pytest.fixture(scope="module")
-def small_table():
-    rng = np.random.default_rng(7)
-    return read(
-        pd.DataFrame({name: rng.choice(list("abcde"), 100) for name in ("one", "two", "three")}),
-        rare="keep",
-    )
-
-
-def campaign(small_table, design="shared"):
+def campaign(five_letters, design="shared"):
     plan = ShadowSettings(shadows=10, tests=10, tables=1, design=design, features="closest")
     return campaign_against(
-        small_table,
+        five_letters,
         copy,
         None,
         plan,
@@ -238,25 +210,25 @@ def campaign(small_table, design="shared"):
 
 
 @pytest.mark.parametrize("design", ["shared", "neighbours"])
-def test_draws_are_of_the_design(small_table, design):
-    draws = campaign(small_table, design).drawn(10, 0)
+def test_draws_are_of_the_design(five_letters, design):
+    draws = campaign(five_letters, design).drawn(10, 0)
     assert len(draws) == (20 if design == "shared" else 40)
     assert [int(draws.member[draws.of(k), k].sum()) for k in range(2)] == [10, 10]
 
 
-def test_a_copy_is_told_by_its_closest_row(small_table):
-    learnt = campaign(small_table).learnt()
+def test_a_copy_is_told_by_its_closest_row(five_letters):
+    learnt = campaign(five_letters).learnt()
     assert learnt.aucs.tolist() == [1.0, 1.0]
     seen = learnt.look(learnt.campaign.drawn(10, 3), "test", 4)
     assert (
-        (seen.closest == 3) == seen.draws.member
-    ).all()  # all three columns match where the target is in the table
+        (seen.closest == 4) == seen.draws.member
+    ).all()  # all four columns match where the target is in the table
     assert ((seen.log_odds > 0) == seen.draws.member).all()
     assert learnt.seconds is not None
 
 
-def test_steps_have_streams_of_their_own(small_table):
-    one = campaign(small_table)
+def test_steps_have_streams_of_their_own(five_letters):
+    one = campaign(five_letters)
     states = {tuple(one.stream(step).generate_state(2)) for step in range(5)}
     assert len(states) == 5
 

@@ -38,7 +38,7 @@ def frame():
 
 
 @pytest.fixture(scope="module")
-def table(frame):
+def people_with_outliers(frame):
     return read(frame)
 
 
@@ -55,12 +55,12 @@ def gower(a, b, spans):
     return np.mean(apart)
 
 
-def test_features_are_those_of_plain_loops(frame, table):
+def test_features_are_those_of_plain_loops(frame, people_with_outliers):
     targets = np.array([0, 1, 2, 30])
-    sight = ValueSight.of(table, targets)
+    sight = ValueSight.of(people_with_outliers, targets)
     rows = np.random.default_rng(1).choice(250, 60, replace=False)
     part = frame.iloc[rows].reset_index(drop=True)
-    seen = pd.DataFrame(sight.of_table(table.take(rows)), columns=sight.names)
+    seen = pd.DataFrame(sight.of_table(people_with_outliers.take(rows)), columns=sight.names)
     spans = {name: frame[name].max() - frame[name].min() for name in ("pay", "age")}
     for place, target in enumerate(targets):
         mine, now = frame.iloc[target], seen.iloc[place]
@@ -93,10 +93,11 @@ def test_features_are_those_of_plain_loops(frame, table):
         assert now["presence: levels not released"] == (~same[["town", "job"]].any()).sum()
 
 
-def test_extremes_are_in_the_order_of_how_far_out_a_target_is(frame, table):
-    sight = ValueSight.of(table, np.array([0]))
+def test_extremes_are_in_the_order_of_how_far_out_a_target_is(frame, people_with_outliers):
+    sight = ValueSight.of(people_with_outliers, np.array([0]))
     inside, outside = (
-        sight.of_table(table.take(rows))[0] for rows in (np.arange(100), np.arange(1, 101))
+        sight.of_table(people_with_outliers.take(rows))[0]
+        for rows in (np.arange(100), np.arange(1, 101))
     )
     at = {name: i for i, name in enumerate(sight.names)}
     pay = frame["pay"]
@@ -118,22 +119,23 @@ def test_extremes_are_in_the_order_of_how_far_out_a_target_is(frame, table):
     )
 
 
-def test_the_density_of_a_target_is_higher_where_it_was_copied(table):
-    sight = ValueSight.of(table, np.arange(20))
+def test_the_density_of_a_target_is_higher_where_it_was_copied(people_with_outliers):
+    sight = ValueSight.of(people_with_outliers, np.arange(20))
     part = sight.groups["density"]
     with_them, without = (
-        sight.of_table(table.take(rows))[:, part] for rows in (np.arange(100), np.arange(100, 200))
+        sight.of_table(people_with_outliers.take(rows))[:, part]
+        for rows in (np.arange(100), np.arange(100, 200))
     )
     assert (with_them > without).mean() > 0.75  # a guess has 0.5
-    whole = sight.of_table(table)[:, part]
+    whole = sight.of_table(people_with_outliers)[:, part]
     assert np.isfinite(whole).all()
     assert (
         whole >= -1e-6
     ).all()  # the population with the target in it, less the population without
 
 
-def test_groups_cover_all_features_once_and_all_are_finite(frame, table):
-    sight = ValueSight.of(table, np.array([3, 2]))
+def test_groups_cover_all_features_once_and_all_are_finite(frame, people_with_outliers):
+    sight = ValueSight.of(people_with_outliers, np.array([3, 2]))
     places = np.concatenate([np.arange(len(sight.names))[part] for part in sight.groups.values()])
     np.testing.assert_array_equal(places, np.arange(len(sight.names)))
     assert list(sight.groups) == ["nearest", "density", "exact", "extremes", "presence"]
@@ -159,17 +161,17 @@ def test_ranks_of_a_scale_are_those_of_the_population():
     assert NumberScale.of(np.array([np.nan])).robust(np.array([np.nan])).tolist() == [0.0]
 
 
-def test_targets_that_are_no_rows_are_refused(table):
+def test_targets_that_are_no_rows_are_refused(people_with_outliers):
     with pytest.raises(InputError, match="numbers of rows of the population, 0 to 249"):
-        ValueSight.of(table, np.array([250]))
+        ValueSight.of(people_with_outliers, np.array([250]))
 
 
-def permute(table, seed):
+def permute(people_with_outliers, seed):
     rng = np.random.default_rng(seed)
     return pd.DataFrame(
         {
             name: column.sample(frac=1, random_state=rng).to_numpy()
-            for name, column in table.to_pandas().items()
+            for name, column in people_with_outliers.to_pandas().items()
         }
     )
 
@@ -182,15 +184,19 @@ def permute(table, seed):
         (0, "extremes: end on the target's side, number 1"),
     ],
 )
-def test_real_values_in_any_order_show_who_is_in(table, target, feature):
+def test_real_values_in_any_order_show_who_is_in(people_with_outliers, target, feature):
     """Both ends: a permutation of each column releases a value that nobody else has if and only if its owner is in; a fixed table says nothing."""
     rows = np.random.default_rng(2)
     draws = shared_draws(250, np.array([target]), rows=80, shadows=20, rng=rows)
-    sight = ValueSight.of(table, np.array([target]))
-    fixed = table.take(np.arange(80))
+    sight = ValueSight.of(people_with_outliers, np.array([target]))
+    fixed = people_with_outliers.take(np.arange(80))
     seen = {
         name: run_shadows(
-            Generator(maker, table), draws.rows, sight=sight, seed=1, working=Working(workers=1)
+            Generator(maker, people_with_outliers),
+            draws.rows,
+            sight=sight,
+            seed=1,
+            working=Working(workers=1),
         ).values[:, 0, 0]
         for name, maker in (("permuted", permute), ("fixed", lambda part, seed: fixed))
     }

@@ -12,7 +12,7 @@ from chaffinch.table.read import read
 from chaffinch.table.table import Table
 
 
-def people(n: int, rng: np.random.Generator, columns: int = 6) -> pa.Table:
+def distinct_people(n: int, rng: np.random.Generator, columns: int = 6) -> pa.Table:
     """Return people who are hardly ever alike: two numbers and some categories that go together."""
     kind = rng.integers(0, 4, n)
     out = {
@@ -53,7 +53,7 @@ def reference_tables() -> tuple[pa.Table, pa.Table, pa.Table]:
     Multiples of irrational numbers, so that any language makes the same tables; numbers of the released table span all ranges.
     """
 
-    def table(n: int, shift: float) -> dict[str, np.ndarray]:
+    def spread_columns(n: int, shift: float) -> dict[str, np.ndarray]:
         i = np.arange(1, n + 1)
 
         def spread(j: int, size: float) -> np.ndarray:
@@ -67,7 +67,9 @@ def reference_tables() -> tuple[pa.Table, pa.Table, pa.Table]:
             "e": spread(4, 40),
         }
 
-    original, holdout, synthetic = table(120, 0.11), table(120, 0.61), table(100, 0.37)
+    original, holdout, synthetic = (
+        spread_columns(n, shift) for n, shift in ((120, 0.11), (120, 0.61), (100, 0.37))
+    )
     for name, values in synthetic.items():
         values[:30] = original[name][:30]
         if name in "ace":

@@ -26,11 +26,11 @@ from chaffinch.table.align import align
 from chaffinch.table.read import read
 from tests.risk.memorisation.conftest import case_of
 
-from .conftest import people, with_copies
+from .conftest import distinct_people, with_copies
 
 
 def tables_of(rng: np.random.Generator, share: float, n: int = 400):
-    members, others, fresh = (people(n, rng) for _ in range(3))
+    members, others, fresh = (distinct_people(n, rng) for _ in range(3))
     return align(read(members), with_copies(fresh, members, share), others)
 
 
@@ -114,7 +114,7 @@ def test_two_trials_become_one_of_all_people(rng: np.random.Generator) -> None:
 @pytest.fixture(scope="module")
 def tables():
     rng = np.random.default_rng(8)
-    return tuple(people(600, rng) for _ in range(3))
+    return tuple(distinct_people(600, rng) for _ in range(3))
 
 
 def test_without_keys_the_tests_are_run_alone(tables, capsys) -> None:
@@ -356,7 +356,7 @@ def test_rows_have_a_cell_for_each_heading() -> None:
 
 
 def test_classes_are_rows_that_are_equal(rng: np.random.Generator) -> None:
-    members, others, released = (people(50, rng, 4) for _ in range(3))
+    members, others, released = (distinct_people(50, rng, 4) for _ in range(3))
     ours, theirs, size = case_of(released, members, others).classes(["c0", "c1"])
     rows = [
         tuple(row[n] for n in ("c0", "c1"))
@@ -369,13 +369,13 @@ def test_classes_are_rows_that_are_equal(rng: np.random.Generator) -> None:
 
 
 def test_a_column_that_is_not_there_is_named(rng: np.random.Generator) -> None:
-    case = case_of(*(people(50, rng, 4) for _ in range(3)))
+    case = case_of(*(distinct_people(50, rng, 4) for _ in range(3)))
     with pytest.raises(ChaffinchError, match=r"Unknown column 'agee'\. Did you mean 'age'"):
         case.named(["agee"])
 
 
 def test_no_value_is_in_a_repr(rng: np.random.Generator) -> None:
-    case = case_of(*(people(50, rng, 3) for _ in range(3)))
+    case = case_of(*(distinct_people(50, rng, 3) for _ in range(3)))
     assert repr(case) == "ReleaseCase(3 columns, released: 50, people: 100)"
     assert repr(case.columns[2]) == "ColumnValues(c0, released: 50, people: 100)"
 

@@ -17,7 +17,7 @@ from chaffinch.risk.memorisation.distances import (
 from chaffinch.risk.memorisation.protocol import MEMORISATION_TESTS
 from tests.risk.memorisation.conftest import with_copies
 
-from .conftest import case_of, people
+from .conftest import case_of, distinct_people
 
 
 def gower(first: list[dict], second: list[dict], everybody: list[dict]) -> np.ndarray:
@@ -37,7 +37,7 @@ def gower(first: list[dict], second: list[dict], everybody: list[dict]) -> np.nd
 
 
 def tables(rng: np.random.Generator, n: int = 45) -> list[pa.Table]:
-    out = [people(n, rng, 4) for _ in range(3)]
+    out = [distinct_people(n, rng, 4) for _ in range(3)]
     gaps = pa.array(
         [None if i % 7 == 0 else float(v) for i, v in enumerate(out[1]["income"].to_pylist())]
     )
@@ -109,14 +109,14 @@ def z(scores, n: int) -> float:
 
 
 def test_copies_raise_the_ratio_of_members_and_fresh_rows_do_not(rng: np.random.Generator) -> None:
-    members, others, fresh = (people(400, rng) for _ in range(3))
+    members, others, fresh = (distinct_people(400, rng) for _ in range(3))
     # Odds of failing when right: a normal beyond 3.5 for the second.
     assert z(density_ratio(case_of(with_copies(fresh, members, 0.5), members, others)), 400) > 5
     assert abs(z(density_ratio(case_of(fresh, members, others)), 400)) < 3.5
 
 
 def test_it_is_the_share_of_released_rows_in_both_densities(rng: np.random.Generator) -> None:
-    case = case_of(*(people(60, rng, 3) for _ in range(3)))
+    case = case_of(*(distinct_people(60, rng, 3) for _ in range(3)))
     places = distances_of(case)
     p, q = places.released_density, places.people_density
     expected = [0.5 if a + b == 0 else a / (a + b) for a, b in zip(p, q, strict=True)]
@@ -139,7 +139,7 @@ def test_a_table_worked_by_hand() -> None:
 
 
 def test_a_person_copied_twice_has_a_ratio_of_one(rng: np.random.Generator) -> None:
-    members = people(50, rng)
+    members = distinct_people(50, rng)
     twice = pa.concat_tables([members, members])
     assert distance_ratios(case_of(twice, members, members)).value == 1.0
     assert nearest_distances(case_of(twice, members, members)).value == 0.0

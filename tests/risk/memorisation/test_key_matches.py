@@ -6,11 +6,11 @@ import numpy as np
 
 from chaffinch.risk.memorisation.key_matches import k_map, replicated_uniques
 
-from .conftest import case_of, people
+from .conftest import case_of, distinct_people
 
 
 def test_each_person_is_one_of_those_with_the_same_keys(rng: np.random.Generator) -> None:
-    released, members, others = (people(70, rng, 4) for _ in range(3))
+    released, members, others = (distinct_people(70, rng, 4) for _ in range(3))
     scores = k_map(case_of(released, members, others, keys=("age", "c0")))
     keys = [(row["age"], row["c0"]) for row in members.to_pylist() + others.to_pylist()]
     there, alike = {(row["age"], row["c0"]) for row in released.to_pylist()}, Counter(keys)
@@ -19,7 +19,7 @@ def test_each_person_is_one_of_those_with_the_same_keys(rng: np.random.Generator
 
 
 def test_people_alone_with_their_keys_who_are_one_row(rng: np.random.Generator) -> None:
-    released, members, others = (people(70, rng, 4) for _ in range(3))
+    released, members, others = (distinct_people(70, rng, 4) for _ in range(3))
     scores = replicated_uniques(case_of(released, members, others, keys=("age", "c0")))
     keys = [(row["age"], row["c0"]) for row in members.to_pylist() + others.to_pylist()]
     rows, alike = Counter((row["age"], row["c0"]) for row in released.to_pylist()), Counter(keys)

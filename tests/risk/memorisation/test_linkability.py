@@ -24,7 +24,7 @@ from chaffinch.stats.excess import excess
 from chaffinch.table.align import align
 from chaffinch.table.read import read
 
-from .conftest import case_of, people, reference_tables, with_copies
+from .conftest import case_of, distinct_people, reference_tables, with_copies
 
 
 @pytest.mark.parametrize(
@@ -111,7 +111,7 @@ def test_columns_that_tell_nothing_link_nobody_but_by_chance() -> None:
 
 
 def test_members_are_linked_by_copies_and_nobody_by_fresh_rows(rng: np.random.Generator) -> None:
-    members, others, fresh = (people(600, rng, 8) for _ in range(3))
+    members, others, fresh = (distinct_people(600, rng, 8) for _ in range(3))
     for share, significant in ((0.1, True), (0.0, False)):
         scores = linkability(
             case_of(with_copies(fresh, members, share), members, others, keys=["age", "c0", "c1"])
@@ -126,7 +126,7 @@ def test_members_are_linked_by_copies_and_nobody_by_fresh_rows(rng: np.random.Ge
 
 
 def test_parts_that_cannot_be_linked_are_refused(rng: np.random.Generator) -> None:
-    table = people(40, rng)
+    table = distinct_people(40, rng)
     case = case_of(table, table, table, keys=["age"])
     with pytest.raises(InputError, match="Some column is in both"):
         linkability(case, 1, (["age"], ["age", "c0"]))
@@ -141,7 +141,9 @@ def test_parts_that_cannot_be_linked_are_refused(rng: np.random.Generator) -> No
 
 
 def test_a_finding_has_the_chance_of_a_link_beside_it(rng: np.random.Generator) -> None:
-    tables = align(read(people(60, rng)), people(50, rng), people(60, rng))
+    tables = align(
+        read(distinct_people(60, rng)), distinct_people(50, rng), distinct_people(60, rng)
+    )
     root = np.random.SeedSequence(1)
     both = trials(
         tables[1],
@@ -158,7 +160,7 @@ def test_a_finding_has_the_chance_of_a_link_beside_it(rng: np.random.Generator) 
 
 
 def test_parts_are_an_option_of_a_study(rng: np.random.Generator) -> None:
-    members, others, fresh = (people(200, rng, 8) for _ in range(3))
+    members, others, fresh = (distinct_people(200, rng, 8) for _ in range(3))
     released = with_copies(fresh, members, 0.3)
     parts = (["age", "c0"], ["income", "c1"])
     result = chaffinch.risk(members, released, others, tests=["linkability"], parts=parts, seed=1)

@@ -19,7 +19,7 @@ from chaffinch.risk.memorisation.predicates import (
 from chaffinch.risk.memorisation.protocol import NotApplicableError, ReleaseCase
 from chaffinch.stats.excess import excess
 
-from .conftest import case_of, people, reference_tables, with_copies
+from .conftest import case_of, distinct_people, reference_tables, with_copies
 
 
 def isolating(predicates: Predicates, case: ReleaseCase, people: slice) -> tuple[int, int]:
@@ -58,7 +58,7 @@ def test_predicates_of_several_columns_are_those_of_another_library(
 
 def test_predicates_are_conditions_on_values(rng: np.random.Generator) -> None:
     """Every predicate by hand: the row it was read off, its condition from values and medians, evaluated on values."""
-    released, members, others = (people(30, rng, 4) for _ in range(3))
+    released, members, others = (distinct_people(30, rng, 4) for _ in range(3))
     case = case_of(released, members, others, seed=np.random.SeedSequence(1))
     rows, everybody = released.to_pylist(), members.to_pylist() + others.to_pylist()
     middle = {name: float(np.median(released[name].to_numpy())) for name in ("age", "income")}
@@ -99,7 +99,7 @@ def test_a_missing_value_is_a_condition_and_no_number_is_above_it() -> None:
 def test_members_are_singled_out_by_copies_and_nobody_by_fresh_rows(
     rng: np.random.Generator,
 ) -> None:
-    members, others, fresh = (people(500, rng, 8) for _ in range(3))
+    members, others, fresh = (distinct_people(500, rng, 8) for _ in range(3))
     for share, significant in ((0.3, True), (0.0, False)):
         for n_columns in (1, 5):
             scores = isolated(
@@ -124,7 +124,7 @@ def test_nothing_to_say_is_said() -> None:
 
 
 def test_a_repr_holds_no_value(rng: np.random.Generator) -> None:
-    table = people(40, rng)
+    table = distinct_people(40, rng)
     assert (
         repr(predicates_of_columns(case_of(table, table, table), 2, most=4))
         == "Predicates(<10 of 2 conditions)"

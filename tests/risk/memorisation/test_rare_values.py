@@ -11,13 +11,13 @@ from chaffinch.risk.memorisation.protocol import MEMORISATION_TESTS, NotApplicab
 from chaffinch.risk.memorisation.rare_values import rare_combinations, rare_values
 from tests.risk.memorisation.conftest import with_copies
 
-from .conftest import case_of, people
+from .conftest import case_of, distinct_people
 
 
 def columns(rng: np.random.Generator, n: int) -> pa.Table:
     towns = np.array([f"t{i}" for i in rng.zipf(1.5, n) % 60], dtype=object)
     towns[rng.random(n) < 0.02] = None
-    return people(n, rng, 3).append_column("town", pa.array(towns.tolist(), pa.string()))
+    return distinct_people(n, rng, 3).append_column("town", pa.array(towns.tolist(), pa.string()))
 
 
 def test_rare_values_are_counted_as_a_plain_loop_does(rng: np.random.Generator) -> None:
@@ -60,7 +60,7 @@ def test_where_nothing_is_rare_it_does_not_apply() -> None:
 
 @pytest.mark.parametrize("n", [40, 120])
 def test_rare_pairs_are_counted_as_a_plain_loop_does(rng: np.random.Generator, n: int) -> None:
-    members, others, fresh = (people(n, rng, 5) for _ in range(3))
+    members, others, fresh = (distinct_people(n, rng, 5) for _ in range(3))
     released = with_copies(fresh, members, 0.1)
     everybody, rows = members.to_pylist() + others.to_pylist(), released.to_pylist()
     numerator, weight = np.zeros(2 * n), np.zeros(2 * n)
@@ -81,7 +81,7 @@ def test_rare_pairs_are_counted_as_a_plain_loop_does(rng: np.random.Generator, n
 
 
 def test_of_many_pairs_some_are_looked_at(rng: np.random.Generator) -> None:
-    case = case_of(*(people(100, rng, 8) for _ in range(3)))
+    case = case_of(*(distinct_people(100, rng, 8) for _ in range(3)))
     some, every = (rare_combinations(case, most_pairs=most).weight.sum() for most in (5, 300))
     assert 0 < some < every
 

@@ -11,11 +11,13 @@ import chaffinch
 from chaffinch.risk.memorisation.protocol import NotApplicableError
 from chaffinch.risk.memorisation.repeated import repeated_rows, repeated_values
 
-from .conftest import case_of, people, with_copies
+from .conftest import case_of, distinct_people, with_copies
 
 
 def test_rows_of_ones_own_are_counted_over_releases(rng: np.random.Generator) -> None:
-    members, others, *releases = (people(80, rng, 5).select(["c0", "c1", "c2"]) for _ in range(5))
+    members, others, *releases = (
+        distinct_people(80, rng, 5).select(["c0", "c1", "c2"]) for _ in range(5)
+    )
     case = case_of(
         pa.concat_tables(releases), members, others, release_of=np.repeat(np.arange(3), 80)
     )
@@ -50,14 +52,14 @@ def test_rare_values_are_counted_over_releases() -> None:
 
 @pytest.mark.parametrize("score", [repeated_rows, repeated_values])
 def test_one_release_repeats_nothing(score, rng: np.random.Generator) -> None:
-    case = case_of(*(people(30, rng) for _ in range(3)))
+    case = case_of(*(distinct_people(30, rng) for _ in range(3)))
     for one in (case, replace(case, release_of=np.zeros(30, dtype=np.int64))):
         with pytest.raises(NotApplicableError, match="several releases"):
             score(one)
 
 
 def test_people_who_are_copied_into_every_release_are_found(rng: np.random.Generator) -> None:
-    members, others, *fresh = (people(400, rng) for _ in range(5))
+    members, others, *fresh = (distinct_people(400, rng) for _ in range(5))
     same = [with_copies(table, members, 0.04) for table in fresh]
     result = chaffinch.risk(
         members,

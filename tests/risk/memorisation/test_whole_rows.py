@@ -14,7 +14,7 @@ from chaffinch.risk.memorisation.whole_rows import (
 )
 from chaffinch.stats.excess import excess
 
-from .conftest import case_of, people, with_copies
+from .conftest import case_of, distinct_people, with_copies
 
 
 def coarse(n: int, rng: np.random.Generator) -> pa.Table:
@@ -53,7 +53,7 @@ def test_it_spends_half_of_the_level_whatever_else_is_run() -> None:
 
 
 def test_where_nobody_is_matched_nobody_scores(rng: np.random.Generator) -> None:
-    members, others, released = (people(60, rng, 12) for _ in range(3))
+    members, others, released = (distinct_people(60, rng, 12) for _ in range(3))
     assert copied_row(case_of(released, members, others)).numerator.sum() == 0
 
 
@@ -72,7 +72,7 @@ def test_weights_are_summed_over_all_rows_but_a_persons_own() -> None:
 def test_the_chance_of_a_row_is_a_kernel_over_other_people_scaled_to_equal_pairs(
     rng: np.random.Generator,
 ) -> None:
-    tables = [people(40, rng, 5).select(["c0", "c1", "c2"]) for _ in range(3)]
+    tables = [distinct_people(40, rng, 5).select(["c0", "c1", "c2"]) for _ in range(3)]
     case = case_of(*tables)
     rows = [tuple(row.values()) for table in tables[1:] for row in table.to_pylist()]
     n = len(rows)
@@ -97,7 +97,7 @@ def test_where_no_two_people_are_alike_nothing_is_equal_by_chance() -> None:
 
 
 def test_of_very_many_people_some_are_enough(rng: np.random.Generator) -> None:
-    tables = [people(400, rng, 5).select(["c0", "c1", "c2"]) for _ in range(3)]
+    tables = [distinct_people(400, rng, 5).select(["c0", "c1", "c2"]) for _ in range(3)]
     case = case_of(*tables)
     every, few = (chance_of_row(case, np.arange(800), most_rows=most) for most in (800, 400))
     assert abs(every.mean() - few.mean()) < 0.2 * every.mean()
@@ -109,7 +109,7 @@ def rows_of(table: pa.Table) -> list[tuple]:
 
 
 def test_rows_are_compared_as_they_stand_in_the_files(rng: np.random.Generator) -> None:
-    members, others, fresh = (people(60, rng, 3) for _ in range(3))
+    members, others, fresh = (distinct_people(60, rng, 3) for _ in range(3))
     released = with_copies(fresh, members, 0.2)
     scores = exact_row(case_of(released, members, others))
     there = set(rows_of(released))
@@ -126,7 +126,7 @@ def test_a_level_that_only_one_person_has_is_no_other_level(rng: np.random.Gener
 
 def test_a_hundredth_of_copied_rows_is_found(rng: np.random.Generator) -> None:
     # 20 of 2,000 members are copied and no other row is there by chance: the chance of so many among members alone is 2^-20.
-    members, others, fresh = (people(2000, rng, 12) for _ in range(3))
+    members, others, fresh = (distinct_people(2000, rng, 12) for _ in range(3))
     for share, significant in ((0.01, True), (0.0, False)):
         scores = exact_row(case_of(with_copies(fresh, members, share), members, others))
         groups = [

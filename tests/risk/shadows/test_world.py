@@ -12,7 +12,7 @@ from chaffinch.risk.shadows import fresh_draws, neighbour_draws, shared_draws, w
 
 
 @pytest.fixture(scope="module")
-def table():
+def one_unlike_all():
     rng = np.random.default_rng(0)
     frame = pd.DataFrame({name: rng.choice(list("abcd"), 80) for name in "uvwx"})
     frame.loc[5] = ["z", "z", "z", "z"]  # differs from everyone everywhere
@@ -20,8 +20,8 @@ def table():
     return read(frame, rare="keep")
 
 
-def test_each_combination_is_there_once_and_the_odd_one_out_is_first(table):
-    world = world_of(table, targets=3)
+def test_each_combination_is_there_once_and_the_odd_one_out_is_first(one_unlike_all):
+    world = world_of(one_unlike_all, targets=3)
     assert len(np.unique(world.codes, axis=0)) == world.n_population
     assert world.duplicates == 80 - world.n_population > 0
     assert world.table.to_pandas().iloc[world.targets[0]].tolist() == ["z"] * 4
@@ -29,20 +29,20 @@ def test_each_combination_is_there_once_and_the_odd_one_out_is_first(table):
     assert world.share == 16 / world.n_population
 
 
-def test_keeping_duplicates_leaves_out_only_copies_of_targets(table):
-    world = world_of(table, targets=np.array([6]), duplicates="keep")
+def test_keeping_duplicates_leaves_out_only_copies_of_targets(one_unlike_all):
+    world = world_of(one_unlike_all, targets=np.array([6]), duplicates="keep")
     assert world.duplicates == 1
     assert world.n_population == 79
     assert world.table.to_pandas().iloc[world.targets[0]].tolist() == ["y"] * 4
-    chosen = world_of(table, targets=4, duplicates="keep")
+    chosen = world_of(one_unlike_all, targets=4, duplicates="keep")
     matches = (chosen.codes[:, None, :] == chosen.target_codes[None]).all(axis=2).sum(axis=0)
     assert matches.tolist() == [1] * 4
 
 
-def test_a_population_joins_the_table_and_targets_are_the_tables_own(table):
-    frame = table.to_pandas()
-    own = read(frame.iloc[:30], schema=table.schema)
-    others = read(frame.iloc[30:], schema=table.schema)
+def test_a_population_joins_the_table_and_targets_are_the_tables_own(one_unlike_all):
+    frame = one_unlike_all.to_pandas()
+    own = read(frame.iloc[:30], schema=one_unlike_all.schema)
+    others = read(frame.iloc[30:], schema=one_unlike_all.schema)
     world = world_of(own, others, targets=5)
     assert world.rows == 30
     assert world.n_population == len(frame.drop_duplicates())
@@ -59,15 +59,15 @@ def test_a_population_joins_the_table_and_targets_are_the_tables_own(table):
         ({"targets": np.array([80])}, "numbers of rows of the table, 0 to 79"),
     ],
 )
-def test_impossible_worlds_are_refused(table, options, words):
+def test_impossible_worlds_are_refused(one_unlike_all, options, words):
     with pytest.raises(InputError, match=words):
-        world_of(table, **options)
+        world_of(one_unlike_all, **options)
 
 
-def test_a_population_on_another_grid_is_refused(table):
+def test_a_population_on_another_grid_is_refused(one_unlike_all):
     other = read(pd.DataFrame({name: ["q", "r"] * 20 for name in "uvwx"}))
     with pytest.raises(InputError, match="Column 'u' of the population has other levels"):
-        world_of(table, other)
+        world_of(one_unlike_all, other)
 
 
 def test_records_that_share_bins_are_not_the_same():
@@ -85,9 +85,11 @@ def test_records_that_share_bins_are_not_the_same():
     assert sum(by_values.ranked.values()) == 4
 
 
-def test_targets_that_were_named_come_from_no_ranking(table):
-    assert world_of(table, targets=np.array([5])).ranked == {}
-    assert world_of(table, targets=2, ranking="rarity", duplicates="keep").ranked == {"rarity": 2}
+def test_targets_that_were_named_come_from_no_ranking(one_unlike_all):
+    assert world_of(one_unlike_all, targets=np.array([5])).ranked == {}
+    assert world_of(one_unlike_all, targets=2, ranking="rarity", duplicates="keep").ranked == {
+        "rarity": 2
+    }
 
 
 @given(
