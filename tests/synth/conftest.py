@@ -44,6 +44,11 @@ def linked(coded):
     )
 
 
+@pytest.fixture
+def linked_table(linked):
+    return linked(4, [3, 2, 4, 3, 2], 400)
+
+
 def plain_entropy(rows: Sequence[Sequence[int]], columns: Sequence[int]) -> float:
     """Return the entropy in nats of some columns, from a plain count."""
     counts = Counter(tuple(row[c] for c in columns) for row in rows)

@@ -129,7 +129,7 @@ N = 5000
 
 
 @pytest.fixture(scope="module")
-def table():
+def four_linked_columns():
     rng = np.random.default_rng(2)
     a = rng.integers(0, 6, N)
     data = {
@@ -150,15 +150,16 @@ def table():
     [chaffinch.BayesNet(epsilon=1.0, delta=1e-6), chaffinch.PrivBayes(epsilon=2.0)],
     ids=["zCDP", "pure"],
 )
-def test_bars_hold_the_counts_of_the_data(table, settings):
+def test_bars_hold_the_counts_of_the_data(four_linked_columns, settings):
     """Of the cells of all columns and pairs over five fits; at a true share of 0.9 fewer than 0.85 of 500 cells in 10,000 runs or more."""
     cells = inside = 0
     for seed in range(5):
-        model = settings.fit(table, seed=seed)
+        model = settings.fit(four_linked_columns, seed=seed)
         for columns in (("a",), ("b",), ("d",), ("a", "b"), ("a", "d"), ("b", "c")):
             bars = model.error_bars(columns)
             codes = np.ravel_multi_index(
-                [table.code(name).astype(int) for name in columns], bars.estimate.shape
+                [four_linked_columns.code(name).astype(int) for name in columns],
+                bars.estimate.shape,
             )
             counts = np.bincount(codes, minlength=bars.estimate.size).reshape(bars.estimate.shape)
             fine = (counts >= bars.low - 0.5) & (counts <= bars.high + 0.5)
@@ -170,8 +171,8 @@ def test_bars_hold_the_counts_of_the_data(table, settings):
     assert inside / cells > 0.85
 
 
-def test_what_a_result_says(table):
-    model = chaffinch.BayesNet(epsilon=1.0, delta=1e-6).fit(table, seed=1)
+def test_what_a_result_says(four_linked_columns):
+    model = chaffinch.BayesNet(epsilon=1.0, delta=1e-6).fit(four_linked_columns, seed=1)
     bars = model.error_bars(("d",), level=0.5)
     wide = model.error_bars(("d",), level=0.99)
     assert bars.basis == "measured"
@@ -184,7 +185,7 @@ def test_what_a_result_says(table):
     assert json.loads(json.dumps(bars.to_dict()))["columns"] == ["d"]
     assert repr(bars) == "ErrorBars(d: 2 cells, measured, 50%)"
     grouped = chaffinch.FieldGroups(epsilon=1.0, groups=(("a", "b"), ("c",), ("d",))).fit(
-        table, seed=1
+        four_linked_columns, seed=1
     )
     assert grouped.error_bars(("a", "b")).basis == "measured"
     apart = grouped.error_bars(("c", "d"))
@@ -193,8 +194,8 @@ def test_what_a_result_says(table):
     assert apart.noise is None
 
 
-def test_what_has_no_bars(table):
-    model = chaffinch.BayesNet(epsilon=1.0, delta=1e-6).fit(table, seed=1)
+def test_what_has_no_bars(four_linked_columns):
+    model = chaffinch.BayesNet(epsilon=1.0, delta=1e-6).fit(four_linked_columns, seed=1)
     for columns, words in (
         (("x",), "Unknown column 'x'"),
         ((), "one to 4"),

@@ -23,7 +23,7 @@ from chaffinch.table import Column, Schema
 
 
 @pytest.fixture(scope="module")
-def table():
+def a_column_of_each_kind():
     rng = np.random.default_rng(2)
     n = 300
     return chaffinch.read(
@@ -44,7 +44,7 @@ def table():
 
 
 @pytest.fixture(scope="module")
-def model(table):
+def model(a_column_of_each_kind):
     return BayesNet(
         conditionals="tables",
         parents=2,
@@ -52,7 +52,7 @@ def model(table):
         sensitive=("word", "part"),
         protect="together",
         keep=("flag",),
-    ).fit(table, seed=1)
+    ).fit(a_column_of_each_kind, seed=1)
 
 
 @pytest.fixture(scope="module")
@@ -72,7 +72,7 @@ def refused(path: Path, match: str = ".") -> str:
 # What goes in comes out
 
 
-def test_a_model_comes_back_as_it_was(model, saved, table):
+def test_a_model_comes_back_as_it_was(model, saved, a_column_of_each_kind):
     back = load_model(saved)
     assert back.to_dict() == model.to_dict()
     assert back.schema == model.schema
@@ -82,10 +82,12 @@ def test_a_model_comes_back_as_it_was(model, saved, table):
     assert back.sample(50, seed=3, given={"flag": True}).data.equals(
         model.sample(50, seed=3, given={"flag": True}).data
     )
-    assert back.complete(table, keep=["flag"], seed=1).data.equals(
-        model.complete(table, keep=["flag"], seed=1).data
+    assert back.complete(a_column_of_each_kind, keep=["flag"], seed=1).data.equals(
+        model.complete(a_column_of_each_kind, keep=["flag"], seed=1).data
     )
-    assert np.array_equal(back.log_likelihood(table), model.log_likelihood(table))
+    assert np.array_equal(
+        back.log_likelihood(a_column_of_each_kind), model.log_likelihood(a_column_of_each_kind)
+    )
     assert chaffinch.load(saved).to_dict() == model.to_dict()
 
 

@@ -35,7 +35,7 @@ from chaffinch.table import Column, Schema
 SIZES = {"a": 2, "b": 3, "c": 2, "d": 4}
 
 
-def table(columns, counts, std=1.0) -> NoisyTable:
+def noisy_table(columns, counts, std=1.0) -> NoisyTable:
     counts = np.asarray(counts)
     return NoisyTable(tuple(columns), counts.shape, counts, std)
 
@@ -62,7 +62,7 @@ def cliques(draw):
     rng = np.random.default_rng(draw(st.integers(0, 2**32)))
     stds = draw(st.lists(st.floats(0.1, 50), min_size=len(result), max_size=len(result)))
     return [
-        table(clique, rng.integers(-30, 200, [SIZES[name] for name in clique]), std)
+        noisy_table(clique, rng.integers(-30, 200, [SIZES[name] for name in clique]), std)
         for clique, std in zip(result, stds, strict=True)
     ]
 
@@ -88,7 +88,7 @@ def test_all_sums_that_tables_share_are_equal(tables):
 def test_tables_that_agree_are_kept(seed, found):
     joint = np.random.default_rng(seed).integers(0, 20, list(SIZES.values()))
     tables = [
-        table(sorted(clique), sums(joint, "abcd", clique).astype(np.int64), 1 + i)
+        noisy_table(sorted(clique), sums(joint, "abcd", clique).astype(np.int64), 1 + i)
         for i, clique in enumerate(found)
     ]
     for t, x in zip(
@@ -106,7 +106,7 @@ def test_two_tables_are_the_weighted_least_squares_solution(first, second):
     """numpy solves for a common vector of sums: minimise |x - s|^2/v + |y - t|^2/w where x and y have equal sums."""
     rng = np.random.default_rng(3)
     tables = [
-        table(columns, rng.integers(-5, 60, [SIZES[c] for c in columns]), std)
+        noisy_table(columns, rng.integers(-5, 60, [SIZES[c] for c in columns]), std)
         for columns, std in ((first, 2.0), (second, 7.0))
     ]
     shared = sorted(set(first) & set(second))
@@ -138,7 +138,8 @@ def test_two_tables_are_the_weighted_least_squares_solution(first, second):
 def test_too_many_shared_sets_fall_back_on_single_columns(monkeypatch):
     rng = np.random.default_rng(1)
     tables = [
-        table(c, rng.integers(0, 50, [SIZES[n] for n in c])) for c in ("abc", "bcd", "abd", "acd")
+        noisy_table(c, rng.integers(0, 50, [SIZES[n] for n in c]))
+        for c in ("abc", "bcd", "abd", "acd")
     ]
     monkeypatch.setattr(noisy, "MOST_SHARED", 3)
     held = consistent(tables, [t.counts.astype(float) for t in tables])
@@ -192,7 +193,7 @@ def test_agreeing_is_nearer_to_the_truth_than_clipping():
         for clique in families:
             exact = sums(joint, "abcd", clique).astype(np.int64)
             tables.append(
-                table(
+                noisy_table(
                     clique,
                     exact + np.round(rng.laplace(0, 8, exact.shape)).astype(np.int64),
                     8 * 2**0.5,
@@ -206,13 +207,15 @@ def test_agreeing_is_nearer_to_the_truth_than_clipping():
 
 
 def test_clipping_touches_nothing_but_negative_cells():
-    (result,) = clipped([table("ab", np.array([[3, -2, 0], [5, 1, -9]]))])
+    (result,) = clipped([noisy_table("ab", np.array([[3, -2, 0], [5, 1, -9]]))])
     assert result.counts.tolist() == [[3, 0, 0], [5, 1, 0]]
     assert (result.columns, result.sizes) == (("a", "b"), (2, 3))
 
 
 def test_tables_of_nothing_but_noise_below_zero():
-    result = agreed([table("ab", np.full((2, 3), -4)), table("b", np.array([-1, -1, -1]))])
+    result = agreed(
+        [noisy_table("ab", np.full((2, 3), -4)), noisy_table("b", np.array([-1, -1, -1]))]
+    )
     assert all(not m.counts.any() for m in result)
 
 

@@ -15,7 +15,7 @@ from chaffinch.table import Table
 N = 6_000
 
 
-def people(n: int = N, seed: int = 0) -> pa.Table:
+def people_whose_job_tells_the_wage(n: int = N, seed: int = 0) -> pa.Table:
     """Records whose wage class is told exactly by the job, and whose health hangs from both job and age."""
     rng = np.random.default_rng(seed)
     job, age = rng.integers(0, 4, n), rng.integers(20, 70, n)
@@ -75,7 +75,7 @@ def test_given_the_label_sensitive_columns_are_independent_of_what_the_generator
     label, protect
 ):
     """Four tests at 1e-7 each for six drawn tables: fails once in 400,000 if right. The copy fails each."""
-    table = chaffinch.read(people())
+    table = chaffinch.read(people_whose_job_tells_the_wage())
     drawn = (
         Protected(same, ["wage", "health"], label=label, protect=protect)
         .fit(table, seed=1)
@@ -97,7 +97,7 @@ def test_an_attack_is_left_with_what_the_label_tells():
     An attacker who knows the label and guesses each class's most frequent wage is right in 39 % of cases; cells of
     job and label hold hundreds of rows, so the vote in a cell is that guess or a near tie with it: 5 points of room.
     """
-    table = chaffinch.read(people())
+    table = chaffinch.read(people_whose_job_tells_the_wage())
     protected = Protected(same, ["wage"], label="vote").fit(table, seed=1).sample(seed=2)
     by_label = guesses(table, table, ["vote"], "wage")
     assert guesses(table, table, ["job", "vote"], "wage") == 1.0
@@ -107,7 +107,7 @@ def test_an_attack_is_left_with_what_the_label_tells():
 
 def test_real_attackers_fall_to_the_level_of_the_label():
     """The attackers of `risk`, on the same tables: nothing above the label's own level is left, all of it is there in the copy."""
-    table = chaffinch.read(people(2_000))
+    table = chaffinch.read(people_whose_job_tells_the_wage(2_000))
     protected = Protected(same, ["wage"], label="vote").fit(table, seed=1).sample(seed=2)
     by_label = guesses(table, table, ["vote"], "wage")
     found = {}
@@ -123,7 +123,7 @@ def test_real_attackers_fall_to_the_level_of_the_label():
 
 def test_sensitive_columns_keep_their_relation_to_the_label():
     """Counts by label against what the original's shares make expected: the chance of a failure is 1e-6, smoothing of one record included."""
-    table = chaffinch.read(people())
+    table = chaffinch.read(people_whose_job_tells_the_wage())
     drawn = Protected(shuffled, ["wage"], label="vote").fit(table, seed=3).sample(seed=4)
     statistic = freedom = 0.0
     for vote in (0, 1):
@@ -153,7 +153,7 @@ def test_the_generator_never_sees_a_sensitive_column():
         )
         return table
 
-    table = chaffinch.read(people())
+    table = chaffinch.read(people_whose_job_tells_the_wage())
     assert any(
         "wage" in rule for rule in table.schema.rules
     )  # found: job and wage determine each other
@@ -167,7 +167,7 @@ def test_the_generator_never_sees_a_sensitive_column():
 
 
 def test_a_synthesiser_that_fits_is_taken_and_any_number_of_rows_drawn():
-    table = chaffinch.read(people(500))
+    table = chaffinch.read(people_whose_job_tells_the_wage(500))
     maker = Protected(BayesNet(parents=1), ["health"], label="vote")
     model = maker.fit(table, seed=1)
     assert model.sample(70, seed=2).n_rows == 70
@@ -181,7 +181,7 @@ def test_a_synthesiser_that_fits_is_taken_and_any_number_of_rows_drawn():
 
 def test_frames_come_back_as_frames():
     pandas = pytest.importorskip("pandas")
-    frame = people(300).to_pandas()
+    frame = people_whose_job_tells_the_wage(300).to_pandas()
     model = Protected(
         lambda table, seed: table.to_pandas().sample(200, random_state=seed), ["wage"], label="age"
     ).fit(frame, seed=1)
@@ -192,7 +192,9 @@ def test_frames_come_back_as_frames():
 
 
 def test_the_description_says_who_draws_what_and_what_was_cut():
-    model = Protected(same, ["wage"], label="vote").fit(chaffinch.read(people()), seed=1)
+    model = Protected(same, ["wage"], label="vote").fit(
+        chaffinch.read(people_whose_job_tells_the_wage()), seed=1
+    )
     described = model.describe()
     details = {column.name: (column.role, column.detail) for column in described.columns}
     assert details["job"] == ("", "by the generator")
@@ -213,7 +215,7 @@ def test_the_description_says_who_draws_what_and_what_was_cut():
     hidden=st.sets(st.sampled_from(["job", "health", "age"]), min_size=1),
 )
 def test_columns_rows_and_what_is_not_sensitive_stay(rows, seed, hidden):
-    table = chaffinch.read(people(rows, seed), rare="keep")
+    table = chaffinch.read(people_whose_job_tells_the_wage(rows, seed), rare="keep")
     drawn = Protected(same, sorted(hidden), label="vote").fit(table, seed=seed).sample(seed=seed)
     assert drawn.columns == table.columns
     assert drawn.n_rows == rows
@@ -242,7 +244,7 @@ def test_columns_rows_and_what_is_not_sensitive_stay(rows, seed, hidden):
     ],
 )
 def test_bad_input_is_refused_before_anything_is_drawn(arguments, message):
-    table = chaffinch.read(people(60))
+    table = chaffinch.read(people_whose_job_tells_the_wage(60))
     with pytest.raises(InputError, match=message):
         Protected(**{"generator": same, "sensitive": ["wage"], "label": "vote"} | arguments).fit(
             table
@@ -272,7 +274,7 @@ def test_bad_input_is_refused_before_anything_is_drawn(arguments, message):
     ],
 )
 def test_what_a_generator_gets_wrong_is_said_without_values(made, message):
-    table = chaffinch.read(people(60))
+    table = chaffinch.read(people_whose_job_tells_the_wage(60))
     model = Protected(lambda t, seed: made(t), ["wage"], label="vote").fit(table, seed=1)
     with pytest.raises(InputError, match=message) as caught:
         model.sample(seed=2)
@@ -282,7 +284,7 @@ def test_what_a_generator_gets_wrong_is_said_without_values(made, message):
 def test_a_declared_rule_between_a_sensitive_column_and_the_generators_is_refused():
     from dataclasses import replace
 
-    table = chaffinch.read(people(200))
+    table = chaffinch.read(people_whose_job_tells_the_wage(200))
     for rule, message in (
         ("job determines wage", "ties sensitive column 'wage'"),
         ("job == 'job1' implies wage == 'wage1'", "ties sensitive column 'wage'"),

@@ -51,7 +51,7 @@ COLUMNS = (
 SCHEMA = Schema(COLUMNS, public=True, rows=N, rules=RULES)
 
 
-def people(seed: int = 1) -> pa.Table:
+def people_within_rules(seed: int = 1) -> pa.Table:
     rng = np.random.default_rng(seed)
     age, sex = rng.integers(0, 90, N), rng.choice(["f", "m"], N)
     return pa.table(
@@ -88,9 +88,9 @@ def test_every_method_keeps_them(name, epsilon):
         pytest.skip("it refuses constraints: tests/synth/panel")
     settings = kind() if epsilon is None else kind(epsilon=epsilon)
     data = (
-        chaffinch.read(people(), replace(SCHEMA, public=False, rows=None))
+        chaffinch.read(people_within_rules(), replace(SCHEMA, public=False, rows=None))
         if epsilon is None
-        else chaffinch.prepare(people(), SCHEMA)
+        else chaffinch.prepare(people_within_rules(), SCHEMA)
     )
     model = settings.fit(data, seed=3)
     drawn = model.sample(3000, seed=4)
@@ -105,7 +105,7 @@ def test_every_method_keeps_them(name, epsilon):
 @pytest.fixture(scope="module")
 def noisy():
     return chaffinch.BayesNet(epsilon=0.1, delta=1e-6).fit(
-        chaffinch.prepare(people(), SCHEMA), seed=3
+        chaffinch.prepare(people_within_rules(), SCHEMA), seed=3
     )
 
 
@@ -142,7 +142,7 @@ def test_given_values(noisy):
 
 
 def test_kept_columns_stay_also_where_they_break_a_constraint():
-    table = chaffinch.read(people(), replace(SCHEMA, public=False, rows=None))
+    table = chaffinch.read(people_within_rules(), replace(SCHEMA, public=False, rows=None))
     model = chaffinch.BayesNet(keep=("age", "sex")).fit(table, seed=1)
     whole = model.complete(table, keep=("age", "sex"), seed=2)
     assert broken(whole) == 0
@@ -288,13 +288,13 @@ def visits(seed: int = 1, n: int = N_VISITS) -> pa.Table:
 
 
 @pytest.fixture(scope="module")
-def table():
+def visits_table():
     return chaffinch.read(visits())
 
 
 @pytest.fixture(scope="module")
-def model(table):
-    return chaffinch.BayesNet().fit(table, seed=1)
+def model(visits_table):
+    return chaffinch.BayesNet().fit(visits_table, seed=1)
 
 
 def n_broken(drawn) -> dict[str, int]:
@@ -310,8 +310,8 @@ def n_broken(drawn) -> dict[str, int]:
     }
 
 
-def test_rules_are_found_and_kept(table, model):
-    assert set(table.schema.rules) == set(VISIT_RULES)
+def test_rules_are_found_and_kept(visits_table, model):
+    assert set(visits_table.schema.rules) == set(VISIT_RULES)
     loose = replace(model, schema=replace(model.schema, rules=(), functions=()))
     for n, seed in ((3000, 1), (1, 2), (70_000, 3)):
         drawn = model.sample(n, seed=seed)
@@ -319,7 +319,7 @@ def test_rules_are_found_and_kept(table, model):
         assert sum(n_broken(drawn).values()) == 0
     assert n_broken(loose.sample(3000, seed=1))[VISIT_RULES[0]] > 2500  # the test would see it
     assert model.sample(500, seed=4).data.equals(model.sample(500, seed=4).data)
-    types = dict(zip(table.data.schema.names, table.data.schema.types, strict=True))
+    types = dict(zip(visits_table.data.schema.names, visits_table.data.schema.types, strict=True))
     assert dict(zip(drawn.data.schema.names, drawn.data.schema.types, strict=True)) == types
     for name in ("before", "change", "after"):  # its own digits, and codes that go with the values
         numbers = drawn.data.column(name).to_numpy()
@@ -327,7 +327,7 @@ def test_rules_are_found_and_kept(table, model):
         assert np.array_equal(drawn.schema[name].codec.encode(numbers), drawn.code(name))
 
 
-def test_files_given_values_and_kept_columns(table, model, tmp_path):
+def test_files_given_values_and_kept_columns(visits_table, model, tmp_path):
     model.save(tmp_path / "m.chaffinch")
     again = chaffinch.load(tmp_path / "m.chaffinch")
     assert again.schema.rules == model.schema.rules
@@ -338,19 +338,19 @@ def test_files_given_values_and_kept_columns(table, model, tmp_path):
     assert sum(n_broken(given).values()) == 0
     kept = (
         chaffinch.BayesNet(keep=("before", "start"))
-        .fit(table, seed=1)
-        .complete(table, keep=("before", "start"), seed=3)
+        .fit(visits_table, seed=1)
+        .complete(visits_table, keep=("before", "start"), seed=3)
     )
-    assert kept.data.column("before").equals(table.data.column("before"))
+    assert kept.data.column("before").equals(visits_table.data.column("before"))
     assert sum(n_broken(kept).values()) == 0
 
 
-def test_columns_stay_where_they_were(table, model):
+def test_columns_stay_where_they_were(visits_table, model):
     """Half the summed difference of shares, 30,000 rows on 20 bins: drawing alone gives 0.01; computing must add no more than 0.02."""
     loose = replace(model, schema=replace(model.schema, rules=(), functions=()))
     kept, free = model.sample(30_000, seed=5), loose.sample(30_000, seed=5)
-    for name in table.schema.names:
-        drawn = [chaffinch.read(t.data, table.schema) for t in (kept, free)]
+    for name in visits_table.schema.names:
+        drawn = [chaffinch.read(t.data, visits_table.schema) for t in (kept, free)]
         shares = [
             np.bincount(t.code(name), minlength=t.schema[name].size) / t.n_rows for t in drawn
         ]
@@ -413,14 +413,14 @@ def test_found_rules_are_no_declaration():
     assert not sealed.functions
 
 
-def test_protection_wins_over_rules_that_were_found_and_refuses_declared_ones(table):
-    model = chaffinch.BayesNet(sensitive=("job",)).fit(table, seed=1)
+def test_protection_wins_over_rules_that_were_found_and_refuses_declared_ones(visits_table):
+    model = chaffinch.BayesNet(sensitive=("job",)).fit(visits_table, seed=1)
     assert VISIT_RULES[2] not in model.schema.rules
     assert VISIT_RULES[0] in model.schema.rules
     assert any("declare it sensitive too" in note for note in model.describe().notes)
     frame = model.sample(3000, seed=1).data.to_pandas()
     assert frame.groupby("job")["rank"].nunique().min() > 5
-    declared = replace(table, schema=replace(table.schema, found=()))
+    declared = replace(visits_table, schema=replace(visits_table.schema, found=()))
     with pytest.raises(
         InputError,
         match="ties sensitive column 'job' to columns that protection keeps it apart from",

@@ -12,7 +12,7 @@ from chaffinch.synth.selected import SelectedSettings
 from chaffinch.table import Column, Schema, Table
 
 
-def people(n: int = 600) -> Table:
+def two_equal_columns(n: int = 600) -> Table:
     rng = np.random.default_rng(1)
     a = rng.choice(["x", "y"], n)
     table = pa.table({"a": a, "b": np.where(a == "x", "p", "q")})
@@ -36,7 +36,7 @@ def candidates(epsilon: float = 1.0) -> tuple:
 
 def test_the_account_is_of_everything_and_within_epsilon() -> None:
     settings = SelectedSettings(epsilon=4.0, candidates=candidates())
-    model = settings.fit(people(), seed=1)
+    model = settings.fit(two_equal_columns(), seed=1)
     account = model.privacy
     assert account is not None
     assert account.budget.epsilon == 4.0
@@ -50,14 +50,14 @@ def test_the_account_is_of_everything_and_within_epsilon() -> None:
 def test_with_budget_enough_the_nearer_table_is_chosen() -> None:
     """The distance of tables of a and b is about 600 for columns apart and near 0 together: at epsilon 40 the worse one comes less than once in a billion."""
     settings = SelectedSettings(epsilon=40.0, candidates=candidates(), workload=(("a", "b"),))
-    model = settings.fit(people(), seed=2)
+    model = settings.fit(two_equal_columns(), seed=2)
     assert settings.position_of(model) == 1
 
 
 def test_the_place_is_that_of_the_model_whatever_was_fitted_since() -> None:
     """At a small epsilon either is chosen, by seed: each model knows its own."""
     settings = SelectedSettings(epsilon=0.02, candidates=candidates(), workload=(("a",),))
-    models = [settings.fit(people(), seed=seed) for seed in range(8)]
+    models = [settings.fit(two_equal_columns(), seed=seed) for seed in range(8)]
     places = [place for _, place in settings.chosen]
     assert set(places) == {0, 1}  # eight alike: 1 in 128 for fair coins; the seeds are fixed
     assert [settings.position_of(model) for model in reversed(models)] == places[::-1]
@@ -80,5 +80,5 @@ def test_what_makes_no_promise_or_another_is_refused() -> None:
 
 def test_a_preview_charges_what_a_fit_does() -> None:
     settings = SelectedSettings(epsilon=4.0, candidates=candidates())
-    preview = settings.plan(people().schema)
+    preview = settings.plan(two_equal_columns().schema)
     assert sum(step.charge.epsilon * step.times for step in preview.steps) <= 4.0 * (1 + 1e-9)

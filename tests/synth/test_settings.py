@@ -13,6 +13,7 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pyarrow.csv import write_csv
 from sklearn.base import clone
 
 import chaffinch
@@ -32,6 +33,8 @@ from chaffinch.synth import (
 from chaffinch.synth.data import counter_of
 from chaffinch.synth.settings import settings_of
 from chaffinch.table import Schema
+
+from ..factories import people
 
 # A synthesiser of a user's own, in one place: it repeats the commonest code of each column, with some noise.
 
@@ -97,25 +100,16 @@ def toy():
 
 
 @pytest.fixture
-def people(tmp_path):
-    rng = np.random.default_rng(3)
-    ill = rng.random(200) < 0.3
-    frame = pd.DataFrame(
-        {
-            "sex": rng.choice(["f", "m"], 200),
-            "age": rng.integers(20, 60, 200),
-            "ill": np.where(ill, "yes", "no"),
-        }
-    )
-    frame.to_csv(tmp_path / "people.csv", index=False)
+def people_csv(tmp_path):
+    write_csv(people(200, columns=("sex", "age", "ill")), tmp_path / "people.csv")
     return tmp_path / "people.csv"
 
 
 # A user's own
 
 
-def test_a_toy_is_saved_loaded_and_sampled(toy, people, tmp_path):
-    model = Toy(noise=0.5).fit(pd.read_csv(people))
+def test_a_toy_is_saved_loaded_and_sampled(toy, people_csv, tmp_path):
+    model = Toy(noise=0.5).fit(pd.read_csv(people_csv))
     assert isinstance(model, Model)
     model.save(tmp_path / "m.chaffinch")
     back = chaffinch.load(tmp_path / "m.chaffinch")
@@ -127,16 +121,16 @@ def test_a_toy_is_saved_loaded_and_sampled(toy, people, tmp_path):
         model.sample(5, given={"sex": "f"})
 
 
-def test_a_file_of_a_kind_that_nobody_registered(people, tmp_path):
-    Toy().fit(people).save(tmp_path / "m.chaffinch")
+def test_a_file_of_a_kind_that_nobody_registered(people_csv, tmp_path):
+    Toy().fit(people_csv).save(tmp_path / "m.chaffinch")
     with pytest.raises(
         chaffinch._base.errors.FileError, match="kind 'toy', which no registered synthesiser makes"
     ):
         chaffinch.load(tmp_path / "m.chaffinch")
 
 
-def test_a_damaged_file_of_a_toy(toy, people, tmp_path):
-    Toy().fit(people).save(tmp_path / "m.chaffinch")
+def test_a_damaged_file_of_a_toy(toy, people_csv, tmp_path):
+    Toy().fit(people_csv).save(tmp_path / "m.chaffinch")
     raw = (tmp_path / "m.chaffinch").read_bytes()
     (tmp_path / "m.chaffinch").write_bytes(raw.replace(b'\\"rows\\": 200}', b'\\"tows\\": 200}'))
     assert raw != (tmp_path / "m.chaffinch").read_bytes()
@@ -144,10 +138,10 @@ def test_a_damaged_file_of_a_toy(toy, people, tmp_path):
         chaffinch.load(tmp_path / "m.chaffinch")
 
 
-def test_the_command_line_finds_a_toy(toy, people, tmp_path, run_here):
+def test_the_command_line_finds_a_toy(toy, people_csv, tmp_path, run_here):
     out, model = tmp_path / "out.csv", tmp_path / "m.chaffinch"
     done = run_here(
-        "synth", people, "-o", out, "--method", "toy:noise=0", "--model", model, "--seed", 1
+        "synth", people_csv, "-o", out, "--method", "toy:noise=0", "--model", model, "--seed", 1
     )
     assert done.code == 0, done.err
     assert pd.read_csv(out)["ill"].unique().tolist() == ["no"], (
@@ -165,11 +159,11 @@ def test_the_command_line_finds_a_toy(toy, people, tmp_path, run_here):
     )
 
 
-def test_a_toy_is_released(toy, people, tmp_path, run_here):
+def test_a_toy_is_released(toy, people_csv, tmp_path, run_here):
     folder = tmp_path / "folder"
     done = run_here(
         "release",
-        people,
+        people_csv,
         "-o",
         folder,
         "--method",
@@ -197,7 +191,7 @@ def test_a_toy_is_released(toy, people, tmp_path, run_here):
     assert ">toy<" in (inside / "report.html").read_text()
 
 
-def test_what_a_toy_refuses(toy, people, tmp_path, run_here):
+def test_what_a_toy_refuses(toy, people_csv, tmp_path, run_here):
     for options, words in (
         (
             ["--keep", "sex"],
@@ -212,7 +206,7 @@ def test_what_a_toy_refuses(toy, people, tmp_path, run_here):
             "--groups is for --method fieldgroups: add that, or leave it out.",
         ),
     ):
-        done = run_here("synth", people, "-o", tmp_path / "o.csv", "--method", "toy", *options)
+        done = run_here("synth", people_csv, "-o", tmp_path / "o.csv", "--method", "toy", *options)
         assert (done.code, words in done.err) == (2, True), done.err
     for method, words in (
         ("toy:dpart", "Unknown method 'toy:dpart'"),
@@ -221,13 +215,13 @@ def test_what_a_toy_refuses(toy, people, tmp_path, run_here):
         ("toy:epsilon=1", "Setting 'epsilon' has an option of its own: give --epsilon."),
         ("tov", "Unknown method 'tov'. Did you mean 'toy'?"),
     ):
-        done = run_here("synth", people, "-o", tmp_path / "o.csv", "--method", method)
+        done = run_here("synth", people_csv, "-o", tmp_path / "o.csv", "--method", method)
         assert (done.code, words in done.err) == (2, True), done.err
 
 
-def test_a_toy_in_one_line_and_under_attack(toy, people):
+def test_a_toy_in_one_line_and_under_attack(toy, people_csv):
     assert synthesiser_of("toy:noise=0.5") == Toy(noise=0.5)
-    table = chaffinch.read(people)
+    table = chaffinch.read(people_csv)
     study = chaffinch.risk(
         table, Toy().fit(table).sample(seed=1), keys=["sex"], sensitive=["ill"], seed=1
     )

@@ -16,11 +16,6 @@ from chaffinch.synth import BayesNet
 from chaffinch.synth.bayesnet.protection import protection_of
 
 
-@pytest.fixture
-def table(linked):
-    return linked(4, [3, 2, 4, 3, 2], 400)
-
-
 def plain_through(label, a, b):
     """Return I(a; b) where a and b are independent given the label: the joint written out cell by cell."""
     n = len(label)
@@ -36,9 +31,13 @@ def plain_through(label, a, b):
 @pytest.mark.parametrize("label", [None, "c0"])
 @pytest.mark.parametrize("protect", ["separate", "together"])
 @pytest.mark.parametrize("sensitive", [("c1",), ("c1", "c3"), ("c4", "c1", "c2")])
-def test_cuts_are_all_pairs_kept_apart_with_their_information(table, label, protect, sensitive):
-    got = protection_of(MemoryCounter(table), label, sensitive, protect)
-    outside = {name for name in table.schema.names if name not in sensitive and name != label}
+def test_cuts_are_all_pairs_kept_apart_with_their_information(
+    linked_table, label, protect, sensitive
+):
+    got = protection_of(MemoryCounter(linked_table), label, sensitive, protect)
+    outside = {
+        name for name in linked_table.schema.names if name not in sensitive and name != label
+    }
     pairs = {frozenset((s, o)) for s in sensitive for o in outside}
     if protect == "separate":
         pairs |= {frozenset((a, b)) for a in sensitive for b in sensitive if a != b}
@@ -46,9 +45,12 @@ def test_cuts_are_all_pairs_kept_apart_with_their_information(table, label, prot
     assert len(got.cuts) == len(pairs)
     for cut in got.cuts:
         assert cut.sensitive in sensitive
-        a, b = table.code(cut.sensitive).astype(int), table.code(cut.other).astype(int)
+        a, b = (
+            linked_table.code(cut.sensitive).astype(int),
+            linked_table.code(cut.other).astype(int),
+        )
         assert cut.information == pytest.approx(mutual_info_score(a, b), abs=1e-12)
-        through = 0.0 if label is None else plain_through(table.code(label), a, b)
+        through = 0.0 if label is None else plain_through(linked_table.code(label), a, b)
         assert cut.through_label == pytest.approx(through, abs=1e-12)
     assert got.information == pytest.approx(sum(cut.information for cut in got.cuts))
     assert got.to_dict()["cut_information"] == pytest.approx(got.information)
@@ -90,12 +92,12 @@ def test_unused_levels_of_the_label_do_not_matter(coded):
 
 
 @pytest.mark.parametrize("protect", ["separate", "together"])
-def test_drawn_rows_are_as_dependent_as_the_model_says(table, how, protect):
+def test_drawn_rows_are_as_dependent_as_the_model_says(linked_table, how, protect):
     """Both ends: without protection the link is in the rows; with it, what passes through the label and no more."""
     settings = BayesNet(
         parents=2, label="c0", sensitive=("c1", "c3"), protect=protect, smoothing=0.0, **how
     )
-    model = settings.fit(table, seed=0)
+    model = settings.fit(linked_table, seed=0)
     drawn = model.sample(200_000, seed=1)
     for cut in model.fitted.protection.cuts:
         if cut.other in settings.sensitive:
@@ -104,7 +106,7 @@ def test_drawn_rows_are_as_dependent_as_the_model_says(table, how, protect):
         # 2 n I of the plug-in estimate spreads by about 2 sqrt(2 n I 2): 0.002 is many deviations at n = 200,000. Indirect
         # ways to the other column can only tell less than the link through the label.
         assert result <= cut.through_label + 0.002 + 0.05 * cut.through_label
-    free = BayesNet(parents=2, **how).fit(table, seed=0).sample(200_000, seed=1)
+    free = BayesNet(parents=2, **how).fit(linked_table, seed=0).sample(200_000, seed=1)
     gaps = [
         mutual_info_score(free.code(c.sensitive), free.code(c.other)) - c.through_label
         for c in model.fitted.protection.cuts
@@ -112,14 +114,14 @@ def test_drawn_rows_are_as_dependent_as_the_model_says(table, how, protect):
     assert max(gaps) > 0.008
 
 
-def test_the_model_tells_what_was_cut(table):
-    model = BayesNet(parents=2, label="c0", sensitive=("c1",)).fit(table)
+def test_the_model_tells_what_was_cut(linked_table):
+    model = BayesNet(parents=2, label="c0", sensitive=("c1",)).fit(linked_table)
     shown = model.to_dict()
     assert shown["label"] == "c0"
     assert shown["sensitive"] == ["c1"]
     assert shown["protection"]["protect"] == "separate"
     assert {cut["other"] for cut in shown["protection"]["cuts"]} == {"c2", "c3", "c4"}
-    assert BayesNet(parents=2, label="c0").fit(table).to_dict()["protection"] is None
+    assert BayesNet(parents=2, label="c0").fit(linked_table).to_dict()["protection"] is None
 
 
 def test_a_declared_constraint_that_carries_a_sensitive_column_is_refused():

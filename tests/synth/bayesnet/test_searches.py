@@ -687,11 +687,6 @@ def test_one_seed_one_network(linked):
     assert settings.fit(table, seed=4).network == settings.fit(table, seed=4).network
 
 
-@pytest.fixture
-def table(linked):
-    return linked(3, [2, 3, 4, 2, 5], 300)
-
-
 def families(d):
     return [
         (c, ps)
@@ -702,9 +697,9 @@ def families(d):
 
 
 @pytest.mark.parametrize("counter", [MemoryCounter, ReferenceCounter])
-def test_scores_equal_plain_counts(counter, table, information):
-    scores = FamilyScores(counter(table))
-    columns = [table.code(name) for name in table.schema.names]
+def test_scores_equal_plain_counts(counter, linked_table, information):
+    scores = FamilyScores(counter(linked_table))
+    columns = [linked_table.code(name) for name in linked_table.schema.names]
     rows = np.stack(columns, axis=1).tolist()
     price = 0.5
     pairs = scores.pairs()
@@ -725,34 +720,38 @@ def test_scores_equal_plain_counts(counter, table, information):
         )
 
 
-def test_asking_ahead_changes_nothing(table):
-    asked, lazy = FamilyScores(MemoryCounter(table)), FamilyScores(MemoryCounter(table))
+def test_asking_ahead_changes_nothing(linked_table):
+    asked, lazy = (
+        FamilyScores(MemoryCounter(linked_table)),
+        FamilyScores(MemoryCounter(linked_table)),
+    )
     asked.ask(families(5))
     for family in families(5):
         assert asked.penalised(*family) == lazy.penalised(*family)
 
 
 @pytest.mark.parametrize("score", ["pairwise", "joint", "penalised"])
-def test_sets_as_bit_masks_score_the_same(score, table):
-    scores = FamilyScores(MemoryCounter(table))
+def test_sets_as_bit_masks_score_the_same(score, linked_table):
+    scores = FamilyScores(MemoryCounter(linked_table))
     for child in range(5):
         sets = [parents for c, parents in families(5) if c == child]
         masks = np.array([sum(1 << p for p in parents) for parents in sets])
         plain = [
-            getattr(FamilyScores(MemoryCounter(table)), score)(child, parents) for parents in sets
+            getattr(FamilyScores(MemoryCounter(linked_table)), score)(child, parents)
+            for parents in sets
         ]
         assert scores.masked(score, child, masks, most=3) == pytest.approx(plain, abs=1e-11)
 
 
-def test_no_parents_score_zero_and_the_penalty_can_be_turned_off(table):
-    free = FamilyScores(MemoryCounter(table), penalty=0.0)
+def test_no_parents_score_zero_and_the_penalty_can_be_turned_off(linked_table):
+    free = FamilyScores(MemoryCounter(linked_table), penalty=0.0)
     for child, parents in families(5):
         assert free.penalised(child, parents) == free.joint(child, parents)
-        assert FamilyScores(MemoryCounter(table)).penalised(child, ()) == 0.0
+        assert FamilyScores(MemoryCounter(linked_table)).penalised(child, ()) == 0.0
 
 
-def test_joint_information_never_falls_with_another_parent(table):
-    scores = FamilyScores(MemoryCounter(table))
+def test_joint_information_never_falls_with_another_parent(linked_table):
+    scores = FamilyScores(MemoryCounter(linked_table))
     for child, parents in families(5):
         for fewer in combinations(parents, max(len(parents) - 1, 0)):
             assert scores.joint(child, parents) >= scores.joint(child, fewer) - 1e-12

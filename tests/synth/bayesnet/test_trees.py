@@ -20,27 +20,15 @@ from chaffinch.counts.counter import ReferenceCounter
 from chaffinch.synth.bayesnet import trees as learning
 from chaffinch.synth.bayesnet.trees import TreeSampler, TreeTable, grow, x_log_x
 
+from ...factories import people
 
-def people(n: int = 2_000, seed: int = 1) -> pa.Table:
-    rng = np.random.default_rng(seed)
-    age = rng.integers(18, 90, n)
-    ill = rng.random(n) < age / 120
-    pay = np.round(np.exp(rng.normal(3, 0.5, n)) * (1 + age / 50), 2)
-    return pa.table(
-        {
-            "age": age,
-            "ill": np.where(ill, "yes", "no"),
-            "pay": pay,
-            "sex": rng.choice(["f", "m"], n),
-            "town": rng.choice(list("abc"), n),
-        }
-    )
+COLUMNS = ("age", "ill", "pay", "sex", "town")
 
 
 @pytest.mark.parametrize("sample", [200_000, 300])
 def test_every_engine_gives_the_same_bytes(tmp_path, monkeypatch, sample):
     monkeypatch.setattr(learning, "SAMPLE", sample)
-    table = people()
+    table = people(2_000, columns=COLUMNS)
     import pyarrow.parquet as pq
 
     pq.write_table(table, tmp_path / "t.parquet", row_group_size=330)
@@ -64,11 +52,14 @@ def test_every_engine_gives_the_same_bytes(tmp_path, monkeypatch, sample):
 
 def test_numbers_keep_their_grain():
     drawn = (
-        BayesNet(conditionals="trees").fit(people(), seed=1).sample(4_000, seed=2).data.to_pandas()
+        BayesNet(conditionals="trees")
+        .fit(people(2_000, columns=COLUMNS), seed=1)
+        .sample(4_000, seed=2)
+        .data.to_pandas()
     )
     assert drawn["age"].nunique() > 60
-    tables = BayesNet(conditionals="tables").fit(people(), seed=1)
-    trees = BayesNet(conditionals="trees").fit(people(), seed=1)
+    tables = BayesNet(conditionals="tables").fit(people(2_000, columns=COLUMNS), seed=1)
+    trees = BayesNet(conditionals="trees").fit(people(2_000, columns=COLUMNS), seed=1)
     assert trees.schema["pay"].size > 100 > 25 > tables.schema["pay"].size
     assert trees.schema == tables.schema, "what is declared of columns stays"
 
@@ -124,15 +115,13 @@ def test_protected_columns_are_told_by_the_label_alone(protect):
 
 
 def test_edges_that_are_required_forbidden_or_given():
-    table = people()
+    table = people(2_000, columns=COLUMNS)
     model = BayesNet(
         conditionals="trees", require=(("town", "sex"),), forbid=(("age", "ill"), ("ill", "age"))
     ).fit(table, seed=1)
     assert ("town", "sex") in model.network.edges
     assert not {("age", "ill"), ("ill", "age")} & set(model.network.edges)
-    given = chaffinch.Network.of(
-        ("age", "ill", "pay", "sex", "town"), [("sex", "age"), ("age", "ill")]
-    )
+    given = chaffinch.Network.of(COLUMNS, [("sex", "age"), ("age", "ill")])
     assert set(BayesNet(conditionals="trees", network=given).fit(table, seed=1).network.edges) == {
         ("sex", "age"),
         ("age", "ill"),
@@ -150,7 +139,11 @@ def test_edges_that_are_required_forbidden_or_given():
 
 def test_leaves_hold_ten_records_and_more_if_asked():
     for leaf in (10, 100):
-        for tree in BayesNet(conditionals="trees", leaf=leaf).fit(people(), seed=1).tables:
+        for tree in (
+            BayesNet(conditionals="trees", leaf=leaf)
+            .fit(people(2_000, columns=COLUMNS), seed=1)
+            .tables
+        ):
             assert tree.totals[tree.splits < 0].min() >= leaf
 
 
