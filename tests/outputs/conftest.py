@@ -26,7 +26,7 @@ def people_fields() -> Fields:
 
 
 @pytest.fixture(scope="session")
-def people(people_fields: Fields) -> Callable[..., np.ndarray]:
+def people_by_cell(people_fields: Fields) -> Callable[..., np.ndarray]:
     """From (number, {column: level, ...}) pairs to codes; columns that are not named have their first level, PAY 0."""
 
     def make(*groups: tuple[int, Mapping[str, Any]]) -> np.ndarray:

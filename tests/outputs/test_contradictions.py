@@ -36,35 +36,35 @@ def spec_of(*outputs: dict[str, Any], rows: int = 100) -> Outputs:
     )
 
 
-def table(name: str, by: list[str], counts: Any, **keys: Any) -> dict[str, Any]:
+def counted(name: str, by: list[str], counts: Any, **keys: Any) -> dict[str, Any]:
     return {"name": name, "kind": "table", "by": by, "counts": counts, **keys}
 
 
 ALONE = "no dataset of 100 rows has all its numbers"
-SEX = table("sexes", ["sex"], [40, 60])
-AGE = table("ages", ["age"], [10] * 10)
+SEX = counted("sexes", ["sex"], [40, 60])
+AGE = counted("ages", ["age"], [10] * 10)
 
 
 @pytest.mark.parametrize(
     ("outputs", "names", "reason"),
     [
-        ([table("t", ["sex"], [40, 59])], [("t",)], ALONE),
-        ([table("t", ["sex"], [40, 61])], [("t",)], ALONE),
+        ([counted("t", ["sex"], [40, 59])], [("t",)], ALONE),
+        ([counted("t", ["sex"], [40, 61])], [("t",)], ALONE),
         (
-            [table("t", ["sex"], [40, 30], where="age > 3", n=71)],
+            [counted("t", ["sex"], [40, 30], where="age > 3", n=71)],
             [("t",)],
             ALONE,
         ),
-        ([table("t", ["sex"], ["<10", 30])], [("t",)], ALONE),
-        ([table("t", ["sex"], [40, 60], n=90)], [("t",)], "it has no filter"),
+        ([counted("t", ["sex"], ["<10", 30])], [("t",)], ALONE),
+        ([counted("t", ["sex"], [40, 60], n=90)], [("t",)], "it has no filter"),
         (
-            [table("t", ["sex"], [40, 30], where="age > 3", n=710)],
+            [counted("t", ["sex"], [40, 30], where="age > 3", n=710)],
             [("t",)],
             "its n is 710, more than the 100 rows",
         ),
         (
             [
-                table(
+                counted(
                     "t",
                     ["sex", "job"],
                     [[10, 10, 20, 40], [20, 20, 20, 60], [31, 30, 40, 100]],
@@ -75,17 +75,17 @@ AGE = table("ages", ["age"], [10] * 10)
             ALONE,
         ),
         (
-            [SEX, table("u", ["sex", "job"], [[10, 20, 11], [20, 20, 19]])],
+            [SEX, counted("u", ["sex", "job"], [[10, 20, 11], [20, 20, 19]])],
             [("sexes", "u")],
             "in common is sex",
         ),
         (
-            [table("t", ["age"], [30, 70], groups={"age": [[0, 4], [5, 9]]}), AGE],
+            [counted("t", ["age"], [30, 70], groups={"age": [[0, 4], [5, 9]]}), AGE],
             [("t", "ages")],
             "in common is age",
         ),
         (
-            [SEX, table("u", ["job"], [10, 20, 30], where="sex == 'f'")],
+            [SEX, counted("u", ["job"], [10, 20, 30], where="sex == 'f'")],
             [("sexes", "u")],
             "in common is sex",
         ),
@@ -135,7 +135,7 @@ AGE = table("ages", ["age"], [10] * 10)
         ),
         (
             [
-                table("t", ["age"], [100, 0], groups={"age": [[0, 3], [4, 9]]}),
+                counted("t", ["age"], [100, 0], groups={"age": [[0, 3], [4, 9]]}),
                 {"name": "s", "kind": "sd", "of": "age", "value": 3},
             ],
             [("t", "s")],
@@ -228,10 +228,14 @@ def test_what_records_have_never_contradicts(seed: int, n: int) -> None:
     np.add.at(count, (sex, job), 1)
     old = age >= 4
     outputs = [
-        table("t", ["sex", "job"], count.tolist()),
-        table("r", ["sex", "job"], (np.round(count / 5) * 5).astype(int).tolist(), base=5),
-        table("s", ["sex", "job"], [["<4" if 0 < c < 4 else int(c) for c in row] for row in count]),
-        table("a", ["age"], np.bincount(age[sex == 0], minlength=10).tolist(), where="sex == 'f'"),
+        counted("t", ["sex", "job"], count.tolist()),
+        counted("r", ["sex", "job"], (np.round(count / 5) * 5).astype(int).tolist(), base=5),
+        counted(
+            "s", ["sex", "job"], [["<4" if 0 < c < 4 else int(c) for c in row] for row in count]
+        ),
+        counted(
+            "a", ["age"], np.bincount(age[sex == 0], minlength=10).tolist(), where="sex == 'f'"
+        ),
         {
             "name": "h",
             "kind": "histogram",

@@ -29,7 +29,7 @@ RARE_AGE = 97
 
 
 @pytest.fixture(scope="module")
-def table() -> Any:
+def one_from_sark() -> Any:
     """120 records: north and south, and one from Sark."""
     n = 120
     frame = pd.DataFrame(
@@ -45,8 +45,8 @@ def table() -> Any:
 
 
 @pytest.fixture(scope="module")
-def fields(table: Any) -> Fields:
-    return fields_of_table(table, table.columns)
+def fields(one_from_sark: Any) -> Fields:
+    return fields_of_table(one_from_sark, one_from_sark.columns)
 
 
 def document(*outputs: dict[str, Any], **more: Any) -> dict[str, Any]:
@@ -185,13 +185,13 @@ def test_a_common_level_is_named(
     assert RARE not in str(caught.value)
 
 
-def test_levels_are_counted_in_the_table_also_where_they_are_declared(table: Any) -> None:
+def test_levels_are_counted_in_the_table_also_where_they_are_declared(one_from_sark: Any) -> None:
     declared = [Field("area", ("Sark", "south", "north", "Herm"))]
-    assert fields_of_table(table, ["area", "age"], declared=declared)["area"].common == {
+    assert fields_of_table(one_from_sark, ["area", "age"], declared=declared)["area"].common == {
         "north",
         "south",
     }
-    assert fields_of_table(table, ["age"])["age"].common == {"20", "30", "40", "50"}
+    assert fields_of_table(one_from_sark, ["age"])["age"].common == {"20", "30", "40", "50"}
 
 
 FOLDS = [
@@ -230,7 +230,7 @@ FOLDS = [
     "output", FOLDS, ids=lambda one: f"{one['kind']} {one.get('formula', one.get('by'))}"
 )
 def test_what_a_fold_lacks_is_not_named_if_it_is_rare(
-    table: Any, fields: Fields, output: dict[str, Any]
+    one_from_sark: Any, fields: Fields, output: dict[str, Any]
 ) -> None:
     """With one record of a level, one of the two folds has none of it: the result says why, and not of whom.
 
@@ -243,7 +243,7 @@ def test_what_a_fold_lacks_is_not_named_if_it_is_rare(
     ):
         result = chaffinch.check(
             outputs,
-            table,
+            one_from_sark,
             keys=named(output)[:1],
             sensitive=named(output)[1:2],
             syntheses=2,
@@ -266,11 +266,11 @@ def named(output: dict[str, Any]) -> list[str]:
     return [name for name in ("area", "sex", "age", "ill") if name in words]
 
 
-def test_words_of_rules_have_no_rare_reference(table: Any, fields: Fields) -> None:
+def test_words_of_rules_have_no_rare_reference(one_from_sark: Any, fields: Fields) -> None:
     recipes = read_outputs(
         document({**LOGIT, "formula": "ill ~ C(area, Treatment('Sark'))*age"}), fields=fields
     )
-    report = check_rules(recipes, codes_of_table(table, fields).codes, Policy())
+    report = check_rules(recipes, codes_of_table(one_from_sark, fields).codes, Policy())
     failed = [one for one in report if one.rule == "small group behind a coefficient"]
     assert failed[0].status == "fail"
     assert RARE not in str(report.to_dict())
@@ -318,7 +318,7 @@ def acro(
     return skipped.reason
 
 
-def test_reasons_for_skipping_name_no_rare_level(tmp_path: Any, table: Any) -> None:
+def test_reasons_for_skipping_name_no_rare_level(tmp_path: Any, one_from_sark: Any) -> None:
     crosstab = {
         "type": "table",
         "method": "crosstab",
@@ -331,7 +331,7 @@ def test_reasons_for_skipping_name_no_rare_level(tmp_path: Any, table: Any) -> N
         "s.crosstab(df[df.area == 'Srak'].area, df.sex)",
         "s.crosstab(df[df.area.isin(['Srak'])].area, df.sex)",
     ):
-        reason = acro(tmp_path, table, {**crosstab, "command": command}, rows)
+        reason = acro(tmp_path, one_from_sark, {**crosstab, "command": command}, rows)
         assert "Unknown level 'Srak'" in reason
         assert "north, south" in reason
         assert RARE not in reason
@@ -339,7 +339,7 @@ def test_reasons_for_skipping_name_no_rare_level(tmp_path: Any, table: Any) -> N
     logit = {"type": "regression", "method": "logitr", "independent": ("area[T.north]",)}
     for command in ("s.logitr('ill ~ area', df)", "s.logitr("):
         rows = (*head, ("Intercept", "0.1", "0.2"), ("C(area)[T.Sark]", "0.1", "0.2"))
-        assert RARE not in acro(tmp_path, table, {**logit, "command": command}, rows)
+        assert RARE not in acro(tmp_path, one_from_sark, {**logit, "command": command}, rows)
 
 
 def test_codes_and_uncounted_columns(fields: Fields) -> None:

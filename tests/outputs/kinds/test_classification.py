@@ -51,7 +51,7 @@ HEAD = {
 }
 
 
-def people(n: int = 400, seed: int = 1) -> Any:
+def people_with_scores(n: int = 400, seed: int = 1) -> Any:
     rng = np.random.default_rng(seed)
     truth = rng.integers(0, 2, n)
     score = np.clip(rng.normal(8 + 4 * truth, 4), 0, 20).round().astype(int)
@@ -64,7 +64,7 @@ def published(entry: dict[str, Any], codes: Any) -> tuple[dict[str, Any], Output
 
 
 def test_rates_are_those_of_scikit_learn(check: Any, slopes_hold: Any) -> None:
-    codes = people()
+    codes = people_with_scores()
     truth, guess = codes[:, 0], 1 - codes[:, 1]
     entry = {
         **MATRIX,
@@ -81,14 +81,14 @@ def test_rates_are_those_of_scikit_learn(check: Any, slopes_hold: Any) -> None:
     assert numbers["npv"] == pytest.approx(precision_score(truth, guess, pos_label=0))
     assert numbers["f1"] == pytest.approx(f1_score(truth, guess))
     assert check(outputs, codes) == []
-    assert set(check(outputs, people(seed=2))) >= {"c: counts", "c: accuracy"}
+    assert set(check(outputs, people_with_scores(seed=2))) >= {"c: counts", "c: accuracy"}
     for system in outputs.problem().outputs:
         if callable(getattr(system, "reported", None)):
             slopes_hold(system.reported, system.contributions(codes).sum(axis=0))
 
 
 def test_points_and_areas_are_those_of_scikit_learn(check: Any, slopes_hold: Any) -> None:
-    codes = people()
+    codes = people_with_scores()
     scores = codes[:, 2] / 20
     fpr, tpr, at = roc_curve(codes[:, 0], scores, drop_intermediate=False)
     rows = [int(np.flatnonzero(np.isclose(at, t))[0]) for t in ROC["thresholds"]]
@@ -97,7 +97,7 @@ def test_points_and_areas_are_those_of_scikit_learn(check: Any, slopes_hold: Any
     assert numbers["fpr"] == pytest.approx(fpr[rows])
     assert numbers["auc"] == pytest.approx(roc_auc_score(codes[:, 0], scores))
     assert check(outputs, codes) == []
-    assert check(outputs, people(seed=2)) == ["r"]
+    assert check(outputs, people_with_scores(seed=2)) == ["r"]
     (system,) = outputs.problem().outputs
     slopes_hold(system.reported, system.contributions(codes).sum(axis=0))  # type: ignore[union-attr]
 
@@ -127,13 +127,13 @@ def test_calibration_points_are_those_of_pandas(cmc: Any, agrees: Any) -> None:
 def test_a_dataset_evolves_from_points(evolved: Any) -> None:
     _, outputs = published(
         {**ROC, "auc": True, "tpr": True, "fpr": True, "digits": {"auc": 2, "tpr": 2, "fpr": 2}},
-        people(150),
+        people_with_scores(150),
     )
     evolved(outputs, proposals=400_000)
 
 
 def test_people_between_points_and_behind_rates() -> None:
-    codes = people()
+    codes = people_with_scores()
     assert {
         one.status for one in check_entries([{**ROC, "tpr": True}], FIELDS, codes, Policy())
     } == {"pass"}

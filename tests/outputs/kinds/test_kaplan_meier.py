@@ -17,7 +17,7 @@ from chaffinch.outputs.rules.tallies import tallies_of
 COLUMNS = {"kind": "kaplan-meier", "time": "wife_age", "event": "media_exposure", "level": "poor"}
 
 
-def table(frame: Any) -> dict[str, list[float]]:
+def survival_of(frame: Any) -> dict[str, list[float]]:
     """The table that statsmodels prints: times with events, survival, numbers at risk and events."""
     summary = sm.SurvfuncRight(
         frame["wife_age"], (frame["media_exposure"] == "poor").astype(int)
@@ -36,7 +36,7 @@ def table(frame: Any) -> dict[str, list[float]]:
 def test_kaplan_meier(cmc: Any, check: Any, slopes_hold: Any, where: str | None) -> None:
     kept = cmc.frame.query(where) if where else cmc.frame
     filtered = {} if where is None else {"where": where, "n": len(kept)}
-    made = table(kept)
+    made = survival_of(kept)
     for keys in (["at_risk"], ["events"], ["survival"], ["at_risk", "events", "survival"]):
         spec = cmc.spec(
             {**COLUMNS, **filtered, "times": made["times"], **{key: made[key] for key in keys}}
@@ -68,7 +68,7 @@ def test_survival_at_a_few_times_and_rounded_numbers_at_risk(cmc: Any, check: An
 
 
 def test_groups(cmc: Any, check: Any) -> None:
-    every = [table(part) for _, part in cmc.frame.groupby("wife_now_working", observed=False)]
+    every = [survival_of(part) for _, part in cmc.frame.groupby("wife_now_working", observed=False)]
     times = sorted({t for one in every for t in one["times"]})
     rows = [
         [
@@ -93,7 +93,7 @@ def test_groups(cmc: Any, check: Any) -> None:
 
 
 def test_events_at_other_times(cmc: Any, check: Any) -> None:
-    made = table(cmc.frame)
+    made = survival_of(cmc.frame)
     some = {"times": made["times"][::2], "events": made["events"][::2]}
     assert check(cmc.spec({**COLUMNS, **some}), cmc.codes()) == ["o0: events"]
     assert check(cmc.spec({**COLUMNS, **some, "complete": False}), cmc.codes()) == []

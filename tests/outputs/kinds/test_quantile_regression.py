@@ -22,7 +22,7 @@ FIELDS = Fields(
 )
 
 
-def people(n: int, seed: int = 1) -> np.ndarray:
+def people_whose_spread_grows(n: int, seed: int = 1) -> np.ndarray:
     rng = np.random.default_rng(seed)
     a, x = rng.integers(0, 2, n), rng.integers(0, 12, n)
     y = 50 + 30 * a + 12 * x + (5 + 3 * x) * rng.normal(size=n)
@@ -41,7 +41,7 @@ def fitted(codes: np.ndarray, **keys: Any) -> np.ndarray:
 @pytest.mark.parametrize("at", [0.1, 0.5, 0.75])
 def test_no_line_through_three_records_does_better(at: float) -> None:
     """Some minimum passes through as many records as there are coefficients: all of them are tried."""
-    codes = people(18)
+    codes = people_whose_spread_grows(18)
     x, y = np.c_[np.ones(18), codes[:, 0], codes[:, 1]], codes[:, 2].astype(float)
     best = np.inf
     for rows in combinations(range(18), 3):
@@ -51,7 +51,7 @@ def test_no_line_through_three_records_does_better(at: float) -> None:
 
 
 def test_statsmodels_finds_the_same_nearly() -> None:
-    codes = people(400)
+    codes = people_whose_spread_grows(400)
     frame = pd.DataFrame(
         {"a": np.array(["u", "v"])[codes[:, 0]], "x": codes[:, 1], "y": codes[:, 2]}
     )
@@ -62,7 +62,7 @@ def test_statsmodels_finds_the_same_nearly() -> None:
 
 
 def test_published_coefficients_are_the_datas_where_no_others_do_better() -> None:
-    codes = people(300)
+    codes = people_whose_spread_grows(300)
     named = dict(zip(("Intercept", "a[T.v]", "x"), fitted(codes).tolist(), strict=True))
     for numbers, within in (
         ({name: f"{b:.2f}" for name, b in named.items()}, True),
@@ -83,12 +83,15 @@ def test_published_coefficients_are_the_datas_where_no_others_do_better() -> Non
 def test_it_is_for_rules_only_and_rules_see_exact_labels() -> None:
     assert recipes_of([entry()], FIELDS).rules_only == {"o": "this kind has no equations"}
     found = {
-        one.rule: one.status for one in check_entries([entry()], FIELDS, people(300), Policy())
+        one.rule: one.status
+        for one in check_entries([entry()], FIELDS, people_whose_spread_grows(300), Policy())
     }
     assert found["exact labels"] == "review"
     found = {
         one.rule: one.status
-        for one in check_entries([entry(decimals=2)], FIELDS, people(300), Policy())
+        for one in check_entries(
+            [entry(decimals=2)], FIELDS, people_whose_spread_grows(300), Policy()
+        )
     }
     assert (found["exact labels"], found["residual degrees of freedom"]) == ("pass", "pass")
 

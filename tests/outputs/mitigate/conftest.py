@@ -13,7 +13,7 @@ from chaffinch.outputs.mitigate.base import RuleTrial
 from chaffinch.outputs.rules import Policy
 
 
-def people(counts):
+def codes_of_counts(counts):
     """Return codes of as many people as a table of counts says, a column for each axis."""
     counts = np.asarray(counts)
     rows = [
@@ -34,7 +34,7 @@ def fields_of(shape, *, numeric=False):
 def trial_of():
     def make(counts, *entries, policy=None, released=(), numeric=False):
         shape = np.asarray(counts).shape
-        codes = people(counts)
+        codes = codes_of_counts(counts)
         fields = fields_of(shape, numeric=numeric).counted(codes)
         by = list("xyz"[: len(shape)])
         every = [{"name": "t", "kind": "table", "by": by, **entry} for entry in entries or ({},)]

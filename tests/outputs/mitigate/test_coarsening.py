@@ -23,7 +23,7 @@ from chaffinch.outputs.mitigate.coarsening import (
     _narrowed,
 )
 from chaffinch.outputs.rules import Policy
-from tests.outputs.mitigate.conftest import fields_of, people
+from tests.outputs.mitigate.conftest import codes_of_counts, fields_of
 
 
 def series_of(mitigation, trial, k=0):
@@ -170,7 +170,7 @@ def test_smallest_and_largest_values(trial_of):
 @settings(deadline=None, max_examples=20)
 @given(st.lists(st.integers(0, 40), min_size=2, max_size=5).filter(sum))
 def test_rounded_counts_are_multiples_within_half_a_base(counts):
-    fields, codes = fields_of((len(counts),)), people(counts)
+    fields, codes = fields_of((len(counts),)), codes_of_counts(counts)
     entries = [
         {"name": "t", "kind": "table", "by": ["x"], "margins": True},
         {"name": "u", "kind": "table", "by": ["x"]},

@@ -14,7 +14,7 @@ from chaffinch.outputs.mitigate.base import RuleTrial, bad_findings, plain_cells
 from chaffinch.outputs.mitigate.suppressing import SUPPRESS, secondary_cells, smallest_cells
 from chaffinch.outputs.rules import Policy
 
-from .conftest import fields_of, people
+from .conftest import codes_of_counts, fields_of
 
 LEAST = 3
 POLICY = Policy(threshold=LEAST, zeros_are_disclosive=False, name="small")
@@ -130,7 +130,7 @@ def test_without_further_cells_a_total_gives_the_small_one_away(trial_of):
 )
 def test_what_is_taken_is_safe_by_enumeration(rows):
     counts = np.array(rows)
-    fields, codes = fields_of(counts.shape), people(counts)
+    fields, codes = fields_of(counts.shape), codes_of_counts(counts)
     trial = RuleTrial(
         recipes_of(
             [{"name": "t", "kind": "table", "by": ["x", "y"], "margins": True}],

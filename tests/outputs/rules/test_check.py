@@ -33,8 +33,8 @@ NAMES = {
 }
 
 
-def test_every_kind_has_a_statbarn_and_a_rule(fields, people):
-    codes = people(
+def test_every_kind_has_a_statbarn_and_a_rule(fields, people_by_cell):
+    codes = people_by_cell(
         *(
             (3, {"A": a, "B": b, "Y": y, "AGE": age})
             for a in ("a1", "a2")
@@ -131,10 +131,10 @@ def test_every_kind_has_a_statbarn_and_a_rule(fields, people):
         ),
     ],
 )
-def test_the_threshold_is_the_policys(check, people, entry, rule, least):
+def test_the_threshold_is_the_policys(check, people_by_cell, entry, rule, least):
     """One group has so many people: no rule looks at ten."""
     for few in (least - 1, least):
-        codes = people(
+        codes = people_by_cell(
             *((1, {"A": "a1", "B": "b1", "AGE": 1, "PAY": k}) for k in range(few)),
             *((1, {"A": "a2", "B": f"b{k % 2 + 1}", "AGE": 3, "PAY": k}) for k in range(80)),
         )
@@ -213,10 +213,10 @@ def test_the_documented_file():
     assert not any(name in told for where in failed.values() for name in where if "|" in name)
 
 
-def test_names_must_differ(fields, people):
+def test_names_must_differ(fields, people_by_cell):
     entry = {"name": "t", "kind": "table", "by": ["A"]}
     with pytest.raises(InputError, match="Two are called 't'"):
-        check_entries([entry, entry], fields, people((20, {})), Policy())
+        check_entries([entry, entry], fields, people_by_cell((20, {})), Policy())
 
 
 def _uncountable(monkeypatch, name):
@@ -232,9 +232,9 @@ def _uncountable(monkeypatch, name):
 
 
 def test_an_output_that_cannot_be_counted_is_not_assessed_and_stops_no_other(
-    fields, people, monkeypatch
+    fields, people_by_cell, monkeypatch
 ):
-    codes = people(
+    codes = people_by_cell(
         (30, {"A": "a1", "B": "b1"}), (3, {"A": "a1", "B": "b2"}), (30, {"A": "a2", "B": "b2"})
     )
     entries = [

@@ -16,12 +16,12 @@ TABLE = {"kind": "table", "by": ["A", "B"]}
 
 
 @pytest.fixture
-def codes(people):
+def codes(people_by_cell):
     #        b1   b2
     #  a1    20    3
     #  a2    15   12
     #  a3     0   10
-    return people(
+    return people_by_cell(
         (20, {"A": "a1"}),
         (3, {"A": "a1", "B": "b2"}),
         (15, {"A": "a2"}),
@@ -57,8 +57,8 @@ def test_zeros_may_be_allowed(check, codes):
     assert report.status("o1") == "fail"
 
 
-def test_a_zero_that_cannot_be_otherwise_is_none(check, one, people):
-    codes = people(
+def test_a_zero_that_cannot_be_otherwise_is_none(check, one, people_by_cell):
+    codes = people_by_cell(
         (20, {"A": "a1"}),
         (20, {"A": "a1", "B": "b2"}),
         (20, {"A": "a2"}),
@@ -75,9 +75,9 @@ def test_a_zero_that_cannot_be_otherwise_is_none(check, one, people):
     )
 
 
-def test_totals_and_n_count_too(check, one, people):
+def test_totals_and_n_count_too(check, one, people_by_cell):
     # Only the total of the filter is small: percentages by rows, and the n of a filter that leaves few.
-    codes = people((40, {}), (5, {"A": "a2"}))
+    codes = people_by_cell((40, {}), (5, {"A": "a2"}))
     report = check(codes, {"kind": "mean", "of": "AGE", "where": "A == 'a2'", "n": 5})
     assert one(report, "threshold").where == ("cells", "n")
     report = check(codes, {"kind": "table", "by": ["A"], "margins": True, "where": "A == 'a2'"})
@@ -117,8 +117,8 @@ def test_rounded_counts(check, one, codes):
     assert statuses == ["pass", "review"]
 
 
-def test_a_small_three_way_table(check, one, people):
-    codes = people(
+def test_a_small_three_way_table(check, one, people_by_cell):
+    codes = people_by_cell(
         *(
             (4, {"A": a, "B": b, "Y": y})
             for a in ("a1", "a2", "a3")
@@ -157,8 +157,8 @@ def test_acros_documented_table(check, one):
     assert one(report, "small group behind a coefficient", "output_0").where == ("C(ETHGROUP)[8]",)
 
 
-def test_histograms(check, one, people):
-    codes = people(
+def test_histograms(check, one, people_by_cell):
+    codes = people_by_cell(
         (12, {"AGE": 16}), (3, {"AGE": 20}), (15, {"AGE": 30}), (5, {"AGE": 48}), (5, {"AGE": 49})
     )
     report = check(codes, {"kind": "histogram", "of": "AGE", "edges": [16, 20, 30, 40, 49]})
@@ -178,8 +178,8 @@ def test_histograms(check, one, people):
     )
 
 
-def test_trees(check, one, people):
-    codes = people(
+def test_trees(check, one, people_by_cell):
+    codes = people_by_cell(
         (20, {"AGE": 20}),
         (15, {"AGE": 20, "Y": "yes"}),
         (30, {"AGE": 60}),
@@ -199,9 +199,9 @@ def test_trees(check, one, people):
     assert one(check(codes, counted), "threshold").status == "pass"
 
 
-def test_survival_steps(check, one, people):
+def test_survival_steps(check, one, people_by_cell):
     # Times 1: 12 leave, 5: 4 leave, 9: 30 are left; nobody before 1.
-    codes = people((12, {"AGE": 1}), (4, {"AGE": 5}), (30, {"AGE": 9, "Y": "yes"}))
+    codes = people_by_cell((12, {"AGE": 1}), (4, {"AGE": 5}), (30, {"AGE": 9, "Y": "yes"}))
     table = {
         "kind": "kaplan-meier",
         "time": "AGE",
@@ -220,7 +220,7 @@ def test_survival_steps(check, one, people):
     assert one(check(codes, {**table, "times": [5]}), "survival steps").status == "pass"
     late = one(check(codes, {**table, "times": [2, 6, 10]}), "survival steps")
     assert late.where == ("from 2",)
-    few = people((12, {"AGE": 1}), (4, {"AGE": 5, "Y": "yes"}))
+    few = people_by_cell((12, {"AGE": 1}), (4, {"AGE": 5, "Y": "yes"}))
     assert one(check(few, {**table, "times": [1, 5]}), "survival steps").where == (
         "at risk from 5",
     )
@@ -244,9 +244,9 @@ def test_survival_steps(check, one, people):
     )
 
 
-def test_survival_steps_count_whom_a_filter_on_the_time_lets_in(check, one, people):
+def test_survival_steps_count_whom_a_filter_on_the_time_lets_in(check, one, people_by_cell):
     """Four people of age 3 leave before the first time that is shown; the twelve of age 1 are not in the table, and hide nobody."""
-    codes = people((12, {"AGE": 1}), (4, {"AGE": 3}), (20, {"AGE": 5}))
+    codes = people_by_cell((12, {"AGE": 1}), (4, {"AGE": 3}), (20, {"AGE": 5}))
     table = {
         "kind": "kaplan-meier",
         "time": "AGE",
@@ -261,8 +261,8 @@ def test_survival_steps_count_whom_a_filter_on_the_time_lets_in(check, one, peop
     assert one(check(codes, {**table, "where": "AGE >= 5"}), "survival steps").status == "pass"
 
 
-def test_survival_by_groups(check, one, people):
-    codes = people(
+def test_survival_by_groups(check, one, people_by_cell):
+    codes = people_by_cell(
         (20, {"AGE": 1}), (20, {"AGE": 5}), (20, {"AGE": 1, "B": "b2"}), (3, {"AGE": 5, "B": "b2"})
     )
     table = {

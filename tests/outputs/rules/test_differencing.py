@@ -34,9 +34,9 @@ def found(report):
 
 
 @pytest.fixture
-def codes(people):
+def codes(people_by_cell):
     """Sixty people in each level of A, ages 20 to 79, and one more of a2 aged 80."""
-    return people(
+    return people_by_cell(
         *(
             (1, {"A": a, "AGE": age, "PAY": age % 7})
             for a in ("a1", "a2", "a3")
@@ -119,8 +119,8 @@ def test_the_same_regression_on_two_populations(check, codes):
     assert found(check(codes, fit, {**fit, "formula": "PAY ~ A", "where": "AGE < 80"})) == []
 
 
-def test_a_finer_table_with_a_group_left_out(check, people):
-    codes = people(
+def test_a_finer_table_with_a_group_left_out(check, people_by_cell):
+    codes = people_by_cell(
         *((30, {"A": a, "Y": y}) for a in ("a1", "a2", "a3") for y in ("no", "yes")),
         (4, {"A": "a2", "B": "b2", "Y": "yes"}),
     )
@@ -187,9 +187,9 @@ def test_rounding_and_decimals_leave_it_open(check, codes):
     ]
 
 
-def test_only_for_these_records(check, people):
+def test_only_for_these_records(check, people_by_cell):
     # Everyone of b2 but three is of a1, and nobody of b2 is of a2: nothing in the definitions says so.
-    codes = people(
+    codes = people_by_cell(
         (40, {"A": "a1", "B": "b2"}), (3, {"A": "a1"}), (40, {"A": "a2"}), (40, {"A": "a3"})
     )
     assert found(check(codes, BY_A, {"kind": "table", "by": ["B"], "groups": {"B": [["b2"]]}})) == [
@@ -394,8 +394,8 @@ def test_margins_of_a_table_of_many_columns_are_made_where_they_are_wanted():
     assert [sorted(position for position, _ in one.steps) for one in beside] == [[0, 2]]
 
 
-def test_of_numbers_that_cannot_be_subtracted_nothing_is_said(check, people):
-    codes = people((60, {"A": "a1"}), (60, {"A": "a2", "AGE": 7}))
+def test_of_numbers_that_cannot_be_subtracted_nothing_is_said(check, people_by_cell):
+    codes = people_by_cell((60, {"A": "a1"}), (60, {"A": "a2", "AGE": 7}))
     report = check(
         codes, {"kind": "median", "of": "AGE", "by": ["A"]}, {"kind": "table", "by": ["A"]}
     )
@@ -514,9 +514,9 @@ def shared_people(draw, most=5):
 
 @settings(max_examples=300, deadline=None)
 @given(shared_people(most=8), st.integers(2, 10))
-def test_the_unions_are_those_of_the_compiled_search(people, threshold):
-    table, a_out, b_out = people
-    outer, inner = sides(*people)
+def test_the_unions_are_those_of_the_compiled_search(shared, threshold):
+    table, a_out, b_out = shared
+    outer, inner = sides(*shared)
     every = np.ones(sum(table.shape), dtype=bool)
     beyond = nested(outer, inner, threshold, union_sizes(128), every, 2**62)[:-1]
     expected = {
@@ -530,9 +530,9 @@ def test_the_unions_are_those_of_the_compiled_search(people, threshold):
 
 @settings(max_examples=150, deadline=None)
 @given(shared_people(most=4), st.integers(2, 10))
-def test_a_difference_is_found_where_there_is_one(people, threshold):
+def test_a_difference_is_found_where_there_is_one(shared, threshold):
     """Every union of a's cells is tried, with all of b's cells that lie within it; a cell of a that shares nobody with these is a small count of its own."""
-    table, a_out, b_out = people
+    table, a_out, b_out = shared
     there = False
     for chosen in product([False, True], repeat=len(table)):
         mask = np.array(chosen)

@@ -232,9 +232,9 @@ def found(report):
 
 
 @pytest.fixture
-def codes(people):
+def codes(people_by_cell):
     """Sixty people in each level of A, ages 20 to 79, and one more of a2 aged 80."""
-    return people(
+    return people_by_cell(
         *(
             (1, {"A": a, "AGE": age, "PAY": age % 7})
             for a in ("a1", "a2", "a3")
@@ -333,8 +333,8 @@ def test_withheld_and_rounded_counts_cannot_be_subtracted(check, codes):
     assert found(check(codes, {**ALL, "base": 10}, YOUNG, OLD)) == []
 
 
-def test_the_threshold_is_the_policys(check, people):
-    codes = people((50, {"AGE": 1}), (6, {"AGE": 2}), (50, {"AGE": 3}))
+def test_the_threshold_is_the_policys(check, people_by_cell):
+    codes = people_by_cell((50, {"AGE": 1}), (6, {"AGE": 2}), (50, {"AGE": 3}))
     low, high = (
         {"kind": "table", "by": ["AGE"], "groups": {"AGE": [[age, age]]}} for age in (1, 3)
     )

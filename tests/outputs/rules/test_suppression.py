@@ -28,13 +28,13 @@ TABLE = {"kind": "table", "by": ["A", "B"], "threshold": 10}
 
 
 @pytest.fixture
-def codes(people):
+def codes(people_by_cell):
     #        b1   b2
     #  a1    20    3
     #  a2    15   12
     #  a3    30   10
     sizes = {"a1": (20, 3), "a2": (15, 12), "a3": (30, 10)}
-    return people(
+    return people_by_cell(
         *(
             (n, {"A": a, "B": b})
             for a, row in sizes.items()
@@ -117,8 +117,10 @@ def test_finer_outputs_and_filters_that_are_columns_elsewhere(check, codes):
     assert [(each.other, each.status) for each in report if each.rule == RULE] == [("o2", "fail")]
 
 
-def test_a_finer_output_that_withholds_cells_of_its_own(check, people):
-    codes = people((20, {}), (20, {"Y": "yes"}), (4, {"B": "b2"}), (3, {"B": "b2", "Y": "yes"}))
+def test_a_finer_output_that_withholds_cells_of_its_own(check, people_by_cell):
+    codes = people_by_cell(
+        (20, {}), (20, {"Y": "yes"}), (4, {"B": "b2"}), (3, {"B": "b2", "Y": "yes"})
+    )
     coarse = {"kind": "table", "by": ["B"], "threshold": 10}
     finer = {"kind": "table", "by": ["B", "Y"], "counts": [["?", 20], [4, 3]]}
     report = check(codes, coarse, finer)
@@ -129,9 +131,9 @@ def test_a_finer_output_that_withholds_cells_of_its_own(check, people):
     ] == [("o1", "o2", ("b2",))]
 
 
-def test_zeros_need_protection_only_if_they_are_disclosive(check, one, people):
+def test_zeros_need_protection_only_if_they_are_disclosive(check, one, people_by_cell):
     table = {"kind": "table", "by": ["B"], "threshold": 10, "suppressed_zeros": True, "n": 20}
-    codes = people((20, {}))
+    codes = people_by_cell((20, {}))
     assert one(check(codes, table), RULE).status == "fail"
     assert (
         one(check(codes, table, policy=Policy(zeros_are_disclosive=False)), RULE).status == "pass"
@@ -375,9 +377,9 @@ def test_what_one_sum_gives_away_is_passed_on_to_the_last():
 # --- one system over all outputs ---------------------------------------------------------------------------------------
 
 
-def test_two_filters_that_make_up_a_third(check, people):
+def test_two_filters_that_make_up_a_third(check, people_by_cell):
     """By hand: of b2 there are 3 + 20 and 12 of a3; "AGE < 50" and "AGE >= 50" by B give 35 of b2, A gives 12 of a3: 35 - 20 - 12 = 3."""
-    codes = people(
+    codes = people_by_cell(
         (20, {"A": "a1"}),
         (3, {"A": "a1", "B": "b2"}),
         (15, {"A": "a2", "AGE": 60}),

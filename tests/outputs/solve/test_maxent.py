@@ -27,7 +27,7 @@ COLUMNS = Columns(
 )
 
 
-def table(name, columns, codes, chosen):
+def count_table(name, columns, codes, chosen):
     groups = tuple((c, np.arange(columns.sizes[c])) for c in chosen)
     size = columns.cells(chosen)
     blank = CountTable(name, groups, np.zeros(size, int), np.zeros(size, int))
@@ -60,13 +60,13 @@ def model(family="logit", label=None, coefficients=(-0.5, 0.04, 0.6, -0.3), half
 def test_linked_tables_are_fitted_together():
     """Two tables that share a column: the drawn counts are within rounding of both, since largest entropy has them exactly."""
     truth = COLUMNS.start(2_000, seed=1)
-    tables = (table("ya", COLUMNS, truth, (0, 1)), table("ab", COLUMNS, truth, (1, 2)))
+    tables = (count_table("ya", COLUMNS, truth, (0, 1)), count_table("ab", COLUMNS, truth, (1, 2)))
     drawn = maxent.draw(Problem(COLUMNS, tables), COLUMNS.start(2_000, seed=2), seed=3)
     for one in tables:
         # Systematic draws: each cell of the joint is off by less than 1, and a published cell adds up at most 12 of them.
         assert np.abs(one.counts(drawn) - one.lo).max() <= 4
     # Given a, y and b are independent under largest entropy: the joint is the product of the two conditionals.
-    joint = table("", COLUMNS, drawn, (0, 1, 2)).lo.reshape(2, 3, 4)
+    joint = count_table("", COLUMNS, drawn, (0, 1, 2)).lo.reshape(2, 3, 4)
     ya, ab = tables[0].lo.reshape(2, 3), tables[1].lo.reshape(3, 4)
     np.testing.assert_allclose(
         joint, ya[:, :, None] * ab[None] / ab.sum(axis=1)[None, :, None], atol=2.0
@@ -76,7 +76,7 @@ def test_linked_tables_are_fitted_together():
 def test_tables_too_large_together_are_drawn_one_given_the_other(monkeypatch):
     monkeypatch.setattr(maxent, "MOST_CELLS", 13)
     truth = COLUMNS.start(2_000, seed=1)
-    tables = (table("ya", COLUMNS, truth, (0, 1)), table("ab", COLUMNS, truth, (1, 2)))
+    tables = (count_table("ya", COLUMNS, truth, (0, 1)), count_table("ab", COLUMNS, truth, (1, 2)))
     drawn = maxent.draw(Problem(COLUMNS, tables), COLUMNS.start(2_000, seed=2), seed=3)
     np.testing.assert_array_equal(tables[1].counts(drawn), tables[1].lo)
     assert np.abs(tables[0].counts(drawn) - tables[0].lo).max() <= 2
@@ -138,7 +138,12 @@ def test_a_multinomial_label_has_the_chances_of_the_model():
 def test_a_small_problem_is_reached_and_refitted():
     truth = COLUMNS.start(1_500, seed=1)
     problem = Problem(
-        COLUMNS, (model(), table("ab", COLUMNS, truth, (1, 2)), table("age", COLUMNS, truth, (3,)))
+        COLUMNS,
+        (
+            model(),
+            count_table("ab", COLUMNS, truth, (1, 2)),
+            count_table("age", COLUMNS, truth, (3,)),
+        ),
     )
     start = COLUMNS.start(1_500, seed=2)
     drawn = maxent.draw(problem, start, seed=3)
@@ -155,7 +160,7 @@ def test_a_small_problem_is_reached_and_refitted():
 def test_a_label_tabulated_with_a_covariate_is_left_to_the_table_and_fixed_columns_stay():
     columns = Columns((COLUMNS.every[0], CodeColumn("a", 3, fixed=True), *COLUMNS.every[2:]))
     truth = columns.start(600, seed=1)
-    problem = Problem(columns, (model(), table("ya", columns, truth, (0, 1))))
+    problem = Problem(columns, (model(), count_table("ya", columns, truth, (0, 1))))
     start = columns.start(600, seed=2)
     drawn = maxent.draw(problem, start, seed=3)
     np.testing.assert_array_equal(drawn[:, 1], start[:, 1])

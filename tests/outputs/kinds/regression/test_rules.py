@@ -32,7 +32,7 @@ def cross(people, few=2, many=30, ages=(20,)):
     return people(*groups)
 
 
-def test_a_saturated_logit_with_a_cell_of_two(judged, one, people):
+def test_a_saturated_logit_with_a_cell_of_two(judged, one, people_by_cell):
     """The case that passes ACRO with 353 degrees of freedom: 12 parameters, 12 cells, one of them with two people."""
     fields = Fields(
         (Field("A", tuple("pqrs")), Field("B", tuple("xyz")), Field("Y", ("no", "yes")))
@@ -58,16 +58,16 @@ def test_a_saturated_logit_with_a_cell_of_two(judged, one, people):
     assert all(each.statbarn == "CorrelationCoefficients" for each in report)
 
 
-def test_the_same_without_the_small_cell(judged, people):
-    codes = cross(people, few=30)
+def test_the_same_without_the_small_cell(judged, people_by_cell):
+    codes = cross(people_by_cell, few=30)
     assert (
         judged(codes, {"kind": "logit", "formula": "Y ~ C(A)*C(B)", "success": "yes"}).worst
         == "pass"
     )
 
 
-def test_main_effects_do_not_tell_the_cell_apart(judged, one, people):
-    codes = cross(people)
+def test_main_effects_do_not_tell_the_cell_apart(judged, one, people_by_cell):
+    codes = cross(people_by_cell)
     report = judged(codes, {"kind": "logit", "formula": "Y ~ A + B", "success": "yes"})
     assert report.worst == "pass"
     assert "far fewer" in one(report, PATTERNS).words  # four parameters, six patterns
@@ -79,23 +79,23 @@ def test_main_effects_do_not_tell_the_cell_apart(judged, one, people):
     assert one(near, PATTERNS).status == "fail"
 
 
-def test_a_number_beside_hides_nothing(judged, one, people):
-    codes = cross(people, ages=tuple(range(20, 60)))
+def test_a_number_beside_hides_nothing(judged, one, people_by_cell):
+    codes = cross(people_by_cell, ages=tuple(range(20, 60)))
     report = judged(codes, {"kind": "logit", "formula": "Y ~ AGE + C(A)*C(B)", "success": "yes"})
     assert one(report, SMALL).status == "fail"
     assert one(report, PATTERNS).status == "fail"  # saturated in its levels
 
 
-def test_patterns_have_a_threshold_of_their_own(judged, one, people):
-    codes = cross(people, few=14)  # seven with each label
+def test_patterns_have_a_threshold_of_their_own(judged, one, people_by_cell):
+    codes = cross(people_by_cell, few=14)  # seven with each label
     entry = {"kind": "ols", "formula": "PAY ~ C(A)*C(B)"}
     for least, status in ((14, "pass"), (15, "fail")):
         report = judged(codes, entry, policy=Policy(pattern_threshold=least))
         assert (one(report, PATTERNS).status, one(report, SMALL).status) == (status, "pass")
 
 
-def test_slopes_within_small_groups(judged, one, people):
-    codes = cross(people, ages=tuple(range(20, 60)))
+def test_slopes_within_small_groups(judged, one, people_by_cell):
+    codes = cross(people_by_cell, ages=tuple(range(20, 60)))
     report = judged(codes, {"kind": "logit", "formula": "Y ~ C(A):C(B):AGE", "success": "yes"})
     assert "C(A)[a3]:C(B)[b2]" in one(report, SMALL).where
     assert (
@@ -107,8 +107,8 @@ def test_slopes_within_small_groups(judged, one, people):
 
 
 @pytest.mark.parametrize("reference", ["a1", "a2"])
-def test_a_small_reference_level_counts_too(judged, one, people, reference):
-    codes = people(
+def test_a_small_reference_level_counts_too(judged, one, people_by_cell, reference):
+    codes = people_by_cell(
         (3, {"A": "a1"}),
         (3, {"A": "a1", "Y": "yes"}),
         *((20, {"A": a, "Y": y}) for a in ("a2", "a3") for y in ("no", "yes")),
@@ -117,9 +117,9 @@ def test_a_small_reference_level_counts_too(judged, one, people, reference):
     assert one(judged(codes, entry), SMALL).where == (f"C(A, Treatment('{reference}'))[a1]",)
 
 
-def test_numbers_that_are_groups(judged, one, people):
+def test_numbers_that_are_groups(judged, one, people_by_cell):
     # A number of two values, one of which few people have; and one that few have at all.
-    codes = people(
+    codes = people_by_cell(
         (40, {"PAY": 0, "AGE": 30}),
         (40, {"PAY": 0, "AGE": 31, "Y": "yes"}),
         (4, {"PAY": 1, "AGE": 32}),
@@ -134,8 +134,8 @@ def test_numbers_that_are_groups(judged, one, people):
     assert one(two, PATTERNS).status == "fail"  # two parameters, two patterns, four people
 
 
-def test_filters_count(judged, one, people):
-    codes = cross(people)
+def test_filters_count(judged, one, people_by_cell):
+    codes = cross(people_by_cell)
     entry = {"kind": "logit", "formula": "Y ~ C(A)*C(B)", "success": "yes", "where": "A != 'a3'"}
     assert judged(codes, entry).worst == "pass"
     few = {
@@ -150,8 +150,8 @@ def test_filters_count(judged, one, people):
     assert one(report, "threshold").where == ("n",)
 
 
-def test_equal_labels(judged, one, people):
-    codes = people(
+def test_equal_labels(judged, one, people_by_cell):
+    codes = people_by_cell(
         (30, {"A": "a1"}),
         (30, {"A": "a2"}),
         (30, {"A": "a2", "Y": "yes"}),
@@ -168,9 +168,9 @@ def test_equal_labels(judged, one, people):
     assert one(judged(codes, number), EQUAL).status == "review"
 
 
-def test_a_saturated_model_is_a_table_of_its_label(judged, one, people):
+def test_a_saturated_model_is_a_table_of_its_label(judged, one, people_by_cell):
     # Thirty people in each group, but only three of a2 say yes: a table of A by Y would fail.
-    codes = people(
+    codes = people_by_cell(
         *((15, {"A": a, "Y": y}) for a in ("a1", "a3") for y in ("no", "yes")),
         (27, {"A": "a2"}),
         (3, {"A": "a2", "Y": "yes"}),
@@ -187,16 +187,18 @@ def test_a_saturated_model_is_a_table_of_its_label(judged, one, people):
     )
 
 
-def test_multinomial_parameters(judged, one, people):
-    codes = people(*((4, {"A": a, "AGE": age}) for a in ("a1", "a2", "a3") for age in (20, 30)))
+def test_multinomial_parameters(judged, one, people_by_cell):
+    codes = people_by_cell(
+        *((4, {"A": a, "AGE": age}) for a in ("a1", "a2", "a3") for age in (20, 30))
+    )
     entry = {"kind": "multinomial", "formula": "A ~ AGE"}
     # 24 people; 2 x 2 parameters.
     assert one(judged(codes, entry, policy=Policy(residual_dof=20)), DOF).status == "pass"
     assert one(judged(codes, entry, policy=Policy(residual_dof=21)), DOF).status == "fail"
 
 
-def test_correlations(judged, one, people):
-    codes = people(*((1, {"AGE": age, "PAY": age % 3}) for age in range(11)))
+def test_correlations(judged, one, people_by_cell):
+    codes = people_by_cell(*((1, {"AGE": age, "PAY": age % 3}) for age in range(11)))
     assert one(judged(codes, {"kind": "correlation", "of": ["AGE", "PAY"]}), DOF).status == "fail"
     assert (
         judged(
@@ -254,15 +256,15 @@ def spread(n=60):
     return [(20 + k, 5 + k // 4 + (7 * k) % 5, {"A": "a1" if k % 3 else "a2"}) for k in range(n)]
 
 
-def test_one_large_label_dominates_a_linear_regression(judged, one, people):
+def test_one_large_label_dominates_a_linear_regression(judged, one, people_by_cell):
     # 60 people have 5 to 23 each; one more with 1,000 has about half of the sum, and nearly all squared residuals.
     entry = {"kind": "ols", "formula": "PAY ~ AGE"}
-    assert one(judged(paid(people, *spread()), entry), DOMINANCE).status == "pass"
-    report = judged(paid(people, *spread(), (50, 1000, {})), entry)
+    assert one(judged(paid(people_by_cell, *spread()), entry), DOMINANCE).status == "pass"
+    report = judged(paid(people_by_cell, *spread(), (50, 1000, {})), entry)
     assert one(report, DOMINANCE).status == "fail"
     assert "squared residuals" in one(report, DOMINANCE).words
     assert "1000" not in one(report, DOMINANCE).words
-    few = paid(people, *((20 + k, 1, {}) for k in range(30)), (50, 1000, {}))
+    few = paid(people_by_cell, *((20 + k, 1, {}) for k in range(30)), (50, 1000, {}))
     words = one(judged(few, entry), DOMINANCE).words
     assert "the label's sum and of the score equations of 2 of 2 coefficients" in words
     assert "less than 10% of the largest" in words
@@ -274,40 +276,44 @@ def test_one_large_label_dominates_a_linear_regression(judged, one, people):
     assert one(judged(few, entry, policy=Policy(nk_k=1.0, p_ratio=0.0)), DOMINANCE).status == "pass"
 
 
-def test_a_group_whose_label_one_person_dominates(judged, one, people):
+def test_a_group_whose_label_one_person_dominates(judged, one, people_by_cell):
     """A regression on groups is a table of means: of a2's twelve people eleven have 1 and one has 300; of all people nobody dominates."""
     rows = (
         [(30, 40 + k % 7, {}) for k in range(40)]
         + [(30, 1, {"A": "a2"})] * 11
         + [(30, 300, {"A": "a2"})]
     )
-    found = one(judged(paid(people, *rows), {"kind": "ols", "formula": "PAY ~ C(A)"}), DOMINANCE)
+    found = one(
+        judged(paid(people_by_cell, *rows), {"kind": "ols", "formula": "PAY ~ C(A)"}), DOMINANCE
+    )
     assert (found.status, found.where) == ("fail", ("C(A)[T.a2]", "the residuals"))
 
 
-def test_leverage_of_one_person(judged, one, people):
+def test_leverage_of_one_person(judged, one, people_by_cell):
     # All are 20 or 21 but one of 99, whose leverage is nearly 1: the line passes through their point.
     rows = [(20 + k % 2, 10 + k % 5, {}) for k in range(40)]
     entry = {"kind": "ols", "formula": "PAY ~ AGE"}
-    assert one(judged(paid(people, *rows), entry), LEVERAGE).status == "pass"
-    assert one(judged(paid(people, *rows, (99, 30, {})), entry), LEVERAGE).status == "fail"
+    assert one(judged(paid(people_by_cell, *rows), entry), LEVERAGE).status == "pass"
+    assert one(judged(paid(people_by_cell, *rows, (99, 30, {})), entry), LEVERAGE).status == "fail"
 
 
 @pytest.mark.parametrize("kind", ["logit", "multinomial"])
-def test_a_covariate_that_one_person_dominates(judged, one, people, kind):
+def test_a_covariate_that_one_person_dominates(judged, one, people_by_cell, kind):
     rows = [(30, k % 3, {"Y": "yes" if k % 2 else "no"}) for k in range(60)]
     entry = {"kind": kind, "formula": "Y ~ PAY", **({"success": "yes"} if kind == "logit" else {})}
-    assert one(judged(paid(people, *rows), entry), DOMINANCE).status == "pass"
+    assert one(judged(paid(people_by_cell, *rows), entry), DOMINANCE).status == "pass"
     assert (
-        one(judged(paid(people, *rows, (30, 1000, {"Y": "yes"})), entry), DOMINANCE).status
+        one(judged(paid(people_by_cell, *rows, (30, 1000, {"Y": "yes"})), entry), DOMINANCE).status
         == "fail"
     )
 
 
-def test_a_label_of_two_numbers_is_one_of_classes(judged, one, people):
+def test_a_label_of_two_numbers_is_one_of_classes(judged, one, people_by_cell):
     """Two of twelve in a2 have the event: a matter of counts, which other rules look at, and not of sums."""
     rows = [(30, k % 2, {}) for k in range(60)] + [(30, int(k < 2), {"A": "a2"}) for k in range(12)]
     assert (
-        one(judged(paid(people, *rows), {"kind": "ols", "formula": "PAY ~ C(A)"}), DOMINANCE).status
+        one(
+            judged(paid(people_by_cell, *rows), {"kind": "ols", "formula": "PAY ~ C(A)"}), DOMINANCE
+        ).status
         == "pass"
     )

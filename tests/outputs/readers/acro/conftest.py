@@ -132,13 +132,13 @@ def _loader_faults(folder):
 
 
 @pytest.fixture(scope="session")
-def table(frame):
+def cmc_table(frame):
     return chaffinch.read(frame)
 
 
 @pytest.fixture(scope="session")
-def read(cmc, table):
-    return recipes_of_acro(cmc, table)
+def read(cmc, cmc_table):
+    return recipes_of_acro(cmc, cmc_table)
 
 
 @pytest.fixture(scope="session")

@@ -28,8 +28,8 @@ CENSUS = Fields(
 
 
 @pytest.fixture(scope="module")
-def codes(table, read):
-    return codes_of_table(table, read.fields).codes
+def codes(cmc_table, read):
+    return codes_of_table(cmc_table, read.fields).codes
 
 
 def test_every_output_that_is_read_is_what_its_records_give(read, codes):
@@ -122,8 +122,8 @@ def test_without_the_table_the_number_of_records_is_a_note(cmc, fields):
     assert "cut off" in recipes_of_acro(cmc, fields).of("cut off")[0].notes[0]
 
 
-def test_columns_are_those_that_the_results_are_about(cmc, table):
-    assert columns_of_acro(cmc, table.columns) == [
+def test_columns_are_those_that_the_results_are_about(cmc, cmc_table):
+    assert columns_of_acro(cmc, cmc_table.columns) == [
         "wife_age",
         "wife_education",
         "num_children",

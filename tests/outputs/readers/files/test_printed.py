@@ -29,7 +29,7 @@ from chaffinch.outputs.rules.check import check_entries
 LABELS = (("f", "m"), ("n", "s"))
 
 
-def table(
+def two_by_two(
     *cells: int | str, margins: tuple[int | str, ...] = (), **options: object
 ) -> PrintedTable:
     keys = list(product(*LABELS))
@@ -59,39 +59,39 @@ def test_the_rules_say_of_printed_counts_what_they_say_of_records(counts: list[i
         [{"name": "t", "kind": "table", "by": ["sex", "area"]}], fields, codes, Policy()
     )
     assert [
-        (one.rule, one.status, one.cells) for one in table(*counts).findings("t", Policy())
+        (one.rule, one.status, one.cells) for one in two_by_two(*counts).findings("t", Policy())
     ] == [(one.rule, one.status, one.cells) for one in expected]
 
 
 def test_small_cells_zeros_and_full_rows_are_found() -> None:
-    assert set(statuses(table(12, 30, 40, 50)).values()) == {"pass"}
-    assert statuses(table(9, 30, 40, 50))["threshold"] == "fail"
-    assert statuses(table(0, 30, 40, 50)) | {"differencing": "-"} == {
+    assert set(statuses(two_by_two(12, 30, 40, 50)).values()) == {"pass"}
+    assert statuses(two_by_two(9, 30, 40, 50))["threshold"] == "fail"
+    assert statuses(two_by_two(0, 30, 40, 50)) | {"differencing": "-"} == {
         "threshold": "pass",
         "zeros": "fail",
         "class disclosure": "review",
         "differencing": "-",
     }
-    assert statuses(table(9, 30, 40, 50), Policy(threshold=5))["threshold"] == "pass"
+    assert statuses(two_by_two(9, 30, 40, 50), Policy(threshold=5))["threshold"] == "pass"
 
 
 def test_a_withheld_cell_that_follows_from_totals_is_undone() -> None:
     # 42 - 35 = 7: the reader has it
     assert (
-        statuses(table("<10", 35, 40, 50, margins=(42, 90, 47, 85, 132)))["suppression undone"]
+        statuses(two_by_two("<10", 35, 40, 50, margins=(42, 90, 47, 85, 132)))["suppression undone"]
         == "fail"
     )
-    assert statuses(table("<10", "<10", 40, 50))["suppression undone"] == "pass"
+    assert statuses(two_by_two("<10", "<10", 40, 50))["suppression undone"] == "pass"
 
 
 def test_withheld_cells_get_some_counts_that_fit_the_totals() -> None:
-    counts = table("<10", "<10", "<10", 50, margins=(12, 56, 11, 57, 68)).completed(10)
+    counts = two_by_two("<10", "<10", "<10", 50, margins=(12, 56, 11, 57, 68)).completed(10)
     assert counts.sum() == 68
     assert counts.sum(axis=1).tolist() == [12, 56]
     assert counts.sum(axis=0).tolist() == [11, 57]
     assert counts.ravel()[:3].max() < 10
     with pytest.raises(InputError, match="no counts fit"):
-        table("<10", 35, 40, 50, margins=(60, 90, 65, 85, 150)).completed(10)
+        two_by_two("<10", 35, 40, 50, margins=(60, 90, 65, 85, 150)).completed(10)
 
 
 def test_percentages_alone_are_not_assessed() -> None:
@@ -100,7 +100,7 @@ def test_percentages_alone_are_not_assessed() -> None:
 
 
 def test_very_large_counts_are_judged_without_as_many_records() -> None:
-    assert statuses(table(10**9, 10**9, 3, 10**9))["threshold"] == "fail"
+    assert statuses(two_by_two(10**9, 10**9, 3, 10**9))["threshold"] == "fail"
 
 
 def test_axes_without_a_name_and_unknown_columns_are_said() -> None:
@@ -108,16 +108,16 @@ def test_axes_without_a_name_and_unknown_columns_are_said() -> None:
     with pytest.raises(InputError, match="which columns stand in its columns: write by"):
         PrintedTable(("sex", "(columns)"), LABELS, {}).entries("t", fields)
     with pytest.raises(InputError, match="'area', which is no column of the data"):
-        table(1, 2, 3, 4).entries("t", fields)
+        two_by_two(1, 2, 3, 4).entries("t", fields)
 
 
 def test_what_is_understood_names_columns_and_sizes() -> None:
     assert (
-        table("<10", 35, 40, 50).understood
+        two_by_two("<10", 35, 40, 50).understood
         == "a table of counts of 'sex' by 'area', 2 x 2 cells, some withheld."
     )
-    assert table(1, 2, 3, 4).people == 10
-    assert table("<10", 2, 3, 4).people is None
+    assert two_by_two(1, 2, 3, 4).people == 10
+    assert two_by_two("<10", 2, 3, 4).people is None
 
 
 PATIENTS = [f"P{k:03d}" for k in range(40)]

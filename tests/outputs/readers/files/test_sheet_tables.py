@@ -18,7 +18,7 @@ def facts(text: str, given: Help | None = None) -> list[Facts]:
     return [piece.facts(given or Help()) for piece in grid_pieces(csv_grid(text))]
 
 
-def table(text: str, given: Help | None = None) -> PrintedTable:
+def sheet_table(text: str, given: Help | None = None) -> PrintedTable:
     (one,) = facts(text, given)
     assert isinstance(one, PrintedTable)
     return one
@@ -34,14 +34,14 @@ def table(text: str, given: Help | None = None) -> PrintedTable:
     ],
 )
 def test_a_crosstab_is_read_in_the_forms_that_programs_write(text: str) -> None:
-    one = table(text)
+    one = sheet_table(text)
     assert one.by == ("sex", "area")
     assert one.labels == (("f", "m"), ("n", "s"))
     assert (one.cells["f", "n"], one.cells["m", "s"], one.cells["All", "All"]) == (12, 50, 132)
 
 
 def test_long_tables_have_a_column_of_counts() -> None:
-    one = table("sex,area,Freq\nf,n,12\nm,n,40\nf,s,30\nm,s,<10\n")
+    one = sheet_table("sex,area,Freq\nf,n,12\nm,n,40\nf,s,30\nm,s,<10\n")
     assert one.by == ("sex", "area")
     assert one.cells == {("f", "n"): 12, ("m", "n"): 40, ("f", "s"): 30, ("m", "s"): "<10"}
     with pytest.raises(LineError, match="line 4: two rows are of the same cell"):
@@ -51,7 +51,7 @@ def test_long_tables_have_a_column_of_counts() -> None:
 
 
 def test_frequencies_of_one_column_have_percentages_beside_them() -> None:
-    one = table(
+    one = sheet_table(
         "sex\n,,Frequency,Percent,Valid Percent,Cumulative Percent\nValid,f,42,31.8,31.8,31.8\n,m,90,68.2,68.2,100.0\n,Total,132,100.0,100.0,\n"
     )
     assert one.by == ("sex",)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
 import pandas as pd
 import pytest
 
@@ -12,43 +11,36 @@ from chaffinch.outputs.readers.files.printed import PrintedFit
 from chaffinch.outputs.readers.files.protocol import Help, LineError
 from chaffinch.outputs.readers.files.statsmodels_text import read_statsmodels_text
 
+from ....factories import people
+
 smf = pytest.importorskip("statsmodels.formula.api")
 
 
 @pytest.fixture(scope="module")
-def people() -> pd.DataFrame:
-    random = np.random.default_rng(1)
-    frame = pd.DataFrame(
-        {
-            "age": random.integers(20, 60, 200),
-            "sex": random.choice(["f", "m"], 200),
-            "kids": random.integers(0, 5, 200),
-        }
-    )
-    frame["works"] = (random.random(200) < 0.5).astype(int)
-    return frame
+def frame() -> pd.DataFrame:
+    return people(200).to_pandas().assign(works=lambda frame: (frame["vote"] == "a") * 1)
 
 
 def fits(text: str, given: Help | None = None) -> list[PrintedFit]:
     return [piece.facts(given or Help()) for piece in read_statsmodels_text(text.splitlines())]  # type: ignore[misc]
 
 
-def test_what_is_printed_is_what_was_fitted(people: pd.DataFrame) -> None:
-    ols = smf.ols("kids ~ age + sex", people).fit()
+def test_what_is_printed_is_what_was_fitted(frame: pd.DataFrame) -> None:
+    ols = smf.ols("children ~ age + sex", frame).fit()
     (fit,) = fits(str(ols.summary()))
-    assert (fit.kind, fit.label, fit.n, fit.dof, fit.robust) == ("ols", "kids", 200, 197, False)
+    assert (fit.kind, fit.label, fit.n, fit.dof, fit.robust) == ("ols", "children", 200, 197, False)
     for name, text in fit.coefficients.items():
         assert float(text) == pytest.approx(ols.params[name], abs=5.1e-5)
         assert float(fit.standard_errors[name]) == pytest.approx(ols.bse[name], abs=5.1e-4)
     assert list(fit.coefficients) == ["Intercept", "sex[T.m]", "age"]
 
 
-def test_kinds_robust_errors_and_several_in_one_file(people: pd.DataFrame) -> None:
+def test_kinds_robust_errors_and_several_in_one_file(frame: pd.DataFrame) -> None:
     logit, poisson = (
-        smf.logit("works ~ age", people).fit(disp=0),
-        smf.poisson("kids ~ age", people).fit(disp=0),
+        smf.logit("works ~ age", frame).fit(disp=0),
+        smf.poisson("children ~ age", frame).fit(disp=0),
     )
-    robust = smf.ols("kids ~ age", people).fit(cov_type="HC1")
+    robust = smf.ols("children ~ age", frame).fit(cov_type="HC1")
     text = "\n\n".join(str(one.summary()) for one in (logit, poisson, robust))
     assert [(fit.kind, fit.robust) for fit in fits(text)] == [
         ("logit", False),
@@ -59,8 +51,8 @@ def test_kinds_robust_errors_and_several_in_one_file(people: pd.DataFrame) -> No
     assert read_drawn(text.splitlines()) == []  # its double lines are no table of texreg's
 
 
-def test_a_summary_that_is_cut_says_so_wherever(people: pd.DataFrame) -> None:
-    lines = str(smf.ols("kids ~ age + sex", people).fit().summary()).splitlines()
+def test_a_summary_that_is_cut_says_so_wherever(frame: pd.DataFrame) -> None:
+    lines = str(smf.ols("children ~ age + sex", frame).fit().summary()).splitlines()
     closed = [k for k, line in enumerate(lines) if line.startswith("====")][2]
     for last in range(3, closed):
         with pytest.raises(LineError, match="the file is cut"):
@@ -68,8 +60,8 @@ def test_a_summary_that_is_cut_says_so_wherever(people: pd.DataFrame) -> None:
     assert len(fits("\n".join(lines[: closed + 1]))) == 1
 
 
-def test_other_models_and_fits_that_did_not_converge(people: pd.DataFrame) -> None:
-    text = str(smf.logit("works ~ age", people).fit(disp=0).summary())
+def test_other_models_and_fits_that_did_not_converge(frame: pd.DataFrame) -> None:
+    text = str(smf.logit("works ~ age", frame).fit(disp=0).summary())
     assert (
         "did not converge"
         in fits(
@@ -79,5 +71,5 @@ def test_other_models_and_fits_that_did_not_converge(people: pd.DataFrame) -> No
         )[0].unsaid
     )
     with pytest.raises(OpenQuestionError) as asked:
-        fits(str(smf.wls("kids ~ age", people, weights=people.age).fit().summary()))
+        fits(str(smf.wls("children ~ age", frame, weights=frame.age).fit().summary()))
     assert "a model of WLS" in asked.value.understood
