@@ -530,7 +530,7 @@ def test_counts_by_value_are_those_of_the_values(ours, theirs, numbers):
         ]
 
 
-def people(n: int, seed: int, *, odd: bool = False) -> pa.Table:
+def people_in_colours(n: int, seed: int, *, odd: bool = False) -> pa.Table:
     rng = np.random.default_rng(seed)
     words = np.array(["red", "green", "blue", *(["lilac"] if odd else [])])
     numbers = rng.integers(0, 60, n).astype(float)
@@ -575,7 +575,11 @@ def batched(data: pa.Table, rows: int):
 @settings(max_examples=12, deadline=None)
 @given(rows=st.integers(3, 400), seed=st.integers(0, 99), odd=st.booleans())
 def test_codes_and_values_are_those_of_memory_whatever_the_batches(rows, seed, odd):
-    first, second, third = people(300, seed), people(250, seed + 1, odd=odd), people(90, seed + 2)
+    first, second, third = (
+        people_in_colours(300, seed),
+        people_in_colours(250, seed + 1, odd=odd),
+        people_in_colours(90, seed + 2),
+    )
     whole = align(chaffinch.read(first), second, third)
     long = align_files(chaffinch.scan(first), batched(second, rows), batched(third, rows))
     for mine, theirs in zip(long, whole, strict=True):
@@ -585,7 +589,10 @@ def test_codes_and_values_are_those_of_memory_whatever_the_batches(rows, seed, o
 
 @pytest.mark.parametrize("write", [pq.write_table, pv.write_csv])
 def test_files_too_and_codes_from_a_cache(tmp_path, write):
-    for name, table in (("a", people(500, 1)), ("b", people(400, 2, odd=True))):
+    for name, table in (
+        ("a", people_in_colours(500, 1)),
+        ("b", people_in_colours(400, 2, odd=True)),
+    ):
         write(table, tmp_path / name)
     whole = align(chaffinch.read(tmp_path / "a"), tmp_path / "b")
     folder = tmp_path / "cache"
@@ -601,7 +608,7 @@ def test_files_too_and_codes_from_a_cache(tmp_path, write):
 
 
 def test_a_scan_and_a_table_in_memory_may_stand_beside_files():
-    first, second = people(300, 1), people(200, 2)
+    first, second = people_in_colours(300, 1), people_in_colours(200, 2)
     coded = {"age": {"missing": [7]}}  # a code of which the table keeps the token alone
     original, other = chaffinch.read(first, coded), chaffinch.read(second, coded)
     whole = align(original, other)
@@ -613,7 +620,7 @@ def test_a_scan_and_a_table_in_memory_may_stand_beside_files():
 
 
 def test_columns_that_differ_are_refused():
-    first = people(50, 1)
+    first = people_in_colours(50, 1)
     with pytest.raises(InputError, match="lacks columns of the original: age"):
         align_files(chaffinch.scan(first), first.drop_columns(["age"]))
     with pytest.raises(
@@ -626,22 +633,22 @@ def test_columns_that_differ_are_refused():
     ("role", "says"), [("weight", "records have weights"), ("person", "people have several rows")]
 )
 def test_weights_and_persons_are_measured_in_memory(role, says):
-    first = people(50, 1).append_column("w", pa.array([1.0, 2.0] * 25))
+    first = people_in_colours(50, 1).append_column("w", pa.array([1.0, 2.0] * 25))
     scanned = chaffinch.scan(first, {"w": role})
     with pytest.raises(InputError, match=f"{says} are measured in memory: pass --engine memory"):
         align_files(scanned, first)
 
 
 def test_a_file_that_grows_meanwhile_is_refused(tmp_path: Path):
-    pq.write_table(people(50, 1), tmp_path / "a.parquet")
+    pq.write_table(people_in_colours(50, 1), tmp_path / "a.parquet")
     (long,) = align_files(chaffinch.scan(tmp_path / "a.parquet"))
-    pq.write_table(people(60, 1), tmp_path / "a.parquet")
+    pq.write_table(people_in_colours(60, 1), tmp_path / "a.parquet")
     with pytest.raises(InputError, match="was changed or replaced while it was read"):
         list(long.parts())
 
 
 def test_no_room_for_the_cache_is_said(tmp_path, monkeypatch):
-    (long,) = align_files(chaffinch.scan(people(50, 1)))
+    (long,) = align_files(chaffinch.scan(people_in_colours(50, 1)))
 
     def full(*_: object) -> None:
         raise OSError(28, "No space left on device")
@@ -655,7 +662,7 @@ DATA = pa.table({"a": ["x", "y", "z"] * 40, "b": [1, 2] * 60})
 
 
 @pytest.fixture
-def table() -> LongTable:
+def in_three_batches() -> LongTable:
     source = replace(
         open_source(DATA),
         read=lambda columns: iter(
@@ -665,19 +672,19 @@ def table() -> LongTable:
     return align_files(replace(chaffinch.scan(DATA), source=source))[0]
 
 
-def test_a_table_in_memory_is_its_own_part(table):
+def test_a_table_in_memory_is_its_own_part(in_three_batches):
     whole = chaffinch.read(DATA)
     assert list(rows_of(whole)) == [whole]
     assert list(codes_of(whole)) == [whole.codes]
-    assert [part.n_rows for part in rows_of(table)] == [50, 50, 20]
-    assert [codes.n_rows for codes in codes_of(table)] == [50, 50, 20]
-    assert joined(list(rows_of(table, ["b"]))).data.column_names == ["b"]
+    assert [part.n_rows for part in rows_of(in_three_batches)] == [50, 50, 20]
+    assert [codes.n_rows for codes in codes_of(in_three_batches)] == [50, 50, 20]
+    assert joined(list(rows_of(in_three_batches, ["b"]))).data.column_names == ["b"]
 
 
-def test_it_is_counted_as_in_memory(table):
+def test_it_is_counted_as_in_memory(in_three_batches):
     cliques = [("a", "b"), ("b",)]
     for ours, theirs in zip(
-        StreamCounter(table).marginals(cliques),
+        StreamCounter(in_three_batches).marginals(cliques),
         MemoryCounter(chaffinch.read(DATA)).marginals(cliques),
         strict=True,
     ):
@@ -685,23 +692,27 @@ def test_it_is_counted_as_in_memory(table):
 
 
 @pytest.mark.parametrize("cached", [False, True])
-def test_columns_are_added_and_changed(table, tmp_path, cached):
-    table = replace(table, folder=tmp_path).cached() if cached else table
+def test_columns_are_added_and_changed(in_three_batches, tmp_path, cached):
+    in_three_batches = (
+        replace(in_three_batches, folder=tmp_path).cached() if cached else in_three_batches
+    )
     group = np.arange(120, dtype=np.uint8) % 5
-    wide = table.with_codes(
+    wide = in_three_batches.with_codes(
         Column("g", "categorical", codec=Categories(tuple(range(5)))),
         lambda start, stop: group[start:stop],
     )
     assert wide.schema.names == ("g", "a", "b")
     assert np.concatenate([codes[0] for codes in codes_of(wide)]).tolist() == group.tolist()
-    other = table.recoded(table.schema, lambda part: [part.code("a"), 1 - part.code("b")])
+    other = in_three_batches.recoded(
+        in_three_batches.schema, lambda part: [part.code("a"), 1 - part.code("b")]
+    )
     assert np.concatenate([codes[1] for codes in codes_of(other)]).tolist() == [1, 0] * 60
 
 
-def test_what_is_asked_for_twice_is_worked_out_once(table):
+def test_what_is_asked_for_twice_is_worked_out_once(in_three_batches):
     asked = []
     for _ in range(2):
-        assert table.once("x", lambda: asked.append(1) or "done") == "done"
+        assert in_three_batches.once("x", lambda: asked.append(1) or "done") == "done"
     assert asked == [1]
 
 

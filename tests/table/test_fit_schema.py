@@ -185,7 +185,7 @@ def test_a_pooled_word_is_said_without_being_told():
 
 
 @pytest.fixture
-def people(tmp_path):
+def people_with_codes_for_missing(tmp_path):
     path = tmp_path / "p.csv"
     rows = [
         f"{20 + i % 50},{'fm'[i % 2]},{['', 'NA', '-9'][i % 3] if i % 7 == 0 else i * 3 % 40},{i % 4}"
@@ -195,12 +195,12 @@ def people(tmp_path):
     return path
 
 
-def test_two_columns_of_four(people, tmp_path):
+def test_two_columns_of_four(people_with_codes_for_missing, tmp_path):
     (tmp_path / "s.toml").write_text(
         'format = "chaffinch-schema"\nversion = 1\n[columns]\nage = { kind = "integer", bounds = [0, 110] }\nsex = "key"\n'
     )
-    table = chaffinch.read(people, tmp_path / "s.toml")
-    plain = chaffinch.read(people)
+    table = chaffinch.read(people_with_codes_for_missing, tmp_path / "s.toml")
+    plain = chaffinch.read(people_with_codes_for_missing)
     assert table.schema["age"].bounds == (0, 110)
     assert (table.schema["sex"].kind, table.schema["sex"].role) == ("categorical", "key")
     for name in ("visits", "code"):
@@ -211,12 +211,15 @@ def test_two_columns_of_four(people, tmp_path):
         in str(note)
         for note in table.notes
     )
-    assert chaffinch.scan(people, tmp_path / "s.toml").schema.columns == table.schema.columns
+    assert (
+        chaffinch.scan(people_with_codes_for_missing, tmp_path / "s.toml").schema.columns
+        == table.schema.columns
+    )
 
 
-def test_roles_alone_and_missing_codes(people):
+def test_roles_alone_and_missing_codes(people_with_codes_for_missing):
     table = chaffinch.read(
-        people,
+        people_with_codes_for_missing,
         {
             "sex": "sensitive",
             "visits": {"missing": [-9, "NA"]},
@@ -238,15 +241,19 @@ def test_bounds_make_a_number_of_a_code():
     assert chaffinch.read(table, {"stars": {"bounds": (0, 5)}}).schema["stars"].kind == "integer"
 
 
-def test_what_is_wrong_is_still_an_error(people):
+def test_what_is_wrong_is_still_an_error(people_with_codes_for_missing):
     with pytest.raises(chaffinch.errors.UnknownNameError, match="Did you mean 'age'"):
-        chaffinch.read(people, {"agee": "key"})
+        chaffinch.read(people_with_codes_for_missing, {"agee": "key"})
     with pytest.raises(chaffinch.errors.SchemaError, match="Unknown kind 'droop'"):
-        chaffinch.read(people, {"age": "droop"})
+        chaffinch.read(people_with_codes_for_missing, {"age": "droop"})
     with pytest.raises(chaffinch.errors.SchemaError, match="outside its bounds"):
-        chaffinch.read(people, {"age": {"kind": "integer", "bounds": (0, 30)}})
+        chaffinch.read(
+            people_with_codes_for_missing, {"age": {"kind": "integer", "bounds": (0, 30)}}
+        )
     with pytest.raises(chaffinch.errors.PrivacyError, match="lacks"):
-        chaffinch.prepare(people, {"age": {"kind": "integer", "bounds": (0, 110)}})
+        chaffinch.prepare(
+            people_with_codes_for_missing, {"age": {"kind": "integer", "bounds": (0, 110)}}
+        )
 
 
 def test_identifiers_may_be_kept_dropped_and_made_up():

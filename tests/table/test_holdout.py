@@ -35,7 +35,7 @@ def notes_of(original, holdout):
     return check_holdout(original, holdout)[1]
 
 
-def people(n: int, seed: int = 0, *, first_id: int = 1000) -> pa.Table:
+def people_with_ids(n: int, seed: int = 0, *, first_id: int = 1000) -> pa.Table:
     """A table with an id whose rows are nearly all different."""
     rng = np.random.default_rng(seed)
     columns = {
@@ -160,7 +160,7 @@ def test_splits_that_are_stratified_by_the_label_are_not_refused(data):
 @pytest.mark.parametrize("n_holdout", [200, 1000])
 def test_five_per_cent_of_copied_rows_are_refused(n_holdout):
     """Ids are new, columns in another order: the rows say it."""
-    table, others = people(3000), people(n_holdout, 1, first_id=50_000)
+    table, others = people_with_ids(3000), people_with_ids(n_holdout, 1, first_id=50_000)
     copied = table.slice(100, n_holdout // 20).set_column(
         0, "patient_id", pa.array(range(90_000, 90_000 + n_holdout // 20))
     )
@@ -199,7 +199,7 @@ def test_a_part_of_a_coarse_table_is_found_by_its_order():
 
 
 def test_files_say_what_memory_says(tmp_path):
-    table, others = people(1500), people(400, 1, first_id=50_000)
+    table, others = people_with_ids(1500), people_with_ids(400, 1, first_id=50_000)
     leaking = pa.concat_tables(
         [
             others.slice(20),
@@ -218,7 +218,7 @@ def test_files_say_what_memory_says(tmp_path):
 
 def test_a_slice_of_the_space_of_rows_is_enough(monkeypatch):
     """Of many rows those of some classes are counted; labels are exchangeable there too."""
-    table, others = people(6000), people(2000, 1, first_id=50_000)
+    table, others = people_with_ids(6000), people_with_ids(2000, 1, first_id=50_000)
     leaking = pa.concat_tables(
         [
             others.slice(300),
@@ -236,7 +236,7 @@ def test_a_slice_of_the_space_of_rows_is_enough(monkeypatch):
 
 @pytest.mark.parametrize("change", ["floats", "words", "float32", "missing codes"])
 def test_rows_are_equal_however_they_are_written(change, tmp_path):
-    table = people(900).drop_columns(["patient_id"])
+    table = people_with_ids(900).drop_columns(["patient_id"])
     if change == "missing codes":
         table = table.set_column(
             0,
@@ -265,7 +265,7 @@ def test_rows_are_equal_however_they_are_written(change, tmp_path):
 
 
 def test_ids_in_both_are_named_by_column(tmp_path):
-    table, others = people(800), people(300, 1, first_id=1799)
+    table, others = people_with_ids(800), people_with_ids(300, 1, first_id=1799)
     with pytest.raises(
         InputError,
         match=r"values of the column patient_id occur in both. Remove these people.*" + NEXT,
@@ -281,7 +281,7 @@ def test_ids_in_both_are_named_by_column(tmp_path):
 
 
 def test_rows_numbered_in_each_file_are_no_ids():
-    (note,) = notes_of(read(people(800, first_id=1)), people(300, 1, first_id=1))
+    (note,) = notes_of(read(people_with_ids(800, first_id=1)), people_with_ids(300, 1, first_id=1))
     assert "'patient_id' numbers the rows of input and holdout" in note
 
 
@@ -294,7 +294,11 @@ def test_names_that_some_share_are_no_ids():
         for last in rng.choice(list("klmnopqrst"), (100, 6)).view("<U6")[:, 0]
     ]
     names[:20] = names[20:40]
-    table = people(1000).set_column(0, "key", pa.array(names)).take(pa.array(rng.permutation(1000)))
+    table = (
+        people_with_ids(1000)
+        .set_column(0, "key", pa.array(names))
+        .take(pa.array(rng.permutation(1000)))
+    )
     first = read(table.slice(300), {"key": {"kind": "identifier"}})
     (note,) = notes_of(first, table.slice(0, 300))
     assert (
@@ -315,7 +319,9 @@ def test_names_that_some_share_are_no_ids():
 
 def test_a_person_may_not_be_in_both_with_other_rows():
     """Visits of one person are no equal rows, and the ids say it."""
-    visits = people(900).set_column(0, "who", pa.array([f"p{i % 300}" for i in range(900)]))
+    visits = people_with_ids(900).set_column(
+        0, "who", pa.array([f"p{i % 300}" for i in range(900)])
+    )
     with pytest.raises(InputError, match="values of the column who occur in both"):
         notes_of(read(visits.slice(0, 600), person="who"), visits.slice(600))
     rest, aside = set_aside(read(visits, person="who"), 0.25, seed=1)
@@ -341,7 +347,9 @@ def test_a_person_may_not_be_in_both_with_other_rows():
     persons=st.booleans(),
 )
 def test_those_set_aside_and_the_others_are_all(n, share, seed, persons):
-    table = people(n).append_column("who", pa.array([f"p{i % (n // 3)}" for i in range(n)]))
+    table = people_with_ids(n).append_column(
+        "who", pa.array([f"p{i % (n // 3)}" for i in range(n)])
+    )
     person = "who" if persons else None
     rest, aside = set_aside(open_source(table), share, seed=seed, person=person)
     left, right = rest.table(), aside.table()
@@ -356,7 +364,7 @@ def test_those_set_aside_and_the_others_are_all(n, share, seed, persons):
 
 
 def test_the_same_people_are_set_aside_of_a_file_a_table_and_a_scan(tmp_path):
-    csv.write_csv(people(600), tmp_path / "p.csv")
+    csv.write_csv(people_with_ids(600), tmp_path / "p.csv")
     chosen = [
         set_aside(opened(tmp_path / "p.csv"), 0.25, seed=4) for opened in (open_source, read, scan)
     ]
@@ -382,9 +390,11 @@ def test_a_share_is_above_nothing_and_at_most_half(share):
 
 
 def test_a_table_of_everybody_has_no_holdout_among_them():
-    rest, aside = set_aside(read(people(2000).drop_columns(["patient_id"])), 0.25, seed=1)
+    rest, aside = set_aside(read(people_with_ids(2000).drop_columns(["patient_id"])), 0.25, seed=1)
     check_set_aside(
         rest, aside, "synthetic"
     )  # the original itself, without those who were set aside: no fault of the holdout
     with pytest.raises(InputError, match="it was made from all of the input"):
-        check_set_aside(read(people(2000).drop_columns(["patient_id"])), aside, "synthetic")
+        check_set_aside(
+            read(people_with_ids(2000).drop_columns(["patient_id"])), aside, "synthetic"
+        )

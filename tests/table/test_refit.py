@@ -18,7 +18,7 @@ from chaffinch.table.refit import FINE, SubsetReader, finer, finer_scan, on_code
 
 
 @pytest.fixture
-def table() -> pa.Table:
+def skewed_numbers() -> pa.Table:
     rng = np.random.default_rng(2)
     pay = np.round(np.exp(rng.normal(5, 1, 3_000)), 2)
     pay[:40] = np.nan
@@ -32,8 +32,10 @@ def table() -> pa.Table:
     )
 
 
-def test_levels_are_more_and_hold_ten_records(table):
-    coarse = chaffinch.read(table, schema={"cut": {"kind": "float", "bins": 5}, "w": "weight"})
+def test_levels_are_more_and_hold_ten_records(skewed_numbers):
+    coarse = chaffinch.read(
+        skewed_numbers, schema={"cut": {"kind": "float", "bins": 5}, "w": "weight"}
+    )
     fine = finer(coarse)
     assert fine.schema == coarse.schema
     assert [
@@ -48,8 +50,8 @@ def test_levels_are_more_and_hold_ten_records(table):
     assert finer(fine).code("pay").tolist() == fine.code("pay").tolist()
 
 
-def test_a_scan_is_cut_alike(table, tmp_path):
-    pq.write_table(table, tmp_path / "t.parquet", row_group_size=700)
+def test_a_scan_is_cut_alike(skewed_numbers, tmp_path):
+    pq.write_table(skewed_numbers, tmp_path / "t.parquet", row_group_size=700)
     fine, scanned = (
         finer(chaffinch.read(tmp_path / "t.parquet")),
         finer_scan(chaffinch.scan(tmp_path / "t.parquet")),
@@ -59,9 +61,9 @@ def test_a_scan_is_cut_alike(table, tmp_path):
         assert scanned.schema[name].codec.to_dict() == fine.schema[name].codec.to_dict()
 
 
-def test_other_rows_on_the_same_codes(table):
-    fine = finer(chaffinch.read(table))
-    half = chaffinch.read(table.slice(0, 1_000))
+def test_other_rows_on_the_same_codes(skewed_numbers):
+    fine = finer(chaffinch.read(skewed_numbers))
+    half = chaffinch.read(skewed_numbers.slice(0, 1_000))
     put = on_codes_of(half, fine.schema, fine.schema.names)
     assert put.code("pay").tolist() == fine.code("pay")[:1_000].tolist()
     assert on_codes_of(fine, fine.schema, fine.schema.names) is fine

@@ -24,7 +24,7 @@ from chaffinch.table.sample import (
 from chaffinch.table.sources import open_source
 
 
-def people(n: int, seed: int) -> pa.Table:
+def words_with_a_rare_one(n: int, seed: int) -> pa.Table:
     rng = np.random.default_rng(seed)
     return pa.table(
         {
@@ -55,7 +55,7 @@ def long(data: pa.Table, rows: int, *others: pa.Table):
     rows=st.integers(1, 2000), by=st.sampled_from(["place", "values"]), key=st.integers(0, 1 << 100)
 )
 def test_the_same_rows_are_chosen_whatever_the_batches(rows, by, key):
-    data = people(1500, 1)
+    data = words_with_a_rare_one(1500, 1)
     (whole,), (parts,) = long(data, 5000), long(data, rows)
     first, second = (
         choose_rows({"x": table}, 300, key=key, by=by)["x"] for table in (whole, parts)
@@ -75,7 +75,9 @@ def test_places_are_a_simple_random_sample():
 
 
 def test_hashes_of_values_are_equal_exactly_where_rows_are_across_tables():
-    first, second = align(chaffinch.read(people(3000, 1)), people(3000, 2))
+    first, second = align(
+        chaffinch.read(words_with_a_rare_one(3000, 1)), words_with_a_rare_one(3000, 2)
+    )
     rows = [tuple(row.values()) for table in (first, second) for row in table.data.to_pylist()]
     hashes = np.concatenate([hashes_of_values(table, 7) for table in (first, second)])
     of = {}
@@ -106,8 +108,8 @@ def test_minus_zero_is_zero_and_types_do_not_matter():
 
 
 def test_all_rows_are_chosen_where_they_are_few_and_equal_rows_go_together():
-    data = people(400, 5)
-    first, second = long(data, 90, people(300, 6))
+    data = words_with_a_rare_one(400, 5)
+    first, second = long(data, 90, words_with_a_rare_one(300, 6))
     every = choose_rows({"a": first, "b": second}, 400, key=1, by="values")
     assert (every["a"].n_rows, every["b"].n_rows) == (400, 300)
     some = choose_rows({"a": first, "b": second}, 200, key=1, by="values")
@@ -118,7 +120,7 @@ def test_all_rows_are_chosen_where_they_are_few_and_equal_rows_go_together():
 
 
 def test_an_empty_choice_is_a_table_without_rows():
-    (table,) = long(people(60, 1), 10)
+    (table,) = long(words_with_a_rare_one(60, 1), 10)
     assert choose_rows({"a": replace(table, n_rows=60)}, 1, key=5, by="place")["a"].n_rows in range(
         8
     )
@@ -126,14 +128,14 @@ def test_an_empty_choice_is_a_table_without_rows():
 
 @pytest.mark.parametrize("by", ["place", "values"])
 def test_samples_have_the_schema_and_the_notes(by):
-    (table,) = long(people(600, 1), 100)
+    (table,) = long(words_with_a_rare_one(600, 1), 100)
     chosen = choose_rows({"a": table}, 100, key=5, by=by)["a"]
     assert chosen.schema is table.schema
     assert chosen.notes == table.notes
 
 
 def test_slices_are_by_values_unless_rows_are_alike_too_often():
-    first, second = long(people(2000, 1), 300, people(1000, 2))
+    first, second = long(words_with_a_rare_one(2000, 1), 300, words_with_a_rare_one(1000, 2))
     sample, by = choose_slice({"a": first, "b": second}, 500, key=3)
     assert by == "values"
     assert 300 < sample["a"].n_rows < 750
@@ -148,7 +150,7 @@ def test_slices_are_by_values_unless_rows_are_alike_too_often():
 @given(rows=st.integers(1, 900), most=st.integers(1, 900), key=st.integers(0, 1 << 100))
 def test_rows_of_a_scan_are_those_that_their_places_choose(rows, most, key):
     """Whatever the batches, and as one finds by hand in the whole table."""
-    data = people(800, 2)
+    data = words_with_a_rare_one(800, 2)
     whole = chaffinch.read(data)
     scanned = replace(
         chaffinch.scan(data),
@@ -169,7 +171,7 @@ def test_rows_of_a_scan_are_those_that_their_places_choose(rows, most, key):
 def test_all_rows_of_a_person_are_chosen_or_none(rows):
     rng = np.random.default_rng(4)
     who = rng.integers(0, 300, 1_200)
-    data = people(1_200, 2).append_column(
+    data = words_with_a_rare_one(1_200, 2).append_column(
         "who",
         pa.array([None if i == 0 else f" p{i}" if k % 2 else f"p{i} " for k, i in enumerate(who)]),
     )
@@ -194,7 +196,7 @@ def test_all_rows_of_a_person_are_chosen_or_none(rows):
 
 
 def test_a_file_that_changes_between_passes_is_no_sample():
-    data = people(800, 2)
+    data = words_with_a_rare_one(800, 2)
     shorter = replace(
         chaffinch.scan(data),
         source=replace(open_source(data), read=lambda columns: iter(data.slice(1).to_batches())),

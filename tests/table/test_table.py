@@ -38,17 +38,17 @@ def frame(n: int = 60) -> pd.DataFrame:
 
 
 @pytest.fixture(scope="module")
-def table():
+def odd_types():
     return chaffinch.read(frame(), rare="keep")
 
 
-def test_len_columns_and_names(table):
-    assert len(table) == table.n_rows == 60
-    assert table.columns == tuple(frame().columns)
-    assert list(table) == list(table.columns)
-    assert "word" in table
-    assert "wird" not in table
-    assert bool(table[:0]), (
+def test_len_columns_and_names(odd_types):
+    assert len(odd_types) == odd_types.n_rows == 60
+    assert odd_types.columns == tuple(frame().columns)
+    assert list(odd_types) == list(odd_types.columns)
+    assert "word" in odd_types
+    assert "wird" not in odd_types
+    assert bool(odd_types[:0]), (
         "a table without rows is still a table: `if holdout:` asks whether there is one"
     )
 
@@ -70,50 +70,50 @@ def test_a_column_comes_in_the_kind_that_was_read(make, kind):
     ]
 
 
-def test_names_and_slices_give_tables(table):
-    some = table[["flag", "word"]]
+def test_names_and_slices_give_tables(odd_types):
+    some = odd_types[["flag", "word"]]
     assert some.columns == ("flag", "word")
     assert some.schema.names == ("flag", "word")
-    assert np.array_equal(some.code("word"), table.code("word"))
+    assert np.array_equal(some.code("word"), odd_types.code("word"))
     assert list(some.to_native().columns) == ["flag", "word"]
-    rows = table[10:20:3]
+    rows = odd_types[10:20:3]
     assert len(rows) == 4
-    assert np.array_equal(rows.code("plain"), table.code("plain")[10:20:3])
+    assert np.array_equal(rows.code("plain"), odd_types.code("plain")[10:20:3])
     pd.testing.assert_frame_equal(rows.to_native(), frame().iloc[10:20:3].reset_index(drop=True))
-    assert len(table[-3:]) == 3
+    assert len(odd_types[-3:]) == 3
 
 
-def test_what_is_asked_wrongly(table):
+def test_what_is_asked_wrongly(odd_types):
     with pytest.raises(
         chaffinch.errors.UnknownNameError, match=r"Unknown column 'wrod'\. Did you mean 'word'"
     ):
-        table["wrod"]
+        odd_types["wrod"]
     with pytest.raises(chaffinch.errors.UnknownNameError, match="Unknown column 'x'"):
-        table[["word", "x"]]
+        odd_types[["word", "x"]]
     for key in (3, ("word", 1), [1], None, np.array([True])):
         with pytest.raises(chaffinch.errors.InputError, match="by its name"):
-            table[key]
+            odd_types[key]
 
 
-def test_records_show_only_where_head_asks_for_them(table):
+def test_records_show_only_where_head_asks_for_them(odd_types):
     for shown in (
-        table,
-        table[:3],
-        table[["word"]],
-        table.head(3)[:2],
-        table.head(3)[["word"]],
-        table.head().take(np.arange(1)),
+        odd_types,
+        odd_types[:3],
+        odd_types[["word"]],
+        odd_types.head(3)[:2],
+        odd_types.head(3)[["word"]],
+        odd_types.head().take(np.arange(1)),
     ):
         assert SECRET not in repr(shown)
         assert SECRET not in shown._repr_html_()
-    head = table.head(3)
+    head = odd_types.head(3)
     assert len(head) == 3
     assert SECRET in repr(head)
     assert SECRET in head._repr_html_()
-    assert repr(head).splitlines()[0].split() == list(table.columns)
+    assert repr(head).splitlines()[0].split() == list(odd_types.columns)
     assert len(repr(head).splitlines()) == 4
-    assert len(table.head()) == 5
-    assert len(table.head(-1)) == 0
+    assert len(odd_types.head()) == 5
+    assert len(odd_types.head(-1)) == 0
 
 
 def test_a_cell_that_is_html_is_shown_as_text():
@@ -121,10 +121,12 @@ def test_a_cell_that_is_html_is_shown_as_text():
     assert "<script>" not in head._repr_html_()
 
 
-def test_pandas_nullable_types_survive_reading_and_sampling(table):
-    pd.testing.assert_frame_equal(table.to_native(), frame())
-    codes = [table.code(name) for name in table.schema.names]
-    drawn = chaffinch.Table.from_codes(table.schema, codes, seed=1, like=table.look).to_native()
+def test_pandas_nullable_types_survive_reading_and_sampling(odd_types):
+    pd.testing.assert_frame_equal(odd_types.to_native(), frame())
+    codes = [odd_types.code(name) for name in odd_types.schema.names]
+    drawn = chaffinch.Table.from_codes(
+        odd_types.schema, codes, seed=1, like=odd_types.look
+    ).to_native()
     assert dict(drawn.dtypes) == dict(frame().dtypes)
     assert drawn["large"].dropna().between(2**60, 2**60 + 2).all(), (
         "large whole numbers do not pass through floats"
@@ -157,8 +159,8 @@ def test_a_network_of_whole_numbers_with_a_rare_one_gives_a_frame_back():
     assert set(drawn["engines"].dropna()) <= {1, 2, 4}
 
 
-def test_a_look_holds_no_row(table):
-    look = table.look
+def test_a_look_holds_no_row(odd_types):
+    look = odd_types.look
     assert look.native == "pandas"
     assert SECRET not in repr(look)
 

@@ -61,7 +61,7 @@ def fields():
 
 
 @pytest.fixture(scope="session")
-def people():
+def people_whose_y_follows():
     """Codes of so many people, whose y follows their a and b half of the time."""
 
     def drawn(n, seed):
@@ -113,7 +113,7 @@ def checker():
 
 
 @pytest.fixture
-def checked(check, fields, people, maker):
+def checked(check, fields, people_whose_y_follows, maker):
     def run(*entries, n=240, seed=1, released=(), **options):
         options = {
             "keys": ("a", "b", "c"),
@@ -125,6 +125,8 @@ def checked(check, fields, people, maker):
         }
         old = recipes_of(released, fields) if released else None
         options = {"maker": maker, **options}
-        return check(recipes_of(entries, fields), people(n, seed), released=old, **options)
+        return check(
+            recipes_of(entries, fields), people_whose_y_follows(n, seed), released=old, **options
+        )
 
     return run

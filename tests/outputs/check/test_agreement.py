@@ -35,13 +35,13 @@ def test_pinned_and_right_by_hand(threshold, shown):
     assert [(one.keys, one.right) for one in result.by_keys] == [(("a",), 0.4 if shown else None)]
 
 
-def test_agreement_says_whom(checked, fields, people):
+def test_agreement_says_whom(checked, fields, people_whose_y_follows):
     found = checked(JOINT)
     (agreement,) = found.agreement
     assert agreement.right > agreement.right_holdout
     assert agreement.excess.low > 0.0
     assert found.exposed
-    codes = people(240, 1)
+    codes = people_whose_y_follows(240, 1)
     for one in found.exposed[:50]:
         alike = np.ones(len(codes), dtype=bool)
         for name, level in one.keys:

@@ -105,8 +105,8 @@ def test_nothing_to_search_for_is_said(checked, rules_only):
     assert found.to_dict()["outputs"][0]["rules_only"] == "this kind has no equations"
 
 
-def test_published_numbers_that_are_not_the_datas(checked, fields, people):
-    counts = np.bincount(people(240, 1)[:, 4], minlength=3).tolist()
+def test_published_numbers_that_are_not_the_datas(checked, fields, people_whose_y_follows):
+    counts = np.bincount(people_whose_y_follows(240, 1)[:, 4], minlength=3).tolist()
     right = {**PLAIN, "by": ["y"], "counts": counts}
     fine = checked(right, MARGIN, cumulative=False)
     assert fine.outputs[0].consistent is True
@@ -118,8 +118,10 @@ def test_published_numbers_that_are_not_the_datas(checked, fields, people):
     assert not wrong.passed
 
 
-def test_two_tables_that_differ_by_one_person_are_flagged(check, fields, maker, people):
-    codes = people(400, 5)
+def test_two_tables_that_differ_by_one_person_are_flagged(
+    check, fields, maker, people_whose_y_follows
+):
+    codes = people_whose_y_follows(400, 5)
     codes[:, 3] = 0
     codes[0, 3] = 1  # one person alone has d1
     entries = [
@@ -147,8 +149,8 @@ def unsearched(spec, *, copies, seed, progress=None):
     )
 
 
-def test_a_saturated_logit_with_a_cell_of_two_is_flagged(check, fields, people):
-    codes = people(400, 6)
+def test_a_saturated_logit_with_a_cell_of_two_is_flagged(check, fields, people_whose_y_follows):
+    codes = people_whose_y_follows(400, 6)
     few = np.flatnonzero((codes[:, 0] == 4) & (codes[:, 2] == 2))
     codes = np.delete(codes, few[2:], axis=0)
     codes[few[:2], 4] = [0, 1]
@@ -202,7 +204,7 @@ def test_questions_that_cannot_be_asked(checked, options, words):
         checked(JOINT, **options)
 
 
-def test_margins_that_only_the_new_outputs_know_are_used(check, fields, people):
+def test_margins_that_only_the_new_outputs_know_are_used(check, fields, people_whose_y_follows):
     """What was released describes columns without weights: those of the file that is checked must not be lost."""
     weighted = Fields(
         tuple(replace(one, weights=(0.7, 0.2, 0.1)) if one.name == "y" else one for one in fields)
@@ -228,7 +230,7 @@ def test_margins_that_only_the_new_outputs_know_are_used(check, fields, people):
     )
     check(
         recipes_of([new], weighted),
-        people(100, 1),
+        people_whose_y_follows(100, 1),
         released=old,
         start="published",
         maker=maker,
@@ -240,9 +242,9 @@ def test_margins_that_only_the_new_outputs_know_are_used(check, fields, people):
         assert sum(each["a"]) == 50.0  # the table of the fold tells it
 
 
-def test_datasets_start_from_margins_as_numbers(check, fields, people):
+def test_datasets_start_from_margins_as_numbers(check, fields, people_whose_y_follows):
     """A mean of 'b' by 'y' tells no margin: those of all people, or of the fold, are passed on, unless only published ones or none are to be known."""
-    codes, seen = people(100, 1), []
+    codes, seen = people_whose_y_follows(100, 1), []
 
     def maker(spec, *, copies, seed, progress=None):
         seen.append({field.name: field.weights for field in spec.fields})
@@ -299,8 +301,8 @@ def test_datasets_start_from_margins_as_numbers(check, fields, people):
         check(recipes_of([mean], numbers), codes, start="published", **asked)
 
 
-def test_a_recipe_that_fails_on_a_fold_says_where(check, fields, maker, people):
-    codes = people(100, 7)
+def test_a_recipe_that_fails_on_a_fold_says_where(check, fields, maker, people_whose_y_follows):
+    codes = people_whose_y_follows(100, 7)
     codes[codes[:, 0] == 4, 0] = 0
     codes[0, 0] = 4  # one person: in one of the folds the level has nobody
     entry = {
@@ -331,9 +333,11 @@ def test_a_recipe_that_fails_on_a_fold_says_where(check, fields, maker, people):
     assert "a4" not in told  # one person has it
 
 
-def test_an_output_that_a_fold_cannot_give_stops_no_other(check, fields, maker, people):
+def test_an_output_that_a_fold_cannot_give_stops_no_other(
+    check, fields, maker, people_whose_y_follows
+):
     """The others are measured as if it were not there, and its rules are asked."""
-    codes = people(100, 7)
+    codes = people_whose_y_follows(100, 7)
     codes[codes[:, 0] == 4, 0] = 0
     codes[0, 0] = 4
     logit = {
@@ -371,31 +375,35 @@ def test_an_output_that_a_fold_cannot_give_stops_no_other(check, fields, maker, 
     assert not found.passed
 
 
-def test_the_rules_alone_take_no_keys_and_no_folds(check, fields, people):
+def test_the_rules_alone_take_no_keys_and_no_folds(check, fields, people_whose_y_follows):
     """Thirty people are too few for folds, and there is no maker."""
     recipes = recipes_of([PLAIN, {**PLAIN, "name": "counted", "counts": [1, 2, 3]}], fields)
-    found = check(recipes, people(30, 1), rules_only=True)
+    found = check(recipes, people_whose_y_follows(30, 1), rules_only=True)
     assert (found.all, found.cumulative, found.settings.rules_only) == (None, (), True)
     assert found.verdict.word == "outputs inconsistent"
     assert {row.output: row.verdict for row in found.summary} == {
         "counted": "fail",
         "plain": found.rules.status("plain"),
     }
-    whole = check(recipes, people(300, 1), keys=["a"], sensitive=["y"], rules_only=True)
+    whole = check(
+        recipes, people_whose_y_follows(300, 1), keys=["a"], sensitive=["y"], rules_only=True
+    )
     assert whole.settings.keys == ("a",)
     assert {one.output for one in whole.rules} == {"plain", "counted"}
-    fine = check(recipes.only(["plain"]), people(300, 1), rules_only=True)
+    fine = check(recipes.only(["plain"]), people_whose_y_follows(300, 1), rules_only=True)
     assert (fine.verdict.text, fine.passed, fine.failed) == ("rules only", True, False)
     with pytest.raises(InputError, match=r"A check needs keys.*--rules-only"):
-        check(recipes, people(30, 1))
+        check(recipes, people_whose_y_follows(30, 1))
 
 
-def test_only_the_rules_are_asked_of_what_is_uncertain(check, fields, maker, people):
+def test_only_the_rules_are_asked_of_what_is_uncertain(
+    check, fields, maker, people_whose_y_follows
+):
     recipes = recipes_of([PLAIN, {**PLAIN, "name": "unclear", "by": ["a", "y"]}], fields)
     settings = CheckSettings(keys=["a"], sensitive=["y"], syntheses=2, whole_runs=0)
     found = check_recipes(
         recipes,
-        people(100, 7),
+        people_whose_y_follows(100, 7),
         settings,
         seed=1,
         maker=maker,
@@ -408,7 +416,7 @@ def test_only_the_rules_are_asked_of_what_is_uncertain(check, fields, maker, peo
 
 
 @pytest.mark.slow
-def test_a_null_output_covers_zero_at_its_rate(check, fields, people, maker):
+def test_a_null_output_covers_zero_at_its_rate(check, fields, people_whose_y_follows, maker):
     """Counts rounded to thousands say nothing of 160 people. Of 60 exact 95 % intervals fewer than 50 cover zero with a chance of 0.02 %."""
     recipes = recipes_of(
         [{"name": "rounded", "kind": "table", "by": list("abcdy"), "base": 1000}], fields
@@ -417,7 +425,7 @@ def test_a_null_output_covers_zero_at_its_rate(check, fields, people, maker):
     for seed in range(60):
         found = check(
             recipes,
-            people(160, 100 + seed),
+            people_whose_y_follows(160, 100 + seed),
             keys=list("abcd"),
             sensitive=["y"],
             key_sizes=(3, 4),
@@ -431,8 +439,8 @@ def test_a_null_output_covers_zero_at_its_rate(check, fields, people, maker):
     assert covered >= 50
 
 
-def test_each_output_is_compared_by_itself(fields, people):
-    codes = people(200, 1)
+def test_each_output_is_compared_by_itself(fields, people_whose_y_follows):
+    codes = people_whose_y_follows(200, 1)
     right = np.bincount(codes[:, 4], minlength=3).tolist()
     wrong = [right[0] - 1, right[1] + 1, right[2]]
     entries = [
@@ -452,8 +460,10 @@ def test_each_output_is_compared_by_itself(fields, people):
         (MissingExtraError("A refit", "statsmodels"), "not compared"),
     ],
 )
-def test_what_cannot_be_compared_is_not_vouched_for(fields, people, monkeypatch, error, words):
-    codes, real = people(200, 1), TableSpec.recomputed
+def test_what_cannot_be_compared_is_not_vouched_for(
+    fields, people_whose_y_follows, monkeypatch, error, words
+):
+    codes, real = people_whose_y_follows(200, 1), TableSpec.recomputed
     entries = [
         {"name": name, "kind": "table", "by": [by], "counts": np.bincount(codes[:, place]).tolist()}
         for name, by, place in (("one", "y", 4), ("two", "a", 0))
@@ -498,9 +508,9 @@ def test_standard_errors_that_r_prints_are_those_of_the_data(change, same):
     assert compare_published(recipes_of([entry], fields), codes).consistent("low") is same
 
 
-def test_an_output_of_fewer_people_is_asked_about_not_called_wrong(fields, people):
+def test_an_output_of_fewer_people_is_asked_about_not_called_wrong(fields, people_whose_y_follows):
     """188 of 189 records may be a subset that the output does not name; other numbers of all records, more people or small counts are wrong."""
-    codes = people(189, 1)
+    codes = people_whose_y_follows(189, 1)
     kept = codes[np.argmax(codes[:, 4] == 0) + 1 :] if codes[0, 4] == 0 else codes[1:]
     whole, some = (np.bincount(part[:, 4], minlength=3).tolist() for part in (codes, kept))
     moved = [whole[0] - 1, whole[1] + 1, whole[2]]
@@ -527,8 +537,10 @@ def test_an_output_of_fewer_people_is_asked_about_not_called_wrong(fields, peopl
     assert "between the two" not in found.unseen["half"]
 
 
-def test_no_rule_vouches_for_an_output_of_some_of_the_records(check, fields, people):
-    codes = people(189, 1)
+def test_no_rule_vouches_for_an_output_of_some_of_the_records(
+    check, fields, people_whose_y_follows
+):
+    codes = people_whose_y_follows(189, 1)
     half = [count // 2 for count in np.bincount(codes[:, 4], minlength=3).tolist()]
     found = check(
         recipes_of([{"name": "half", "kind": "table", "by": ["y"], "counts": half}], fields),

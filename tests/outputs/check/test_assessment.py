@@ -37,8 +37,8 @@ def started(spec, *, copies, seed, progress=None):
 
 
 @pytest.fixture
-def run(fields, people):
-    codes = people(120, 1)
+def run(fields, people_whose_y_follows):
+    codes = people_whose_y_follows(120, 1)
     attack = attack_of(fields, ["a", "b"], "y", sizes=(1, 2))
     return CheckRun(
         codes,
@@ -139,12 +139,12 @@ def test_smaller_holdouts_and_folds_of_folds():
         folds(30)
 
 
-def test_evolved_datasets_reproduce_the_outputs(fields, people):
+def test_evolved_datasets_reproduce_the_outputs(fields, people_whose_y_follows):
     entries = [
         {"name": "t", "kind": "table", "by": ["a", "y"]},
         {"name": "u", "kind": "table", "by": ["b"]},
     ]
-    spec = recipes_of(entries, fields).computed(people(60, 1))
+    spec = recipes_of(entries, fields).computed(people_whose_y_follows(60, 1))
     ensemble = Evolver(proposals=50_000, workers=1)(spec, copies=2, seed=1)
     assert ensemble.reached == (True, True)
     assert [(fit.name, fit.numbers, fit.reached, fit.worst) for fit in ensemble.fits] == [

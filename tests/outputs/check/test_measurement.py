@@ -14,14 +14,14 @@ LOGIT = {"name": "logit", "kind": "logit", "formula": "y ~ C(a)", "success": "y1
 
 
 @pytest.fixture
-def measure(fields, people, maker):
+def measure(fields, people_whose_y_follows, maker):
     def run(entries, codes=None, **options):
         settings = CheckSettings(
             **{"keys": ["a"], "sensitive": ["y"], "syntheses": 2, "whole_runs": 0, **options}
         )
         outputs = OutputSet.of(recipes_of(entries, fields), None, settings, 10)
         places = [fields.position(name) for name in outputs.recipes.fields.names]
-        every = people(100, 7) if codes is None else codes
+        every = people_whose_y_follows(100, 7) if codes is None else codes
         return measured(
             outputs, every[:, places].copy(), settings, threshold=10, seed=1, maker=maker
         )
@@ -37,9 +37,9 @@ def test_many_outputs_are_added_a_few_at_a_time(measure):
     assert found.proposals > 0
 
 
-def test_what_a_fold_of_a_fold_cannot_give_is_said(measure, people):
+def test_what_a_fold_of_a_fold_cannot_give_is_said(measure, people_whose_y_follows):
     """Two people of each fold have a4, with different labels: folds give the logit, and of their halves none does."""
-    codes = people(400, 7)
+    codes = people_whose_y_follows(400, 7)
     codes[codes[:, 0] == 4, 0] = 0
     for fold in folds(400, seed=int(seed_sequence(1).generate_state(1, np.uint64)[0])):
         some = fold.original[:2]
@@ -56,8 +56,8 @@ def test_what_a_fold_of_a_fold_cannot_give_is_said(measure, people):
     )
 
 
-def test_nothing_to_measure(measure, people):
-    codes = people(100, 7)
+def test_nothing_to_measure(measure, people_whose_y_follows):
+    codes = people_whose_y_follows(100, 7)
     codes[codes[:, 0] == 4, 0] = 0
     codes[0, 0] = 4
     found = measure([LOGIT], codes)

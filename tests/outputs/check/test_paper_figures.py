@@ -49,8 +49,8 @@ class Stopped:
         return DatasetEnsemble(datasets, (False,) * copies, (), (1.0 / self.proposals,) * copies)
 
 
-def test_every_stop_is_on_the_line(fields, people):
-    codes = people(120, 1)
+def test_every_stop_is_on_the_line(fields, people_whose_y_follows):
+    codes = people_whose_y_follows(120, 1)
     recipes = recipes_of([{"name": "t", "kind": "table", "by": ["a", "y"]}], fields)
     attack = attack_of(fields, list("abcd"), "y")  # rare keys: some dataset row always speaks
     run = CheckRun(codes, recipes, (attack,), folds(len(codes), seed=1), Stopped())

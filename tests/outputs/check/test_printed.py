@@ -17,7 +17,7 @@ from chaffinch.outputs.readers.files.protocol import FoundOutput, Place
 from chaffinch.outputs.rules import Policy
 
 
-def table(name: str, *counts: int | str, **options: object) -> FoundOutput:
+def counts_found(name: str, *counts: int | str, **options: object) -> FoundOutput:
     labels = tuple(f"l{k}" for k in range(len(counts)))
     cells = {(label,): count for label, count in zip(labels, counts, strict=True)}
     return FoundOutput(
@@ -26,9 +26,11 @@ def table(name: str, *counts: int | str, **options: object) -> FoundOutput:
 
 
 def test_one_output_may_pass_and_several_are_not_assessed_together() -> None:
-    alone = check_printed([table("t", 30, 40)], CheckSettings(rules_only=True))
+    alone = check_printed([counts_found("t", 30, 40)], CheckSettings(rules_only=True))
     assert alone.passed
-    both = check_printed([table("t", 30, 40), table("u", 50, 60)], CheckSettings(rules_only=True))
+    both = check_printed(
+        [counts_found("t", 30, 40), counts_found("u", 50, 60)], CheckSettings(rules_only=True)
+    )
     assert [row.verdict for row in both.summary] == ["pass", "pass"]
     assert not both.passed
     assert not both.failed
@@ -38,12 +40,14 @@ def test_one_output_may_pass_and_several_are_not_assessed_together() -> None:
 
 
 def test_two_outputs_of_nearly_as_many_people_are_for_a_person_to_look_at() -> None:
-    rules = printed_rules([table("t", 30, 40), table("u", 30, 41), table("v", 300, 40)], Policy())
+    rules = printed_rules(
+        [counts_found("t", 30, 40), counts_found("u", 30, 41), counts_found("v", 300, 40)], Policy()
+    )
     assert [(one.output, one.other) for one in rules if one.status == "review"] == [("t", "u")]
     assert not [
         one
         for one in printed_rules(
-            [table("t", 30, 40), table("u", 30, 41)], Policy(differencing=False)
+            [counts_found("t", 30, 40), counts_found("u", 30, 41)], Policy(differencing=False)
         )
         if one.status == "review"
     ]
@@ -59,7 +63,7 @@ def test_an_output_that_cannot_be_looked_at_stops_no_other() -> None:
     result = check_printed(
         [
             impossible,
-            table("t", 3, 40),
+            counts_found("t", 3, 40),
             FoundOutput("m", Place("m"), "R", PrintedFit("ols", dof=80)),
         ],
         CheckSettings(rules_only=True),
@@ -72,7 +76,7 @@ def test_an_output_that_cannot_be_looked_at_stops_no_other() -> None:
 
 
 def test_the_result_is_written_and_read_back_without_small_counts() -> None:
-    result = check_printed([table("t", 3, 40)], CheckSettings(rules_only=True))
+    result = check_printed([counts_found("t", 3, 40)], CheckSettings(rules_only=True))
     data = result.to_dict()
     assert data["records"] == "not given"
     assert CheckResult.from_dict(data).to_dict() == data

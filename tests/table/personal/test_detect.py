@@ -371,14 +371,14 @@ def undecided_people(n=200):
 
 
 @pytest.fixture
-def table():
+def undecided_table():
     with pytest.warns(chaffinch.errors.PersonalDataWarning):
         return chaffinch.read(undecided_people())
 
 
-def test_one_message_names_all_and_has_the_lines_to_write(table, tmp_path):
+def test_one_message_names_all_and_has_the_lines_to_write(undecided_table, tmp_path):
     with pytest.raises(chaffinch.errors.PersonalDataError) as stopped:
-        check_decided(table.schema)
+        check_decided(undecided_table.schema)
     message = str(stopped.value)
     assert "  nach name  surnames, by its name\n  svnr       Austrian" in message
     assert "--personal 'nach name=drop' --personal svnr=drop" in message
@@ -391,21 +391,21 @@ def test_one_message_names_all_and_has_the_lines_to_write(table, tmp_path):
     assert python == '{"nach name": "drop", "svnr": "drop"}'
 
 
-def test_fits_stop(table):
-    for data in (table, undecided_people()):
+def test_fits_stop(undecided_table):
+    for data in (undecided_table, undecided_people()):
         with pytest.raises(chaffinch.errors.PersonalDataError, match="nach name"):
             chaffinch.BayesNet().fit(data)
     decided = chaffinch.read(undecided_people(), {"nach name": "keep", "svnr": "drop"})
     assert chaffinch.BayesNet().fit(decided).schema.names == ("nach name", "sex")
 
 
-def test_a_subset_of_columns_that_is_free_of_them_does_not_stop(table):
-    check_decided(table[["sex"]].schema)
+def test_a_subset_of_columns_that_is_free_of_them_does_not_stop(undecided_table):
+    check_decided(undecided_table[["sex"]].schema)
     with pytest.raises(chaffinch.errors.PersonalDataError):
-        check_decided(table[:50].schema)
+        check_decided(undecided_table[:50].schema)
 
 
-def test_under_a_promise_what_was_found_in_records_has_no_say(table):
+def test_under_a_promise_what_was_found_in_records_has_no_say(undecided_table):
     columns = (
         chaffinch.Column("v1", "integer", bounds=(0, 10)),
         chaffinch.Column("sex", "categorical", levels=("f", "m")),
