@@ -16,12 +16,7 @@ from chaffinch.stats.excess import (
 from chaffinch.stats.familywise import ScoreComparison, contrasts, family, largest_excess
 from chaffinch.stats.rates import ClassStatistic
 
-Pair = tuple[np.ndarray, np.ndarray]
-SIGMAS = 5.0  # a normal value is further out once in 1.7 million
-
-
-def cut(pair: Pair, n: int) -> tuple[Pair, Pair]:
-    return (pair[0][:n], pair[1][:n]), (pair[0][n:], pair[1][n:])
+from .test_excess import SIGMAS, cut
 
 
 def test_a_family_of_one_has_the_p_value_of_its_attack() -> None:

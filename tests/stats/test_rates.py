@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from itertools import combinations
-from math import comb
 
 import numpy as np
 import pytest
@@ -13,26 +11,7 @@ from hypothesis import strategies as st
 
 from chaffinch.stats.rates import ClassStatistic, Scores, class_means
 
-Pair = tuple[np.ndarray, np.ndarray]
-
-
-def plain_classes(
-    weights: np.ndarray, empty: str
-) -> Callable[[Pair, list[int], int], float | None]:
-    def value(pair: Pair, chosen: list[int], common: int) -> float | None:
-        above = below = 0.0
-        for k, weight in enumerate(weights):
-            right = [pair[1][i] for i in chosen if pair[0][i] == k]
-            if right:
-                n = len(chosen)
-                met = 1 - comb(n - len(right), common) / comb(n, common)
-                above += weight * met * sum(right) / len(right)
-                below += weight * met
-        if empty == "zero":
-            below = float(sum(weights))
-        return above / below if below > 0 else None
-
-    return value
+from .test_excess import plain_classes
 
 
 @st.composite

@@ -19,3 +19,17 @@ def frame():
 @pytest.fixture(scope="module")
 def tree(frame):
     return DecisionTreeClassifier(random_state=0).fit(frame[["a", "b", "c"]], frame["y"])
+
+
+def two_classes(seed=0, n=200):
+    rng = np.random.default_rng(seed)
+    x = rng.normal(size=(n, 3)).round(1)
+    return x, (x[:, 0] + rng.normal(size=n) > 0).astype(int)
+
+
+def four_classes(seed, n=300, missing=0.0):
+    rng = np.random.default_rng(seed)
+    x = rng.normal(size=(n, 4)).round(1)
+    y = (x[:, 0] + rng.normal(size=n) > 0).astype(int) + 2 * (x[:, 1] > 1)
+    x[rng.random(x.shape) < missing] = np.nan
+    return x, y

@@ -33,6 +33,8 @@ from chaffinch.trees.attack import (
     safe_values,
 )
 
+from .conftest import two_classes
+
 
 def data(seed, n=250, missing=0.0):
     rng = np.random.default_rng(seed)
@@ -233,16 +235,10 @@ def test_data_that_do_not_fit_are_refused():
         trees.audit(numbers, columns=x.T, labels=[y.astype(str)])
 
 
-def three_columns(seed, n=120):
-    rng = np.random.default_rng(seed)
-    x = rng.normal(size=(n, 3)).round(1)
-    return x, (x[:, 0] + rng.normal(size=n) > 0).astype(int)
-
-
 @pytest.mark.parametrize("at_least", [2, 4])
 @pytest.mark.parametrize("kind", [RandomForestClassifier, RandomForestRegressor])
 def test_as_brute_force_finds_them(kind, at_least):
-    x, y = three_columns(0)
+    x, y = two_classes(0, 120)
     model = kind(4, random_state=0, max_depth=3).fit(x, y)
     result = intersections(read_model(model), x.T, [y], at_least=at_least)
     leaves = model.apply(x)
@@ -266,7 +262,7 @@ def test_as_brute_force_finds_them(kind, at_least):
 
 
 def test_examples_isolate_together_and_not_alone():
-    x, y = three_columns(1)
+    x, y = two_classes(1, 120)
     model = RandomForestClassifier(6, random_state=0, max_depth=3).fit(x, y)
     done = prune(model, columns=x.T, labels=[y])
     result = intersections(read_model(done.model), x.T, [y], most_examples=5)
@@ -280,7 +276,7 @@ def test_examples_isolate_together_and_not_alone():
 
 
 def test_bounds_are_kept_and_told():
-    x, y = three_columns(2)
+    x, y = two_classes(2, 120)
     plain = read_model(RandomForestClassifier(12, random_state=0, max_depth=3).fit(x, y))
     result = intersections(plain, x.T, [y], most_pairs=10)
     assert (result.tried, result.pairs) == (10, 66)
@@ -291,7 +287,7 @@ def test_bounds_are_kept_and_told():
 
 
 def test_one_tree_has_no_pairs_and_equal_trees_isolate_nobody():
-    x, y = three_columns(3)
+    x, y = two_classes(3, 120)
     model = RandomForestClassifier(1, random_state=0).fit(x, y)
     assert intersections(read_model(model), x.T, [y]).pairs == 0
     twins = RandomForestClassifier(2, bootstrap=False, max_features=None, max_depth=2).fit(x, y)

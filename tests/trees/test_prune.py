@@ -22,13 +22,7 @@ from chaffinch.trees.attack import safe_values
 from chaffinch.trees.prune import certain_sides, groups_are_safe, guesses, sides_are_safe, unnamed
 from chaffinch.trees.tree import recounted
 
-
-def data(seed, n=300, missing=0.0):
-    rng = np.random.default_rng(seed)
-    x = rng.normal(size=(n, 4)).round(1)
-    y = (x[:, 0] + rng.normal(size=n) > 0).astype(int) + 2 * (x[:, 1] > 1)
-    x[rng.random(x.shape) < missing] = np.nan
-    return x, y
+from .conftest import four_classes
 
 
 def assert_safe_differences(model, x, y, at_least):
@@ -50,7 +44,7 @@ def assert_safe_differences(model, x, y, at_least):
     missing=st.sampled_from([0.0, 0.2]),
 )
 def test_no_node_and_no_difference_of_two_isolates(seed, at_least, leaves, missing):
-    x, y = data(seed, missing=missing)
+    x, y = four_classes(seed, missing=missing)
     model = DecisionTreeClassifier(random_state=seed, max_leaf_nodes=leaves).fit(x, y)
     for given_data in ({}, {"columns": x.T, "labels": [y]}):
         done = prune(model, at_least=at_least, **given_data)
@@ -65,7 +59,7 @@ def test_no_node_and_no_difference_of_two_isolates(seed, at_least, leaves, missi
 def test_no_split_is_taken_back_without_need():
     # Every split that is gone had a child with a class of too few records.
     for seed in range(6):
-        x, y = data(seed)
+        x, y = four_classes(seed)
         plain = read_model(DecisionTreeClassifier(random_state=seed, min_samples_leaf=3).fit(x, y))
         done = prune(
             DecisionTreeClassifier(random_state=seed, min_samples_leaf=3).fit(x, y), at_least=3
@@ -90,7 +84,7 @@ def test_no_split_is_taken_back_without_need():
     "model", [RandomForestClassifier(6, random_state=0), ExtraTreesClassifier(6, random_state=0)]
 )
 def test_forests_with_data_isolate_nobody_by_one_path(model):
-    x, y = data(3)
+    x, y = four_classes(3)
     done = prune(model.fit(x, y), at_least=4, columns=x.T, labels=[y])
     for part in done.model.estimators_:
         codes = np.searchsorted(done.model.classes_, y)
@@ -101,7 +95,7 @@ def test_forests_with_data_isolate_nobody_by_one_path(model):
 
 
 def test_a_bootstrap_without_data_is_safe_for_the_records_drawn():
-    x, y = data(4)
+    x, y = four_classes(4)
     model = RandomForestClassifier(6, random_state=0).fit(x, y)
     done = prune(model, at_least=2)
     for part, drawn in zip(done.model.estimators_, model.estimators_samples_, strict=True):
@@ -110,7 +104,7 @@ def test_a_bootstrap_without_data_is_safe_for_the_records_drawn():
 
 
 def test_a_class_too_rare_for_any_tree_is_taken_out():
-    x, y = data(5)
+    x, y = four_classes(5)
     names = np.array(["a", "b", "c", "d"])[y]
     names[0] = "rare"
     model = DecisionTreeClassifier(random_state=0).fit(x, names)
@@ -141,7 +135,7 @@ def test_a_leaf_of_a_rare_class_alone_goes_with_the_class():
 
 
 def test_several_outputs():
-    x, y = data(6)
+    x, y = four_classes(6)
     both = np.column_stack([y, (x[:, 2] > 0).astype(int)])
     both[3, 1] = 7
     done = prune(DecisionTreeClassifier(random_state=0).fit(x, both), at_least=3)
@@ -156,7 +150,7 @@ def test_several_outputs():
 @pytest.mark.parametrize("at_least", [2, 5])
 def test_regression(at_least):
     for seed in range(5):
-        x, _ = data(seed)
+        x, _ = four_classes(seed)
         y = 5 * (x[:, 0] > 0) + np.random.default_rng(seed).normal(size=len(x))
         model = DecisionTreeRegressor(random_state=0).fit(x, y)
         by_size = prune(model, at_least=at_least)
@@ -185,7 +179,7 @@ def test_constant_labels_are_no_reason_to_merge_where_data_show_them():
 
 
 def test_what_cannot_be_pruned_says_why():
-    x, y = data(7)
+    x, y = four_classes(7)
     with pytest.raises(InputError, match="boosting"):
         prune(GradientBoostingClassifier(n_estimators=2).fit(x, y))
     weighted = DecisionTreeClassifier(random_state=0).fit(

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 import chaffinch
@@ -76,3 +77,7 @@ def features(table: pa.Table, label: str) -> np.ndarray:
             for j, held in enumerate(values)
         ]
     ).T
+
+
+def adult(data: Path, rows: int) -> pa.Table:
+    return pq.read_table(data / "adult_train.parquet").slice(0, rows)

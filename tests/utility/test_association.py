@@ -7,8 +7,6 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 from phik.phik import phik_from_hist2d
 
@@ -19,11 +17,9 @@ from chaffinch.utility.mu import mu, mu_from
 from chaffinch.utility.pearson import pearson
 from chaffinch.utility.phi_k import phi_k
 
+from .conftest import adult
+
 Coded = Callable[[Sequence[Sequence[int]], Sequence[int]], Table]
-
-
-def adult(data: Path, rows: int) -> pa.Table:
-    return pq.read_table(data / "adult_train.parquet").slice(0, rows)
 
 
 def test_identical_tables_score_0_and_independent_ones_badly(data: Path) -> None:

@@ -7,8 +7,6 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 
 import chaffinch
@@ -18,11 +16,9 @@ from chaffinch.table import Table
 from chaffinch.table.groups import GROUPS
 from chaffinch.utility.pearson import pearson
 
+from .conftest import adult
+
 Coded = Callable[[Sequence[Sequence[int]], Sequence[int]], Table]
-
-
-def adult(data: Path, rows: int) -> pa.Table:
-    return pq.read_table(data / "adult_train.parquet").slice(0, rows)
 
 
 def test_pearson_is_numpys(data: Path) -> None:

@@ -12,7 +12,6 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -36,6 +35,8 @@ from chaffinch.utility.phi_k import (
     phi_k_of_counts,
 )
 
+from .conftest import adult
+
 NUMERIC = ("integer", "float", "date", "datetime")
 Coded = Callable[[Sequence[Sequence[int]], Sequence[int]], Table]
 
@@ -50,10 +51,6 @@ def library(frame: pd.DataFrame, table: Table) -> np.ndarray:
             .loc[list(frame), list(frame)]
             .to_numpy()
         )
-
-
-def adult(data: Path, rows: int) -> pa.Table:
-    return pq.read_table(data / "adult_train.parquet").slice(0, rows)
 
 
 def test_matrices_are_the_phik_librarys_on_adult(data: Path) -> None:

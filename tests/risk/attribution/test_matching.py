@@ -20,19 +20,7 @@ from chaffinch.risk.attribution.matching import (
 )
 from chaffinch.risk.attribution.tcap import CONVENTIONS, tcap_of
 
-V1 = "A:1 A:2 B:1 B:1 C:1 | A:1 A:2 B:1 C:1"
-
-
-def hand(text: str) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Return keys and values of 'A:1 B:2 | A:1', people left of the bar, source right."""
-    out = []
-    for side in text.split("|"):
-        pairs = [cell.split(":") for cell in side.split()]
-        out += [
-            np.array([[ord(k)] for k, _ in pairs], dtype=int).reshape(-1, 1),
-            np.array([int(v) for _, v in pairs], dtype=int),
-        ]
-    return tuple(out)  # type: ignore[return-value]
+from .test_cap import V1, hand
 
 
 def test_tau_is_met_by_equal_shares() -> None:

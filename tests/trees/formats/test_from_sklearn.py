@@ -22,6 +22,8 @@ from chaffinch._base.errors import InputError
 from chaffinch.trees import prune, read_model
 from chaffinch.trees.formats.from_sklearn import recovered_counts
 
+from ..conftest import four_classes, two_classes
+
 pytestmark = pytest.mark.usefixtures("one_thread")
 
 
@@ -33,14 +35,8 @@ def one_thread():
         yield
 
 
-def data(seed=0, n=200):
-    rng = np.random.default_rng(seed)
-    x = rng.normal(size=(n, 3)).round(1)
-    return x, (x[:, 0] + rng.normal(size=n) > 0).astype(int)
-
-
 def test_names_and_classes_come_from_the_model():
-    x, y = data()
+    x, y = two_classes()
     frame = pd.DataFrame(x, columns=["age", "income", "hours"])
     model = DecisionTreeClassifier(max_depth=2).fit(frame, np.array(["no", "yes"])[y])
     plain = read_model(model)
@@ -63,7 +59,7 @@ def test_names_and_classes_come_from_the_model():
     ],
 )
 def test_ensembles_say_what_their_counts_are(model, trees):
-    x, y = data()
+    x, y = two_classes()
     plain = read_model(model.fit(x, y))
     assert len(plain.trees) == trees
     assert plain.note
@@ -75,7 +71,7 @@ def test_ensembles_say_what_their_counts_are(model, trees):
 
 
 def test_parts_of_the_records_are_pointed_out():
-    x, y = data()
+    x, y = two_classes()
     assert (
         "part of the records"
         in read_model(GradientBoostingClassifier(subsample=0.5).fit(x, y)).note
@@ -85,7 +81,7 @@ def test_parts_of_the_records_are_pointed_out():
 
 
 def test_whether_labels_differ_is_told_where_leaves_say_means():
-    x, _ = data()
+    x, _ = two_classes()
     y = np.round(x[:, 0] + 1e6)
     tree = read_model(DecisionTreeRegressor(min_samples_leaf=2).fit(x, y)).trees[0]
     rows = tree.rows(x.T)
@@ -100,7 +96,7 @@ def test_whether_labels_differ_is_told_where_leaves_say_means():
 
 
 def test_what_is_no_fitted_tree_is_refused():
-    x, y = data()
+    x, y = two_classes()
     for model in (
         DecisionTreeClassifier(),
         RandomForestClassifier(),
@@ -265,14 +261,6 @@ def test_monotone_constraints_bend_shares():
     tree = read_model(model).trees[0]
     assert tree.counts is None
     assert "monotone" in tree.reason
-
-
-def four_classes(seed, n=300, missing=0.0):
-    rng = np.random.default_rng(seed)
-    x = rng.normal(size=(n, 4)).round(1)
-    y = (x[:, 0] + rng.normal(size=n) > 0).astype(int) + 2 * (x[:, 1] > 1)
-    x[rng.random(x.shape) < missing] = np.nan
-    return x, y
 
 
 def walked(tree, row):
