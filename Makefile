@@ -37,15 +37,15 @@ test-spark: ## Run the tests of the Spark engine, on Spark 4 and 3.5; skipped wi
 	  echo "Skipped: Spark needs Java, and there is none here. Install a JRE (Debian and Ubuntu: default-jre-headless)."; \
 	else \
 	  $(MAKE) --no-print-directory $(SPARK_VENV)/.spark $(OLD_SPARK_VENV)/.spark && \
-	  $(SPARK_VENV)/bin/python -m pytest tests/spark tests/workflows/test_on_spark.py tests/workflows/test_measure_on_spark.py tests/workflows/test_release_on_spark.py tests/cli/test_on_spark.py -m spark && \
-	  $(OLD_SPARK_VENV)/bin/python -m pytest tests/spark tests/workflows/test_on_spark.py tests/workflows/test_measure_on_spark.py tests/workflows/test_release_on_spark.py -m "spark and not slow"; \
+	  $(SPARK_VENV)/bin/python -m pytest tests/spark tests/workflows/test_on_spark.py tests/cli/test_on_spark.py -m spark && \
+	  $(OLD_SPARK_VENV)/bin/python -m pytest tests/spark tests/workflows/test_on_spark.py -m "spark and not slow"; \
 	fi
 
 test-package: $(VENV)/.plain ## Build the package and install it in clean environments, oldest and newest Python, also without an index
 	$(VENV)/bin/python packaging/try_package.py
 
 test-lowest: $(LOWEST_VENV)/.lowest ## Run a part of the tests with the lowest versions that pyproject.toml allows
-	$(LOWEST_VENV)/bin/python -m pytest -q -m "not slow" tests/_base/test_compiled.py tests/cli/test_arrow.py tests/counts/test_counter.py \
+	$(LOWEST_VENV)/bin/python -m pytest -q -m "not slow" tests/_base/test_compiled.py tests/cli/test_options.py tests/counts/test_counter.py \
 	  tests/cli/test_synth.py tests/cli/test_app.py tests/table/test_types.py tests/utility/test_tvd.py tests/risk/attribution/test_cap.py
 
 package: $(PACKAGE_VENV)/.package ## Build the sdist and the wheel into dist/
