@@ -290,6 +290,22 @@ def test_the_page_of_a_command_names_its_options() -> None:
                 )
 
 
+def test_scripts_that_are_named_are_there() -> None:
+    named = re.compile(
+        r"(?<![\w/])(?:tests|benchmarks|experiments|packaging|examples|src)/[\w/]+\.py"
+    )
+    papers = [
+        *(ROOT / name for name in ("Makefile", ".ci/run", "README.md", "CONTRIBUTING.md")),
+        *(path for path in (ROOT / "docs").rglob("*.md") if "design" not in path.parts),
+        *(ROOT / "experiments").rglob("README.md"),
+    ]
+    found = {
+        (path.name, name) for path in papers for name in named.findall(path.read_text("utf-8"))
+    }
+    assert len(found) > 20
+    assert {(paper, name) for paper, name in found if not (ROOT / name).is_file()} == set()
+
+
 # (d) One version.
 
 
