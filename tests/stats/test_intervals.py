@@ -119,20 +119,13 @@ def leave_out(values: np.ndarray, groups: int) -> list[np.ndarray]:
     return [np.delete(values, np.arange(g, len(values), groups)) for g in range(groups)]
 
 
-def test_jackknife_of_a_mean_is_students_interval():
-    # Leaving out one record in turn: the jackknife variance of a mean is s^2 / n exactly.
-    values = np.random.default_rng(1).exponential(size=30)
-    without = [rest.mean() for rest in leave_out(values, 30)]
-    expected = stats.t.interval(0.95, 29, loc=values.mean(), scale=stats.sem(values))
-    assert jackknife(values.mean(), without) == pytest.approx(expected)
-
-
-def test_jackknife_of_groups_is_that_of_group_means():
-    # Leaving out groups of one size: the variance of a mean is that of the groups' means over the number of groups.
-    values = np.random.default_rng(2).normal(size=200)
-    means = [values[g::20].mean() for g in range(20)]
-    without = [rest.mean() for rest in leave_out(values, 20)]
-    expected = stats.t.interval(0.95, 19, loc=values.mean(), scale=stats.sem(means))
+@pytest.mark.parametrize(("n", "groups"), [(30, 30), (200, 20)])
+def test_jackknife_of_a_mean_is_students_interval_of_group_means(n, groups):
+    # Leaving out groups of one size: the variance of a mean is that of the groups' means over the number of groups. Of single records it is s^2 / n.
+    values = np.random.default_rng(1).exponential(size=n)
+    means = [values[g::groups].mean() for g in range(groups)]
+    without = [rest.mean() for rest in leave_out(values, groups)]
+    expected = stats.t.interval(0.95, groups - 1, loc=values.mean(), scale=stats.sem(means))
     assert jackknife(values.mean(), without) == pytest.approx(expected)
 
 

@@ -6,6 +6,14 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.tree import DecisionTreeClassifier
+from threadpoolctl import threadpool_limits
+
+
+@pytest.fixture
+def one_thread():
+    """OpenMP threads that wait for one another cost more than they bring here."""
+    with threadpool_limits(1):
+        yield
 
 
 @pytest.fixture(scope="module")

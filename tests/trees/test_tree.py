@@ -6,27 +6,12 @@ import numpy as np
 import pytest
 from sklearn.ensemble import GradientBoostingRegressor, HistGradientBoostingRegressor
 from sklearn.tree import DecisionTreeClassifier
-from threadpoolctl import threadpool_limits
 
 from chaffinch._base.errors import InputError
 from chaffinch.trees import Tree, read_model, recounted
 from chaffinch.trees.tree import checked_data, compared
 
-
-@pytest.fixture
-def one_thread():
-    with threadpool_limits(
-        1
-    ):  # OpenMP threads that wait for one another cost more than they bring here
-        yield
-
-
-def data(seed, n=300, missing=0.0):
-    rng = np.random.default_rng(seed)
-    x = rng.normal(size=(n, 4)).round(1)
-    y = (x[:, 0] + rng.normal(size=n) > 0).astype(int) + (x[:, 1] > 0.5)
-    x[rng.random(x.shape) < missing] = np.nan
-    return x, y
+from .conftest import four_classes
 
 
 def stump(cut=1.5, **more):
@@ -48,10 +33,10 @@ def stump(cut=1.5, **more):
 @pytest.mark.parametrize("missing", [0.0, 0.3])
 def test_records_go_where_scikit_learn_sends_them(settings, missing):
     for seed in range(4):
-        x, y = data(seed, missing=missing)
+        x, y = four_classes(seed, missing=missing)
         model = DecisionTreeClassifier(random_state=seed, **settings).fit(x, y)
         tree = read_model(model).trees[0]
-        new, _ = data(seed + 100, missing=missing)
+        new, _ = four_classes(seed + 100, missing=missing)
         np.testing.assert_array_equal(tree.apply(new.T), model.apply(new))
         np.testing.assert_array_equal(tree.depth.max(), model.get_depth())
         path = model.decision_path(new).toarray().astype(bool)
@@ -79,13 +64,13 @@ def test_values_between_two_floats_go_where_their_rounded_value_goes():
 @pytest.mark.usefixtures("one_thread")
 def test_histogram_boosting_compares_doubles_and_stages_add_up():
     for seed in range(3):
-        x, y = data(seed, missing=0.2)
+        x, y = four_classes(seed, missing=0.2)
         x += 1e-9 * np.arange(len(x))[:, None]
         model = HistGradientBoostingRegressor(max_iter=5, min_samples_leaf=2).fit(x, y)
         plain = read_model(model)
         total = sum(tree.value[tree.apply(x.T), 0, 0] for tree in plain.trees)
         np.testing.assert_allclose(total + model._baseline_prediction.ravel(), model.predict(x))
-    x, y = data(0)
+    x, y = four_classes(0)
     boosted = GradientBoostingRegressor(n_estimators=5).fit(x, y)
     leaves = np.column_stack([tree.apply(x.T) for tree in read_model(boosted).trees])
     np.testing.assert_array_equal(leaves, boosted.apply(x))

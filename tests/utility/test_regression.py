@@ -492,23 +492,22 @@ def test_responses_that_cannot_be_fitted() -> None:
     assert "the fit leaves no error" in regression(exact, exact, "z ~ x").reason
 
 
-def test_a_response_that_the_original_never_gives_is_left_out() -> None:
-    new = made(seed=1, t=lambda held: np.where(np.arange(600) < 60, "perhaps", held["t"]))
+@pytest.mark.parametrize(
+    ("formula", "name", "odd"),
+    [
+        ("t ~ a + x", "t", "perhaps"),
+        *[("y ~ x + a", "x", odd) for odd in (math.inf, -math.inf, math.nan)],
+    ],
+)
+def test_responses_and_numbers_that_the_original_cannot_have_are_left_out(
+    formula: str, name: str, odd: str | float
+) -> None:
+    other = made(seed=1, **{name: lambda held: np.where(np.arange(600) < 60, odd, held[name])})
     table = read(made())
-    result = regression(table, new, "t ~ a + x")
+    result = regression(table, other, formula)
     assert result.settings["left_out"] == {"original": 0, "synthetic": 60}
     assert result.value == pytest.approx(
-        regression(table, new.slice(60), "t ~ a + x").value, rel=1e-9
-    )
-
-
-@pytest.mark.parametrize("odd", [math.inf, -math.inf, math.nan])
-def test_numbers_of_the_synthetic_table_that_are_none_are_left_out(odd: float) -> None:
-    other = made(seed=1, x=lambda held: np.where(np.arange(600) < 30, odd, held["x"]))
-    result = regression(read(made()), other, "y ~ x + a")
-    assert result.settings["left_out"] == {"original": 0, "synthetic": 30}
-    assert result.value == pytest.approx(
-        regression(read(made()), other.slice(30), "y ~ x + a").value, rel=1e-9
+        regression(table, other.slice(60), formula).value, rel=1e-9
     )
 
 

@@ -52,10 +52,14 @@ def test_columns_that_are_shuffled_give_their_rare_values_away(rng: np.random.Ge
         assert theirs < 0.9
 
 
-def test_where_nothing_is_rare_it_does_not_apply() -> None:
+@pytest.mark.parametrize(
+    ("score", "lacks"),
+    [(MEMORISATION_TESTS["rare_level"].score, "values"), (rare_combinations, "pairs")],
+)
+def test_where_nothing_is_rare_it_does_not_apply(score, lacks) -> None:
     table = pa.table({"a": ["x", "y"] * 20, "b": ["u", "v"] * 20})
-    with pytest.raises(NotApplicableError, match="no rare values"):
-        MEMORISATION_TESTS["rare_level"].score(case_of(table, table, table))
+    with pytest.raises(NotApplicableError, match=f"no rare {lacks}"):
+        score(case_of(table, table, table))
 
 
 @pytest.mark.parametrize("n", [40, 120])
@@ -84,9 +88,3 @@ def test_of_many_pairs_some_are_looked_at(rng: np.random.Generator) -> None:
     case = case_of(*(distinct_people(100, rng, 8) for _ in range(3)))
     some, every = (rare_combinations(case, most_pairs=most).weight.sum() for most in (5, 300))
     assert 0 < some < every
-
-
-def test_where_no_pair_is_rare_it_does_not_apply() -> None:
-    table = pa.table({"a": ["x", "y"] * 20, "b": ["u", "v"] * 20})
-    with pytest.raises(NotApplicableError, match="no rare pairs"):
-        rare_combinations(case_of(table, table, table))

@@ -1,23 +1,16 @@
 """A population, and subsets of it."""
 
 import numpy as np
-import pandas as pd
 import pytest
 
 from chaffinch import read
 
+from ...factories import levels
+
 
 @pytest.fixture(scope="module")
 def base():
-    rng = np.random.default_rng(1)
-    frame = pd.DataFrame(
-        {
-            "a": rng.choice(list("xyz"), 60),
-            "b": rng.choice(list("pq"), 60),
-            "c": rng.choice(list("uvw"), 60),
-        }
-    )
-    return read(frame, rare="keep")
+    return read(levels(60, (3, 2, 3), names=("a", "b", "c")), rare="keep")
 
 
 @pytest.fixture

@@ -2,14 +2,13 @@
 
 import numpy as np
 import pandas as pd
+import pytest
 
 from chaffinch import BayesNet, Independent, read
 from chaffinch.risk.shadows import Generator
 from chaffinch.risk.shadows.generator import coded, unknown_code
 
-
-def copy(table, seed):
-    return table
+from ..conftest import copy
 
 
 def test_foreign_tables_are_coded_on_the_populations_levels(base):
@@ -59,16 +58,11 @@ def test_a_shadow_has_the_levels_and_ends_of_its_own_records():
     assert "far" not in subset.schema["town"].codec.levels
 
 
-def test_on_the_populations_grid_nothing_is_fitted_to_the_subset():
+@pytest.mark.parametrize(("epsilon", "grid"), [(None, "population"), (1.0, "release")])
+def test_nothing_is_fitted_to_the_subset_on_the_populations_grid_or_under_a_promise(epsilon, grid):
     base = read(rich_frame())
-    generator = Generator(BayesNet(parents=1), base, "population")
-    assert generator.subset(np.arange(4, 204)).schema["pay"].codec is base.schema["pay"].codec
-
-
-def test_a_promise_keeps_its_declared_grid():
-    base = read(rich_frame())
-    kept = Generator(BayesNet(parents=1, epsilon=1.0), base).subset(np.arange(50))
-    assert kept.schema["pay"].codec is base.schema["pay"].codec
+    subset = Generator(BayesNet(parents=1, epsilon=epsilon), base, grid).subset(np.arange(4, 204))
+    assert subset.schema["pay"].codec is base.schema["pay"].codec
 
 
 def test_a_function_gets_the_table_that_was_read_anew():

@@ -27,9 +27,7 @@ from chaffinch.risk.shadows.run import (
     work,
 )
 
-
-def copy(table, seed):
-    return table
+from ..conftest import copy
 
 
 def stumbling(table, seed):

@@ -16,7 +16,6 @@ from sklearn.ensemble import (
 )
 from sklearn.linear_model import LogisticRegression
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor, export_text, plot_tree
-from threadpoolctl import threadpool_limits
 
 from chaffinch._base.errors import InputError
 from chaffinch.trees import prune, read_model
@@ -25,14 +24,6 @@ from chaffinch.trees.formats.from_sklearn import recovered_counts
 from ..conftest import four_classes, two_classes
 
 pytestmark = pytest.mark.usefixtures("one_thread")
-
-
-@pytest.fixture
-def one_thread():
-    with threadpool_limits(
-        1
-    ):  # OpenMP threads that wait for one another cost more than they bring here
-        yield
 
 
 def test_names_and_classes_come_from_the_model():
