@@ -1,10 +1,12 @@
 """Small tables for tests, made from codes."""
 
+import io
 import os
 import shutil
 import signal
 import sys
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import redirect_stderr, redirect_stdout
 from itertools import combinations
 from pathlib import Path
 from typing import Any
@@ -90,19 +92,23 @@ class Done:
         self.code, self.out, self.err = code, out, err
 
 
-@pytest.fixture
-def run_here(monkeypatch, capsys):
+@pytest.fixture(scope="session")
+def run_here():
     """Run `chaffinch ...` in this process, through the same door as a shell's: much quicker than a new one each time."""
 
     def call(*arguments):
         from chaffinch.cli import app as cli
 
-        monkeypatch.setattr(sys, "argv", ["chaffinch", *map(str, arguments)])
-        capsys.readouterr()
-        with pytest.raises(SystemExit) as ended:
-            cli.main()
-        said = capsys.readouterr()
-        return Done(ended.value.code or 0, said.out, said.err)
+        out, err = (
+            io.TextIOWrapper(io.BytesIO(), "utf-8", newline="", write_through=True)
+            for _ in range(2)
+        )
+        with pytest.MonkeyPatch.context() as patch, redirect_stdout(out), redirect_stderr(err):
+            patch.setattr(sys, "argv", ["chaffinch", *map(str, arguments)])
+            with pytest.raises(SystemExit) as ended:
+                cli.main()
+        said, warned = (stream.buffer.getvalue().decode() for stream in (out, err))
+        return Done(ended.value.code or 0, said, warned)
 
     return call
 

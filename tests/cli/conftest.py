@@ -5,6 +5,14 @@ import json
 import pytest
 
 
+@pytest.fixture(scope="session")
+def synthetic(run_here, data, tmp_path_factory):
+    """A synthesis of cmc.csv."""
+    out = tmp_path_factory.mktemp("made") / "synthetic.csv"
+    assert run_here("synth", data / "cmc.csv", "-o", out, "--seed", 1, "--quiet").code == 0
+    return out
+
+
 @pytest.fixture
 def timings_in():
     """Return a function that lists the keys of JSON, however deep, that say how long something took."""

@@ -16,6 +16,7 @@ import numpy as np
 import pytest
 import typer
 
+import chaffinch
 from chaffinch.cli.app import app
 
 KEEP, LEAVE = "Keep inside.", "May leave."
@@ -115,25 +116,15 @@ COMMANDS = {
 """A quick call of each command that writes a page; `release` does so unasked."""
 
 
-def run(*arguments, **options):
-    return subprocess.run(
-        [sys.executable, "-m", "chaffinch", *map(str, arguments)],
-        capture_output=True,
-        text=True,
-        timeout=120,
-        **options,
+def test_help_and_version(run_here):
+    said = subprocess.run(
+        [sys.executable, "-m", "chaffinch", "--version"], capture_output=True, text=True
     )
-
-
-def test_help_and_version():
-    assert "schema" in run("--help").stdout
-    import chaffinch
-
-    assert run("--version").stdout.strip() == f"chaffinch {chaffinch.__version__}"
-    for command in ("schema", "describe"):
-        done = run(command, "--help")
-        assert done.returncode == 0
-        assert "--json" in done.stdout
+    assert said.stdout.strip() == f"chaffinch {chaffinch.__version__}"
+    for words, shown in ((), "schema"), (("schema",), "--json"), (("describe",), "--json"):
+        done = run_here(*words, "--help")
+        assert done.code == 0
+        assert shown in done.out
 
 
 @pytest.mark.parametrize(
@@ -151,14 +142,15 @@ def test_help_and_version():
         (["skema", "t.csv"], "No such command"),
     ],
 )
-def test_bad_use_exits_with_2_and_writes_nothing(tmp_path, arguments, says):
+def test_bad_use_exits_with_2_and_writes_nothing(run_here, tmp_path, monkeypatch, arguments, says):
     (tmp_path / "t.csv").write_text("a,b\n" + "1,x\n2,y\n" * 20)
     (tmp_path / "latin.csv").write_bytes("a,b\n\xe9,x\n\x81\xe9,y\n".encode("latin-1"))
     before = sorted(os.listdir(tmp_path))
-    done = run(*arguments, cwd=tmp_path)
-    assert done.returncode == 2
-    assert says in " ".join(done.stderr.replace("│", " ").split())
-    assert "Traceback" not in done.stderr
+    monkeypatch.chdir(tmp_path)
+    done = run_here(*arguments)
+    assert done.code == 2
+    assert says in " ".join(done.err.replace("│", " ").split())
+    assert "Traceback" not in done.err
     assert sorted(os.listdir(tmp_path)) == before
 
 

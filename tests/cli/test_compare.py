@@ -3,32 +3,13 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 
 import pytest
 
 
-def run(*arguments, **options):
-    return subprocess.run(
-        [sys.executable, "-m", "chaffinch", *map(str, arguments)],
-        capture_output=True,
-        text=True,
-        timeout=300,
-        **options,
-    )
-
-
-@pytest.fixture(scope="module")
-def synthetic(data, tmp_path_factory):
-    out = tmp_path_factory.mktemp("made") / "synthetic.csv"
-    assert run("synth", data / "cmc.csv", "-o", out, "--seed", 1, "--quiet").returncode == 0
-    return out
-
-
-def test_compare_tells_which_table_is_nearer(data, synthetic, tmp_path):
+def test_compare_tells_which_table_is_nearer(run_here, data, synthetic, tmp_path):
     assert (
-        run(
+        run_here(
             "synth",
             data / "cmc.csv",
             "-o",
@@ -37,11 +18,11 @@ def test_compare_tells_which_table_is_nearer(data, synthetic, tmp_path):
             "independent",
             "--seed",
             1,
-        ).returncode
+        ).code
         == 0
     )
     for name, table in (("a", synthetic), ("b", tmp_path / "i.csv")):
-        done = run(
+        done = run_here(
             "utility",
             data / "cmc.csv",
             table,
@@ -53,8 +34,8 @@ def test_compare_tells_which_table_is_nearer(data, synthetic, tmp_path):
             "--json",
             tmp_path / f"{name}.json",
         )
-        assert done.returncode == 0, done.stderr
-    done = run(
+        assert done.code == 0, done.err
+    done = run_here(
         "compare",
         tmp_path / "a.json",
         tmp_path / "b.json",
@@ -63,8 +44,8 @@ def test_compare_tells_which_table_is_nearer(data, synthetic, tmp_path):
         "--html",
         tmp_path / "c.html",
     )
-    assert done.returncode == 0, done.stderr
-    assert "mu" in done.stdout
+    assert done.code == 0, done.err
+    assert "mu" in done.out
     assert json.loads((tmp_path / "c.json").read_text())
 
 
@@ -72,8 +53,8 @@ def test_compare_tells_which_table_is_nearer(data, synthetic, tmp_path):
     ("text", "words"),
     [("not json", "is not JSON"), ("[1]", "is no report"), ('{"format": "other"}', "chaffinch")],
 )
-def test_compare_refuses_what_is_no_report(tmp_path, text, words):
+def test_compare_refuses_what_is_no_report(run_here, tmp_path, text, words):
     (tmp_path / "a.json").write_text(text)
-    done = run("compare", tmp_path / "a.json", tmp_path / "a.json")
-    assert done.returncode == 2
-    assert words in done.stderr
+    done = run_here("compare", tmp_path / "a.json", tmp_path / "a.json")
+    assert done.code == 2
+    assert words in done.err

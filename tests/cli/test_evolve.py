@@ -294,8 +294,8 @@ def test_a_bad_specification_is_named_and_nothing_is_written(run, spec, tmp_path
         ),
         (("--copies", "1000000000000"), "copies must be at most 100,000"),
         (
-            ("--copies", "100000", "--rows", "20000"),
-            "100,000 datasets of 20,000 rows are too large",
+            ("--copies", "10000", "--rows", "200000"),
+            "10,000 datasets of 200,000 rows are too large",
         ),
         (("--tolerance", "0.1"), "for numbers without a printed precision, and here are none"),
         (("--rows", "101"), "'home by sex'"),

@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -21,22 +18,14 @@ KEYS = [
 QUICK = ["--attackers", "gcap", "--tests", "none", "--seed", "3"]
 
 
-def run(*arguments: Any) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "chaffinch", "frontier", *map(str, arguments)],
-        capture_output=True,
-        text=True,
-        timeout=300,
-    )
-
-
-def test_a_frontier_fills_a_folder_and_goes_on_in_it(data: Path, tmp_path: Path) -> None:
+def test_a_frontier_fills_a_folder_and_goes_on_in_it(run_here, data: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
-    done = run(data / "cmc.csv", "-o", out, *KEYS, *QUICK, "--evaluations", 2)
-    assert done.returncode == 0, done.stderr
-    assert "2 settings tried" in done.stdout
-    assert "Nothing was chosen: name --max-excess" in done.stdout
-    done = run(
+    done = run_here("frontier", data / "cmc.csv", "-o", out, *KEYS, *QUICK, "--evaluations", 2)
+    assert done.code == 0, done.err
+    assert "2 settings tried" in done.out
+    assert "Nothing was chosen: name --max-excess" in done.out
+    done = run_here(
+        "frontier",
         data / "cmc.csv",
         "-o",
         out,
@@ -49,9 +38,9 @@ def test_a_frontier_fills_a_folder_and_goes_on_in_it(data: Path, tmp_path: Path)
         "--json",
         tmp_path / "f.json",
     )
-    assert done.returncode == 0, done.stderr
-    assert "Went on from 2 settings" in done.stderr
-    assert "Chosen: " in done.stdout
+    assert done.code == 0, done.err
+    assert "Went on from 2 settings" in done.err
+    assert "Chosen: " in done.out
     assert (out / "to-release" / "synthetic.csv").exists()
     stored = json.loads((tmp_path / "f.json").read_text("utf-8"))
     assert stored["format"] == "chaffinch-frontier"
@@ -75,19 +64,20 @@ def test_a_frontier_fills_a_folder_and_goes_on_in_it(data: Path, tmp_path: Path)
     ],
 )
 def test_bad_use_ends_with_2_and_writes_nothing(
-    data: Path, tmp_path: Path, options: list[str], message: str
+    run_here, data: Path, tmp_path: Path, options: list[str], message: str
 ) -> None:
     own = KEYS if "--keys" not in options else KEYS[2:]
-    done = run(data / "cmc.csv", "-o", tmp_path / "out", *own, *options)
-    assert done.returncode == 2
-    assert message in done.stderr
+    done = run_here("frontier", data / "cmc.csv", "-o", tmp_path / "out", *own, *options)
+    assert done.code == 2
+    assert message in done.err
     assert not (tmp_path / "out").exists()
 
 
-def test_a_limit_that_nothing_keeps_names_the_nearest(data: Path, tmp_path: Path) -> None:
+def test_a_limit_that_nothing_keeps_names_the_nearest(run_here, data: Path, tmp_path: Path) -> None:
     """One setting, whose excess at this seed is above zero, as any table's is that learnt from 190 people with every test."""
     out = tmp_path / "out"
-    done = run(
+    done = run_here(
+        "frontier",
         data / "diabetes.csv",
         "-o",
         out,
@@ -104,19 +94,23 @@ def test_a_limit_that_nothing_keeps_names_the_nearest(data: Path, tmp_path: Path
         "--max-excess",
         0,
     )
-    assert done.returncode == 2
+    assert done.code == 2
     assert (
         "None of 1 setting is within an excess of at most 0, with room for doubt. Nearest: trees, with an excess of 0.0"
-        in done.stderr
+        in done.err
     )
     assert (out / "confidential" / "evaluations.json").exists()
     assert not (out / "to-release").exists()
 
 
-def test_a_folder_of_another_search_is_refused(data: Path, tmp_path: Path) -> None:
+def test_a_folder_of_another_search_is_refused(run_here, data: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
-    assert run(data / "cmc.csv", "-o", out, *KEYS, *QUICK, "--evaluations", 1).returncode == 0
-    done = run(
+    assert (
+        run_here("frontier", data / "cmc.csv", "-o", out, *KEYS, *QUICK, "--evaluations", 1).code
+        == 0
+    )
+    done = run_here(
+        "frontier",
         data / "diabetes.csv",
         "-o",
         out,
@@ -128,5 +122,5 @@ def test_a_folder_of_another_search_is_refused(data: Path, tmp_path: Path) -> No
         "--evaluations",
         1,
     )
-    assert done.returncode == 2
-    assert "holds a search of another original" in done.stderr
+    assert done.code == 2
+    assert "holds a search of another original" in done.err

@@ -9,28 +9,17 @@ import subprocess
 import sys
 from pathlib import Path
 
-from chaffinch.cli import main  # noqa: F401  the command that is run below
 
-
-def run(*words: str, cwd: Path) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "chaffinch", "open", *words],
-        cwd=cwd,
-        capture_output=True,
-        text=True,
-        timeout=60,
-    )
-
-
-def test_bad_use_is_said_and_nothing_is_made(tmp_path: Path) -> None:
+def test_bad_use_is_said_and_nothing_is_made(run_here, tmp_path: Path, monkeypatch) -> None:
+    monkeypatch.chdir(tmp_path)
     for words, said in (
         (["none.csv"], "No such file"),
         (["--host", "0.0.0.0"], "--let-other-computers-connect"),
         (["--host", "x"], "takes an address"),
     ):
-        done = run(*words, cwd=tmp_path)
-        assert done.returncode == 2
-        assert said in done.stderr
+        done = run_here("open", *words)
+        assert done.code == 2
+        assert said in done.err
     assert list(tmp_path.iterdir()) == []
 
 

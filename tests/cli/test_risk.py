@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import stat
-import subprocess
-import sys
 from html.parser import HTMLParser
 
 import pytest
@@ -17,31 +15,21 @@ from chaffinch.risk.attribution.tcap import CONVENTIONS
 KEYS, SENSITIVE = "wife_age,wife_education,num_children,wife_religion", "husband_education"
 
 
-def run(*arguments, **options):
-    return subprocess.run(
-        [sys.executable, "-m", "chaffinch", *map(str, arguments)],
-        capture_output=True,
-        text=True,
-        timeout=300,
-        **options,
-    )
-
-
 @pytest.fixture(scope="module")
-def folder(data, tmp_path_factory):
+def folder(run_here, data, tmp_path_factory):
     """Half of a table, the other half, and a synthesis of the first."""
     out = tmp_path_factory.mktemp("risk")
     lines = (data / "cmc.csv").read_text().splitlines()
     (out / "half.csv").write_text("\n".join([lines[0], *lines[1::2]]) + "\n")
     (out / "other.csv").write_text("\n".join([lines[0], *lines[2::2]]) + "\n")
     assert (
-        run(
+        run_here(
             "synth", out / "half.csv", "-o", out / "synthetic.csv", "--seed", 1, "--quiet"
-        ).returncode
+        ).code
         == 0
     )
     assert (
-        run(
+        run_here(
             "synth",
             out / "half.csv",
             "-o",
@@ -51,13 +39,13 @@ def folder(data, tmp_path_factory):
             "--seed",
             1,
             "--quiet",
-        ).returncode
+        ).code
         == 0
     )
     return out
 
 
-def test_risk_says_what_attacks_find(folder, tmp_path):
+def test_risk_says_what_attacks_find(run_here, folder, tmp_path):
     told, page, secrets = tmp_path / "r.json", tmp_path / "r.html", tmp_path / "secrets.json"
     options = [
         "--keys",
@@ -72,7 +60,7 @@ def test_risk_says_what_attacks_find(folder, tmp_path):
         1,
     ]
     outputs = ["--json", told, "--html", page, "--confidential", secrets]
-    done = run(
+    done = run_here(
         "risk",
         folder / "half.csv",
         folder / "synthetic.csv",
@@ -81,8 +69,8 @@ def test_risk_says_what_attacks_find(folder, tmp_path):
         *options,
         *outputs,
     )
-    assert done.returncode == 0, done.stderr
-    assert "Someone knows wife_age" in done.stdout
+    assert done.code == 0, done.err
+    assert "Someone knows wife_age" in done.out
     attack = json.loads(told.read_text())["attacks"][0]
     assert set(attack) >= {
         "measure",
@@ -108,7 +96,9 @@ def test_risk_says_what_attacks_find(folder, tmp_path):
     assert "<script" not in page.read_text()
 
 
-def test_a_limit_is_exceeded_shown_or_undecided_and_the_first_line_says_which(folder, tmp_path):
+def test_a_limit_is_exceeded_shown_or_undecided_and_the_first_line_says_which(
+    run_here, folder, tmp_path
+):
     policy = tmp_path / "policy.toml"
     policy.write_text("max_excess = 0.05\n")
     options = [
@@ -124,19 +114,19 @@ def test_a_limit_is_exceeded_shown_or_undecided_and_the_first_line_says_which(fo
         1,
     ]
     options += ["--numeric", "values", "--policy", policy]
-    done = run(
+    done = run_here(
         "risk", folder / "half.csv", folder / "half.csv", *options, "--json", tmp_path / "copy.json"
     )
-    assert done.returncode == 1, done.stderr
-    assert done.stdout.startswith("EXCEEDS THE LIMIT: an excess of at most 0.05 is allowed")
+    assert done.code == 1, done.err
+    assert done.out.startswith("EXCEEDS THE LIMIT: an excess of at most 0.05 is allowed")
     told = json.loads((tmp_path / "copy.json").read_text())["policy"]
     assert told["passed"] is False
     assert len(told["sha256"]) == 64
     wide = ("risk", folder / "half.csv", folder / "alone.csv", *options)
-    done = run(*wide, "--json", tmp_path / "alone.json", "--html", tmp_path / "alone.html")
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.startswith("UNDECIDED: ")
-    for text in (done.stdout, (tmp_path / "alone.html").read_text()):
+    done = run_here(*wide, "--json", tmp_path / "alone.json", "--html", tmp_path / "alone.html")
+    assert done.code == 0, done.err
+    assert done.out.startswith("UNDECIDED: ")
+    for text in (done.out, (tmp_path / "alone.html").read_text()):
         assert (
             "UNDECIDED: an excess of at most 0.05 is neither shown to hold nor shown to be exceeded"
             in " ".join(text.split())
@@ -145,16 +135,16 @@ def test_a_limit_is_exceeded_shown_or_undecided_and_the_first_line_says_which(fo
     told = json.loads((tmp_path / "alone.json").read_text())["policy"]
     assert (told["state"], told["passed"]) == ("undecided", None)
     assert told["lower_bound"] < 0.05 < told["upper_bound"]
-    done = run(*wide, "--require-shown", "--quiet")
-    assert (done.returncode, done.stdout) == (1, "")
-    assert done.stderr.startswith("UNDECIDED: ")
-    done = run(*wide, "--max-excess", 0.2, "--require-shown", "--tests", "exact_row,dcr")
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.startswith("SHOWN TO KEEP THE LIMIT: an excess of at most 0.2 is allowed")
+    done = run_here(*wide, "--require-shown", "--quiet")
+    assert (done.code, done.out) == (1, "")
+    assert done.err.startswith("UNDECIDED: ")
+    done = run_here(*wide, "--max-excess", 0.2, "--require-shown", "--tests", "exact_row,dcr")
+    assert done.code == 0, done.err
+    assert done.out.startswith("SHOWN TO KEEP THE LIMIT: an excess of at most 0.2 is allowed")
 
 
-def test_without_a_limit_nothing_is_said_to_pass(folder, tmp_path):
-    done = run(
+def test_without_a_limit_nothing_is_said_to_pass(run_here, folder, tmp_path):
+    done = run_here(
         "risk",
         folder / "half.csv",
         folder / "alone.csv",
@@ -165,24 +155,24 @@ def test_without_a_limit_nothing_is_said_to_pass(folder, tmp_path):
         "--json",
         tmp_path / "r.json",
     )
-    assert done.returncode == 0, done.stderr
+    assert done.code == 0, done.err
     assert "policy" not in json.loads((tmp_path / "r.json").read_text())
     assert (
-        run(
+        run_here(
             "risk",
             folder / "half.csv",
             folder / "alone.csv",
             "--holdout",
             folder / "other.csv",
             "--require-shown",
-        ).returncode
+        ).code
         == 2
     )
 
 
-def test_no_holdout_no_excess(folder, tmp_path):
+def test_no_holdout_no_excess(run_here, folder, tmp_path):
     options = ["--keys", KEYS, "--sensitive", SENSITIVE, "--attackers", "gcap", "--seed", 1]
-    done = run(
+    done = run_here(
         "risk",
         folder / "half.csv",
         folder / "synthetic.csv",
@@ -190,8 +180,8 @@ def test_no_holdout_no_excess(folder, tmp_path):
         "--json",
         tmp_path / "r.json",
     )
-    assert done.returncode == 0, done.stderr
-    assert "No holdout was given" in done.stdout
+    assert done.code == 0, done.err
+    assert "No holdout was given" in done.out
     for attack in json.loads((tmp_path / "r.json").read_text())["attacks"]:
         assert (
             attack["excess"]
@@ -200,12 +190,14 @@ def test_no_holdout_no_excess(folder, tmp_path):
             is attack["detectable"]
             is None
         )
-    done = run("risk", folder / "half.csv", folder / "synthetic.csv", *options, "--max-excess", 0.1)
-    assert done.returncode == 2
-    assert "cannot be judged without a holdout" in done.stderr
+    done = run_here(
+        "risk", folder / "half.csv", folder / "synthetic.csv", *options, "--max-excess", 0.1
+    )
+    assert done.code == 2
+    assert "cannot be judged without a holdout" in done.err
 
 
-def test_several_syntheses_and_key_sizes(folder, tmp_path):
+def test_several_syntheses_and_key_sizes(run_here, folder, tmp_path):
     options = [
         "--keys",
         KEYS,
@@ -218,7 +210,7 @@ def test_several_syntheses_and_key_sizes(folder, tmp_path):
         "--seed",
         1,
     ]
-    done = run(
+    done = run_here(
         "risk",
         folder / "half.csv",
         folder / "synthetic.csv",
@@ -233,7 +225,7 @@ def test_several_syntheses_and_key_sizes(folder, tmp_path):
         "--tolerance",
         "wife_age=5",
     )
-    assert done.returncode == 0, done.stderr
+    assert done.code == 0, done.err
     told = json.loads((tmp_path / "r.json").read_text())
     assert {len(attack["keys"]) for attack in told["attacks"]} == {2, 3}
     assert {a["convention"] for a in told["attacks"] if a["measure"] == "tcap"} == {"conditional"}
@@ -273,8 +265,8 @@ def test_several_syntheses_and_key_sizes(folder, tmp_path):
         ),
     ],
 )
-def test_bad_use_ends_with_2_and_writes_nothing(folder, tmp_path, options, words):
-    done = run(
+def test_bad_use_ends_with_2_and_writes_nothing(run_here, folder, tmp_path, options, words):
+    done = run_here(
         "risk",
         folder / "half.csv",
         folder / "synthetic.csv",
@@ -282,12 +274,12 @@ def test_bad_use_ends_with_2_and_writes_nothing(folder, tmp_path, options, words
         "--json",
         tmp_path / "r.json",
     )
-    assert done.returncode == 2, done.stderr
-    assert words in done.stderr
+    assert done.code == 2, done.err
+    assert words in done.err
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_release_with_keys_attacks_its_own_table(folder, tmp_path):
+def test_a_release_with_keys_attacks_its_own_table(run_here, folder, tmp_path):
     options = [
         "--keys",
         KEYS,
@@ -299,15 +291,15 @@ def test_a_release_with_keys_attacks_its_own_table(folder, tmp_path):
         "gcap",
     ]
     options += ["--measures", "tvd", "--seed", 1, "--quiet"]
-    done = run("release", folder / "half.csv", "-o", tmp_path / "out", *options)
-    assert done.returncode == 0, done.stderr
+    done = run_here("release", folder / "half.csv", "-o", tmp_path / "out", *options)
+    assert done.code == 0, done.err
     report = json.loads((tmp_path / "out" / "confidential" / "report.json").read_text())
     assert report["risk"]["attacks"]
     assert report["risk"]["family"]["p_value"] is None  # no holdout: no excess of the table itself
     crossed = report["risk"]["cross_fit"]
     assert crossed["family"]["p_value"] is not None
     assert "half the size" in crossed["note"]
-    done = run(
+    done = run_here(
         "release",
         folder / "half.csv",
         "-o",
@@ -316,7 +308,7 @@ def test_a_release_with_keys_attacks_its_own_table(folder, tmp_path):
         "--holdout",
         folder / "other.csv",
     )
-    assert done.returncode == 0, done.stderr
+    assert done.code == 0, done.err
     report = json.loads((tmp_path / "two" / "confidential" / "report.json").read_text())
     assert report["risk"]["family"]["p_value"] is not None
     assert "cross_fit" not in report["risk"]
@@ -503,10 +495,10 @@ def test_terminal_json_and_page_say_where_values_were_not_compared(run_here, fol
     assert "Unknown --rare mode 'drop'" in done.err
 
 
-def test_without_keys_memorisation_tests_are_run_alone(folder, tmp_path):
+def test_without_keys_memorisation_tests_are_run_alone(run_here, folder, tmp_path):
     told = tmp_path / "r.json"
     options = ["--holdout", folder / "other.csv", "--repeats", 50, "--seed", 1]
-    done = run(
+    done = run_here(
         "risk",
         folder / "half.csv",
         folder / "half.csv",
@@ -517,9 +509,9 @@ def test_without_keys_memorisation_tests_are_run_alone(folder, tmp_path):
         told,
         "--verbose",
     )
-    assert done.returncode == 0, done.stderr
-    assert "Exact row" in done.stdout
-    assert "2 tests together: p = " in " ".join(done.stdout.split())
+    assert done.code == 0, done.err
+    assert "Exact row" in done.out
+    assert "2 tests together: p = " in " ".join(done.out.split())
     result = json.loads(told.read_text())
     assert [test["test"] for test in result["memorisation_tests"]] == ["exact_row", "dcr"]
     assert result["memorisation_tests"][0]["value"] == 1.0
@@ -528,14 +520,14 @@ def test_without_keys_memorisation_tests_are_run_alone(folder, tmp_path):
         (["--tests", "none"], "Name at least one key"),
         (["--tests", "exact"], "Unknown memorisation test"),
     ):
-        done = run("risk", folder / "half.csv", folder / "half.csv", *options, *wrong)
-        assert done.returncode == 2
-        assert words in " ".join(done.stderr.split())
+        done = run_here("risk", folder / "half.csv", folder / "half.csv", *options, *wrong)
+        assert done.code == 2
+        assert words in " ".join(done.err.split())
 
 
-def test_several_releases_and_a_model_are_attacked_together(folder, tmp_path):
+def test_several_releases_and_a_model_are_attacked_together(run_here, folder, tmp_path):
     told, page, model = tmp_path / "r.json", tmp_path / "r.html", tmp_path / "m.chaffinch"
-    assert run("fit", folder / "half.csv", "-o", model, "--seed", 1, "--quiet").returncode == 0
+    assert run_here("fit", folder / "half.csv", "-o", model, "--seed", 1, "--quiet").code == 0
     options = [
         "--holdout",
         folder / "other.csv",
@@ -547,7 +539,7 @@ def test_several_releases_and_a_model_are_attacked_together(folder, tmp_path):
         1,
     ]
     files = [folder / "half.csv", folder / "half.csv", folder / "alone.csv"]
-    done = run(
+    done = run_here(
         "risk",
         *files,
         *options,
@@ -560,18 +552,18 @@ def test_several_releases_and_a_model_are_attacked_together(folder, tmp_path):
         "--html",
         page,
     )
-    assert done.returncode == 0, done.stderr
+    assert done.code == 0, done.err
     joint = json.loads(told.read_text())["together"]
     assert joint["names"] == ["half.csv", "alone.csv"]
     assert (
         joint["model_rows"] == 7400
     )  # ten times 737, rounded first: 7,370 would tell the number of rows
     assert [len(finding["alone"]) for finding in joint["findings"]] == [3, 3]
-    assert joint["sentence"] in " ".join(done.stdout.split())
+    assert joint["sentence"] in " ".join(done.out.split())
     assert "Several releases together" in page.read_text()
-    done = run("risk", *files, *options, "--parts", KEYS)
-    assert done.returncode == 2
-    assert "--parts takes two sets of columns" in " ".join(done.stderr.split())
+    done = run_here("risk", *files, *options, "--parts", KEYS)
+    assert done.code == 2
+    assert "--parts takes two sets of columns" in " ".join(done.err.split())
 
 
 def test_files_are_attacked_batch_by_batch_where_asked(folder, tmp_path, run_here):
@@ -650,7 +642,7 @@ def test_several_releases_are_attacked_batch_by_batch(folder, tmp_path, run_here
     )
 
 
-def test_a_holdout_that_is_none_ends_with_two(data, folder, tmp_path):
+def test_a_holdout_that_is_none_ends_with_two(run_here, data, folder, tmp_path):
     """The original for its own holdout, a part of it, and 5 % of it among others; with a proper holdout the original itself is flagged as ever."""
     half = folder / "half.csv"
     lines, others = half.read_text().splitlines(), (folder / "other.csv").read_text().splitlines()
@@ -662,7 +654,7 @@ def test_a_holdout_that_is_none_ends_with_two(data, folder, tmp_path):
         (tmp_path / "some.csv", "memory"),
         (tmp_path / "some.csv", "stream"),
     ):
-        done = run(
+        done = run_here(
             "risk",
             half,
             half,
@@ -675,18 +667,18 @@ def test_a_holdout_that_is_none_ends_with_two(data, folder, tmp_path):
             "--json",
             tmp_path / "r.json",
         )
-        assert (done.returncode, done.stdout) == (2, ""), done.stderr
-        assert "--holdout-share 0.25" in done.stderr
+        assert (done.code, done.out) == (2, ""), done.err
+        assert "--holdout-share 0.25" in done.err
         assert not (tmp_path / "r.json").exists()
-    done = run("utility", half, half, "--holdout", tmp_path / "part.csv")
-    assert done.returncode == 2
-    done = run("risk", half, half, "--holdout-share", 0.25)
-    assert done.returncode == 2
-    assert "made from all of the input" in done.stderr
-    done = run(
+    done = run_here("utility", half, half, "--holdout", tmp_path / "part.csv")
+    assert done.code == 2
+    done = run_here("risk", half, half, "--holdout-share", 0.25)
+    assert done.code == 2
+    assert "made from all of the input" in done.err
+    done = run_here(
         "risk", half, half, "--holdout", folder / "other.csv", "--max-excess", 0.01, "--seed", 1
     )
-    assert done.returncode == 1
+    assert done.code == 1
     for name, source in (
         ("few.csv", lines),
         ("fewer.csv", others),
@@ -694,7 +686,7 @@ def test_a_holdout_that_is_none_ends_with_two(data, folder, tmp_path):
         (tmp_path / name).write_text(
             "\n".join(",".join(line.split(",")[1:4]) for line in source) + "\n"
         )
-    done = run(
+    done = run_here(
         "risk",
         tmp_path / "few.csv",
         tmp_path / "few.csv",
@@ -703,5 +695,5 @@ def test_a_holdout_that_is_none_ends_with_two(data, folder, tmp_path):
         "--seed",
         1,
     )
-    assert done.returncode == 0
-    assert "5 % of copied ones would not be detected" in " ".join(done.stdout.split())
+    assert done.code == 0
+    assert "5 % of copied ones would not be detected" in " ".join(done.out.split())

@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 import os
 import stat
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -17,17 +15,7 @@ import chaffinch
 from chaffinch.cli.synth import say_synthesis
 
 
-def run(*arguments, **options):
-    return subprocess.run(
-        [sys.executable, "-m", "chaffinch", *map(str, arguments)],
-        capture_output=True,
-        text=True,
-        timeout=300,
-        **options,
-    )
-
-
-def test_the_whole_way(data, tmp_path):
+def test_the_whole_way(run_here, data, tmp_path):
     out, model, account = tmp_path / "s.csv", tmp_path / "m.chaffinch", tmp_path / "s.json"
     arguments = [
         "synth",
@@ -39,10 +27,10 @@ def test_the_whole_way(data, tmp_path):
         "--sensitive",
         "wife_age,num_children",
     ]
-    done = run(
+    done = run_here(
         *arguments, "--protect", "together", "--model", model, "--seed", 7, "--json", account
     )
-    assert done.returncode == 0, done.stderr
+    assert done.code == 0, done.err
     header = (data / "cmc.csv").read_text().splitlines()[0]
     lines = out.read_text().splitlines()
     assert lines[0] == header
@@ -59,7 +47,7 @@ def test_the_whole_way(data, tmp_path):
         assert parent not in network["sensitive"] or child in network["sensitive"]
     first = out.read_bytes()
     assert (
-        run(
+        run_here(
             *arguments,
             "--protect",
             "together",
@@ -69,16 +57,16 @@ def test_the_whole_way(data, tmp_path):
             1,
             "--quiet",
             "--overwrite",
-        ).returncode
+        ).code
         == 0
     )
     assert out.read_bytes() == first  # same seed, same bytes, whatever the threads
-    seen = run("inspect", model, "--svg", tmp_path / "n.svg", "--json", tmp_path / "n.json")
-    assert seen.returncode == 0
-    assert "Protected (together): wife_age, num_children" in seen.stdout
+    seen = run_here("inspect", model, "--svg", tmp_path / "n.svg", "--json", tmp_path / "n.json")
+    assert seen.code == 0
+    assert "Protected (together): wife_age, num_children" in seen.out
     assert json.loads((tmp_path / "n.json").read_text())["edges"] == network["edges"]
     assert (tmp_path / "n.svg").read_text().startswith("<svg")
-    drawn = run(
+    drawn = run_here(
         "sample",
         model,
         "-n",
@@ -92,15 +80,15 @@ def test_the_whole_way(data, tmp_path):
         "--seed",
         1,
     )
-    assert drawn.returncode == 0, drawn.stderr
+    assert drawn.code == 0, drawn.err
     table = pq.read_table(tmp_path / "d.parquet")
     assert table.num_rows == 50
     assert set(table["wife_religion"].to_pylist()) == {1}
     assert set(table["wife_age"].to_pylist()) == {30}
 
 
-def test_copies_and_keep(data, tmp_path):
-    done = run(
+def test_copies_and_keep(run_here, data, tmp_path):
+    done = run_here(
         "synth",
         data / "caesarian.csv",
         "-o",
@@ -112,11 +100,11 @@ def test_copies_and_keep(data, tmp_path):
         "--method",
         "independent",
     )
-    assert done.returncode == 0, done.stderr
+    assert done.code == 0, done.err
     texts = [(tmp_path / f"s-{i}.csv").read_text() for i in (1, 2, 3)]
     assert len(set(texts)) == 3
     assert not (tmp_path / "s.csv").exists()
-    done = run(
+    done = run_here(
         "synth",
         data / "caesarian.csv",
         "-o",
@@ -126,13 +114,13 @@ def test_copies_and_keep(data, tmp_path):
         "--seed",
         1,
     )
-    assert done.returncode == 0, done.stderr
+    assert done.code == 0, done.err
     came, went = (chaffinch.read(p) for p in (data / "caesarian.csv", tmp_path / "k.csv"))
     for name in ("age", "caesarian"):
         assert went.data[name].to_pylist() == came.data[name].to_pylist()
 
 
-def test_no_output_may_be_the_input_or_another_output(data, tmp_path):
+def test_no_output_may_be_the_input_or_another_output(run_here, data, tmp_path):
     copy = tmp_path / "c.csv"
     copy.write_bytes((data / "caesarian.csv").read_bytes())
     before = copy.read_bytes()
@@ -141,9 +129,9 @@ def test_no_output_may_be_the_input_or_another_output(data, tmp_path):
         (["-o", tmp_path / "s.csv", "--model", tmp_path / "s.csv"], "it is another output"),
         (["-o", tmp_path / "s.csv", "--json", tmp_path / "x" / ".." / "s.csv"], ""),
     ):
-        done = run("synth", copy, *arguments)
-        assert done.returncode == 2
-        assert says in done.stderr
+        done = run_here("synth", copy, *arguments)
+        assert done.code == 2
+        assert says in done.err
     assert copy.read_bytes() == before
     assert os.listdir(tmp_path) == ["c.csv"]
 
@@ -207,10 +195,10 @@ def test_files_are_told(capsys):
     assert "Wrote m: it holds counts of records, confidential." in said
 
 
-def test_fit_then_sample_and_any_number_of_rows(data, tmp_path):
+def test_fit_then_sample_and_any_number_of_rows(run_here, data, tmp_path):
     model = tmp_path / "m.chaffinch"
     assert (
-        run(
+        run_here(
             "fit",
             data / "diabetes.csv",
             "-o",
@@ -221,13 +209,13 @@ def test_fit_then_sample_and_any_number_of_rows(data, tmp_path):
             2,
             "--seed",
             1,
-        ).returncode
+        ).code
         == 0
     )
     assert oct(model.stat().st_mode)[-3:] == "600"
     for rows in (0, 1, 70_000):
         assert (
-            run(
+            run_here(
                 "sample",
                 model,
                 "-n",
@@ -237,32 +225,32 @@ def test_fit_then_sample_and_any_number_of_rows(data, tmp_path):
                 "--seed",
                 2,
                 "--overwrite",
-            ).returncode
+            ).code
             == 0
         )
         assert pq.read_metadata(tmp_path / "s.parquet").num_rows == rows
-    assert run("sample", model, "-o", tmp_path / "s.csv").returncode == 0
+    assert run_here("sample", model, "-o", tmp_path / "s.csv").code == 0
     assert len((tmp_path / "s.csv").read_text().splitlines()) == 769
 
 
-def test_bad_models_and_values(data, tmp_path):
+def test_bad_models_and_values(run_here, data, tmp_path):
     (tmp_path / "x.chaffinch").write_text("not a model")
     for command in (["inspect"], ["sample", "-o", tmp_path / "s.csv"]):
-        done = run(command[0], tmp_path / "x.chaffinch", *command[1:])
-        assert done.returncode == 2
-        assert "is not a Chaffinch model" in done.stderr
+        done = run_here(command[0], tmp_path / "x.chaffinch", *command[1:])
+        assert done.code == 2
+        assert "is not a Chaffinch model" in done.err
     model = tmp_path / "m.chaffinch"
-    run("fit", data / "caesarian.csv", "-o", model)
+    run_here("fit", data / "caesarian.csv", "-o", model)
     for given, says in (
         ("caesarian=7", "cannot occur"),
         ("nobody=1", "Unknown column"),
         ("caesarian", "takes COLUMN=VALUE"),
         ("age=young", "cannot occur"),
     ):
-        done = run("sample", model, "-o", tmp_path / "s.csv", "--given", given)
-        assert done.returncode == 2, given
-        assert says in done.stderr
-    assert run("sample", model, "-o", tmp_path / "s.xyz").returncode == 2
+        done = run_here("sample", model, "-o", tmp_path / "s.csv", "--given", given)
+        assert done.code == 2, given
+        assert says in done.err
+    assert run_here("sample", model, "-o", tmp_path / "s.xyz").code == 2
     assert not (tmp_path / "s.csv").exists()
 
 

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 
 import pytest
 
@@ -15,24 +13,7 @@ from chaffinch.utility import choices
 LABEL = "contraceptive_method"
 
 
-def run(*arguments, **options):
-    return subprocess.run(
-        [sys.executable, "-m", "chaffinch", *map(str, arguments)],
-        capture_output=True,
-        text=True,
-        timeout=300,
-        **options,
-    )
-
-
-@pytest.fixture(scope="module")
-def synthetic(data, tmp_path_factory):
-    out = tmp_path_factory.mktemp("made") / "synthetic.csv"
-    assert run("synth", data / "cmc.csv", "-o", out, "--seed", 1, "--quiet").returncode == 0
-    return out
-
-
-def test_utility_writes_figures_a_page_and_a_verdict(data, synthetic, tmp_path):
+def test_utility_writes_figures_a_page_and_a_verdict(run_here, data, synthetic, tmp_path):
     told, page = tmp_path / "u.json", tmp_path / "u.html"
     options = [
         "--label",
@@ -47,7 +28,7 @@ def test_utility_writes_figures_a_page_and_a_verdict(data, synthetic, tmp_path):
         "--formula",
         "num_children ~ wife_age",
     ]
-    done = run(
+    done = run_here(
         "utility",
         data / "cmc.csv",
         synthetic,
@@ -58,8 +39,8 @@ def test_utility_writes_figures_a_page_and_a_verdict(data, synthetic, tmp_path):
         page,
         "--verbose",
     )
-    assert done.returncode == 0, done.stderr
-    assert "Relations of pairs (mu)" in done.stdout
+    assert done.code == 0, done.err
+    assert "Relations of pairs (mu)" in done.out
     found = json.loads(told.read_text())
     for name in (
         "mu",
@@ -92,17 +73,21 @@ def test_utility_writes_figures_a_page_and_a_verdict(data, synthetic, tmp_path):
         (["--holdout", "absent.csv"], "absent.csv"),
     ],
 )
-def test_bad_use_ends_with_2_and_writes_nothing(data, synthetic, tmp_path, options, words):
-    done = run("utility", data / "cmc.csv", synthetic, *options, "--json", tmp_path / "u.json")
-    assert done.returncode == 2, done.stderr
-    assert words in done.stderr
+def test_bad_use_ends_with_2_and_writes_nothing(
+    run_here, data, synthetic, tmp_path, options, words
+):
+    done = run_here("utility", data / "cmc.csv", synthetic, *options, "--json", tmp_path / "u.json")
+    assert done.code == 2, done.err
+    assert words in done.err
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_table_with_other_columns_is_refused(data, tmp_path):
-    done = run("utility", data / "cmc.csv", data / "caesarian.csv", "--json", tmp_path / "u.json")
-    assert done.returncode == 2
-    assert "lacks columns of the original" in done.stderr
+def test_a_table_with_other_columns_is_refused(run_here, data, tmp_path):
+    done = run_here(
+        "utility", data / "cmc.csv", data / "caesarian.csv", "--json", tmp_path / "u.json"
+    )
+    assert done.code == 2
+    assert "lacks columns of the original" in done.err
 
 
 def test_measures_to_take_or_to_leave_out():
