@@ -21,7 +21,7 @@ def run(run_here):
 
 
 @pytest.fixture(scope="module")
-def table(tmp_path_factory):
+def sixty_people(tmp_path_factory):
     """Sixty people with six columns; the name of a level is a word that shows wherever it leaks."""
     path = tmp_path_factory.mktemp("attack") / "people.csv"
     with open(path, "w", newline="") as handle:
@@ -43,14 +43,14 @@ DECLARED = 'format = "chaffinch-schema"\nversion = 1\npublic = true\n' + "".join
 
 @pytest.mark.parametrize("kind", ["membership", "singling-out"])
 def test_an_attack_writes_what_may_leave_and_keeps_the_rest_inside(
-    run, table, tmp_path, timings_in, kind
+    run, sixty_people, tmp_path, timings_in, kind
 ):
     told, page, secrets = tmp_path / "a.json", tmp_path / "a.html", tmp_path / "secrets.json"
     more = () if kind == "membership" else ("--releases", 20)
     done = run(
         "attack",
         kind,
-        table,
+        sixty_people,
         "--synth",
         "bayesnet:parents=1",
         *SMALL,
@@ -80,7 +80,7 @@ def test_an_attack_writes_what_may_leave_and_keeps_the_rest_inside(
     plan = chaffinch.ShadowSettings(shadows=10, tests=10, tables=1)
     settings = chaffinch.BayesNet(parents=1)
     options = {"settings": plan, "targets": 2, "seed": 1, "workers": 1}
-    read = chaffinch.read(table)
+    read = chaffinch.read(sixty_people)
     if kind == "membership":
         study = chaffinch.membership(read, settings, **options)
         assert left["auc"] == study.auc
@@ -91,12 +91,12 @@ def test_an_attack_writes_what_may_leave_and_keeps_the_rest_inside(
     assert study.sentence.split(";")[0][:60] in done.out
 
 
-def test_options_reach_the_plan(run, table, tmp_path):
+def test_options_reach_the_plan(run, sixty_people, tmp_path):
     told = tmp_path / "a.json"
     done = run(
         "attack",
         "singling-out",
-        table,
+        sixty_people,
         "--synth",
         "independent",
         *SMALL,
@@ -145,7 +145,7 @@ def test_options_reach_the_plan(run, table, tmp_path):
     done = run(
         "attack",
         "membership",
-        table,
+        sixty_people,
         "--synth",
         "independent",
         *SMALL,
@@ -159,32 +159,39 @@ def test_options_reach_the_plan(run, table, tmp_path):
     assert json.loads(told.read_text())["settings"]["box"] == "whitebox"
 
 
-def test_a_policy_is_compared_with_the_lower_end(run, table, tmp_path):
+def test_a_policy_is_compared_with_the_lower_end(run, sixty_people, tmp_path):
     told = tmp_path / "a.json"
     spec = ("--synth", "bayesnet:parents=1", *SMALL, "--json", told, "--overwrite")
-    run("attack", "membership", table, *spec)
+    run("attack", "membership", sixty_people, *spec)
     low = json.loads(told.read_text())["interval"][0]
-    done = run("attack", "membership", table, *spec, "--max-auc", max(low - 0.01, 0.0))
+    done = run("attack", "membership", sixty_people, *spec, "--max-auc", max(low - 0.01, 0.0))
     assert done.code == 1
     assert done.out.startswith("EXCEEDS THE LIMIT: ")
     assert json.loads(told.read_text())["policy"]["passed"] is False
     within = (*spec, "--max-auc", low + 0.01)
-    done = run("attack", "membership", table, *within)
+    done = run("attack", "membership", sixty_people, *within)
     assert (done.code, done.out.split()[0]) == (0, "UNDECIDED:")
     policy = json.loads(told.read_text())["policy"]
     assert (policy["state"], policy["passed"]) == ("undecided", None)
-    assert run("attack", "membership", table, *within, "--require-shown").code == 1
-    done = run("attack", "membership", table, *spec, "--max-auc", 1, "--require-shown")
+    assert run("attack", "membership", sixty_people, *within, "--require-shown").code == 1
+    done = run("attack", "membership", sixty_people, *spec, "--max-auc", 1, "--require-shown")
     assert (done.code, done.out.startswith("SHOWN TO KEEP THE LIMIT: ")) == (0, True)
-    assert run("attack", "membership", table, *spec, "--require-shown").code == 2
-    assert run("attack", "membership", table, *spec, "--max-auc", 2).code == 2
+    assert run("attack", "membership", sixty_people, *spec, "--require-shown").code == 2
+    assert run("attack", "membership", sixty_people, *spec, "--max-auc", 2).code == 2
 
 
-def test_a_private_synthesiser_needs_a_declared_domain(run, table, tmp_path, timings_in):
+def test_a_private_synthesiser_needs_a_declared_domain(run, sixty_people, tmp_path, timings_in):
     pytest.importorskip("opendp", reason="private fits need the extra")
     told, schema = tmp_path / "a.json", tmp_path / "s.toml"
     done = run(
-        "attack", "membership", table, "--synth", "bayesnet:epsilon=1", *SMALL, "--json", told
+        "attack",
+        "membership",
+        sixty_people,
+        "--synth",
+        "bayesnet:epsilon=1",
+        *SMALL,
+        "--json",
+        told,
     )
     assert done.code == 2
     assert "schema" in done.err
@@ -193,7 +200,7 @@ def test_a_private_synthesiser_needs_a_declared_domain(run, table, tmp_path, tim
     done = run(
         "attack",
         "membership",
-        table,
+        sixty_people,
         "--synth",
         "bayesnet:epsilon=1,parents=1",
         *SMALL,
@@ -216,7 +223,7 @@ def test_a_private_synthesiser_needs_a_declared_domain(run, table, tmp_path, tim
         told,
         "--overwrite",
     )
-    assert run("attack", "singling-out", table, *SMALL, *more).code == 0
+    assert run("attack", "singling-out", sixty_people, *SMALL, *more).code == 0
     assert timings_in(told) == []
     schema.write_text(
         DECLARED.replace("levels = ['SECRET0', 'SECRET1', 'SECRET2']", "discover = true")
@@ -224,7 +231,7 @@ def test_a_private_synthesiser_needs_a_declared_domain(run, table, tmp_path, tim
     done = run(
         "attack",
         "membership",
-        table,
+        sixty_people,
         "--synth",
         "bayesnet:epsilon=1,delta=1e-6",
         *SMALL,
@@ -238,8 +245,8 @@ def test_a_private_synthesiser_needs_a_declared_domain(run, table, tmp_path, tim
     assert "discover = true" in done.err
 
 
-def test_a_population_is_read_with_the_schema_of_the_table(run, table, tmp_path):
-    people = table.read_text().splitlines()
+def test_a_population_is_read_with_the_schema_of_the_table(run, sixty_people, tmp_path):
+    people = sixty_people.read_text().splitlines()
     first, rest, told = tmp_path / "first.csv", tmp_path / "rest.csv", tmp_path / "a.json"
     first.write_text("\n".join(people[:31]) + "\n")
     rest.write_text("\n".join([people[0], *people[31:]]) + "\n")
@@ -282,14 +289,14 @@ def test_a_population_is_read_with_the_schema_of_the_table(run, table, tmp_path)
     assert "SECRET" not in done.err
 
 
-def test_a_run_goes_on_from_what_was_kept(run, table, tmp_path):
+def test_a_run_goes_on_from_what_was_kept(run, sixty_people, tmp_path):
     told, folder = tmp_path / "a.json", tmp_path / "kept"
     spec = ("--synth", "independent", *SMALL, "--keep", folder, "--json", told, "--overwrite")
-    assert run("attack", "membership", table, *spec).code == 0
+    assert run("attack", "membership", sixty_people, *spec).code == 0
     first = json.loads(told.read_text())
     assert (folder / "learn").is_dir()
     assert stat.S_IMODE(folder.stat().st_mode) & 0o077 == 0
-    assert run("attack", "membership", table, *spec).code == 0
+    assert run("attack", "membership", sixty_people, *spec).code == 0
     again = json.loads(told.read_text())
     for one in (first, again):
         one.pop("run")
@@ -297,7 +304,7 @@ def test_a_run_goes_on_from_what_was_kept(run, table, tmp_path):
     done = run(
         "attack",
         "membership",
-        table,
+        sixty_people,
         "--synth",
         "bayesnet",
         *SMALL,
@@ -311,7 +318,7 @@ def test_a_run_goes_on_from_what_was_kept(run, table, tmp_path):
     assert "other data or other settings" in done.err
 
 
-def test_a_stop_says_where_shadows_are(run, table, tmp_path, monkeypatch):
+def test_a_stop_says_where_shadows_are(run, sixty_people, tmp_path, monkeypatch):
     import chaffinch.risk.membership.study as study
 
     def stop(*_args, **_options):
@@ -319,11 +326,18 @@ def test_a_stop_says_where_shadows_are(run, table, tmp_path, monkeypatch):
 
     monkeypatch.setattr(study, "membership", stop)
     done = run(
-        "attack", "membership", table, "--synth", "independent", *SMALL, "--keep", tmp_path / "kept"
+        "attack",
+        "membership",
+        sixty_people,
+        "--synth",
+        "independent",
+        *SMALL,
+        "--keep",
+        tmp_path / "kept",
     )
     assert done.code == 130
     assert "goes on from there" in done.err
-    done = run("attack", "membership", table, "--synth", "independent", *SMALL)
+    done = run("attack", "membership", sixty_people, "--synth", "independent", *SMALL)
     assert done.code == 130
     assert "goes on" not in done.err
 
@@ -348,32 +362,48 @@ def test_a_stop_says_where_shadows_are(run, table, tmp_path, monkeypatch):
         (("--synth", "independent", "--time-limit", "0"), "time limit"),
     ],
 )
-def test_bad_use_is_named_and_nothing_is_written(run, table, tmp_path, options, message):
+def test_bad_use_is_named_and_nothing_is_written(run, sixty_people, tmp_path, options, message):
     told = tmp_path / "a.json"
-    done = run("attack", "membership", table, *SMALL, *options, "--json", told)
+    done = run("attack", "membership", sixty_people, *SMALL, *options, "--json", told)
     assert done.code == 2, done.out + done.err
     assert message in done.err
     assert "SECRET" not in done.err
     assert not told.exists()
 
 
-def test_outputs_are_checked_before_any_work(run, table, tmp_path, monkeypatch):
+def test_outputs_are_checked_before_any_work(run, sixty_people, tmp_path, monkeypatch):
     def never(*_args, **_options):
         raise AssertionError("the data were read")
 
     monkeypatch.setattr("chaffinch.cli.reading.read_for", never)
     for option in ("--json", "--html", "--confidential"):
         done = run(
-            "attack", "membership", table, "--synth", "bayesnet", option, tmp_path / "none" / "a"
+            "attack",
+            "membership",
+            sixty_people,
+            "--synth",
+            "bayesnet",
+            option,
+            tmp_path / "none" / "a",
         )
         assert done.code == 2, done.err
-        done = run("attack", "membership", table, "--synth", "bayesnet", option, table)
+        done = run(
+            "attack", "membership", sixty_people, "--synth", "bayesnet", option, sixty_people
+        )
         assert done.code == 2
         assert "it is the input" in done.err
     other = tmp_path / "p.csv"
     other.write_text("a\n")
     done = run(
-        "attack", "membership", table, "--population", other, "--synth", "bayesnet", "--json", other
+        "attack",
+        "membership",
+        sixty_people,
+        "--population",
+        other,
+        "--synth",
+        "bayesnet",
+        "--json",
+        other,
     )
     assert "it is the input" in done.err
 

@@ -554,15 +554,15 @@ TRAPS: tuple[Trap, ...] = (
 
 
 @pytest.fixture(scope="module")
-def people() -> pd.DataFrame:
+def checked_people() -> pd.DataFrame:
     return make_people()
 
 
 @pytest.fixture(scope="module")
-def good(tmp_path_factory: pytest.TempPathFactory, people: pd.DataFrame) -> Path:
+def good(tmp_path_factory: pytest.TempPathFactory, checked_people: pd.DataFrame) -> Path:
     """A folder with the ten good outputs."""
     place = tmp_path_factory.mktemp("day")
-    write_good(place, people)
+    write_good(place, checked_people)
     return place
 
 
@@ -577,13 +577,15 @@ class Day:
 
 
 @pytest.fixture
-def check_day(run_here, good: Path, people: pd.DataFrame, tmp_path: Path) -> Callable[..., Day]:
+def check_day(
+    run_here, good: Path, checked_people: pd.DataFrame, tmp_path: Path
+) -> Callable[..., Day]:
     """Check the ten good outputs together with some traps."""
 
     def check(*traps: Trap) -> Day:
         folder, told = tmp_path / "outputs", tmp_path / "check.json"
         shutil.copytree(good, folder)
-        changed, data = people, tmp_path / "people.csv"
+        changed, data = checked_people, tmp_path / "people.csv"
         for trap in traps:
             changed = changed if trap.change is None else trap.change(changed)
         changed.to_csv(data, index=False)

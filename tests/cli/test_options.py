@@ -54,7 +54,7 @@ levels = ["f", "m"]
 
 
 @pytest.fixture
-def people(tmp_path):
+def people_with_surnames(tmp_path):
     rng = np.random.default_rng(1)
     frame = pd.DataFrame(
         {
@@ -79,14 +79,14 @@ def people(tmp_path):
     ids=lambda command: command[0],
 )
 def test_commands_that_make_something_stop_until_it_is_said_what_becomes_of_identifiers(
-    people, run_here, command, quiet, monkeypatch
+    people_with_surnames, run_here, command, quiet, monkeypatch
 ):
-    monkeypatch.chdir(people)
+    monkeypatch.chdir(people_with_surnames)
     name, *options = command
-    before = sorted(people.iterdir())
+    before = sorted(people_with_surnames.iterdir())
     done = run_here(name, "people.csv", *options, *quiet)
     assert done.code == 2
-    assert sorted(people.iterdir()) == before
+    assert sorted(people_with_surnames.iterdir()) == before
     assert SAYS in done.err
     assert "Huber" not in done.err + done.out
     words = re.search(r"On the command line: (.*)\n", done.err)[1]
@@ -119,8 +119,10 @@ def test_commands_that_make_something_stop_until_it_is_said_what_becomes_of_iden
 @pytest.mark.parametrize(
     "command", [["schema", "-o", "s.toml"], ["describe"]], ids=lambda command: command[0]
 )
-def test_commands_that_describe_point_them_out(people, run_here, command, monkeypatch):
-    monkeypatch.chdir(people)
+def test_commands_that_describe_point_them_out(
+    people_with_surnames, run_here, command, monkeypatch
+):
+    monkeypatch.chdir(people_with_surnames)
     done = run_here(command[0], "people.csv", *command[1:], "--quiet")
     assert done.code == 0, done.err
     assert done.err.count("Warning:") == 1
@@ -138,21 +140,21 @@ def test_commands_that_describe_point_them_out(people, run_here, command, monkey
         (["surnam=drop"], "Did you mean 'surname'"),
     ],
 )
-def test_decisions_that_are_none(people, run_here, words, says):
+def test_decisions_that_are_none(people_with_surnames, run_here, words, says):
     done = run_here(
         "synth",
-        people / "people.csv",
+        people_with_surnames / "people.csv",
         "-o",
-        people / "o.csv",
+        people_with_surnames / "o.csv",
         *(part for word in words for part in ("--personal", word)),
     )
     assert done.code == 2
     assert says in done.err
-    assert not (people / "o.csv").exists()
+    assert not (people_with_surnames / "o.csv").exists()
 
 
-def test_measuring_says_it_unless_quiet(people, run_here):
-    people_csv = people / "people.csv"
+def test_measuring_says_it_unless_quiet(people_with_surnames, run_here):
+    people_csv = people_with_surnames / "people.csv"
     for option, times in (([], 1), (["--quiet"], 0)):
         done = run_here(
             "utility", people_csv, people_csv, "--measures", "tvd", "--seed", 1, *option
@@ -160,33 +162,50 @@ def test_measuring_says_it_unless_quiet(people, run_here):
         assert done.err.count("Warning:") == times
 
 
-def test_a_promise_looks_at_names_alone(people, run_here):
+def test_a_promise_looks_at_names_alone(people_with_surnames, run_here):
     """The same words for any records, nothing charged, and a decision is all that is needed."""
-    options = ["--schema", people / "public.toml", "--epsilon", 5, "--seed", 1, "--parents", 1]
+    options = [
+        "--schema",
+        people_with_surnames / "public.toml",
+        "--epsilon",
+        5,
+        "--seed",
+        1,
+        "--parents",
+        1,
+    ]
     said = []
-    frame = pd.read_csv(people / "people.csv")
+    frame = pd.read_csv(people_with_surnames / "people.csv")
     for n in (300, 0):
-        frame.head(n).to_csv(people / "some.csv", index=False)
-        done = run_here("synth", people / "some.csv", "-o", people / "p.csv", *options)
+        frame.head(n).to_csv(people_with_surnames / "some.csv", index=False)
+        done = run_here(
+            "synth",
+            people_with_surnames / "some.csv",
+            "-o",
+            people_with_surnames / "p.csv",
+            *options,
+        )
         assert done.code == 2
         said.append(done.err)
     assert said[0] == said[1]
     assert "surname  surnames, by its name\n" in said[0]
     assert "v3" not in said[0]
-    assert not (people / "p.csv").exists()
+    assert not (people_with_surnames / "p.csv").exists()
     for decision in ("drop", "keep", "fake"):
-        (people / "p.csv").unlink(missing_ok=True)  # what a budget was spent on is not overwritten
+        (people_with_surnames / "p.csv").unlink(
+            missing_ok=True
+        )  # what a budget was spent on is not overwritten
         done = run_here(
             "synth",
-            people / "people.csv",
+            people_with_surnames / "people.csv",
             "-o",
-            people / "p.csv",
+            people_with_surnames / "p.csv",
             *options,
             "--personal",
             f"surname={decision}",
         )
         assert done.code == 0, done.err
-        drawn = pd.read_csv(people / "p.csv")
+        drawn = pd.read_csv(people_with_surnames / "p.csv")
         assert list(drawn) == (["v3", "sex"] if decision == "drop" else ["surname", "v3", "sex"])
         if decision == "fake":
             assert not set(drawn["surname"]) & set(frame["surname"])
@@ -249,16 +268,20 @@ def test_brackets_in_a_table_are_text(capsys):
 
 
 def test_the_engine_that_was_chosen_for_large_files_is_said_unless_quiet(
-    people, capsys, monkeypatch
+    people_with_surnames, capsys, monkeypatch
 ):
     monkeypatch.setattr(sources, "free_bytes", lambda: 1 << 10)
     for quiet, words in (
         (False, "Note: Rows are read batch by batch (--engine stream)"),
         (True, ""),
     ):
-        assert chosen_engine("auto", [people / "people.csv"], ReadSettings(), quiet=quiet).stream
+        assert chosen_engine(
+            "auto", [people_with_surnames / "people.csv"], ReadSettings(), quiet=quiet
+        ).stream
         assert capsys.readouterr().err.startswith(words)
-    assert not chosen_engine("memory", [people / "people.csv"], ReadSettings(), quiet=False).stream
+    assert not chosen_engine(
+        "memory", [people_with_surnames / "people.csv"], ReadSettings(), quiet=False
+    ).stream
     assert capsys.readouterr().err == ""
 
 

@@ -52,7 +52,7 @@ def logit(shift=0.0, *, outside=0, refitted=True):
     }
 
 
-def table(outside=0):
+def home_by_sex(outside=0):
     few = {
         "name": "m|rented",
         "published": None,
@@ -139,15 +139,15 @@ def cells(html, first):
 
 
 CASES = {
-    "one copy": told(copy_of(logit(), table())),
-    "three copies": told(*(copy_of(logit(k * 1e-5), table()) for k in range(3))),
+    "one copy": told(copy_of(logit(), home_by_sex())),
+    "three copies": told(*(copy_of(logit(k * 1e-5), home_by_sex()) for k in range(3))),
     "not reached": told(
-        copy_of(logit(0.01, outside=1), table(3)), engine="ea", selection="roulette"
+        copy_of(logit(0.01, outside=1), home_by_sex(3)), engine="ea", selection="roulette"
     ),
-    "not refitted": told(copy_of(logit(refitted=False), table()), refitted_by=None),
-    "tables alone": told(copy_of(table())),
+    "not refitted": told(copy_of(logit(refitted=False), home_by_sex()), refitted_by=None),
+    "tables alone": told(copy_of(home_by_sex())),
     "no trace": told({**copy_of(logit()), "trace": []}),
-    "at once": told({**copy_of(table()), "trace": [point(0, 0.0, 0)]}),
+    "at once": told({**copy_of(home_by_sex()), "trace": [point(0, 0.0, 0)]}),
 }
 
 

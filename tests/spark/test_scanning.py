@@ -24,7 +24,7 @@ from .test_profiles import odd_columns
 
 
 @pytest.fixture(scope="module")
-def people(tmp_path_factory):
+def odd_people(tmp_path_factory):
     """A Parquet file of odd columns: nulls, NaN, decimals, moments with a time zone, dates, flags, a column without values."""
     table = odd_columns(2000).drop_columns(["row"])
     rng = np.random.default_rng(9)
@@ -39,8 +39,8 @@ def people(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def frame(spark, people):
-    return spark.read.parquet(str(people))
+def frame(spark, odd_people):
+    return spark.read.parquet(str(odd_people))
 
 
 @pytest.fixture(scope="module")
@@ -48,8 +48,8 @@ def scanned(frame):
     return cs.scan(frame.repartition(7))
 
 
-def test_codecs_are_those_of_the_file(spark, frame, scanned, people):
-    table = chaffinch.read(people)
+def test_codecs_are_those_of_the_file(spark, frame, scanned, odd_people):
+    table = chaffinch.read(odd_people)
     spark.conf.set("spark.sql.session.timeZone", "Asia/Tokyo")
     try:
         elsewhere = cs.scan(frame)
@@ -76,13 +76,13 @@ def test_codecs_are_those_of_the_file(spark, frame, scanned, people):
 
 @pytest.mark.parametrize("partitions", [1, 2, 7, 97])
 def test_counts_network_and_tables_are_those_of_memory(
-    frame, scanned, people, tmp_path, partitions
+    frame, scanned, odd_people, tmp_path, partitions
 ):
     """97 partitions of which most are empty: rows are spread by a column of three values and missing ones."""
     spread = (
         frame.repartition(partitions, "word") if partitions == 97 else frame.repartition(partitions)
     )
-    table = chaffinch.read(people, schema=scanned.schema)
+    table = chaffinch.read(odd_people, schema=scanned.schema)
     memory = chaffinch.MemoryCounter(table)
     cliques = [*combinations(table.schema.names, 2), tuple(table.schema.names[:3])]
     with cs.scan(spread, scanned.schema).coded(tmp_path) as counter:
@@ -95,11 +95,11 @@ def test_counts_network_and_tables_are_those_of_memory(
     assert model_to_bytes(model) == model_to_bytes(theirs)
 
 
-def test_a_journey_takes_five_jobs(spark, people, tmp_path):
+def test_a_journey_takes_five_jobs(spark, odd_people, tmp_path):
     """Workers are asked, columns profiled, codes written, sets searched, tables counted; Spark's own tracker counts jobs. Reading a footer is one of Spark's own."""
     from chaffinch.spark import session as session_module
 
-    frame = spark.read.parquet(str(people)).repartition(7)
+    frame = spark.read.parquet(str(odd_people)).repartition(7)
     session_module._fit_sessions.discard(spark)
     adaptive = spark.conf.get(jobs.ADAPTIVE)
     spark.sparkContext.setJobGroup("journey", "counted")
@@ -108,7 +108,7 @@ def test_a_journey_takes_five_jobs(spark, people, tmp_path):
             chaffinch.BayesNet(parents=3).fit(counter, seed=7)
         assert len(spark.sparkContext.statusTracker().getJobIdsForGroup("journey")) == 5
         drawn = cs.write(
-            chaffinch.Independent().fit(people, seed=1), tmp_path / "out", 1000, seed=1
+            chaffinch.Independent().fit(odd_people, seed=1), tmp_path / "out", 1000, seed=1
         )
         assert drawn.n_rows == 1000
         assert len(spark.sparkContext.statusTracker().getJobIdsForGroup("journey")) == 6
@@ -118,8 +118,8 @@ def test_a_journey_takes_five_jobs(spark, people, tmp_path):
 
 
 @pytest.mark.parametrize("door", [None, "file:"])
-def test_codes_that_spark_holds_or_writes_give_the_same(frame, scanned, people, tmp_path, door):
-    table = chaffinch.read(people, schema=scanned.schema)
+def test_codes_that_spark_holds_or_writes_give_the_same(frame, scanned, odd_people, tmp_path, door):
+    table = chaffinch.read(odd_people, schema=scanned.schema)
     cliques = list(combinations(table.schema.names, 2))
     with scanned.coded(None if door is None else f"file:{tmp_path}") as counter:
         if door is not None:
@@ -134,7 +134,7 @@ def test_codes_that_spark_holds_or_writes_give_the_same(frame, scanned, people, 
 
 
 def test_a_task_that_fails_after_counting_and_is_tried_again_changes_nothing(
-    frame, scanned, people, tmp_path, monkeypatch
+    frame, scanned, odd_people, tmp_path, monkeypatch
 ):
     def fails_once(frame, task, shape):
         def work(batches):
@@ -148,7 +148,7 @@ def test_a_task_that_fails_after_counting_and_is_tried_again_changes_nothing(
 
     for module in (import_module("chaffinch.spark.holding"), profiles, counter_module):
         monkeypatch.setattr(module, "mapped", fails_once)
-    want = chaffinch.MemoryCounter(chaffinch.read(people, schema=scanned.schema)).marginals(
+    want = chaffinch.MemoryCounter(chaffinch.read(odd_people, schema=scanned.schema)).marginals(
         [("word", "flag")]
     )[0]
     with cs.scan(frame.repartition(3)).coded(tmp_path) as counter:

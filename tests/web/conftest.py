@@ -93,7 +93,7 @@ class Visitor:
         return self.until("/columns", "The same as text")
 
 
-def _people() -> str:
+def people_with_surnames() -> str:
     """A table of 300 made-up people, one column of which says who they are."""
     rng = np.random.default_rng(1)
     sexes = rng.integers(2, size=300)
@@ -107,11 +107,11 @@ def _people() -> str:
 
 
 @pytest.fixture
-def table(tmp_path: Path) -> Path:
+def people_file(tmp_path: Path) -> Path:
     """Return the path of a table of 300 made-up people, one column of which says who they are."""
     (tmp_path / "data").mkdir()
     path = tmp_path / "data" / "people.csv"
-    path.write_text(_people(), encoding="utf-8")
+    path.write_text(people_with_surnames(), encoding="utf-8")
     return path
 
 
@@ -119,13 +119,13 @@ def table(tmp_path: Path) -> Path:
 def looked(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a folder with what a look at that table writes."""
     folder = tmp_path_factory.mktemp("looked")
-    (folder / "people.csv").write_text(_people(), encoding="utf-8")
+    (folder / "people.csv").write_text(people_with_surnames(), encoding="utf-8")
     assert main([str(folder / "people.csv"), str(folder)]) == 0
     return folder
 
 
 @pytest.fixture
-def visitor(table: Path, tmp_path: Path) -> Iterator[Visitor]:
+def visitor(people_file: Path, tmp_path: Path) -> Iterator[Visitor]:
     """Return the owner's browser at the page of a new project; the folder of the table is opened."""
     project, keys = ProjectFolder.at(tmp_path / "project"), Keys()
     with socket.socket() as listening:
@@ -133,7 +133,9 @@ def visitor(table: Path, tmp_path: Path) -> Iterator[Visitor]:
         port = listening.getsockname()[1]
         answers = threading.Event()
         server = configured(
-            page_of(project, Places((table.parent,)), keys=keys, hosts=hosts_of("127.0.0.1", port)),
+            page_of(
+                project, Places((people_file.parent,)), keys=keys, hosts=hosts_of("127.0.0.1", port)
+            ),
             answers.set,
         )
         server.install_signal_handlers = lambda: None  # type: ignore[attr-defined]
@@ -148,13 +150,15 @@ def visitor(table: Path, tmp_path: Path) -> Iterator[Visitor]:
 
 
 @pytest.fixture
-def known(visitor: Visitor, table: Path, looked: Path) -> Visitor:
+def known(visitor: Visitor, people_file: Path, looked: Path) -> Visitor:
     """Return a visitor whose table has been looked at, and nothing was chosen."""
     project = visitor.project
-    project.change(source=str(table))
+    project.change(source=str(people_file))
     project.path("look").mkdir()
     found = json.loads((looked / FOUND).read_text("utf-8"))
-    project.path(FOUND).write_text(json.dumps({**found, "source": str(table)}), encoding="utf-8")
+    project.path(FOUND).write_text(
+        json.dumps({**found, "source": str(people_file)}), encoding="utf-8"
+    )
     assert "The same as text" in visitor.get("/columns")
     return visitor
 

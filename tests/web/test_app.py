@@ -124,7 +124,9 @@ def test_changes_from_many_tabs_at_once_are_taken_one_by_one(opened: Visitor) ->
     assert opened.project.choices().max_excess == float(f"0.{refused.index(False) + 1:02d}")
 
 
-def test_names_of_columns_are_words_wherever_they_stand(visitor: Visitor, table: Path) -> None:
+def test_names_of_columns_are_words_wherever_they_stand(
+    visitor: Visitor, people_file: Path
+) -> None:
     names = [
         "<script>alert(1)</script>",
         '"><img src=x onerror=alert(1)>',
@@ -135,8 +137,8 @@ def test_names_of_columns_are_words_wherever_they_stand(visitor: Visitor, table:
     ]
     rows = "\n".join(",".join(f"{i * j % 4}" for j in range(1, len(names) + 1)) for i in range(120))
     quoted = ",".join('"' + name.replace('"', '""') + '"' for name in names)
-    table.write_text(f"{quoted}\n{rows}\n", encoding="utf-8")
-    visitor.post("/open", path=str(table))
+    people_file.write_text(f"{quoted}\n{rows}\n", encoding="utf-8")
+    visitor.post("/open", path=str(people_file))
     visitor.wait_for_columns()
     visitor.post(
         "/columns", **{"role-0": "key", "role-1": "key", "role-2": "sensitive", "role-4": "label"}

@@ -29,11 +29,11 @@ def until(job: Job, *states: str, seconds: float = 60.0) -> str:
 
 
 @pytest.fixture
-def job(tmp_path: Path, table: Path) -> Job:
+def job(tmp_path: Path, people_file: Path) -> Job:
     """Return a look at a table that was not started yet."""
     folder = tmp_path / "0001"
     folder.mkdir()
-    write_json(folder / "job.json", {"words": ["look", str(table), str(folder)]})
+    write_json(folder / "job.json", {"words": ["look", str(people_file), str(folder)]})
     return Job(folder)
 
 
@@ -148,11 +148,12 @@ def test_the_queue_starts_one_after_the_other(tmp_path: Path) -> None:
 
 
 def test_what_waited_when_the_page_ended_is_not_started_by_itself(
-    tmp_path: Path, table: Path
+    tmp_path: Path, people_file: Path
 ) -> None:
     (tmp_path / "runs" / "0001").mkdir(parents=True)
     write_json(
-        tmp_path / "runs" / "0001" / "job.json", {"words": ["look", str(table), str(tmp_path)]}
+        tmp_path / "runs" / "0001" / "job.json",
+        {"words": ["look", str(people_file), str(tmp_path)]},
     )
     queue = Queue(tmp_path / "runs")
     queue.open()
@@ -185,38 +186,40 @@ def test_only_what_the_page_starts_is_run(tmp_path: Path) -> None:
 
 
 def test_a_link_that_was_put_in_the_place_of_the_file_is_not_followed(
-    tmp_path: Path, table: Path
+    tmp_path: Path, people_file: Path
 ) -> None:
     secret = tmp_path / "secret.csv"
-    secret.write_text(table.read_text())
-    write_json(tmp_path / "job.json", {"words": ["look", str(table), str(tmp_path)]})
-    table.unlink()
-    table.symlink_to(secret)
+    secret.write_text(people_file.read_text())
+    write_json(tmp_path / "job.json", {"words": ["look", str(people_file), str(tmp_path)]})
+    people_file.unlink()
+    people_file.symlink_to(secret)
     assert run_worker(tmp_path) == 2
     assert "is a link by now" in json.loads((tmp_path / "ended.json").read_text())["said"]
     assert not (tmp_path / "started.json").exists()
 
 
 def test_nothing_is_kept_where_a_link_came_while_it_was_read(
-    tmp_path: Path, table: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, people_file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     class Swapping(subprocess.Popen[bytes]):
         def wait(self, timeout: float | None = None) -> int:
             code = super().wait(timeout)
             (tmp_path / "out").mkdir()
-            table.rename(tmp_path / "moved.csv")
-            table.symlink_to(tmp_path / "moved.csv")
+            people_file.rename(tmp_path / "moved.csv")
+            people_file.symlink_to(tmp_path / "moved.csv")
             return code
 
     monkeypatch.setattr(jobs.subprocess, "Popen", Swapping)
-    write_json(tmp_path / "job.json", {"words": ["release", str(table), "--nothing"]})
+    write_json(tmp_path / "job.json", {"words": ["release", str(people_file), "--nothing"]})
     assert run_worker(tmp_path) == 2
     assert "Nothing is kept" in json.loads((tmp_path / "ended.json").read_text())["said"]
     assert not (tmp_path / "out").exists()
 
 
-def test_a_job_that_was_stopped_before_it_began_does_not_begin(tmp_path: Path, table: Path) -> None:
-    write_json(tmp_path / "job.json", {"words": ["look", str(table), str(tmp_path)]})
+def test_a_job_that_was_stopped_before_it_began_does_not_begin(
+    tmp_path: Path, people_file: Path
+) -> None:
+    write_json(tmp_path / "job.json", {"words": ["look", str(people_file), str(tmp_path)]})
     (tmp_path / "stop").touch()
     assert run_worker(tmp_path) == 130
     assert not (tmp_path / "started.json").exists()

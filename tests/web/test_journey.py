@@ -112,7 +112,7 @@ def screens_are_fine(browser: Browser, base: str, paths: list[str]) -> None:
     browser("Emulation.setEmulatedMedia", features=[])
 
 
-def test_the_journey_by_mouse(browser: Browser, visitor: Visitor, table: Path) -> None:
+def test_the_journey_by_mouse(browser: Browser, visitor: Visitor, people_file: Path) -> None:
     base = f"http://{visitor.host}"
     browser.look(f"{base}/enter?token={visitor.keys.token}", unfold=False)
     assert path_of(browser) == "/open"
@@ -214,7 +214,7 @@ def type_words(browser: Browser, words: str) -> None:
 
 
 def test_the_eight_screens_by_keyboard_alone(
-    browser: Browser, visitor: Visitor, table: Path
+    browser: Browser, visitor: Visitor, people_file: Path
 ) -> None:
     base = f"http://{visitor.host}"
     browser.look(f"{base}/enter?token={visitor.keys.token}", unfold=False)
@@ -368,13 +368,13 @@ def killed(process: subprocess.Popen[str]) -> None:
 
 
 def test_a_run_outlives_a_kill_of_the_page_with_scripts_off(
-    browser: Browser, opened: Visitor, table: Path, tmp_path: Path
+    browser: Browser, opened: Visitor, people_file: Path, tmp_path: Path
 ) -> None:
     folder = tmp_path / "another"
     shutil.copytree(opened.project.folder, folder)
     run = folder / "runs" / "0001"
     browser("Emulation.setScriptExecutionDisabled", value=True)
-    page, address = served(table, "--project", str(folder))
+    page, address = served(people_file, "--project", str(folder))
     try:
         browser.look(address, unfold=False)
         assert path_of(browser) == "/columns"
@@ -384,7 +384,7 @@ def test_a_run_outlives_a_kill_of_the_page_with_scripts_off(
         os.kill(page.pid, signal.SIGSTOP)  # so that it cannot see the end of the run
         assert Job(run).state == "running"
         killed(page)
-        page, address = served(table, "--project", str(folder))
+        page, address = served(people_file, "--project", str(folder))
         browser.look(address, unfold=False)
         assert path_of(browser) == "/columns"
         browser.look(address.partition("/enter")[0] + "/runs", unfold=False)
@@ -398,7 +398,7 @@ def test_a_run_outlives_a_kill_of_the_page_with_scripts_off(
         killed(page)
         begun = json.loads((folder / "runs" / "0002" / "begun.json").read_text())
         os.killpg(begun["pid"], signal.SIGKILL)  # as when the computer is switched off
-        page, address = served(table, "--project", str(folder))
+        page, address = served(people_file, "--project", str(folder))
         browser.look(address, unfold=False)
         browser.look(address.partition("/enter")[0] + "/runs", unfold=False)
         until_words(browser, "Run 2: ended without a word")

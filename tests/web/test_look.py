@@ -17,8 +17,10 @@ from chaffinch.web.look import FIRST_ROWS, main, sparse
 from chaffinch.web.project import FOUND
 
 
-def test_a_look_says_what_was_understood_and_who_somebody_is(table: Path, tmp_path: Path) -> None:
-    assert main([str(table), str(tmp_path)]) == 0
+def test_a_look_says_what_was_understood_and_who_somebody_is(
+    people_file: Path, tmp_path: Path
+) -> None:
+    assert main([str(people_file), str(tmp_path)]) == 0
     seen = json.loads((tmp_path / FOUND).read_text())
     assert seen["rows"] == 300
     assert seen["file"]["delimiter"] == ","
@@ -46,16 +48,16 @@ def test_no_rare_value_and_no_small_count_is_written(tmp_path: Path) -> None:
     assert all(cell == "<10" or cell % 10 == 0 for cell in cells)
 
 
-def test_the_schema_can_be_used_as_it_is(table: Path, tmp_path: Path) -> None:
-    main([str(table), str(tmp_path)])
+def test_the_schema_can_be_used_as_it_is(people_file: Path, tmp_path: Path) -> None:
+    main([str(people_file), str(tmp_path)])
     text = json.loads((tmp_path / FOUND).read_text())["schema"]
     assert "levels" not in text.split("format =")[1].replace("# levels", "").replace(
         "listed in levels", ""
     )
     with pytest.warns(match="who somebody is"):
-        as_found = read(table)
+        as_found = read(people_file)
     with pytest.warns(match="who somebody is"):
-        again = read(table, schema_from_toml(text))
+        again = read(people_file, schema_from_toml(text))
     assert [(c.name, c.kind) for c in again.schema] == [(c.name, c.kind) for c in as_found.schema]
 
 

@@ -48,7 +48,7 @@ ASK = {
 
 
 @pytest.fixture(scope="module")
-def people():
+def people_of_two_areas():
     rng = np.random.default_rng(1)
     return pd.DataFrame(
         {"area": rng.choice(["north", "south"], 200), "ill": rng.choice(["no", "yes"], 200)}
@@ -59,32 +59,32 @@ def told(result):
     return {**result.to_dict(), "about": 0, "run": 0}
 
 
-def test_whatever_holds_outputs_and_records_will_do(people, tmp_path):
+def test_whatever_holds_outputs_and_records_will_do(people_of_two_areas, tmp_path):
     outputs, data = tmp_path / "outputs.json", tmp_path / "people.csv"
     outputs.write_text(json.dumps(DOCUMENT))
-    people.to_csv(data, index=False)
+    people_of_two_areas.to_csv(data, index=False)
     one = chaffinch.check(str(outputs), data, **ASK)
     assert one.about.outputs == "outputs.json"
     assert one.about.data == "people.csv"
     assert one.verdict.text in repr(one)
-    for source in (people, chaffinch.read(people), chaffinch.read(data)):
+    for source in (people_of_two_areas, chaffinch.read(people_of_two_areas), chaffinch.read(data)):
         other = chaffinch.check(DOCUMENT, source, **ASK)
         assert told(other) == told(one)
         assert other.about.data is None
     fields = Fields((Field("area", ("north", "south")), Field("ill", ("no", "yes"))))
-    codes = fields.codes({name: people[name].tolist() for name in fields.names})
+    codes = fields.codes({name: people_of_two_areas[name].tolist() for name in fields.names})
     assert told(chaffinch.check(recipes_of([TABLE], fields), codes, **ASK)) == told(one)
 
 
-def test_outputs_are_recorded_and_count_the_next_time(people, tmp_path):
+def test_outputs_are_recorded_and_count_the_next_time(people_of_two_areas, tmp_path):
     known = tmp_path / "released.json"
     rounded = {**DOCUMENT, "outputs": [{**TABLE, "base": 100}]}
-    one = chaffinch.check(rounded, people, released=known, record=True, **ASK)
+    one = chaffinch.check(rounded, people_of_two_areas, released=known, record=True, **ASK)
     assert one.about.recorded == one.passed == known.exists()
     assert one.passed
     again = chaffinch.check(
         {**DOCUMENT, "outputs": [{**TABLE, "name": "u", "by": ["area", "ill"]}]},
-        people,
+        people_of_two_areas,
         released=known,
         **ASK,
     )
@@ -113,24 +113,28 @@ def test_outputs_are_recorded_and_count_the_next_time(people, tmp_path):
         (({**DOCUMENT, "outputs": []}, None), {}, "has no outputs"),
     ],
 )
-def test_bad_use_is_named(people, arguments, options, words):
+def test_bad_use_is_named(people_of_two_areas, arguments, options, words):
     outputs, data = arguments
     with pytest.raises(chaffinch.errors.ChaffinchError, match=words):
-        chaffinch.check(outputs, people if data is None else data, **{**ASK, **options})
+        chaffinch.check(
+            outputs, people_of_two_areas if data is None else data, **{**ASK, **options}
+        )
 
 
-def test_a_typo_in_a_filter_names_no_rare_level(people):
-    few = pd.concat([people, pd.DataFrame({"area": ["Sark"], "ill": ["no"]})])
+def test_a_typo_in_a_filter_names_no_rare_level(people_of_two_areas):
+    few = pd.concat([people_of_two_areas, pd.DataFrame({"area": ["Sark"], "ill": ["no"]})])
     document = {**DOCUMENT, "outputs": [{**TABLE, "where": "area != 'sark'"}]}
     with pytest.raises(InputError, match="10 or more records have: north, south") as caught:
         chaffinch.check(document, few, **ASK)
     assert "Sark" not in str(caught.value)
 
 
-def test_the_records_are_read_and_coded_once(people, tmp_path, monkeypatch):
+def test_the_records_are_read_and_coded_once(people_of_two_areas, tmp_path, monkeypatch):
     """Words by the table's own codes; numbers, whose codes may be bins, by one look at the values."""
     data, known = tmp_path / "people.csv", tmp_path / "released.json"
-    people.assign(age=np.arange(len(people)) % 50, unused="x").to_csv(data, index=False)
+    people_of_two_areas.assign(age=np.arange(len(people_of_two_areas)) % 50, unused="x").to_csv(
+        data, index=False
+    )
     calls = {"opened": [], "encoded": [], "matched": []}
 
     def counted(module, name, what, column):
@@ -158,11 +162,12 @@ def test_the_records_are_read_and_coded_once(people, tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     ("threshold", "by_policy"), [(7, True), (7, False), (25, True), (25, False)]
 )
-def test_one_threshold_reaches_whatever_leaves(people, threshold, by_policy):
+def test_one_threshold_reaches_whatever_leaves(people_of_two_areas, threshold, by_policy):
     """15 people live in the east: from a threshold of 15 down they may be told of, and above it they may not. Nothing says ten."""
     rng = np.random.default_rng(3)
-    people = people.assign(
-        area=np.r_[np.full(15, "east"), np.full(185, "north")], ill=rng.permutation(people["ill"])
+    people_of_two_areas = people_of_two_areas.assign(
+        area=np.r_[np.full(15, "east"), np.full(185, "north")],
+        ill=rng.permutation(people_of_two_areas["ill"]),
     )
     options = {"policy": Policy(threshold=threshold)} if by_policy else {"threshold": threshold}
     asked = {**ASK, "leave_one_out": "never", **options}
@@ -172,11 +177,13 @@ def test_one_threshold_reaches_whatever_leaves(people, threshold, by_policy):
         entry = {key: value for key, value in entry.items() if value is not None}
         with pytest.raises(InputError) as caught:
             chaffinch.check(
-                {**DOCUMENT, "outputs": [{**TABLE, "name": "s"}, entry]}, people, **asked
+                {**DOCUMENT, "outputs": [{**TABLE, "name": "s"}, entry]},
+                people_of_two_areas,
+                **asked,
             )
         return str(caught.value)
 
-    result = chaffinch.check(DOCUMENT, people, **asked)
+    result = chaffinch.check(DOCUMENT, people_of_two_areas, **asked)
     assert result.records == round(200 / threshold) * threshold
     exposed = len(result.exposed)
     assert result.exposed_classes == (
@@ -204,14 +211,16 @@ def test_one_threshold_reaches_whatever_leaves(people, threshold, by_policy):
 
 
 @pytest.mark.parametrize("threshold", [7, 25])
-def test_values_that_are_no_level_are_counted_by_the_threshold(people, threshold):
-    people = people.assign(area=["east"] * 15 + ["north"] * 185)
+def test_values_that_are_no_level_are_counted_by_the_threshold(people_of_two_areas, threshold):
+    people_of_two_areas = people_of_two_areas.assign(area=["east"] * 15 + ["north"] * 185)
     columns = [
         {"name": "area", "levels": ["north", "south"]},
         {"name": "ill", "levels": ["no", "yes"]},
     ]
     with pytest.raises(InputError) as caught:
-        chaffinch.check({**DOCUMENT, "columns": columns}, people, threshold=threshold, **ASK)
+        chaffinch.check(
+            {**DOCUMENT, "columns": columns}, people_of_two_areas, threshold=threshold, **ASK
+        )
     assert (
         f"in {14 if threshold == 7 else '<25'} of {203 if threshold == 7 else 200} records"
         in str(caught.value)
@@ -219,7 +228,7 @@ def test_values_that_are_no_level_are_counted_by_the_threshold(people, threshold
     with pytest.raises(InputError) as caught:
         chaffinch.check(
             {**DOCUMENT, "columns": columns, "outputs": [{**TABLE, "where": "area == 'nrth'"}]},
-            people,
+            people_of_two_areas,
             threshold=threshold,
             **ASK,
         )
@@ -234,21 +243,23 @@ def test_a_threshold_of_none_is_refused():
         chaffinch.check(DOCUMENT, "people.csv", threshold=0, **ASK)
 
 
-def test_the_rules_alone_and_some_outputs(people):
+def test_the_rules_alone_and_some_outputs(people_of_two_areas):
     """The same findings as the whole check has, and one output is judged without those that are not asked for."""
     document = {**DOCUMENT, "outputs": [TABLE, {**TABLE, "name": "u", "where": "area == 'north'"}]}
-    whole = chaffinch.check(document, people, **ASK)
-    quick = chaffinch.check(document, people, rules_only=True)
+    whole = chaffinch.check(document, people_of_two_areas, **ASK)
+    quick = chaffinch.check(document, people_of_two_areas, rules_only=True)
     assert quick.rules == whole.rules
     assert {row.output: row.rules for row in quick.summary} == {
         row.output: row.rules for row in whole.summary
     }
-    one = chaffinch.check(document, people, rules_only=True, only=["u"])
+    one = chaffinch.check(document, people_of_two_areas, rules_only=True, only=["u"])
     assert [row.output for row in one.summary] == ["u"]
     assert one.about.not_asked == ("t",)
     assert [
         row.output
-        for row in chaffinch.check(document, people, rules_only=True, exclude=["u"]).summary
+        for row in chaffinch.check(
+            document, people_of_two_areas, rules_only=True, exclude=["u"]
+        ).summary
     ] == ["t"]
 
 
@@ -385,11 +396,12 @@ def test_what_is_recorded_and_written_has_the_records_of_each_output(survival, t
     assert second["n"] == survival.weight.notna().sum()
 
 
-def test_a_key_that_is_in_no_output_does_not_stop_the_check(people):
+def test_a_key_that_is_in_no_output_does_not_stop_the_check(people_of_two_areas):
     """Keys of a project are those of its data; a date of birth has more values than any grid of levels, and is in no output."""
-    data = people.assign(
+    data = people_of_two_areas.assign(
         date_of_birth=[
-            f"19{k % 90 + 10}-{k % 12 + 1:02d}-{k % 28 + 1:02d} {k}" for k in range(len(people))
+            f"19{k % 90 + 10}-{k % 12 + 1:02d}-{k % 28 + 1:02d} {k}"
+            for k in range(len(people_of_two_areas))
         ]
     )
     with_dob = chaffinch.check(DOCUMENT, data, **{**ASK, "keys": ["area", "date_of_birth"]})
@@ -425,7 +437,7 @@ def test_a_filter_on_a_column_that_no_other_output_uses_is_the_data_s(survival, 
         assert result.outputs[0].consistent
 
 
-def test_what_is_delivered_is_said(people, tmp_path):
+def test_what_is_delivered_is_said(people_of_two_areas, tmp_path):
     delivery = CheckDelivery(
         json=tmp_path / "c.json",
         html=tmp_path / "c.html",
@@ -438,7 +450,7 @@ def test_what_is_delivered_is_said(people, tmp_path):
     )
     result, lines = check_request(
         CheckRequest.read(DOCUMENT),
-        DataSource(people),
+        DataSource(people_of_two_areas),
         settings,
         delivery=delivery,
         seed=1,
@@ -454,7 +466,7 @@ def test_what_is_delivered_is_said(people, tmp_path):
         CheckDelivery(json=tmp_path / "x", html=tmp_path / "x").check(None, None)
 
 
-def test_what_is_confidential_is_for_its_owner(people, tmp_path):
+def test_what_is_confidential_is_for_its_owner(people_of_two_areas, tmp_path):
     from chaffinch.outputs.check import CheckSettings
 
     file = tmp_path / "c.confidential.json"
@@ -463,7 +475,7 @@ def test_what_is_confidential_is_for_its_owner(people, tmp_path):
     )
     check_request(
         CheckRequest.read(DOCUMENT),
-        DataSource(people),
+        DataSource(people_of_two_areas),
         settings,
         delivery=CheckDelivery(confidential=file),
         seed=1,
@@ -472,8 +484,8 @@ def test_what_is_confidential_is_for_its_owner(people, tmp_path):
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
 
 
-def test_outputs_are_recorded_as_published_or_as_computed(people, tmp_path):
-    counts = pd.crosstab(people["area"], people["ill"])
+def test_outputs_are_recorded_as_published_or_as_computed(people_of_two_areas, tmp_path):
+    counts = pd.crosstab(people_of_two_areas["area"], people_of_two_areas["ill"])
     known = tmp_path / "released.json"
     rounded = {
         "base": 100,
@@ -483,7 +495,9 @@ def test_outputs_are_recorded_as_published_or_as_computed(people, tmp_path):
         **DOCUMENT,
         "outputs": [{**TABLE, **rounded}, {**TABLE, "name": "u", "by": ["ill"], "base": 100}],
     }
-    assert chaffinch.check(document, people, released=known, record=True, **ASK).about.recorded
+    assert chaffinch.check(
+        document, people_of_two_areas, released=known, record=True, **ASK
+    ).about.recorded
     published, computed = read_released(known).entries
     assert published["counts"] == rounded["counts"]
     assert computed["counts"] == (counts.sum() / 100).round().mul(100).astype(int).tolist()
@@ -496,7 +510,7 @@ def test_outputs_are_recorded_as_published_or_as_computed(people, tmp_path):
     }
     before = known.read_text()
     with pytest.raises(InputError):
-        chaffinch.check(failing, people, released=known, record=True, **ASK)
+        chaffinch.check(failing, people_of_two_areas, released=known, record=True, **ASK)
     assert known.read_text() == before
 
 

@@ -40,7 +40,7 @@ def temporary(tmp_path, monkeypatch):
 
 
 @pytest.fixture(scope="module")
-def people(data, tmp_path_factory):
+def two_files(data, tmp_path_factory):
     """Two files of people of one population."""
     folder = tmp_path_factory.mktemp("people")
     frame = pd.read_csv(data / "cmc.csv").sample(frac=1.0, random_state=1)
@@ -50,12 +50,12 @@ def people(data, tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def releases(people, tmp_path_factory):
+def releases(two_files, tmp_path_factory):
     """A release without a holdout by each engine, and where each was saved."""
     out = {}
     for name in ("memory", "stream"):
         out[name] = (
-            cf.release(people / "in.csv", engine=name, **WHAT),
+            cf.release(two_files / "in.csv", engine=name, **WHAT),
             tmp_path_factory.mktemp(name) / "folder",
         )
         out[name][0].save(out[name][1])
@@ -88,11 +88,11 @@ def test_the_synthetic_table_of_files_is_not_in_memory(releases):
 
 
 def test_what_is_of_a_sample_is_said_in_the_result_and_on_the_page(
-    people, temporary, tmp_path, run_here
+    two_files, temporary, tmp_path, run_here
 ):
     done = run_here(
         "release",
-        people / "in.csv",
+        two_files / "in.csv",
         "-o",
         tmp_path / "out",
         "--label",
@@ -126,9 +126,9 @@ def test_what_is_of_a_sample_is_said_in_the_result_and_on_the_page(
     assert list(temporary.iterdir()) == []
 
 
-def test_a_holdout_is_read_batch_by_batch_too(people, temporary):
-    found = cf.release(people / "in.csv", holdout=people / "out.csv", engine="stream", **WHAT)
-    held = cf.release(people / "in.csv", holdout=people / "out.csv", engine="memory", **WHAT)
+def test_a_holdout_is_read_batch_by_batch_too(two_files, temporary):
+    found = cf.release(two_files / "in.csv", holdout=two_files / "out.csv", engine="stream", **WHAT)
+    held = cf.release(two_files / "in.csv", holdout=two_files / "out.csv", engine="memory", **WHAT)
     assert found.risk.cross_fit is None
     assert [a.holdout for a in found.risk.attacks] == pytest.approx(
         [a.holdout for a in held.risk.attacks]
@@ -141,11 +141,11 @@ def test_a_holdout_is_read_batch_by_batch_too(people, temporary):
     assert list(temporary.iterdir()) == []
 
 
-def test_several_syntheses_are_attacked_together_as_in_memory(people, temporary):
+def test_several_syntheses_are_attacked_together_as_in_memory(two_files, temporary):
     """Without a holdout: each by itself, together, and by models of half the people of which as many tables are drawn."""
     what = {**WHAT, "copies": 2, "measures": ["tvd"]}
     one, other = (
-        cf.release(people / "in.csv", engine=name, **what) for name in ("memory", "stream")
+        cf.release(two_files / "in.csv", engine=name, **what) for name in ("memory", "stream")
     )
     assert len(other.files) == 2
     assert [table.to_pandas().to_csv(index=False) for table in one.tables] == [
@@ -169,11 +169,11 @@ def test_several_syntheses_are_attacked_together_as_in_memory(people, temporary)
     assert list(temporary.iterdir()) == []
 
 
-def test_auto_takes_files_batch_by_batch_and_says_so(people, run_here, tmp_path, monkeypatch):
+def test_auto_takes_files_batch_by_batch_and_says_so(two_files, run_here, tmp_path, monkeypatch):
     monkeypatch.setattr(sources, "free_bytes", lambda: 1 << 10)
     done = run_here(
         "release",
-        people / "in.csv",
+        two_files / "in.csv",
         "-o",
         tmp_path / "out",
         "--copies",
@@ -335,7 +335,7 @@ def test_a_file_that_is_rewritten_before_it_is_measured_is_refused(
 
 
 def test_an_error_while_measuring_leaves_nothing(
-    people, temporary, tmp_path, run_here, monkeypatch
+    two_files, temporary, tmp_path, run_here, monkeypatch
 ):
     def fails(*_args, **_options):
         raise InputError("no")
@@ -343,7 +343,7 @@ def test_an_error_while_measuring_leaves_nothing(
     monkeypatch.setattr("chaffinch.workflows.drawn.measure_risk", fails)
     done = run_here(
         "release",
-        people / "in.csv",
+        two_files / "in.csv",
         "-o",
         tmp_path / "out",
         "--measures",

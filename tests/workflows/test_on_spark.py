@@ -37,7 +37,7 @@ NET = chaffinch.BayesNet(parents=2, conditionals="tables")
 
 
 @pytest.fixture(scope="module")
-def people(data, tmp_path_factory):
+def cmc_file(data, tmp_path_factory):
     path = tmp_path_factory.mktemp("people") / "cmc.parquet"
     chaffinch.read(data / "cmc.csv").write(path)
     return path
@@ -70,7 +70,7 @@ def test_places_of_copies():
     assert copy_places("out", 1) == ["out"]
 
 
-def test_outputs_that_cannot_be_are_named_before_spark_starts(people, tmp_path, monkeypatch):
+def test_outputs_that_cannot_be_are_named_before_spark_starts(cmc_file, tmp_path, monkeypatch):
     monkeypatch.setattr(module, "started_session", lambda: pytest.fail("Spark was started"))
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "notes.txt").write_text("keep")
@@ -81,29 +81,32 @@ def test_outputs_that_cannot_be_are_named_before_spark_starts(people, tmp_path, 
     ):
         with pytest.raises((FileError, InputError), match=words):
             synthesise_on_spark(
-                str(people), str(tmp_path / place), SynthesisSettings(synthesiser=NET), RunOptions()
+                str(cmc_file),
+                str(tmp_path / place),
+                SynthesisSettings(synthesiser=NET),
+                RunOptions(),
             )
     with pytest.raises(FileError, match="it is the input"):
         synthesise_on_spark(
-            str(people), f"file:{people}", SynthesisSettings(synthesiser=NET), RunOptions()
+            str(cmc_file), f"file:{cmc_file}", SynthesisSettings(synthesiser=NET), RunOptions()
         )
     with pytest.raises(InputError, match="leave out --delimiter"):
         synthesise_on_spark(
-            str(people),
+            str(cmc_file),
             str(tmp_path / "out"),
             SynthesisSettings(synthesiser=NET, reading=ReadSettings(file={"delimiter": ";"})),
             RunOptions(),
         )
 
 
-def test_rows_and_model_are_those_of_one_machine(spark, people, tmp_path):
+def test_rows_and_model_are_those_of_one_machine(spark, cmc_file, tmp_path):
     """The same seed in the same workflow: a file in memory, and a folder on Spark."""
     settings, run = SynthesisSettings(synthesiser=NET, rows=70_000, copies=2), RunOptions(seed=7)
     result = synthesise_on_spark(
-        str(people), str(tmp_path / "out"), settings, run, model=tmp_path / "m.chaffinch"
+        str(cmc_file), str(tmp_path / "out"), settings, run, model=tmp_path / "m.chaffinch"
     )
     with Synthesis(settings, run) as alone:
-        model, table = alone.fit(alone.read(people))
+        model, table = alone.fit(alone.read(cmc_file))
         want = alone.draw(model, table, hold=2)
     assert result.model.network == model.network
     for number, copy in enumerate(want, 1):
@@ -126,12 +129,12 @@ def test_rows_and_model_are_those_of_one_machine(spark, people, tmp_path):
     ]
 
 
-def test_an_address_is_written_by_spark(spark, people, tmp_path, monkeypatch):
+def test_an_address_is_written_by_spark(spark, cmc_file, tmp_path, monkeypatch):
     """file: stands for another scheme here."""
     monkeypatch.setattr(module, "is_address", lambda place: place.startswith("file:"))
     place = f"file:{tmp_path}/out"
     synthesise_on_spark(
-        str(people),
+        str(cmc_file),
         place,
         SynthesisSettings(synthesiser=NET, rows=1000),
         RunOptions(seed=7),
@@ -142,7 +145,7 @@ def test_an_address_is_written_by_spark(spark, people, tmp_path, monkeypatch):
 
 
 def test_a_private_fit_charges_before_it_reads_and_is_that_of_memory(
-    spark, people, data, monkeypatch
+    spark, cmc_file, data, monkeypatch
 ):
     pytest.importorskip("opendp")
     schema = chaffinch.read_schema(data / "cmc_declared.toml")
@@ -157,15 +160,15 @@ def test_a_private_fit_charges_before_it_reads_and_is_that_of_memory(
         "counted_rows",
         lambda frame: order.append("read") or counted(frame),
     )
-    ours = fit_on_spark(str(people), settings, RunOptions(seed=5))
+    ours = fit_on_spark(str(cmc_file), settings, RunOptions(seed=5))
     assert order == ["charged", "read"]
     with Synthesis(settings, RunOptions(seed=5)) as alone:
-        theirs, _ = alone.fit(alone.read(people))
+        theirs, _ = alone.fit(alone.read(cmc_file))
     assert model_to_bytes(ours.model) == model_to_bytes(theirs)
     assert ours.account.run == {}
 
 
-def test_what_fails_leaves_neither_rows_nor_codes(spark, people, tmp_path, monkeypatch):
+def test_what_fails_leaves_neither_rows_nor_codes(spark, cmc_file, tmp_path, monkeypatch):
     class Broken:
         def fit(self, *_, **__):
             raise FileError("it breaks")
@@ -177,7 +180,7 @@ def test_what_fails_leaves_neither_rows_nor_codes(spark, people, tmp_path, monke
     monkeypatch.setattr(module, "check_on_spark", lambda settings: None)
     with pytest.raises(FileError, match="it breaks"):
         synthesise_on_spark(
-            str(people), str(tmp_path / "out"), settings, RunOptions(), cache=str(tmp_path)
+            str(cmc_file), str(tmp_path / "out"), settings, RunOptions(), cache=str(tmp_path)
         )
     assert list(tmp_path.iterdir()) == []
 
@@ -309,12 +312,12 @@ def test_what_is_not_done_on_spark_is_named_before_it_starts(monkeypatch, tmp_pa
             release_on_spark("a.parquet", changed, tmp_path, RunOptions())
 
 
-def test_a_release_is_rows_a_model_and_a_report(spark, people, tmp_path, monkeypatch):
+def test_a_release_is_rows_a_model_and_a_report(spark, cmc_file, tmp_path, monkeypatch):
     scans = []
     monkeypatch.setattr(
         on_spark, "scan", lambda *args, **options: scans.append(1) or scan(*args, **options)
     )
-    result = release_on_spark(str(people), settings(max_excess=0.5), tmp_path, RunOptions(seed=3))
+    result = release_on_spark(str(cmc_file), settings(max_excess=0.5), tmp_path, RunOptions(seed=3))
     assert scans == [1]  # what is measured is what was learnt from
     names = result.write_beside(tmp_path)
     assert "confidential/report.html" in names
@@ -322,12 +325,12 @@ def test_a_release_is_rows_a_model_and_a_report(spark, people, tmp_path, monkeyp
     rows = pq.read_table(tmp_path / "to-release" / "synthetic.parquet")
     assert rows.num_rows == result.model.n_rows == 1473
     alone = synthesise_on_spark(
-        str(people), str(tmp_path / "alone"), settings().synthesis, RunOptions(seed=3)
+        str(cmc_file), str(tmp_path / "alone"), settings().synthesis, RunOptions(seed=3)
     )
     assert model_to_bytes(result.model) == model_to_bytes(alone.model)
     assert rows.equals(pq.read_table(tmp_path / "alone"))
     want = chaffinch.utility(
-        chaffinch.scan(people), rows, measures=["tvd"], sample_rows=600, seed=3
+        chaffinch.scan(cmc_file), rows, measures=["tvd"], sample_rows=600, seed=3
     )
     assert result.utility.results["tvd.2"].value == pytest.approx(
         want.results["tvd.2"].value, abs=1e-12
@@ -340,15 +343,15 @@ def test_a_release_is_rows_a_model_and_a_report(spark, people, tmp_path, monkeyp
 
 
 def test_a_holdout_of_other_columns_is_named_before_anything_is_learnt(
-    spark, people, tmp_path, monkeypatch
+    spark, cmc_file, tmp_path, monkeypatch
 ):
-    pq.write_table(pq.read_table(people).drop_columns(["wife_age"]), tmp_path / "other.parquet")
+    pq.write_table(pq.read_table(cmc_file).drop_columns(["wife_age"]), tmp_path / "other.parquet")
     monkeypatch.setattr(
         chaffinch.BayesNet, "fit", lambda *_, **__: pytest.fail("something was learnt")
     )
     with pytest.raises(UnknownNameError, match="wife_age"):
         release_on_spark(
-            str(people),
+            str(cmc_file),
             settings(),
             tmp_path,
             RunOptions(seed=3),

@@ -22,7 +22,7 @@ from chaffinch.table.formats import delimited, parquet
 
 
 @pytest.fixture
-def people(tmp_path, data, monkeypatch):
+def people_in_batches(tmp_path, data, monkeypatch):
     """A Parquet file with words, numbers, dates, missing values and a function among its rules, that comes in many batches."""
     monkeypatch.setattr(parquet, "BATCH_ROWS", 1_111)
     monkeypatch.setenv("TMPDIR", str(tmp_path / "tmp"))
@@ -48,13 +48,13 @@ def people(tmp_path, data, monkeypatch):
 
 @pytest.mark.parametrize("method", ["bayesnet", "bayesnet:conditionals=tables", "independent"])
 @pytest.mark.parametrize("ending", ["parquet", "csv"])
-def test_engines_write_the_same_bytes(run_here, people, tmp_path, method, ending):
+def test_engines_write_the_same_bytes(run_here, people_in_batches, tmp_path, method, ending):
     written = {}
     for name in ("memory", "stream"):
         out, model, account = (tmp_path / f"{name}.{end}" for end in (ending, "model", "json"))
         done = run_here(
             "synth",
-            people,
+            people_in_batches,
             "-o",
             out,
             "--engine",
@@ -136,7 +136,7 @@ def test_engines_write_the_same_bytes_of_a_wide_table(run_here, tmp_path, monkey
 @pytest.mark.parametrize("method", ["bayesnet", "bayesnet:conditionals=tables", "independent"])
 @pytest.mark.parametrize("how", ["option", "role", "keep"])
 def test_records_with_weights_are_counted_batch_by_batch(
-    run_here, people, tmp_path, monkeypatch, method, how
+    run_here, people_in_batches, tmp_path, monkeypatch, method, how
 ):
     """The same bytes: sums of weights are made row by row, whatever the batches and blocks, also of weights that no two are equal of."""
     if how == "keep" and method != "bayesnet":
@@ -155,7 +155,7 @@ def test_records_with_weights_are_counted_batch_by_batch(
         out, model, account = (tmp_path / f"{name}.{end}" for end in ("csv", "model", "json"))
         done = run_here(
             "synth",
-            people,
+            people_in_batches,
             "-o",
             out,
             "--engine",
@@ -218,11 +218,11 @@ def test_what_is_no_weight_is_refused_as_in_memory(run_here, tmp_path, monkeypat
 
 
 def test_a_release_with_weights_is_measured_in_memory_and_auto_says_so(
-    run_here, people, tmp_path, monkeypatch
+    run_here, people_in_batches, tmp_path, monkeypatch
 ):
     done = run_here(
         "release",
-        people,
+        people_in_batches,
         "-o",
         tmp_path / "out",
         "--engine",
@@ -241,7 +241,7 @@ def test_a_release_with_weights_is_measured_in_memory_and_auto_says_so(
     schema.write_text('format = "chaffinch-schema"\nversion = 1\n[columns.cost]\nrole = "weight"\n')
     done = run_here(
         "release",
-        people,
+        people_in_batches,
         "-o",
         tmp_path / "out",
         "--engine",
@@ -258,7 +258,7 @@ def test_a_release_with_weights_is_measured_in_memory_and_auto_says_so(
     for options in (["--weight", "cost"], ["--schema", schema]):
         done = run_here(
             "release",
-            people,
+            people_in_batches,
             "-o",
             tmp_path / "out",
             "--measures",
@@ -276,7 +276,9 @@ def test_a_release_with_weights_is_measured_in_memory_and_auto_says_so(
 
 
 @pytest.mark.parametrize("ending", ["parquet", "csv"])
-def test_kept_columns_are_completed_batch_by_batch(run_here, people, tmp_path, monkeypatch, ending):
+def test_kept_columns_are_completed_batch_by_batch(
+    run_here, people_in_batches, tmp_path, monkeypatch, ending
+):
     """The same bytes as in memory, with parts of the original that are cut anywhere in its batches, and the kept columns as they are."""
     monkeypatch.setattr("chaffinch.synth.model.BATCH_ROWS", 700)
     monkeypatch.setattr("chaffinch.synth.model.LEAST_ROWS", 700)
@@ -286,7 +288,7 @@ def test_kept_columns_are_completed_batch_by_batch(run_here, people, tmp_path, m
         out, account = tmp_path / f"{name}.{ending}", tmp_path / f"{name}.json"
         done = run_here(
             "synth",
-            people,
+            people_in_batches,
             "-o",
             out,
             "--engine",
@@ -305,7 +307,10 @@ def test_kept_columns_are_completed_batch_by_batch(run_here, people, tmp_path, m
         written[name] = (out.read_bytes(), told)
     assert written["memory"] == written["stream"]
     if ending == "parquet":
-        drawn, original = pq.read_table(tmp_path / "stream.parquet"), pq.read_table(people)
+        drawn, original = (
+            pq.read_table(tmp_path / "stream.parquet"),
+            pq.read_table(people_in_batches),
+        )
         for name in ("age", "education", "seen"):
             assert drawn.column(name).equals(original.column(name))
         assert not drawn.column("cost").equals(original.column("cost"))
@@ -489,16 +494,16 @@ def test_the_ledger_is_charged_once_for_what_is_discovered_batch_by_batch(run_he
     assert entry["epsilon"] == 1.0
 
 
-def test_auto_says_that_it_streams_and_why(run_here, people, tmp_path, monkeypatch):
+def test_auto_says_that_it_streams_and_why(run_here, people_in_batches, tmp_path, monkeypatch):
     monkeypatch.setattr(sources, "free_bytes", lambda: 1 << 20)
-    done = run_here("fit", people, "-o", tmp_path / "m", "--seed", 1)
+    done = run_here("fit", people_in_batches, "-o", tmp_path / "m", "--seed", 1)
     assert done.code == 0
     assert (
         "Rows are read batch by batch (--engine stream): in memory they would take about 1 MiB, and 1 MiB are free."
         in done.err
     )
     monkeypatch.setattr(sources, "free_bytes", lambda: 1 << 40)
-    done = run_here("fit", people, "-o", tmp_path / "n", "--seed", 1)
+    done = run_here("fit", people_in_batches, "-o", tmp_path / "n", "--seed", 1)
     assert "batch by batch" not in done.err
     assert (tmp_path / "m").read_bytes() == (tmp_path / "n").read_bytes()
 
@@ -510,9 +515,11 @@ def test_auto_says_that_it_streams_and_why(run_here, people, tmp_path, monkeypat
     ],
 )
 def test_what_needs_all_rows_is_said_before_a_row_is_read(
-    run_here, people, tmp_path, options, words
+    run_here, people_in_batches, tmp_path, options, words
 ):
-    done = run_here("synth", people, "-o", tmp_path / "o.csv", "--engine", "stream", *options)
+    done = run_here(
+        "synth", people_in_batches, "-o", tmp_path / "o.csv", "--engine", "stream", *options
+    )
     assert done.code == 2
     assert words in done.err
     assert not (tmp_path / "o.csv").exists()
@@ -545,7 +552,7 @@ def test_identifiers_with_several_rows_are_read_into_memory(run_here, tmp_path, 
     assert "needs all rows in memory: they are read." in done.err
 
 
-def test_bad_input_leaves_nothing_behind(run_here, people, tmp_path, monkeypatch):
+def test_bad_input_leaves_nothing_behind(run_here, people_in_batches, tmp_path, monkeypatch):
     (tmp_path / "mixed").mkdir()
     for name, table in {
         "a": pa.table({"a": [1, 2], "b": ["x", "y"]}),
@@ -565,11 +572,13 @@ def test_bad_input_leaves_nothing_behind(run_here, people, tmp_path, monkeypatch
         "chaffinch.table.code_cache.shutil.disk_usage",
         lambda place: type("Usage", (), {"free": 100}),
     )
-    done = run_here("synth", people, "-o", tmp_path / "o.csv", "--engine", "stream", "--seed", 1)
+    done = run_here(
+        "synth", people_in_batches, "-o", tmp_path / "o.csv", "--engine", "stream", "--seed", 1
+    )
     assert done.code == 2
     assert "KiB left. Set TMPDIR to a folder with more room" in done.err
     assert "TMPDIR" in done.err
-    done = run_here("synth", people, "-o", tmp_path / "o.csv", "--engine", "cloud")
+    done = run_here("synth", people_in_batches, "-o", tmp_path / "o.csv", "--engine", "cloud")
     assert done.code == 2
     assert "Engines: auto, memory, stream" in done.err
     assert not (tmp_path / "o.csv").exists()
@@ -577,20 +586,24 @@ def test_bad_input_leaves_nothing_behind(run_here, people, tmp_path, monkeypatch
 
 
 def test_a_file_that_is_rewritten_between_the_passes_is_refused(
-    run_here, people, tmp_path, monkeypatch
+    run_here, people_in_batches, tmp_path, monkeypatch
 ):
     """With as many rows and the time of writing set back: nothing is written, and the cache goes."""
     finer = coded.finer_columns
 
     def rewritten(*words, **options):
-        before, rows = people.stat(), pq.read_table(people)
-        pq.write_table(rows.set_column(0, "age", rows.column("age").combine_chunks()[::-1]), people)
-        os.utime(people, ns=(before.st_atime_ns, before.st_mtime_ns))
+        before, rows = people_in_batches.stat(), pq.read_table(people_in_batches)
+        pq.write_table(
+            rows.set_column(0, "age", rows.column("age").combine_chunks()[::-1]), people_in_batches
+        )
+        os.utime(people_in_batches, ns=(before.st_atime_ns, before.st_mtime_ns))
         return finer(*words, **options)
 
     monkeypatch.setattr(coded, "finer_columns", rewritten)
     for command, out in (("synth", "o.csv"), ("fit", "m.chaffinch"), ("release", "folder")):
-        done = run_here(command, people, "-o", tmp_path / out, "--engine", "stream", "--seed", 1)
+        done = run_here(
+            command, people_in_batches, "-o", tmp_path / out, "--engine", "stream", "--seed", 1
+        )
         assert done.code == 2
         assert "people.parquet' was changed or replaced while it was read" in done.err
         assert not (tmp_path / out).exists()
@@ -646,13 +659,15 @@ def test_bad_input_of_a_private_fit_leaves_nothing_behind(
     assert list((tmp_path / "tmp").iterdir()) == []
 
 
-def test_ctrl_c_removes_the_cache(run_here, people, tmp_path, monkeypatch):
+def test_ctrl_c_removes_the_cache(run_here, people_in_batches, tmp_path, monkeypatch):
     def interrupted(*_args, **_options):
         assert len(list((tmp_path / "tmp").iterdir())) == 1
         raise KeyboardInterrupt
 
     monkeypatch.setattr("chaffinch.synth.bayesnet.settings.ordering_search", interrupted)
-    done = run_here("synth", people, "-o", tmp_path / "o.csv", "--engine", "stream", "--seed", 1)
+    done = run_here(
+        "synth", people_in_batches, "-o", tmp_path / "o.csv", "--engine", "stream", "--seed", 1
+    )
     assert done.code != 0
     assert not (tmp_path / "o.csv").exists()
     assert list((tmp_path / "tmp").iterdir()) == []

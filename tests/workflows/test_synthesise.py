@@ -57,7 +57,7 @@ def test_what_contradicts_itself_is_refused(options, words):
         SynthesisSettings(synthesiser=cf.Independent(), **options)
 
 
-def people(n: int = 200) -> pd.DataFrame:
+def typed_people(n: int = 200) -> pd.DataFrame:
     rng = np.random.default_rng(1)
     return pd.DataFrame(
         {
@@ -70,7 +70,7 @@ def people(n: int = 200) -> pd.DataFrame:
 
 
 def test_what_came_in_comes_out(tmp_path):
-    frame = people()
+    frame = typed_people()
     drawn = chaffinch.synthesise(frame, seed=1)
     assert isinstance(drawn, pd.DataFrame)
     assert (drawn.dtypes == frame.dtypes).all()
@@ -84,23 +84,23 @@ def test_what_came_in_comes_out(tmp_path):
 
 
 def test_a_named_index_stays_an_index():
-    frame = people().assign(year=np.tile([2001, 2002], 100)).set_index("year")
+    frame = typed_people().assign(year=np.tile([2001, 2002], 100)).set_index("year")
     drawn = chaffinch.synthesise(frame, seed=1)
     assert drawn.index.name == "year"
     assert set(drawn.index) == {2001, 2002}
     both = (
-        people()
+        typed_people()
         .assign(year=np.tile([2001, 2002], 100), area=np.repeat(["n", "s"], 100))
         .set_index(["area", "year"])
     )
     assert chaffinch.synthesise(both, seed=1).index.names == ["area", "year"]
-    plain = chaffinch.synthesise(people().iloc[::-1], seed=1)
+    plain = chaffinch.synthesise(typed_people().iloc[::-1], seed=1)
     assert plain.index.equals(pd.RangeIndex(200)), "an index without a name numbers rows"
 
 
 def test_a_panel_by_its_index():
     frame = (
-        people(400)
+        typed_people(400)
         .assign(who=np.repeat(np.arange(100), 4), wave=np.tile(np.arange(4), 100))
         .set_index(["who", "wave"])
     )
@@ -110,7 +110,7 @@ def test_a_panel_by_its_index():
 
 
 def test_settings_reach_the_fit():
-    frame = people()
+    frame = typed_people()
     one = chaffinch.synthesise(frame, method=chaffinch.BayesNet(parents=1), seed=1)
     assert one.equals(chaffinch.synthesise(frame, method=chaffinch.BayesNet(parents=1), seed=1))
     with pytest.raises(chaffinch.errors.InputError, match="must be a list of names"):

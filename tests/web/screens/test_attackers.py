@@ -13,12 +13,12 @@ from chaffinch.web.screens.attackers import number_in
 from ..conftest import Visitor
 
 
-def test_a_holdout_and_a_limit_are_kept(opened: Visitor, table: Path) -> None:
-    (table.parent / "others.csv").write_text(table.read_text())
+def test_a_holdout_and_a_limit_are_kept(opened: Visitor, people_file: Path) -> None:
+    (people_file.parent / "others.csv").write_text(people_file.read_text())
     text = opened.post("/attackers", holdout="others.csv", max_excess="0,05", second="yes")
     choices = opened.project.choices()
     assert (choices.holdout, choices.max_excess, choices.second, choices.thorough) == (
-        str(table.parent / "others.csv"),
+        str(people_file.parent / "others.csv"),
         0.05,
         True,
         False,
@@ -26,11 +26,13 @@ def test_a_holdout_and_a_limit_are_kept(opened: Visitor, table: Path) -> None:
     assert "--max-excess 0.05" in text
 
 
-def test_what_is_wrong_is_said_and_not_kept(opened: Visitor, table: Path, tmp_path: Path) -> None:
+def test_what_is_wrong_is_said_and_not_kept(
+    opened: Visitor, people_file: Path, tmp_path: Path
+) -> None:
     before = opened.project.choices()
     (tmp_path / "others.csv").write_text("a\n")
     assert "outside the folders" in opened.post("/attackers", holdout=str(tmp_path / "others.csv"))
-    assert "is the table itself" in opened.post("/attackers", holdout=str(table))
+    assert "is the table itself" in opened.post("/attackers", holdout=str(people_file))
     assert "must be a number" in opened.post("/attackers", max_excess="much")
     assert "at most 1" in opened.post("/attackers", max_excess="2")
     opened.post("/columns", **{"role-3": "other"})

@@ -15,10 +15,10 @@ from ..conftest import SURNAMES, Visitor
 
 
 def test_columns_show_kinds_reasons_and_pictures_and_no_rare_value(
-    visitor: Visitor, table: Path
+    visitor: Visitor, people_file: Path
 ) -> None:
-    table.write_text(table.read_text() + "Unique,33,f,no,1\n")
-    visitor.post("/open", path=str(table))
+    people_file.write_text(people_file.read_text() + "Unique,33,f,no,1\n")
+    visitor.post("/open", path=str(people_file))
     text = visitor.wait_for_columns()
     assert text.count("<svg") == 5
     assert "perhaps key: others often know it of a person" in text
@@ -164,10 +164,10 @@ def test_a_look_that_ended_without_a_word_is_said_and_can_be_asked_for_again(
     assert "300 rows." in opened.wait_for_columns()
 
 
-def test_another_file_ends_the_look_at_the_one_before(visitor: Visitor, table: Path) -> None:
-    other = table.with_name("other.csv")
+def test_another_file_ends_the_look_at_the_one_before(visitor: Visitor, people_file: Path) -> None:
+    other = people_file.with_name("other.csv")
     other.write_text("x,y\n" + "1,a\n2,b\n" * 30)
-    visitor.post("/open", path=str(table))
+    visitor.post("/open", path=str(people_file))
     visitor.post("/open", path=str(other))
     assert "60 rows." in visitor.wait_for_columns()
     time.sleep(1.0)

@@ -33,11 +33,13 @@ def made(looked: Path) -> ReleaseResult:
 
 
 @pytest.fixture
-def ran(opened: Visitor, table: Path, made: ReleaseResult) -> Visitor:
+def ran(opened: Visitor, people_file: Path, made: ReleaseResult) -> Visitor:
     """Return a visitor with a run that came to an end."""
     (folder := opened.project.path("runs", "0001")).mkdir()
     made.save(folder / "out")
-    write_json(folder / "job.json", {"words": ["release", str(table), "-o", str(folder / "out")]})
+    write_json(
+        folder / "job.json", {"words": ["release", str(people_file), "-o", str(folder / "out")]}
+    )
     write_json(folder / "ended.json", {"code": 0, "said": "", "time": 1.0})
     return opened
 
@@ -108,10 +110,10 @@ def test_nothing_is_decided_of_a_run_without_a_result(opened: Visitor) -> None:
 
 
 def test_a_refused_table_cannot_be_approved_and_no_limit_is_no_pass(
-    opened: Visitor, table: Path
+    opened: Visitor, people_file: Path
 ) -> None:
     result = release(
-        str(table),
+        str(people_file),
         schema={"surname": "drop"},
         keys=["age", "sex"],
         sensitive=["ill"],
@@ -127,7 +129,7 @@ def test_a_refused_table_cannot_be_approved_and_no_limit_is_no_pass(
         (folder := opened.project.path("runs", f"{number:04d}")).mkdir()
         one.save(folder / "out")
         write_json(
-            folder / "job.json", {"words": ["release", str(table), "-o", str(folder / "out")]}
+            folder / "job.json", {"words": ["release", str(people_file), "-o", str(folder / "out")]}
         )
         write_json(folder / "ended.json", {"code": code, "said": "", "time": 1.0})
     assert "EXCEEDS THE LIMIT: an excess of at most 0.01 is allowed" in opened.get("/decide?run=2")

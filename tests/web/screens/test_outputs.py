@@ -14,10 +14,10 @@ EXAMPLES = Path(__file__).parents[3] / "examples"
 
 
 @pytest.fixture
-def checked(visitor: Visitor, table: Path, request: pytest.FixtureRequest) -> Visitor:
+def checked(visitor: Visitor, people_file: Path, request: pytest.FixtureRequest) -> Visitor:
     """Return a visitor with a check that came to an end, of a file or of a folder."""
     name = request.param
-    place = table.parent / Path(name).name
+    place = people_file.parent / Path(name).name
     (shutil.copytree if (EXAMPLES / name).is_dir() else shutil.copyfile)(EXAMPLES / name, place)
     visitor.project.change(source=str(EXAMPLES / "data" / "cmc.csv"))
     visitor.post("/outputs", path=place.name)

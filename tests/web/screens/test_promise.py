@@ -9,7 +9,9 @@ from chaffinch.privacy.project import create_project, open_project
 from ..conftest import Visitor
 
 
-def test_a_promise_says_what_to_expect_and_spends_nothing(opened: Visitor, table: object) -> None:
+def test_a_promise_says_what_to_expect_and_spends_nothing(
+    opened: Visitor, people_file: object
+) -> None:
     ledger = opened.project.path("..", "data", "ledger.json").resolve()
     create_project(ledger, data="people", epsilon=3.0, delta=1e-5)
     text = opened.post("/promise", kind="epsilon", epsilon="1", delta="1e-6", ledger="ledger.json")

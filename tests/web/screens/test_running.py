@@ -41,7 +41,7 @@ def test_a_run_keeps_its_choices_and_can_be_stopped(opened: Visitor) -> None:
 
 
 def test_the_rules_of_a_run_are_those_on_the_screen_whatever_was_decided_of_a_name(
-    visitor: Visitor, table: Path
+    visitor: Visitor, people_file: Path
 ) -> None:
     rng = np.random.default_rng(1)
     rows = zip(
@@ -51,11 +51,11 @@ def test_the_rules_of_a_run_are_those_on_the_screen_whatever_was_decided_of_a_na
         rng.integers(0, 90, 200),
         strict=True,
     )
-    table.write_text(
+    people_file.write_text(
         "surname,before,change,after,age,later\n"
         + "".join(f"{name},{a},{b},{a + b},{c},{c + 18}\n" for name, a, b, c in rows)
     )
-    visitor.post("/open", path=str(table))
+    visitor.post("/open", path=str(people_file))
     assert "age = later - 18" in visitor.wait_for_columns()
     visitor.post("/columns", **{"output-0": "drop"})
     text = visitor.project.schema_text().replace(
