@@ -851,6 +851,12 @@ LINES = [
 ]
 
 
+@cache
+def lines_and(tail, folder):
+    (folder / "any.csv").write_bytes(b"\n".join([",".join(TEXT).encode(), *LINES, tail]))
+    return prepare(folder / "any.csv", schema_of(TEXT, line_breaks=False))
+
+
 @given(
     st.binary(max_size=60)
     | st.lists(
@@ -862,11 +868,7 @@ LINES = [
 @settings(deadline=None, max_examples=150)
 def test_any_bytes_after_the_records_of_a_text_file(folder, tail):
     """Whatever follows them, and whatever it is read as: the records before it stay what they are, and nothing stops."""
-    found = []
-    for more in (b"", tail):
-        (folder / "any.csv").write_bytes(b"\n".join([",".join(TEXT).encode(), *LINES, more]))
-        found.append(prepare(folder / "any.csv", schema_of(TEXT, line_breaks=False)))
-    plain, more = found
+    plain, more = lines_and(b"", folder), lines_and(tail, folder)
     assert shape(more) == shape(plain)
     assert not rows_of(plain) - rows_of(more)
 

@@ -12,7 +12,7 @@ from chaffinch import BayesNet
 from chaffinch.errors import InputError
 from chaffinch.risk.attribution.classes import class_ids
 from chaffinch.stats import equal as equal_module
-from chaffinch.stats.equal import KeyedRows, KeyedSlice, fill, look_up
+from chaffinch.stats.equal import KeyedRows, KeyedSlice
 from chaffinch.table.codes import Codes
 
 
@@ -86,19 +86,6 @@ def test_tables_of_other_columns_are_refused_and_no_record_is_shown():
     with pytest.raises(InputError, match=r"same number of columns\. Got 2 and 1"):
         rows.holds_codes([np.array([0])])
     assert repr(rows) == "KeyedRows(rows: <10, distinct: <10)"
-
-
-@pytest.mark.parametrize("width", [1, 3])
-def test_rows_are_found_as_in_a_set(width):
-    rng = np.random.default_rng(width)
-    words, others = (rng.integers(0, 5, (60, width)).astype(np.uint64) for _ in range(2))
-    slots = np.full(128, -1, dtype=np.int32)
-    held = {tuple(row) for row in words.tolist()}
-    assert fill(words, slots) == len(held) == np.count_nonzero(slots >= 0)
-    out = np.ones(60, dtype=bool)
-    out[0] = False  # stays so
-    look_up(others, words, slots, out)
-    assert out.tolist() == [i > 0 and tuple(row) in held for i, row in enumerate(others.tolist())]
 
 
 SIZES = (3, 4, 300)

@@ -8,6 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from pyarrow import csv
 
@@ -55,7 +56,10 @@ def test_independent_columns_are_not_flagged(halves):
 
 
 def test_five_per_cent_copied_records_are_flagged(data):
-    table, fresh = (chaffinch.read(data / f"adult_{part}.parquet") for part in ("train", "test"))
+    table, fresh = (
+        chaffinch.read(pq.read_table(data / f"adult_{part}.parquet").slice(0, 6000))
+        for part in ("train", "test")
+    )
     synthetic = Independent().fit(table).sample(table.n_rows, seed=3).to_arrow()
     copied = table.to_arrow().slice(0, table.n_rows // 20).select(synthetic.column_names)
     mixed = pa.concat_tables([synthetic.slice(copied.num_rows), copied.cast(synthetic.schema)])
