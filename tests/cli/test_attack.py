@@ -14,12 +14,6 @@ import chaffinch
 SMALL = ("--shadows", 10, "--tests", 10, "--tables", 1, "--targets", 2, "--threads", 1, "--seed", 1)
 
 
-@pytest.fixture
-def run(run_here):
-    """Run `chaffinch ...` in this process."""
-    return run_here
-
-
 @pytest.fixture(scope="module")
 def sixty_people(tmp_path_factory):
     """Sixty people with six columns; the name of a level is a word that shows wherever it leaks."""
@@ -43,11 +37,11 @@ DECLARED = 'format = "chaffinch-schema"\nversion = 1\npublic = true\n' + "".join
 
 @pytest.mark.parametrize("kind", ["membership", "singling-out"])
 def test_an_attack_writes_what_may_leave_and_keeps_the_rest_inside(
-    run, sixty_people, tmp_path, timings_in, kind
+    run_here, sixty_people, tmp_path, timings_in, kind
 ):
     told, page, secrets = tmp_path / "a.json", tmp_path / "a.html", tmp_path / "secrets.json"
     more = () if kind == "membership" else ("--releases", 20)
-    done = run(
+    done = run_here(
         "attack",
         kind,
         sixty_people,
@@ -91,9 +85,9 @@ def test_an_attack_writes_what_may_leave_and_keeps_the_rest_inside(
     assert study.sentence.split(";")[0][:60] in done.out
 
 
-def test_options_reach_the_plan(run, sixty_people, tmp_path):
+def test_options_reach_the_plan(run_here, sixty_people, tmp_path):
     told = tmp_path / "a.json"
-    done = run(
+    done = run_here(
         "attack",
         "singling-out",
         sixty_people,
@@ -142,7 +136,7 @@ def test_options_reach_the_plan(run, sixty_people, tmp_path):
     assert {key: left["settings"][key] for key in expected} == expected
     assert left["rows"] == 15
     assert left["ranked"] == {"cosine": left["targets"]}
-    done = run(
+    done = run_here(
         "attack",
         "membership",
         sixty_people,
@@ -159,31 +153,33 @@ def test_options_reach_the_plan(run, sixty_people, tmp_path):
     assert json.loads(told.read_text())["settings"]["box"] == "whitebox"
 
 
-def test_a_policy_is_compared_with_the_lower_end(run, sixty_people, tmp_path):
+def test_a_policy_is_compared_with_the_lower_end(run_here, sixty_people, tmp_path):
     told = tmp_path / "a.json"
     spec = ("--synth", "bayesnet:parents=1", *SMALL, "--json", told, "--overwrite")
-    run("attack", "membership", sixty_people, *spec)
+    run_here("attack", "membership", sixty_people, *spec)
     low = json.loads(told.read_text())["interval"][0]
-    done = run("attack", "membership", sixty_people, *spec, "--max-auc", max(low - 0.01, 0.0))
+    done = run_here("attack", "membership", sixty_people, *spec, "--max-auc", max(low - 0.01, 0.0))
     assert done.code == 1
     assert done.out.startswith("EXCEEDS THE LIMIT: ")
     assert json.loads(told.read_text())["policy"]["passed"] is False
     within = (*spec, "--max-auc", low + 0.01)
-    done = run("attack", "membership", sixty_people, *within)
+    done = run_here("attack", "membership", sixty_people, *within)
     assert (done.code, done.out.split()[0]) == (0, "UNDECIDED:")
     policy = json.loads(told.read_text())["policy"]
     assert (policy["state"], policy["passed"]) == ("undecided", None)
-    assert run("attack", "membership", sixty_people, *within, "--require-shown").code == 1
-    done = run("attack", "membership", sixty_people, *spec, "--max-auc", 1, "--require-shown")
+    assert run_here("attack", "membership", sixty_people, *within, "--require-shown").code == 1
+    done = run_here("attack", "membership", sixty_people, *spec, "--max-auc", 1, "--require-shown")
     assert (done.code, done.out.startswith("SHOWN TO KEEP THE LIMIT: ")) == (0, True)
-    assert run("attack", "membership", sixty_people, *spec, "--require-shown").code == 2
-    assert run("attack", "membership", sixty_people, *spec, "--max-auc", 2).code == 2
+    assert run_here("attack", "membership", sixty_people, *spec, "--require-shown").code == 2
+    assert run_here("attack", "membership", sixty_people, *spec, "--max-auc", 2).code == 2
 
 
-def test_a_private_synthesiser_needs_a_declared_domain(run, sixty_people, tmp_path, timings_in):
+def test_a_private_synthesiser_needs_a_declared_domain(
+    run_here, sixty_people, tmp_path, timings_in
+):
     pytest.importorskip("opendp", reason="private fits need the extra")
     told, schema = tmp_path / "a.json", tmp_path / "s.toml"
-    done = run(
+    done = run_here(
         "attack",
         "membership",
         sixty_people,
@@ -197,7 +193,7 @@ def test_a_private_synthesiser_needs_a_declared_domain(run, sixty_people, tmp_pa
     assert "schema" in done.err
     assert not told.exists()
     schema.write_text(DECLARED)
-    done = run(
+    done = run_here(
         "attack",
         "membership",
         sixty_people,
@@ -223,12 +219,12 @@ def test_a_private_synthesiser_needs_a_declared_domain(run, sixty_people, tmp_pa
         told,
         "--overwrite",
     )
-    assert run("attack", "singling-out", sixty_people, *SMALL, *more).code == 0
+    assert run_here("attack", "singling-out", sixty_people, *SMALL, *more).code == 0
     assert timings_in(told) == []
     schema.write_text(
         DECLARED.replace("levels = ['SECRET0', 'SECRET1', 'SECRET2']", "discover = true")
     )
-    done = run(
+    done = run_here(
         "attack",
         "membership",
         sixty_people,
@@ -245,12 +241,12 @@ def test_a_private_synthesiser_needs_a_declared_domain(run, sixty_people, tmp_pa
     assert "discover = true" in done.err
 
 
-def test_a_population_is_read_with_the_schema_of_the_table(run, sixty_people, tmp_path):
+def test_a_population_is_read_with_the_schema_of_the_table(run_here, sixty_people, tmp_path):
     people = sixty_people.read_text().splitlines()
     first, rest, told = tmp_path / "first.csv", tmp_path / "rest.csv", tmp_path / "a.json"
     first.write_text("\n".join(people[:31]) + "\n")
     rest.write_text("\n".join([people[0], *people[31:]]) + "\n")
-    done = run(
+    done = run_here(
         "attack",
         "membership",
         first,
@@ -270,7 +266,7 @@ def test_a_population_is_read_with_the_schema_of_the_table(run, sixty_people, tm
         "\n".join([people[0], *people[31:], "SECRETX,SECRETX,SECRETX,SECRETX,SECRETX,SECRETX"])
         + "\n"
     )
-    done = run(
+    done = run_here(
         "attack",
         "membership",
         first,
@@ -289,19 +285,19 @@ def test_a_population_is_read_with_the_schema_of_the_table(run, sixty_people, tm
     assert "SECRET" not in done.err
 
 
-def test_a_run_goes_on_from_what_was_kept(run, sixty_people, tmp_path):
+def test_a_run_goes_on_from_what_was_kept(run_here, sixty_people, tmp_path):
     told, folder = tmp_path / "a.json", tmp_path / "kept"
     spec = ("--synth", "independent", *SMALL, "--keep", folder, "--json", told, "--overwrite")
-    assert run("attack", "membership", sixty_people, *spec).code == 0
+    assert run_here("attack", "membership", sixty_people, *spec).code == 0
     first = json.loads(told.read_text())
     assert (folder / "learn").is_dir()
     assert stat.S_IMODE(folder.stat().st_mode) & 0o077 == 0
-    assert run("attack", "membership", sixty_people, *spec).code == 0
+    assert run_here("attack", "membership", sixty_people, *spec).code == 0
     again = json.loads(told.read_text())
     for one in (first, again):
         one.pop("run")
     assert first == again
-    done = run(
+    done = run_here(
         "attack",
         "membership",
         sixty_people,
@@ -318,14 +314,14 @@ def test_a_run_goes_on_from_what_was_kept(run, sixty_people, tmp_path):
     assert "other data or other settings" in done.err
 
 
-def test_a_stop_says_where_shadows_are(run, sixty_people, tmp_path, monkeypatch):
+def test_a_stop_says_where_shadows_are(run_here, sixty_people, tmp_path, monkeypatch):
     import chaffinch.risk.membership.study as study
 
     def stop(*_args, **_options):
         raise KeyboardInterrupt
 
     monkeypatch.setattr(study, "membership", stop)
-    done = run(
+    done = run_here(
         "attack",
         "membership",
         sixty_people,
@@ -337,7 +333,7 @@ def test_a_stop_says_where_shadows_are(run, sixty_people, tmp_path, monkeypatch)
     )
     assert done.code == 130
     assert "goes on from there" in done.err
-    done = run("attack", "membership", sixty_people, "--synth", "independent", *SMALL)
+    done = run_here("attack", "membership", sixty_people, "--synth", "independent", *SMALL)
     assert done.code == 130
     assert "goes on" not in done.err
 
@@ -362,22 +358,24 @@ def test_a_stop_says_where_shadows_are(run, sixty_people, tmp_path, monkeypatch)
         (("--synth", "independent", "--time-limit", "0"), "time limit"),
     ],
 )
-def test_bad_use_is_named_and_nothing_is_written(run, sixty_people, tmp_path, options, message):
+def test_bad_use_is_named_and_nothing_is_written(
+    run_here, sixty_people, tmp_path, options, message
+):
     told = tmp_path / "a.json"
-    done = run("attack", "membership", sixty_people, *SMALL, *options, "--json", told)
+    done = run_here("attack", "membership", sixty_people, *SMALL, *options, "--json", told)
     assert done.code == 2, done.out + done.err
     assert message in done.err
     assert "SECRET" not in done.err
     assert not told.exists()
 
 
-def test_outputs_are_checked_before_any_work(run, sixty_people, tmp_path, monkeypatch):
+def test_outputs_are_checked_before_any_work(run_here, sixty_people, tmp_path, monkeypatch):
     def never(*_args, **_options):
         raise AssertionError("the data were read")
 
     monkeypatch.setattr("chaffinch.cli.reading.read_for", never)
     for option in ("--json", "--html", "--confidential"):
-        done = run(
+        done = run_here(
             "attack",
             "membership",
             sixty_people,
@@ -387,14 +385,14 @@ def test_outputs_are_checked_before_any_work(run, sixty_people, tmp_path, monkey
             tmp_path / "none" / "a",
         )
         assert done.code == 2, done.err
-        done = run(
+        done = run_here(
             "attack", "membership", sixty_people, "--synth", "bayesnet", option, sixty_people
         )
         assert done.code == 2
         assert "it is the input" in done.err
     other = tmp_path / "p.csv"
     other.write_text("a\n")
-    done = run(
+    done = run_here(
         "attack",
         "membership",
         sixty_people,

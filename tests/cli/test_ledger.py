@@ -37,12 +37,6 @@ levels = ["no", "yes"]
 """
 
 
-@pytest.fixture
-def run(run_here):
-    """Run `chaffinch ...` in this process."""
-    return run_here
-
-
 def rows_of(n=200, seed=0):
     rng = np.random.default_rng(seed)
     return [
@@ -75,8 +69,8 @@ def names(folder):
     [["--method", "privbayes"], ["--method", "privbayes:dpart"], ["--delta", "1e-6"], []],
     ids=" ".join,
 )
-def test_synth_with_a_promise(run, work, method):
-    done = run(
+def test_synth_with_a_promise(run_here, work, method):
+    done = run_here(
         "synth",
         work / "in.csv",
         "-o",
@@ -102,13 +96,13 @@ def test_synth_with_a_promise(run, work, method):
     told = json.loads((work / "a.json").read_text())
     assert told["network"]["privacy"] == account.to_dict()
     assert "rows_equal_to_an_original" not in told  # a figure of the data that was not paid for
-    shown = run("ledger", work / "m.chaffinch", "--json", work / "l.json")
+    shown = run_here("ledger", work / "m.chaffinch", "--json", work / "l.json")
     assert shown.code == 0
     assert account.sentence in " ".join(shown.out.split())
     assert json.loads((work / "l.json").read_text())["privacy"] == account.to_dict()
 
 
-def test_fit_with_a_promise_and_with_a_seed(run, work):
+def test_fit_with_a_promise_and_with_a_seed(run_here, work):
     fit = [
         "fit",
         work / "in.csv",
@@ -119,29 +113,29 @@ def test_fit_with_a_promise_and_with_a_seed(run, work):
         "--epsilon",
         1,
     ]
-    done = run(*fit)
+    done = run_here(*fit)
     assert done.code == 0, done.err
     assert "Differentially private (epsilon 1; add or remove one record)" in done.err
     assert "confidential" not in done.err
-    done = run(*fit, "--seed", 3, "--overwrite")
+    done = run_here(*fit, "--seed", 3, "--overwrite")
     assert done.code == 2
     assert (
         "with --epsilon (epsilon= in Python) nothing is overwritten, since a privacy budget is spent once"
         in done.err
     )
-    done = run("fit", work / "in.csv", "-o", work / "m.chaffinch", "--overwrite")
+    done = run_here("fit", work / "in.csv", "-o", work / "m.chaffinch", "--overwrite")
     assert done.code == 2
     assert "it exists, and a privacy budget was spent on it" in done.err
     (work / "m.chaffinch").unlink()
-    done = run(*fit, "--seed", 3)
+    done = run_here(*fit, "--seed", 3)
     assert done.code == 0
     assert "TEST ONLY: the noise was drawn from a seed" in done.err
     assert "confidential" in done.err
-    assert "TEST ONLY" in run("ledger", work / "m.chaffinch").out
+    assert "TEST ONLY" in run_here("ledger", work / "m.chaffinch").out
 
 
-def test_release_with_a_promise(run, work):
-    done = run(
+def test_release_with_a_promise(run_here, work):
+    done = run_here(
         "release",
         work / "in.csv",
         "-o",
@@ -166,16 +160,16 @@ def test_release_with_a_promise(run, work):
     )
 
 
-def test_a_model_without_a_promise_says_so(run, work):
-    assert run("fit", work / "in.csv", "-o", work / "m.chaffinch").code == 0
-    assert "carries no promise" in run("ledger", work / "m.chaffinch").out
+def test_a_model_without_a_promise_says_so(run_here, work):
+    assert run_here("fit", work / "in.csv", "-o", work / "m.chaffinch").code == 0
+    assert "carries no promise" in run_here("ledger", work / "m.chaffinch").out
 
 
-def test_persons(run, work):
+def test_persons(run_here, work):
     rows = [f"{row},p{i // 4}" for i, row in enumerate(rows_of())]
     (work / "p.csv").write_text("\n".join(["word,age,ill,who", *rows]) + "\n")
     (work / "p.toml").write_text(SCHEMA + '\n[columns.who]\nkind = "identifier"\n')
-    done = run(
+    done = run_here(
         "synth",
         work / "p.csv",
         "-o",
@@ -199,7 +193,7 @@ def test_persons(run, work):
 # Timings
 
 
-def test_no_private_result_says_how_long_it_took(run, work, timings_in):
+def test_no_private_result_says_how_long_it_took(run_here, work, timings_in):
     """Not in any nested place, and not with seeded noise either; results without a promise may."""
     for private in (
         [],
@@ -256,7 +250,7 @@ def test_no_private_result_says_how_long_it_took(run, work, timings_in):
                 work / "release.json",
             ],
         ):
-            done = run(*words, "--overwrite")
+            done = run_here(*words, "--overwrite")
             assert done.code == 0, done.err
         timed = (
             {"synth.json", "sample.json", "release.json", "rel/confidential/report.json"}
@@ -284,9 +278,9 @@ def test_no_private_result_says_how_long_it_took(run, work, timings_in):
 @pytest.mark.parametrize(
     "method", [["--method", "privbayes"], ["--delta", "1e-6"]], ids=["privbayes", "bayesnet"]
 )
-def test_a_dry_run_reads_nothing_and_shows_the_split(run, work, command, method):
+def test_a_dry_run_reads_nothing_and_shows_the_split(run_here, work, command, method):
     before = names(work)
-    done = run(
+    done = run_here(
         command,
         work / "nowhere.csv",
         "-o",
@@ -360,14 +354,14 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("case", REFUSED)
-def test_refusals_say_why_and_leave_nothing(run, work, case):
+def test_refusals_say_why_and_leave_nothing(run_here, work, case):
     options, with_schema, words = REFUSED[case]
     options = [work / "l.json" if option == "LEDGER" else option for option in options]
     if "--ledger" in options:
-        assert run("ledger", work / "l.json", "--new", "--epsilon", 1).code == 0
+        assert run_here("ledger", work / "l.json", "--new", "--epsilon", 1).code == 0
     before = names(work)
     schema = ["--schema", work / "s.toml"] if with_schema else []
-    done = run(
+    done = run_here(
         "synth", work / "in.csv", "-o", work / "out.csv", "--model", work / "m", *schema, *options
     )
     assert done.code == 2, done.err
@@ -375,11 +369,11 @@ def test_refusals_say_why_and_leave_nothing(run, work, case):
     assert names(work) == before
 
 
-def test_the_wrong_number_of_rows_under_replace_one(run, work):
+def test_the_wrong_number_of_rows_under_replace_one(run_here, work):
     write_csv(work / "in.csv", rows_of(199))
     before = names(work)
     for command, output in (("synth", "out.csv"), ("fit", "m.chaffinch"), ("release", "rel")):
-        done = run(
+        done = run_here(
             command,
             work / "in.csv",
             "-o",
@@ -397,9 +391,9 @@ def test_the_wrong_number_of_rows_under_replace_one(run, work):
         assert names(work) == before
 
 
-def test_a_schema_that_is_not_public(run, work):
+def test_a_schema_that_is_not_public(run_here, work):
     (work / "s.toml").write_text(SCHEMA.replace("public = true", "public = false"))
-    done = run(
+    done = run_here(
         "synth",
         work / "in.csv",
         "-o",
@@ -417,10 +411,12 @@ def test_a_schema_that_is_not_public(run, work):
 # The project ledger
 
 
-def test_a_project_ledger_refuses_what_is_too_much(run, work):
+def test_a_project_ledger_refuses_what_is_too_much(run_here, work):
     ledger = work / "project.json"
     assert (
-        run("ledger", ledger, "--new", "--epsilon", 1.5, "--delta", "1e-5", "--data", "clinic").code
+        run_here(
+            "ledger", ledger, "--new", "--epsilon", 1.5, "--delta", "1e-5", "--data", "clinic"
+        ).code
         == 0
     )
     synth = [
@@ -433,26 +429,26 @@ def test_a_project_ledger_refuses_what_is_too_much(run, work):
         "--ledger",
         ledger,
     ]
-    assert run(*synth, "-o", work / "one.csv").code == 0
+    assert run_here(*synth, "-o", work / "one.csv").code == 0
     after = ledger.read_bytes()
     before = names(work)
-    done = run(*synth, "-o", work / "two.csv", "--model", work / "two.chaffinch")
+    done = run_here(*synth, "-o", work / "two.csv", "--model", work / "two.chaffinch")
     assert done.code == 1
     assert "The project ledger says no" in done.err
     assert names(work) == before
     assert ledger.read_bytes() == after  # a release that was not made is not entered
-    shown = run("ledger", ledger)
+    shown = run_here("ledger", ledger)
     assert shown.code == 0
     assert "one.csv" in shown.out
     assert "two.csv" not in shown.out
     assert "clinic" in shown.out
 
 
-def test_a_refused_release_leaves_the_folder_as_it_was(run, work):
+def test_a_refused_release_leaves_the_folder_as_it_was(run_here, work):
     ledger = work / "project.json"
-    assert run("ledger", ledger, "--new", "--epsilon", 0.5).code == 0
+    assert run_here("ledger", ledger, "--new", "--epsilon", 0.5).code == 0
     before = names(work)
-    done = run(
+    done = run_here(
         "release",
         work / "in.csv",
         "-o",
@@ -488,9 +484,9 @@ DOMAINS = {
 
 @pytest.mark.parametrize("domain", DOMAINS)
 @pytest.mark.parametrize("method", METHODS)
-def test_preview_project_ledger_and_account_are_one(run, work, method, domain):
+def test_preview_project_ledger_and_account_are_one(run_here, work, method, domain):
     (work / "s.toml").write_text(DOMAINS[domain])
-    assert run("ledger", work / "l.json", "--new").code == 0
+    assert run_here("ledger", work / "l.json", "--new").code == 0
     fit = [
         "fit",
         work / "in.csv",
@@ -502,14 +498,14 @@ def test_preview_project_ledger_and_account_are_one(run, work, method, domain):
         2,
         *METHODS[method],
     ]
-    done = run(*fit, "--dry-run", "--json", work / "plan.json")
+    done = run_here(*fit, "--dry-run", "--json", work / "plan.json")
     if method == "pure" and "words" in domain:
-        assert (done.code, run(*fit, "--ledger", work / "l.json").code) == (2, 2)
+        assert (done.code, run_here(*fit, "--ledger", work / "l.json").code) == (2, 2)
         assert "to discover them takes a delta above 0" in done.err
         assert json.loads((work / "l.json").read_text())["releases"] == []
         return
     assert done.code == 0, done.err
-    done = run(*fit, "--ledger", work / "l.json")
+    done = run_here(*fit, "--ledger", work / "l.json")
     assert done.code == 0, done.err
     account = chaffinch.load(work / "m.chaffinch").fitted.privacy.to_dict()
     (entry,) = json.loads((work / "l.json").read_text())["releases"]
@@ -531,10 +527,12 @@ def test_preview_project_ledger_and_account_are_one(run, work, method, domain):
     assert bool(found) == (domain != "declared")
 
 
-def test_a_limit_on_delta_counts_what_discovery_takes(run, work):
+def test_a_limit_on_delta_counts_what_discovery_takes(run_here, work):
     (work / "s.toml").write_text(DOMAINS["words"])
     # A tenth of a fit's delta is kept for words: of 1.9e-7 that leaves none for a second fit to turn rho into epsilon.
-    assert run("ledger", work / "l.json", "--new", "--epsilon", 10, "--delta", "1.9e-7").code == 0
+    assert (
+        run_here("ledger", work / "l.json", "--new", "--epsilon", 10, "--delta", "1.9e-7").code == 0
+    )
     options = [
         "--schema",
         work / "s.toml",
@@ -545,8 +543,8 @@ def test_a_limit_on_delta_counts_what_discovery_takes(run, work):
         "--ledger",
         work / "l.json",
     ]
-    assert run("fit", work / "in.csv", "-o", work / "one.chaffinch", *options).code == 0
-    done = run("fit", work / "in.csv", "-o", work / "two.chaffinch", *options)
+    assert run_here("fit", work / "in.csv", "-o", work / "one.chaffinch", *options).code == 0
+    done = run_here("fit", work / "in.csv", "-o", work / "two.chaffinch", *options)
     assert done.code == 1
     assert "the deltas would add up to 2e-06" in done.err
     assert not (work / "two.chaffinch").exists()
@@ -575,9 +573,9 @@ def call(work, command, *options, data="in.csv"):
 
 
 @pytest.fixture
-def charged(run, work):
+def charged(run_here, work):
     """A folder with a project ledger l.json without a limit."""
-    assert run("ledger", work / "l.json", "--new").code == 0
+    assert run_here("ledger", work / "l.json", "--new").code == 0
     return work
 
 
@@ -605,10 +603,10 @@ def broken_parquet(folder):
 
 @pytest.mark.parametrize("breaking", [broken_csv, broken_parquet])
 @pytest.mark.parametrize("command", COMMANDS)
-def test_what_fails_while_records_are_read_is_charged(run, charged, command, breaking):
+def test_what_fails_while_records_are_read_is_charged(run_here, charged, command, breaking):
     data = breaking(charged)
     before = names(charged)
-    done = run(*call(charged, command, data=data))
+    done = run_here(*call(charged, command, data=data))
     assert done.code == 2, done.err
     assert "damaged" in done.err
     assert entries(charged / "l.json") == [COMMANDS[command]]
@@ -617,7 +615,9 @@ def test_what_fails_while_records_are_read_is_charged(run, charged, command, bre
 
 @pytest.mark.parametrize("domain", ["declared", "words"])
 @pytest.mark.parametrize("command", COMMANDS)
-def test_the_ledger_is_charged_before_a_record_is_read(run, charged, monkeypatch, command, domain):
+def test_the_ledger_is_charged_before_a_record_is_read(
+    run_here, charged, monkeypatch, command, domain
+):
     """At the first record, the ledger already has the entry; a crash there is not free."""
     (charged / "s.toml").write_text(DOMAINS[domain])
     seen = []
@@ -627,7 +627,7 @@ def test_the_ledger_is_charged_before_a_record_is_read(run, charged, monkeypatch
         raise KeyboardInterrupt
 
     monkeypatch.setattr(Source, "table", table)
-    run(*call(charged, command, "--delta", "1e-6"))
+    run_here(*call(charged, command, "--delta", "1e-6"))
     assert seen == [[COMMANDS[command]]]
     assert entries(charged / "l.json") == [COMMANDS[command]]
 
@@ -684,7 +684,7 @@ FREE = {
 @pytest.mark.parametrize("command", COMMANDS)
 @pytest.mark.parametrize("case", FREE)
 def test_what_can_be_known_to_fail_beforehand_costs_nothing(
-    run, charged, monkeypatch, command, case
+    run_here, charged, monkeypatch, command, case
 ):
     options, data, edits, words = FREE[case]
     monkeypatch.chdir(charged)
@@ -699,7 +699,7 @@ def test_what_can_be_known_to_fail_beforehand_costs_nothing(
     (charged / "s.toml").write_text(text)
     before = names(charged)
     monkeypatch.setattr(Source, "table", lambda self: pytest.fail("a record was read"))
-    done = run(*call(charged, command, *options, data=data))
+    done = run_here(*call(charged, command, *options, data=data))
     assert done.code == 2, done.err
     assert words in " ".join(done.err.split())
     assert entries(charged / "l.json") == []
@@ -724,20 +724,20 @@ def test_what_can_be_known_to_fail_beforehand_costs_nothing(
     ids=lambda part: " ".join(part) if isinstance(part, list) else "",
 )
 def test_a_release_checks_what_it_will_measure_before_it_pays(
-    run, charged, monkeypatch, options, words
+    run_here, charged, monkeypatch, options, words
 ):
     monkeypatch.chdir(charged)
     (charged / "short.csv").write_text("word,age\nx,1\n")
     before = names(charged)
-    done = run(*call(charged, "release", *options))
+    done = run_here(*call(charged, "release", *options))
     assert done.code == 2, done.err
     assert words in " ".join(done.err.split())
     assert entries(charged / "l.json") == []
     assert names(charged) == before
 
 
-def test_options_of_a_new_ledger_need_new(run, work):
-    done = run("ledger", work / "p.json", "--epsilon", 1)
+def test_options_of_a_new_ledger_need_new(run_here, work):
+    done = run_here("ledger", work / "p.json", "--epsilon", 1)
     assert done.code == 2
     assert "Add --new" in done.err
 
@@ -761,7 +761,7 @@ NEIGHBOURS = {
 @pytest.mark.parametrize(
     "method", [["--delta", "1e-6"], ["--method", "privbayes"]], ids=["bayesnet", "privbayes"]
 )
-def test_no_message_depends_on_a_record(run, work, method):
+def test_no_message_depends_on_a_record(run_here, work, method):
     """Real noise, and the same words to the letter: nothing about the record, and nothing about how the fit went either."""
 
     def said(rows):
@@ -771,7 +771,7 @@ def test_no_message_depends_on_a_record(run, work, method):
             work / "m.chaffinch",
         ):  # a budget was spent on them: they are not overwritten
             path.unlink(missing_ok=True)
-        done = run(
+        done = run_here(
             "synth",
             work / "in.csv",
             "-o",
@@ -801,7 +801,7 @@ def test_no_message_depends_on_a_record(run, work, method):
             assert b"8675309" not in content
 
 
-def test_the_dictionary_of_a_parquet_file_is_not_handed_on(run, work):
+def test_the_dictionary_of_a_parquet_file_is_not_handed_on(run_here, work):
     """A dictionary column stores its words apart from its rows; one that is not declared must not come out with the type."""
     column = pa.array([*(["x", "y"] * 99), "z", "secretword"]).dictionary_encode()
     frame = pa.table({"word": column, "age": pa.array([5] * 200), "ill": ["no"] * 200})
@@ -812,7 +812,7 @@ def test_the_dictionary_of_a_parquet_file_is_not_handed_on(run, work):
         .replace("[columns.word]", '[columns.word]\ntype = "dictionary<int32, string>"')
     )
     (work / "s.toml").write_text(declared)
-    done = run(
+    done = run_here(
         "synth",
         work / "in.parquet",
         "-o",

@@ -278,14 +278,7 @@ def test_every_column_is_shown_with_its_role_and_parents(model, tmp_path, run_he
         assert stat.S_IMODE((tmp_path / "n.svg").stat().st_mode) == 0o600
 
 
-def test_a_file_that_is_no_model(data, run_here):
-    done = run_here("inspect", data / "cmc.csv")
-    assert (done.code, "is not a Chaffinch model" in done.err) == (2, True)
-
-
 def test_error_bars_of_a_private_model(data, tmp_path, run_here, model):
-    import json
-
     table = chaffinch.prepare(data / "cmc.csv", data / "cmc_declared.toml")
     chaffinch.BayesNet(epsilon=1.0, delta=1e-6).fit(table, seed=1).save(tmp_path / "p.chaffinch")
     done = run_here(
