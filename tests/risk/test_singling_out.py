@@ -50,11 +50,15 @@ def test_a_copy_is_singled_out(five_letters):
     assert all(one.success <= 1 and one.weight > 0 for one in found.isolations)
 
 
-def test_the_guess_is_told_as_one_number(five_letters):
-    """0.0125 has three digits as 0.013, and in per cent it would have been 1.2."""
-    found = singling_out(
+@pytest.fixture(scope="module")
+def found(five_letters):
+    return singling_out(
         five_letters, copy, settings=SMALL, targets=3, rows=30, releases=20, seed=1, workers=1
     )
+
+
+def test_the_guess_is_told_as_one_number(found):
+    """0.0125 has three digits as 0.013, and in per cent it would have been 1.2."""
     for guess in (0.0125, found.guess):
         told = replace(found, guess=guess)
         assert told.to_dict()["baseline"] == told.baseline
@@ -85,10 +89,7 @@ def test_a_generator_that_ignores_its_input_is_at_the_baseline_at_the_stated_rat
     assert missed < 10
 
 
-def test_no_record_leaves_and_the_rest_is_confidential(five_letters):
-    found = singling_out(
-        five_letters, copy, settings=SMALL, targets=3, rows=30, releases=20, seed=1, workers=1
-    )
+def test_no_record_leaves_and_the_rest_is_confidential(found, five_letters):
     leaving = json.dumps(found.to_dict()) + repr(found) + found._repr_html_() + found.sentence
     assert '"conditions"' not in leaving
     plain = json.loads(json.dumps(found.to_dict()))

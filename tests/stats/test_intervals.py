@@ -303,8 +303,3 @@ def test_a_result_in_words():
     )
     assert "<td>0.25 to 0.75</td>" in Height(value=0.5, interval=(0.25, 0.75))._repr_html_()
     assert "&lt;b&gt;" in Height(value=None, reason="<b>")._repr_html_()
-
-
-def test_a_result_is_frozen():
-    with pytest.raises(dataclasses.FrozenInstanceError):
-        Height(value=0.5).value = 1.0

@@ -138,7 +138,3 @@ def test_a_pair_shows_no_record(sixty_with_one_odd):
     pair = average_pair(sixty_with_one_odd, UNITS[0], rows=20, rng=np.random.default_rng(1))
     assert isinstance(pair, Pair)
     assert "17" not in repr(pair)
-
-
-def test_all_names_are_there():
-    assert MADE == ("narrow", "repeated", "empty", "lone level", "crowded")
