@@ -18,14 +18,11 @@ from chaffinch.counts.code_entropies import (
     batch_entropies,
     column_entropies,
     entropy_of_counts,
-    fold,
     in_threads,
-    number,
 )
 from chaffinch.counts.counter import ReferenceCounter
 from chaffinch.counts.entropies import (
     JointEntropies,
-    PairEntropies,
     every_pair,
     joint_entropies,
     pair_entropies,
@@ -281,13 +278,6 @@ def test_groups_hold_each_column_once_and_few_combinations(sizes, most):
     )
 
 
-def test_places_of_pairs_are_the_order_of_words():
-    empty = PairEntropies.nothing(7)
-    words = list(combinations(range(7), 2))
-    assert [empty.place(*pair) for pair in words] == list(range(21))
-    assert empty.pairs(range(21)) == words
-
-
 def test_weighted_records_and_empty_tables(coded):
     table = chaffinch.read(
         pa.table(
@@ -351,22 +341,3 @@ def test_entropies_of_margins_are_those_of_each_margin_to_the_last_bit(
         assert value == pytest.approx(-(shares * np.log(shares)).sum(), abs=1e-12)
     alone = cells.reshape(groups, -1).sum(axis=1, dtype=np.int64)
     assert found[-1] == (entropy_of_counts(alone[alone > 0], n), int((alone > 0).sum()))
-
-
-def test_pairs_are_numbered_as_they_appear_over_several_batches():
-    rng = np.random.default_rng(5)
-    numbers, distinct, seen = np.zeros(12, dtype=np.uint32), 0, {}
-    for n in (1, 0, 9, 40):
-        key, codes, out = (
-            rng.integers(0, 4, n).astype(np.uint32),
-            rng.integers(0, 3, n).astype(np.uint8),
-            np.empty(n, dtype=np.uint32),
-        )
-        distinct = number(key, codes, np.uint32(3), numbers, distinct, out)
-        assert out.tolist() == [
-            seen.setdefault(pair, len(seen))
-            for pair in zip(key.tolist(), codes.tolist(), strict=True)
-        ]
-        assert distinct == len(seen)
-        fold(key, codes, np.uint32(3), out)
-        assert out.tolist() == (key.astype(int) * 3 + codes).tolist()

@@ -10,10 +10,13 @@ from itertools import combinations, product
 from math import log
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from scipy import stats
 
+from chaffinch import prepare
 from chaffinch.synth.bayesnet import searches
+from chaffinch.table import Column, Schema
 
 ODDS = 1e-6
 """Every statistical test here fails once in a million runs if the code is right; seeds are fixed besides."""
@@ -47,6 +50,14 @@ def linked(coded):
 @pytest.fixture
 def linked_table(linked):
     return linked(4, [3, 2, 4, 3, 2], 400)
+
+
+def sealed(codes, sizes, rows=None):
+    columns = tuple(
+        Column(f"c{j}", "categorical", levels=tuple(range(size))) for j, size in enumerate(sizes)
+    )
+    data = pa.table({f"c{j}": pa.array(np.asarray(c, dtype=np.int64)) for j, c in enumerate(codes)})
+    return prepare(data, Schema(columns, public=True, rows=data.num_rows if rows is None else rows))
 
 
 def plain_entropy(rows: Sequence[Sequence[int]], columns: Sequence[int]) -> float:

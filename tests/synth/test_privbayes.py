@@ -37,15 +37,9 @@ from chaffinch.synth.privbayes import (
 )
 from chaffinch.table import Column, Schema
 
+from .conftest import sealed
+
 ODDS = 1e-6
-
-
-def sealed(codes, sizes, rows=None):
-    columns = tuple(
-        Column(f"c{j}", "categorical", levels=tuple(range(size))) for j, size in enumerate(sizes)
-    )
-    data = pa.table({f"c{j}": pa.array(np.asarray(c, dtype=np.int64)) for j, c in enumerate(codes)})
-    return prepare(data, Schema(columns, public=True, rows=data.num_rows if rows is None else rows))
 
 
 def chained(seed, sizes, n, faith=0.8):

@@ -14,7 +14,7 @@ import pytest
 
 import chaffinch
 from chaffinch.table import Table
-from chaffinch.table.fit_schema import completed, fit_profiles, fit_schema, is_open, typed_profile
+from chaffinch.table.fit_schema import fit_profiles, fit_schema, typed_profile
 from chaffinch.table.formats import Labels
 from chaffinch.table.schema_file import as_schema, schema_text
 from chaffinch.table.sources import open_source
@@ -197,12 +197,13 @@ def people_with_codes_for_missing(tmp_path):
 
 def test_two_columns_of_four(people_with_codes_for_missing, tmp_path):
     (tmp_path / "s.toml").write_text(
-        'format = "chaffinch-schema"\nversion = 1\n[columns]\nage = { kind = "integer", bounds = [0, 110] }\nsex = "key"\n'
+        'format = "chaffinch-schema"\nversion = 1\n[columns]\nage = { kind = "integer", bounds = [0, 110] }\nsex = { role = "key", title = "Sex" }\n'
     )
     table = chaffinch.read(people_with_codes_for_missing, tmp_path / "s.toml")
     plain = chaffinch.read(people_with_codes_for_missing)
     assert table.schema["age"].bounds == (0, 110)
-    assert (table.schema["sex"].kind, table.schema["sex"].role) == ("categorical", "key")
+    sex = table.schema["sex"]
+    assert (sex.kind, sex.role, sex.title, sex.type) == ("categorical", "key", "Sex", "string")
     for name in ("visits", "code"):
         assert table.schema[name] == plain.schema[name]
         assert table.schema[name].codec.to_dict() == plain.schema[name].codec.to_dict()
@@ -279,18 +280,3 @@ def test_identifiers_may_be_kept_dropped_and_made_up():
     assert fake.columns == ("id", "note", "sex")
     assert fake.data["id"].type == pa.int64()
     assert not set(fake.data["note"].to_pylist()) & set(rows["note"])
-
-
-def test_completed_columns():
-    assert is_open(None)
-    assert not is_open(chaffinch.Column("a", "integer"))
-    inferred = chaffinch.Column("a", "float", type="double", decimals=2, reason="numbers")
-    both = completed(chaffinch.Column("a", "unknown", "weight", title="Weight"), inferred)
-    assert (both.kind, both.role, both.title, both.decimals, both.type) == (
-        "float",
-        "weight",
-        "Weight",
-        2,
-        "double",
-    )
-    assert completed(None, inferred) is inferred

@@ -169,3 +169,27 @@ def evolved() -> Iterator[Callable[..., EvolvedCopy]]:
 
     with Engines() as engines:
         yield search
+
+
+PAGE_NAMES = {
+    "AGE": "wife_age",
+    "EDUCATION": "wife_education",
+    "CHILDREN": "num_children",
+    "MEDIA": "media_exposure",
+    "METHOD": "contraceptive_method",
+    "LIVING": "standard_of_living",
+}
+
+
+@pytest.fixture(scope="module")
+def codes(documented: Outputs) -> np.ndarray:
+    """The records of the page that a test module calls `documented`."""
+    raw = pd.read_csv(DATA / "cmc.csv")
+    columns = {}
+    for field in documented.fields:
+        values = raw[PAGE_NAMES[field.name]]
+        first = 1 if field.name in ("EDUCATION", "METHOD") else 0
+        columns[field.name] = (
+            values.tolist() if field.numeric else [field.levels[v - first] for v in values]
+        )
+    return documented.fields.codes(columns)

@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any, ClassVar, Literal
 
 import numpy as np
-import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
@@ -205,14 +204,6 @@ def test_without_the_toy_it_is_unknown(file: Path) -> None:
 # The page.
 
 ROOT = Path(__file__).resolve().parents[3]
-NAMES = {
-    "AGE": "wife_age",
-    "EDUCATION": "wife_education",
-    "CHILDREN": "num_children",
-    "MEDIA": "media_exposure",
-    "METHOD": "contraceptive_method",
-    "LIVING": "standard_of_living",
-}
 BLOCKS = re.findall(
     r"```toml\n(.*?)```", (ROOT / "docs" / "outputs-file.md").read_text("utf-8"), flags=re.DOTALL
 )
@@ -223,19 +214,6 @@ def documented(tmp_path_factory: pytest.TempPathFactory) -> Outputs:
     file = tmp_path_factory.mktemp("documented") / "outputs.toml"
     file.write_text("\n".join(BLOCKS), encoding="utf-8")
     return read_outputs(file, numbers="required")
-
-
-@pytest.fixture(scope="module")
-def codes(documented: Outputs) -> np.ndarray:
-    raw = pd.read_csv(ROOT / "examples" / "data" / "cmc.csv")
-    columns = {}
-    for field in documented.fields:
-        values = raw[NAMES[field.name]]
-        first = 1 if field.name in ("EDUCATION", "METHOD") else 0
-        columns[field.name] = (
-            values.tolist() if field.numeric else [field.levels[v - first] for v in values]
-        )
-    return documented.fields.codes(columns)
 
 
 def test_every_kind_is_shown(documented: Outputs) -> None:

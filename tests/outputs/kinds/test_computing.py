@@ -25,14 +25,6 @@ from chaffinch.outputs.kinds import KINDS
 from chaffinch.outputs.numbers import compared
 
 ROOT = Path(__file__).resolve().parents[3]
-NAMES = {
-    "AGE": "wife_age",
-    "EDUCATION": "wife_education",
-    "CHILDREN": "num_children",
-    "MEDIA": "media_exposure",
-    "METHOD": "contraceptive_method",
-    "LIVING": "standard_of_living",
-}
 PAGE = tomllib.loads(
     "\n".join(
         re.findall(
@@ -47,19 +39,6 @@ PAGE = tomllib.loads(
 @pytest.fixture(scope="module")
 def documented() -> Outputs:
     return read_outputs(PAGE)
-
-
-@pytest.fixture(scope="module")
-def codes(documented: Outputs) -> Any:
-    raw = pd.read_csv(ROOT / "examples" / "data" / "cmc.csv")
-    columns = {}
-    for field in documented.fields:
-        values = raw[NAMES[field.name]]
-        first = 1 if field.name in ("EDUCATION", "METHOD") else 0
-        columns[field.name] = (
-            values.tolist() if field.numeric else [field.levels[v - first] for v in values]
-        )
-    return documented.fields.codes(columns)
 
 
 def intervals(spec: Outputs, codes: Any) -> dict[str, list[tuple[str, float, float]]]:

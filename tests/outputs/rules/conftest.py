@@ -18,3 +18,16 @@ def fields(people_fields: Fields) -> Fields:
 @pytest.fixture(scope="session")
 def check(judged: Callable[..., RuleReport]) -> Callable[..., RuleReport]:
     return judged
+
+
+@pytest.fixture
+def codes(people_by_cell):
+    """Sixty people in each level of A, ages 20 to 79, and one more of a2 aged 80."""
+    return people_by_cell(
+        *(
+            (1, {"A": a, "AGE": age, "PAY": age % 7})
+            for a in ("a1", "a2", "a3")
+            for age in range(20, 80)
+        ),
+        (1, {"A": "a2", "AGE": 80}),
+    )

@@ -53,66 +53,60 @@ def verdicts(folder: Path, *, records: bool) -> dict[str, str]:
     }
 
 
-@pytest.mark.parametrize(
-    ("name", "text"),
-    [
-        ("head.csv", PEOPLE.head(6).to_csv(index=False)),
-        ("indexed.csv", PEOPLE.head(60).to_csv()),
-        ("two_columns.csv", PEOPLE[["age", "income"]].iloc[30:60].to_csv(index=False)),
-        ("one_column.csv", PEOPLE[["income"]].iloc[30:60].to_csv(index=False)),
-        (
-            "rounded.csv",
-            PEOPLE.head(20).assign(income=PEOPLE["income"].round(-1) + 1).to_csv(index=False),
-        ),
-        ("predicted.csv", PEOPLE.head(30).assign(predicted=RESIDUALS).to_csv(index=False)),
-        (
-            "renamed.csv",
-            PEOPLE.head(60)
-            .rename(columns={"sex": "Geschlecht", "age": "Alter", "income": "Einkommen"})
-            .to_csv(index=False),
-        ),
-        ("headless.csv", PEOPLE.head(60).to_csv(index=False, header=False)),
-        ("semicolons.csv", PEOPLE.head(60).to_csv(index=False, sep=";")),
-        ("page.html", PEOPLE.head(10).to_html()),
-        ("head.txt", PEOPLE.head(6).set_axis(range(1, 7)).to_string() + "\n"),
-        ("residuals.csv", RESIDUALS.rename("e").to_csv(index=False)),
-        ("numbers.csv", RESIDUALS.to_csv(index=False, header=False)),
-        ("named.txt", NAMED_VECTOR + "\n"),
-        ("plain.txt", PLAIN_VECTOR + "\n"),
-        ("series.txt", "0   -1.2\n      ...\n119  0.4\nName: e, Length: 120, dtype: float64\n"),
-    ],
-)
-def test_records_of_the_data_fail(tmp_path: Path, name: str, text: str) -> None:
-    (tmp_path / name).write_text(text)
-    assert verdicts(tmp_path, records=True) == {name: "fail"}
-    (tmp_path / "outputs.toml").write_text(f'"{name}" = {{ ignore = true }}')
-    assert verdicts(tmp_path, records=True) == {name: "fail"}
+OF_THE_DATA = [
+    ("head.csv", PEOPLE.head(6).to_csv(index=False)),
+    ("indexed.csv", PEOPLE.head(60).to_csv()),
+    ("two_columns.csv", PEOPLE[["age", "income"]].iloc[30:60].to_csv(index=False)),
+    ("one_column.csv", PEOPLE[["income"]].iloc[30:60].to_csv(index=False)),
+    (
+        "rounded.csv",
+        PEOPLE.head(20).assign(income=PEOPLE["income"].round(-1) + 1).to_csv(index=False),
+    ),
+    ("predicted.csv", PEOPLE.head(30).assign(predicted=RESIDUALS).to_csv(index=False)),
+    (
+        "renamed.csv",
+        PEOPLE.head(60)
+        .rename(columns={"sex": "Geschlecht", "age": "Alter", "income": "Einkommen"})
+        .to_csv(index=False),
+    ),
+    ("headless.csv", PEOPLE.head(60).to_csv(index=False, header=False)),
+    ("semicolons.csv", PEOPLE.head(60).to_csv(index=False, sep=";")),
+    ("page.html", PEOPLE.head(10).to_html()),
+    ("head.txt", PEOPLE.head(6).set_axis(range(1, 7)).to_string() + "\n"),
+    ("residuals.csv", RESIDUALS.rename("e").to_csv(index=False)),
+    ("numbers.csv", RESIDUALS.to_csv(index=False, header=False)),
+    ("named.txt", NAMED_VECTOR + "\n"),
+    ("plain.txt", PLAIN_VECTOR + "\n"),
+    ("series.txt", "0   -1.2\n      ...\n119  0.4\nName: e, Length: 120, dtype: float64\n"),
+]
+OF_A_FORM = [
+    (
+        "list.log",
+        ". list sex age in 1/2\n\n     +-----------+\n     | sex   age |\n     |-----------|\n  1. |   f    34 |\n  2. |   m    51 |\n     +-----------+\n",
+    ),
+    (
+        "box.txt",
+        "     +-----------+\n     | sex   age |\n     |-----------|\n  1. |   f    34 |\n     +-----------+\n",
+    ),
+    ("head.txt", "> head(people)\n  sex age\n1   f  34\n2   m  51\n"),
+    ("pipe.txt", "> people |> head(2)\n  sex age\n1   f  34\n2   m  51\n"),
+    ("residuals.txt", "> residuals(fit)\n    1     2 \n0.213 -1.22 \n"),
+    ("python.txt", ">>> fit.resid\n0    0.213\n1   -1.220\n"),
+    ("str.txt", "'data.frame':\t120 obs. of  2 variables:\n $ age: int  34 51\n"),
+    ("sas.lst", "Obs    sex    age\n\n  1     f     34\n  2     m     51\n"),
+]
+"""Records that are known by their form, without the data."""
 
 
 @pytest.mark.parametrize(
-    ("name", "text"),
-    [
-        (
-            "list.log",
-            ". list sex age in 1/2\n\n     +-----------+\n     | sex   age |\n     |-----------|\n  1. |   f    34 |\n  2. |   m    51 |\n     +-----------+\n",
-        ),
-        (
-            "box.txt",
-            "     +-----------+\n     | sex   age |\n     |-----------|\n  1. |   f    34 |\n     +-----------+\n",
-        ),
-        ("head.txt", "> head(people)\n  sex age\n1   f  34\n2   m  51\n"),
-        ("pipe.txt", "> people |> head(2)\n  sex age\n1   f  34\n2   m  51\n"),
-        ("residuals.txt", "> residuals(fit)\n    1     2 \n0.213 -1.22 \n"),
-        ("python.txt", ">>> fit.resid\n0    0.213\n1   -1.220\n"),
-        ("str.txt", "'data.frame':\t120 obs. of  2 variables:\n $ age: int  34 51\n"),
-        ("sas.lst", "Obs    sex    age\n\n  1     f     34\n  2     m     51\n"),
-    ],
+    ("name", "text", "records"),
+    [(*case, True) for case in OF_THE_DATA] + [(*case, False) for case in OF_A_FORM],
 )
-def test_records_fail_by_their_form_without_the_data(tmp_path: Path, name: str, text: str) -> None:
+def test_records_fail(tmp_path: Path, name: str, text: str, records: bool) -> None:
     (tmp_path / name).write_text(text)
-    assert verdicts(tmp_path, records=False) == {name: "fail"}
+    assert verdicts(tmp_path, records=records) == {name: "fail"}
     (tmp_path / "outputs.toml").write_text(f'"{name}" = {{ ignore = true }}')
-    assert verdicts(tmp_path, records=False) == {name: "fail"}
+    assert verdicts(tmp_path, records=records) == {name: "fail"}
 
 
 def test_as_many_values_as_people_of_another_output_fail_without_the_data(tmp_path: Path) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from functools import cache
 
 import numpy as np
-import pyarrow as pa
 import pytest
 
 from chaffinch._base.errors import InputError
@@ -14,15 +13,9 @@ from chaffinch.synth import BayesNet, Evolution, Network
 from chaffinch.synth.bayesnet.private.assemble import Assembled, NetworkSample
 from chaffinch.synth.bayesnet.private.fitting import noisy_protection, paying_note
 from chaffinch.synth.bayesnet.private.links import Gaps
-from chaffinch.table import Column, Schema
+from chaffinch.table import Schema
 
-
-def sealed(codes, sizes, rows=None):
-    columns = tuple(
-        Column(f"c{j}", "categorical", levels=tuple(range(size))) for j, size in enumerate(sizes)
-    )
-    data = pa.table({f"c{j}": pa.array(np.asarray(c, dtype=np.int64)) for j, c in enumerate(codes)})
-    return prepare(data, Schema(columns, public=True, rows=data.num_rows if rows is None else rows))
+from ...conftest import sealed
 
 
 def paired(seed=0, n=4000):

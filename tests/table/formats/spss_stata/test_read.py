@@ -29,6 +29,7 @@ from .conftest import (
     UNKNOWN_DAY,
     N,
     raw,
+    seconds,
     spss_file,
     stata_file,
 )
@@ -339,15 +340,6 @@ class TestDamage:
             table.write(tmp_path / "b.sav", overwrite=True)
         assert (tmp_path / "b.sav").read_text() == "old"
         assert sorted(file.name for file in tmp_path.iterdir()) == ["a.sav", "b.sav"]
-
-
-SPSS_EPOCH = datetime.datetime(1582, 10, 14)
-
-
-def seconds(moment: datetime.date, epoch: datetime.datetime = SPSS_EPOCH) -> float:
-    if not isinstance(moment, datetime.datetime):
-        moment = datetime.datetime(moment.year, moment.month, moment.day)
-    return (moment - epoch).total_seconds()
 
 
 class TestMoments:
