@@ -17,9 +17,9 @@ from chaffinch.risk.auditing.pairs import MADE, Pair, Skipped, average_pair, mad
 UNITS = [Unit("add-remove"), Unit("replace-one"), Unit("add-remove", 3), Unit("replace-one", 2)]
 
 
-def records(sixty_with_one_odd):
+def records(table):
     """The rows of a table as values, with how often each is there."""
-    return Counter(tuple(row.values()) for row in sixty_with_one_odd.data.to_pylist())
+    return Counter(tuple(row.values()) for row in table.data.to_pylist())
 
 
 def sides(pair):

@@ -16,9 +16,9 @@ from chaffinch.risk.shadows import Working
 from ..conftest import copy, ignoring
 
 
-def attacked(five_letters, maker, *, seed=1, **plan):
+def attacked(table, maker, *, seed=1, **plan):
     options = {"shadows": 20, "tests": 20, "tables": 1, **plan}
-    return membership(five_letters, maker, **options, targets=4, rows=30, seed=seed, workers=1)
+    return membership(table, maker, **options, targets=4, rows=30, seed=seed, workers=1)
 
 
 @pytest.mark.parametrize("design", ["shared", "neighbours"])
@@ -193,10 +193,10 @@ def test_no_record_leaves(five_letters):
     assert told["targets"][0]["record"] == record
 
 
-def campaign(five_letters, design="shared"):
+def campaign(table, design="shared"):
     plan = ShadowSettings(shadows=10, tests=10, tables=1, design=design, features="closest")
     return campaign_against(
-        five_letters,
+        table,
         copy,
         None,
         plan,

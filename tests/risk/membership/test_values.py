@@ -166,12 +166,12 @@ def test_targets_that_are_no_rows_are_refused(people_with_outliers):
         ValueSight.of(people_with_outliers, np.array([250]))
 
 
-def permute(people_with_outliers, seed):
+def permute(table, seed):
     rng = np.random.default_rng(seed)
     return pd.DataFrame(
         {
             name: column.sample(frac=1, random_state=rng).to_numpy()
-            for name, column in people_with_outliers.to_pandas().items()
+            for name, column in table.to_pandas().items()
         }
     )
 
