@@ -304,7 +304,7 @@ def test_an_undone_cell_fails_whatever_was_not_looked_at(fields, programmes):
     ] == ["fail"]
 
 
-def test_a_large_table_says_how_many_were_looked_at(programmes):
+def test_a_table_beyond_the_limit_says_how_many_were_looked_at(programmes):
     rng = np.random.default_rng(5)
     fields = Fields(tuple(Field(name, tuple(f"{name}{k}" for k in range(6))) for name in "AB"))
     codes = rng.integers(0, 6, (180, 2)).astype(np.int32)
