@@ -1,4 +1,4 @@
-"""Two halves of a survey: people in the data, and people who are not."""
+"""A survey, and two halves of it: people in the data, and people who are not."""
 
 from __future__ import annotations
 
@@ -8,8 +8,12 @@ import pytest
 import chaffinch
 
 
-@pytest.fixture(scope="module")
-def halves(data):
-    table = chaffinch.read(data / "cmc.csv")
-    order = np.random.default_rng(5).permutation(table.n_rows)
-    return table.take(order[:737]), table.take(order[737:])
+@pytest.fixture(scope="session")
+def cmc(data):
+    return chaffinch.read(data / "cmc.csv")
+
+
+@pytest.fixture(scope="session")
+def halves(cmc):
+    order = np.random.default_rng(5).permutation(cmc.n_rows)
+    return cmc.take(order[:737]), cmc.take(order[737:])

@@ -365,11 +365,6 @@ def test_groups_are_pooled_by_how_many_count():
     assert guess(np.array([], dtype=np.int64)).value is None
 
 
-@pytest.fixture(scope="module")
-def cmc(data):
-    return chaffinch.read(data / "cmc.csv")
-
-
 def test_several_syntheses_and_a_cross_fit_have_the_mean(cmc):
     """Whom CAP is about depends on the source: the guess is averaged as the value is."""
     settings = RiskSettings(

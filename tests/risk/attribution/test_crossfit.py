@@ -27,10 +27,9 @@ KEYS = ["wife_age", "wife_education", "num_children", "wife_religion", "wife_now
 SENSITIVE = "husband_education"
 
 
-def test_a_copying_generator_is_flagged_without_a_holdout(data):
-    table = chaffinch.read(data / "cmc.csv")
+def test_a_copying_generator_is_flagged_without_a_holdout(cmc):
     copies = cross_fit(
-        table,
+        cmc,
         lambda half, seed: half,
         keys=KEYS,
         sensitive=[SENSITIVE],
@@ -41,7 +40,7 @@ def test_a_copying_generator_is_flagged_without_a_holdout(data):
     assert copies.family.p_value < 0.01
     assert copies.lower_bound > 0.1
     honest = cross_fit(
-        table, Independent(), keys=KEYS, sensitive=[SENSITIVE], attackers=["gcap"], seed=1
+        cmc, Independent(), keys=KEYS, sensitive=[SENSITIVE], attackers=["gcap"], seed=1
     )
     assert honest.family.p_value > 0.01  # once in a hundred; seeded
     assert "models of half the size" in honest.about.notes[0]
@@ -50,9 +49,8 @@ def test_a_copying_generator_is_flagged_without_a_holdout(data):
             assert attack.excess == pytest.approx(attack.value - attack.holdout, abs=0.02)
 
 
-def test_another_threshold_masks_by_it(data):
+def test_another_threshold_masks_by_it(cmc):
     """1,473 people: their number is told in tens under a threshold of ten, and not at all under 5,000."""
-    table = chaffinch.read(data / "cmc.csv")
     options = {
         "keys": KEYS[:2],
         "sensitive": [SENSITIVE],
@@ -62,7 +60,7 @@ def test_another_threshold_masks_by_it(data):
         "seed": 1,
     }
     shown, hidden = (
-        cross_fit(table, lambda half, seed: half, threshold=at, **options) for at in (10, 5000)
+        cross_fit(cmc, lambda half, seed: half, threshold=at, **options) for at in (10, 5000)
     )
     assert shown.about.original.rows == 1470
     assert hidden.about.original.rows == "<5000"
@@ -81,24 +79,24 @@ SETTINGS = {
 }
 
 
-def test_all_records_give_what_memory_gives(data):
-    table, scanned = chaffinch.read(data / "cmc.csv"), chaffinch.scan(data / "cmc.csv")
+def test_all_records_give_what_memory_gives(cmc, data):
+    scanned = chaffinch.scan(data / "cmc.csv")
     settings = RiskSettings(**SETTINGS, resamples=50)
     found, sample = cross_fit_file(scanned, Independent(), settings, seed=1)
-    assert found == cross_fit(table, Independent(), settings, seed=1)
+    assert found == cross_fit(cmc, Independent(), settings, seed=1)
     assert sample.whole
     assert sample.sentences == ()
 
 
-def test_a_sample_is_a_table_of_its_own(data):
+def test_a_sample_is_a_table_of_its_own(cmc, data):
     """The rows whose places hash low, found by hand, attacked as one attacks a table that has no others."""
-    table, scanned = chaffinch.read(data / "cmc.csv"), chaffinch.scan(data / "cmc.csv")
+    scanned = chaffinch.scan(data / "cmc.csv")
     settings = RiskSettings(**SETTINGS, resamples=50, sample_rows=400)
     found, sample = cross_fit_file(scanned, Independent(), settings, seed=1)
     key = hash_key(child(np.random.SeedSequence(1), _SAMPLE))
     places = np.flatnonzero(hashes_of_places(0, 1473, key) < int(400 / 1473 * 2**64))
     assert 300 < len(places) < 500
-    assert found == cross_fit(table.take(places), Independent(), settings, seed=1)
+    assert found == cross_fit(cmc.take(places), Independent(), settings, seed=1)
     assert sample.original == round(len(places), -1)
     assert sample.of_original == 1470
     assert (

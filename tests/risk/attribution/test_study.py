@@ -125,8 +125,7 @@ def test_references_stand_where_they_should(halves):
     assert by["maximum"] == max(attacks_of(study)[name].value for name in by["attackers"])
 
 
-def test_protection_brings_attackers_down_to_the_label_alone(data):
-    table = chaffinch.read(data / "cmc.csv")
+def test_protection_brings_attackers_down_to_the_label_alone(cmc):
     settings = RiskSettings(
         keys=KEYS,
         sensitive=[SENSITIVE],
@@ -137,8 +136,8 @@ def test_protection_brings_attackers_down_to_the_label_alone(data):
     gaps = []
     for seed in range(3):
         maker = BayesNet(parents=3, label="contraceptive_method", sensitive=(SENSITIVE,))
-        synthetic = maker.fit(table, seed=seed).sample(table.n_rows, seed=10 + seed)
-        by = measure_risk(table, synthetic, None, settings, seed=seed).to_dict()["by_attacker"][0]
+        synthetic = maker.fit(cmc, seed=seed).sample(cmc.n_rows, seed=10 + seed)
+        by = measure_risk(cmc, synthetic, None, settings, seed=seed).to_dict()["by_attacker"][0]
         gaps.append(by["value"] - by["label_only"])
     assert np.mean(gaps) < 0.02
 
