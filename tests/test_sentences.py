@@ -122,7 +122,7 @@ from .report.test_charts import rows as success_rows
 from .report.test_check import CASES as CHECKS
 from .report.test_evolve import CASES as EVOLVED
 from .report.test_evolve import copy_of as evolved_copy
-from .report.test_evolve import table as evolved_table
+from .report.test_evolve import home_by_sex as evolved_table
 from .report.test_evolve import told as evolved
 from .report.test_frontier import evaluation, frontier_result
 from .report.test_frontier import one as candidate_risk
