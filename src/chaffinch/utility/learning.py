@@ -278,10 +278,10 @@ def _notes(trials: LearningTrials, scored: Scored, whole: Sequence[Table]) -> It
     if trials.rarer is not None:
         (level,) = shown_levels(trials.label, tables[0], [trials.rarer], settings.threshold)
         yield f"Precision, recall, F2 and AUC are of the rarer class, {level}."
-        if any(_hidden_rates(fits, trials.rarer, settings.threshold) for fits in scored.values()):
-            yield f"Rates that are made of fewer than {settings.threshold} records a fit are left out."
     elif trials.classes:
         yield "Precision, recall and F2 are means over the classes of the test records."
+    if any(_hidden_rates(fits, trials.rarer, settings.threshold) for fits in scored.values()):
+        yield f"Rates that are made of fewer than {settings.threshold} records a fit are left out."
     if settings.svm_rows is not None and any(is_svm(model) for model in trials.models.values()):
         drawn = "by class" if trials.classes else "at random"
         yield f"Support vector machines are trained on at most {settings.svm_rows:,} records, drawn {drawn}."
@@ -297,7 +297,7 @@ def _row(
 ) -> LearningRow:
     """Return the means of a model's scores, what is None left out, and the standard deviation of its main score.
 
-    A rate of the rarer class that is made of few records, as the confusion matrix masks them, is left out: times the class it is their number.
+    A rate that is made of few records, as the confusion matrix masks them, is left out: times the class it is their number.
     """
 
     def mean(field: str) -> float | None:
@@ -315,21 +315,26 @@ def _row(
 
 
 def _hidden_rates(fits: Sequence[FitScores], rarer: int | None, threshold: int) -> set[str]:
-    """Return the rates of the rarer class that few records make: right ones, or those that are missed or wrongly named so."""
-    if rarer is None:
+    """Return the rates that few records of a class make: right ones, or those that are missed or wrongly named so.
+
+    The class is the rarer one. Where a mean over two classes is told, since one has few records, it is both: the mean gives away what either is made of.
+    """
+    matrices = [fit.counts for fit in fits if fit.counts is not None]
+    if not matrices:
         return set()
-    counts = np.sum([fit.counts for fit in fits if fit.counts is not None], axis=0)
-    right = counts[rarer, rarer]
-    missed, wrong = counts[rarer].sum() - right, counts[:, rarer].sum() - right
-    few, missed_few, wrong_few = (
-        is_small(int(count), threshold, times=len(fits)) for count in (right, missed, wrong)
-    )
-    rates = {
-        "recall": few or missed_few,
-        "precision": few or wrong_few,
-        "f2": few or missed_few or wrong_few,
-    }
-    return {name for name, hides in rates.items() if hides}
+    counts = np.sum(matrices, axis=0)
+    seen = np.flatnonzero(counts.sum(axis=0) + counts.sum(axis=1)).tolist()
+    hidden: set[str] = set()
+    levels = [rarer] if rarer is not None else seen if len(seen) == 2 else []
+    for level in levels:
+        right = counts[level, level]
+        missed, wrong = counts[level].sum() - right, counts[:, level].sum() - right
+        few, missed_few, wrong_few = (
+            is_small(int(count), threshold, times=len(fits)) for count in (right, missed, wrong)
+        )
+        hidden |= {"recall", "f2"} if few or missed_few else set()
+        hidden |= {"precision", "f2"} if few or wrong_few else set()
+    return hidden
 
 
 def _measure(run: UtilityRun, side: str) -> Learning:
