@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from .._base.checks import check_at_least
 from .._base.errors import InputError, unknown_name
 from .._base.files import check_outputs
 from .._base.masking import THRESHOLD
@@ -318,8 +319,7 @@ def risk_settings(
 
     if numeric not in ("values", "bins"):
         raise unknown_name("--numeric mode", numeric, ("values", "bins"))
-    if repeats < 1:
-        raise InputError(f"repeats must be at least 1. Got {repeats}.")
+    check_at_least("repeats", repeats, 1)
     return RiskSettings(
         keys=names_of(keys),
         sensitive=names_of(sensitive),

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from .._base.checks import check_at_least
 from .._base.errors import InputError, unknown_name
 from .options import names_of
 
@@ -134,8 +135,7 @@ class Choice:
         """Raise unless rows and copies can be drawn."""
         if rows is not None and rows < 0:
             raise InputError(f"rows must be at least 0. Got {rows}.")
-        if copies < 1:
-            raise InputError(f"copies must be at least 1. Got {copies}.")
+        check_at_least("copies", copies, 1)
         if self.keep and rows is not None:
             raise InputError(
                 "--keep completes the rows of the input: --rows cannot be given with it."

@@ -39,6 +39,7 @@ from typing import Annotated, Any, Literal, NamedTuple
 from pydantic import BaseModel, ConfigDict, ValidationError
 from pydantic import Field as Key
 
+from .._base.checks import check_at_least
 from .._base.errors import InputError, unknown_name
 from .._base.files import read_small
 from .._base.masking import THRESHOLD
@@ -267,8 +268,7 @@ class Outputs:
             raise InputError(
                 "The number of rows is missing. Write rows = ... at the top of the file, or pass rows."
             )
-        if n < 1:
-            raise InputError(f"rows must be at least 1. Got {n}.")
+        check_at_least("rows", n, 1)
         return n
 
     def problem(self, rows: int | None = None) -> Problem:

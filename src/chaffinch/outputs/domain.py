@@ -11,6 +11,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from .._base.checks import check_at_least
 from .._base.errors import InputError, UnknownNameError, listed, unknown_name
 from .._base.masking import HIDDEN, THRESHOLD, unknown_level
 from .._base.seeds import Seed, generator
@@ -119,8 +120,7 @@ class Columns:
 
     def start(self, n_rows: int, *, seed: Seed = None) -> Codes:
         """Return a random dataset: every cell drawn on its own from its column's `chances`."""
-        if n_rows < 1:
-            raise InputError(f"n_rows must be at least 1. Got {n_rows}.")
+        check_at_least("n_rows", n_rows, 1)
         rng = generator(seed)
         codes = np.empty((n_rows, len(self)), dtype=np.int32)
         for position, column in enumerate(self):

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from .._base.checks import check_at_least
 from .._base.errors import InputError, unknown_name
 from .._base.results import RunFacts, finite, from_plain, to_plain
 from .._base.runtime import Progress, silent, thread_count
@@ -250,8 +251,7 @@ def _refitted_by() -> str | None:
 
 def check_copies(copies: int) -> None:
     """Raise InputError unless the number of datasets is one that can be made."""
-    if copies < 1:
-        raise InputError(f"copies must be at least 1. Got {copies}.")
+    check_at_least("copies", copies, 1)
     if copies > MOST_COPIES:
         raise InputError(f"copies must be at most {MOST_COPIES:,}. Got {copies:,}.")
 

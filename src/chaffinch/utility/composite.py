@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from .._base.checks import check_at_least
 from .._base.errors import InputError
 from .._base.results import from_plain, html_table, to_plain
 from .._base.runtime import Progress, silent
@@ -206,8 +207,7 @@ class SweepSettings:
     norm: str = "frobenius"
 
     def __post_init__(self) -> None:
-        if self.copies < 1:
-            raise InputError(f"copies must be at least 1. Got {self.copies}.")
+        check_at_least("copies", self.copies, 1)
 
 
 def sweep(

@@ -16,7 +16,8 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from .._base.errors import InputError, unknown_name
+from .._base.checks import check_at_least
+from .._base.errors import unknown_name
 from .._base.runtime import Progress, silent, thread_map
 from .._base.seeds import Seed, child, seed_sequence
 from ..stats.pair import TablePair, pair_up
@@ -109,8 +110,7 @@ def pmse(
     if model not in MODELS:
         raise unknown_name("model", model, MODELS)
     for what, number, least in (("permutations", permutations, 2), ("rows", rows, 2)):
-        if number < least:
-            raise InputError(f"{what} must be at least {least}. Got {number}.")
+        check_at_least(what, number, least)
     pair = pair_up(original, synthetic)
     root = seed_sequence(seed)
     codes, n_synthetic = _stacked(pair, rows, np.random.default_rng(child(root, 0)))

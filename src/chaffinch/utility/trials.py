@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .._base.checks import check_at_least
 from .._base.errors import InputError, unknown_name
 from .._base.masking import THRESHOLD
 from .._base.runtime import Progress, silent
@@ -147,8 +148,7 @@ def shown_levels(
 
 def check_repeats(repeats: int, test_share: float, option: str, most: int | None) -> None:
     """Raise unless tasks can be repeated so often, with such a share for tests and so many records at most."""
-    if repeats < 1:
-        raise InputError(f"repeats must be at least 1. Got {repeats}.")
+    check_at_least("repeats", repeats, 1)
     if not 0 < test_share < 1:
         raise InputError(f"test_share must lie between 0 and 1. Got {test_share}.")
     if most is not None and most < 10:

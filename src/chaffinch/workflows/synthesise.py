@@ -18,6 +18,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from .._base.checks import check_at_least
 from .._base.errors import BudgetError, InputError, LedgerError, PersonalDataWarning, unknown_name
 from .._base.masking import THRESHOLD, masked_share
 from .._base.runtime import Progress, give_memory_back, giving_back, watched
@@ -202,8 +203,7 @@ class SynthesisSettings:
     def __post_init__(self) -> None:
         if self.rows is not None and self.rows < 0:
             raise InputError(f"rows must be at least 0. Got {self.rows}.")
-        if self.copies < 1:
-            raise InputError(f"copies must be at least 1. Got {self.copies}.")
+        check_at_least("copies", self.copies, 1)
         if self.keep and self.rows is not None:
             raise InputError(
                 "keep completes the rows of the original: rows cannot be given with it."

@@ -11,6 +11,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from ..._base.checks import check_at_least
 from ..._base.errors import InputError
 from ..._base.masking import masked_count
 from ..._base.results import Number, to_plain
@@ -325,8 +326,7 @@ def folds(
         raise InputError(
             f"The holdout share must be above 0 and at most 0.5. Got {holdout_share:g}."
         )
-    if repeats < 1:
-        raise InputError(f"The number of splits must be at least 1. Got {repeats}.")
+    check_at_least("The number of splits", repeats, 1)
     rows = np.arange(n_rows) if within is None else within.original
     n_holdout = int(len(rows) * holdout_share)
     if n_holdout < FEWEST:

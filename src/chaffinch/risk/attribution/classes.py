@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..._base.checks import check_at_least
 from ..._base.errors import InputError, TooLargeError
 from ..._base.masking import masked_count
 from ..._base.seeds import Seed, generator
@@ -234,8 +235,7 @@ def key_subsets(
     """
     if len(set(keys)) != len(keys):
         raise InputError("Keys must differ from each other. Got one twice.")
-    if most < 1:
-        raise InputError(f"most must be at least 1. Got {most}.")
+    check_at_least("most", most, 1)
     n_subsets = count_subsets(len(keys), sizes)
     every = range(sizes[0], sizes[1] + 1)
     if n_subsets <= most:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from ..._base.checks import check_at_least
 from ..._base.errors import InputError, unknown_name
 from ..._base.masking import masked_count
 from ..._base.runtime import Progress, silent
@@ -165,8 +166,7 @@ def _nobody(value: Ints, reason: str) -> Gcap:
 
 def _values(name: str, values: NDArray[Any], n_levels: int) -> Ints:
     """Return codes of the sensitive value, checked."""
-    if n_levels < 1:
-        raise InputError(f"n_levels must be at least 1. Got {n_levels}.")
+    check_at_least("n_levels", n_levels, 1)
     out = np.asarray(values)
     if out.ndim != 1 or (len(out) and not np.issubdtype(out.dtype, np.integer)):
         raise InputError(

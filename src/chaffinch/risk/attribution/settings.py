@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ..._base.checks import check_at_least
 from ..._base.errors import InputError, listed, unknown_name
 from ..._base.masking import THRESHOLD
 from ..._base.results import THOROUGH, LeftOut
@@ -102,8 +103,7 @@ class RiskSettings:
         if self.key_sizes is not None:
             count_subsets(len(self.keys), self.key_sizes)
         check_tau(self.tau)
-        if self.threshold < 1:
-            raise InputError(f"threshold must be at least 1. Got {self.threshold}.")
+        check_at_least("threshold", self.threshold, 1)
 
     @property
     def columns(self) -> list[str]:

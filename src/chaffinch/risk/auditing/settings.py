@@ -8,6 +8,7 @@ from typing import Literal
 
 import numpy as np
 
+from ..._base.checks import check_at_least
 from ..._base.errors import InputError, unknown_name
 from ..._base.masking import THRESHOLD
 from ...privacy.relation import Neighbours
@@ -76,5 +77,4 @@ class AuditSettings:
                 f"runs must be a whole number of at least {FEWEST_RUNS}. Got {self.runs!r}."
             )
         divided(self.level, 1)
-        if self.threshold < 1:
-            raise InputError(f"threshold must be at least 1. Got {self.threshold}.")
+        check_at_least("threshold", self.threshold, 1)

@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ..._base.checks import check_at_least
 from ..._base.compiled import compiled
-from ..._base.errors import InputError
 from ..._base.runtime import thread_count, thread_map
 from ..._base.seeds import Seed, generator
 from .attacker import (
@@ -57,8 +57,7 @@ class ExtraTrees:
     draws: int = 50
 
     def __post_init__(self) -> None:
-        if self.draws < 1:
-            raise InputError(f"draws must be at least 1. Got {self.draws}.")
+        check_at_least("draws", self.draws, 1)
 
     def narrowed(self, attackers: Sequence[TargetAttacker]) -> ExtraTrees:
         """Return the same: settings are searched for every target anew."""
@@ -132,8 +131,7 @@ class RandomForest:
 
     def __post_init__(self) -> None:
         for name in ("trees", "rows"):
-            if getattr(self, name) < 1:
-                raise InputError(f"{name} must be at least 1. Got {getattr(self, name)}.")
+            check_at_least(name, getattr(self, name), 1)
 
     def narrowed(self, attackers: Sequence[TargetAttacker]) -> RandomForest:
         """Return the same: nothing is chosen."""

@@ -14,8 +14,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ..._base.checks import check_at_least
 from ..._base.compiled import compiled
-from ..._base.errors import InputError
 from ..._base.runtime import one_blas_thread, thread_map
 from ..._base.seeds import Seed, generator
 from .attacker import (
@@ -61,8 +61,7 @@ class Linear:
     """Those to choose among; None for all of `RIDGES`."""
 
     def __post_init__(self) -> None:
-        if self.steps < 1:
-            raise InputError(f"steps must be at least 1. Got {self.steps}.")
+        check_at_least("steps", self.steps, 1)
 
     def narrowed(self, attackers: Sequence[TargetAttacker]) -> Linear:
         """Return the learner with no ridges but those that some attackers chose: for more targets of the same shadows, at less cost."""

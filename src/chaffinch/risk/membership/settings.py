@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
-from ..._base.errors import InputError, unknown_name
+from ..._base.checks import check_at_least
+from ..._base.errors import unknown_name
 from ..shadows.generator import Grid
 from .attacker import ATTACKERS
 
@@ -68,8 +69,7 @@ class ShadowSettings:
         if self.box == "whitebox":
             object.__setattr__(self, "grid", "population")
         for name, least in (("shadows", 10), ("tests", 10), ("tables", 1)):
-            if getattr(self, name) < least:
-                raise InputError(f"{name} must be at least {least}. Got {getattr(self, name)}.")
+            check_at_least(name, getattr(self, name), least)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the settings as plain data."""

@@ -13,6 +13,7 @@ from math import comb
 import numpy as np
 from numpy.typing import NDArray
 
+from ..._base.checks import check_at_least
 from ..._base.compiled import compiled
 from ..._base.errors import InputError
 from ..._base.runtime import thread_count, thread_map
@@ -51,8 +52,7 @@ def linkability(
     difference of two numbers over the column's range in all tables, 1 for levels that differ, 1 for a value that is missing on one side.
     """
     first, second = _parts(case, parts)
-    if k < 1:
-        raise InputError(f"Neighbours must be at least 1. Got {k}.")
+    check_at_least("Neighbours", k, 1)
     if case.n_released < 2 * k:
         raise NotApplicableError(f"The released table has too few rows to look for {k} nearest.")
     asked = min(case.n_people, max(1000, MOST_PAIRS // case.n_released))
