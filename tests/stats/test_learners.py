@@ -39,7 +39,6 @@ from chaffinch.stats.learners import (
     fit,
     is_random,
     is_svm,
-    numbers_of,
     precision_recall_f2,
     r2_rmse,
     split,
@@ -48,6 +47,7 @@ from chaffinch.stats.learners import (
     work,
 )
 from chaffinch.table.align import align
+from chaffinch.table.compare.values import numbers_of
 
 RNG = np.random.default_rng(8)
 X = RNG.normal(size=(150, 4)).round(1)  # rounded: ties between neighbours

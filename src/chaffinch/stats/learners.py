@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 
 from .._base.errors import InputError, unknown_name
 from .._base.runtime import Progress, silent, thread_map
+from ..table.compare.values import numbers_of
 from ..table.schema import Column
 from ..table.table import Table
-from ..table.types import to_numbers
 
 Encoding = str
 ENCODINGS = ("codes", "onehot")
@@ -119,15 +119,6 @@ class Encoder:
         if column.kind in NUMBERS:
             return 1 + (column.name in self.gaps)
         return 1 if self.encoding == "codes" else column.size
-
-
-def numbers_of(table: Table, name: str) -> Matrix:
-    """Return the numbers of a numeric column, NaN where they are missing, infinite or a declared missing code."""
-    column = table.schema[name]
-    assert column.codec is not None
-    numbers, present = to_numbers(table.data.column(name))
-    known = present & (table.code(name) < column.codec.n_values) & np.isfinite(numbers)
-    return np.where(known, numbers.astype(np.float64), np.nan)
 
 
 def standardised(

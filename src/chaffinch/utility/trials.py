@@ -31,7 +31,6 @@ from ..stats.learners import (
     fit,
     is_random,
     is_svm,
-    numbers_of,
     precision_recall_f2,
     r2_rmse,
     split,
@@ -42,6 +41,7 @@ from ..stats.learners import (
 from ..synth.independent import Independent
 from ..table import Table
 from ..table.align import align
+from ..table.compare.values import numbers_of
 from ..table.encode import level_labels
 from ..table.schema import Column
 

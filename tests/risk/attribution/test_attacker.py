@@ -20,7 +20,7 @@ from chaffinch.report.compare import compare
 from chaffinch.report.release import render
 from chaffinch.report.result import report_of
 from chaffinch.risk import ATTACKERS, Attacker, RiskResult, RiskSettings, cross_fit, measure_risk
-from chaffinch.risk.attribution.attack_data import AttackData, AttackSide, CodeGrid
+from chaffinch.risk.attribution.attack_data import AttackData, AttackSide
 from chaffinch.risk.attribution.attacker import (
     Attempt,
     Guess,
@@ -33,6 +33,7 @@ from chaffinch.risk.attribution.attacker import (
     pooled,
 )
 from chaffinch.risk.attribution.tcap import CONVENTIONS
+from chaffinch.table.compare.values import CodeGrid
 
 KEYS, SENSITIVE = ["wife_age", "num_children"], ["husband_education"]
 

@@ -12,8 +12,8 @@ import pytest
 
 import chaffinch
 from chaffinch._base.errors import InputError
-from chaffinch.risk.attribution.attack_data import column_coder
 from chaffinch.risk.attribution.files import _CodedColumns, _IndependentColumns, _LabelDraws
+from chaffinch.table.compare.values import column_coder
 
 ADULT = Path(__file__).parents[3] / "examples" / "data"
 COUNTED = ("cap", "dcap", "disco", "tcap")

@@ -22,12 +22,13 @@ from ..._base.seeds import child, generator
 from ...stats.panel import times_drawn
 from ...stats.sampled import SampledRecords, hash_key
 from ...table.align import align_files
+from ...table.compare.values import ColumnCoder, Ints, column_coder
 from ...table.holdout import check_long_holdout, check_set_aside
 from ...table.long import LongOrigin, LongTable, RemoteParts
 from ...table.sample import choose_slice
 from ...table.scan import Scan
 from ...table.table import Table
-from .attack_data import AttackData, ColumnCoder, Ints, column_coder, side_names
+from .attack_data import AttackData, side_names
 from .matching import KeyCounts, WholeCounts, count_keys, counts_of_marginal
 from .settings import RiskSettings
 

@@ -13,9 +13,9 @@ from ..._base.errors import InputError, listed, unknown_name
 from ..._base.masking import THRESHOLD
 from ..._base.results import THOROUGH, LeftOut
 from ...stats.sampled import SAMPLE_ROWS, check_sample_rows
+from ...table.compare.values import Numeric, Rare
 from ...table.schema import Schema
 from ..memorisation.protocol import MEMORISATION_TESTS, MemorisationTest, Parts
-from .attack_data import Numeric, Rare
 from .attacker import ATTACKERS, Attacker, Question, attacker_words, checked_names
 from .classes import count_subsets, key_subsets
 from .matching import check_tau

@@ -20,6 +20,7 @@ from ...stats.familywise import Family
 from ...stats.sampled import SAMPLE_ROWS, SampledRecords
 from ...synth import load_model
 from ...table.align import align
+from ...table.compare.values import Numeric, Rare
 from ...table.holdout import (
     check_holdout,
     check_holdout_file,
@@ -37,7 +38,7 @@ from ...table.table import Table
 from ...table.weights import without_weight
 from ..memorisation.finding import MemorisationFinding
 from .attack import Attack
-from .attack_data import AttackData, Numeric, Rare
+from .attack_data import AttackData
 from .attacker import ATTACKERS, Question
 from .exposure import equal_rows, exposed_records, funnel, matched, spread
 from .files import FilesAttacked, data_of_files

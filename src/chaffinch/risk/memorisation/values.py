@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from ..._base.masking import masked_count
-from ...stats.learners import numbers_of
+from ...table.compare.values import numbers_of
 from ...table.schema import NUMERIC_KINDS
 from ...table.table import Table
 

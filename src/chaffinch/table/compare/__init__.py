@@ -1,0 +1,1 @@
+"""Comparison of tables: codes of values, classes of equal rows, distances."""
