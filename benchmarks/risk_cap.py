@@ -12,9 +12,10 @@ from common import best, machine, save
 from data import bundled
 
 from chaffinch.risk.attribution.cap import MEASURES
-from chaffinch.risk.attribution.classes import KeySpace, key_subsets
+from chaffinch.risk.attribution.classes import key_subsets
 from chaffinch.risk.attribution.matching import match, match_classes
 from chaffinch.risk.attribution.tcap import all_conventions, tcap
+from chaffinch.table.compare.classes import KeySpace
 
 KEYS = ["age", "workclass", "education", "marital_status", "occupation", "sex"]
 SENSITIVE = "relationship"
@@ -36,7 +37,7 @@ def adult(n_rows: int, *, seed: int = 0) -> Tables:
 def sweep(tables: Tables) -> list[float | None]:
     """Return TCAP in all conventions for all subsets, work on shared beginnings done once."""
     people, people_value, source, source_value = tables
-    classes = KeySpace.of(people, source).sweep(key_subsets(range(len(KEYS)), (3, 6)))
+    classes = KeySpace.from_tables(people, source).sweep(key_subsets(range(len(KEYS)), (3, 6)))
     found = (all_conventions(match_classes(ids, people_value, source_value)) for _, ids in classes)
     return [one.value for results in found for one in results.values()]
 

@@ -141,20 +141,19 @@ def test_the_original_is_keyed_once_whatever_is_drawn(
     run_here, data, tmp_path, monkeypatch, method
 ):
     """Three batches a synthesis, two syntheses: no work on the original for each; the shares are those of whole tables, also where a model cuts numbers finer."""
-    from chaffinch.risk.attribution.classes import class_ids
-    from chaffinch.stats.equal import KeyedRows
+    from chaffinch.table.compare.classes import KeyedRows, class_ids
 
     keyed, looked_up = [], []
-    of, holds = KeyedRows.of_codes, KeyedRows.holds_codes
+    of, look_up = KeyedRows.from_chunks, KeyedRows.look_up
     monkeypatch.setattr(
         KeyedRows,
-        "of_codes",
-        classmethod(lambda cls, codes: keyed.append(len(codes[0])) or of(codes)),
+        "from_chunks",
+        classmethod(lambda cls, *given: keyed.append(given[-1]) or of(*given)),
     )
     monkeypatch.setattr(
         KeyedRows,
-        "holds_codes",
-        lambda rows, codes: looked_up.append(len(codes[0])) or holds(rows, codes),
+        "look_up",
+        lambda rows, codes: looked_up.append(codes.n_rows) or look_up(rows, codes),
     )
     out, told = tmp_path / "s.parquet", tmp_path / "s.json"
     done = run_here(

@@ -8,7 +8,7 @@ import pytest
 import chaffinch
 from chaffinch.counts import MemoryCounter
 from chaffinch.counts import tally as tally_module
-from chaffinch.counts.tally import BLOCK, count, count_cells, number_cells, weigh
+from chaffinch.counts.tally import BLOCK, count, count_cells, weigh
 from chaffinch.table.codes import Codes
 
 
@@ -49,15 +49,6 @@ def test_few_records_are_counted_as_many_are(sizes, monkeypatch):
     many = count_cells(columns, sizes, n_rows=500)
     assert few.dtype == many.dtype
     assert np.array_equal(few, many)
-
-
-def test_cells_are_numbered_in_order_without_gaps():
-    rng = np.random.default_rng(2)
-    columns = [rng.integers(0, 1 << 40, 6)[rng.integers(0, 6, 100)] for _ in range(4)]
-    rows = list(zip(*columns, strict=True))
-    place = {row: k for k, row in enumerate(sorted(set(rows)))}
-    assert number_cells(columns, 100).tolist() == [place[row] for row in rows]
-    assert number_cells([], 3).tolist() == [0, 0, 0]
 
 
 def test_counts_go_on_where_narrow_cells_are_full(coded, monkeypatch):

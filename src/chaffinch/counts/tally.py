@@ -8,7 +8,7 @@ mix of code types.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from math import prod
 from typing import Any
 
@@ -161,23 +161,6 @@ def count_cells(
     job = _DenseJob([list(range(len(sizes)))], tuple(sizes), weighted=False)
     job.add(codes, None)
     return job.out.reshape(sizes)
-
-
-def number_cells(columns: Iterable[NDArray[np.integer]], n_rows: int) -> NDArray[np.int64]:
-    """Return the number of each record's combination of codes, among those that occur, in cell order; 0 without columns.
-
-    Examples
-    --------
-    >>> number_cells([np.array([7, 0, 7]), np.array([2, 1, 0])], 3).tolist()
-    [2, 0, 1]
-    """
-    number = np.zeros(n_rows, dtype=np.int64)
-    for column in columns:
-        # Renumbered at every step: no product of sizes can overflow.
-        number = np.unique(number * (int(column.max(initial=0)) + 1) + column, return_inverse=True)[
-            1
-        ].reshape(-1)
-    return number
 
 
 class _DenseJob:

@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 from .._base.errors import InputError
 from .._base.masking import THRESHOLD, masked_count
 from .._base.results import to_plain
-from ..counts.tally import number_cells
 from ..stats.glm import (
     DOMINANT,
     LARGEST,
@@ -28,6 +27,7 @@ from ..stats.glm import (
 from ..stats.intervals import Direction, Result
 from ..stats.pair import pair_up
 from ..table import Table
+from ..table.compare.classes import class_ids
 from ..table.formula import Coded, ColumnFactor, Design, RegressionFormula, design, formula_of
 from .metric import METRICS, Metric, UtilityRun
 
@@ -326,7 +326,8 @@ def _groups(plan: Design) -> list[NDArray[np.bool_]]:
     cells, and then the counts of that table are what must not be small.
     """
     codes = plan.response.codes
-    cell = number_cells((coded.codes for coded in plan.factors.values()), plan.n_rows)
+    factors = [coded.codes for coded in plan.factors.values()]
+    (cell,) = class_ids(np.array(factors, dtype=np.int64).reshape(-1, plan.n_rows).T)
     if plan.response.levels and int(cell.max(initial=-1)) < len(plan.coefficients):
         return [codes == response for response in np.unique(codes)]
     return [np.ones(plan.n_rows, dtype=bool)]

@@ -30,7 +30,6 @@ from ..privacy.prepare import discovering_schema, left_out
 from ..privacy.project import open_project
 from ..privacy.scanning import PreparedScan, UndiscoveredScan, prepared_scan
 from ..privacy.session import Undiscovered, open_unread
-from ..stats.equal import KeyedSlice
 from ..synth import (
     SYNTHESISERS,
     BayesNet,
@@ -47,6 +46,7 @@ from ..synth.model import batch_rows
 from ..table import FileOptions, Scan, Schema, Table, read, table_writer
 from ..table.codec import Categories
 from ..table.codes import Codes
+from ..table.compare.classes import KeyedRows
 from ..table.fit_schema import TableProfile
 from ..table.grain import FEWEST
 from ..table.long import joined
@@ -491,7 +491,7 @@ class Synthesis:
                     if self.coded is None
                     else _codes_of(self.coded, original.schema.names)
                 )
-                keyed = KeyedSlice.of(
+                keyed = KeyedRows.from_chunks(
                     parts,
                     original.schema.sizes,
                     original.n_rows if self.coded is None else self.coded.n_rows,

@@ -1,4 +1,4 @@
-"""Key classes and cells, beside Python's tuples and dictionaries."""
+"""Key cells and sets of keys, beside Python's dictionaries."""
 
 from collections import Counter
 from itertools import combinations
@@ -10,138 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from chaffinch._base.errors import InputError, TooLargeError
-from chaffinch.risk.attribution import classes as module
-from chaffinch.risk.attribution.classes import (
-    KeyCells,
-    KeySpace,
-    class_ids,
-    count_subsets,
-    key_subsets,
-    squeeze,
-)
-
-# Codes that are small, negative, or so wide that three of them in one mixed-radix number pass 2^63.
-SPANS = st.sampled_from([(0, 2), (-3, 3), (0, 10**6), (0, 2**40), (-(2**63), 2**63 - 1)])
-
-
-@st.composite
-def tables(draw: st.DrawFn) -> list[np.ndarray]:
-    spans = draw(st.lists(SPANS, min_size=1, max_size=5))
-    pools = [draw(st.lists(st.integers(*span), min_size=1, max_size=4)) for span in spans]
-    found = []
-    for _ in range(draw(st.integers(1, 3))):
-        row = st.tuples(*(st.sampled_from(pool) for pool in pools))
-        rows = draw(st.lists(row, max_size=20))
-        found.append(np.array(rows, dtype=np.int64).reshape(len(rows), len(spans)))
-    return found
-
-
-def check_ids(found: list[np.ndarray], tables: list[np.ndarray]) -> None:
-    """Equal keys have equal ids and the other way round; ids have no gap."""
-    keys = [tuple(row) for table in tables for row in table.tolist()]
-    ids = [i for part in found for i in part.tolist()]
-    assert len(ids) == len(keys)
-    assert len(set(zip(keys, ids, strict=True))) == len(set(keys)) == len(set(ids))
-    assert set(ids) == set(range(len(set(keys))))
-
-
-@settings(deadline=None)
-@given(tables())
-def test_ids_are_equal_exactly_where_keys_are(given_tables: list[np.ndarray]) -> None:
-    check_ids(class_ids(*given_tables), given_tables)
-
-
-@settings(deadline=None)
-@given(tables())
-def test_ids_without_room_for_lookups(given_tables: list[np.ndarray]) -> None:
-    """The way by sorting gives the same numbers."""
-    usual = class_ids(*given_tables)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(module, "ROOM", 0)
-        patch.setattr(module, "SMALL_ROOM", 0)
-        sorted_way = class_ids(*given_tables)
-    for one, other in zip(usual, sorted_way, strict=True):
-        assert one.tolist() == other.tolist()
-
-
-@settings(deadline=None)
-@given(tables(), st.randoms(use_true_random=False))
-def test_every_subset_of_a_sweep_is_as_if_alone(
-    given_tables: list[np.ndarray], random: object
-) -> None:
-    d = given_tables[0].shape[1]
-    subsets = [s for size in range(d + 1) for s in combinations(range(d), size)]
-    random.shuffle(subsets)  # type: ignore[attr-defined]
-    space = KeySpace.of(*given_tables)
-    swept = list(space.sweep(subsets))
-    assert [s for s, _ in swept] == sorted(subsets)
-    for subset, found in swept:
-        part = [table[:, list(subset)] for table in given_tables]
-        if sum(len(t) for t in part):
-            check_ids(list(found.ids), part)
-        assert found.n_classes == len({tuple(row) for table in part for row in table.tolist()})
-
-
-def test_forty_columns_of_1024_levels_do_not_overflow() -> None:
-    """1024^40 = 2^400: without care the first columns would be shifted out of 64 bits.
-
-    Rows that differ in the first or the last column alone stay apart.
-    """
-    rng = np.random.default_rng(1)
-    table = np.repeat(rng.integers(0, 1024, (50, 40)), 3, axis=0)
-    table[0], table[3] = 0, 1023  # so that each column spans all levels
-    table[1::3, 0] ^= 1
-    table[2::3, -1] ^= 1
-    check_ids(class_ids(table, table[::-1]), [table, table[::-1]])
-
-
-def test_matrix_and_columns_are_the_same() -> None:
-    matrix = np.array([[1, 2], [1, 3], [1, 2]])
-    assert (
-        class_ids(matrix)[0].tolist()
-        == class_ids([matrix[:, 0], matrix[:, 1].astype(np.uint8)])[0].tolist()
-        == [0, 1, 0]
-    )
-
-
-def test_no_key_is_one_class_and_no_row_is_none() -> None:
-    assert class_ids(np.empty((3, 0), dtype=np.int64))[0].tolist() == [0, 0, 0]
-    empty = KeySpace.of(
-        np.empty((0, 2), dtype=np.int64), np.empty((0, 2), dtype=np.int64)
-    ).classes()
-    assert empty.n_classes == 0
-    assert [len(ids) for ids in empty.ids] == [0, 0]
-
-
-@pytest.mark.parametrize(
-    ("bad", "message"),
-    [
-        ((), "at least one table"),
-        ((np.zeros(3, dtype=int),), "matrix of rows x keys"),
-        ((np.zeros((3, 2)),), "array of integers"),
-        (([],), "at least one column"),
-        (([np.zeros(2, dtype=int), np.zeros(3, dtype=int)],), "different lengths"),
-        ((np.zeros((3, 2), dtype=int), np.zeros((3, 1), dtype=int)), "same number of keys"),
-        ((np.array([[2**63]], dtype=np.uint64),), "below 2\\^63"),
-    ],
-)
-def test_bad_keys(bad: tuple, message: str) -> None:
-    with pytest.raises(InputError, match=message):
-        class_ids(*bad)
-
-
-def test_bad_subset() -> None:
-    with pytest.raises(InputError, match="numbered from 0 to 1"):
-        KeySpace.of(np.zeros((2, 2), dtype=int)).classes([2])
-
-
-@settings(deadline=None)
-@given(st.lists(st.integers(0, 30), max_size=40), st.integers(31, 10**7))
-def test_squeeze_ranks(numbers: list[int], domain: int) -> None:
-    ids, filled = squeeze(np.array(numbers, dtype=np.int64), domain)
-    assert filled.tolist() == sorted(set(numbers))
-    assert [sorted(set(numbers)).index(n) for n in numbers] == ids.tolist()
-
+from chaffinch.risk.attribution.classes import KeyCells, count_subsets, key_subsets
+from chaffinch.table.compare.classes import KeySpace
 
 ROWS = st.lists(st.tuples(st.integers(0, 4), st.sampled_from([0, 1, 2, -5, 2**61])), max_size=30)
 
@@ -174,7 +44,7 @@ def test_cells_of_a_million_rows_and_a_hundred_thousand_levels() -> None:
     rng = np.random.default_rng(2)
     n, levels = 500_000, 100_000
     people, source = (rng.integers(0, levels, (n, 2)) for _ in range(2))
-    found = KeySpace.of(people, source).classes([0])
+    found = KeySpace.from_tables(people, source).classes([0])
     cells = KeyCells.of(
         found.ids[0], people[:, 1], found.ids[1], source[:, 1], n_classes=found.n_classes
     )
@@ -248,8 +118,5 @@ def test_other_bad_subsets() -> None:
 
 
 def test_reprs_hold_no_small_count() -> None:
-    space = KeySpace.of(np.zeros((3, 2), dtype=int))
     cells = KeyCells.of(*[np.zeros(3, dtype=np.int64)] * 4, n_classes=1)
-    assert repr(space) == "KeySpace(keys: 2, rows: <10)"
-    assert repr(space.classes()) == "Classes(classes: <10, rows: <10)"
     assert repr(cells) == "KeyCells(cells: <10, classes: <10)"

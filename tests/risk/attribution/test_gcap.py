@@ -13,9 +13,10 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from chaffinch._base.errors import InputError
-from chaffinch.risk.attribution import classes, hamming
+from chaffinch.risk.attribution import hamming
 from chaffinch.risk.attribution.gcap import Gcap, gcap
 from chaffinch.risk.attribution.hamming import align, distinct, pool
+from chaffinch.table.compare import classes
 
 SEARCHES = ("auto", "classes", "pairs")
 

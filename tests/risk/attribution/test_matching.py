@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 
 from chaffinch._base.errors import InputError
 from chaffinch.risk.attribution.cap import MEASURES
-from chaffinch.risk.attribution.classes import KeySpace
 from chaffinch.risk.attribution.matching import (
     KeyCounts,
     WholeCounts,
@@ -19,6 +18,7 @@ from chaffinch.risk.attribution.matching import (
     match_counts,
 )
 from chaffinch.risk.attribution.tcap import CONVENTIONS, tcap_of
+from chaffinch.table.compare.classes import KeySpace
 
 from .test_cap import V1, hand
 
@@ -141,7 +141,7 @@ def test_sides_are_added_up():
     assert sum(both.counts) == 4
     assert both.columns == ("b", "s")
     assert as_dict(whole.column("y", "a")) == {(0,): 1, (1,): 1}
-    assert KeySpace.of(list(both.codes)).n_keys == 2
+    assert KeySpace.from_tables(list(both.codes)).n_keys == 2
     with pytest.raises(InputError, match="Unknown column 'q'"):
         one.of(["q"])
 

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from ..._base.seeds import generator
 from ...counts.tally import count_cells
 from ...stats.intervals import NOTHING, CrossedPart, Estimate, crossed_mean
+from ...table.compare.classes import class_ids
 from ..domain import Codes, Fields
 from .attribution import DIFFERENCE, HOLDOUT, LEVEL, ORIGINAL, EnsembleTcap, KeyAttack
 
@@ -144,10 +145,6 @@ def exposed_classes(
 
     Where several key sets single out the same people, the smallest is listed. Holds values and counts of the data: confidential.
     """
-    from ...risk.attribution.classes import (
-        class_ids,
-    )  # half of what a check by rules alone would import
-
     people = generator(0).integers(0, 2**63, len(codes), dtype=np.uint64)
     sums: set[int] = set()  # of random numbers, one a person: the same people have the same sum
     values, n_values = codes[:, attack.position], len(fields[attack.sensitive].levels)

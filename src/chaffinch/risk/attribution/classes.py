@@ -1,14 +1,8 @@
-"""Key classes: rows of several tables that agree on all keys share a number; counts of (class, value) cells.
-
-Codes are folded into one mixed-radix number, column after column. Before the number outgrows a lookup table of a few
-entries a row, it is squeezed to the dense ranks of the numbers that occur; where one column alone is too large for
-that, by sorting. So nothing overflows, time is O((N + M) d) for lookups, and memory is O(N + M) whatever the number of
-levels. Dense ids follow the order of the codes, not of the rows.
-"""
+"""Sets of keys, and counts of the (class, value) cells of their key classes."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
@@ -22,121 +16,11 @@ from ..._base.checks import check_at_least
 from ..._base.errors import InputError, TooLargeError
 from ..._base.masking import masked_count
 from ..._base.seeds import Seed, generator
-
-Ints = NDArray[np.int64]
-Keys = NDArray[Any] | Sequence[NDArray[Any]]
-"""Key columns: a matrix of rows x keys, or a sequence of code arrays, one a key."""
+from ...table.compare.classes import squeeze, zero_based
+from ...table.compare.values import Ints
 
 MOST_SUBSETS = 10_000
 """Key subsets beyond which `key_subsets` refuses, or samples if it has a seed."""
-
-ROOM = 4
-"""Entries of a lookup table for each row; beyond, numbers are sorted. 1 to 16 take about the same time."""
-
-SMALL_ROOM = 1 << 16
-"""A lookup table may always have this many entries."""
-
-WIDEST = 1 << 32
-"""Codes that span more than this are ranked first, so that class x code stays below 2^63."""
-
-
-def class_ids(*tables: Keys) -> list[Ints]:
-    """Return an id for each row of each table: ids are equal exactly where all keys are, also across tables.
-
-    Ids are 0, 1, ... without gaps over all tables together.
-
-    Examples
-    --------
-    >>> [ids.tolist() for ids in class_ids([np.array([5, 5, 9]), np.array([1, 2, 1])], [np.array([9, 5]), np.array([1, 1])])]
-    [[0, 1, 2], [2, 0]]
-    """
-    return list(KeySpace.of(*tables).classes().ids)
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class Classes:
-    """The key classes of several tables: `ids[t]` has the class of each row of table t, from 0 to `n_classes` - 1."""
-
-    ids: tuple[Ints, ...]
-    n_classes: int
-
-    def __repr__(self) -> str:
-        return f"Classes(classes: {masked_count(self.n_classes)}, rows: {', '.join(str(masked_count(len(i))) for i in self.ids)})"
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class KeySpace:
-    """The key columns of several tables on common codes, ready for the classes of any subset of them.
-
-    `codes` has one array a key with the rows of all tables one after the other, from 0 to below its entry of `sizes`.
-    """
-
-    codes: tuple[Ints, ...]
-    sizes: tuple[int, ...]
-    lengths: tuple[int, ...]
-
-    @classmethod
-    def of(cls, *tables: Keys) -> KeySpace:
-        """Return the space of tables that have the same keys in the same order."""
-        if not tables:
-            raise InputError("Key classes need at least one table. Got none.")
-        split = [_columns(table) for table in tables]
-        widths = {len(columns) for columns, _ in split}
-        if len(widths) > 1:
-            raise InputError(
-                f"Tables must have the same number of keys. Got {', '.join(map(str, sorted(widths)))}."
-            )
-        joined = [zero_based([columns[j] for columns, _ in split]) for j in range(widths.pop())]
-        return cls(
-            tuple(c for c, _ in joined), tuple(s for _, s in joined), tuple(n for _, n in split)
-        )
-
-    @property
-    def n_keys(self) -> int:
-        """The number of keys."""
-        return len(self.codes)
-
-    def classes(self, columns: Sequence[int] | None = None) -> Classes:
-        """Return the classes of some of the keys, by position; of all if not said. Of none: one class."""
-        chosen = tuple(range(self.n_keys)) if columns is None else tuple(columns)
-        return next(key_classes for _, key_classes in self.sweep([chosen]))
-
-    def sweep(self, subsets: Iterable[Sequence[int]]) -> Iterator[tuple[tuple[int, ...], Classes]]:
-        """Yield each subset with its classes, subsets sorted as words are.
-
-        Subsets that begin alike share the work on their beginning: 56 foldings for the 42 subsets of 3 to 6 of 6
-        keys, where each by itself makes 156. Memory: one number a row for each key of the longest subset.
-        """
-        n_rows = sum(self.lengths)
-        path: list[tuple[int, Ints, int]] = []
-        for subset in sorted(tuple(s) for s in subsets):
-            self._check(subset)
-            depth = 0
-            while depth < len(path) and depth < len(subset) and path[depth][0] == subset[depth]:
-                depth += 1
-            del path[depth:]
-            for column in subset[depth:]:
-                number, domain = path[-1][1:] if path else (np.zeros(n_rows, dtype=np.int64), 1)
-                path.append((column, *self._fold(number, domain, column)))
-            number, domain = path[-1][1:] if path else (np.zeros(n_rows, dtype=np.int64), 1)
-            ids, filled = squeeze(number, domain)
-            ends = np.cumsum(self.lengths)[:-1]
-            yield subset, Classes(tuple(np.split(ids, ends)), len(filled))
-
-    def _fold(self, number: Ints, domain: int, column: int) -> tuple[Ints, int]:
-        size = self.sizes[column]
-        if domain > 1 and domain * size > room(len(number)):
-            number, filled = squeeze(number, domain)
-            domain = max(len(filled), 1)
-        return number * size + self.codes[column], domain * size
-
-    def _check(self, subset: tuple[int, ...]) -> None:
-        for column in subset:
-            if not 0 <= column < self.n_keys:
-                raise InputError(f"Keys are numbered from 0 to {self.n_keys - 1}. Got {column}.")
-
-    def __repr__(self) -> str:
-        return f"KeySpace(keys: {self.n_keys}, rows: {', '.join(str(masked_count(n)) for n in self.lengths)})"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -257,31 +141,6 @@ def key_subsets(
     ]
 
 
-def zero_based(parts: Sequence[NDArray[Any]]) -> tuple[Ints, int]:
-    """Return code arrays joined and moved to start at 0, and the size of their span; a wide span is ranked first."""
-    joined = np.concatenate([_codes(part) for part in parts])
-    if not len(joined):
-        return joined, 1
-    low, high = int(joined.min()), int(joined.max())
-    if high - low >= WIDEST:
-        levels, ranks = np.unique(joined, return_inverse=True)
-        return ranks.astype(np.int64, copy=False), len(levels)
-    return joined - low, high - low + 1
-
-
-def squeeze(number: Ints, domain: int) -> tuple[Ints, Ints]:
-    """Return the dense rank of each number from 0 to below `domain`, and the numbers that occur, sorted."""
-    if domain > room(len(number)):
-        filled, ids = np.unique(number, return_inverse=True)
-        return ids.astype(np.int64, copy=False), filled
-    seen = np.zeros(domain, dtype=bool)
-    seen[number] = True
-    filled = np.flatnonzero(seen)
-    ranks = np.empty(domain, dtype=np.int64)
-    ranks[filled] = np.arange(len(filled))
-    return ranks[number], filled
-
-
 def top_of(cell_class: Ints, counts: Ints, n_classes: int) -> Ints:
     """Return the largest count of each class; cells are sorted by class, and a class without any has 0."""
     top = np.zeros(n_classes, dtype=np.int64)
@@ -296,39 +155,3 @@ def sums_of(ids: Ints, counts: Ints | None, size: int) -> Ints:
     return np.bincount(ids, counts, size).astype(
         np.int64, copy=False
     )  # exact: sums of integers below 2^53
-
-
-def room(n_rows: int) -> int:
-    """Return how many entries a lookup table for so many rows may have."""
-    return max(SMALL_ROOM, ROOM * n_rows)
-
-
-def _columns(table: Keys) -> tuple[list[NDArray[Any]], int]:
-    """Return the columns of a matrix or of a sequence of columns, and the number of rows."""
-    if isinstance(table, np.ndarray):
-        if table.ndim != 2:
-            raise InputError(
-                f"Keys must be a matrix of rows x keys, or a sequence of arrays. Got {table.ndim} dimensions."
-            )
-        return [table[:, j] for j in range(table.shape[1])], len(table)
-    columns = [np.asarray(column) for column in table]
-    if not columns:
-        raise InputError(
-            "Keys as a sequence must hold at least one column. For no keys, give a matrix of width 0."
-        )
-    if len({column.shape for column in columns}) > 1:
-        raise InputError(
-            "Key columns must have one code for each row. Got columns of different lengths."
-        )
-    return columns, len(columns[0])
-
-
-def _codes(column: NDArray[Any]) -> Ints:
-    array = np.asarray(column)
-    if array.ndim != 1 or array.dtype.kind not in "iub":
-        raise InputError(
-            f"Codes must be a one-dimensional array of integers. Got {array.ndim} dimensions, {array.dtype}."
-        )
-    if array.dtype == np.uint64 and len(array) and int(array.max()) >= 1 << 63:
-        raise InputError("Codes must be below 2^63. Rank the values first.")
-    return array.astype(np.int64, copy=False)

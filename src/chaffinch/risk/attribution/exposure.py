@@ -17,12 +17,12 @@ from ..._base.results import to_plain
 from ...stats.intervals import wilson
 from ...stats.rates import Scores
 from ...stats.sampled import Records
+from ...table.compare.classes import class_ids
 from ...table.table import Table
 from ...table.weights import effective_rows
 from ..memorisation.protocol import ReleaseCase
 from .attack_data import AttackData
 from .cap import MEASURES
-from .classes import class_ids
 from .matching import Match, match, match_counts
 from .tcap import all_conventions
 

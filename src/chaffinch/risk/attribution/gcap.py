@@ -20,8 +20,8 @@ from ..._base.checks import check_at_least
 from ..._base.errors import InputError, unknown_name
 from ..._base.masking import masked_count
 from ..._base.runtime import Progress, silent
+from ...table.compare.values import Ints
 from .attacker import ATTACKERS, Attacker, Outcome, outcome_of_answers
-from .classes import Ints
 from .hamming import Search, align, distinct, find_nearest
 
 if TYPE_CHECKING:

@@ -20,7 +20,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..._base.runtime import Progress, silent, thread_count, thread_map
-from .classes import Ints, KeySpace
+from ...table.compare.classes import KeySpace
+from ...table.compare.values import Ints
 
 Search = Literal["auto", "classes", "pairs"]
 
@@ -259,7 +260,7 @@ class Distinct:
 
 def distinct(columns: Sequence[NDArray[Any]], values: NDArray[Any]) -> Distinct:
     """Return the distinct keys of rows, with the values that go with them."""
-    classes = KeySpace.of([*columns, values]).classes()
+    classes = KeySpace.from_tables([*columns, values]).classes()
     inverse, n_found = classes.ids[0], classes.n_classes
     row = np.empty(n_found, dtype=np.intp)
     row[inverse] = np.arange(len(values))  # any row will do for those that it is equal to

@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...stats.learners import chosen_models, fit, is_svm, naive_bayes, standardised, subsample, work
+from ...table.compare.classes import class_ids
 from .attacker import ATTACKERS, Attacker, Outcome, outcome_of_answers
-from .classes import class_ids
 from .gcap import PAPERS
 
 if TYPE_CHECKING:

@@ -17,7 +17,9 @@ from ..._base.errors import InputError, unknown_name
 from ..._base.masking import masked_count
 from ...counts.marginal import Marginal, SparseCounts
 from ...stats.rates import Scores
-from .classes import Classes, Ints, KeyCells, Keys, KeySpace, squeeze, sums_of, zero_based
+from ...table.compare.classes import Classes, Keys, KeySpace, squeeze, zero_based
+from ...table.compare.values import Ints
+from .classes import KeyCells, sums_of
 
 Bools = NDArray[np.bool_]
 
@@ -161,7 +163,7 @@ def match(
     >>> found.n_key.tolist(), found.n_both.tolist(), found.right.tolist()
     ([2, 2, 1], [2, 0, 0], [True, False, False])
     """
-    classes = KeySpace.of(people_keys, source_keys).classes()
+    classes = KeySpace.from_tables(people_keys, source_keys).classes()
     return match_classes(classes, people_sensitive, source_sensitive)
 
 
@@ -214,7 +216,7 @@ def match_counts(
         for own, codes in zip(persons_keys, people.codes[:-1], strict=True)
     ]
     values = np.concatenate([persons_sensitive, people.codes[-1]])
-    classes = KeySpace.of(keys, source.codes[:-1]).classes()
+    classes = KeySpace.from_tables(keys, source.codes[:-1]).classes()
     cells = KeyCells.of(
         classes.ids[0],
         values,

@@ -26,9 +26,11 @@ from numpy.typing import NDArray
 from ..._base.errors import UnknownNameError, unknown_name
 from ..._base.masking import masked_count
 from ...stats.rates import ClassStatistic, Ratio, Scores
+from ...table.compare.classes import Keys
+from ...table.compare.values import Ints
 from .attacker import ATTACKERS, Attacker, Guess, Outcome, guess
 from .cap import TAUB
-from .classes import Ints, KeyCells, Keys
+from .classes import KeyCells
 from .matching import Match, check_tau, match
 
 if TYPE_CHECKING:

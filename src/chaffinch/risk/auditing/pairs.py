@@ -21,6 +21,7 @@ from ..._base.errors import InputError, unknown_name
 from ..._base.masking import THRESHOLD
 from ...privacy.prepare import prepare
 from ...privacy.relation import Unit
+from ...table.compare.classes import class_ids
 from ...table.schema import Column, Schema
 from ...table.table import Table
 from ..shadows.generator import coded
@@ -83,8 +84,7 @@ class Pair:
     @property
     def moved(self) -> tuple[int, int]:
         """How many rows are in D only, and in D' only, as records: two rows with the same codes are the same."""
-        _, place = np.unique(coded(self.base), axis=0, return_inverse=True)
-        place = place.reshape(-1)
+        (place,) = class_ids(coded(self.base))
         most = int(place.max(initial=-1)) + 1
         gap = np.bincount(place[self.rows_with], minlength=most) - np.bincount(
             place[self.rows_without], minlength=most

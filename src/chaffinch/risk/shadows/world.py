@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 
 from ..._base.errors import InputError, unknown_name
 from ...table.codes import Codes
+from ...table.compare.classes import class_ids
 from ...table.table import Table
 from .generator import coded, value_reader
 
@@ -113,8 +114,8 @@ def world_of(
         else max(1, table.n_rows // 5)
     )
     records = _records(both, equal)
-    _, first, place = np.unique(records, axis=0, return_index=True, return_inverse=True)
-    place = place.reshape(-1)
+    (place,) = class_ids(records)
+    first = np.unique(place, return_index=True)[1]
     chosen: NDArray[np.int64] | None = None
     ranked: dict[str, int] = {}
     if not isinstance(targets, int | np.integer):

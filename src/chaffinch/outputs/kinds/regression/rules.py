@@ -17,8 +17,9 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from ....counts.tally import count_cells, number_cells
+from ....counts.tally import count_cells
 from ....stats.glm import class_influence, influence
+from ....table.compare.classes import class_ids
 from ...cells import scalar_code
 from ...domain import Codes, Fields, Ints
 from ...families import BINARY
@@ -244,7 +245,7 @@ def _labels(
 
 def _key(records: Codes, columns: tuple[int, ...]) -> Ints:
     """A number for each record's combination of levels, from 0 on, without gaps."""
-    return number_cells((records[:, column] for column in columns), len(records))
+    return class_ids(records[:, columns])[0]
 
 
 def _sizes(numbers: Ints) -> Ints:
