@@ -195,7 +195,7 @@ def test_a_measure_with_stray_words_is_an_error_that_says_what_to_declare(tmp_pa
 
 def test_what_a_column_is_does_not_depend_on_how_many_batches_it_comes_in():
     """Seven numbers and a word are categories, however often they come."""
-    from chaffinch.table.text import TextGuess
+    from chaffinch.table.guess import TextGuess
 
     guess = TextGuess("children")
     for _ in range(10):

@@ -17,13 +17,15 @@ from hypothesis import strategies as st
 import chaffinch
 from chaffinch.errors import SchemaError
 from chaffinch.table.align import align
+from chaffinch.table.guess import SignEvidence, file_sign, thousands_of
 from chaffinch.table.text import (
-    SignEvidence,
-    file_sign,
+    Spelling,
     grouped,
     is_doubtful,
+    parse_each_word,
+    parse_other_spelling,
+    parse_words,
     plain_numbers,
-    thousands_of,
 )
 
 from .conftest import again
@@ -646,3 +648,18 @@ def test_a_private_table_has_its_sign_by_declaration_alone(tmp_path, more, sign)
             assert table.schema["pay"].decimal == effective
             table.write(tmp_path / "out.csv")
             assert (tmp_path / "out.csv").read_text() == path.read_text()
+
+
+@given(st.lists(st.integers(-(10**6), 10**6), min_size=1), st.sampled_from([".", ","]))
+def test_the_three_ways_to_read_words_agree_where_all_are_plain(numbers, decimal):
+    spelling = Spelling(pa.float64(), missing=("NA",), decimal=decimal)
+    spelled = [f"{n / 100:.2f}".replace(".", decimal) for n in numbers]
+    cells = pa.array([*spelled, "NA", " ", None])
+    values = [n / 100 for n in numbers] + [None] * 3
+    for read_values, tokens in (
+        parse_words(cells, spelling, name="pay"),
+        parse_other_spelling(cells, spelling, (), name="pay"),
+        parse_each_word(cells, spelling),
+    ):
+        assert read_values.to_pylist() == values
+        assert tokens.tolist() == [-1] * len(numbers) + [0, -1, -1]

@@ -25,8 +25,8 @@ from .._base.errors import InputError, PrivacyError
 from ..table.codec import OTHER
 from ..table.schema import NUMERIC_KINDS, UNKNOWN, Column, Kind, Schema
 from ..table.schema_file import usual_type
-from ..table.spell import is_bytes, spell_values
-from ..table.types import is_numeric, is_words, parse_type, value_type
+from ..table.spell import spell_values
+from ..table.types import is_bytes, is_numeric, is_words, parse_type, value_type
 from .domain import check_declared, lacks, with_usual_type
 from .ledger import Budget, Charge
 from .mechanisms import Noise

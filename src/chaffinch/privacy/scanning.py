@@ -40,8 +40,9 @@ from ..table.personal.detect import personal_note, warn_of, with_evidence
 from ..table.sample import hashes_of
 from ..table.scan import CodedBatch, Scan
 from ..table.schema import Note, Schema
-from ..table.spell import is_bytes, spell_values
+from ..table.spell import spell_values
 from ..table.table import Table
+from ..table.types import is_bytes
 from .discover import wanted_columns
 from .prepare import StoredCells, cells_of_rows, coded_cells, keep_rows, plain_cells
 from .prepare import prepare as prepare_declared

@@ -26,8 +26,9 @@ from ..table.code_cache import codes_of_block
 from ..table.codec import Categories
 from ..table.codes import Codes
 from ..table.encode import encode_column
-from ..table.fit_schema import spelling_of, typed
+from ..table.fit_schema import typed
 from ..table.schema import Column, Schema
+from ..table.text import spelling_of
 from .jobs import Task, reason
 from .session import spark_functions
 

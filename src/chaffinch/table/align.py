@@ -17,16 +17,15 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from .._base.errors import InputError, SchemaError, listed
+from .._base.errors import InputError, listed
 from .._base.runtime import Progress, silent, thread_map
 from .code_cache import CodeLayout, temporary_folder
-from .codec import Categories, Codec, Intervals, Scalar
+from .codec import Categories, Codec, Intervals
 from .codes import Codes, narrowest
 from .encode import encode_column
-from .fit_schema import enough_rows, spelling_of, typed
+from .fit_schema import enough_rows, typed
 from .formats import Source
 from .long import LongTable
 from .persons import person_numbers
@@ -34,19 +33,9 @@ from .scan import Scan
 from .schema import Column, Note, Role, Schema
 from .sources import open_source
 from .table import Origin, Table
-from .text import (
-    LEVEL_WORDS,
-    NULL_WORDS,
-    Spelling,
-    TextGuess,
-    is_decimal_type,
-    is_doubtful,
-    parse_words,
-)
+from .text import WordValues, parse_other_spelling, spelling_of
 from .types import is_numeric, is_words, parse_type, to_numbers, type_name, value_type, whole_array
 from .weights import with_constant_weight
-
-Values = tuple[pa.Array, NDArray[np.int16] | None]
 
 
 @dataclass(frozen=True)
@@ -59,7 +48,7 @@ class OtherTable:
     source: Source | None
     whole: pa.Table
 
-    def values(self, column: Column) -> Values:
+    def values(self, column: Column) -> WordValues:
         """Return the values of a column, null where missing, and which of the grid's missing codes stood there."""
         if self.table is not None:
             values, tokens = (
@@ -67,7 +56,9 @@ class OtherTable:
                 tokens_of(self.table, column),
             )
         elif self.source is not None and self.source.text:
-            return _read_words(self.whole.column(column.name), column)
+            levels = getattr(column.codec, "levels", ())
+            cells = self.whole.column(column.name)
+            return parse_other_spelling(cells, spelling_of(column), levels, name=column.name)
         else:
             values, tokens = typed(self.whole, {column.name: spelling_of(column)}, text=False)[
                 column.name
@@ -333,7 +324,7 @@ def without_spare_room(column: Column, roomy: Column, used: NDArray[np.bool_]) -
     )
 
 
-def _coded(other: OtherTable, column: Column, roomy: Column, values: Values) -> NDArray[Any]:
+def _coded(other: OtherTable, column: Column, roomy: Column, values: WordValues) -> NDArray[Any]:
     """Return the codes of another table on the wider grid: its own, moved, where it has those of the original's column."""
     if (
         other.table is not None
@@ -375,57 +366,6 @@ def tokens_of(table: Table, column: Column) -> NDArray[np.int16] | None:
             lookup[codec.n_values + codec.null + i] = column.missing.index(code)
     tokens: NDArray[np.int16] = lookup[table.code(column.name)]
     return tokens
-
-
-def _read_words(cells: pa.ChunkedArray, column: Column) -> Values:
-    """Return the values of a text file's cells; words that commonly mean missing do so here unless they are levels."""
-    spelling = spelling_of(column)
-    levels = getattr(column.codec, "levels", ())
-    known = (
-        *spelling.missing,
-        *levels,
-        *(LEVEL_WORDS if pa.types.is_string(spelling.type) else ()),
-    )
-    extra = tuple(word for word in NULL_WORDS if word not in known)
-    missing = (*spelling.missing, *extra)
-
-    try:
-        values, tokens = parse_words(cells, replace(spelling, missing=missing), name=column.name)
-    except SchemaError as error:
-        for other in _other_spellings(cells, spelling, missing):
-            with contextlib.suppress(SchemaError):
-                values, tokens = parse_words(
-                    cells, replace(other, missing=missing), name=column.name
-                )
-                break
-        else:
-            raise error from None
-    if tokens is not None:
-        tokens = np.where(tokens >= len(spelling.missing), np.int16(-1), tokens)
-    return values, tokens
-
-
-def _other_spellings(
-    cells: pa.ChunkedArray, spelling: Spelling, missing: tuple[Scalar, ...]
-) -> list[Spelling]:
-    """Return how another program may have spelled the values of a column that cannot be read as the original spells them."""
-    if pa.types.is_temporal(spelling.type):
-        guess = TextGuess("", declared=missing)
-        guess.add(cells.combine_chunks())
-        return [
-            replace(spelling, format=guess.plain_format(spelling.type))
-        ]  # 14:30:00 where the original has 14:30
-    if not (pa.types.is_integer(spelling.type) or is_decimal_type(spelling.type)):
-        return []
-    kind = pa.float64() if pa.types.is_integer(spelling.type) else spelling.type
-    same = Spelling(
-        kind, "", spelling.missing, decimal=spelling.decimal, thousands=spelling.thousands
-    )  # 12.0, as programs spell 12 beside missing ones
-    words = pc.utf8_trim_whitespace(cells.combine_chunks())
-    known = pa.array([code for code in missing if isinstance(code, str)], type=pa.string())
-    if is_doubtful(words.filter(pc.invert(pc.is_in(words, value_set=known)))):
-        return [same]  # 1.234 where the original has decimal commas may be as many thousands
-    return [same, replace(same, decimal="." if spelling.decimal == "," else ",", thousands="")]
 
 
 @dataclass(frozen=True)

@@ -41,6 +41,8 @@ def encode_column(
     """
     codec = column.fitted_codec
     values = whole_array(values)
+    if tokens is not None and not (tokens >= 0).any():
+        tokens = None
     if tokens is None and (quick := looked_up(column, values)) is not None:
         return quick
     out = np.zeros(len(values), dtype=np.int64)

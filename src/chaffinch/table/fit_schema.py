@@ -11,8 +11,6 @@ from typing import Literal
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
-from numpy.typing import NDArray
 
 from .._base.errors import InputError, SchemaError, listed, unknown_name
 from .._base.masking import THRESHOLD
@@ -20,6 +18,7 @@ from .._base.runtime import Progress, silent
 from .bins import fit_intervals, leaves_out
 from .codec import OTHER, Categories, Codec, Scalar
 from .formats import Labels, Source, Tagged
+from .guess import SIGN_NAMES, SignEvidence, TextGuess, check_column, file_sign
 from .infer import decimals_of, infer_column
 from .personal.detect import evidence_of, personal_note
 from .personal.fake import fitted_form
@@ -27,15 +26,13 @@ from .profile import Profile
 from .rules.constraints import check_rules, cut_schema
 from .schema import NUMERIC_KINDS, UNKNOWN, Column, Note, Schema
 from .text import (
-    SIGN_NAMES,
     DecimalSign,
-    SignEvidence,
     Spelling,
-    TextGuess,
-    check_column,
-    file_sign,
+    WordValues,
     has_decimals,
+    missing_tokens,
     parse_words,
+    spelling_of,
     with_sign,
 )
 from .times import step_of
@@ -50,7 +47,7 @@ from .types import (
     whole_array,
 )
 
-CellValues = dict[str, tuple[pa.Array, NDArray[np.int16] | None]]
+CellValues = dict[str, WordValues]
 """The typed values of some rows by column, with the missing codes that a file spelled."""
 
 _OWN = ("name", "kind", "type", "reason", "codec", "evidence", "spelled", "discover")
@@ -252,32 +249,9 @@ def typed(
         if text:
             out[name] = parse_words(values, spelling, name=name)
         elif isinstance(values.type, Tagged):
-            out[name] = _untagged(values.storage, spelling.missing)
+            cells = values.storage
+            out[name] = cells.field("value"), missing_tokens(cells.field("word"), spelling.missing)
     return out
-
-
-def _untagged(
-    values: pa.StructArray, missing: tuple[Scalar, ...]
-) -> tuple[pa.Array, NDArray[np.int16] | None]:
-    """Return values, null where missing, and which of the missing codes stood beside them (-1: none)."""
-    words = pa.array(
-        [code if isinstance(code, str) else None for code in missing], type=pa.string()
-    )
-    index = pc.index_in(values.field("word"), value_set=words, skip_nulls=True)
-    tokens = (
-        None
-        if index.null_count == len(index)
-        else index.fill_null(-1).to_numpy(zero_copy_only=False)
-    )
-    return values.field("value"), None if tokens is None else tokens.astype(np.int16)
-
-
-def spelling_of(column: Column) -> Spelling:
-    """Return how the words of a text column with this schema are to be read."""
-    kind = value_type(parse_type(column.type))
-    return Spelling(
-        kind, column.format, column.missing, decimal=column.decimal, thousands=column.thousands
-    )
 
 
 def enough_rows(what: str, n_rows: int) -> None:

@@ -16,9 +16,17 @@ from .encode import encode_column
 from .fit_schema import fit_column
 from .profile import Profile
 from .schema import Column, Note, Output, Schema
-from .spell import is_bytes, spell_values
+from .spell import spell_values
 from .table import Table
-from .types import is_numeric, is_words, parse_type, to_numbers, value_type, whole_array
+from .types import (
+    is_bytes,
+    is_numeric,
+    is_words,
+    parse_type,
+    to_numbers,
+    value_type,
+    whole_array,
+)
 
 Rows = NDArray[np.int64]
 _UNCODED: dict[str, Any] = {

@@ -12,7 +12,7 @@ from .._base.masking import THRESHOLD
 from .._base.runtime import Progress, silent, thread_map
 from .codes import Codes
 from .encode import encode_column
-from .fit_schema import fit_schema, spelling_of, typed
+from .fit_schema import fit_schema, typed
 from .formats import Source
 from .formats.format import FileOptions
 from .personal.detect import warn_of
@@ -22,6 +22,7 @@ from .schema import Schema
 from .schema_file import SchemaLike, as_schema
 from .sources import open_source
 from .table import Origin, Table
+from .text import spelling_of
 from .types import without_metadata
 
 

@@ -19,7 +19,7 @@ from .._base.runtime import Progress, silent
 from .codec import Intervals, same_codes
 from .codes import Codes
 from .encode import encode_column
-from .fit_schema import TableProfile, fit_column, spelling_of
+from .fit_schema import TableProfile, fit_column
 from .formats import Labels
 from .infer import infer_column
 from .profile import Profile
@@ -28,7 +28,7 @@ from .rules.keep import fitted_functions, functions_of_batches, with_found_rules
 from .scan import Scan
 from .schema import Column, Schema
 from .table import Table
-from .text import Spelling
+from .text import Spelling, spelling_of
 from .types import whole_array
 
 FINE = 150

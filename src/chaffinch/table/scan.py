@@ -15,7 +15,7 @@ from .._base.masking import THRESHOLD
 from .._base.runtime import Progress, silent, thread_map
 from .codes import Codes
 from .encode import encode_column
-from .fit_schema import CellValues, TableProfile, fit_schema, spelling_of, typed
+from .fit_schema import CellValues, TableProfile, fit_schema, typed
 from .formats import Source
 from .formats.format import FileOptions
 from .personal.detect import warn_of
@@ -27,6 +27,7 @@ from .schema import Column, Note, Schema
 from .schema_file import SchemaLike, as_schema
 from .sources import open_source
 from .table import Table, weights_of
+from .text import spelling_of
 from .types import to_numbers
 
 

@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from .types import is_words
+from .types import is_bytes, is_words
 
 EXACT = 2.0**53
 """Whole floats below this are spelled as whole numbers are."""
@@ -148,16 +148,6 @@ def spell_values(values: pa.Array) -> pa.Array:
 def _shortened(values: pa.Array) -> pa.Array:
     return pc.replace_substring_regex(
         values.cast(pa.large_string()), r"(\.[0-9]*[1-9])0+$|\.0+$", r"\1"
-    )
-
-
-def is_bytes(kind: pa.DataType) -> bool:
-    """Return whether values of this type are bytes, of any layout."""
-    return bool(
-        pa.types.is_binary(kind)
-        or pa.types.is_large_binary(kind)
-        or pa.types.is_fixed_size_binary(kind)
-        or kind == pa.binary_view()
     )
 
 

@@ -1,19 +1,22 @@
-"""What a column of a text file means, decided from every cell, and how it spells its values.
+"""How the words of a text file become values, and how values become words again.
 
-A CSV file has only words. Guessing is done on distinct words with their counts, batch by batch, and a type is
-taken only if every present word has it: `007` keeps a column text, `1.50` keeps two decimals. Codes that mix digits and
-letters are text as they stand; a measure with stray words in it is an error that says how to declare them.
+There is one reader. Before all else words that mean missing and blank cells are set apart (`present_words`). Then words are read in one of three ways:
 
-Half of the world writes 79,04 and 1.234,50 and divides cells by semicolons. Decimal signs and thousands separators are given, or found from all
-numbers of a file where they leave no doubt, and a file that came with decimal commas, or with its thousands apart, leaves so.
+- `parse_words`: all in the spelling of their column, or an error that names the column, for tables that are read as they are;
+- `parse_other_spelling`: where that fails in the spelling that another program gives the same values, for tables that are compared;
+- `parse_each_word`: each word by itself as the nearest value that the type holds, or null. No word stops it or changes what another is read as, for
+  tables under a privacy guarantee.
+
+A file that came with decimal commas, or with its thousands apart, leaves so.
 """
 
 from __future__ import annotations
 
-import json
+import datetime
+import math
 import re
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 from typing import Literal, get_args
 
 import numpy as np
@@ -21,35 +24,34 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from .._base.errors import InputError, SchemaError, listed
-from .._base.masking import THRESHOLD
+from .._base.errors import InputError, SchemaError
 from .codec import Scalar
-from .profile import FULL_PRECISION
-from .schema import THOUSANDS, UNKNOWN, Column, Schema
+from .schema import UNKNOWN, Column, Schema
+from .spell import words_of
 from .times import TimeGuess, format_times, parse_times
-from .types import parse_type, value_type, whole_array
+from .types import (
+    DAY,
+    LARGEST,
+    clock_shift,
+    from_numbers,
+    is_decimal_type,
+    is_words,
+    parse_type,
+    type_family,
+    units_per_second,
+    value_type,
+    whole_array,
+)
 
 DecimalSign = Literal[".", ","]
-_NAMES = {".": "point", ",": "comma"}
-SIGN_NAMES = {
-    ".": "points",
-    ",": "commas",
-    " ": "spaces",
-    "'": "apostrophes",
-    "\u2019": "apostrophes",
-    "\xa0": "spaces",
-    "\u202f": "spaces",
-}
-"""What signs between thousands are called in sentences."""
-
-_SPACES = tuple(sign for sign in THOUSANDS if sign and sign not in ".,")
+DECIMAL_NAMES = {".": "point", ",": "comma"}
 POINT = r"^[+-]?((0|[1-9][0-9]*)?\.[0-9]+|(0|[1-9][0-9]*)\.?)([eE][+-]?[0-9]{1,3})?$"
 """Numbers with a decimal point, and whole ones."""
 
 COMMA = r"^[+-]?(0|[1-9][0-9]*)?,[0-9]+([eE][+-]?[0-9]{1,3})?$"
 """Numbers with a decimal comma."""
 
-_DOUBTFUL = r"^[+-]?[1-9][0-9]{0,2}[.,][0-9]{3}$"
+DOUBTFUL = r"^[+-]?[1-9][0-9]{0,2}[.,][0-9]{3}$"
 _WHOLE_PART = re.compile(r"^([+-]?)([0-9]{4,})(?=$|[.,])")
 NULL_WORDS = ("NA", "N/A", "n/a", "#N/A", "NaN", "nan", "NULL", "null", "None", "?", ".")
 """Words that mean missing in a text file, besides an empty cell. Each stays a code of its own."""
@@ -57,14 +59,7 @@ NULL_WORDS = ("NA", "N/A", "n/a", "#N/A", "NaN", "nan", "NULL", "null", "None", 
 LEVEL_WORDS = ("None",)
 """Those of them that are an answer among other words (pain: None, Mild, Severe), and mean missing among numbers, dates and truth values alone."""
 
-CODE_SHARE = 50
-"""Numbers are codes of categories if at least one in so many of the words beside them is one that only codes have."""
-
-_INTEGER = r"^[+-]?(0|[1-9][0-9]{0,17})$"
-_CODE = r"^[\pL0-9][\pL0-9._/-]*$"
-_MOST_NUMBERS = 50_000
-_MOST_CODES = 1_000
-_INFINITE = r"(?i)^[+-]?inf(inity)?$"
+INTEGER = r"^[+-]?(0|[1-9][0-9]{0,17})$"
 
 
 @dataclass(frozen=True)
@@ -79,430 +74,289 @@ class Spelling:
     thousands: str = ""
 
 
-@dataclass(frozen=True)
-class SignEvidence:
-    """What the cells of a column that holds numbers only say of decimal signs and thousands.
+WordValues = tuple[pa.Array, NDArray[np.int16] | None]
+"""Typed values, null where missing, and which of the missing codes stood there (-1: none); None where no code is a word."""
 
-    `point` and `comma`: a cell has that decimal sign for certain. `point_doubt` and `comma_doubt`: a cell has the sign where it may also set
-    thousands apart, as in 1.234. `thousands`: what sets thousands apart for certain. `short` and `long`: there are whole numbers below 1,000, and
-    others, without any sign.
+_EPOCH = datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
+_FRACTION = re.compile(r"[.,]([0-9]{7,})")
+_SPAN = re.compile(r"-?[0-9]{1,30} ns")
+
+
+def spelling_of(column: Column) -> Spelling:
+    """Return how the words of a text column with this schema are to be read."""
+    kind = value_type(parse_type(column.type))
+    return Spelling(
+        kind, column.format, column.missing, decimal=column.decimal, thousands=column.thousands
+    )
+
+
+def missing_tokens(cells: pa.Array, missing: tuple[Scalar, ...]) -> NDArray[np.int16] | None:
+    """Return which of the missing codes each cell is (-1: none); None where no code is a word, whatever the cells are.
+
+    Examples
+    --------
+    >>> missing_tokens(pa.array(["7", "NA", None]), (-8, "NA")).tolist()
+    [-1, 1, -1]
     """
-
-    point: bool = False
-    comma: bool = False
-    point_doubt: bool = False
-    comma_doubt: bool = False
-    thousands: frozenset[str] = frozenset()
-    short: bool = False
-    long: bool = False
-
-    @property
-    def needs(self) -> set[str]:
-        """The decimal signs that it cannot do without: a separator of thousands is none."""
-        return {
-            sign
-            for sign, other in ((".", ","), (",", "."))
-            if (self.point if sign == "." else self.comma) or other in self.thousands
-        }
+    spelled_codes = [code for code in missing if isinstance(code, str)]
+    if not spelled_codes:
+        return None
+    index = pc.index_in(cells, value_set=pa.array(spelled_codes, type=cells.type))
+    positions = np.array([*(missing.index(word) for word in spelled_codes), -1], dtype=np.int16)
+    tokens: NDArray[np.int16] = positions[index.fill_null(-1).to_numpy(zero_copy_only=False)]
+    return tokens
 
 
-@dataclass
-class SignCount:
-    """Collects what the numbers of a text column say of signs, batch by batch."""
+def present_words(cells: pa.Array, missing: tuple[Scalar, ...]) -> WordValues:
+    """Return cells with null for missing codes and blank cells, and which missing codes stood there."""
+    tokens = missing_tokens(cells, missing)
+    absent = pc.equal(pc.utf8_trim_whitespace(cells), "")
+    if tokens is not None and (tokens >= 0).any():
+        absent = pc.or_(absent, pa.array(tokens >= 0))
+    return pc.if_else(absent, pa.scalar(None, cells.type), cells), tokens
 
-    point: bool = False
-    comma: bool = False
-    point_doubt: bool = False
-    comma_doubt: bool = False
-    thousands: set[str] = field(default_factory=set)
-    spaced: set[int] = field(default_factory=set)
-    n_spaced: int = 0
-    decimals: dict[str, NDArray[np.int64]] = field(
-        default_factory=lambda: {
-            sign: np.zeros(FULL_PRECISION + 1, dtype=np.int64) for sign in (".", ",")
-        }
+
+def parse_words(cells: pa.Array, spelling: Spelling, *, name: str) -> WordValues:
+    """Return typed values of text cells, null where missing, and which missing code stood there; SchemaError where a word is not in the spelling."""
+    present, tokens = present_words(whole_array(cells), spelling.missing)
+    values = _in_spelling(present, spelling)
+    if values is not None:
+        return values, tokens
+    kind, spelled, decimal = spelling.type, spelling.format, spelling.decimal
+    if _has_other_sign(present, kind, decimal):
+        other = "," if decimal == "." else "."
+        raise SchemaError(
+            f"Column '{name}' has numbers with a decimal {DECIMAL_NAMES[other]}, and is read with a {DECIMAL_NAMES[decimal]}. Pass --decimal {other} "
+            f'(decimal="{other}" in Python), or write decimal = "{other}" for it in the schema.'
+        )
+    spelled_as = f" spelled {spelled}" if spelled else ""
+    raise SchemaError(
+        f"Column '{name}' is read as {kind}{spelled_as}, but some cells are not. Declare another type or format in a "
+        f"schema, or list the words that mean missing."
     )
 
-    def add(
-        self, words: pa.Array, counts: NDArray[np.int64], whole: NDArray[np.bool_]
-    ) -> NDArray[np.bool_]:
-        """Add different words with their counts, and return which of them are numbers; `whole` says which are plain whole ones."""
-        point, comma = _matches(words, POINT), _matches(words, COMMA)
-        number: NDArray[np.bool_] = whole | point | comma
-        signed = point & ~whole & _matches(words, r"\.")
-        if signed.any() and not (self.point and self.point_doubt):
-            doubtful = _matches(words, _DOUBTFUL) & signed
-            self.point, self.point_doubt = (
-                self.point or bool((signed & ~doubtful).any()),
-                self.point_doubt or bool(doubtful.any()),
-            )
-        if comma.any():
-            doubtful = _matches(words, _DOUBTFUL) & comma
-            self.comma, self.comma_doubt = (
-                self.comma or bool((comma & ~doubtful).any()),
-                self.comma_doubt or bool(doubtful.any()),
-            )
-        if not number.all():
-            number |= self._add_grouped(words, counts, ~number)
-        if number.all():
-            self._add_decimals(words, counts)
-        return number
 
-    def _add_grouped(
-        self, words: pa.Array, counts: NDArray[np.int64], rest: NDArray[np.bool_]
-    ) -> NDArray[np.bool_]:
-        """Return which of the other words are numbers with their thousands apart."""
-        number: NDArray[np.bool_] = np.zeros(len(words), dtype=bool)
-        if not (_matches(words, r"^[+-]?[1-9][0-9]{0,2}[^0-9A-Za-z][0-9]{3}") & rest).any():
-            return number  # most columns of words
-        for (decimal, thousands), pattern in _SURE.items():
-            if (hit := _matches(words, pattern) & rest).any():
-                number |= hit
-                self.thousands.add(thousands)
-                if _matches(words.filter(pa.array(hit)), re.escape(decimal)).any():
-                    self.point, self.comma = (
-                        self.point or decimal == ".",
-                        self.comma or decimal == ",",
-                    )
-        for thousands in _SPACES:
-            for decimal in (".", ","):
-                if (
-                    hit := _matches(words, _grouped_pattern(thousands, decimal)) & rest & ~number
-                ).any():
-                    number |= hit
-                    self.thousands.add(thousands)
-                    chosen = words.filter(pa.array(hit))
-                    self.n_spaced += int(counts[hit].sum())
-                    self.spaced.update(
-                        np.unique(pc.utf8_length(chosen).to_numpy(zero_copy_only=False)).tolist()
-                    )
-                    if _matches(chosen, re.escape(decimal)).any():
-                        self.point, self.comma = (
-                            self.point or decimal == ".",
-                            self.comma or decimal == ",",
-                        )
-        return number
-
-    def add_whole(self, n_cells: int) -> None:
-        """Add cells that are whole numbers without a sign."""
-        for decimals in self.decimals.values():
-            decimals[0] += n_cells
-
-    def _add_decimals(self, words: pa.Array, counts: NDArray[np.int64]) -> None:
-        exponent = _matches(words, "[eE]")
-        for sign, decimals in self.decimals.items():
-            held = _matches(words, re.escape(sign))
-            if not held.any() and not exponent.any():
-                decimals[0] += int(counts.sum())
-                continue
-            after = pc.replace_substring_regex(
-                words, rf"^[^{sign}]*(\{sign}[^{sign}]*\{sign}.*|\{sign})?", ""
-            )
-            digits = np.where(held, pc.utf8_length(after).to_numpy(zero_copy_only=False), 0)
-            digits = np.where(exponent, FULL_PRECISION, np.minimum(digits, FULL_PRECISION))
-            decimals += np.bincount(digits, weights=counts, minlength=FULL_PRECISION + 1).astype(
-                np.int64
-            )
-
-    def are_codes(self, n_numbers: int) -> bool:
-        """Return whether so many numbers are codes: all with spaces and of one length, as numbers of members are."""
-        return (
-            0 < self.n_spaced == n_numbers
-            and len(self.spaced) == 1
-            and not (self.point or self.comma)
-        )
-
-    def evidence(self, numbers: Iterable[str]) -> SignEvidence:
-        """Return what all numbers say; `numbers` are different ones among them."""
-        doubt = (
-            self.point_doubt or self.comma_doubt
-        )  # only then does it matter which numbers have no sign
-        bare = (
-            [word.lstrip("+-") for word in numbers if word.lstrip("+-").isdecimal()]
-            if doubt
-            else []
-        )
-        return SignEvidence(
-            self.point,
-            self.comma,
-            self.point_doubt,
-            self.comma_doubt,
-            frozenset(self.thousands),
-            any(len(word) < 4 for word in bare),
-            any(len(word) > 3 for word in bare),
-        )
-
-
-@dataclass
-class TextGuess:
-    """Collects what all cells of one text column agree on."""
-
-    name: str
-    declared: tuple[Scalar, ...] = ()
-    threshold: int = THRESHOLD
-    n_present: int = 0
-    n_number: int = 0
-    n_infinite: int = 0
-    n_code: int = 0
-    signs: SignCount = field(default_factory=SignCount)
-    integer: bool = True
-    numbers: dict[str, None] = field(default_factory=dict)
-    codes: dict[str, None] = field(default_factory=dict)
-    widths: set[int] = field(default_factory=set)
-    padded: bool = False
-    missing: dict[str, None] = field(default_factory=dict)
-    booleans: dict[str, None] = field(default_factory=dict)
-    boolean: bool = True
-    times: TimeGuess = field(default_factory=TimeGuess)
-    odd: dict[str, int] = field(default_factory=dict)
-
-    def add(self, cells: pa.Array) -> None:
-        """Add a batch of cells."""
-        word_counts = pc.value_counts(cells.drop_null())
-        words, counts = (
-            word_counts.field("values"),
-            word_counts.field("counts").to_numpy(zero_copy_only=False),
-        )
-        trimmed = pc.utf8_trim_whitespace(words)
-        known = [*NULL_WORDS, *(code for code in self.declared if isinstance(code, str))]
-        null = pc.is_in(trimmed, value_set=pa.array(known)).to_numpy(zero_copy_only=False)
-        empty = pc.equal(trimmed, "").to_numpy(zero_copy_only=False)
-        self.missing.update(dict.fromkeys(sorted(words.filter(pa.array(null)).to_pylist())))
-        present = ~(null | empty)
-        trimmed, counts = trimmed.filter(pa.array(present)), counts[present]
-        if not len(trimmed):
-            return
-        self.n_present += int(counts.sum())
-        self._add_numbers(trimmed, counts)
-        if self.boolean:
-            self.booleans.update(dict.fromkeys(trimmed.slice(0, 3).to_pylist()))
-            self.boolean = len(trimmed) <= 2 and _boolean_words(self.booleans) is not None
-        self.times.add(trimmed)
-
-    def _add_numbers(self, words: pa.Array, counts: NDArray[np.int64]) -> None:
-        whole = _matches(words, _INTEGER)
-        if whole.all():  # most columns: nothing else needs to be looked for
-            self.n_number += int(counts.sum())
-            self.signs.add_whole(int(counts.sum()))
-            _collect(self.numbers, words, whole, _MOST_NUMBERS)
-            self._add_codes(words, counts, whole)
-            return
-        number = self.signs.add(words, counts, whole)
-        self.integer = self.integer and bool(whole.all())
-        self.n_number += int(counts[number].sum())
-        _collect(self.numbers, words, number, _MOST_NUMBERS)
-        self._add_codes(words, counts, number)
-        infinite = _matches(words, _INFINITE)
-        self.n_infinite += int(counts[infinite].sum())
-        if not number.all():
-            rest = ~(number | infinite)
-            for word, n in zip(
-                words.filter(pa.array(rest)).to_pylist()[:1000], counts[rest], strict=False
-            ):
-                if len(self.odd) < 1000 or word in self.odd:
-                    self.odd[word] = self.odd.get(word, 0) + int(n)
-
-    def _add_codes(
-        self, words: pa.Array, counts: NDArray[np.int64], number: NDArray[np.bool_]
-    ) -> None:
-        """Count the words that only codes have: digits beside letters or dashes (A17, 10-B), digits after a zero (00772)."""
-        code = ~number
-        for pattern in (
-            "[0-9]",
-            _CODE,
-        ):  # the second takes long to make ready: most columns need not
-            if code.any():
-                code &= _matches(words, pattern)
-        self.n_code += int(counts[code].sum())
-        _collect(self.codes, words, code, _MOST_CODES)
-        digits = _matches(words, "^[0-9]+$")
-        self.padded = self.padded or bool((digits & ~number).any())
-        if len(self.widths) < 2 and (number | digits).any():
-            # Signs and points are no digits of a code: their width is that of no word.
-            widths = np.where(digits, pc.utf8_length(words).to_numpy(zero_copy_only=False), 0)
-            self.widths.update(np.unique(widths[number | digits]).tolist())
-
-    def _is_code(self) -> bool:
-        """Return whether a column of numbers and words holds codes: categories, and not a measure with words in it.
-
-        It does if its digits are padded with zeros to one width, or if words that only codes have are at least one in fifty of
-        its cells and of its different words. A word without digits (unknown, refused) and a bound (<5, 90+) say nothing.
-        """
-        if self.padded and len(self.widths) == 1:
-            return True
-        often = CODE_SHARE * self.n_code >= self.n_present
-        return often and CODE_SHARE * len(self.codes) >= len(self.codes) + len(self.numbers)
-
-    @property
-    def evidence(self) -> SignEvidence:
-        """What the column says of the signs of its file: nothing unless it holds numbers only."""
-        return self.signs.evidence(self.numbers) if self._is_numeric() else SignEvidence()
-
-    def _is_numeric(self) -> bool:
-        only = bool(self.n_number) and self.n_number + self.n_infinite == self.n_present
-        return only and not self.signs.are_codes(self.n_number)
-
-    def spelling(self, decimal: DecimalSign = ".") -> Spelling:
-        """Return what the column is, from all cells added; raise if it mixes numbers and text.
-
-        Numbers with another decimal sign than the file's are text.
-        """
-        spelling = self._spelling(tuple(self.missing), decimal)
-        if not self.n_present or not pa.types.is_string(spelling.type):
-            return spelling
-        levels = [
-            word
-            for word in spelling.missing
-            if str(word).strip() in LEVEL_WORDS and word not in self.declared
-        ]
-        return replace(
-            spelling, missing=tuple(word for word in spelling.missing if word not in levels)
-        )
-
-    def _spelling(self, missing: tuple[str, ...], decimal: DecimalSign) -> Spelling:
-        if not self.n_present:
-            return Spelling(pa.string(), "", missing)
-        if self.boolean and (words := _boolean_words(self.booleans)):
-            return Spelling(pa.bool_(), words, missing)
-        if self.integer:
-            return Spelling(pa.int64(), "", missing)
-        if self._is_numeric():
-            return self._numbers(missing, decimal)
-        if self.times.fitting:
-            return self._times(missing)
-        if self.n_number and self._is_code():
-            return Spelling(pa.string(), "", missing, "numbers and words that are codes")
-        if 2 * self.n_number >= self.n_present and len(self.numbers) > 20:
-            raise self._mixed()
-        return Spelling(pa.string(), "", missing)
-
-    def _numbers(self, missing: tuple[str, ...], decimal: DecimalSign) -> Spelling:
-        """Return how numbers are read, under the decimal sign of their file; how many decimals they have at least is how they are written again."""
-        if self.evidence.needs - {decimal}:
-            return Spelling(
-                pa.string(), "", missing, f"numbers without the decimal sign '{decimal}'"
-            )
-        thousands = thousands_of(self.name, self.evidence, decimal)
-        used = np.flatnonzero(self.signs.decimals[decimal])
-        if thousands and used.tolist() == [0] and not self.n_infinite:
-            return Spelling(pa.int64(), "", missing, decimal=decimal, thousands=thousands)
-        how = "fixed" if len(used) == 1 else "least"
-        form = f"{how} {used[0]}" if len(used) and 0 < used[0] < FULL_PRECISION else ""
-        return Spelling(pa.float64(), form, missing, decimal=decimal, thousands=thousands)
-
-    def _mixed(self) -> SchemaError:
-        common = sorted(word for word, n in self.odd.items() if n >= self.threshold)
-        shown = f" Common words in it: {listed(common, most=5)}." if common else ""
-        example = (
-            ", ".join(json.dumps(word, ensure_ascii=False) for word in common[:3]) or '"unknown"'
-        )
-        return SchemaError(
-            f"Column '{self.name}' mixes numbers and text.{shown} If the words mean missing, declare them in a schema, as in "
-            f'missing = [{example}]; if all are codes, declare type = "string" and kind = "categorical".'
-        )
-
-    def plain_format(self, kind: pa.DataType) -> str:
-        """Return how the cells spell values of a type, if plainly (ISO 8601) and all alike; else an empty string."""
-        return self.times.plain_format(kind) if self.n_present else ""
-
-    def _times(self, missing: tuple[str, ...]) -> Spelling:
-        chosen, *others = self.times.fitting
-        doubt = f"; {listed(others)} would fit too" if others else ""
-        return Spelling(self.times.kind, chosen, missing, f"every cell reads as {chosen}{doubt}")
-
-
-def parse_words(
-    cells: pa.Array, spelling: Spelling, *, name: str
-) -> tuple[pa.Array, NDArray[np.int16] | None]:
-    """Return typed values of text cells, null where missing, and which missing code stood there (-1: none)."""
-    kind, spelled, missing, decimal = (
-        spelling.type,
-        spelling.format,
-        spelling.missing,
-        spelling.decimal,
-    )
-    thousands = spelling.thousands
-    cells = whole_array(cells)
-    words = [code for code in missing if isinstance(code, str)]
-    tokens: NDArray[np.int16] | None = None
-    if words:
-        index = pc.index_in(cells, value_set=pa.array(words, type=pa.string()))
-        if index.null_count < len(index):
-            positions = np.array([missing.index(word) for word in words], dtype=np.int16)
-            places = index.fill_null(-1).to_numpy(zero_copy_only=False)
-            tokens = np.where(places >= 0, positions[places], np.int16(-1)).astype(np.int16)
-            cells = pc.if_else(pa.array(places >= 0), pa.scalar(None, pa.string()), cells)
-    blank = pc.equal(pc.utf8_trim_whitespace(cells), "")
-    cells = pc.if_else(blank, pa.scalar(None, pa.string()), cells)
+def _in_spelling(cells: pa.Array, spelling: Spelling) -> pa.Array | None:
+    """Return words as values, null for null; None where a word is not in the spelling."""
+    kind, spelled, thousands = spelling.type, spelling.format, spelling.thousands
     if kind == pa.string():
-        return cells, tokens
-    trimmed = pc.utf8_trim_whitespace(cells)
+        return cells
+    cells = pc.utf8_trim_whitespace(cells)
     if (is_decimal_type(kind) or pa.types.is_integer(kind)) and pc.any(
-        pc.starts_with(trimmed, "+")
+        pc.starts_with(cells, "+")
     ).as_py():
-        trimmed = pc.replace_substring_regex(
-            trimmed, r"^\+([0-9.,]|(?i:inf))", r"\1"
+        cells = pc.replace_substring_regex(
+            cells, r"^\+([0-9.,]|(?i:inf))", r"\1"
         )  # Arrow reads no plus sign
     try:
         if pa.types.is_boolean(kind):
-            true = (spelled or "true/false").split("/")[0]
-            values = pc.equal(trimmed, true)
-            false = (spelled or "true/false").split("/")[-1]
-            if pc.any(pc.invert(pc.or_(values, pc.equal(trimmed, false)))).as_py():
-                raise pa.ArrowInvalid
+            true, _, false = (spelled or "true/false").partition("/")
+            values = pc.equal(cells, true)
+            values = pc.if_else(
+                pc.or_(values, pc.equal(cells, false)), values, pa.scalar(None, pa.bool_())
+            )
         elif (
             pa.types.is_temporal(kind) and spelled
         ):  # without a format: Arrow's plain spelling, by the cast below
-            values = parse_times(trimmed, spelled, kind)
-            if values.null_count > trimmed.null_count:
-                raise pa.ArrowInvalid
+            values = parse_times(cells, spelled, kind)
         elif is_decimal_type(kind) or (thousands and pa.types.is_integer(kind)):
-            plain = plain_numbers(trimmed, decimal, thousands)
-            if plain.null_count > trimmed.null_count:
-                raise pa.ArrowInvalid
-            values = plain.cast(kind)
+            values = plain_numbers(cells, spelling.decimal, thousands).cast(kind)
         else:
-            values = trimmed.cast(kind)
+            values = cells.cast(kind)
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
-        if _has_other_sign(trimmed, kind, decimal):
-            other = "," if decimal == "." else "."
-            raise SchemaError(
-                f"Column '{name}' has numbers with a decimal {_NAMES[other]}, and is read with a {_NAMES[decimal]}. Pass --decimal {other} "
-                f'(decimal="{other}" in Python), or write decimal = "{other}" for it in the schema.'
-            ) from None
-        spelled_as = f" spelled {spelled}" if spelled else ""
-        raise SchemaError(
-            f"Column '{name}' is read as {kind}{spelled_as}, but some cells are not. Declare another type or format in a "
-            f"schema, or list the words that mean missing."
-        ) from None
+        return None
+    return None if values.null_count > cells.null_count else values
+
+
+def parse_other_spelling(
+    cells: pa.Array, spelling: Spelling, levels: tuple[Scalar, ...], *, name: str
+) -> WordValues:
+    """Return typed values of cells that another program may have written, and which missing code stood there.
+
+    Words that commonly mean missing do so here unless they are levels.
+    """
+    cells = whole_array(cells)
+    answers = (*levels, *(LEVEL_WORDS if pa.types.is_string(spelling.type) else ()))
+    common = tuple(word for word in NULL_WORDS if word not in (*spelling.missing, *answers))
+    wide = replace(spelling, missing=(*spelling.missing, *common))
+    try:
+        values, tokens = parse_words(cells, wide, name=name)
+    except SchemaError:
+        present, tokens = present_words(cells, wide.missing)
+        readings = (_in_spelling(present, other) for other in _other_spellings(present, spelling))
+        values = next((reading for reading in readings if reading is not None), None)
+        if values is None:
+            raise
+    if tokens is not None:
+        tokens = np.where(tokens >= len(spelling.missing), np.int16(-1), tokens)
     return values, tokens
+
+
+def _other_spellings(cells: pa.Array, spelling: Spelling) -> list[Spelling]:
+    """Return how another program may have spelled the values of a column that cannot be read as the original spells them."""
+    cells = pc.utf8_trim_whitespace(cells)
+    if pa.types.is_temporal(spelling.type):
+        guess = TimeGuess()
+        guess.add(cells.drop_null().unique())
+        return [
+            replace(spelling, format=guess.plain_format(spelling.type))
+        ]  # 14:30:00 where the original has 14:30
+    if not (pa.types.is_integer(spelling.type) or is_decimal_type(spelling.type)):
+        return []
+    kind = pa.float64() if pa.types.is_integer(spelling.type) else spelling.type
+    same = replace(spelling, type=kind, format="")  # 12.0, as programs spell 12 beside missing ones
+    if is_doubtful(cells):
+        return [same]  # 1.234 where the original has decimal commas may be as many thousands
+    return [same, replace(same, decimal="." if spelling.decimal == "," else ",", thousands="")]
+
+
+def parse_each_word(cells: pa.Array, spelling: Spelling, *, exact: bool = False) -> WordValues:
+    """Return each word or text in bytes as the nearest value of the type, null where it is none, and which missing code stood there.
+
+    Each value is a function of its own cell and of the spelling. Fractions of whole numbers are rounded; with `exact` they are no value. Words have offsets of 64 bits.
+    """
+    coded = cells.dictionary_encode()
+    distinct = pa.array(words_of(coded.dictionary), pa.large_string())
+    present, tokens = present_words(distinct, spelling.missing)
+    places = coded.indices.cast(pa.int64())
+    values = each_value(present, spelling, exact=exact).take(places)
+    if tokens is None:
+        return values, None
+    rows = places.fill_null(len(tokens)).to_numpy(zero_copy_only=False)
+    return values, np.append(tokens, np.int16(-1))[rows]
+
+
+def each_value(cells: pa.Array, spelling: Spelling, *, exact: bool = False) -> pa.Array:
+    """Return each of some words, none of them missing codes, as `parse_each_word` does."""
+    kind, family = spelling.type, type_family(spelling.type)
+    if is_words(kind):
+        return cells
+    cells = pc.utf8_trim_whitespace(cells)
+    if family == "number":
+        plain = plain_numbers(cells, spelling.decimal, spelling.thousands)
+        return _numbers(map(_number, plain.to_pylist()), kind, exact=exact)
+    bare = cells.to_pylist()
+    if family == "truth":
+        return pa.array([_truth(word, spelling.format) for word in bare], pa.bool_())
+    if family == "span":
+        instants = [int(w[:-3]) if w is not None and _SPAN.fullmatch(w) else None for w in bare]
+    elif family in ("moment", "time"):
+        instants = [None if w is None else _instant(w, family) for w in bare]
+        if spelling.format.startswith("%"):
+            unit = pa.time64("us") if family == "time" else pa.timestamp("us", tz="UTC")
+            ticks = parse_times(cells, spelling.format, unit).cast(pa.int64()).to_pylist()
+            # A plain date or time stands for itself under any format: so an object that is one is spelled.
+            instants = [
+                plain if tick is None else tick * 1000
+                for tick, plain in zip(ticks, instants, strict=True)
+            ]
+    else:
+        return pa.nulls(len(bare), kind)
+    per_unit = DAY * 10**9 if kind == pa.date32() else 10**9 // units_per_second(kind)
+    shift = clock_shift(kind)
+    units = [
+        0 if n is None else min(max(n // per_unit + shift, -LARGEST), LARGEST) for n in instants
+    ]
+    present = np.array([n is not None for n in instants], dtype=bool)
+    return from_numbers(np.array(units, dtype=np.int64), present, kind)
+
+
+def _truth(word: str | None, spelled: str) -> bool | None:
+    true, _, false = (spelled if "/" in spelled else "true/false").partition("/")
+    meaning = {"true": True, "false": False, true: True, false: False}.get(word or "")
+    if meaning is not None:
+        return meaning
+    number = _number(word)
+    return bool(number) if number in (0, 1) else None
+
+
+def _number(word: str | None) -> int | float | None:
+    """Return the number that a word spells with a decimal point, whole ones exactly; None for NaN and for what is no number.
+
+    Examples
+    --------
+    >>> [_number(word) for word in ("007", "1e3", "-inf", "true", "nan", "1_0", "x")]
+    [7, 1000.0, -inf, 1, None, None, None]
+    """
+    if word is None or "_" in word:
+        return None
+    if word.lower() in ("true", "false"):
+        return int(word.lower() == "true")
+    try:
+        return int(word)
+    except ValueError:  # no whole number, or one of more digits than Python reads
+        pass
+    try:
+        number = float(word)
+    except ValueError:
+        return None
+    return None if math.isnan(number) else number
+
+
+def _numbers(numbers: Iterable[int | float | None], kind: pa.DataType, *, exact: bool) -> pa.Array:
+    whole = pa.types.is_integer(
+        kind
+    )  # cell by cell: a fraction in one must not cost another its last digits
+    nearest = [
+        None if n is None else _whole(n, exact=exact) if whole else _real(n) for n in numbers
+    ]
+    present = np.array([n is not None for n in nearest], dtype=bool)
+    dtype = np.int64 if whole else np.float64
+    return from_numbers(np.array([n or 0 for n in nearest], dtype=dtype), present, kind)
+
+
+def _real(number: int | float) -> float:
+    """Return a number as a float; beyond all floats it is infinite, as 1e400 is."""
+    try:
+        return float(number)
+    except OverflowError:
+        return math.inf if number > 0 else -math.inf
+
+
+def _whole(number: int | float, *, exact: bool) -> int | None:
+    """Return a number as one that int64 holds: the nearest, or None where `exact` is asked and it is none."""
+    if isinstance(number, int):
+        return min(max(number, -(2**63)), 2**63 - 1)
+    if exact and not number.is_integer():
+        return None
+    return round(min(max(number, -LARGEST), LARGEST))
+
+
+def _instant(word: str, family: str) -> int | None:
+    """Return the nanoseconds since 1970, or of a time of day since midnight, of a plain spelling (ISO 8601); None for what is none."""
+    try:
+        if family == "time":
+            time = datetime.time.fromisoformat(word)
+            moment = datetime.datetime.combine(_EPOCH, time, tzinfo=datetime.UTC)
+        else:
+            moment = datetime.datetime.fromisoformat(word)
+    except ValueError:
+        return None
+    moment = moment.replace(tzinfo=datetime.UTC) if moment.tzinfo is None else moment
+    micros = (moment - _EPOCH) // datetime.timedelta(microseconds=1)
+    fraction = _FRACTION.search(word)  # Python cuts off all beyond six digits
+    return micros * 1000 + (int(fraction[1][6:9].ljust(3, "0")) if fraction else 0)
 
 
 def format_values(
     values: pa.Array, spelled: str, decimal: str = ".", thousands: str = ""
 ) -> pa.Array:
     """Return values as the words of a text file; null stays null."""
-    words = _format_values(values, spelled)
+    cells = _format_values(values, spelled)
     inner = values.type.value_type if pa.types.is_dictionary(values.type) else values.type
     if decimal != "." and is_decimal_type(inner):
-        words = pc.replace_substring(words, ".", decimal)
+        cells = pc.replace_substring(cells, ".", decimal)
     return (
-        grouped(words, thousands)
+        grouped(cells, thousands)
         if thousands and (is_decimal_type(inner) or pa.types.is_integer(inner))
-        else words
+        else cells
     )
 
 
-def _grouped_pattern(thousands: str, decimal: str, least: int = 1) -> str:
+def grouped_pattern(thousands: str, decimal: str, least: int = 1) -> str:
+    """Return the pattern of numbers with at least so many groups of thousands set apart."""
     groups = f"({re.escape(thousands)}[0-9]{{3}}){{{least},}}"
     return rf"^[+-]?[1-9][0-9]{{0,2}}{groups}({re.escape(decimal)}[0-9]*)?$"
-
-
-# What a number with separators that cannot be read in another way says: its decimal sign, and what sets its thousands apart.
-_SURE = {
-    (".", ","): rf"{_grouped_pattern(',', '.', 2)}|^[+-]?[1-9][0-9]{{0,2}}(,[0-9]{{3}})+\.[0-9]*$",
-    (",", "."): rf"{_grouped_pattern('.', ',', 2)}|^[+-]?[1-9][0-9]{{0,2}}(\.[0-9]{{3}})+,[0-9]*$",
-}
 
 
 def check_sign(decimal: str | None) -> DecimalSign | None:
@@ -512,77 +366,7 @@ def check_sign(decimal: str | None) -> DecimalSign | None:
     raise InputError(f"decimal must be '.' or ','. Got {decimal!r}.")
 
 
-def check_column(name: str, evidence: SignEvidence) -> None:
-    """Raise if the numbers of a column need both decimal signs, or set thousands apart in two ways."""
-    if len(evidence.needs) > 1 or len(evidence.thousands) > 1:
-        raise SchemaError(
-            f"Column '{name}' mixes ways to write numbers: some with a decimal point and some with a comma, or thousands set apart by different "
-            'signs. Write all in one way; or declare type = "string" and kind = "categorical" in a schema.'
-        )
-
-
-def file_sign(columns: Mapping[str, SignEvidence], name: str, delimiter: str = ",") -> DecimalSign:
-    """Return the decimal sign of a text file from its columns of numbers; raise where they leave a doubt.
-
-    A point unless a column needs a comma. Where a sign stands before three digits only, as in 1,234 or 1.234, it may set thousands apart: then
-    other columns decide, and without those nobody does. Points are taken for decimals unless whole numbers below 1,000 stand beside
-    them, or semicolons divide the cells.
-
-    Examples
-    --------
-    >>> file_sign({"pay": SignEvidence(comma=True), "age": SignEvidence(short=True)}, "a.csv")
-    ','
-    """
-    for column, evidence in columns.items():
-        check_column(column, evidence)
-    points = [column for column, evidence in columns.items() if "." in evidence.needs]
-    commas = [column for column, evidence in columns.items() if "," in evidence.needs]
-    if points and commas:
-        raise InputError(
-            f"'{name}' has numbers with a comma (columns {listed(commas)}) and numbers with a point (columns {listed(points)}). Say "
-            'which is the decimal sign: --decimal , or --decimal . (decimal="," in Python). Columns with the other sign stay text.'
-        )
-    if points or commas:
-        return "." if points else ","
-    doubts = [column for column, evidence in columns.items() if evidence.comma_doubt]
-    sign = "comma"
-    if not doubts:
-        sign = "point"
-        doubts = [
-            column
-            for column, evidence in columns.items()
-            if evidence.point_doubt
-            and not evidence.long
-            and (evidence.short or delimiter in (";", "\t"))
-        ]
-    if doubts:
-        raise InputError(
-            f"'{name}' has numbers with a {sign} before three digits (columns {listed(doubts)}): decimals or thousands? Say which is the decimal "
-            'sign: --decimal , or --decimal . (decimal="," in Python); the other one sets thousands apart.'
-        )
-    return "."
-
-
-def thousands_of(name: str, evidence: SignEvidence, decimal: str) -> str:
-    """Return what sets the thousands of a column apart, given the decimal sign of its file; empty for nothing.
-
-    Examples
-    --------
-    >>> thousands_of("pay", SignEvidence(comma_doubt=True, short=True), ".")
-    ','
-    """
-    if evidence.thousands:
-        return next(iter(evidence.thousands))
-    other, doubt = (",", evidence.comma_doubt) if decimal == "." else (".", evidence.point_doubt)
-    if doubt and evidence.long:
-        raise SchemaError(
-            f"Column '{name}' has numbers with a {_NAMES[other]} before three digits, and longer ones without: thousands that are set apart only here and there, "
-            'or another decimal sign. Write all in one way; or declare type = "string" and kind = "categorical" in a schema.'
-        )
-    return other if doubt else ""
-
-
-def is_doubtful(words: pa.Array) -> bool:
+def is_doubtful(cells: pa.Array) -> bool:
     """Return whether every sign in words may separate thousands as well as decimals.
 
     Examples
@@ -590,11 +374,11 @@ def is_doubtful(words: pa.Array) -> bool:
     >>> is_doubtful(pa.array(["1,234", "17", None])), is_doubtful(pa.array(["1,234", "0,5"]))
     (True, False)
     """
-    signed = words.filter(pc.match_substring_regex(words, "[.,]"))
-    return pc.all(pc.match_substring_regex(signed, _DOUBTFUL)).as_py() is not False
+    signed = cells.filter(pc.match_substring_regex(cells, "[.,]"))
+    return pc.all(pc.match_substring_regex(signed, DOUBTFUL)).as_py() is not False
 
 
-def plain_numbers(words: pa.Array, decimal: str, thousands: str = "") -> pa.Array:
+def plain_numbers(cells: pa.Array, decimal: str, thousands: str = "") -> pa.Array:
     """Return numbers with the given signs as numbers with a point and no other sign; null where a word is not written so.
 
     Examples
@@ -606,18 +390,18 @@ def plain_numbers(words: pa.Array, decimal: str, thousands: str = "") -> pa.Arra
     """
     if thousands:
         wrong = pc.and_(
-            pc.match_substring(words, thousands),
-            pc.invert(pc.match_substring_regex(words, _grouped_pattern(thousands, decimal))),
+            pc.match_substring(cells, thousands),
+            pc.invert(pc.match_substring_regex(cells, grouped_pattern(thousands, decimal))),
         )
-        words = pc.replace_substring(
-            pc.if_else(wrong, pa.scalar(None, words.type), words), thousands, ""
+        cells = pc.replace_substring(
+            pc.if_else(wrong, pa.scalar(None, cells.type), cells), thousands, ""
         )
     other = "." if decimal == "," else ","
-    words = pc.if_else(pc.match_substring(words, other), pa.scalar(None, words.type), words)
-    return words if decimal == "." else pc.replace_substring(words, ",", ".")
+    cells = pc.if_else(pc.match_substring(cells, other), pa.scalar(None, cells.type), cells)
+    return cells if decimal == "." else pc.replace_substring(cells, ",", ".")
 
 
-def grouped(words: pa.Array, thousands: str) -> pa.Array:
+def grouped(cells: pa.Array, thousands: str) -> pa.Array:
     """Return numbers with a sign between their thousands.
 
     Examples
@@ -625,7 +409,7 @@ def grouped(words: pa.Array, thousands: str) -> pa.Array:
     >>> grouped(pa.array(["1234,5", "-1234567", "99"]), ".").to_pylist()
     ['1.234,5', '-1.234.567', '99']
     """
-    coded = words.dictionary_encode()
+    coded = cells.dictionary_encode()
     apart = [
         None
         if word is None
@@ -657,18 +441,13 @@ def has_decimals(column: Column) -> bool:
     return is_decimal_type(value_type(parse_type(column.type)))
 
 
-def is_decimal_type(kind: pa.DataType) -> bool:
-    """Return whether values of a type may have decimals."""
-    return bool(pa.types.is_floating(kind) or pa.types.is_decimal(kind))
-
-
-def _has_other_sign(words: pa.Array, kind: pa.DataType, decimal: str) -> bool:
+def _has_other_sign(cells: pa.Array, kind: pa.DataType, decimal: str) -> bool:
     """Return whether words are numbers all right, but with the other decimal sign."""
     if not is_decimal_type(kind):
         return False
     pattern = COMMA if decimal == "." else POINT
-    words = words.drop_null()
-    return bool((_matches(words, pattern) | _matches(words, _INTEGER)).all())
+    cells = pc.utf8_trim_whitespace(cells.drop_null())
+    return bool((matches(cells, pattern) | matches(cells, INTEGER)).all())
 
 
 def _format_values(values: pa.Array, spelled: str) -> pa.Array:
@@ -696,21 +475,21 @@ def _fixed(values: pa.Array, decimals: int) -> pa.Array:
     """Return floats with a fixed number of decimals, by whole-number arithmetic."""
     numbers = values.cast(pa.float64()).fill_null(0.0).to_numpy(zero_copy_only=False)
     if len(numbers) and np.abs(numbers).max() * 10.0**decimals >= 2.0**53:
-        words = pa.array([f"{x:.{decimals}f}" for x in numbers], type=pa.string())
+        cells = pa.array([f"{x:.{decimals}f}" for x in numbers], type=pa.string())
     else:
         scaled = np.rint(np.abs(numbers) * 10.0**decimals).astype(np.int64)
         units, rest = np.divmod(scaled, 10**decimals)
         tail = pc.utf8_lpad(pa.array(rest).cast(pa.string()), width=decimals, padding="0")
         sign = pc.if_else(pa.array((numbers < 0) & (scaled > 0)), "-", "")
-        words = pc.binary_join_element_wise(sign, pa.array(units).cast(pa.string()), "")
-        words = pc.binary_join_element_wise(words, tail, ".")
-    return pc.if_else(values.is_valid(), words, pa.scalar(None, pa.string()))
+        cells = pc.binary_join_element_wise(sign, pa.array(units).cast(pa.string()), "")
+        cells = pc.binary_join_element_wise(cells, tail, ".")
+    return pc.if_else(values.is_valid(), cells, pa.scalar(None, pa.string()))
 
 
 def _at_least(values: pa.Array, decimals: int) -> pa.Array:
     """Return floats as they are, but with no fewer decimals than that: 0.0 and 0.25, and not 0."""
-    words = values.cast(pa.float64()).cast(pa.string())
-    coded = words.dictionary_encode()
+    cells = values.cast(pa.float64()).cast(pa.string())
+    coded = cells.dictionary_encode()
     padded = [_padded(word, decimals) for word in coded.dictionary.to_pylist()]
     return pa.array(padded, pa.string()).take(coded.indices)
 
@@ -722,22 +501,9 @@ def _padded(word: str, decimals: int) -> str:
     return f"{whole}.{fraction.ljust(decimals, '0')}"
 
 
-def _collect(into: dict[str, None], words: pa.Array, which: NDArray[np.bool_], most: int) -> None:
-    """Add the chosen words to different ones, up to a number of them."""
-    if len(into) < most and which.any():
-        into.update(dict.fromkeys(words.filter(pa.array(which)).slice(0, most).to_pylist()))
-
-
-def _matches(words: pa.Array, pattern: str) -> NDArray[np.bool_]:
-    matches: NDArray[np.bool_] = pc.match_substring_regex(words, pattern).to_numpy(
+def matches(cells: pa.Array, pattern: str) -> NDArray[np.bool_]:
+    """Return which words a pattern is found in."""
+    hits: NDArray[np.bool_] = pc.match_substring_regex(cells, pattern).to_numpy(
         zero_copy_only=False
     )
-    return matches
-
-
-def _boolean_words(words: dict[str, None]) -> str | None:
-    """Return "True/False" in the spelling of the words, if they are no more than that; None if not."""
-    for true, false in (("true", "false"), ("True", "False"), ("TRUE", "FALSE")):
-        if words and set(words) <= {true, false}:
-            return f"{true}/{false}"
-    return None
+    return hits

@@ -21,6 +21,9 @@ from .._base.errors import SchemaError
 PER_SECOND = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
 """How many of each unit of time make a second."""
 
+DAY = 86_400
+"""Seconds of a day."""
+
 _PLAIN: dict[str, pa.DataType] = {
     **{
         f"{sign}int{bits}": getattr(pa, f"{sign}int{bits}")()
@@ -121,6 +124,40 @@ def is_words(kind: pa.DataType) -> bool:
     """Return whether values of this type are text."""
     kind = value_type(kind)
     return pa.types.is_string(kind) or pa.types.is_large_string(kind) or kind == pa.string_view()
+
+
+def is_bytes(kind: pa.DataType) -> bool:
+    """Return whether values of this type are bytes, of any layout."""
+    return bool(
+        pa.types.is_binary(kind)
+        or pa.types.is_large_binary(kind)
+        or pa.types.is_fixed_size_binary(kind)
+        or kind == pa.binary_view()
+    )
+
+
+def is_decimal_type(kind: pa.DataType) -> bool:
+    """Return whether values of a type may have decimals."""
+    return bool(pa.types.is_floating(kind) or pa.types.is_decimal(kind))
+
+
+def type_family(kind: pa.DataType) -> str:
+    """Return what values of a type are: families differ in what a value means, types of one family in how it is held."""
+    if is_words(kind) or is_bytes(kind):
+        return "words"
+    families = {
+        "number": lambda k: pa.types.is_integer(k) or is_decimal_type(k),
+        "moment": lambda k: pa.types.is_date(k) or pa.types.is_timestamp(k),
+        "time": pa.types.is_time,
+        "span": pa.types.is_duration,
+        "truth": pa.types.is_boolean,
+    }
+    return next((name for name, test in families.items() if test(kind)), "none")
+
+
+def units_per_second(kind: pa.DataType) -> int:
+    """Return how many units of a time make a second; not for days."""
+    return 1000 if kind == pa.date64() else PER_SECOND[kind.unit]
 
 
 def is_numeric(kind: pa.DataType) -> bool:

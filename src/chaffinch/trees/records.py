@@ -11,8 +11,9 @@ from numpy.typing import NDArray
 
 from .._base.errors import InputError, listed, unknown_name
 from ..table.formats import Source
+from ..table.guess import TextGuess, file_sign
 from ..table.sources import open_source
-from ..table.text import TextGuess, file_sign, plain_numbers
+from ..table.text import plain_numbers
 from .formats.onnx_trees import SCORES
 from .tree import Ensemble
 
