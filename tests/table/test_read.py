@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import datetime
 import json
+from collections import Counter
 from dataclasses import asdict
 
 import numpy as np
@@ -10,8 +12,9 @@ import pyarrow as pa
 import pytest
 
 import chaffinch
-from chaffinch.table import Table, schema_text
+from chaffinch.table import Table, fit_schema, schema_text
 from chaffinch.table.formats import delimited, parquet
+from chaffinch.table.text import parse_words
 
 SECRET_WORD = "Aurelia Zzyzx"
 
@@ -167,3 +170,23 @@ def test_tables_of_a_scan_are_slices_of_what_read_gives(tmp_path, monkeypatch, e
         np.testing.assert_array_equal(
             np.concatenate([part.code(name) for part in parts]), whole.code(name)
         )
+
+
+@pytest.mark.parametrize("declared", [None, {"pay": {"kind": "float", "type": "double"}}])
+def test_words_of_a_text_file_are_parsed_once(tmp_path, monkeypatch, declared):
+    path = tmp_path / "people.csv"
+    lines = [
+        f"{17 + i % 50},{i % 7}.50,{'NA' if i % 9 else 'yes'},2020-01-{1 + i % 28:02}"
+        for i in range(400)
+    ]
+    path.write_text("\n".join(["age,pay,ill,since", *lines]) + "\n")
+    parsed = Counter()
+
+    def counted(cells, spelling, *, name):
+        parsed[name] += len(cells)
+        return parse_words(cells, spelling, name=name)
+
+    monkeypatch.setattr(fit_schema, "parse_words", counted)
+    table = chaffinch.read(path, declared)
+    assert parsed == dict.fromkeys(table.columns, 400)
+    assert table.data.column("since")[3].as_py() == datetime.date(2020, 1, 4)

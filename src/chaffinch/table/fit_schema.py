@@ -74,11 +74,11 @@ def fit_schema(
     rare_below: int = 3,
     threshold: int = THRESHOLD,
     progress: Progress = silent,
-    watch: Callable[[pa.RecordBatch], object] = lambda batch: None,
+    watch: Callable[[pa.RecordBatch, CellValues], object] = lambda batch, cells: None,
 ) -> FittedSchema:
     """Return the fitted schema of a source: inferred from all rows, or the given one fitted to them.
 
-    Errors and reasons name no value that fewer records than the threshold share. `watch` is shown each batch of the pass that reads all columns.
+    Errors and reasons name no value that fewer records than the threshold share. `watch` is shown each batch of the pass that reads all columns, and its typed cells.
     """
     names = source.schema.names
     if len(names) < 2:
@@ -97,8 +97,7 @@ def fit_schema(
     for batch in source.batches(
         names
     ):  # all by name: words then come as dictionaries where the file has them so
-        profiles.add(batch, text=source.text)
-        watch(batch)
+        watch(batch, profiles.add(batch, text=source.text))
         progress("reading", -1)
     return fit_profiles(
         source,
@@ -130,11 +129,13 @@ class TableProfile:
             },
         )
 
-    def add(self, batch: pa.RecordBatch, *, text: bool = False) -> None:
-        """Add a batch of rows."""
-        for name, (values, tokens) in typed(batch, self.spellings, text=text).items():
+    def add(self, batch: pa.RecordBatch, *, text: bool = False) -> CellValues:
+        """Add a batch of rows, and return its typed cells."""
+        cells = typed(batch, self.spellings, text=text)
+        for name, (values, tokens) in cells.items():
             self.columns[name].add(values, tokens)
         self.n_rows += batch.num_rows
+        return cells
 
     def merge(self, other: TableProfile) -> None:
         """Add the profiles of later rows."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, Literal, Unpack
 
@@ -12,7 +13,7 @@ from .._base.masking import THRESHOLD
 from .._base.runtime import Progress, silent, thread_map
 from .codes import Codes
 from .encode import encode_column
-from .fit_schema import fit_schema, typed
+from .fit_schema import CellValues, FittedSchema, fit_schema, typed
 from .formats import Source
 from .formats.format import FileOptions
 from .personal.detect import warn_of
@@ -83,9 +84,17 @@ def read(
         )
     opened = in_memory(open_source(source, **options))
     declared = as_schema(schema)
-    fitted = fit_schema(opened, declared, rare=rare, threshold=threshold, progress=progress)
+    batches: list[CellValues] = []
+    fitted = fit_schema(
+        opened,
+        declared,
+        rare=rare,
+        threshold=threshold,
+        progress=progress,
+        watch=lambda _, cells: batches.append(cells),
+    )
     warn_of(fitted.notes)
-    table = encoded(opened, fitted.schema, fitted.notes)
+    table = encoded(opened, fitted.schema, fitted.notes, _parsed_cells(fitted, batches))
     table = table_of_persons(table, person, order, refit=declared is None or not declared.fitted)
     if declared is None or declared.leaves_rules_open:
         progress("looking for rules", -1)
@@ -118,10 +127,23 @@ def in_memory(source: Source) -> Source:
     return replace(source, schema=table.schema, read=batches, files=())
 
 
-def encoded(source: Source, schema: Schema, notes: Any) -> Table:
-    """Return the rows of a source as a table under a fitted schema."""
-    whole = source.table()
-    values = typed(whole, {column.name: spelling_of(column) for column in schema}, text=source.text)
+def _parsed_cells(fitted: FittedSchema, batches: Sequence[CellValues]) -> CellValues:
+    """The cells of columns that were read for the profile as the fitted schema has them read: in memory all rows are one batch."""
+    if fitted.profiles is None or len(batches) != 1:
+        return {}
+    spellings, (cells,) = fitted.profiles.spellings, batches
+    return {
+        column.name: cells[column.name]
+        for column in fitted.schema
+        if replace(spellings[column.name], why="") == spelling_of(column)
+    }
+
+
+def encoded(source: Source, schema: Schema, notes: Any, cells: CellValues | None = None) -> Table:
+    """Return the rows of a source as a table under a fitted schema; `cells` are those that were parsed before."""
+    whole, cells = source.table(), cells or {}
+    unread = {column.name: spelling_of(column) for column in schema if column.name not in cells}
+    values = cells | typed(whole, unread, text=source.text)
     arrays = thread_map(lambda column: encode_column(column, *values[column.name]), schema.modelled)
     fields = [whole.schema.field(c.name).with_type(values[c.name][0].type) for c in schema]
     data = pa.Table.from_arrays(

@@ -181,9 +181,13 @@ def profile_source(
     """Return a source with its schema fitted, in one pass over it, two for text files."""
     find = declared is None or declared.leaves_rules_open
     rows = _WatchedRows(source.n_rows) if find and source.n_rows is not None else None
-    watch = (lambda batch: None) if rows is None else rows.add
     fitted = fit_schema(
-        source, declared, rare=rare, threshold=threshold, progress=progress, watch=watch
+        source,
+        declared,
+        rare=rare,
+        threshold=threshold,
+        progress=progress,
+        watch=lambda batch, _: None if rows is None else rows.add(batch),
     )
     warn_of(fitted.notes)
     scanned = Scan(source, fitted.schema, fitted.n_rows, fitted.notes, fitted.profiles)
