@@ -20,10 +20,11 @@ import pyarrow.parquet as pq
 
 from chaffinch.risk.memorisation import MEMORISATION_TESTS
 from chaffinch.risk.memorisation.battery import findings, trials_of
-from chaffinch.risk.memorisation.protocol import ReleaseCase
-from chaffinch.risk.memorisation.values import ColumnValues, column_values, joint_codes
+from chaffinch.risk.memorisation.protocol import ColumnValues, ReleaseCase
 from chaffinch.stats.excess import excess
 from chaffinch.stats.familywise import family
+from chaffinch.table.compare.classes import class_ids
+from chaffinch.table.compare.values import CodedTables
 from chaffinch.table.read import read
 
 HERE = Path(__file__).resolve().parent
@@ -64,7 +65,7 @@ def made_up(n: int = 60_000, seed: int = 5) -> tuple[ColumnValues, ...]:
 
 def _columns(table: pa.Table) -> tuple[ColumnValues, ...]:
     whole = read(table, rare="keep")
-    return column_values(whole, [whole])
+    return ReleaseCase.of(CodedTables({"all": whole}), ["all"], ["all"]).columns
 
 
 def case_of(
@@ -124,8 +125,8 @@ def chances_known(
     """Return the log likelihood ratio of "a copy" for each match, each row's chance being its share of the population; None without copies."""
     if not copied:
         return None
-    rows, size = joint_codes([c.people for c in columns], [c.size for c in columns])
-    share = np.bincount(rows, minlength=size)[rows[people]] / len(rows)
+    (rows,) = class_ids([c.people for c in columns])
+    share = np.bincount(rows)[rows[people]] / len(rows)
     return (
         np.isin(rows[people], rows[released]) * np.log1p(copied / (len(people) / 2 * share)) / 10.0
     )

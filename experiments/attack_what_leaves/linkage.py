@@ -23,6 +23,7 @@ import pyarrow.parquet as pq
 import chaffinch
 from chaffinch.risk.memorisation.battery import findings, trials
 from chaffinch.table.align import align
+from chaffinch.table.compare.values import CodedTables
 
 TESTS = ("linkability", "linkability_5", "singled_out", "singled_out_by_several")
 MOST = 2000
@@ -84,7 +85,8 @@ def measured(table: pa.Table, name: str, peer: str | None) -> list[dict[str, Any
         aligned = align(chaffinch.read(members), released.select(names), others)
         start = time.perf_counter()
         root = np.random.SeedSequence(2)
-        every = trials(aligned[1], aligned[0], aligned[2], TESTS, keys=keys, seed=root)
+        coded = CodedTables(dict(zip(("original", "synthetic", "holdout"), aligned, strict=True)))
+        every = trials(coded, ["synthetic"], TESTS, keys=keys, seed=root)
         found = findings([[one] for one in every], root, resamples=1000)
         seconds = time.perf_counter() - start
         theirs = peer_figures(peer, members, released.select(names), others, keys) if peer else {}

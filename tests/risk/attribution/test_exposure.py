@@ -10,6 +10,7 @@ from chaffinch.risk.attribution.exposure import equal_rows, funnel, spread
 from chaffinch.risk.attribution.matching import match
 from chaffinch.risk.attribution.tcap import tcap_of
 from chaffinch.table.align import align
+from chaffinch.table.compare.values import CodedTables
 from chaffinch.table.read import read
 
 
@@ -82,7 +83,8 @@ def test_equal_rows_are_those_of_equal_values():
     near = pa.table({"pay": np.asarray(table["pay"]) + 0.01, "town": table["town"]})
     released = pa.concat_tables([table.slice(0, 50), near.slice(50)])
     original, synthetic, holdout = align(read(table), released, near)
-    shares = equal_rows(synthetic, original, holdout)
+    tables = {"original": original, "synthetic": synthetic}
+    shares = equal_rows(CodedTables({**tables, "holdout": holdout}), "synthetic")
     assert (shares.rows_equal, shares.holdout_rows_equal) == (0.25, 0.0)
-    assert equal_rows(synthetic, original, None, {"pay": 1e5}).rows_equal == 1.0
-    assert equal_rows(synthetic, original, None).holdout_rows_equal is None
+    assert equal_rows(CodedTables(tables, {"pay": 1e5}), "synthetic").rows_equal == 1.0
+    assert equal_rows(CodedTables(tables), "synthetic").holdout_rows_equal is None

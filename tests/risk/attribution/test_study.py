@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections import Counter
 from dataclasses import replace
 
@@ -20,6 +21,8 @@ from chaffinch.risk import RiskResult, RiskSettings, measure_risk
 from chaffinch.risk.attribution.attack_data import AttackData
 from chaffinch.risk.attribution.attacker import Question
 from chaffinch.risk.attribution.run import Run
+from chaffinch.table import encode
+from chaffinch.table.compare import values
 from chaffinch.workflows.policy import RiskPolicy
 
 from ...factories import levels, people
@@ -492,3 +495,37 @@ def test_what_many_key_sets_leave_out_is_named_with_the_option_that_brings_it_ba
     ]
     assert RiskSettings(keys=["a"], sensitive=["s"], attackers=["gcap"]).left_out(questions) == ()
     assert RiskSettings().left_out([]) == ()
+
+
+def test_each_column_of_each_table_is_encoded_once(monkeypatch):
+    """Of tables of 300, 250 and 200 rows: their schema codes, and the codes of their values."""
+    encoded, coded = Counter(), Counter()
+    encode_column, code = encode.encode_column, values.ColumnCoder.coded
+
+    def counted_encode(column, cells, *more):
+        encoded[column.name, len(cells)] += 1
+        return encode_column(column, cells, *more)
+
+    def counted_code(coder, tables):
+        coded.update((id(coder.grid), table.n_rows) for table in tables.values())
+        return code(coder, tables)
+
+    for module in list(sys.modules.values()):
+        if getattr(module, "encode_column", None) is encode_column:
+            monkeypatch.setattr(module, "encode_column", counted_encode)
+    monkeypatch.setattr(values.ColumnCoder, "coded", counted_code)
+    rng = np.random.default_rng(4)
+    original, synthetic, holdout = (
+        pa.table(
+            {
+                "age": rng.integers(18, 80, n),
+                "pay": rng.normal(50, 9, n),
+                "town": rng.choice([f"t{i}" for i in range(40)], n),
+                "ill": rng.choice(["yes", "no"], n),
+            }
+        )
+        for n in (300, 250, 200)
+    )
+    chaffinch.risk(original, synthetic, holdout, keys=["age", "town"], sensitive=["ill"], seed=1)
+    assert len(encoded) == len(coded) == 12
+    assert set(encoded.values()) == set(coded.values()) == {1}

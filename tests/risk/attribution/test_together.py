@@ -11,8 +11,7 @@ from chaffinch._base.errors import InputError
 from chaffinch.risk.attribution.crossfit import cross_fit
 from chaffinch.risk.attribution.result import RiskResult
 from chaffinch.risk.attribution.settings import RiskSettings
-from chaffinch.risk.attribution.together import JOINT_HEAD, JointFinding, Together, pooled_table
-from chaffinch.table.align import align
+from chaffinch.risk.attribution.together import JOINT_HEAD, JointFinding, Together
 from chaffinch.table.read import read
 
 ADDS = JointFinding(
@@ -170,22 +169,6 @@ def test_the_pool_is_the_rows_of_all_tables() -> None:
     joint = of(result.together, "dcap")
     assert joint.value == pytest.approx(dcap(members))
     assert joint.holdout == pytest.approx(dcap(others))
-
-
-def test_tables_become_one_with_values_and_codes() -> None:
-    rng = np.random.default_rng(5)
-    original, first, second = align(
-        read(unrelated_people(60, rng)), unrelated_people(50, rng), unrelated_people(40, rng)
-    )
-    both = pooled_table([first, second])
-    assert both.n_rows == 90
-    assert (
-        both.data.column("income").to_pylist()
-        == first.data.column("income").to_pylist() + second.data.column("income").to_pylist()
-    )
-    assert both.code("town").tolist() == first.code("town").tolist() + second.code("town").tolist()
-    assert both.schema is first.schema
-    assert original.n_rows == 60
 
 
 def test_names_of_releases_stand_in_the_result() -> None:

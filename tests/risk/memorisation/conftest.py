@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+
 import numpy as np
 import pyarrow as pa
 import pytest
 
+from chaffinch.risk.attribution.attack_data import side_names
 from chaffinch.risk.memorisation.protocol import ReleaseCase
 from chaffinch.table.align import align
+from chaffinch.table.compare.values import CodedTables
 from chaffinch.table.read import read
-from chaffinch.table.table import Table
 
 
 def distinct_people(n: int, rng: np.random.Generator, columns: int = 6) -> pa.Table:
@@ -30,16 +34,26 @@ def with_copies(fresh: pa.Table, members: pa.Table, share: float) -> pa.Table:
     return pa.concat_tables([members.slice(0, copies), fresh.slice(copies)])
 
 
-def case_of(released: pa.Table, members: pa.Table, others: pa.Table, **options) -> ReleaseCase:
-    """Return the case of tables, members first."""
-    return ReleaseCase.of(*_released_first(released, members, others), **options)
+def case_of(
+    released: pa.Table | Sequence[pa.Table], members: pa.Table, others: pa.Table, **options
+) -> ReleaseCase:
+    """Return the case of one or more releases, members first."""
+    coded = coded_tables(members, released, others, options.pop("tolerance", {}))
+    releases = [side for side in coded.tables if side.startswith("synthetic")]
+    return ReleaseCase.of(coded, releases, ["original", "holdout"], **options)
 
 
-def _released_first(
-    released: pa.Table, members: pa.Table, others: pa.Table
-) -> tuple[Table, list[Table]]:
-    original, synthetic, holdout = align(read(members), released, others)
-    return synthetic, [original, holdout]
+def coded_tables(
+    members: pa.Table,
+    released: pa.Table | Sequence[pa.Table],
+    others: pa.Table,
+    tolerance: Mapping[str, float] = MappingProxyType({}),
+) -> CodedTables:
+    """Return the tables of a case on one grid, by their names."""
+    several = [released] if isinstance(released, pa.Table) else released
+    names = side_names(len(several), True)
+    tables = align(read(members), *several, others, names=names[1:])
+    return CodedTables(dict(zip(names, tables, strict=True)), tolerance)
 
 
 @pytest.fixture

@@ -14,24 +14,27 @@ from chaffinch.risk.memorisation.battery import findings, stacked, trials, trial
 from chaffinch.risk.memorisation.finding import HEAD, MemorisationFinding, finding_rows
 from chaffinch.risk.memorisation.protocol import (
     MEMORISATION_TESTS,
+    ColumnValues,
     MemorisationTest,
     NotApplicableError,
     ReleaseCase,
     memorisation_test_of,
 )
-from chaffinch.risk.memorisation.values import ColumnValues
 from chaffinch.stats.familywise import family
 from chaffinch.stats.rates import Scores
-from chaffinch.table.align import align
-from chaffinch.table.read import read
+from chaffinch.table.compare.values import CodedTables
 from tests.risk.memorisation.conftest import case_of
 
-from .conftest import distinct_people, with_copies
+from .conftest import coded_tables, distinct_people, with_copies
 
 
 def tables_of(rng: np.random.Generator, share: float, n: int = 400):
     members, others, fresh = (distinct_people(n, rng) for _ in range(3))
-    return align(read(members), with_copies(fresh, members, share), others)
+    return coded_tables(members, with_copies(fresh, members, share), others)
+
+
+def exact_rows(coded: CodedTables):
+    return trials(coded, ["synthetic"], ["exact_row"], seed=np.random.SeedSequence(5))
 
 
 @pytest.fixture
@@ -60,11 +63,10 @@ def number_of_age():
 def test_scores_come_back_in_the_order_of_people(
     rng: np.random.Generator, number_of_age: MemorisationTest
 ) -> None:
-    original, synthetic, holdout = tables_of(rng, 0.1)
-    (trial,) = trials(
-        synthetic, original, holdout, ["number_of_age"], seed=np.random.SeedSequence(5)
-    )
-    for group, table in ((trial.members, original), (trial.others, holdout)):
+    coded = tables_of(rng, 0.1)
+    (trial,) = trials(coded, ["synthetic"], ["number_of_age"], seed=np.random.SeedSequence(5))
+    for group, side in ((trial.members, "original"), (trial.others, "holdout")):
+        table = coded.tables[side]
         assert np.allclose(
             1.0 - group[0], table.data["age"].to_numpy() / 100.0
         )  # towards risk: lower ages
@@ -73,13 +75,7 @@ def test_scores_come_back_in_the_order_of_people(
 
 def test_copies_are_found_and_fresh_rows_are_not(rng: np.random.Generator) -> None:
     for share, significant in ((0.1, True), (0.0, False)):
-        original, synthetic, holdout = tables_of(rng, share)
-        every = [
-            [trial]
-            for trial in trials(
-                synthetic, original, holdout, ["exact_row"], seed=np.random.SeedSequence(5)
-            )
-        ]
+        every = [exact_rows(tables_of(rng, share))]
         one = findings(every, np.random.SeedSequence(6), resamples=200)
         together = family(
             [t[0].members for t in every], [t[0].others for t in every], resamples=200, seed=7
@@ -91,8 +87,9 @@ def test_copies_are_found_and_fresh_rows_are_not(rng: np.random.Generator) -> No
 
 
 def test_without_others_there_is_a_value_and_no_excess(rng: np.random.Generator) -> None:
-    original, synthetic, _ = tables_of(rng, 0.1)
-    every = [trials(synthetic, original, None, ["exact_row"], seed=np.random.SeedSequence(5))]
+    tables = dict(tables_of(rng, 0.1).tables)
+    del tables["holdout"]
+    every = [exact_rows(CodedTables(tables))]
     (finding,) = findings(every, np.random.SeedSequence(6), resamples=50)
     assert finding.value == 0.1
     assert finding.excess is None
@@ -100,9 +97,9 @@ def test_without_others_there_is_a_value_and_no_excess(rng: np.random.Generator)
 
 
 def test_two_trials_become_one_of_all_people(rng: np.random.Generator) -> None:
-    original, synthetic, holdout = tables_of(rng, 0.1)
-    (one,) = trials(synthetic, original, holdout, ["exact_row"], seed=np.random.SeedSequence(5))
-    (two,) = trials(synthetic, holdout, original, ["exact_row"], seed=np.random.SeedSequence(5))
+    tables = tables_of(rng, 0.1).tables
+    turned = {**tables, "original": tables["holdout"], "holdout": tables["original"]}
+    (one,), (two,) = (exact_rows(CodedTables(some)) for some in (tables, turned))
     both = stacked(one, two)
     assert both.n_people == 1600
     assert both.value(both.members) == both.value(both.others) == 0.05

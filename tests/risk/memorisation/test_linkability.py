@@ -21,10 +21,8 @@ from chaffinch.risk.memorisation.linkability import (
 )
 from chaffinch.risk.memorisation.protocol import NotApplicableError
 from chaffinch.stats.excess import excess
-from chaffinch.table.align import align
-from chaffinch.table.read import read
 
-from .conftest import case_of, distinct_people, reference_tables, with_copies
+from .conftest import case_of, coded_tables, distinct_people, reference_tables, with_copies
 
 
 @pytest.mark.parametrize(
@@ -141,18 +139,10 @@ def test_parts_that_cannot_be_linked_are_refused(rng: np.random.Generator) -> No
 
 
 def test_a_finding_has_the_chance_of_a_link_beside_it(rng: np.random.Generator) -> None:
-    tables = align(
-        read(distinct_people(60, rng)), distinct_people(50, rng), distinct_people(60, rng)
-    )
+    coded = coded_tables(*(distinct_people(n, rng) for n in (60, 50, 60)))
     root = np.random.SeedSequence(1)
-    both = trials(
-        tables[1],
-        tables[0],
-        tables[2],
-        ["linkability", "linkability_5"],
-        keys=["age", "c0"],
-        seed=root,
-    )
+    tests = ["linkability", "linkability_5"]
+    both = trials(coded, ["synthetic"], tests, keys=["age", "c0"], seed=root)
     one, five = findings([[trial] for trial in both], root, resamples=50)
     assert one.guess == pytest.approx(1 / 50)
     assert five.guess == pytest.approx(link_by_chance(50, 5))

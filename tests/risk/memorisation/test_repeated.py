@@ -18,9 +18,7 @@ def test_rows_of_ones_own_are_counted_over_releases(rng: np.random.Generator) ->
     members, others, *releases = (
         distinct_people(80, rng, 5).select(["c0", "c1", "c2"]) for _ in range(5)
     )
-    case = case_of(
-        pa.concat_tables(releases), members, others, release_of=np.repeat(np.arange(3), 80)
-    )
+    case = case_of(releases, members, others)
     rows = [tuple(row.values()) for table in (members, others) for row in table.to_pylist()]
     there = [{tuple(row.values()) for row in release.to_pylist()} for release in releases]
     counts = Counter(rows)
@@ -41,9 +39,7 @@ def test_rare_values_are_counted_over_releases() -> None:
         pa.table({"town": ["a"] * 38 + names, "x": [1, 2] * 20})
         for names in (["b", "c"], ["b", "a"], ["b", "d"])
     ]
-    scores = repeated_values(
-        case_of(pa.concat_tables(releases), members, others, release_of=np.repeat(np.arange(3), 40))
-    )
+    scores = repeated_values(case_of(releases, members, others))
     assert (
         scores.numerator.sum() == scores.numerator[38] == 1.0
     )  # b is in all three, c and d are in one

@@ -15,7 +15,16 @@ import numpy as np
 from ..._base.errors import InputError, unknown_name
 from ..._base.seeds import Seed, generator
 from ...table.align import align
-from ...table.compare.values import CodeGrid, ColumnCoder, Ints, Numeric, Rare, column_coder
+from ...table.compare.values import (
+    CodedColumn,
+    CodedTables,
+    CodeGrid,
+    ColumnCoder,
+    Ints,
+    Numeric,
+    Rare,
+    column_coder,
+)
 from ...table.schema import NUMERIC_KINDS
 from ...table.table import Table
 from .matching import WholeCounts
@@ -47,14 +56,14 @@ class AttackData:
     """Tables on one grid, for attacks that know some columns and want another.
 
     `sides`: by name: `original`, `synthetic` (or `synthetic-1`, `synthetic-2` ...), `holdout` where there is one, and sources that were
-    added. `grids`: how each column became codes. `settings`: what was chosen, as plain data. `tables`: the tables that the sides came from, with all columns, on one schema.
+    added. `grids`: how each column became codes. `settings`: what was chosen, as plain data. `coded`: the tables that the sides came from, with all columns, on one schema.
     `whole`: the counts of all records, where sides and tables are samples of files.
     """
 
     sides: Mapping[str, AttackSide]
     grids: Mapping[str, CodeGrid]
     settings: Mapping[str, Any] = field(default_factory=dict)
-    tables: Mapping[str, Table] = field(default_factory=dict)
+    coded: CodedTables = field(default_factory=lambda: CodedTables({}))
     whole: WholeCounts | None = None
 
     @classmethod
@@ -65,6 +74,7 @@ class AttackData:
         holdout: Any = None,
         *,
         columns: Sequence[str],
+        model: Any = None,
         numeric: Numeric = "values",
         rare: Rare = "keep",
         tolerance: Mapping[str, float] | None = None,
@@ -72,37 +82,44 @@ class AttackData:
     ) -> AttackData:
         """Return the data of tables that hold the columns.
 
-        `columns`: keys, sensitive columns and the label. `numeric`: "values": numbers are equal if they are, whatever the schema says.
+        `columns`: keys, sensitive columns and the label. `model`: a table drawn from a released model. `numeric`: "values": numbers are equal if they are, whatever the schema says.
         "bins": if they share a bin of the original's schema. `rare`: "keep": levels are equal if they are, whatever the schema pooled.
         "pool": those with few records in original and holdout together are one. `tolerance`: widths by column: numbers are rounded to
         multiples of the width first, and then equal or not. A missing value is a value like others. `coders`: how columns become codes, where the tables are samples and that was learnt from all records.
         """
         widths = dict(tolerance or {})
         _check(original, columns, {"numeric": numeric, "rare": rare}, widths)
-        names = side_names(len(synthetics), holdout is not None)
-        extra = [] if holdout is None else [holdout]
+        names = side_names(len(synthetics), holdout is not None, model is not None)
+        further = [table for table in (model, holdout) if table is not None]
         shown = [name.replace("-", " ") for name in names[1:]]
-        tables = align(original, *synthetics, *extra, names=shown)
+        tables = align(original, *synthetics, *further, names=shown)
+        by_value = numeric == "values" and rare == "keep"
+        known = dict(coders or {})
+        coded = CodedTables(
+            dict(zip(names, tables, strict=True)), widths, known if by_value else {}
+        )
         people = [i for i, name in enumerate(names) if name in ("original", "holdout")]
-        codes: list[dict[str, Ints]] = [{} for _ in tables]
-        grids = {}
-        for name in dict.fromkeys(columns):
-            coder = (
-                column_coder(
-                    tables, name, people=people, numeric=numeric, rare=rare, width=widths.get(name)
-                )
-                if coders is None
-                else coders[name]
+
+        def coded_as_chosen(name: str) -> CodedColumn:
+            if by_value:
+                return coded.column(name)
+            coder = known.get(name) or column_coder(
+                tables, name, people=people, numeric=numeric, rare=rare, width=widths.get(name)
             )
-            grids[name] = coder.grid
-            for own, table in zip(codes, tables, strict=True):
-                own[name] = coder.code(table)
+            return coder.coded(coded.tables)
+
+        attacked = {name: coded_as_chosen(name) for name in dict.fromkeys(columns)}
         sides = {
-            name: AttackSide(own, t.n_rows)
-            for name, own, t in zip(names, codes, tables, strict=True)
+            side: AttackSide({name: one.codes[side] for name, one in attacked.items()}, t.n_rows)
+            for side, t in coded.tables.items()
         }
-        chosen = {"numeric": numeric, "rare": rare, "tolerance": widths}
-        return cls(sides, grids, chosen, dict(zip(names, tables, strict=True)))
+        grids = {name: column.grid for name, column in attacked.items()}
+        return cls(sides, grids, {"numeric": numeric, "rare": rare, "tolerance": widths}, coded)
+
+    @property
+    def tables(self) -> Mapping[str, Table]:
+        """The tables that the sides came from."""
+        return self.coded.tables
 
     @property
     def synthetics(self) -> tuple[str, ...]:
@@ -201,16 +218,6 @@ class AttackData:
             else replace(data, whole=self.whole.with_union(sides, name=name))
         )
 
-    def with_last_as(self, name: str) -> AttackData:
-        """Return the data with the last of the synthetic sides under another name: a release of another kind."""
-        *rest, last = self.synthetics
-        named = {last: name, **({rest[0]: "synthetic"} if len(rest) == 1 else {})}
-        return replace(
-            self,
-            sides={named.get(side, side): one for side, one in self.sides.items()},
-            tables={named.get(side, side): one for side, one in self.tables.items()},
-        )
-
     def _with(self, name: str, codes: Mapping[str, Ints], n_rows: int) -> AttackData:
         return replace(self, sides={**self.sides, name: AttackSide(codes, n_rows)})
 
@@ -218,10 +225,10 @@ class AttackData:
         return f"AttackData({', '.join(f'{name} {side.n_rows:,}' for name, side in self.sides.items())})"
 
 
-def side_names(synthetics: int, holdout: bool) -> list[str]:
+def side_names(synthetics: int, holdout: bool, model: bool = False) -> list[str]:
     """Return the names of the sides that tables are, in their order."""
     many = [f"synthetic-{i}" for i in range(1, synthetics + 1)] if synthetics > 1 else ["synthetic"]
-    return ["original", *many, *["holdout"] * holdout]
+    return ["original", *many, *["model"] * model, *["holdout"] * holdout]
 
 
 def _check(

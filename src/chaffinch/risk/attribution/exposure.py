@@ -18,9 +18,8 @@ from ...stats.intervals import wilson
 from ...stats.rates import Scores
 from ...stats.sampled import Records
 from ...table.compare.classes import class_ids
-from ...table.table import Table
+from ...table.compare.values import CodedTables
 from ...table.weights import effective_rows
-from ..memorisation.protocol import ReleaseCase
 from .attack_data import AttackData
 from .cap import MEASURES
 from .matching import Match, match, match_counts
@@ -94,25 +93,18 @@ class Memorisation:
         )
 
 
-def equal_rows(
-    released: Table,
-    original: Table,
-    holdout: Table | None,
-    tolerance: Mapping[str, float] | None = None,
-    *,
-    slices: bool = False,
-) -> Memorisation:
-    """Return the shares of released rows, and of the holdout's, that equal a row of the original; the tables are under one schema.
+def equal_rows(coded: CodedTables, released: str, *, slices: bool = False) -> Memorisation:
+    """Return the shares of released rows, and of the holdout's, that equal a row of the original.
 
     `slices`: the tables are the rows of larger ones in one slice of the space of rows. Equal rows are chosen together, so the interval is
     Wilson's for as many trials as there are distinct rows, discounted for unequal numbers (Kish 1965).
     """
-    case = ReleaseCase.of(
-        released, [original, *([] if holdout is None else [holdout])], tolerance=tolerance
-    )
-    rows, people, size = case.whole_rows
-    ours = np.zeros(size, dtype=bool)
-    ours[people[: original.n_rows]] = True
+    sides = [side for side in (released, "original", "holdout") if side in coded.tables]
+    columns = [coded.column(name).codes for name in coded.tables[released].schema.names]
+    rows, members, *others = class_ids(*([codes[side] for codes in columns] for side in sides))
+    fresh = others[0] if others else np.zeros(0, dtype=np.int64)
+    ours = np.zeros(1 + max(int(ids.max(initial=0)) for ids in (rows, members, fresh)), dtype=bool)
+    ours[members] = True
 
     def share(classes: NDArray[np.int64]) -> float | None:
         return float(ours[classes].mean()) if len(classes) else None
@@ -124,7 +116,6 @@ def equal_rows(
         trials = effective_rows(counts.astype(np.float64))
         return wilson(float(counts[ours[distinct]].sum() / counts.sum()) * trials, trials)
 
-    fresh = people[original.n_rows :]
     if not slices:
         return Memorisation(share(rows), share(fresh))
     return Memorisation(share(rows), share(fresh), "sample", between(rows), between(fresh))

@@ -92,16 +92,13 @@ class Run:
         """Score everybody by the memorisation tests, from each synthetic table."""
         start = time.perf_counter()
         self.progress("memorisation tests", 0.0)
-        tables = self.data.tables
         by_table = [
             trials(
-                tables[name],
-                tables["original"],
-                tables.get("holdout"),
+                self.data.coded,
+                [name],
                 settings.memorisation_tests,
                 keys=settings.keys,
                 parts=settings.parts,
-                tolerance=settings.tolerance,
                 seed=child(self.root, 4, number),
                 threads=self.threads,
             )

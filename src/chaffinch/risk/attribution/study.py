@@ -19,10 +19,10 @@ from ...stats.excess import ONE_SYNTHESIS
 from ...stats.familywise import Family
 from ...stats.sampled import SAMPLE_ROWS, SampledRecords
 from ...synth import load_model
-from ...table.align import align
+from ...table.align import align, opened_table
 from ...table.compare.values import Numeric, Rare
 from ...table.holdout import (
-    check_holdout,
+    check_aligned,
     check_holdout_file,
     check_holdout_share,
     check_set_aside,
@@ -38,7 +38,7 @@ from ...table.table import Table
 from ...table.weights import without_weight
 from ..memorisation.finding import MemorisationFinding
 from .attack import Attack
-from .attack_data import AttackData
+from .attack_data import AttackData, side_names
 from .attacker import ATTACKERS, Question
 from .exposure import equal_rows, exposed_records, funnel, matched, spread
 from .files import FilesAttacked, data_of_files
@@ -224,31 +224,22 @@ def measure_risk(
         )
     source = original if isinstance(original, Table) else read(original, rare=settings.rare)
     settings.check(source.schema)
-    if holdout is not None and not holdout_checked:
-        holdout, notes = check_holdout(source, holdout, set_aside=holdout_share is not None)
-        said = (*said, *notes)
-    if holdout_share is not None and holdout is not None:
-        many = (
-            [f"synthetic {i}" for i in range(1, len(several) + 1)]
-            if len(several) > 1
-            else ["synthetic"]
-        )
-        _, *released, aside = align(source, *several, holdout, names=[*many, "holdout"])
-        for name, table in zip(many, released, strict=True):
-            check_set_aside(table, aside, name)
+    source, several, holdout, about_holdout = _on_one_grid(
+        source, several, holdout, checked=holdout_checked, aside=holdout_share is not None
+    )
     notes = (
-        said
+        (*said, *about_holdout)
         + (ONE_SYNTHESIS,) * (len(several) == 1)
         + (ONE_ROW_EACH,) * (source.person_of is not None)
     )
     source, holdout = people_of(source, holdout, child(root, 10))
     questions = settings.questions(child(root, 0))
-    drawn = [] if model is None else [_drawn(model, source.n_rows, child(root, 7))]
-    data = attacked_data(source, several, holdout, settings, root, further=drawn)
+    drawn = None if model is None else _drawn(model, source.n_rows, child(root, 7))
+    data = attacked_data(source, several, holdout, settings, root, model=drawn)
     run, attacks, family = _attacked(data, questions, settings, root, threads, progress)
     joint = (
         _together(data, questions, settings, root, run, threads, progress)
-        if len(several) + len(drawn) > 1
+        if len(several) > 1 or drawn is not None
         else None
     )
 
@@ -270,11 +261,31 @@ def measure_risk(
         memorisation_tests=run.tested(family, settings.threshold),
         together=joint,
         run=RunFacts(seconds=run.seconds),
-        **_exposure(data, questions, settings.threshold, settings.tolerance),
+        **_exposure(data, questions, settings.threshold),
     )
     if names:
         result = result.named(original=None, synthetic=names)
     return without_small(result, settings.threshold)
+
+
+def _on_one_grid(
+    original: Table, synthetics: Sequence[Any], holdout: Any, *, checked: bool, aside: bool
+) -> tuple[Table, list[Table], Table | None, tuple[str, ...]]:
+    """Return all tables on one grid, so that each is encoded once, and what is said of the holdout.
+
+    It is checked unless it was before. `aside`: its people were set aside, and the synthetic tables made of the others.
+    """
+    names = [name.replace("-", " ") for name in side_names(len(synthetics), True)[1:]]
+    opened = None if holdout is None else opened_table(holdout)
+    others = [*synthetics, *([] if opened is None else [opened])]
+    first, *tables = align(without_weight(original), *others, names=names)
+    if opened is None:
+        return first, tables, None, ()
+    *released, last = tables
+    notes = () if checked else check_aligned(first, last, original, opened, set_aside=aside)
+    for name, table in zip(names, released, strict=False) if aside else ():
+        check_set_aside(table, last, name)
+    return first, released, last, notes
 
 
 def _attacked(
@@ -344,9 +355,7 @@ def _measured_files(
         notes=(*sample.sentences, *said, *holdout_notes, *[ONE_SYNTHESIS] * (len(several) == 1)),
     )
     about = replace(about, sample=sample)
-    exposure = _exposure(
-        data, questions, settings.threshold, settings.tolerance, slices=sample.chosen_by == "values"
-    )
+    exposure = _exposure(data, questions, settings.threshold, slices=sample.chosen_by == "values")
     if sample.chosen_by == "place" and not sample.whole:
         exposure["memorisation"] = None  # copies are not in a sample by place where the people are
     exposure["secrets"] = {
@@ -444,19 +453,20 @@ def attacked_data(
     settings: RiskSettings,
     root: np.random.SeedSequence,
     *,
-    further: Sequence[Table] = (),
+    model: Table | None = None,
 ) -> AttackData:
-    """Return the data of a study, with the sources that attacks are held against; `further` is a table drawn from a model, or none."""
+    """Return the data of a study, with the sources that attacks are held against; `model` is a table drawn from a released model."""
     data = AttackData.of(
         original,
-        [*synthetics, *further],
+        synthetics,
         holdout,
         columns=settings.columns,
+        model=model,
         numeric=settings.numeric,
         rare=settings.rare,
         tolerance=settings.tolerance,
     )
-    return with_references(data.with_last_as("model") if further else data, settings, root)
+    return with_references(data, settings, root)
 
 
 def with_references(
@@ -547,7 +557,6 @@ def _exposure(
     data: AttackData,
     questions: Sequence[Question],
     threshold: int,
-    tolerance: Mapping[str, float],
     *,
     slices: bool = False,
 ) -> dict[str, Any]:
@@ -558,14 +567,11 @@ def _exposure(
     }
     matches = {s: matched(data, data.synthetics[0], keys, s) for s, keys in widest.items()}
     parts = [spread(matches[s], s, threshold) for s in widest]
-    original, fresh = data.tables["original"], data.tables.get("holdout")
     return {
         "funnel": tuple(funnel(matches[s], keys, s, threshold) for s, keys in widest.items()),
         "records": tuple(records for records, _ in parts),
         "classes": tuple(classes for _, classes in parts),
-        "memorisation": equal_rows(
-            data.tables[data.synthetics[0]], original, fresh, tolerance, slices=slices
-        ),
+        "memorisation": equal_rows(data.coded, data.synthetics[0], slices=slices),
         "secrets": {
             "attacks": [
                 exposed_records(data, _in_memory(data, matches[s], keys, s), keys, s)

@@ -7,8 +7,6 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
-import pyarrow as pa
-from numpy.typing import NDArray
 
 from ..._base.masking import THRESHOLD, masked_count
 from ..._base.results import from_plain, to_plain
@@ -17,8 +15,6 @@ from ..._base.text import between, number, shown, signed
 from ...stats.excess import NO_HOLDOUT, excess
 from ...stats.familywise import Contrast, ScoreComparison, contrasts
 from ...stats.rates import ClassStatistic, Group, Ratio, Statistic
-from ...table.codes import Codes
-from ...table.table import Table
 from ..memorisation.battery import Trial, trials
 from ..memorisation.protocol import memorisation_test_of
 from .attack_data import AttackData
@@ -277,35 +273,22 @@ def pool_of(
             for side in ("together", *sides)
         ]
         out += [_attack(name, matching, [one[name] for one in every]) for name in every[0]]
-    released = {side: data.tables[side] for side in sides}
 
-    def scored(
-        table: Table, names: Sequence[str], release_of: NDArray[np.int64] | None = None
-    ) -> list[Trial]:
+    def scored(released: Sequence[str], names: Sequence[str]) -> list[Trial]:
         return trials(
-            table,
-            data.tables["original"],
-            data.tables.get("holdout"),
+            data.coded,
+            released,
             names,
             keys=settings.keys,
             parts=settings.parts,
-            tolerance=settings.tolerance,
             seed=child(root, 1),
             threads=threads,
-            release_of=release_of,
         )
 
-    release_of = np.repeat(
-        np.arange(len(sides), dtype=np.int64), [table.n_rows for table in released.values()]
-    )
     names = settings.memorisation_tests
-    every_trial = scored(
-        pooled_table(list(released.values())), (*names, *settings.joint_tests), release_of
-    )
+    every_trial = scored(sides, (*names, *settings.joint_tests))
     all_rows, joint = every_trial[: len(names)], every_trial[len(names) :]
-    by_side = [
-        scored(table, names) for side, table in released.items() if alone is None or side == "model"
-    ]
+    by_side = [scored([side], names) for side in sides if alone is None or side == "model"]
     by_test = zip(*by_side, strict=True) if by_side else [()] * len(all_rows)
     before = alone if alone is not None else [()] * len(all_rows)
     out += [
@@ -363,17 +346,6 @@ def _model_rows(pool: Pool, threshold: int) -> int | str | None:
         return None
     rows = masked_count(pool.model_rows // MODEL_TIMES, threshold)
     return rows if isinstance(rows, str) else MODEL_TIMES * rows
-
-
-def pooled_table(tables: Sequence[Table]) -> Table:
-    """Return the rows of tables under one schema as one table."""
-    first = tables[0]
-    names = list(first.schema.names)
-    data = pa.concat_tables(
-        [table.data.select(names) for table in tables], promote_options="permissive"
-    )
-    codes = [np.concatenate([table.codes[j] for table in tables]) for j in range(len(first.codes))]
-    return replace(first, data=data, codes=Codes.of(codes, first.schema.sizes), notes=())
 
 
 def _attack(name: str, question: Question, every: Sequence[Sequence[Outcome]]) -> PooledAttack:

@@ -6,7 +6,7 @@ for the p-value, in one family with attacks on the same people.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -17,7 +17,7 @@ from ..._base.seeds import child
 from ...stats.excess import NO_HOLDOUT, Excess, combine, excess
 from ...stats.familywise import Family
 from ...stats.rates import Group, Scores
-from ...table.table import Table
+from ...table.compare.values import CodedTables
 from .finding import MemorisationFinding
 from .protocol import (
     MEMORISATION_TESTS,
@@ -58,33 +58,24 @@ class Trial:
 
 
 def trials(
-    released: Table,
-    members: Table,
-    others: Table | None,
+    coded: CodedTables,
+    released: Sequence[str],
     names: Sequence[str],
     *,
     keys: Sequence[str] = (),
     parts: Parts | None = None,
-    tolerance: Mapping[str, float] | None = None,
     seed: np.random.SeedSequence,
     threads: int | None = None,
-    release_of: NDArray[np.int64] | None = None,
 ) -> list[Trial]:
-    """Return what some tests score the members and the others by; the tables are under one schema (see `align`)."""
-    people = [members, *([] if others is None else [others])]
+    """Return what some tests of released tables score the people of the `original` by, and those of the `holdout` where there is one."""
+    people = [side for side in ("original", "holdout") if side in coded.tables]
     case = ReleaseCase.of(
-        released,
-        people,
-        keys=keys,
-        parts=parts,
-        tolerance=tolerance,
-        seed=child(seed, 1),
-        threads=threads,
-        release_of=release_of,
+        coded, released, people, keys=keys, parts=parts, seed=child(seed, 1), threads=threads
     )
     order = np.random.default_rng(child(seed, 0)).permutation(case.n_people)
+    n_members = coded.tables["original"].n_rows
     return trials_of(
-        case.take(order), np.argsort(order), members.n_rows, names, alone=others is None
+        case.take(order), np.argsort(order), n_members, names, alone="holdout" not in people
     )
 
 

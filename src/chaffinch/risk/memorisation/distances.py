@@ -23,8 +23,14 @@ from ..._base.masking import masked_count
 from ..._base.runtime import thread_map
 from ..._base.seeds import child
 from ...stats.rates import Scores
-from .protocol import MEMORISATION_TESTS, MOST_ROWS, MemorisationTest, ReleaseCase, draw_at_most
-from .values import ColumnValues
+from .protocol import (
+    MEMORISATION_TESTS,
+    MOST_ROWS,
+    ColumnValues,
+    MemorisationTest,
+    ReleaseCase,
+    draw_at_most,
+)
 
 
 def density_ratio(case: ReleaseCase) -> Scores:

@@ -18,8 +18,14 @@ from ..._base.compiled import compiled
 from ..._base.errors import InputError
 from ..._base.runtime import thread_count, thread_map
 from ...stats.rates import Scores
-from .protocol import MEMORISATION_TESTS, MemorisationTest, NotApplicableError, Parts, ReleaseCase
-from .values import ColumnValues
+from .protocol import (
+    MEMORISATION_TESTS,
+    ColumnValues,
+    MemorisationTest,
+    NotApplicableError,
+    Parts,
+    ReleaseCase,
+)
 
 Ints = NDArray[np.int64]
 
@@ -187,7 +193,8 @@ def _arrays(columns: Sequence[ColumnValues], *, released: bool, asked: int) -> t
 
 def _range(column: ColumnValues) -> float:
     assert column.numbers is not None
-    known = column.numbers[np.isfinite(column.numbers)]
+    used = column.numbers[np.concatenate([column.released, column.people])]
+    known = used[~np.isnan(used)]
     return float(np.ptp(known)) or 1.0 if len(known) else 1.0
 
 

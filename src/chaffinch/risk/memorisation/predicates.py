@@ -20,12 +20,12 @@ from ..._base.runtime import thread_count, thread_map
 from ...stats.rates import Scores
 from .protocol import (
     MEMORISATION_TESTS,
+    ColumnValues,
     MemorisationTest,
     NotApplicableError,
     ReleaseCase,
     draw_at_most,
 )
-from .values import ColumnValues
 
 Ints = NDArray[np.int64]
 
@@ -180,7 +180,7 @@ def _single_values(place: int, column: ColumnValues) -> list[tuple[int, int, int
         return out
     known = np.flatnonzero((counts > 0) & ~np.isnan(column.numbers))
     if len(known):
-        last = _n_values(column) - 1
+        last = column.n_values - 1
         least, largest = int(known[0]), int(known[-1])
         out += [(place, 0, least)] * int(counts[least] == 1) + [(place, largest, last)] * int(
             counts[largest] == 1
@@ -195,18 +195,12 @@ def _range_of(column: ColumnValues) -> tuple[Ints, Ints]:
         return low, high
     number = column.numbers[column.released]
     known = ~np.isnan(number)
-    n_values = _n_values(column)
+    n_values = column.n_values
     middle = float(np.median(number[known])) if known.any() else 0.0
     above = column.numbers[:n_values] > middle
     high[:n_values][above] = n_values - 1
     low[:n_values][~above] = 0
     return low, high
-
-
-def _n_values(column: ColumnValues) -> int:
-    """Return how many codes are numbers: these come first, in order."""
-    assert column.numbers is not None
-    return int(np.count_nonzero(~np.isnan(column.numbers)))
 
 
 def _codes(columns: Sequence[ColumnValues], *, released: bool) -> Ints:

@@ -9,24 +9,22 @@ and `--help`:
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Literal, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..._base.errors import unknown_name
 from ..._base.masking import masked_count
 from ..._base.registry import Registry
 from ..._base.text import shown
 from ...stats.rates import Scores
-from ...table.table import Table
-from .values import ColumnValues, column_values, joint_codes
+from ...table.compare.classes import KeySpace
+from ...table.compare.values import CodedTables, Floats, Ints
 
 T = TypeVar("T")
-Ints = NDArray[np.int64]
 Parts = tuple[tuple[str, ...], tuple[str, ...]]
 """Two sets of columns that have none in common."""
 
@@ -45,6 +43,53 @@ class NobodyConcernedError(NotApplicableError):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
+class ColumnValues:
+    """One column of the released rows and of people, numbered together; it holds records, and stays inside.
+
+    `released`, `people`: a code for each row, 0 to `size` - 1; kinds of missing values have those from `n_values` on. `numbers`: the number
+    that each code stands for, NaN where it is missing; None for categories.
+    """
+
+    name: str
+    released: Ints
+    people: Ints
+    size: int
+    n_values: int
+    numbers: Floats | None = None
+
+    @classmethod
+    def of(
+        cls, coded: CodedTables, name: str, released: Sequence[str], people: Sequence[str]
+    ) -> ColumnValues:
+        """Return a column of coded tables, by the names of those that were released and of those of people."""
+        column = coded.column(name)
+        grid = column.grid
+        is_value = np.arange(grid.size) < grid.n_values
+        return cls(
+            name,
+            np.concatenate([column.codes[side] for side in released]),
+            np.concatenate([column.codes[side] for side in people]),
+            grid.size,
+            grid.n_values,
+            np.where(is_value, grid.numbers, np.nan) if grid.labels is None else None,
+        )
+
+    @property
+    def numeric(self) -> bool:
+        """Whether its values are numbers, which have a distance."""
+        return self.numbers is not None
+
+    def take(self, people: Ints) -> ColumnValues:
+        """Return the column with people in another order, or some of them."""
+        return ColumnValues(
+            self.name, self.released, self.people[people], self.size, self.n_values, self.numbers
+        )
+
+    def __repr__(self) -> str:
+        return f"ColumnValues({self.name}, released: {masked_count(len(self.released))}, people: {masked_count(len(self.people))})"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
 class ReleaseCase:
     """A released table and people, some of whom it was made from; a test is not told who, nor is that in their order.
 
@@ -54,7 +99,7 @@ class ReleaseCase:
     Parameters
     ----------
     columns
-        The values of released rows and of people (see `values.py`).
+        The values of released rows and of people.
     n_released, n_people
         Their numbers.
     keys
@@ -80,22 +125,29 @@ class ReleaseCase:
     @classmethod
     def of(
         cls,
-        released: Table,
-        people: Sequence[Table],
+        coded: CodedTables,
+        released: Sequence[str],
+        people: Sequence[str],
         *,
         keys: Sequence[str] = (),
         parts: Parts | None = None,
-        tolerance: Mapping[str, float] | None = None,
         seed: np.random.SeedSequence | None = None,
         threads: int | None = None,
-        release_of: Ints | None = None,
     ) -> ReleaseCase:
-        """Return the case of tables under one schema, people in the order of their tables."""
-        columns = column_values(released, people, tolerance)
+        """Return the case of released tables and of tables of people, by name, rows in the order of the tables."""
+        names = coded.tables[released[0]].schema.names
+        columns = tuple(ColumnValues.of(coded, name, released, people) for name in names)
         root = np.random.SeedSequence(0) if seed is None else seed
-        n_people = sum(table.n_rows for table in people)
+        sizes = [coded.tables[side].n_rows for side in released]
         return cls(
-            columns, released.n_rows, n_people, tuple(keys), root, threads, parts, release_of
+            columns,
+            sum(sizes),
+            sum(coded.tables[side].n_rows for side in people),
+            tuple(keys),
+            root,
+            threads,
+            parts,
+            np.repeat(np.arange(len(sizes)), sizes) if len(sizes) > 1 else None,
         )
 
     def take(self, people: Ints) -> ReleaseCase:
@@ -118,9 +170,12 @@ class ReleaseCase:
     def classes(self, names: Sequence[str] | None = None) -> tuple[Ints, Ints, int]:
         """Return the class of each released row and of each person, equal where all (or the named) columns are, and the number of classes."""
         columns = self.columns if names is None else self.named(names)
-        together = [np.concatenate([column.released, column.people]) for column in columns]
-        codes, size = joint_codes(together, [column.size for column in columns])
-        return codes[: self.n_released], codes[self.n_released :], size
+        space = KeySpace.from_tables(
+            [column.released for column in columns], [column.people for column in columns]
+        )
+        classes = space.classes()
+        released, people = classes.ids
+        return released, people, classes.n_classes
 
     def once(self, name: str, work: Callable[[], T]) -> T:
         """Return what several tests share, worked out when the first asks for it."""

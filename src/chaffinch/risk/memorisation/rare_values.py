@@ -12,12 +12,12 @@ from ..._base.seeds import child
 from ...stats.rates import Scores
 from .protocol import (
     MEMORISATION_TESTS,
+    ColumnValues,
     MemorisationTest,
     NobodyConcernedError,
     ReleaseCase,
     draw_at_most,
 )
-from .values import ColumnValues
 
 RARE_BELOW = 3
 """A value is rare if fewer people than this have it, members and others together."""

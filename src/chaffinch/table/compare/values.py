@@ -10,7 +10,7 @@ there than in the holdout, and an attack that calls them alike would be right mo
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, Literal
@@ -68,25 +68,70 @@ class ColumnCoder:
     grid: CodeGrid
     code: Callable[[Table], Ints]
 
+    def coded(self, tables: Mapping[str, Table]) -> CodedColumn:
+        """Return the column of several tables as codes."""
+        return CodedColumn(self.grid, {side: self.code(table) for side, table in tables.items()})
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class CodedColumn:
+    """A column of several tables as codes, by the name of the table: it holds records, and stays inside."""
+
+    grid: CodeGrid
+    codes: Mapping[str, Ints]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class CodedTables:
+    """Tables under one schema with the codes of their values: each column is coded once, when it is first asked for.
+
+    `tables`: by name. `widths`: by column: numbers are rounded to multiples of the width. `coders`: how columns become codes, where that was learnt
+    from more records than the tables have. It holds records, and stays inside.
+
+    Examples
+    --------
+    >>> from chaffinch.table.align import align
+    >>> from chaffinch.table.read import read
+    >>> original, synthetic = align(read(pa.table({"a": ["x", "y"] * 20, "b": [1, 2] * 20})), pa.table({"a": ["y", "z"], "b": [1, 2]}))
+    >>> column = CodedTables({"original": original, "synthetic": synthetic}).column("a")
+    >>> column.codes["original"][:2].tolist(), column.codes["synthetic"].tolist(), column.grid.labels
+    ([0, 1], [1, 2], ('x', 'y', 'z'))
+    """
+
+    tables: Mapping[str, Table]
+    widths: Mapping[str, float] = field(default_factory=dict)
+    coders: Mapping[str, ColumnCoder] = field(default_factory=dict)
+    _columns: dict[str, CodedColumn] = field(default_factory=dict)
+
+    def column(self, name: str) -> CodedColumn:
+        """Return a column of all tables; equal values have equal codes."""
+        if name not in self._columns:
+            coder = self.coders.get(name) or column_coder(
+                list(self.tables.values()), name, width=self.widths.get(name)
+            )
+            self._columns[name] = coder.coded(self.tables)
+        return self._columns[name]
+
 
 def column_coder(
     tables: Sequence[Table | LongTable],
     name: str,
     *,
-    people: Sequence[int],
-    numeric: Numeric,
-    rare: Rare,
-    width: float | None,
+    people: Sequence[int] = (),
+    numeric: Numeric = "values",
+    rare: Rare = "keep",
+    width: float | None = None,
 ) -> ColumnCoder:
     """Return how a column of tables becomes codes.
 
     `tables` share a schema, the original's; they are in memory, or read part by part. `people`: the positions of the tables whose people are
     attacked, by whose counts together levels are rare. `width`: numbers are rounded to multiples of it.
     """
-    if isinstance(tables[0].schema[name].codec, Categories):
-        return _levels(tables, name, people, rare)
-    if tables[0].schema[name].kind in NUMERIC_KINDS and (numeric == "values" or width is not None):
+    column = tables[0].schema[name]
+    if column.kind in NUMERIC_KINDS and (numeric == "values" or width is not None):
         return _numbers(tables, name, width)
+    if isinstance(column.codec, Categories):
+        return _levels(tables, name, people, rare)
     return _bins(tables, name)
 
 

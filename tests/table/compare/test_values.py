@@ -1,0 +1,73 @@
+"""Values of tables as codes, beside Python's equality."""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from chaffinch.table.align import align
+from chaffinch.table.compare.values import CodedColumn, CodedTables
+from chaffinch.table.read import read
+
+
+def coded(members: pa.Table, released: pa.Table, **options) -> CodedTables:
+    members, released = (
+        table.append_column("more", [[i % 2 for i in range(table.num_rows)]])
+        for table in (members, released)
+    )
+    original, synthetic = align(read(members), released)
+    return CodedTables({"original": original, "synthetic": synthetic}, **options)
+
+
+def test_equal_values_have_equal_codes_and_no_others() -> None:
+    members = pa.table(
+        {
+            "word": ["a", "b", None, "rare"] + ["a", "b"] * 18,
+            "x": [1.0, 2.5, None, 4.0] + [1.0] * 36,
+        }
+    )
+    released = pa.table({"word": ["b", None, "new", "rare"], "x": [2.5, None, 7.0, 4.00001]})
+    tables = coded(members, released)
+    for name in ("word", "x"):
+        ours, theirs = members[name].to_pylist(), released[name].to_pylist()
+        column = tables.column(name)
+        assert equal_codes(column).tolist() == [[a == b for b in theirs] for a in ours]
+        assert max(codes.max() for codes in column.codes.values()) < column.grid.size
+        assert tables.column(name) is column
+
+
+def equal_codes(column: CodedColumn) -> np.ndarray:
+    """Return which of the original's rows equal which of the synthetic ones."""
+    return column.codes["original"][:, None] == column.codes["synthetic"][None, :]
+
+
+def test_numbers_know_what_they_stand_for() -> None:
+    tables = coded(pa.table({"x": [1.5, None, 2.5] * 20}), pa.table({"x": [9.0, None]}))
+    grid, codes = tables.column("x").grid, tables.column("x").codes["synthetic"]
+    assert grid.labels is None
+    assert grid.numbers[codes[0]] == 9.0
+    assert (codes < grid.n_values).tolist() == [True, False]
+
+
+def test_numbers_within_a_tolerance_are_equal() -> None:
+    tables = coded(
+        pa.table({"x": [11.0, 14.0, 26.0, *np.arange(0.0, 90.0, 1.5)]}),
+        pa.table({"x": [12.0, 50.0]}),
+        widths={"x": 10.0},
+    )
+    assert equal_codes(tables.column("x"))[:3, 0].tolist() == [True, True, False]
+
+
+@pytest.mark.parametrize(
+    ("ours", "theirs", "equal"),
+    [
+        (["x", "y"], pa.array(["y", "x"]).dictionary_encode(), [[False, True], [True, False]]),
+        ([True, False], pa.array([False, True]), [[False, True], [True, False]]),
+    ],
+)
+def test_the_type_in_which_levels_are_stored_does_not_matter(
+    ours: list, theirs: pa.Array, equal: list
+) -> None:
+    tables = coded(pa.table({"c": ours * 20}), pa.table({"c": theirs}))
+    assert equal_codes(tables.column("c"))[:2].tolist() == equal
