@@ -137,6 +137,19 @@ def test_files_are_read_batch_by_batch_where_asked_or_where_they_are_large(
     assert {**told["auto"], "run": 0} == {**told["stream"], "run": 0}
 
 
+def test_many_rows_with_weights_are_measured_in_memory(
+    data, synthetic, tmp_path, run_here, monkeypatch
+):
+    monkeypatch.setattr("chaffinch.table.sources.MANY_ROWS", 1000)
+    schema = 'format = "chaffinch-schema"\nversion = 1\n[columns]\nwife_age = "weight"\n'
+    (tmp_path / "schema.toml").write_text(schema)
+    words = ["utility", data / "cmc.csv", synthetic, "--measures", "tvd"]
+    done = run_here(*words, "--schema", tmp_path / "schema.toml")
+    assert done.code == 0, done.err
+    assert "tables in which records have weights are measured there." in done.err
+    assert "Rows are read batch by batch (--engine stream): there are about" in run_here(*words).err
+
+
 def test_an_unknown_engine_is_refused(data, synthetic, run_here):
     done = run_here("utility", data / "cmc.csv", synthetic, "--engine", "disk")
     assert done.code == 2

@@ -9,13 +9,14 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pyarrow as pa
+import pyarrow.csv as pacsv
 import pyarrow.parquet as pq
 import pytest
 
 import chaffinch
 from chaffinch.errors import InputError
 from chaffinch.table import sources, write_table
-from chaffinch.table.sources import HELD, choose_engine, estimated_bytes, free_bytes
+from chaffinch.table.sources import HELD, MANY_ROWS, choose_engine, expected_size, free_bytes
 
 from .conftest import fails, n_refused
 
@@ -116,17 +117,16 @@ def parquet(tmp_path: Path) -> Path:
 
 
 def test_bytes_of_parquet_come_from_its_metadata(parquet):
-    assert estimated_bytes(parquet) == HELD * 1000 * 2
+    assert expected_size(parquet) == (1000, HELD * 1000 * 2)
 
 
 def test_bytes_of_other_files_come_from_their_size(parquet, tmp_path):
     text = tmp_path / "people.csv"
     text.write_text("a,b\n" + "123456,xyz\n" * 1000, encoding="utf-8")
-    assert (
-        0.8 < estimated_bytes(text) / (HELD * 1000 * 2) < 1.25
-    )  # from the length of its first lines
-    assert estimated_bytes(tmp_path / "none.csv") == 0
-    assert estimated_bytes(f"{text}::sheet") in (0, estimated_bytes(text))
+    assert expected_size(text).n_rows == 1000  # from the length of its first lines
+    assert expected_size(text).n_bytes == HELD * 1000 * 2
+    assert expected_size(tmp_path / "none.csv") == (0, 0)
+    assert expected_size(f"{text}::sheet").n_bytes in (0, expected_size(text).n_bytes)
 
 
 @pytest.mark.parametrize(
@@ -147,6 +147,30 @@ def test_auto_says_what_it_chose_and_why(parquet, monkeypatch):
     assert choose_engine("auto", [parquet], free=300 << 20).sentence == (
         "Rows are read batch by batch (--engine stream): in memory they would take about 2.0 GiB, and 300 MiB are free."
     )
+
+
+@pytest.mark.parametrize("form", ["parquet", "csv"])
+@pytest.mark.parametrize("in_memory", ["", "records have weights"])
+def test_auto_streams_many_rows(tmp_path, form, in_memory):
+    path = tmp_path / f"people.{form}"
+    for n_rows in (MANY_ROWS * 9 // 10, MANY_ROWS * 5 // 4):
+        rows = pa.table({"a": pa.repeat(1, n_rows), "b": pa.repeat(2, n_rows)})
+        write = pq.write_table if form == "parquet" else pacsv.write_csv
+        write(rows, path)
+        choice = choose_engine("auto", [path], in_memory=in_memory, free=1 << 40)
+        assert choice.n_rows == pytest.approx(n_rows, rel=1e-4)
+        if n_rows < MANY_ROWS:
+            assert (choice.engine, choice.sentence) == ("memory", "")
+    if in_memory:
+        assert choice.engine == "memory"
+        assert choice.sentence == (
+            "All rows are read into memory (--engine memory), about 100 MiB: records have weights."
+        )
+    else:
+        assert choice.stream
+        assert choice.sentence == (
+            "Rows are read batch by batch (--engine stream): there are about 1,250,000, and in memory they would take about 100 MiB."
+        )
 
 
 def test_what_is_asked_for_is_taken_in_silence(parquet):

@@ -118,7 +118,7 @@ Verbose = Annotated[bool, typer.Option("--verbose", "-v", help="Print the long t
 ClusterEngine = Annotated[
     str,
     typer.Option(
-        help="Rows all in memory (memory), or batch by batch in bounded memory (stream); auto takes memory where they fit in half of what is free, and says so where not. Or spark: where a Spark cluster has the table, by an address such as hdfs:///people. auto never takes spark."
+        help="Rows all in memory (memory), or batch by batch in bounded memory (stream); auto takes memory for fewer than 1,000,000 that fit in half of what is free, and says so where not. Or spark: where a Spark cluster has the table, by an address such as hdfs:///people. auto never takes spark."
     ),
 ]
 Cache = Annotated[
@@ -442,12 +442,26 @@ def run_facts() -> dict[str, Any]:
 
 
 def chosen_engine(
-    engine: str, paths: Sequence[Path], reading: ReadSettings, *, quiet: bool
+    engine: str,
+    paths: Sequence[Path],
+    reading: ReadSettings,
+    *,
+    model: Path | None = None,
+    quiet: bool,
 ) -> EngineChoice:
-    """Return the engine for files, and say on standard error, unless quiet, where it was chosen because they are large."""
+    """Return the engine for files to be measured, and perhaps a model; say on standard error, unless quiet, where it was chosen because they are large."""
+    from ..table.align import MEASURED_IN_MEMORY
     from ..table.sources import choose_engine
 
-    choice = choose_engine(engine, paths, **reading.beside)
+    declared = reading.declared
+    reasons = [
+        f"tables in which {what} are measured there"
+        for role, what in MEASURED_IN_MEMORY.items()
+        if declared is not None and declared.only(role) is not None
+    ]
+    if model is not None:
+        reasons.append("a model beside a release is attacked there")
+    choice = choose_engine(engine, paths, in_memory=" and ".join(reasons), **reading.beside)
     if choice.sentence and not quiet:
         typer.echo(f"Note: {choice.sentence}", err=True)
     return choice

@@ -230,7 +230,11 @@ def risk(
         else:
             check_here(engine, cache)
             choice = chosen_engine(
-                engine, [mine, *theirs, *([] if fresh is None else [fresh])], reading, quiet=quiet
+                engine,
+                [mine, *theirs, *([] if fresh is None else [fresh])],
+                reading,
+                model=model,
+                quiet=quiet,
             )
             source, aside = mine, None if fresh is None else open_beside(fresh, reading)
             if holdout_share is not None:  # before anything is inferred of those who are left

@@ -418,13 +418,16 @@ class ColumnRoom:
         ] = True
 
 
+MEASURED_IN_MEMORY: dict[Role, str] = {
+    "person": "people have several rows",
+    "weight": "records have weights",
+}
+"""Roles of columns whose tables are compared in memory, and what they say of a table."""
+
+
 def check_long_schema(schema: Schema) -> None:
     """Raise where rows of a table have to be in memory to be compared."""
-    unfit: dict[Role, str] = {
-        "person": "people have several rows",
-        "weight": "records have weights",
-    }
-    for role, what in unfit.items():
+    for role, what in MEASURED_IN_MEMORY.items():
         if (
             schema.only(role) is not None and not schema.sealed
         ):  # a promise has bounded the rows of a person, and each is taken for itself
