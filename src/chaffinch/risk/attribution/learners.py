@@ -69,6 +69,9 @@ def _right_answers(attempt: Attempt) -> dict[str, list[NDArray[np.bool_]]]:
 
     Models answer once for each distinct key, with one of the source's `MOST_VALUES` most frequent values. The support vector machine learns
     from at most `svm_rows` records of the source, a stratified subsample. Where the source has one sensitive value, every attacker says it.
+
+    Rows of the source come in an order that is drawn by the seed from their values: of equally near ones each is as likely to be among the nearest as any
+    other, and no answer depends on the order in which they were released.
     """
     data, question = attempt.data, attempt.question
     matrices = [
@@ -79,12 +82,16 @@ def _right_answers(attempt: Attempt) -> dict[str, list[NDArray[np.bool_]]]:
     ]
     ids = class_ids(*(data.keys(side, question.keys) for side in attempt.people))
     _, first, place = np.unique(np.concatenate(ids), return_index=True, return_inverse=True)
-    train, tested = standardised(matrices[0], np.concatenate(matrices[1:])[first])
     labels = data.values(attempt.source, question.sensitive)
+    (rows,) = class_ids([*data.keys(attempt.source, question.keys), labels])
+    rng = np.random.default_rng(attempt.seed)
+    order = np.argsort(rows, kind="stable")[rng.permutation(len(rows))]
+    train, tested = standardised(matrices[0][order], np.concatenate(matrices[1:])[first])
     often = np.argsort(-np.bincount(labels), kind="stable")[:MOST_VALUES]
-    learnt = np.isin(labels, often)
-    train, labels = train[learnt], labels[learnt]
-    few = subsample(labels, len(labels), question.svm_rows, np.random.default_rng(attempt.seed))
+    is_learnt = np.isin(labels[order], often)
+    learnt = order[is_learnt]
+    train, labels = train[is_learnt], labels[learnt]
+    few = subsample(labels, len(labels), question.svm_rows, rng)
     names = [name for name in LEARNERS if name in question.attackers]
     known = [model for model, *_ in map(LEARNERS.__getitem__, names) if model]
     models = chosen_models(known, task="classification")[0] if known else {}
