@@ -224,16 +224,14 @@ def test_a_table_worked_by_hand():
     """One number of span 10 and one word; the target (2, word 1) among three rows."""
     numbers, words = np.array([[2.0, 7.0, np.nan]]), np.array([[1, 1, 0]], dtype=np.int32)
     ranks = np.array([[0.2, 0.7, np.nan]])
-    per_column, near, rows, by_rank, kernels = look_at_rows(
-        numbers,
-        ranks,
-        words,
+    target = (
         np.array([[2.0]]),
         np.array([[0.2]]),
+        np.array([[0.2]]),
         np.array([[1]], dtype=np.int32),
-        np.array([[True, False]]),
-        np.array([10.0]),
-        np.array([0.5]),
+    )
+    per_column, near, rows, by_rank, kernels = look_at_rows(
+        (numbers, numbers / 10, ranks, words), target, np.array([[True, False]]), np.array([0.5])
     )
     assert per_column.tolist() == [[1, 2]]
     np.testing.assert_allclose(near, [[0.0, 0.25]])  # (0 + 0) / 2, (0.5 + 0) / 2, (1 + 1) / 2
@@ -248,18 +246,11 @@ def test_a_table_worked_by_hand():
 
 
 def test_a_missing_number_equals_a_missing_number():
-    empty = np.zeros((0, 2), dtype=np.int32)
-    per_column, near, *_ = look_at_rows(
-        np.array([[np.nan, 3.0]]),
-        np.array([[np.nan, 0.5]]),
-        empty,
-        np.array([[np.nan]]),
-        np.array([[np.nan]]),
-        np.zeros((0, 1), dtype=np.int32),
-        np.array([[True]]),
-        np.array([1.0]),
-        np.array([1.0]),
+    rows, target = (
+        (*[np.array([numbers])] * 3, np.zeros((0, len(numbers)), dtype=np.int32))
+        for numbers in ([np.nan, 3.0], [np.nan])
     )
+    per_column, near, *_ = look_at_rows(rows, target, np.array([[True]]), np.array([1.0]))
     assert per_column.tolist() == [[1]]
     assert near.tolist() == [[0.0, 1.0]]
 

@@ -1,9 +1,13 @@
 from __future__ import annotations
 
 import json
+from contextlib import suppress
 
 import numpy as np
+import pyarrow as pa
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import chaffinch
 from chaffinch._base.errors import ChaffinchError
@@ -391,3 +395,45 @@ def test_a_test_of_another_version_still_has_a_name() -> None:
     assert test.title == "unheard_of"
     with pytest.raises(NotApplicableError):
         test.score(None)  # type: ignore[arg-type]
+
+
+TINY_PEOPLE = st.lists(
+    st.tuples(
+        st.sampled_from([1.0, 2.0, 2.5, None]), st.sampled_from("ab"), st.sampled_from("xyz")
+    ),
+    min_size=12,
+    max_size=20,
+)
+
+
+@given(rows=st.tuples(TINY_PEOPLE, TINY_PEOPLE, TINY_PEOPLE), random=st.randoms())
+@settings(max_examples=25, deadline=None)
+def test_no_score_depends_on_the_order_of_rows(rows, random) -> None:
+    """Few values, so that most rows have others equally near; few rows, so that all predicates are drawn."""
+
+    def scored(tables):
+        start = [(1.0, "a", "x"), (2.0, "b", "y")] * 10  # what makes every table readable
+        members, released, others = (
+            pa.table(dict(zip("nkv", map(list, zip(*start, *table, strict=True)), strict=True)))
+            for table in tables
+        )
+        case = case_of(released, members, others, keys=["n", "k"])
+        tests = [test for test in MEMORISATION_TESTS if not test.needs_releases]
+        for test in tests:
+            with suppress(NotApplicableError):
+                yield test.name, test.score(case)
+
+    orders = [random.sample(range(len(table)), len(table)) for table in rows]
+    turned = [[table[i] for i in order] for table, order in zip(rows, orders, strict=True)]
+    people = np.concatenate(
+        [
+            np.arange(20),
+            20 + np.array(orders[0]),
+            20 + len(rows[0]) + np.arange(20),
+            40 + len(rows[0]) + np.array(orders[2]),
+        ]
+    )
+    for (name, one), (same, other) in zip(scored(rows), scored(turned), strict=True):
+        assert name == same
+        assert one.numerator[people] == pytest.approx(other.numerator, abs=1e-9), name
+        assert one.weight[people] == pytest.approx(other.weight), name

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from ..._base.compiled import compiled
 from ..._base.errors import InputError
+from ...table.compare.distances import gower_sums, smallest
 from ...table.table import Table
 from ..shadows.generator import value_reader
 from ..shadows.values import PlainValues, ValueReader
@@ -234,23 +235,18 @@ class ValueSight:
 
     def _look(self, values: PlainValues) -> tuple[tuple[Floats, Floats, Floats], Floats, Floats]:
         """What rows show: (equal values by column, nearest distances, counts of rows), nearest by ranks, sums of kernels."""
-        ranks = (
-            np.stack([scale.rank(x) for scale, x in zip(self.scales, values.numbers, strict=True)])
-            if self.scales
-            else values.numbers
-        )
         per_column, near, flags, near_ranks, kernels = look_at_rows(
-            values.numbers,
-            ranks,
-            values.words,
-            self.targets.numbers,
-            self._target_ranks,
-            self.targets.words,
-            self._is_rare,
-            np.array([scale.range for scale in self.scales]),
-            self.widths,
+            self._as_arrays(values), self._target_arrays, self._is_rare, self.widths
         )
         return (per_column, near, flags), near_ranks, kernels
+
+    def _as_arrays(self, values: PlainValues) -> tuple[Floats, Floats, Floats, NDArray[np.int32]]:
+        """Numbers, the same over their range in the population, their ranks there, and words."""
+        scaled, ranks = np.empty_like(values.numbers), np.empty_like(values.numbers)
+        for j, scale in enumerate(self.scales):
+            scaled[j] = values.numbers[j] / scale.range
+            ranks[j] = scale.rank(values.numbers[j])
+        return values.numbers, scaled, ranks, values.words
 
     def _densities(self, kernels: Floats, near_ranks: Floats, n_rows: int) -> Floats:
         smooth = np.log(np.maximum(kernels, 0.0) / n_rows + SMALLEST)
@@ -280,12 +276,12 @@ class ValueSight:
         return np.ascontiguousarray(self.counts < RARE)
 
     @cached_property
+    def _target_arrays(self) -> tuple[Floats, Floats, Floats, NDArray[np.int32]]:
+        return self._as_arrays(self.targets)
+
+    @property
     def _target_ranks(self) -> Floats:
-        if not self.scales:
-            return self.targets.numbers
-        return np.stack(
-            [scale.rank(x) for scale, x in zip(self.scales, self.targets.numbers, strict=True)]
-        )
+        return self._target_arrays[2]
 
     @cached_property
     def _upper(self) -> NDArray[np.bool_]:
@@ -335,98 +331,60 @@ def _counts(
 
 
 @compiled
-def look_at_rows(numbers, ranks, words, own_numbers, own_ranks, own_words, rare, spans, widths):  # type: ignore[no-untyped-def]
+def look_at_rows(rows, targets, rare, widths):  # type: ignore[no-untyped-def]
     """Return for each target what the rows show.
 
-    Values are (columns, rows), those of targets (columns, targets), `rare` (targets, numeric then categorical columns). Of equal values by column; the two
-    nearest distances (Gower's: the mean over columns of the difference in ranges, 1 where words differ or one is missing); counts of rows
+    `rows`, `targets`: numbers, the same over their range, their ranks, and words; each (columns, rows). `rare`: (targets, numeric then categorical columns).
+    Of equal values by column; the two nearest distances (Gower's); counts of rows
     (equal in all columns, with a rare value, with two, and the most columns and rare values that a row has equal); the nearest distances by
     ranks; and the sums of the kernels exp(-d / width), of one width and of half of it.
     """
-    n_numbers, n_words, n_rows = (
-        numbers.shape[0],
-        words.shape[0],
-        max(numbers.shape[1], words.shape[1]),
-    )
+    numbers, scaled, ranks, words = rows
+    target_numbers, target_scaled, target_ranks, target_words = targets
+    n_numbers, n_words = numbers.shape[0], words.shape[0]
+    n_rows = max(numbers.shape[1], words.shape[1])
     n_columns, n_targets = n_numbers + n_words, rare.shape[0]
     per_column = np.zeros((n_targets, n_columns))
-    near = np.full((n_targets, 2), 1.0)
+    near = np.empty((n_targets, 2))
     flags = np.zeros((n_targets, 5))
-    near_ranks = np.full((n_targets, NEAREST), np.inf)
+    near_ranks = np.empty((n_targets, NEAREST))
     kernels = np.zeros((n_targets, 2))
-    gower, by_rank = np.empty(n_rows), np.empty(n_rows)
+    distances = np.empty(n_rows)
     equal, rarely = np.empty(n_rows, np.int32), np.empty(n_rows, np.int32)
     for t in range(n_targets):
-        gower[:] = 0.0
-        by_rank[:] = 0.0
         equal[:] = 0
         rarely[:] = 0
-        for f in range(n_numbers):
-            mine, my_rank, scale = own_numbers[f, t], own_ranks[f, t], 1.0 / spans[f]
-            is_rare = np.int32(rare[t, f])
-            total = np.int64(0)
-            if np.isnan(mine):
-                for r in range(n_rows):
-                    same = np.int32(np.isnan(numbers[f, r]))
-                    total += same
-                    equal[r] += same
-                    rarely[r] += same * is_rare
-                    gower[r] += 1.0 - same
-                    by_rank[r] += 1.0 - same
-            else:
-                for r in range(n_rows):
-                    other = numbers[f, r]
-                    same = np.int32(other == mine)
-                    total += same
-                    equal[r] += same
-                    rarely[r] += same * is_rare
-                    apart = abs(other - mine) * scale
-                    gower[r] += apart if apart == apart else 1.0
-                    apart = abs(ranks[f, r] - my_rank)
-                    by_rank[r] += apart if apart == apart else 1.0
-            per_column[t, f] = total
-        for f in range(n_words):
-            my_word = own_words[f, t]
-            is_rare = np.int32(rare[t, n_numbers + f])
-            total = np.int64(0)
+        for f in range(n_columns):
+            is_rare, total = np.int32(rare[t, f]), np.int64(0)
+            number = target_numbers[f, t] if f < n_numbers else 0.0
+            word = target_words[f - n_numbers, t] if f >= n_numbers else 0
             for r in range(n_rows):
-                same = np.int32(words[f, r] == my_word)
+                if f >= n_numbers:
+                    same = np.int32(words[f - n_numbers, r] == word)
+                elif np.isnan(number):
+                    same = np.int32(np.isnan(numbers[f, r]))
+                else:
+                    same = np.int32(numbers[f, r] == number)
                 total += same
                 equal[r] += same
                 rarely[r] += same * is_rare
-                gower[r] += 1.0 - same
-                by_rank[r] += 1.0 - same
-            per_column[t, n_numbers + f] = total
-        first, second = np.inf, np.inf
+            per_column[t, f] = total
         for r in range(n_rows):
-            apart = gower[r] / n_columns
-            if apart < first:
-                second = first
-                first = apart
-            elif apart < second:
-                second = apart
             flags[t, 0] += equal[r] == n_columns
             flags[t, 1] += rarely[r] > 0
             flags[t, 2] += rarely[r] > 1
             flags[t, 3] = max(flags[t, 3], equal[r])
             flags[t, 4] = max(flags[t, 4], rarely[r])
-            apart = by_rank[r] / n_columns
-            weight = np.exp(-apart / widths[t])
+        gower_sums(target_scaled, target_words, t, scaled, words, distances)
+        smallest(distances, near[t])
+        gower_sums(target_ranks, target_words, t, ranks, words, distances)
+        smallest(distances, near_ranks[t])
+        for r in range(n_rows):
+            weight = np.exp(-distances[r] / n_columns / widths[t])
             kernels[t, 0] += weight
             kernels[t, 1] += weight * weight
-            if apart < near_ranks[t, NEAREST - 1]:
-                at = NEAREST - 1
-                while at > 0 and near_ranks[t, at - 1] > apart:
-                    near_ranks[t, at] = near_ranks[t, at - 1]
-                    at -= 1
-                near_ranks[t, at] = apart
-        if n_rows > 0:
-            near[t, 0] = first
-        if n_rows > 1:
-            near[t, 1] = second
-        for at in range(NEAREST):
-            near_ranks[t, at] = min(near_ranks[t, at], 1.0)
-    return per_column, near, flags, near_ranks, kernels
+    near = np.minimum(near / n_columns, 1.0)
+    return per_column, near, flags, np.minimum(near_ranks / n_columns, 1.0), kernels
 
 
 @compiled

@@ -23,6 +23,7 @@ from ..._base.masking import masked_count
 from ..._base.runtime import thread_map
 from ..._base.seeds import child
 from ...stats.rates import Scores
+from ...table.compare.distances import gower_sums, smallest
 from .protocol import (
     MEMORISATION_TESTS,
     MOST_ROWS,
@@ -148,16 +149,8 @@ BLOCK = 256
 """People whom a thread takes at a time."""
 
 
-ROWS = 2048
-"""Rows whose sums are made at a time, over all columns: they stay in the nearest memory."""
-
-
 MOST_PEOPLE = 20_000
 """People whom tests by distance score; of more, so many are drawn at random, whoever is a member."""
-
-
-ABSENT = 3.0
-"""The number of a missing value: further from any scaled one than 1, which is the most that counts."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -195,15 +188,15 @@ class Distances:
         own[others] = np.arange(len(others))
         width = _bandwidth(looked_at, reference, own[people])
         nobody = np.full(len(people), -1, dtype=np.int64)
-        nearest, second, density = _among(looked_at, near, nobody, width, case.threads)
-        _, _, background = _among(looked_at, reference, own[people], width, case.threads)
-        n_columns = len(case.columns)
+        nearest, density = _among(looked_at, near, nobody, width, case.threads)
+        _, background = _among(looked_at, reference, own[people], width, case.threads)
+        nearest /= len(case.columns)
         compared = len(others) - (own[people] >= 0)
         return cls(
             people,
             case.n_people,
-            nearest / n_columns,
-            second / n_columns,
+            nearest[:, 0],
+            nearest[:, 1],
             density / max(len(rows), 1),
             background / np.maximum(compared, 1),
         )
@@ -229,29 +222,31 @@ def distances_of(case: ReleaseCase) -> Distances:
 
 def scaled(columns: Sequence[ColumnValues]) -> tuple[Rows, Rows]:
     """Return the released rows and the people with numbers divided by their range among people; levels as they are."""
-    sides = []
-    for side in ("released", "people"):
-        numbers = [_scaled(column, getattr(column, side)) for column in columns if column.numeric]
-        levels = [
-            getattr(column, side).astype(np.int32) for column in columns if not column.numeric
-        ]
-        n = len(getattr(columns[0], side))
-        sides.append((_matrix(numbers, n, np.float32), _matrix(levels, n, np.int32)))
-    return sides[0], sides[1]
-
-
-def _scaled(column: ColumnValues, codes: Ints) -> NDArray[np.float32]:
-    assert column.numbers is not None
-    people = column.numbers[column.people]
-    low, high = (np.nanmin(people), np.nanmax(people)) if not np.isnan(people).all() else (0.0, 1.0)
-    values = (column.numbers - low) / ((high - low) or 1.0)
-    return np.where(np.isnan(values), ABSENT, np.clip(values, -1.0, 2.0 - 1e-3))[codes].astype(
-        np.float32
+    ranges = [column.number_range(column.people) for column in columns]
+    released, people = (
+        scaled_rows(columns, [getattr(column, side) for column in columns], ranges, np.float32)
+        for side in ("released", "people")
     )
+    return released, people
 
 
-def _matrix(rows: Sequence[NDArray[Any]], n: int, kind: Any) -> NDArray[Any]:
-    return np.ascontiguousarray(np.stack(rows)) if rows else np.zeros((0, n), dtype=kind)
+def scaled_rows(
+    columns: Sequence[ColumnValues],
+    codes: Sequence[Ints],
+    ranges: Sequence[tuple[float, float]],
+    dtype: Any,
+) -> tuple[NDArray[Any], NDArray[np.int32]]:
+    """Return numbers over their range, from its lower end on, and levels of rows of codes: columns first, rows second."""
+    n_rows, n_numbers = len(codes[0]), sum(column.numeric for column in columns)
+    numbers = np.empty((n_numbers, n_rows), dtype=dtype)
+    levels = np.empty((len(columns) - n_numbers, n_rows), dtype=np.int32)
+    numeric, categorical = iter(numbers), iter(levels)
+    for column, rows, (low, width) in zip(columns, codes, ranges, strict=True):
+        if column.numbers is None:
+            next(categorical)[:] = rows
+        else:
+            next(numeric)[:] = ((column.numbers - low) / width)[rows]
+    return numbers, levels
 
 
 def _take(rows: Rows, which: Ints) -> Rows:
@@ -271,55 +266,36 @@ def _bandwidth(people: Rows, reference: Rows, own: Ints) -> float:
 
 def _among(
     people: Rows, rows: Rows, own: Ints, width: float, threads: int | None
-) -> tuple[Floats, Floats, Floats]:
+) -> tuple[Floats, Floats]:
     n = people[0].shape[1]
     step = REACH * width / CELLS
     kernel = np.exp(-0.5 * ((np.arange(CELLS) + 0.5) * step / width) ** 2)
     kernel = np.append(kernel, 0.0)
-    nearest, second = np.empty(n, dtype=np.float32), np.empty(n, dtype=np.float32)
-    density = np.empty(n)
+    nearest, density = np.empty((n, 2), dtype=np.float32), np.empty(n)
 
     def block(start: int) -> None:
         part = slice(start, min(start + BLOCK, n))
         some_people = _take(people, np.arange(n)[part])
-        neighbours(
-            *some_people, *rows, own[part], kernel, step, nearest[part], second[part], density[part]
-        )
+        neighbours(*some_people, *rows, own[part], kernel, step, nearest[part], density[part])
 
     thread_map(block, list(range(0, n, BLOCK)), threads=threads)
-    return nearest.astype(np.float64), second.astype(np.float64), density
-
-
-@compiled
-def _to_rows(numbers, levels, i, row_numbers, row_levels, out):  # type: ignore[no-untyped-def]
-    """Set `out` to the summed distance of person i to each row: a number's difference, at most 1; 1 for another level."""
-    for start in range(0, out.size, ROWS):
-        sums = out[start : start + ROWS]
-        sums[:] = np.float32(0.0)
-        for j in range(numbers.shape[0]):
-            x, column = numbers[j, i], row_numbers[j, start : start + ROWS]
-            for r in range(sums.size):
-                sums[r] += min(abs(x - column[r]), np.float32(1.0))
-        for j in range(levels.shape[0]):
-            level, column = levels[j, i], row_levels[j, start : start + ROWS]
-            for r in range(sums.size):
-                sums[r] += np.float32(level != column[r])
+    return nearest.astype(np.float64), density
 
 
 @compiled
 def all_distances(numbers, levels, row_numbers, row_levels, own, out):  # type: ignore[no-untyped-def]
     """Set `out` to the distances of each person to each row, infinite to row `own[i]`: for few people."""
     for i in range(out.shape[0]):
-        _to_rows(numbers, levels, i, row_numbers, row_levels, out[i])
+        gower_sums(numbers, levels, i, row_numbers, row_levels, out[i])
         if own[i] >= 0:
             out[i, own[i]] = np.inf
 
 
 @compiled
 def neighbours(  # type: ignore[no-untyped-def]
-    numbers, levels, row_numbers, row_levels, own, kernel, step, nearest, second, density
+    numbers, levels, row_numbers, row_levels, own, kernel, step, nearest, density
 ):
-    """Set for each person the distances to the nearest two rows, and the sum over rows of `kernel[distance / step]` (0 beyond its end).
+    """Set for each person the distances to the nearest rows, and the sum over rows of `kernel[distance / step]` (0 beyond its end).
 
     Row `own[i]` is the person's own, and left out; -1 for none.
     """
@@ -327,19 +303,13 @@ def neighbours(  # type: ignore[no-untyped-def]
     distances = np.empty(m, dtype=np.float32)
     reach = np.float32(step * (kernel.size - 1))
     per_step = np.float32(1.0 / step)
-    for i in range(nearest.size):
-        _to_rows(numbers, levels, i, row_numbers, row_levels, distances)
+    for i in range(density.size):
+        gower_sums(numbers, levels, i, row_numbers, row_levels, distances)
         if own[i] >= 0:
             distances[own[i]] = np.float32(np.inf)
-        first, next_one = np.float32(np.inf), np.float32(np.inf)
-        near = 0.0
-        for r in range(m):
-            d = distances[r]
-            if d < reach:
-                near += kernel[np.int64(d * per_step)]
-            if d < next_one:
-                if d < first:
-                    first, next_one = d, first
-                else:
-                    next_one = d
-        nearest[i], second[i], density[i] = first, next_one, near
+        smallest(distances, nearest[i])
+        total = 0.0
+        for distance in distances:
+            if distance < reach:
+                total += kernel[np.int64(distance * per_step)]
+        density[i] = total

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import comb
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +19,8 @@ from ..._base.compiled import compiled
 from ..._base.errors import InputError
 from ..._base.runtime import thread_count, thread_map
 from ...stats.rates import Scores
+from ...table.compare.distances import gower_sums, smallest
+from .distances import scaled_rows
 from .protocol import (
     MEMORISATION_TESTS,
     ColumnValues,
@@ -156,14 +159,7 @@ def _counts(
 def _counts_of(
     case: ReleaseCase, first: Sequence[str], second: Sequence[str], ks: Sequence[int], asked: int
 ) -> Ints:
-    sides = (case.named(first), case.named(second))
-    parts = [
-        (
-            *_arrays(columns, released=True, asked=asked),
-            *_arrays(columns, released=False, asked=asked),
-        )
-        for columns in sides
-    ]
+    parts = [_arrays(case.named(names), asked) for names in (first, second)]
     out = np.zeros((len(ks), asked, COUNTS), dtype=np.int64)
     size = -(-asked // (4 * thread_count(case.threads)))
     numbers = np.array(ks, dtype=np.int64)
@@ -175,27 +171,12 @@ def _counts_of(
     return out
 
 
-def _arrays(columns: Sequence[ColumnValues], *, released: bool, asked: int) -> tuple[Floats, Ints]:
-    """Return numbers, scaled to a range of 1, and levels; one row a column."""
-    codes = [column.released if released else column.people[:asked] for column in columns]
-    n = len(codes[0])
-    numbers = [
-        column.numbers[code] / _range(column)
-        for column, code in zip(columns, codes, strict=True)
-        if column.numbers is not None
-    ]
-    levels = [code for column, code in zip(columns, codes, strict=True) if column.numbers is None]
-    return (
-        np.ascontiguousarray(numbers, dtype=np.float64).reshape(len(numbers), n),
-        np.ascontiguousarray(levels, dtype=np.int64).reshape(len(levels), n),
-    )
-
-
-def _range(column: ColumnValues) -> float:
-    assert column.numbers is not None
-    used = column.numbers[np.concatenate([column.released, column.people])]
-    known = used[~np.isnan(used)]
-    return float(np.ptp(known)) or 1.0 if len(known) else 1.0
+def _arrays(columns: Sequence[ColumnValues], asked: int) -> tuple[NDArray[Any], ...]:
+    """Return numbers and levels of the released rows, and of the people who are asked about."""
+    ranges = [c.number_range(np.concatenate([c.released, c.people])) for c in columns]
+    released = scaled_rows(columns, [c.released for c in columns], ranges, np.float64)
+    people = scaled_rows(columns, [c.people[:asked] for c in columns], ranges, np.float64)
+    return *released, *people
 
 
 def _register(k: int) -> None:
@@ -232,39 +213,6 @@ for _k in NEAREST:
 
 
 @compiled
-def _distances(numbers, levels, person_numbers, person_levels, i, out):  # type: ignore[no-untyped-def]
-    """Write Gower's distance of person i to each released row: scaled differences of numbers, 1 for each level that differs."""
-    out[:] = 0.0
-    for j in range(numbers.shape[0]):
-        own = person_numbers[j, i]
-        if np.isnan(own):
-            for row in range(out.size):
-                out[row] += 0.0 if np.isnan(numbers[j, row]) else 1.0
-        else:
-            for row in range(out.size):
-                apart = abs(numbers[j, row] - own)
-                out[row] += 1.0 if np.isnan(apart) else apart
-    for j in range(levels.shape[0]):
-        level = person_levels[j, i]
-        for row in range(out.size):
-            out[row] += 0.0 if levels[j, row] == level else 1.0
-
-
-@compiled
-def _smallest(values, nearest):  # type: ignore[no-untyped-def]
-    """Write the smallest values to `nearest`, as many as it has room for, in rising order."""
-    nearest[:] = np.inf
-    last = nearest.size - 1
-    for value in values:
-        if value < nearest[last]:
-            at = last
-            while at > 0 and nearest[at - 1] > value:
-                nearest[at] = nearest[at - 1]
-                at -= 1
-            nearest[at] = value
-
-
-@compiled
 def shared_neighbours(first_part, second_part, ks, start, stop, out):  # type: ignore[no-untyped-def]
     """Count for people `start` to `stop` the released rows by where they stand in the two sets of columns, a and b, for each number of nearest rows.
 
@@ -277,10 +225,10 @@ def shared_neighbours(first_part, second_part, ks, start, stop, out):  # type: i
     first, second = np.empty(n_rows), np.empty(n_rows)
     nearest_a, nearest_b = np.empty(ks.max()), np.empty(ks.max())
     for i in range(start, stop):
-        _distances(numbers_a, levels_a, people_numbers_a, people_levels_a, i, first)
-        _distances(numbers_b, levels_b, people_numbers_b, people_levels_b, i, second)
-        _smallest(first, nearest_a)
-        _smallest(second, nearest_b)
+        gower_sums(people_numbers_a, people_levels_a, i, numbers_a, levels_a, first)
+        gower_sums(people_numbers_b, people_levels_b, i, numbers_b, levels_b, second)
+        smallest(first, nearest_a)
+        smallest(second, nearest_b)
         for n in range(ks.size):
             reach_a, reach_b, counts = nearest_a[ks[n] - 1], nearest_b[ks[n] - 1], out[n, i]
             for row in range(n_rows):

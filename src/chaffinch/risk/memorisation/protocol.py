@@ -79,6 +79,12 @@ class ColumnValues:
         """Whether its values are numbers, which have a distance."""
         return self.numbers is not None
 
+    def number_range(self, codes: Ints) -> tuple[float, float]:
+        """Return the lowest number of some codes, and how wide their range is: 0 and 1 without numbers, 1 wide where there is one number."""
+        numbers = np.zeros(0) if self.numbers is None else self.numbers[codes]
+        known = numbers[~np.isnan(numbers)]
+        return (float(known.min()), float(np.ptp(known)) or 1.0) if len(known) else (0.0, 1.0)
+
     def take(self, people: Ints) -> ColumnValues:
         """Return the column with people in another order, or some of them."""
         return ColumnValues(

@@ -14,6 +14,7 @@ from ..._base.compiled import compiled
 from ..._base.runtime import thread_map
 from ..._base.seeds import child
 from ...stats.rates import Scores
+from ...table.compare.distances import gower_sums
 from .protocol import MEMORISATION_TESTS, MOST_ROWS, MemorisationTest, ReleaseCase, draw_at_most
 
 Ints = NDArray[np.int64]
@@ -145,16 +146,13 @@ def alike_weights(people, rows, own, weights, out):  # type: ignore[no-untyped-d
 
     Row `own[i]` is the person's own, and left out; -1 for none.
     """
-    differing = np.empty(rows.shape[1], dtype=np.int16)
+    differing = np.empty(rows.shape[1], dtype=np.float32)
+    numbers = np.empty((0, rows.shape[1]), dtype=np.float32)
     for i in range(out.size):
-        differing[:] = 0
-        for j in range(rows.shape[0]):
-            code, column = people[j, i], rows[j]
-            for r in range(differing.size):
-                differing[r] += np.int16(code != column[r])
+        gower_sums(numbers, people, i, numbers, rows, differing)
         total = 0.0
-        for r in range(differing.size):
-            total += weights[differing[r]]
+        for count in differing:
+            total += weights[np.int64(count)]
         if own[i] >= 0:
-            total -= weights[differing[own[i]]]
+            total -= weights[np.int64(differing[own[i]])]
         out[i] = total
