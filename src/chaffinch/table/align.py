@@ -24,6 +24,7 @@ from .._base.runtime import Progress, silent, thread_map
 from .code_cache import CodeLayout, temporary_folder
 from .codec import Categories, Codec, Intervals
 from .codes import Codes, narrowest
+from .compare.values import missing_tokens
 from .encode import encode_column
 from .fit_schema import enough_rows, typed
 from .formats import Source
@@ -53,7 +54,7 @@ class OtherTable:
         if self.table is not None:
             values, tokens = (
                 self.whole.column(column.name).combine_chunks(),
-                tokens_of(self.table, column),
+                missing_tokens(self.table, column),
             )
         elif self.source is not None and self.source.text:
             levels = getattr(column.codec, "levels", ())
@@ -355,19 +356,6 @@ def _slots(codec: Codec) -> dict[object, int]:
     return {slot: code for code, slot in enumerate(every)}
 
 
-def tokens_of(table: Table, column: Column) -> NDArray[np.int16] | None:
-    """Return which of the column's missing codes a table's codes stand for (-1: none), where its values no longer say."""
-    codec = table.schema[column.name].fitted_codec
-    if not codec.missing:
-        return None
-    lookup = np.full(codec.size, -1, dtype=np.int16)
-    for i, code in enumerate(codec.missing):
-        if code in column.missing:
-            lookup[codec.n_values + codec.null + i] = column.missing.index(code)
-    tokens: NDArray[np.int16] = lookup[table.code(column.name)]
-    return tokens
-
-
 @dataclass(frozen=True)
 class SharedColumn:
     """A column of the original, with room for what only others have, and as it is shared."""
@@ -390,7 +378,7 @@ class SharedColumn:
         The few values that were made missing are values here, or a copy of the file would differ from the original.
         """
         if not self.own.fitted_codec.n_values:
-            return self.of_other(_values(part, self.own.name), tokens_of(part, self.own))
+            return self.of_other(_values(part, self.own.name), missing_tokens(part, self.own))
         return moved(part.code(self.own.name), self.own.fitted_codec, self.final.fitted_codec)
 
     def of_other(self, values: pa.Array, tokens: Any) -> NDArray[Any]:
@@ -485,7 +473,7 @@ def _own_rooms(original: Scan, columns: Sequence[Column]) -> dict[str, list[Colu
         for batch in original.source.batches(names):
             part = original.encoded([batch], names)
             for room in found:
-                room.add(_values(part, room.column.name), tokens_of(part, room.column))
+                room.add(_values(part, room.column.name), missing_tokens(part, room.column))
     return {room.column.name: [room] for room in found}
 
 

@@ -296,6 +296,12 @@ def _as_nan(column: Column, values: pa.Array) -> pa.Array:
     return values
 
 
+def missing_index(codec: Codec, codes: NDArray[np.integer[Any]]) -> NDArray[np.int16]:
+    """Return which of a codec's missing codes each code stands for; -1 for none."""
+    first = codec.n_values + codec.null
+    return np.maximum(codes.astype(np.int64) - first, -1).astype(np.int16)
+
+
 def missing_words(column: Column, codes: NDArray[np.integer[Any]]) -> pa.Array | None:
     """Return the spelled missing code of each entry (null for none), or None where the column has no spelled codes."""
     codec = column.codec
@@ -305,11 +311,10 @@ def missing_words(column: Column, codes: NDArray[np.integer[Any]]) -> pa.Array |
         or not any(isinstance(code, str) for code in codec.missing)
     ):
         return None
-    first = codec.n_values + codec.null
     words = pa.array(
         [code if isinstance(code, str) else None for code in codec.missing], type=pa.string()
     )
-    index = codes.astype(np.int64) - first
+    index = missing_index(codec, codes)
     return words.take(pa.array(np.maximum(index, 0), mask=index < 0))
 
 

@@ -18,7 +18,7 @@ from .._base.masking import THRESHOLD
 from .._base.runtime import Progress, silent
 from .codec import Intervals, same_codes
 from .codes import Codes
-from .encode import encode_column
+from .encode import encode_column, missing_index
 from .fit_schema import TableProfile, fit_column
 from .formats import Labels
 from .infer import infer_column
@@ -280,8 +280,6 @@ def cells_of(
     values, codec = whole_array(table.data.column(column.name)), column.fitted_codec
     if not column.spelled or not codec.missing:
         return values, None
-    own = table.code(column.name)
-    spelled = (own if rows is None else own[rows]).astype(np.int64) - (codec.n_values + codec.null)
-    return values, np.where((spelled >= 0) & np.asarray(values.is_null()), spelled, -1).astype(
-        np.int16
-    )
+    codes = table.code(column.name)
+    spelled = missing_index(codec, codes if rows is None else codes[rows])
+    return values, np.where(np.asarray(values.is_null()), spelled, np.int16(-1))

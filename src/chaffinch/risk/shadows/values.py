@@ -12,6 +12,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from ...table.codec import OTHER, Categories, Intervals
+from ...table.compare.values import missing_tokens
 from ...table.encode import encode_column
 from ...table.schema import Column
 from ...table.table import Table
@@ -122,7 +123,7 @@ class ValueReader:
                 continue
             codec = column.fitted_codec
             codes = encode_column(
-                column, table.data.column(column.name), _tokens(table, column)
+                column, table.data.column(column.name), missing_tokens(table, column)
             ).astype(np.int64)
             if (
                 not column.nullable
@@ -149,7 +150,7 @@ class ValueReader:
             [*(words.codes.get(_key(word), UNSEEN) for word in distinct), NULL], dtype=np.int32
         )
         out = codes[indices]
-        tokens = _tokens(table, self.columns[j])
+        tokens = missing_tokens(table, self.columns[j])
         if tokens is not None and (tokens >= 0).any():
             of_tokens = np.array(
                 [words.codes[("missing", code)] for code in words.missing], dtype=np.int32
@@ -232,17 +233,3 @@ def _key(word: Any) -> Any:
     except (TypeError, ValueError):
         return str(word)
     return None if number != number else number
-
-
-def _tokens(table: Table, column: Column) -> NDArray[np.int16] | None:
-    """Which of the column's missing codes stood beside each value (-1: none), where the values no longer say."""
-    if not column.missing or column.name not in table.schema.names:
-        return None
-    codec = table.schema[column.name].fitted_codec
-    if not codec.missing:
-        return None
-    lookup = np.full(codec.size, -1, dtype=np.int16)
-    for i, code in enumerate(codec.missing):
-        if code in column.missing:
-            lookup[codec.n_values + codec.null + i] = column.missing.index(code)
-    return np.asarray(lookup[table.code(column.name)])

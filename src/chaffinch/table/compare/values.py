@@ -20,9 +20,9 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from ..codec import OTHER, Categories
-from ..encode import level_labels
+from ..encode import level_labels, missing_index
 from ..long import LongTable, Summary, summaries_of
-from ..schema import NUMERIC_KINDS
+from ..schema import NUMERIC_KINDS, Column
 from ..table import Table
 from ..types import to_numbers, whole_array
 
@@ -43,6 +43,20 @@ def numbers_of(table: Table, name: str) -> Floats:
     numbers, present = to_numbers(table.data.column(name))
     known = present & (table.code(name) < column.codec.n_values) & np.isfinite(numbers)
     return np.where(known, numbers.astype(np.float64), np.nan)
+
+
+def missing_tokens(table: Table, column: Column) -> NDArray[np.int16] | None:
+    """Return which of the column's missing codes a table's codes stand for (-1: none), where its values no longer say."""
+    if column.name not in table.schema.names:
+        return None
+    codec = table.schema[column.name].fitted_codec
+    if not codec.missing:
+        return None
+    index = [column.missing.index(code) if code in column.missing else -1 for code in codec.missing]
+    tokens: NDArray[np.int16] = np.array([*index, -1], dtype=np.int16)[
+        missing_index(codec, table.code(column.name))
+    ]
+    return tokens
 
 
 @dataclass(frozen=True, eq=False)
