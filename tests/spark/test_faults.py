@@ -23,7 +23,7 @@ import chaffinch.spark as cs
 from chaffinch.errors import ChaffinchError, ClusterError
 from chaffinch.spark import write
 from chaffinch.spark.session import check_workers
-from chaffinch.table.codec import same_codes
+from chaffinch.table.domain import same_codes
 
 from .conftest import LocalSession
 

@@ -23,7 +23,7 @@ from chaffinch.errors import FileError, InputError
 from chaffinch.synth import BayesNet, Independent
 from chaffinch.table import Column, Schema, Table
 from chaffinch.table.align import align, align_files, files_on_one_grid
-from chaffinch.table.codec import Categories
+from chaffinch.table.domain import Categories
 from chaffinch.table.long import LongTable, codes_of, joined, rows_of
 from chaffinch.table.sources import open_source
 

@@ -16,7 +16,7 @@ import chaffinch
 from chaffinch import BayesNet
 from chaffinch.table import Column
 from chaffinch.table.bins import apart, fit_intervals, wide_gaps
-from chaffinch.table.codec import Intervals, codec_from_dict
+from chaffinch.table.domain import Intervals, domain_from_dict
 from chaffinch.table.rules.constraints import cut_intervals
 
 
@@ -95,7 +95,7 @@ def test_a_drawn_number_encodes_to_its_own_bin(seed, shape, n):
     assert np.array_equal(codec.encode(drawn), codes)
     if len(codec.starts) and not len(codec.atoms):
         assert np.bincount(codes).min() >= min(10, n)
-    back = codec_from_dict(codec.to_dict())
+    back = domain_from_dict(codec.to_dict())
     assert np.array_equal(back.encode(values), codes)
     assert np.array_equal(draw(back, codes, seed), drawn)
 
@@ -198,10 +198,10 @@ def test_damaged_codecs_are_refused():
         ("starts", None),
     ):
         with pytest.raises(chaffinch.errors.SchemaError):
-            codec_from_dict({**good, key: value})
+            domain_from_dict({**good, key: value})
     for nothing in ({}, None, [], 3):
         with pytest.raises(chaffinch.errors.SchemaError):
-            codec_from_dict(nothing)
+            domain_from_dict(nothing)
 
 
 def test_out_of_range_values_clip_or_raise():

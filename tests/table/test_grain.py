@@ -15,7 +15,7 @@ import chaffinch
 from chaffinch.errors import SchemaError
 from chaffinch.table import Column, grain
 from chaffinch.table.bins import fit_intervals
-from chaffinch.table.codec import codec_from_dict
+from chaffinch.table.domain import domain_from_dict
 
 RNG = np.random.default_rng
 
@@ -130,13 +130,13 @@ def test_no_price_of_one_record_comes_back_more_often_than_its_neighbours():
 def test_a_model_keeps_grains_in_its_file_and_damage_is_seen():
     codec = fit(prices(), Column("x", "float", decimals=2))
     data = json.loads(json.dumps(codec.to_dict()))
-    assert codec_from_dict(data).to_dict() == codec.to_dict()
-    assert not codec_from_dict(
+    assert domain_from_dict(data).to_dict() == codec.to_dict()
+    assert not domain_from_dict(
         {key: value for key, value in data.items() if key != "grains"}
     ).grains  # files from before
     data["grains"][0]["shares"][0] = -1.0
     with pytest.raises(SchemaError, match="last digits"):
-        codec_from_dict(data)
+        domain_from_dict(data)
 
 
 def test_a_stream_has_the_same_grain_and_a_declared_domain_has_none(tmp_path):

@@ -13,7 +13,7 @@ import pytest
 import chaffinch
 from chaffinch import read
 from chaffinch.errors import InputError
-from chaffinch.table.codec import same_codes
+from chaffinch.table.domain import same_codes
 from chaffinch.table.refit import FINE, SubsetReader, finer, finer_scan, on_codes_of
 
 

@@ -18,7 +18,7 @@ import chaffinch as cf
 from chaffinch.errors import InputError, UnknownNameError
 from chaffinch.risk import RiskSettings
 from chaffinch.stats.intervals import LimitState
-from chaffinch.table.encode import encode_column
+from chaffinch.table.domain import encode_column
 from chaffinch.table.holdout import set_aside
 from chaffinch.table.sources import open_source
 from chaffinch.utility import UtilitySettings

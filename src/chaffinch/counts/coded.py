@@ -22,7 +22,7 @@ from .._base.masking import THRESHOLD
 from .._base.runtime import Progress, give_memory_back, silent, thread_map
 from ..table.code_cache import CodeCache, CodeLayout, CodeWriter, temporary_folder, writing_to
 from ..table.codes import Codes
-from ..table.encode import encode_column
+from ..table.domain import encode_column
 from ..table.fit_schema import CellValues
 from ..table.formats.format import FileOptions
 from ..table.read import encoded

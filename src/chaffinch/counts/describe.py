@@ -10,8 +10,7 @@ from numpy.typing import NDArray
 
 from .._base.masking import THRESHOLD, masked_count
 from .._base.results import html_table, to_plain
-from ..table.codec import Categories, Intervals
-from ..table.encode import level_labels
+from ..table.domain import Intervals, level_labels
 from ..table.read import open_table
 from ..table.schema import Column
 from .counter import Counter, MemoryCounter
@@ -118,8 +117,8 @@ def _column(
     counts = marginal.dense()
     values = counts[: codec.n_values]
     shown = [int(code) for code in (-values).argsort(kind="stable") if values[code] >= threshold]
-    if not isinstance(codec, Categories):
-        shown = [code for code in shown if code in set(codec.atom_codes.tolist())]
+    bins = set(codec.bin_codes.tolist())
+    shown = [code for code in shown if code not in bins]
     level_names = level_labels(column)
     common = tuple(
         (level_names[code], masked_count(values[code], threshold, total=n_rows))
@@ -128,7 +127,7 @@ def _column(
     missing = masked_count(counts[codec.n_values :].sum(), threshold, total=n_rows)
     bars = tuple(
         masked_count(count, threshold, total=n_rows)
-        for count in (_largest(values) if isinstance(codec, Categories) else _spread(values, codec))
+        for count in (_spread(values, codec) if codec.numeric else _largest(values))
     )
     return ColumnDescription(
         column.name,

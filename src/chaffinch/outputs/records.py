@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from ..table import Schema, Table
-    from ..table.codec import Categories
+    from ..table.domain import ColumnDomain
     from ..table.schema import Column
 
 UNKNOWN = -2
@@ -78,15 +78,13 @@ class TableCoder:
                 self._coded[key] = _codes(field, self.table.to_arrow().column(field.name), gone)
         return self._coded[key]
 
-    def categories(self, name: str) -> Categories | None:
-        """Return the categories of a column, if each of its codes stands for one value."""
-        from ..table.codec import Categories
-
+    def categories(self, name: str) -> ColumnDomain | None:
+        """Return the domain of a column of categories, if each of its codes stands for one value."""
         column = next((column for column in self.table.schema if column.name == name), None)
         if column is None or column.kind not in ("categorical", "boolean"):
             return None
         codec = column.codec
-        return codec if isinstance(codec, Categories) and codec.levels and not codec.other else None
+        return codec if codec is not None and codec.levels and not codec.other else None
 
 
 def codes_of_table(table: Table | TableCoder, fields: Fields) -> CodedRecords:
@@ -232,7 +230,7 @@ def _values(coder: TableCoder, name: str) -> tuple[Scalar, ...]:
     return tuple(levels)
 
 
-def _occurring(table: Table, name: str, categories: Categories) -> list[Scalar]:
+def _occurring(table: Table, name: str, categories: ColumnDomain) -> list[Scalar]:
     """The levels that some record has."""
     from ..counts import MemoryCounter  # here, since it is slow to load
 

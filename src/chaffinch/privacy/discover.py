@@ -22,7 +22,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from .._base.errors import InputError, PrivacyError
-from ..table.codec import OTHER
+from ..table.domain import OTHER
 from ..table.schema import NUMERIC_KINDS, UNKNOWN, Column, Kind, Schema
 from ..table.schema_file import usual_type
 from ..table.spell import spell_values

@@ -19,8 +19,8 @@ from numpy.typing import NDArray
 
 from .._base.errors import PrivacyError
 from ..table.bins import fit_intervals
-from ..table.codec import OTHER, Categories, Codec, Intervals
 from ..table.codes import narrowest
+from ..table.domain import OTHER, Categories, ColumnDomain, Intervals
 from ..table.rules.constraints import check_rules, cut_schema
 from ..table.schema import NUMERIC_KINDS, Column, Schema
 from ..table.schema_file import PUBLIC, usual_type
@@ -242,7 +242,7 @@ def place(
     """
     codec = column.codec
     assert codec is not None
-    if isinstance(codec, Intervals):
+    if codec.numeric:
         out = _place_numbers(column, codec, values)
     elif is_words(values.type) or pa.types.is_boolean(value_type(values.type)):
         out = _place_words(codec, values)
@@ -250,23 +250,23 @@ def place(
         out = _place_levels(codec, values)
     if tokens is not None:
         spelled = tokens >= 0
-        out[spelled] = codec.n_values + codec.null + tokens[spelled]
+        out[spelled] = codec.missing_start + tokens[spelled]
     return out.astype(narrowest(codec.size))
 
 
-def _outside(codec: Codec) -> int:
+def _outside(codec: ColumnDomain) -> int:
     """The code of values that are no level."""
     return codec.n_values - 1 if codec.other else codec.n_values if codec.null else 0
 
 
-def _absent(codec: Codec) -> int:
+def _absent(codec: ColumnDomain) -> int:
     """The code of nulls."""
     return codec.n_values if codec.null else codec.n_values - 1 if codec.other else 0
 
 
 def _place_numbers(column: Column, codec: Intervals, values: pa.Array) -> NDArray[np.int64]:
     numbers, present = numbers_of(values)
-    ends = codec.bounds or ((column.edges[0], column.edges[-1]) if column.edges else None)
+    ends = codec.limits(column)
     assert ends is not None
     if codec.whole and numbers.dtype == np.float64:
         numbers, plain = (
@@ -284,12 +284,11 @@ def _place_numbers(column: Column, codec: Intervals, values: pa.Array) -> NDArra
 
 
 def _place_codes(
-    codec: Codec, numbers: NDArray[Any], present: NDArray[np.bool_], out: NDArray[np.int64]
+    codec: ColumnDomain, numbers: NDArray[Any], present: NDArray[np.bool_], out: NDArray[np.int64]
 ) -> None:
     """Give numbers that are declared missing codes their own levels."""
-    for i, code in enumerate(codec.missing):
-        if isinstance(code, int | float) and not isinstance(code, bool):
-            out[present & (numbers == code)] = codec.n_values + codec.null + i
+    for code, number in codec.missing_numbers:
+        out[present & (numbers == number)] = code
 
 
 def _place_levels(codec: Categories, values: pa.Array) -> NDArray[np.int64]:

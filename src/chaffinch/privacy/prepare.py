@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from .._base.checks import check_whole
 from .._base.errors import FileError, InputError, listed
 from ..table.codes import Codes
-from ..table.encode import missing_words
+from ..table.domain import missing_words
 from ..table.fit_schema import check_columns
 from ..table.formats import Source, Tagged
 from ..table.formats.format import FileOptions, ReadOptions
@@ -34,7 +34,7 @@ from ..table.schema_file import SchemaLike, as_schema, kind_by_name
 from ..table.sources import open_source, recognise
 from ..table.spell import spell_values
 from ..table.table import Origin, Table
-from ..table.text import each_value, missing_tokens, parse_each_word, spelling_of
+from ..table.text import each_value, parse_each_word, spelling_of, word_tokens
 from ..table.types import (
     DAY,
     LARGEST,
@@ -431,7 +431,7 @@ def declared_values(
         value_type(parse_type(column.type)),
         is_words(values.type) or is_bytes(values.type),
     )
-    tokens = None if beside is None else missing_tokens(beside, column.missing)
+    tokens = None if beside is None else word_tokens(beside, column.missing)
     same = not words and type_family(values.type) == type_family(kind) != "none"
     if same and (tokens is not None or not _codes_are_values(column)):
         return _whole_days(_converted(column, values, kind)), tokens

@@ -18,7 +18,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from ..table.code_cache import writing_to
-from ..table.codec import OTHER
+from ..table.domain import OTHER
 from ..table.schema import Column
 from ..table.spell import words_of
 from ..table.types import PER_SECOND, is_numeric, is_whole, parse_type, value_type

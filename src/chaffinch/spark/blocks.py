@@ -23,9 +23,8 @@ from numpy.typing import NDArray
 from .._base.errors import FileError
 from ..table.code_cache import block_of as block_of_codes
 from ..table.code_cache import codes_of_block
-from ..table.codec import Categories
 from ..table.codes import Codes
-from ..table.encode import encode_column
+from ..table.domain import Categories, encode_column
 from ..table.fit_schema import typed
 from ..table.schema import Column, Schema
 from ..table.text import spelling_of

@@ -21,7 +21,7 @@ from .._base.errors import InputError, SchemaError, TooLargeError, unknown_name
 from ..counts.marginal import Marginal, SparseCounts, packed_spans
 from ..counts.plan import COVERING_CELLS, cover
 from ..counts.tally import DENSE_CELLS, resolve
-from ..table.codec import OTHER, Categories, Intervals, Scalar
+from ..table.domain import OTHER, Intervals, Scalar
 from ..table.schema import Column, Schema
 from ..table.types import is_words, parse_type, value_type
 
@@ -374,16 +374,16 @@ def _code(column: Column, dialect: Dialect) -> str:
     absent = [f"{x} IS NULL"]
     if pa.types.is_floating(kind):
         absent.append(_NAN[dialect].format(x=x))
-    outside = isinstance(codec, Categories) and codec.other and not is_words(kind)
-    nothing = codec.n_values if codec.null else codec.n_values - 1 if outside else UNKNOWN_CODE
+    null = codec.null_code(kind)
+    nothing = UNKNOWN_CODE if null == codec.size else null
     cases += [(condition, nothing) for condition in absent]
     cases += [
-        (f"{x} = {literal(code)}", codec.n_values + codec.null + i)
+        (f"{x} = {literal(code)}", codec.missing_start + i)
         for i, code in enumerate(codec.missing)
         if _comparable(code, kind)
     ]
     last = UNKNOWN_CODE
-    if isinstance(codec, Intervals):
+    if codec.numeric:
         own, last = _interval_cases(column, codec, x)
         cases += own
     elif not codec.n_values and codec.null and not is_words(kind):

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from .._base.errors import ChaffinchError, FileError, InputError
 from .._base.files import replacing
-from ..table.codec import Intervals, codec_from_dict
+from ..table.domain import domain_from_dict
 from ..table.rules.constraints import allowed_codes
 from ..table.rules.keep import check_functions
 from ..table.schema import NUMERIC_KINDS, Column, FunctionMap, Schema
@@ -242,7 +242,7 @@ def schema_from_dict(data: Any) -> Schema:
                 "A column of the model's schema has other entries than this release knows."
             )
         ready = {key: _tuples(value) for key, value in entry.items() if key != "codec"}
-        codec = None if entry["codec"] is None else codec_from_dict(entry["codec"])
+        codec = None if entry["codec"] is None else domain_from_dict(entry["codec"])
         for key in (
             "name",
             "kind",
@@ -281,11 +281,15 @@ def _check_column(column: Column) -> None:
     if not column.modelled:
         return
     kind, codec = value_type(parse_type(column.type)), column.codec
-    if isinstance(codec, Intervals) and not (
-        column.kind in NUMERIC_KINDS
-        and is_numeric(kind)
-        and 1 <= codec.step < 1 << 62
-        and (codec.decimals is None or 0 <= codec.decimals <= 15)
+    if (
+        codec is not None
+        and codec.numeric
+        and not (
+            column.kind in NUMERIC_KINDS
+            and is_numeric(kind)
+            and 1 <= codec.step < 1 << 62
+            and (codec.decimals is None or 0 <= codec.decimals <= 15)
+        )
     ):
         raise InputError(f"The codes of column '{column.name}' do not go with its kind and type.")
 

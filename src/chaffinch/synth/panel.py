@@ -21,9 +21,8 @@ from .._base.runtime import Progress, silent
 from .._base.seeds import Seed, generator, seed_sequence
 from .._base.svg import Drawing
 from ..counts.counter import MemoryCounter
-from ..table.codec import Categories, Intervals
 from ..table.codes import Codes
-from ..table.encode import decode_column, encode_column
+from ..table.domain import decode_column, encode_column
 from ..table.fit_schema import fit_column
 from ..table.personal.detect import check_decided
 from ..table.personal.fake import fake_values
@@ -129,12 +128,9 @@ class PanelModel(FittedModel):
             and sorted(self.first.schema.names) == sorted([*parts, LENGTH])
             and dynamics.order == self.schema.only("order")
             and (self.steps is not None or not dynamics.stepped)
-            and all(
-                isinstance(self.first.schema[name].codec, Intervals)
-                for name in (*dynamics.moving, LENGTH)
-            )
+            and all(self.first.schema[name].is_numeric for name in (*dynamics.moving, LENGTH))
             and all(0 <= share <= 1 for share in dynamics.kept.values())
-            and all(isinstance(self.schema[name].codec, Intervals) for name in dynamics.kept)
+            and all(self.schema[name].is_numeric for name in dynamics.kept)
         )
         if not sound:
             raise InputError("The parts of a panel model do not fit together.")
@@ -399,7 +395,8 @@ class _Drawing:
         assert order is not None
         ours, theirs = self.columns[order], self.model.schema[order]
         numbers, inside = to_numbers(values[order])[0], np.ones(len(values[order]), dtype=bool)
-        if isinstance(codec := theirs.codec, Categories):
+        codec, limit = theirs.fitted_codec, ours.fitted_codec
+        if not codec.numeric:
             levels = np.sort(
                 np.array(
                     [level for level in codec.levels if not isinstance(level, str)],
@@ -409,8 +406,8 @@ class _Drawing:
             at = np.searchsorted(levels, numbers)
             inside = at < len(levels)
             numbers = levels[np.minimum(at, len(levels) - 1)]
-        elif isinstance(ours.codec, Intervals):
-            inside = numbers <= ours.codec.ranges()[1].max()
+        elif limit.numeric:
+            inside = numbers <= limit.ranges()[1].max()
         values[order] = from_numbers(
             numbers, np.ones(len(numbers), dtype=bool), value_type(parse_type(theirs.type))
         )
@@ -479,13 +476,10 @@ def _moved(
     Where none was, a step may lead a little beyond what the original has: an age that grows by one a year goes on growing.
     """
     codec = column.fitted_codec
-    assert isinstance(codec, Intervals)
+    assert codec.numeric
     numbers = to_numbers(last)[0] + amounts
-    if (
-        bounds := codec.bounds
-        or (None if column.edges is None else (column.edges[0], column.edges[-1]))
-    ) is not None:
-        numbers = np.clip(numbers, *bounds).astype(numbers.dtype)
+    if (limits := codec.limits(column)) is not None:
+        numbers = np.clip(numbers, *limits).astype(numbers.dtype)
     if not codec.whole and codec.decimals is not None:
         numbers = np.round(numbers, codec.decimals)
     values = from_numbers(
@@ -719,13 +713,11 @@ def _dynamics(
             continue
         codes = table.code(name)
         same_code = codes[later] == codes[earlier]
-        numeric = isinstance(column.codec, Intervals)
-        if not numeric:
+        if not column.is_numeric:
             (constant if same_code.all() else free).append(name)
             continue
-        assert isinstance(column.codec, Intervals)
         numbers, present = to_numbers(table.data.column(name))
-        there = present & np.isfinite(numbers) & (codes < column.codec.n_values)
+        there = present & np.isfinite(numbers) & (codes < column.fitted_codec.n_values)
         same = same_code & ((numbers[later] == numbers[earlier]) | ~there[later])
         if same.all():
             constant.append(name)
@@ -755,7 +747,7 @@ def _steps_are_few(moved: NDArray[Any], whose: NDArray[np.int64], numbers: NDArr
 def _as_number(column: Column, values: pa.ChunkedArray) -> tuple[Column, NDArray[np.integer]]:
     """Return the order of rows as a number with codes of its own: few values of it may have been taken for categories."""
     order_numbers(column, values)
-    if isinstance(column.codec, Intervals):
+    if column.is_numeric:
         return column, encode_column(column, values.combine_chunks())
     kind = value_type(parse_type(column.type))
     number: Kind = "integer" if is_whole(kind) else "float"

@@ -13,7 +13,6 @@ from .._base.errors import InputError, unknown_name
 from .._base.seeds import Seed, seed_sequence
 from ..counts.counter import MemoryCounter
 from ..table.align import align
-from ..table.codec import Categories
 from ..table.read import open_table
 from ..table.rules.constraints import without_rules_on
 from ..table.schema import Schema
@@ -238,4 +237,4 @@ def whole_seed(seed: np.random.SeedSequence) -> int:
 def _has_more(drawn: Table, table: Table, name: str) -> bool:
     """Whether a drawn column has levels, or missing values, that the data lack; numbers beyond those of the data belong to the end bins."""
     wide, codec = drawn.schema[name].fitted_codec, table.schema[name].fitted_codec
-    return wide.null > codec.null or (isinstance(wide, Categories) and wide.size > codec.size)
+    return wide.null > codec.null or (not wide.numeric and wide.size > codec.size)

@@ -30,9 +30,8 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from .._base.errors import InputError
-from ..table.codec import Categories, Intervals
 from ..table.codes import Codes
-from ..table.encode import decode_column
+from ..table.domain import decode_column
 from ..table.rules.constraints import AllowedCodes
 from ..table.rules.keep import code_ranges, function_of_counts
 from ..table.rules.relations import (
@@ -581,7 +580,7 @@ class _Cells:
 
     def redraw(self, rng: np.random.Generator) -> None:
         """Draw every number again inside its bin."""
-        if self.frozen or not isinstance(self.column.codec, Intervals):
+        if self.frozen or not self.column.is_numeric:
             return
         drawn = decode_column(self.column, self.codes, rng)
         values = values_of(self.column, drawn, self.codes)
@@ -619,25 +618,8 @@ def numbers_to_codes(
     spoken_for = np.isin(
         stored, [code for code in codec.missing if not isinstance(code, str | bool)]
     )
-    if isinstance(codec, Intervals):
-        low, high = codec.ranges()
-        fits = (
-            (stored >= low.min()) & (stored <= high.max()) & ~spoken_for
-            if len(low)
-            else np.zeros(len(numbers), dtype=bool)
-        )
-        inside = np.clip(stored, low.min(), high.max()) if len(low) else np.zeros(len(numbers))
-        return codec.encode(np.rint(inside).astype(np.int64) if codec.whole else inside), fits
-    assert isinstance(codec, Categories)
-    levels = np.array(
-        [level if not isinstance(level, str) else np.nan for level in codec.levels],
-        dtype=np.float64,
-    )
-    order = np.argsort(levels)
-    if not len(levels):
-        return np.zeros(len(numbers), dtype=np.int64), np.zeros(len(numbers), dtype=bool)
-    near = order[np.minimum(np.searchsorted(levels[order], stored), len(levels) - 1)]
-    return near, (levels[near] == stored) & ~spoken_for
+    codes, fits = codec.codes_of_numbers(stored)
+    return codes, fits & ~spoken_for
 
 
 def _solvers(relations: Sequence[Relation], columns: Mapping[str, _Cells]) -> list[Solver]:

@@ -1,7 +1,7 @@
 """What a column is, and how values become codes and codes values."""
 
-from .codec import OTHER, Categories, Codec, Intervals
 from .codes import Codes
+from .domain import OTHER, Categories, ColumnDomain, Intervals
 from .formats import FORMATS, FileLayout, FileOptions, Format, ReadOptions, Source
 from .read import read
 from .scan import Scan, scan
@@ -14,9 +14,9 @@ __all__ = [
     "FORMATS",
     "OTHER",
     "Categories",
-    "Codec",
     "Codes",
     "Column",
+    "ColumnDomain",
     "FileLayout",
     "FileOptions",
     "Format",

@@ -22,10 +22,9 @@ from numpy.typing import NDArray
 from .._base.errors import InputError, listed
 from .._base.runtime import Progress, silent, thread_map
 from .code_cache import CodeLayout, temporary_folder
-from .codec import Categories, Codec, Intervals
-from .codes import Codes, narrowest
+from .codes import Codes
 from .compare.values import missing_tokens
-from .encode import encode_column
+from .domain import encode_column
 from .fit_schema import enough_rows, typed
 from .formats import Source
 from .long import LongTable
@@ -35,7 +34,7 @@ from .schema import Column, Note, Role, Schema
 from .sources import open_source
 from .table import Origin, Table
 from .text import WordValues, parse_other_spelling, spelling_of
-from .types import is_numeric, is_words, parse_type, to_numbers, type_name, value_type, whole_array
+from .types import is_numeric, parse_type, to_numbers, type_name, value_type, whole_array
 from .weights import with_constant_weight
 
 
@@ -57,8 +56,7 @@ class OtherTable:
                 missing_tokens(self.table, column),
             )
         elif self.source is not None and self.source.text:
-            levels = getattr(column.codec, "levels", ())
-            cells = self.whole.column(column.name)
+            cells, levels = self.whole.column(column.name), column.fitted_codec.levels
             return parse_other_spelling(cells, spelling_of(column), levels, name=column.name)
         else:
             values, tokens = typed(self.whole, {column.name: spelling_of(column)}, text=False)[
@@ -117,7 +115,7 @@ def align(
         final = without_spare_room(column, roomy, np.logical_or.reduce(used))
         shared.append(final)
         for table_codes, one in zip(codes, coded, strict=True):
-            table_codes.append(moved(one, roomy.fitted_codec, final.fitted_codec))
+            table_codes.append(roomy.fitted_codec.remap(one, final.fitted_codec))
     schema = Schema(tuple(shared), original.schema.rare_below)
     names_ = list(schema.names)
     persons = [original.person_of, *(_person_of(original, other) for other in opened)]
@@ -247,14 +245,9 @@ def _person_of(original: Table, other: OtherTable) -> NDArray[np.int64] | None:
 
 def with_room(column: Column, *, fractions: bool) -> Column:
     """Return the column with codes for missing values, for levels outside its own, and no bounds; whole numbers stay so without `fractions`."""
-    codec = column.fitted_codec
-    # Where (other) is no value of the type, it is written as null: a null there says nothing new.
-    written_as_null = codec.other and not is_words(parse_type(column.type))
-    if isinstance(codec, Categories):
-        return replace(
-            column, codec=replace(codec, other=True, null=codec.null or not written_as_null)
-        )
-    wide = replace(codec, null=True, bounds=None, whole=codec.whole and not fractions)
+    wide = column.fitted_codec.widened(parse_type(column.type), fractions=fractions)
+    if not wide.numeric:
+        return replace(column, codec=wide)
     return replace(
         column, codec=wide, out_of_range="clip", edges=None, binning="quantile", bounds=None
     )
@@ -263,7 +256,7 @@ def with_room(column: Column, *, fractions: bool) -> Column:
 def _as_numbers_of(column: Column, values: pa.Array, name: str) -> pa.Array:
     """Return the values of a numeric column in the units of the original: dates as days, times in its own ticks."""
     kind = parse_type(column.type)
-    if isinstance(column.codec, Categories) or values.type == kind:
+    if not column.fitted_codec.numeric or values.type == kind:
         return values
     if values.null_count == len(values):
         return pa.nulls(len(values), kind)
@@ -292,7 +285,7 @@ def widening_notes(column: Column, roomy: Column, used: NDArray[np.bool_], name:
     """Return what to say of a column of another table, which uses some codes, that the original's codes have no room for."""
     codec, wide = column.fitted_codec, roomy.fitted_codec
     sentences = []
-    if isinstance(wide, Categories) and isinstance(codec, Categories) and used[len(wide.levels)]:
+    if wide.other and used[len(wide.levels)]:
         if not used[: len(wide.levels)].any() and len(codec.levels):
             raise InputError(
                 f"Column '{column.name}': no value of the {name} table is one that the original has. Check that the "
@@ -302,7 +295,7 @@ def widening_notes(column: Column, roomy: Column, used: NDArray[np.bool_], name:
             sentences.append(
                 f"the {name} table has levels that the original lacks; they share one cell, (other)"
             )
-    if isinstance(wide, Intervals) and isinstance(codec, Intervals) and wide.whole != codec.whole:
+    if wide.whole != codec.whole:
         sentences.append(f"the {name} table may hold fractions, the original whole numbers")
     if wide.null and not codec.null and used[wide.n_values]:
         sentences.append(f"the {name} table has missing values, the original none")
@@ -311,18 +304,8 @@ def widening_notes(column: Column, roomy: Column, used: NDArray[np.bool_], name:
 
 def without_spare_room(column: Column, roomy: Column, used: NDArray[np.bool_]) -> Column:
     """Return the column without the codes for (other) and missing that were added and that no table uses."""
-    codec, wide = column.fitted_codec, roomy.fitted_codec
-    null = codec.null or bool(wide.null and used[wide.n_values])
-    if isinstance(wide, Categories):
-        other = codec.other or bool(used[len(wide.levels)])
-        final: Codec = replace(wide, other=other, null=null)
-    else:
-        final = replace(wide, null=null)
-    return (
-        column
-        if final.size == codec.size and isinstance(codec, Categories)
-        else replace(roomy, codec=final)
-    )
+    final = roomy.fitted_codec.narrowed(column.fitted_codec, used)
+    return column if final is column.codec else replace(roomy, codec=final)
 
 
 def _coded(other: OtherTable, column: Column, roomy: Column, values: WordValues) -> NDArray[Any]:
@@ -332,28 +315,8 @@ def _coded(other: OtherTable, column: Column, roomy: Column, values: WordValues)
         and other.table.schema[column.name].codec is column.codec
         and column.fitted_codec.n_values
     ):
-        return moved(other.table.code(column.name), column.fitted_codec, roomy.fitted_codec)
+        return column.fitted_codec.remap(other.table.code(column.name), roomy.fitted_codec)
     return encode_column(roomy, *values)
-
-
-def moved(codes: NDArray[Any], old: Codec, new: Codec) -> NDArray[Any]:
-    """Return codes of one codec as codes of another that differs in (other) and null alone."""
-    if old.size == new.size:
-        return codes
-    slots = _slots(new)
-    return np.array([slots.get(slot, 0) for slot in _slots(old)], dtype=narrowest(new.size))[codes]
-
-
-def _slots(codec: Codec) -> dict[object, int]:
-    """Return the code of each value (by number), of (other), of null and of each missing code (by number)."""
-    values = codec.n_values - codec.other
-    every = [
-        *range(values),
-        *["other"] * codec.other,
-        *["null"] * codec.null,
-        *(("missing", i) for i in range(len(codec.missing))),
-    ]
-    return {slot: code for code, slot in enumerate(every)}
 
 
 @dataclass(frozen=True)
@@ -368,9 +331,8 @@ class SharedColumn:
         """Return the codes of the original's values."""
         if not self.own.fitted_codec.n_values:
             return self.of_other(values, tokens)
-        return moved(
-            encode_column(self.own, values, tokens), self.own.fitted_codec, self.final.fitted_codec
-        )
+        codes = encode_column(self.own, values, tokens)
+        return self.own.fitted_codec.remap(codes, self.final.fitted_codec)
 
     def of_rows(self, part: Table) -> NDArray[Any]:
         """Return the codes of rows of the original that have codes of its own.
@@ -379,15 +341,12 @@ class SharedColumn:
         """
         if not self.own.fitted_codec.n_values:
             return self.of_other(_values(part, self.own.name), missing_tokens(part, self.own))
-        return moved(part.code(self.own.name), self.own.fitted_codec, self.final.fitted_codec)
+        return self.own.fitted_codec.remap(part.code(self.own.name), self.final.fitted_codec)
 
     def of_other(self, values: pa.Array, tokens: Any) -> NDArray[Any]:
         """Return the codes of another table's values."""
-        return moved(
-            encode_column(self.roomy, values, tokens),
-            self.roomy.fitted_codec,
-            self.final.fitted_codec,
-        )
+        codes = encode_column(self.roomy, values, tokens)
+        return self.roomy.fitted_codec.remap(codes, self.final.fitted_codec)
 
 
 class ColumnRoom:

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .._base.masking import THRESHOLD
-from .codec import Intervals, codes_by_value
+from .domain import Intervals, codes_by_value
 from .grain import with_grains
 from .schema import Column
 from .tails import Tailed, summed_counts, with_modelled_tails

@@ -35,8 +35,8 @@ from .._base.errors import FileError
 from .._base.files import held, remove_left_behind
 from .._base.runtime import raising_on_sigterm
 from .._base.text import size_words
-from .codec import same_codes
 from .codes import WIDTHS, Codes, narrowest
+from .domain import same_codes
 from .schema import Column, Schema
 
 VERSION = 1

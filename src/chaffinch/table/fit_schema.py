@@ -16,7 +16,7 @@ from .._base.errors import InputError, SchemaError, listed, unknown_name
 from .._base.masking import THRESHOLD
 from .._base.runtime import Progress, silent
 from .bins import fit_intervals, leaves_out
-from .codec import OTHER, Categories, Codec, Scalar
+from .domain import OTHER, Categories, ColumnDomain, Scalar
 from .formats import Labels, Source, Tagged
 from .guess import SIGN_NAMES, SignEvidence, TextGuess, check_column, file_sign
 from .infer import decimals_of, infer_column
@@ -30,10 +30,10 @@ from .text import (
     Spelling,
     WordValues,
     has_decimals,
-    missing_tokens,
     parse_words,
     spelling_of,
     with_sign,
+    word_tokens,
 )
 from .times import step_of
 from .types import (
@@ -223,7 +223,9 @@ def fit_column(column: Column, profile: Profile, *, rare_below: int) -> tuple[Co
         )
     if not profile.n_present and not (column.levels or column.edges or column.bounds):
         notes.append(Note(column.name, "empty", "every value is missing; it stays so in output."))
-        codec: Codec = Categories((), False, column.nullable or not column.missing, column.missing)
+        codec: ColumnDomain = Categories(
+            (), False, column.nullable or not column.missing, column.missing
+        )
         return replace(column, codec=codec), notes
     if column.kind in NUMERIC_KINDS:
         column = _with_fractions(column, profile, notes)
@@ -251,7 +253,7 @@ def typed(
             out[name] = parse_words(values, spelling, name=name)
         elif isinstance(values.type, Tagged):
             cells = values.storage
-            out[name] = cells.field("value"), missing_tokens(cells.field("word"), spelling.missing)
+            out[name] = cells.field("value"), word_tokens(cells.field("word"), spelling.missing)
     return out
 
 
@@ -507,7 +509,9 @@ def _with_fractions(column: Column, profile: Profile, notes: list[Note]) -> Colu
     return replace(column, kind="float", decimals=decimals_of(profile), reason="")
 
 
-def _intervals(column: Column, profile: Profile, rare_below: int, notes: list[Note]) -> Codec:
+def _intervals(
+    column: Column, profile: Profile, rare_below: int, notes: list[Note]
+) -> ColumnDomain:
     kind = value_type(parse_type(column.type))
     if not is_numeric(kind) or pa.types.is_dictionary(parse_type(column.type)):
         raise SchemaError(
@@ -545,7 +549,9 @@ def _check_range(column: Column, values: np.ndarray[tuple[int, ...], np.dtype[np
         )
 
 
-def _categories(column: Column, profile: Profile, rare_below: int, notes: list[Note]) -> Codec:
+def _categories(
+    column: Column, profile: Profile, rare_below: int, notes: list[Note]
+) -> ColumnDomain:
     if column.kind == "boolean" and not pa.types.is_boolean(value_type(parse_type(column.type))):
         raise SchemaError(
             f"Column '{column.name}' is declared boolean, but holds {column.type}. Declare kind = \"categorical\"."

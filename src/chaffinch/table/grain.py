@@ -16,7 +16,8 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from .._base.masking import THRESHOLD
-from .codec import Grain, Intervals
+from .domain import Intervals
+from .drawing import Grain
 from .schema import Column
 from .types import PER_SECOND, Numbers, parse_type
 

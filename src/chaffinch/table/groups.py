@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .codec import Categories
+from .domain import Categories
 from .schema import Column
 
 GROUPS = 20

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from .._base.errors import InputError, SchemaError, listed
 from .._base.masking import THRESHOLD
-from .codec import Scalar
+from .domain import Scalar
 from .profile import FULL_PRECISION
 from .schema import THOUSANDS
 from .text import (

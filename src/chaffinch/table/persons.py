@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from .._base.errors import InputError
 from .codes import Codes
-from .encode import encode_column
+from .domain import encode_column
 from .fit_schema import fit_column
 from .profile import Profile
 from .schema import Column, Note, Output, Schema

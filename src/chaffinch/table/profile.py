@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from .._base.errors import InputError
 from .._base.masking import THRESHOLD
-from .codec import Scalar
+from .domain import Scalar
 from .tails import REACH, summed_counts
 from .types import Numbers, is_nested, is_numeric, is_words, to_numbers, value_type, whole_array
 

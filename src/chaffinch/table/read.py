@@ -12,7 +12,7 @@ from .._base.errors import InputError
 from .._base.masking import THRESHOLD
 from .._base.runtime import Progress, silent, thread_map
 from .codes import Codes
-from .encode import encode_column
+from .domain import encode_column
 from .fit_schema import CellValues, FittedSchema, fit_schema, typed
 from .formats import Source
 from .formats.format import FileOptions

@@ -16,9 +16,8 @@ from numpy.typing import NDArray
 from .._base.errors import InputError
 from .._base.masking import THRESHOLD
 from .._base.runtime import Progress, silent
-from .codec import Intervals, same_codes
 from .codes import Codes
-from .encode import encode_column, missing_index
+from .domain import encode_column, same_codes
 from .fit_schema import TableProfile, fit_column
 from .formats import Labels
 from .infer import infer_column
@@ -45,12 +44,7 @@ def is_coarse(column: Column) -> bool:
         and column.atoms is None
         and column.edges is None
     )
-    return (
-        usual
-        and column.modelled
-        and column.role != "weight"
-        and isinstance(column.codec, Intervals)
-    )
+    return usual and column.modelled and column.role != "weight" and column.is_numeric
 
 
 def finer(table: Table) -> Table:
@@ -143,9 +137,7 @@ def on_codes_of(table: Table, schema: Schema, names: Collection[str]) -> Table:
             and column.name in wanted
             and not same_codes(column.codec, schema[column.name].codec)
         ):
-            if not isinstance(column.codec, Intervals) or not isinstance(
-                schema[column.name].codec, Intervals
-            ):
+            if not (column.is_numeric and schema[column.name].is_numeric):
                 raise InputError(
                     f"Column '{column.name}' has other codes in this table than in the model. Read it with the model's schema: "
                     "chaffinch.read(data, schema=model.schema)."
@@ -281,5 +273,5 @@ def cells_of(
     if not column.spelled or not codec.missing:
         return values, None
     codes = table.code(column.name)
-    spelled = missing_index(codec, codes if rows is None else codes[rows])
+    spelled = codec.missing_index(codes if rows is None else codes[rows])
     return values, np.where(np.asarray(values.is_null()), spelled, np.int16(-1))

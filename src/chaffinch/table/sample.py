@@ -18,7 +18,6 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from .._base.errors import InputError
-from .codec import Categories
 from .long import LongTable, joined
 from .persons import person_numbers, plain_ids
 from .scan import Scan
@@ -214,12 +213,8 @@ def _cells(part: Table, key: int, *, coarse: bool = False) -> Iterator[Hashes]:
         codec = column.fitted_codec
         codes = part.code(column.name)
         cells = codes.astype(np.uint64)
-        if isinstance(codec, Categories):
-            others = (
-                np.flatnonzero(codes == len(codec.levels))
-                if codec.other
-                else np.zeros(0, dtype=np.intp)
-            )
+        if not codec.numeric:
+            others = np.flatnonzero(codec.is_other(codes))
             if len(others):
                 cells[others] = _of_words(
                     whole_array(part.data.column(column.name)).take(others), key

@@ -11,7 +11,7 @@ from typing import Any, Literal, get_args
 
 from .._base.errors import InputError, SchemaError, listed, unknown_name
 from .._base.results import html_table
-from .codec import Codec, Scalar
+from .domain import ColumnDomain, Scalar
 
 Kind = Literal[
     "integer",
@@ -150,7 +150,7 @@ class Column:
     repeats: int | None = None
     discover: bool = False
     reason: str = field(default="", compare=False)
-    codec: Codec | None = field(default=None, compare=False, repr=False)
+    codec: ColumnDomain | None = field(default=None, compare=False, repr=False)
     evidence: IdentifierEvidence | None = field(default=None, compare=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -261,13 +261,18 @@ class Column:
         return self.modelled or self.output in ("regenerate", "fake")
 
     @property
-    def fitted_codec(self) -> Codec:
+    def fitted_codec(self) -> ColumnDomain:
         """The codec; SchemaError for a column that has none yet."""
         if self.codec is None:
             raise SchemaError(
                 f"Column '{self.name}' has no codes: its schema was not fitted to data."
             )
         return self.codec
+
+    @property
+    def is_numeric(self) -> bool:
+        """Whether its codes stand for numbers on a line; not before it is fitted."""
+        return self.codec is not None and self.codec.numeric
 
     @property
     def size(self) -> int:

@@ -16,7 +16,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 
 from .._base.errors import InputError, SchemaError, unknown_name
 from .._base.files import read_small, write_text
-from .codec import Categories, Scalar
+from .domain import Scalar
 from .personal.names import name_sign
 from .schema import KINDS, NUMERIC_KINDS, ROLES, UNKNOWN, Column, Kind, Output, Role, Schema
 from .text import DecimalSign
@@ -422,11 +422,7 @@ def _column_lines(column: Column) -> list[str]:
     plain = Column(column.name, column.kind)
     levels: tuple[Scalar, ...] | None = column.levels
     other = column.other
-    if (
-        isinstance(column.codec, Categories)
-        and column.kind == "categorical"
-        and column.codec.levels
-    ):
+    if column.codec is not None and column.kind == "categorical" and column.codec.levels:
         levels, other = column.codec.levels, column.codec.other
     for key in (
         "role",

@@ -17,7 +17,7 @@ from .._base.results import html_table
 from .._base.seeds import Seed, generator
 from .._base.text import text_table
 from .codes import Codes
-from .encode import decode_column
+from .domain import decode_column
 from .formats.layout import FileLayout
 from .personal.fake import fake_values
 from .schema import Column, Note, Schema

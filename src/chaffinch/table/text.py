@@ -25,7 +25,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from .._base.errors import InputError, SchemaError
-from .codec import Scalar
+from .domain import Scalar
 from .schema import UNKNOWN, Column, Schema
 from .spell import words_of
 from .times import TimeGuess, format_times, parse_times
@@ -90,12 +90,12 @@ def spelling_of(column: Column) -> Spelling:
     )
 
 
-def missing_tokens(cells: pa.Array, missing: tuple[Scalar, ...]) -> NDArray[np.int16] | None:
+def word_tokens(cells: pa.Array, missing: tuple[Scalar, ...]) -> NDArray[np.int16] | None:
     """Return which of the missing codes each cell is (-1: none); None where no code is a word, whatever the cells are.
 
     Examples
     --------
-    >>> missing_tokens(pa.array(["7", "NA", None]), (-8, "NA")).tolist()
+    >>> word_tokens(pa.array(["7", "NA", None]), (-8, "NA")).tolist()
     [-1, 1, -1]
     """
     spelled_codes = [code for code in missing if isinstance(code, str)]
@@ -109,7 +109,7 @@ def missing_tokens(cells: pa.Array, missing: tuple[Scalar, ...]) -> NDArray[np.i
 
 def present_words(cells: pa.Array, missing: tuple[Scalar, ...]) -> WordValues:
     """Return cells with null for missing codes and blank cells, and which missing codes stood there."""
-    tokens = missing_tokens(cells, missing)
+    tokens = word_tokens(cells, missing)
     absent = pc.equal(pc.utf8_trim_whitespace(cells), "")
     if tokens is not None and (tokens >= 0).any():
         absent = pc.or_(absent, pa.array(tokens >= 0))

@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._base.errors import InputError
-from .codec import Intervals
 from .codes import Codes
+from .domain import Intervals
 from .rules.constraints import without_rules_on
 from .schema import Column, Note, Schema
 from .table import Table

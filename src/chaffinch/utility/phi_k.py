@@ -30,8 +30,8 @@ from .._base.errors import InputError, unknown_name
 from ..counts.marginal import Marginal
 from ..stats.pair import TablePair, counter_of, deal, dealer, dealt_there, pair_up
 from ..table import Schema, Table
-from ..table.codec import Categories
 from ..table.codes import Codes, narrowest
+from ..table.domain import Categories
 from ..table.groups import GROUP, GROUPS, group_column
 from ..table.long import LongTable, summaries_of
 from ..table.schema import NUMERIC_KINDS, Column

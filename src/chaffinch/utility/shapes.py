@@ -22,7 +22,7 @@ from .._base.masking import THRESHOLD, masked_count
 from .._base.text import number, shown
 from ..stats.intervals import Result
 from ..table import Table
-from ..table.codec import OTHER, Intervals
+from ..table.domain import OTHER
 from ..table.types import from_numbers, is_numeric, to_numbers
 from .association import Association
 from .tvd import MarginalDistance
@@ -174,7 +174,7 @@ def _cells(
     codec = column.fitted_codec
     codes = [np.asarray(table.codes[place]).astype(np.int64) for table in (original, synthetic)]
     arrays = [table.data.column(name).combine_chunks() for table in (original, synthetic)]
-    numeric = isinstance(codec, Intervals) and all(
+    numeric = codec.numeric and all(
         is_numeric(array.type) or pa.types.is_temporal(array.type) for array in arrays
     )
     if numeric:

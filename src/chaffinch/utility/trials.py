@@ -42,7 +42,7 @@ from ..synth.independent import Independent
 from ..table import Table
 from ..table.align import align
 from ..table.compare.values import numbers_of
-from ..table.encode import level_labels
+from ..table.domain import level_labels
 from ..table.schema import Column
 
 FEWEST = 10

@@ -44,7 +44,6 @@ from ..synth.account import AccountNote, SynthesisAccount
 from ..synth.data import enough_to_learn, table_counter
 from ..synth.model import batch_rows
 from ..table import FileOptions, Scan, Schema, Table, read, table_writer
-from ..table.codec import Categories
 from ..table.codes import Codes
 from ..table.compare.classes import KeyedRows
 from ..table.fit_schema import TableProfile
@@ -734,13 +733,13 @@ def as_written(table: Table) -> Table:
     for j, column in enumerate(table.schema.modelled):
         codec = column.codec
         if (
-            isinstance(codec, Categories)
+            codec is not None
             and codec.other
             and codec.null
             and not is_words(parse_type(column.type))
         ):
             empty = np.asarray(table.data.column(column.name).combine_chunks().is_null())
-            pooled = empty & (codes[j] == len(codec.levels))
+            pooled = empty & codec.is_other(codes[j])
             if pooled.any():
                 codes[j] = np.where(pooled, codec.n_values, codes[j]).astype(codes[j].dtype)
     return replace(table, codes=Codes.of(codes, table.schema.sizes))

@@ -21,7 +21,7 @@ from chaffinch.risk import RiskResult, RiskSettings, measure_risk
 from chaffinch.risk.attribution.attack_data import AttackData
 from chaffinch.risk.attribution.attacker import Question
 from chaffinch.risk.attribution.run import Run
-from chaffinch.table import encode
+from chaffinch.table import domain
 from chaffinch.table.compare import values
 from chaffinch.workflows.policy import RiskPolicy
 
@@ -500,7 +500,7 @@ def test_what_many_key_sets_leave_out_is_named_with_the_option_that_brings_it_ba
 def test_each_column_of_each_table_is_encoded_once(monkeypatch):
     """Of tables of 300, 250 and 200 rows: their schema codes, and the codes of their values."""
     encoded, coded = Counter(), Counter()
-    encode_column, code = encode.encode_column, values.ColumnCoder.coded
+    encode_column, code = domain.encode_column, values.ColumnCoder.coded
 
     def counted_encode(column, cells, *more):
         encoded[column.name, len(cells)] += 1

@@ -27,7 +27,7 @@ from ..._base.seeds import child
 from ...synth.bayesnet.model import BayesNetModel
 from ...synth.bayesnet.network import Network
 from ...synth.protocol import TableGenerator
-from ...table.codec import same_codes
+from ...table.domain import same_codes
 from ...table.table import Table
 from ..membership.features import level_counts, match_counts, sampled_counts, subset_sample
 from ..membership.whitebox import WhiteBox

@@ -11,9 +11,8 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from ...table.codec import OTHER, Categories, Intervals
 from ...table.compare.values import missing_tokens
-from ...table.encode import encode_column
+from ...table.domain import OTHER, encode_column
 from ...table.schema import Column
 from ...table.table import Table
 from ...table.types import is_words, parse_type, to_numbers, whole_array
@@ -72,9 +71,7 @@ class ValueReader:
     def of(cls, population: Table, unknown: int) -> ValueReader:
         """Return the reader of tables like a population; `unknown` is the grid code of a value that the population lacks."""
         columns = population.schema.modelled
-        numeric = tuple(
-            j for j, column in enumerate(columns) if isinstance(column.codec, Intervals)
-        )
+        numeric = tuple(j for j, column in enumerate(columns) if column.is_numeric)
         categorical = tuple(j for j in range(len(columns)) if j not in numeric)
         words = {j: _words_of(columns[j], population, unknown) for j in categorical}
         return cls(
@@ -161,13 +158,12 @@ class ValueReader:
 
 def _roomy(column: Column) -> Column:
     """The column with room for missing values and no bounds, where it is numeric: a release may hold both."""
-    codec = column.codec
-    if not isinstance(codec, Intervals):
+    codec = column.fitted_codec
+    if not codec.numeric:
         return column
-    wide = replace(codec, null=True, bounds=None)
     return replace(
         column,
-        codec=wide,
+        codec=codec.widened(parse_type(column.type), fractions=False),
         nullable=codec.null,
         out_of_range="clip",
         edges=None,
@@ -179,7 +175,6 @@ def _roomy(column: Column) -> Column:
 def _words_of(column: Column, population: Table, unknown: int) -> _Words:
     """The words of a column of the population, and the code of each on the population's grid."""
     codec = column.fitted_codec
-    assert isinstance(codec, Categories)
     of_grid = population.code(column.name).astype(np.int64)
     keys: dict[Any, int] = {None: NULL}
     pooled = codec.n_values - 1 if codec.other else unknown

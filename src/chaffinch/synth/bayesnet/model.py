@@ -27,8 +27,7 @@ from ..._base.runtime import Progress, silent
 from ..._base.seeds import Seed, seed_sequence
 from ..._base.svg import Drawing
 from ...privacy.ledger import Account, account_from_dict
-from ...table.codec import Categories, Intervals
-from ...table.encode import encode_column
+from ...table.domain import encode_column
 from ...table.long import joined
 from ...table.read import open_table
 from ...table.refit import on_codes_of
@@ -502,7 +501,7 @@ class Evidence:
         """Return the table with the given numbers themselves where a bin was drawn from."""
         data = table.data
         for name, value in self.values.items():
-            if value.is_valid and isinstance(self.model.schema[name].codec, Intervals):
+            if value.is_valid and self.model.schema[name].is_numeric:
                 at = data.column_names.index(name)
                 data = data.set_column(at, data.schema.field(name), pa.repeat(value, table.n_rows))
         return replace(table, data=data)
@@ -532,18 +531,14 @@ def _code(column: Column, value: Any) -> tuple[int, pa.Scalar]:
         and not isinstance(value, bool)
         and value in codec.missing
     ):
-        return codec.n_values + codec.null + codec.missing.index(value), pa.scalar(None, inner)
+        return codec.missing_start + codec.missing.index(value), pa.scalar(None, inner)
     try:
         array = (
             _spelled(column, value, inner)
             if isinstance(value, str)
             else pa.array([value]).cast(inner)
         )
-        if isinstance(codec, Categories) and array[0].as_py() not in (
-            None,
-            *codec.levels,
-            "(other)",
-        ):
+        if not codec.holds(array[0].as_py()):
             raise SchemaError
         if pa.types.is_floating(inner) and array.null_count == 0 and np.isinf(array[0].as_py()):
             raise SchemaError

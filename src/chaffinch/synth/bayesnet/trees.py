@@ -27,7 +27,6 @@ from ..._base.errors import InputError
 from ..._base.runtime import thread_map
 from ...counts.counter import RowCounter
 from ...counts.plan import runs_of
-from ...table.codec import Intervals
 from ...table.codes import Codes
 from ...table.scan import CodedBatch
 from ...table.schema import Column, Schema
@@ -355,7 +354,7 @@ def _grown(
 
 
 def _is_ordered(column: Column) -> bool:
-    return isinstance(column.codec, Intervals) or column.ordered
+    return column.is_numeric or column.ordered
 
 
 def _hashed(rows: NDArray[np.uint64]) -> NDArray[np.uint64]:

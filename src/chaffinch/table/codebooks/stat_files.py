@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from ..codec import Scalar
+from ..domain import Scalar
 from ..formats.format import FORMATS, Labels
 from ..formats.spss_stata.read import PROGRAMS, Program, read_labels
 from ..schema import Column, Kind, Schema

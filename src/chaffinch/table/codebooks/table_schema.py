@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..._base.errors import SchemaError, listed
-from ..codec import Scalar
+from ..domain import Scalar
 from ..schema import NUMERIC_KINDS, Column, Kind, Schema
 from .codebook import CODEBOOKS, Codebook, declared_column
 

@@ -19,8 +19,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from ..codec import OTHER, Categories
-from ..encode import level_labels, missing_index
+from ..domain import OTHER, Categories, level_labels
 from ..long import LongTable, Summary, summaries_of
 from ..schema import NUMERIC_KINDS, Column
 from ..table import Table
@@ -54,7 +53,7 @@ def missing_tokens(table: Table, column: Column) -> NDArray[np.int16] | None:
         return None
     index = [column.missing.index(code) if code in column.missing else -1 for code in codec.missing]
     tokens: NDArray[np.int16] = np.array([*index, -1], dtype=np.int16)[
-        missing_index(codec, table.code(column.name))
+        codec.missing_index(table.code(column.name))
     ]
     return tokens
 
@@ -144,7 +143,7 @@ def column_coder(
     column = tables[0].schema[name]
     if column.kind in NUMERIC_KINDS and (numeric == "values" or width is not None):
         return _numbers(tables, name, width)
-    if isinstance(column.codec, Categories):
+    if not column.is_numeric:
         return _levels(tables, name, people, rare)
     return _bins(tables, name)
 
@@ -247,7 +246,7 @@ def _levels(
 ) -> ColumnCoder:
     column = tables[0].schema[name]
     codec = column.fitted_codec
-    assert isinstance(codec, Categories)
+    assert not codec.numeric
     behind = (
         {
             word

@@ -24,7 +24,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ..._base.errors import FileError, InputError
-from ..encode import missing_words
+from ..domain import missing_words
 from ..schema import Note
 from ..text import format_values, has_decimals
 from ..types import whole_array

@@ -22,7 +22,7 @@ import pyarrow as pa
 
 from ..._base.errors import FileError, InputError, listed, unknown_name
 from ..._base.registry import Registry
-from ..codec import Scalar
+from ..domain import Scalar
 from ..schema import Note
 from ..text import DecimalSign, check_sign
 from .layout import FileLayout

@@ -18,7 +18,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ..._base.errors import FileError, InputError, MissingExtraError, listed
-from ..encode import missing_words
+from ..domain import missing_words
 from ..types import is_words, value_type
 from .format import FORMATS, Format, Labels, ReadOptions, Source, damaged
 from .spss_stata.read import Moment, pyreadstat

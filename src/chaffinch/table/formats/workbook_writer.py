@@ -19,7 +19,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ..._base.errors import FileError, InputError
-from ..encode import missing_words
+from ..domain import missing_words
 from ..types import value_type
 
 if TYPE_CHECKING:

@@ -35,7 +35,7 @@ from ..._base.conditions import (
     Sum,
 )
 from ..._base.errors import SchemaError, listed, unknown_name
-from ..codec import Intervals, codes_by_value
+from ..domain import Intervals, codes_by_value
 from ..schema import Column, Schema
 from ..schema_file import number_of
 from .relations import is_relation, named_columns, parsed, relation_of
@@ -179,14 +179,14 @@ def cut_schema(schema: Schema) -> Schema:
     for rule in rules_of(schema):
         for name, sign, value in _comparisons(rule.condition, schema):
             column = schema[name]
-            if isinstance(column.codec, Intervals) and value is not None:
+            if column.codec is not None and column.codec.numeric and value is not None:
                 number = _as_number(column, value)
                 ends = {"<": at_or_above, ">=": at_or_above, "<=": above, ">": above}
                 made = [ends[sign]] if sign in ends else [at_or_above, above]
                 cuts.setdefault(name, []).extend(end(column.codec, number) for end in made)
     columns = [
         replace(column, codec=cut_intervals(column.codec, cuts[column.name]))
-        if column.name in cuts and isinstance(column.codec, Intervals)
+        if column.name in cuts and column.codec is not None and column.codec.numeric
         else column
         for column in schema
     ]
@@ -337,7 +337,7 @@ def _compared(
     if value is None:
         true[codec.n_values :] = True
         false = ~true
-    elif isinstance(codec, Intervals):
+    elif codec.numeric:
         true[: codec.n_values], false[: codec.n_values] = _bins_hold(
             codec, sign, _as_number(column, value)
         )

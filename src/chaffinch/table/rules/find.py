@@ -23,7 +23,6 @@ from numpy.typing import NDArray
 
 from ..._base.compiled import compiled
 from ..._base.masking import THRESHOLD
-from ..codec import Categories, Intervals
 from ..schema import Column, Schema
 from ..types import is_numeric, is_words, parse_type, value_type, whole_array
 from .relations import (
@@ -728,10 +727,7 @@ def missing_groups(sample: RuleSample) -> list[list[str]]:
 def listable(column: Column) -> bool:
     """Return whether every code of a column is one value, so that a function of it is a list."""
     codec = column.fitted_codec
-    few = 2 <= codec.n_values <= MOST_LEVELS
-    return few and (
-        isinstance(codec, Categories) or (isinstance(codec, Intervals) and not len(codec.starts))
-    )
+    return 2 <= codec.n_values <= MOST_LEVELS and not len(codec.bin_codes)
 
 
 def function_pairs(sample: RuleSample, tied: set[frozenset[str]]) -> Iterator[tuple[str, str]]:

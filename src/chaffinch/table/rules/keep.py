@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from ..._base.errors import SchemaError, listed
 from ..._base.masking import masked_count
-from ..codec import Categories, Codec, Intervals
+from ..domain import ColumnDomain, Intervals
 from ..schema import Column, FunctionMap, Note, Schema
 from ..table import Table
 from ..types import to_numbers
@@ -153,9 +153,9 @@ def functions_of_batches(
     return tally.maps(threshold)
 
 
-def has_bins(codec: Codec | None) -> bool:
+def has_bins(codec: ColumnDomain | None) -> bool:
     """Return whether some of the codes stand for several numbers."""
-    return isinstance(codec, Intervals) and len(codec.bin_codes) > 0
+    return codec is not None and len(codec.bin_codes) > 0
 
 
 class _FunctionTally:
@@ -293,18 +293,9 @@ def rules_broken_by(table: Table, schema: Schema | None = None) -> dict[str, NDA
 def code_ranges(column: Column) -> Ranges:
     """Return the lowest and the highest number of each code in the units of rules, and which codes stand for numbers at all."""
     codec = column.fitted_codec
-    low, high = np.zeros(codec.size), np.zeros(codec.size)
-    there = np.zeros(codec.size, dtype=bool)
-    if isinstance(codec, Intervals):
-        low[: codec.n_values], high[: codec.n_values] = codec.ranges()
-        there[: codec.n_values] = True
-    else:
-        for code, level in enumerate(codec.levels):
-            if not isinstance(level, str):
-                low[code] = high[code] = float(level)
-                there[code] = True
-    scale = per_unit(column)
-    return low / scale, high / scale, there
+    low, high, there = codec.number_ranges()
+    spare, scale = (0, codec.size - codec.n_values), per_unit(column)
+    return np.pad(low, spare) / scale, np.pad(high, spare) / scale, np.pad(there, spare)
 
 
 def relation_groups(schema: Schema, functions: Sequence[FunctionMap]) -> tuple[AllowedCodes, ...]:
@@ -402,10 +393,10 @@ def function_of_counts(
     seen = np.asarray(counts)[: left.n_values, :n]
     usual = int(seen.sum(axis=0).argmax())
     codes = np.where(seen.any(axis=1), seen.argmax(axis=1), usual).tolist()
-    bins = set(codec.bin_codes.tolist()) if isinstance(codec, Intervals) else set()
+    bins = set(codec.bin_codes.tolist())
     numbers = tuple(
         (shared if (shared := number_of(code, image)) is not None else _middle(codec, image))
-        if image in bins and isinstance(codec, Intervals)
+        if image in bins and codec.numeric
         else None
         for code, image in enumerate(codes)
     )
@@ -444,14 +435,11 @@ def check_functions(schema: Schema) -> None:
         fits = len(function.codes) in (0, left.n_values) and all(
             -1 <= code < right.n_values for code in function.codes
         )
-        if isinstance(right, Categories):
-            fits = fits and all(number is None for number in function.numbers)
-        else:
-            low, high = right.ranges()
-            fits = fits and all(
-                n is None or low[c] <= n <= high[c]
-                for c, n in zip(function.codes, function.numbers, strict=True)
-            )
+        low, high, _ = right.number_ranges()
+        fits = fits and all(
+            n is None or (right.numeric and low[c] <= n <= high[c])
+            for c, n in zip(function.codes, function.numbers, strict=True)
+        )
         if not fits:
             raise SchemaError(
                 f"The function from '{function.left}' to '{function.right}' does not go with their codes."

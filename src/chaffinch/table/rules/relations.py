@@ -38,7 +38,6 @@ from ..._base.conditions import (
 )
 from ..._base.errors import InputError, SchemaError, unknown_name
 from ..._base.tokens import Reader
-from ..codec import Categories
 from ..schema import NUMERIC_KINDS, Column, Schema
 from ..schema_file import usual_type
 from ..types import PER_SECOND, is_numeric, parse_type, to_numbers, value_type, whole_array
@@ -366,11 +365,7 @@ def values_of(column: Column, values: Any, codes: NDArray[Any]) -> Values:
     """Return the values of a column, with its codes, as rules see them: what has a missing code is not there."""
     codec = column.fitted_codec
     filled = np.asarray(codes < codec.n_values)
-    pooled = (
-        codes == len(codec.levels)
-        if isinstance(codec, Categories) and codec.other
-        else np.zeros(len(codes), dtype=bool)
-    )
+    pooled = codec.is_other(codes)
     kind = stored_type(column)
     if not is_numeric(kind) or pa.types.is_dictionary(parse_type(column.type)):
         return Values(codes.astype(np.float64), filled, filled, pooled)

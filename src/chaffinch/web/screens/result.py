@@ -26,7 +26,7 @@ from ..._base.errors import ChaffinchError, InputError, unknown_name
 from ..._base.masking import masked_count
 from ...counts import MemoryCounter
 from ...table import read
-from ...table.encode import level_labels
+from ...table.domain import level_labels
 from ...table.formats import Source
 from ...table.sources import open_source
 from ..commands import shown_command

@@ -27,7 +27,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from ...._base.errors import FileError, InputError, MissingExtraError, listed
-from ...codec import Scalar
+from ...domain import Scalar
 from ...types import is_words, to_numbers
 from ..format import Labels, ReadOptions, Source, Tagged, damaged
 

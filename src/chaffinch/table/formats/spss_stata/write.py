@@ -16,8 +16,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from ...._base.errors import FileError, InputError, MissingExtraError, listed
-from ...codec import Scalar
-from ...encode import missing_words
+from ...domain import Scalar, missing_words
 from ...schema import Column
 from ...types import is_words, to_numbers, value_type
 from .read import (

@@ -15,17 +15,17 @@ from hypothesis import strategies as st
 import chaffinch
 from chaffinch.errors import InputError, SchemaError
 from chaffinch.table import Column
-from chaffinch.table.codec import (
+from chaffinch.table.codes import Codes, narrowest
+from chaffinch.table.domain import (
     MOST_LISTED,
     OTHER,
     Categories,
     Intervals,
     NumberList,
-    draw_numbers,
-    move_to_classes,
+    encode_column,
+    looked_up,
 )
-from chaffinch.table.codes import Codes, narrowest
-from chaffinch.table.encode import encode_column, looked_up, word_codes
+from chaffinch.table.drawing import draw_numbers, move_to_classes
 from tests.table.conftest import again, arrow_table
 
 
@@ -351,7 +351,7 @@ def test_numbers_that_are_levels(levels, other, null, data):
 @settings(max_examples=60, deadline=None)
 def test_words(index, values, other, null):
     codec = Categories(("c", "a", "b"), other, null, ("f",))
-    column, known = Column("x", "categorical", type="string", codec=codec), word_codes(codec)
+    column, known = Column("x", "categorical", type="string", codec=codec), codec.word_codes()
     expected = [
         known.get(value, 3 if other else None)
         if value is not None
@@ -389,13 +389,13 @@ def test_as_many_codes_as_a_byte_has():
     assert found is not None
     assert (found.dtype, found.tolist()) == (np.uint8, list(range(256)))
     assert looked_up(column, pa.array([256] * 99)) is None
-    assert word_codes(Categories(("a",), True, False, ("?",))) == {"a": 0, OTHER: 1, "?": 2}
+    assert Categories(("a",), True, False, ("?",)).word_codes() == {"a": 0, OTHER: 1, "?": 2}
 
 
 def test_what_lies_far_apart_or_beyond_bounds_is_left():
     far = intervals([0], [1, MOST_LISTED + 5])
-    assert NumberList.of(far).length == 0
-    assert NumberList.of(Categories((2**60,))).length == 0
+    assert NumberList.for_domain(far).length == 0
+    assert NumberList.for_domain(Categories((2**60,))).length == 0
     assert looked_up(Column("x", "integer", type="int64", codec=far), pa.array([1] * 99)) is None
     bounded = Column("x", "integer", type="int64", codec=intervals([], [0, 5], bounds=(0.0, 9.0)))
     assert looked_up(bounded, pa.array([3, 9] * 9)) is not None
