@@ -38,9 +38,8 @@ def test_values_are_equal_where_the_cells_are(frame):
 
 def test_grid_codes_of_the_population_are_its_own(frame):
     table = read(frame)
-    np.testing.assert_array_equal(
-        value_reader(table).grid_codes(table, None, np.uint8), coded(table)
-    )
+    reader = value_reader(table)
+    np.testing.assert_array_equal(reader.grid_codes(reader.read(table), np.uint8), coded(table))
 
 
 def test_a_table_on_a_grid_of_its_own_is_coded_as_the_alignment_does(frame):
@@ -60,7 +59,8 @@ def test_a_table_on_a_grid_of_its_own_is_coded_as_the_alignment_does(frame):
 
 def test_a_missing_number_that_the_population_lacks_is_unknown(frame):
     base = read(frame.drop(index=8))
-    codes = value_reader(base).grid_codes(read(frame), None, np.uint8)
+    reader = value_reader(base)
+    codes = reader.grid_codes(reader.read(read(frame)), np.uint8)
     assert codes[8, 0] == unknown_code(np.uint8)
     np.testing.assert_array_equal(np.delete(codes, 8, axis=0)[:, 0], base.code("n"))
 
@@ -70,5 +70,6 @@ def test_a_column_that_a_release_left_out_matches_nobody(frame):
     table = read(frame[["n", "k", "yes"]])
     reader = value_reader(base)
     assert reader.reads(table)
-    assert (reader.grid_codes(table, None, np.uint8)[:, 2] == unknown_code(np.uint8)).all()
-    assert (reader.read(table).words[1] == -1).all()
+    values = reader.read(table)
+    assert (reader.grid_codes(values, np.uint8)[:, 2] == unknown_code(np.uint8)).all()
+    assert (values.words[1] == -1).all()

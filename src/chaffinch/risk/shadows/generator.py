@@ -119,16 +119,18 @@ class Generator(TableGenerator):
             raise InputError(
                 f"The generator returned fewer rows than the {rows:,} that were asked for."
             )
-        values = self._reader.read(released) if sight is not None or codes is None else None
+        if codes is not None and sight is None:
+            return codes, None
+        values = self._reader.read(released)
         if codes is None:
-            codes = self._reader.grid_codes(released, values, self._dtype)
+            codes = self._reader.grid_codes(values, self._dtype)
         return codes, None if sight is None else sight.look(values)
 
     def codes_of(self, table: Any) -> NDArray[Any]:
         """Return the codes of any table on the levels and bins of the population."""
         same, codes = self._read(table, None)
         return (
-            self._reader.grid_codes(same, self._reader.read(same), self._dtype)
+            self._reader.grid_codes(self._reader.read(same), self._dtype)
             if codes is None
             else codes
         )

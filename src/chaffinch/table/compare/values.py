@@ -28,6 +28,9 @@ from ..types import to_numbers, whole_array
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
+UNSEEN = -1
+"""The code of a value that no table has that a coder was learnt from: it equals no other."""
+
 Numeric = Literal["values", "bins"]
 """How numbers are compared: by themselves, or by the bins of the schema."""
 
@@ -134,17 +137,18 @@ def column_coder(
     numeric: Numeric = "values",
     rare: Rare = "keep",
     width: float | None = None,
+    unseen: bool = False,
 ) -> ColumnCoder:
     """Return how a column of tables becomes codes.
 
     `tables` share a schema, the original's; they are in memory, or read part by part. `people`: the positions of the tables whose people are
-    attacked, by whose counts together levels are rare. `width`: numbers are rounded to multiples of it.
+    attacked, by whose counts together levels are rare. `width`: numbers are rounded to multiples of it. `unseen`: other tables will be coded too: levels that these lack are then `UNSEEN`.
     """
     column = tables[0].schema[name]
     if column.kind in NUMERIC_KINDS and (numeric == "values" or width is not None):
         return _numbers(tables, name, width)
     if not column.is_numeric:
-        return _levels(tables, name, people, rare)
+        return _levels(tables, name, people, rare, unseen)
     return _bins(tables, name)
 
 
@@ -242,7 +246,11 @@ def _first(summary: pa.Table) -> NDArray[np.float64]:
 
 
 def _levels(
-    tables: Sequence[Table | LongTable], name: str, people: Sequence[int], rare: Rare
+    tables: Sequence[Table | LongTable],
+    name: str,
+    people: Sequence[int],
+    rare: Rare,
+    unseen: bool,
 ) -> ColumnCoder:
     column = tables[0].schema[name]
     codec = column.fitted_codec
@@ -256,6 +264,8 @@ def _levels(
         if codec.other
         else set()
     )
+    if unseen:  # any table may have both
+        behind |= {None, OTHER}
     levels = _in_order(
         codec.levels,
         {word for word in behind if word is not None and word not in codec.levels},
@@ -264,6 +274,7 @@ def _levels(
     n_levels = len(levels)
     null = codec.null or None in behind
     position = {level: code for code, level in enumerate(levels)}
+    outside = UNSEEN if unseen else None
     moved = np.zeros(codec.size, dtype=np.int64)  # from codes of the schema
     moved[: len(codec.levels)] = [position[level] for level in codec.levels]
     moved[codec.n_values :] = (
@@ -276,7 +287,8 @@ def _levels(
         if codec.other:
             values, which = _behind_other(chunk, name, codec)
             out[codes == len(codec.levels)] = np.array(
-                [n_levels if w is None else position[w] for w in values], dtype=np.int64
+                [n_levels if word is None else position.get(word, outside) for word in values],
+                dtype=np.int64,
             )[which]
         return out
 
@@ -337,12 +349,16 @@ def _behind_other(table: Table, name: str, codec: Categories) -> tuple[list[Any]
     if not codec.other:
         return [], np.zeros(0, dtype=np.int64)
     rows = np.flatnonzero(table.code(name) == len(codec.levels))
-    values = whole_array(table.data.column(name)).take(rows).to_pylist() if len(rows) else []
+    cells = whole_array(table.data.column(name)).take(pa.array(rows))
+    if pa.types.is_dictionary(cells.type):
+        cells = cells.dictionary_decode()  # without values that no row has
+    coded = cells.dictionary_encode(null_encoding="encode")
     position: dict[Any, int] = {}
     which = [
-        position.setdefault(None if value != value else value, len(position)) for value in values
-    ]  # NaN is missing too
-    return list(position), np.array(which, dtype=np.int64)
+        position.setdefault(None if value != value else value, len(position))  # NaN is missing too
+        for value in coded.dictionary.to_pylist()
+    ]
+    return list(position), np.array(which, dtype=np.int64)[coded.indices.to_numpy()]
 
 
 def _in_order(levels: Sequence[Any], more: set[Any], *, ordered: bool) -> list[Any]:
