@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -23,7 +24,6 @@ from chaffinch.table.domain import (
     Intervals,
     NumberList,
     encode_column,
-    looked_up,
 )
 from chaffinch.table.drawing import draw_numbers, move_to_classes
 from tests.table.conftest import again, arrow_table
@@ -306,18 +306,14 @@ def test_whole_numbers(atoms, starts, missing, null, values):
         return
     codec = intervals(atoms, starts, tuple(missing), null=null)
     column = Column("x", "integer", type="int64", codec=codec)
-    values = values * 40
-    expected = [code_by_hand(codec, value) for value in values]
-    found = looked_up(column, pa.array(values, type=pa.int64()))
-    if None in expected:
-        assert found is None
-        with pytest.raises(SchemaError, match="has missing values"):
-            encode_column(column, pa.array(values, type=pa.int64()))
-    elif found is not None:
-        assert found.dtype == np.uint8
-        assert found.tolist() == expected
-    if values and None not in expected and 16 * len(values) >= codec.number_list.length:
-        assert found is not None
+    for array in (values, values * 40):  # one by one, and by a list of all numbers
+        expected = [code_by_hand(codec, value) for value in array]
+        if None in expected:
+            with pytest.raises(SchemaError, match="has missing values"):
+                encode_column(column, pa.array(array, type=pa.int64()))
+        else:
+            codes = encode_column(column, pa.array(array, type=pa.int64()))
+            assert (codes.dtype, codes.tolist()) == (np.uint8, expected)
 
 
 @given(
@@ -336,14 +332,46 @@ def test_numbers_that_are_levels(levels, other, null, data):
         pa.array(values * 40, type=pa.int64()),
     )
     expected = [code_by_hand(codec, value) for value in values * 40]
-    found = looked_up(column, array)
     if None in expected:
-        assert found is None
         with pytest.raises(SchemaError):
             encode_column(column, array)
-    elif 16 * len(expected) >= codec.number_list.length:
-        assert found is not None
-        assert found.tolist() == expected
+    else:
+        assert encode_column(column, array).tolist() == expected
+
+
+DOMAINS = st.builds(
+    Categories,
+    st.just(("a", 3)),
+    st.booleans(),
+    st.booleans(),
+    st.sampled_from([(), (-8,), (-8, "NA")]),
+)
+
+
+@given(DOMAINS, st.booleans(), st.booleans())
+def test_codes_of_a_wider_domain_have_the_same_names(domain, other, null):
+    wide = replace(domain, other=domain.other or other, null=domain.null or null)
+    codes = domain.remap(np.arange(domain.size), wide)
+    assert [wide.names()[code] for code in codes] == domain.names()
+
+
+@given(DOMAINS, st.sampled_from([pa.string(), pa.int64()]), st.data())
+def test_a_widened_domain_keeps_of_its_room_what_is_used(domain, kind, data):
+    wide = domain.widened(kind, fractions=True)
+    assert wide.other
+    assert wide.null_code(kind) < wide.size
+    used = np.array(data.draw(st.lists(st.booleans(), min_size=wide.size, max_size=wide.size)))
+    final = wide.narrowed(domain, used)
+    kept = {*domain.names(), *(name for name, use in zip(wide.names(), used, strict=True) if use)}
+    assert set(final.names()) == kept
+    assert (final is domain) == (kept == set(domain.names()))
+
+
+@given(st.lists(NUMBERS | st.just("word"), max_size=6, unique=True), st.lists(NUMBERS))
+def test_codes_of_numbers_are_those_of_the_levels(levels, numbers):
+    codes, known = Categories(tuple(levels)).codes_of_numbers(np.array(numbers, dtype=np.float64))
+    assert known.tolist() == [number in levels for number in numbers]
+    assert [levels[c] for c in codes[known]] == [n for n in numbers if n in levels]
 
 
 @pytest.mark.parametrize("index", [pa.int8(), pa.int32(), pa.uint16()])
@@ -360,10 +388,11 @@ def test_words(index, values, other, null):
     ]
     words = pa.array(values, type=pa.string())
     for array in (words, words.dictionary_encode().cast(pa.dictionary(index, pa.string()))):
-        found = looked_up(column, array)
-        assert (found is None) == (None in expected)
-        if found is not None:
-            assert found.tolist() == expected
+        if None in expected:
+            with pytest.raises(SchemaError, match=r"missing values|outside its levels"):
+                encode_column(column, array)
+        else:
+            assert encode_column(column, array).tolist() == expected
 
 
 def test_a_dictionary_as_long_as_its_index_type_has_room_for_null():
@@ -372,23 +401,17 @@ def test_a_dictionary_as_long_as_its_index_type_has_room_for_null():
         pa.array([0, None, 127], type=pa.int8()), pa.array(words)
     )
     column = Column("x", "categorical", type="string", codec=Categories(tuple(words), null=True))
-    found = looked_up(column, array)
-    assert found is not None
-    assert found.tolist() == [0, 128, 127]
+    assert encode_column(column, array).tolist() == [0, 128, 127]
     nulls = pa.DictionaryArray.from_arrays(
         pa.array([0, 1], type=pa.int8()), pa.array(["w001", None])
     )
-    again = looked_up(column, nulls)
-    assert again is not None
-    assert again.tolist() == [1, 128]
+    assert encode_column(column, nulls).tolist() == [1, 128]
 
 
 def test_as_many_codes_as_a_byte_has():
     column = Column("x", "integer", type="int64", codec=Categories(tuple(range(256))))
-    found = looked_up(column, pa.array(list(range(256))))
-    assert found is not None
-    assert (found.dtype, found.tolist()) == (np.uint8, list(range(256)))
-    assert looked_up(column, pa.array([256] * 99)) is None
+    codes = encode_column(column, pa.array(list(range(256))))
+    assert (codes.dtype, codes.tolist()) == (np.uint8, list(range(256)))
     assert Categories(("a",), True, False, ("?",)).word_codes() == {"a": 0, OTHER: 1, "?": 2}
 
 
@@ -396,10 +419,8 @@ def test_what_lies_far_apart_or_beyond_bounds_is_left():
     far = intervals([0], [1, MOST_LISTED + 5])
     assert NumberList.for_domain(far).length == 0
     assert NumberList.for_domain(Categories((2**60,))).length == 0
-    assert looked_up(Column("x", "integer", type="int64", codec=far), pa.array([1] * 99)) is None
     bounded = Column("x", "integer", type="int64", codec=intervals([], [0, 5], bounds=(0.0, 9.0)))
-    assert looked_up(bounded, pa.array([3, 9] * 9)) is not None
-    assert looked_up(bounded, pa.array([3, 10] * 9)) is None
+    assert encode_column(bounded, pa.array([3, 9] * 9)).tolist() == [0, 1] * 9
     with pytest.raises(SchemaError, match="outside its bins"):
         encode_column(bounded, pa.array([3, 10] * 9))
 

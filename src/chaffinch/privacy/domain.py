@@ -294,16 +294,8 @@ def _place_codes(
 def _place_levels(codec: Categories, values: pa.Array) -> NDArray[np.int64]:
     """Codes of numbers that are levels."""
     numbers, present = numbers_of(values)
-    levels = {
-        float(level): i for i, level in enumerate(codec.levels) if not isinstance(level, str | bool)
-    }
-    known = np.array(sorted(levels), dtype=np.float64)
-    out = np.full(len(numbers), _outside(codec), dtype=np.int64)
-    if len(known):
-        codes = np.array([levels[level] for level in known], dtype=np.int64)
-        near = np.minimum(np.searchsorted(known, numbers), len(known) - 1)
-        hit = present & (known[near] == numbers)
-        out[hit] = codes[near[hit]]
+    codes, known = codec.codes_of_numbers(numbers.astype(np.float64))
+    out = np.where(known, codes, _outside(codec))
     out[~present] = _absent(codec)
     _place_codes(codec, numbers, present, out)
     return out
@@ -320,7 +312,7 @@ def _place_words(codec: Categories, values: pa.Array) -> NDArray[np.int64]:
     if codec.other:
         codes.setdefault(OTHER, codec.n_values - 1)
     codes |= {
-        code: codec.n_values + codec.null + i
+        code: codec.missing_start + i
         for i, code in enumerate(codec.missing)
         if isinstance(code, str)
     }

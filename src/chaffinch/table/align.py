@@ -56,7 +56,8 @@ class OtherTable:
                 missing_tokens(self.table, column),
             )
         elif self.source is not None and self.source.text:
-            cells, levels = self.whole.column(column.name), column.fitted_codec.levels
+            cells, codec = self.whole.column(column.name), column.codec
+            levels = () if codec is None else codec.levels
             return parse_other_spelling(cells, spelling_of(column), levels, name=column.name)
         else:
             values, tokens = typed(self.whole, {column.name: spelling_of(column)}, text=False)[
@@ -256,7 +257,7 @@ def with_room(column: Column, *, fractions: bool) -> Column:
 def _as_numbers_of(column: Column, values: pa.Array, name: str) -> pa.Array:
     """Return the values of a numeric column in the units of the original: dates as days, times in its own ticks."""
     kind = parse_type(column.type)
-    if not column.fitted_codec.numeric or values.type == kind:
+    if values.type == kind or not (column.codec is None or column.codec.numeric):
         return values
     if values.null_count == len(values):
         return pa.nulls(len(values), kind)

@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, get_args
 
 import numpy as np
 import pyarrow as pa
@@ -33,6 +33,7 @@ from .types import (
     is_words,
     parse_type,
     to_numbers,
+    type_family,
     value_type,
     whole_array,
 )
@@ -119,12 +120,13 @@ class _Domain:
         ]
         return {place: code for code, place in enumerate(places)}
 
-    def names(self) -> list[str]:
-        """Return a readable name for each code."""
+    def names(self, kind: pa.DataType | None = None) -> list[str]:
+        """Return a readable name for each code: words, numbers, ranges; those of dates and times as such where the type is given."""
         missing = (f"(missing {code})" for code in self.missing)
-        return [*self._value_names(), *[NULL] * self.null, *missing]
+        return [*self.value_names(kind), *[NULL] * self.null, *missing]
 
-    def _value_names(self) -> list[str]:
+    def value_names(self, kind: pa.DataType | None = None) -> list[str]:
+        """Return a readable name for each value code."""
         raise NotImplementedError
 
     def to_dict(self) -> dict[str, Any]:
@@ -154,14 +156,18 @@ class Categories(_Domain):
         """The number of codes that stand for values, `(other)` among them."""
         return len(self.levels) + self.other
 
+    @classmethod
+    def from_dict(cls, data: Any) -> Self:
+        """Return the domain of plain data; what is of the wrong type is an error of Python's."""
+        levels, missing = (
+            tuple(_checked(value, Scalar) for value in data[key]) for key in ("levels", "missing")
+        )
+        return cls(levels, _checked(data["other"], bool), _checked(data["null"], bool), missing)
+
     @property
     def bin_codes(self) -> NDArray[np.int64]:
         """The codes that stand for several numbers: none."""
         return np.zeros(0, dtype=np.int64)
-
-    def holds(self, value: Any) -> bool:
-        """Return whether a value, null among them, has a code of its own or the name of pooled ones."""
-        return value in (None, *self.levels, OTHER)
 
     def widened(self, kind: pa.DataType, *, fractions: bool) -> Self:
         """Return the domain with codes for missing values and for levels outside its own. `fractions` are nothing to levels."""
@@ -206,50 +212,25 @@ class Categories(_Domain):
             )  # a level of that name, as one that nothing else was found beside, is itself
         return codes | {code: self.missing_start + i for i, code in enumerate(self.missing)}
 
-    def look_up(self, column: Column, values: pa.Array) -> Codes1D | None:
-        """Return codes by looking up, one too many for values without one; None where they cannot be looked up."""
+    def encode_values(self, column: Column, values: pa.Array) -> NDArray[np.integer[Any]]:
+        """Return the codes of values; one too many for nulls that have none."""
         if is_numeric(values.type):
-            return _look_up_numbers(self, column, values, None)
+            return _encode_numbers(self, column, values, None)
         if not pa.types.is_dictionary(values.type):
             values = values.dictionary_encode()
-        distinct, null = values.dictionary.to_pylist(), self.null_code(values.type)
+        distinct, indices = values.dictionary.to_pylist(), values.indices
+        null, outside = self.null_code(values.type), self.size + 1
         codes = {**self.word_codes(), None: null}
-        outside = len(self.levels) if self.other else self.size
-        table = np.array(
-            [*(codes.get(word, outside) for word in distinct), null],
-            dtype=narrowest(self.size + 1),
-        )
-        indices = values.indices
+        unknown = len(self.levels) if self.other else outside
+        table = [*(codes.get(word, unknown) for word in distinct), null]
         if indices.null_count:
             if len(distinct) > np.iinfo(indices.type.to_pandas_dtype()).max:
                 indices = indices.cast(pa.int64())
             indices = indices.fill_null(len(distinct))
-        found: Codes1D = table[indices.to_numpy(zero_copy_only=False)]
-        return found
-
-    def encode_values(
-        self, column: Column, values: pa.Array, out: NDArray[np.int64]
-    ) -> NDArray[np.bool_]:
-        """Fill in codes, and return which entries are null or NaN."""
-        if is_numeric(values.type):
-            return _encode_numbers(self, column, values, out)
-        if not pa.types.is_dictionary(values.type):
-            values = values.dictionary_encode()
-        distinct, codes = values.dictionary.to_pylist(), self.word_codes()
-        outside = len(self.levels) if self.other else -1
-        table = np.array([codes.get(word, outside) for word in distinct] or [0], dtype=np.int64)
-        absent = (
-            values.indices.is_null().to_numpy(zero_copy_only=False)
-            if values.indices.null_count
-            else np.zeros(len(values), dtype=bool)
-        )
-        indices = values.indices.fill_null(0).to_numpy(zero_copy_only=False)
-        out[:] = table[indices]
-        if None in distinct:
-            absent = absent | (indices == distinct.index(None))
-        if (out[~absent] < 0).any():
+        out = np.array(table, dtype=narrowest(outside + 1))[indices.to_numpy(zero_copy_only=False)]
+        if len(out) and out.max() == outside:
             raise _outside(column)
-        return absent
+        return out
 
     def encode_numbers(self, column: Column, numbers: NDArray[Any]) -> NDArray[np.int64]:
         """Return the codes of numbers that are levels."""
@@ -294,11 +275,8 @@ class Categories(_Domain):
             return pa.array(shown, type=pa.string()).take(pa.array(codes)).cast(inner)
         return _as_nan(column, _array(shown, inner).take(pa.array(codes)))
 
-    def labels(self, column: Column) -> list[str]:
-        """Return a readable name for each code."""
-        return self.names()
-
-    def _value_names(self) -> list[str]:
+    def value_names(self, kind: pa.DataType | None = None) -> list[str]:
+        """Return a readable name for each value code."""
         return [*map(str, self.levels), *[OTHER] * self.other]
 
 
@@ -361,6 +339,32 @@ class Intervals(_Domain):
                 "The bins of a numeric column do not fit together. The file that holds them is damaged."
             )
 
+    @classmethod
+    def from_dict(cls, data: Any) -> Self:
+        """Return the domain of plain data; what is of the wrong type is an error of Python's."""
+        whole, bounds = _checked(data["whole"], bool), data["bounds"]
+        kind: Any = np.int64 if whole else np.float64
+        return cls(
+            np.array(data["atoms"], dtype=kind),
+            np.array(data["starts"], dtype=kind),
+            tuple(np.array(knot, dtype=np.float64) for knot in data["knots"]),
+            np.array(data["atom_codes"], dtype=np.int64),
+            np.array(data["bin_codes"], dtype=np.int64),
+            whole,
+            int(data["step"]),
+            None if data["decimals"] is None else int(data["decimals"]),
+            _checked(data["null"], bool),
+            tuple(_checked(code, Scalar) for code in data["missing"]),
+            None if bounds is None else (float(bounds[0]), float(bounds[1])),
+            tuple(
+                Grain(
+                    int(grain["width"]),
+                    *(np.array(grain[key], dtype=np.float64) for key in ("shares", "smooth")),
+                )
+                for grain in data.get("grains", ())
+            ),
+        )
+
     @property
     def n_values(self) -> int:
         """The number of codes that stand for values."""
@@ -369,10 +373,6 @@ class Intervals(_Domain):
     def limits(self, column: Column) -> tuple[float, float] | None:
         """Return the range that numbers of a column with this domain were declared to have; None for any."""
         return self.bounds or ((column.edges[0], column.edges[-1]) if column.edges else None)
-
-    def holds(self, value: Any) -> bool:
-        """Return whether a value has a code: every number has one."""
-        return True
 
     def widened(self, kind: pa.DataType, *, fractions: bool) -> Self:
         """Return the domain with a code for missing values, and no bounds; whole numbers stay so without `fractions`."""
@@ -454,15 +454,9 @@ class Intervals(_Domain):
         inside = np.clip(numbers, low.min(), high.max())
         return self.encode(np.rint(inside).astype(np.int64) if self.whole else inside), fits
 
-    def look_up(self, column: Column, values: pa.Array) -> Codes1D | None:
-        """Return codes by looking up; None where they cannot be looked up."""
-        return _look_up_numbers(self, column, values, self.limits(column)) if self.whole else None
-
-    def encode_values(
-        self, column: Column, values: pa.Array, out: NDArray[np.int64]
-    ) -> NDArray[np.bool_]:
-        """Fill in codes, and return which entries are null or NaN."""
-        return _encode_numbers(self, column, values, out)
+    def encode_values(self, column: Column, values: pa.Array) -> NDArray[np.integer[Any]]:
+        """Return the codes of values; one too many for nulls that have none."""
+        return _encode_numbers(self, column, values, self.limits(column))
 
     def encode_numbers(self, column: Column, numbers: NDArray[Any]) -> NDArray[np.int64]:
         """Return the codes of numbers of a column, inside its bounds or as it says."""
@@ -523,21 +517,16 @@ class Intervals(_Domain):
         narrow[out] = np.nextafter(narrow[out], dtype(-np.inf))
         numbers[:] = narrow
 
-    def labels(self, column: Column) -> list[str]:
-        """Return a readable name for each code: numbers and ranges, of dates and times as such."""
-        kind = parse_type(column.type)
-        if not (pa.types.is_date(kind) or pa.types.is_timestamp(kind) or pa.types.is_time(kind)):
-            return self.names()
-        spelled = [
-            from_numbers(ends, np.ones(len(ends), dtype=bool), kind).cast(pa.string()).to_pylist()
-            for ends in self.ranges()
-        ]
-        return [*_range_names(*spelled), *self.names()[self.n_values :]]
-
-    def _value_names(self) -> list[str]:
+    def value_names(self, kind: pa.DataType | None = None) -> list[str]:
+        """Return a readable name for each value code: numbers and ranges, those of dates and times as such."""
         spell = str if self.whole else "{:g}".format
-        low, high = self.ranges()
-        return _range_names(list(map(spell, low)), list(map(spell, high)))
+        ends = [[spell(number) for number in numbers] for numbers in self.ranges()]
+        if kind is not None and type_family(kind) in ("moment", "time"):
+            present = np.ones(self.n_values, dtype=bool)
+            moments = [from_numbers(numbers, present, kind) for numbers in self.ranges()]
+            ends = [array.cast(pa.string()).to_pylist() for array in moments]
+        pairs = zip(*ends, strict=True)
+        return [first if first == last else f"{first} to {last}" for first, last in pairs]
 
     def _search(self, values: NDArray[Any]) -> NDArray[np.int64]:
         which = np.searchsorted(self.starts[1:], values, side="right")
@@ -619,33 +608,13 @@ def encode_column(column: Column, values: pa.Array, tokens: Tokens = None) -> Co
     `tokens` tells which missing code a text file spelled where the value is null (-1: an empty cell).
     """
     domain = column.fitted_codec
-    values = whole_array(values)
-    if tokens is not None and not (tokens >= 0).any():
-        tokens = None
-    if tokens is None and (quick := looked_up(column, values)) is not None:
-        return quick
-    out = np.zeros(len(values), dtype=np.int64)
-    absent = domain.encode_values(column, values, out)
-    if tokens is not None:
-        spelled = tokens >= 0
-        out[spelled] = domain.missing_start + tokens[spelled]
-        absent &= ~spelled
-    if absent.any():
-        null = domain.null_code(values.type)
-        if null == domain.size:
-            raise SchemaError(
-                f"Column '{column.name}' has missing values, but its schema does not allow them. Add nullable = true."
-            )
-        out[absent] = null
-    return out.astype(narrowest(domain.size))
-
-
-def looked_up(column: Column, values: pa.Array) -> Codes1D | None:
-    """Return the codes of a column's values in the narrowest type; None where some of them are not to be had by looking up."""
-    domain = column.fitted_codec
-    codes = domain.look_up(column, values)
-    if codes is None or (len(codes) and int(codes.max()) >= domain.size):
-        return None
+    codes = domain.encode_values(column, whole_array(values))
+    if tokens is not None and (tokens >= 0).any():
+        codes = np.where(tokens >= 0, domain.missing_start + tokens.astype(np.int64), codes)
+    if len(codes) and codes.max() >= domain.size:
+        raise SchemaError(
+            f"Column '{column.name}' has missing values, but its schema does not allow them. Add nullable = true."
+        )
     return codes.astype(narrowest(domain.size), copy=False)
 
 
@@ -662,7 +631,7 @@ def decode_column(
 
 def level_labels(column: Column) -> list[str]:
     """Return a readable name for each code of a column: words, numbers, ranges; dates and times as such."""
-    return column.fitted_codec.labels(column)
+    return column.fitted_codec.names(parse_type(column.type))
 
 
 def missing_words(column: Column, codes: NDArray[np.integer[Any]]) -> pa.Array | None:
@@ -682,47 +651,30 @@ def missing_words(column: Column, codes: NDArray[np.integer[Any]]) -> pa.Array |
 
 
 def _encode_numbers(
-    domain: ColumnDomain, column: Column, values: pa.Array, out: NDArray[np.int64]
-) -> NDArray[np.bool_]:
-    """Fill in the codes of numbers, dates and times; return which entries are null or NaN."""
-    numbers, present = to_numbers(values)
-    absent = ~present
-    if numbers.dtype == np.float64:
-        absent |= np.isnan(numbers)
-    done = absent.copy()
-    for code, number in domain.missing_numbers:
-        hit = (numbers == number) & ~absent
-        if hit.any():
-            out[hit] = code
-            done |= hit
-    if not done.any():
-        out[:] = domain.encode_numbers(column, numbers) if len(numbers) else 0
-    elif not done.all():
-        out[~done] = domain.encode_numbers(column, numbers[~done])
-    return absent
-
-
-def _look_up_numbers(
     domain: ColumnDomain,
     column: Column,
     values: pa.Array,
     limits: tuple[float, float] | None,
-) -> Codes1D | None:
-    known = domain.number_list
-    if not pa.types.is_integer(values.type) or not 0 < known.length <= NUMBERS_A_ROW * len(values):
-        return None
+) -> NDArray[np.integer[Any]]:
+    """Return the codes of numbers, dates and times; one too many for nulls that have none."""
     numbers, present = to_numbers(values)
-    if limits is not None and not (numbers.min() >= limits[0] and numbers.max() <= limits[1]):
-        return None
-    if known.low:
-        numbers = np.clip(
-            numbers, known.low, known.low + known.length - 1
-        )  # before the difference, which might be beyond 64 bits
-        numbers -= known.low
-    codes: Codes1D = np.take(known.codes, numbers, mode="clip")
-    if values.null_count:
-        codes[~present] = domain.null_code(values.type)
-    return codes
+    null = domain.null_code(values.type)
+    if pa.types.is_integer(values.type):
+        quick = domain.number_list.look_up(numbers, limits)
+        if quick is not None and values.null_count:
+            quick[~present] = null
+        if quick is not None and quick.max() < domain.size:
+            return quick
+    if numbers.dtype == np.float64:
+        present = present & ~np.isnan(numbers)
+    out, left = np.full(len(numbers), null, dtype=np.int64), present.copy()
+    for code, number in domain.missing_numbers:
+        hit = (numbers == number) & present
+        out[hit] = code
+        left &= ~hit
+    if left.any():
+        out[left] = domain.encode_numbers(column, numbers[left])
+    return out
 
 
 def _outside(column: Column) -> SchemaError:
@@ -768,13 +720,6 @@ def _as_nan(column: Column, values: pa.Array) -> pa.Array:
     return values
 
 
-def _range_names(low: Sequence[str], high: Sequence[str]) -> list[str]:
-    return [
-        first if first == last else f"{first} to {last}"
-        for first, last in zip(low, high, strict=True)
-    ]
-
-
 @dataclass(frozen=True, eq=False)
 class NumberList:
     """The codes of all whole numbers from `low` on, made when they are first asked for; `length` 0 where they would be too many.
@@ -790,6 +735,8 @@ class NumberList:
     def for_domain(cls, domain: ColumnDomain) -> NumberList:
         """Return the list for a domain of whole numbers."""
         ends = [number for number, _ in _numbers((*domain.missing, *domain.levels))]
+        if domain.numeric and not domain.whole:
+            return cls(domain, 0, 0)
         if domain.numeric:
             cuts = [cut for cut in (domain.atoms, domain.starts) if len(cut)]
             ends += [int(end) for cut in cuts for end in (cut[0], cut[-1])]
@@ -801,8 +748,24 @@ class NumberList:
         low = 0 if low > 0 and high < MOST_LISTED else low  # then the numbers are their own places
         return cls(domain, low, high - low + 1 if high - low < MOST_LISTED else 0)
 
+    def look_up(
+        self, numbers: NDArray[np.int64], limits: tuple[float, float] | None
+    ) -> Codes1D | None:
+        """Return the codes of whole numbers, one too many for those that have none; None where the list is too long for them, or some lie beyond limits."""
+        if not 0 < self.length <= NUMBERS_A_ROW * len(numbers):
+            return None
+        if limits is not None and not (numbers.min() >= limits[0] and numbers.max() <= limits[1]):
+            return None
+        if self.low:
+            numbers = np.clip(
+                numbers, self.low, self.low + self.length - 1
+            )  # before the difference, which might be beyond 64 bits
+            numbers -= self.low
+        codes: Codes1D = np.take(self.codes, numbers, mode="clip")
+        return codes
+
     @cached_property
-    def codes(self) -> NDArray[np.unsignedinteger[Any]]:
+    def codes(self) -> Codes1D:
         """The code of each number."""
         domain = self.domain
         if domain.numeric:
@@ -817,7 +780,7 @@ class NumberList:
                 codes[:] = domain.n_values  # too few numbers to keep: made missing
         for number, i in _numbers(domain.missing):
             codes[number - self.low] = domain.missing_start + i
-        out: NDArray[np.unsignedinteger[Any]] = codes.astype(narrowest(domain.size + 1))
+        out: Codes1D = codes.astype(narrowest(domain.size + 1))
         out.flags.writeable = False
         return out
 
@@ -874,52 +837,20 @@ def _are_quantile_functions(knots: tuple[NDArray[np.float64], ...]) -> bool:
 
 def domain_from_dict(data: Any) -> ColumnDomain:
     """Return the domain that `to_dict` described; anything else is a SchemaError, and nothing is executed."""
+    kinds: dict[str, type[ColumnDomain]] = {kind.form: kind for kind in get_args(ColumnDomain)}
     try:
-        missing = tuple(_scalar(code) for code in data["missing"])
-        null = _bool(data["null"])
-        if data["form"] == "categories":
-            levels = tuple(_scalar(level) for level in data["levels"])
-            return Categories(levels, _bool(data["other"]), null, missing)
-        if data["form"] == "intervals":
-            whole = _bool(data["whole"])
-            kind = np.int64 if whole else np.float64
-            bounds = data["bounds"]
-            return Intervals(
-                np.array(data["atoms"], dtype=kind),
-                np.array(data["starts"], dtype=kind),
-                tuple(np.array(knot, dtype=np.float64) for knot in data["knots"]),
-                np.array(data["atom_codes"], dtype=np.int64),
-                np.array(data["bin_codes"], dtype=np.int64),
-                whole,
-                int(data["step"]),
-                None if data["decimals"] is None else int(data["decimals"]),
-                null,
-                missing,
-                None if bounds is None else (float(bounds[0]), float(bounds[1])),
-                tuple(
-                    Grain(
-                        int(grain["width"]),
-                        *(np.array(grain[key], dtype=np.float64) for key in ("shares", "smooth")),
-                    )
-                    for grain in data.get("grains", ())
-                ),
-            )
+        if data["form"] in kinds:
+            return kinds[data["form"]].from_dict(data)
     except (KeyError, TypeError, ValueError, OverflowError, IndexError) as error:
         if isinstance(error, SchemaError):
             raise
         raise SchemaError(
             "The description of a column's codes is incomplete or of the wrong type."
         ) from None
-    raise SchemaError("A column's codes are of no known form. Forms: categories, intervals.")
+    raise SchemaError(f"A column's codes are of no known form. Forms: {', '.join(kinds)}.")
 
 
-def _scalar(value: Any) -> Scalar:
-    if isinstance(value, str | int | float | bool):
-        return value
-    raise TypeError
-
-
-def _bool(value: Any) -> bool:
-    if isinstance(value, bool):
-        return value
-    raise TypeError
+def _checked(value: Any, kind: Any) -> Any:
+    if not isinstance(value, kind):
+        raise TypeError
+    return value

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from functools import cached_property
+from itertools import pairwise
 from typing import Any, Literal, get_args
 
 from .._base.errors import InputError, SchemaError, listed, unknown_name
@@ -160,56 +161,39 @@ class Column:
             raise unknown_name("kind", self.kind, KINDS)
         if self.role not in ROLES:
             raise unknown_name("role", self.role, ROLES)
-        if not 1 <= self.bins <= 10_000:
+        if self.levels is not None and self.kind not in ("categorical", "boolean"):
             raise SchemaError(
-                f"Column '{self.name}': bins must lie between 1 and 10,000. Got {self.bins}."
+                f"Column '{self.name}' is {self.kind}: levels belong to a categorical column. Use bounds or edges."
             )
-        if not self.step >= 1:
-            raise SchemaError(f"Column '{self.name}': step must be at least 1. Got {self.step}.")
-        if self.decimals is not None and not 0 <= self.decimals <= 15:
+        if self.edges is not None and self.kind not in NUMERIC_KINDS:
             raise SchemaError(
-                f"Column '{self.name}': decimals must lie between 0 and 15. Got {self.decimals}."
+                f"Column '{self.name}' is {self.kind}: edges belong to a numeric column."
             )
-        if self.decimal not in (".", ","):
-            raise SchemaError(
-                f"Column '{self.name}': decimal must be '.' or ','. Got {self.decimal!r}."
-            )
-        if self.thousands not in THOUSANDS or self.thousands == self.decimal:
-            raise SchemaError(
-                f"Column '{self.name}': thousands must be empty, a point, a comma, a space or an apostrophe, and not its decimal sign. Got {self.thousands!r}."
-            )
-        if self.levels is not None:
-            if self.kind not in ("categorical", "boolean"):
-                raise SchemaError(
-                    f"Column '{self.name}' is {self.kind}: levels belong to a categorical column. Use bounds or edges."
-                )
-            if not self.levels or len(set(map(_typed, self.levels))) != len(self.levels):
-                raise SchemaError(
-                    f"Column '{self.name}': levels must be distinct, and at least one."
-                )
-            if both := set(map(_typed, self.levels)) & set(map(_typed, self.missing)):
-                raise SchemaError(
-                    f"Column '{self.name}': {len(both)} codes stand in levels and in missing. Keep each in one."
-                )
-        if self.edges is not None:
-            if self.kind not in NUMERIC_KINDS:
-                raise SchemaError(
-                    f"Column '{self.name}' is {self.kind}: edges belong to a numeric column."
-                )
-            if len(self.edges) < 2 or any(
-                not a < b for a, b in zip(self.edges, self.edges[1:], strict=False)
-            ):
-                raise SchemaError(f"Column '{self.name}': edges must rise, and be at least two.")
-        if (self.binning == "edges") != (self.edges is not None):
-            raise SchemaError(
-                f"Column '{self.name}': edges go with binning = 'edges', and only with it."
-            )
+        levels, edges = list(map(_typed, self.levels or ())), self.edges or ()
+        both = len({*levels} & {*map(_typed, self.missing)})
+        rules = {
+            f"bins must lie between 1 and 10,000. Got {self.bins}.": 1 <= self.bins <= 10_000,
+            f"step must be at least 1. Got {self.step}.": self.step >= 1,
+            f"decimals must lie between 0 and 15. Got {self.decimals}.": self.decimals is None
+            or 0 <= self.decimals <= 15,
+            f"decimal must be '.' or ','. Got {self.decimal!r}.": self.decimal in (".", ","),
+            "thousands must be empty, a point, a comma, a space or an apostrophe, and not its decimal sign. "
+            f"Got {self.thousands!r}.": self.thousands in THOUSANDS
+            and self.thousands != self.decimal,
+            "levels must be distinct, and at least one.": self.levels is None
+            or 0 < len(set(levels)) == len(levels),
+            f"{both} codes stand in levels and in missing. Keep each in one.": not both,
+            "edges must rise, and be at least two.": self.edges is None
+            or (len(edges) > 1 and all(a < b for a, b in pairwise(edges))),
+            "edges go with binning = 'edges', and only with it.": (self.binning == "edges")
+            == (self.edges is not None),
+            "bounds must be [low, high] with low below high.": self.bounds is None
+            or self.bounds[0] < self.bounds[1],
+        }
+        if broken := [rule for rule, holds in rules.items() if not holds]:
+            raise SchemaError(f"Column '{self.name}': {broken[0]}")
         if self.output or self.form or self.repeats is not None:
             self._check_output()
-        if self.bounds is not None and not self.bounds[0] < self.bounds[1]:
-            raise SchemaError(
-                f"Column '{self.name}': bounds must be [low, high] with low below high."
-            )
 
     def _check_output(self) -> None:
         if self.output == "drop" and self.kind in ("identifier", "text"):

@@ -27,7 +27,7 @@ from ..._base.runtime import Progress, silent
 from ..._base.seeds import Seed, seed_sequence
 from ..._base.svg import Drawing
 from ...privacy.ledger import Account, account_from_dict
-from ...table.domain import encode_column
+from ...table.domain import OTHER, encode_column
 from ...table.long import joined
 from ...table.read import open_table
 from ...table.refit import on_codes_of
@@ -538,7 +538,7 @@ def _code(column: Column, value: Any) -> tuple[int, pa.Scalar]:
             if isinstance(value, str)
             else pa.array([value]).cast(inner)
         )
-        if not codec.holds(array[0].as_py()):
+        if not codec.numeric and array[0].as_py() not in (None, *codec.levels, OTHER):
             raise SchemaError
         if pa.types.is_floating(inner) and array.null_count == 0 and np.isinf(array[0].as_py()):
             raise SchemaError
