@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import datetime
+import re
 from dataclasses import replace
 from itertools import pairwise
+from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -521,3 +523,9 @@ def test_classes_get_the_shares_that_are_wanted(width):
             assert np.abs(moved - start[start != 7]).max() <= 4 * width
         else:  # turns 6 and 7: classes 2 and 3, of which 3 is not wanted
             assert (moved // width % 4 == 2).mean() > 0.8
+
+
+def test_no_other_module_looks_at_the_class_of_a_domain():
+    asks = re.compile(r"isinstance\([^)]*\b(Categories|Intervals|ColumnDomain)\b")
+    sources = Path(chaffinch.__file__).parent.rglob("*.py")
+    assert [path.name for path in sources if asks.search(path.read_text("utf-8"))] == []
