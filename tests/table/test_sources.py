@@ -16,7 +16,7 @@ import pytest
 import chaffinch
 from chaffinch.errors import InputError
 from chaffinch.table import sources, write_table
-from chaffinch.table.sources import HELD, MANY_ROWS, choose_engine, expected_size, free_bytes
+from chaffinch.table.sources import HELD, MANY_ROWS, UNPACKED, choose_engine, free_bytes
 
 from .conftest import fails, n_refused
 
@@ -116,17 +116,17 @@ def parquet(tmp_path: Path) -> Path:
     return tmp_path / "people.parquet"
 
 
-def test_bytes_of_parquet_come_from_its_metadata(parquet):
-    assert expected_size(parquet) == (1000, HELD * 1000 * 2)
-
-
-def test_bytes_of_other_files_come_from_their_size(parquet, tmp_path):
-    text = tmp_path / "people.csv"
-    text.write_text("a,b\n" + "123456,xyz\n" * 1000, encoding="utf-8")
-    assert expected_size(text).n_rows == 1000  # from the length of its first lines
-    assert expected_size(text).n_bytes == HELD * 1000 * 2
-    assert expected_size(tmp_path / "none.csv") == (0, 0)
-    assert expected_size(f"{text}::sheet").n_bytes in (0, expected_size(text).n_bytes)
+def test_sizes_come_from_metadata_or_from_the_first_lines(parquet, tmp_path):
+    (tmp_path / "people.csv").write_text("a,b\n" + "123456,xyz\n" * 1000, encoding="utf-8")
+    (tmp_path / "people.csv.gz").write_bytes(b"\x1f\x8b" + b"?" * 98)
+    for name, n_rows, needed in (
+        ("people.parquet", 1000, HELD * 2000),
+        ("people.csv", 1000, HELD * 2000),
+        ("people.csv.gz", 0, UNPACKED * 100),
+        ("none.csv", 0, 0),
+    ):
+        choice = choose_engine("auto", [tmp_path / name])
+        assert (choice.n_rows, choice.needed) == (n_rows, needed)
 
 
 @pytest.mark.parametrize(

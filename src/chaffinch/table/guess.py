@@ -13,7 +13,8 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
+from itertools import product
 
 import numpy as np
 import pyarrow as pa
@@ -85,6 +86,12 @@ class SignEvidence:
     short: bool = False
     long: bool = False
 
+    def __or__(self, other: SignEvidence) -> SignEvidence:
+        """What two parts of a column say together."""
+        return SignEvidence(
+            *(getattr(self, f.name) | getattr(other, f.name) for f in fields(SignEvidence))
+        )
+
     @property
     def needs(self) -> set[str]:
         """The decimal signs that it cannot do without: a separator of thousands is none."""
@@ -99,11 +106,7 @@ class SignEvidence:
 class SignCount:
     """Collects what the numbers of a text column say of signs, batch by batch."""
 
-    point: bool = False
-    comma: bool = False
-    point_doubt: bool = False
-    comma_doubt: bool = False
-    thousands: set[str] = field(default_factory=set)
+    evidence: SignEvidence = SignEvidence()
     spaced: set[int] = field(default_factory=set)
     n_spaced: int = 0
     decimals: dict[str, NDArray[np.int64]] = field(
@@ -119,17 +122,13 @@ class SignCount:
         point, comma = matches(words, POINT), matches(words, COMMA)
         number: NDArray[np.bool_] = whole | point | comma
         signed = point & ~whole & matches(words, r"\.")
-        if signed.any() and not (self.point and self.point_doubt):
-            doubtful = matches(words, DOUBTFUL) & signed
-            self.point, self.point_doubt = (
-                self.point or bool((signed & ~doubtful).any()),
-                self.point_doubt or bool(doubtful.any()),
-            )
-        if comma.any():
-            doubtful = matches(words, DOUBTFUL) & comma
-            self.comma, self.comma_doubt = (
-                self.comma or bool((comma & ~doubtful).any()),
-                self.comma_doubt or bool(doubtful.any()),
+        if (signed | comma).any():
+            doubtful = matches(words, DOUBTFUL)
+            self.evidence |= SignEvidence(
+                bool((signed & ~doubtful).any()),
+                bool((comma & ~doubtful).any()),
+                bool((signed & doubtful).any()),
+                bool((comma & doubtful).any()),
             )
         if not number.all():
             number |= self._add_grouped(words, counts, ~number)
@@ -147,30 +146,24 @@ class SignCount:
         for (decimal, thousands), pattern in _SURE.items():
             if (hit := matches(words, pattern) & rest).any():
                 number |= hit
-                self.thousands.add(thousands)
-                if matches(words.filter(pa.array(hit)), re.escape(decimal)).any():
-                    self.point, self.comma = (
-                        self.point or decimal == ".",
-                        self.comma or decimal == ",",
-                    )
-        for thousands in _SPACES:
-            for decimal in (".", ","):
-                if (
-                    hit := matches(words, grouped_pattern(thousands, decimal)) & rest & ~number
-                ).any():
-                    number |= hit
-                    self.thousands.add(thousands)
-                    chosen = words.filter(pa.array(hit))
-                    self.n_spaced += int(counts[hit].sum())
-                    self.spaced.update(
-                        np.unique(pc.utf8_length(chosen).to_numpy(zero_copy_only=False)).tolist()
-                    )
-                    if matches(chosen, re.escape(decimal)).any():
-                        self.point, self.comma = (
-                            self.point or decimal == ".",
-                            self.comma or decimal == ",",
-                        )
+                self._add_signs(words.filter(pa.array(hit)), decimal, thousands)
+        for thousands, decimal in product(_SPACES, ".,"):
+            pattern = grouped_pattern(thousands, decimal)
+            if (hit := matches(words, pattern) & rest & ~number).any():
+                number |= hit
+                chosen = words.filter(pa.array(hit))
+                self._add_signs(chosen, decimal, thousands)
+                self.n_spaced += int(counts[hit].sum())
+                self.spaced.update(
+                    np.unique(pc.utf8_length(chosen).to_numpy(zero_copy_only=False)).tolist()
+                )
         return number
+
+    def _add_signs(self, grouped: pa.Array, decimal: str, thousands: str) -> None:
+        signed = bool(matches(grouped, re.escape(decimal)).any())
+        self.evidence |= SignEvidence(
+            signed and decimal == ".", signed and decimal == ",", thousands=frozenset(thousands)
+        )
 
     def add_whole(self, n_cells: int) -> None:
         """Add cells that are whole numbers without a sign."""
@@ -198,28 +191,16 @@ class SignCount:
         return (
             0 < self.n_spaced == n_numbers
             and len(self.spaced) == 1
-            and not (self.point or self.comma)
+            and not (self.evidence.point or self.evidence.comma)
         )
 
-    def evidence(self, numbers: Iterable[str]) -> SignEvidence:
+    def evidence_with(self, numbers: Iterable[str]) -> SignEvidence:
         """Return what all numbers say; `numbers` are different ones among them."""
-        doubt = (
-            self.point_doubt or self.comma_doubt
-        )  # only then does it matter which numbers have no sign
-        bare = (
-            [word.lstrip("+-") for word in numbers if word.lstrip("+-").isdecimal()]
-            if doubt
-            else []
-        )
-        return SignEvidence(
-            self.point,
-            self.comma,
-            self.point_doubt,
-            self.comma_doubt,
-            frozenset(self.thousands),
-            any(len(word) < 4 for word in bare),
-            any(len(word) > 3 for word in bare),
-        )
+        if not (self.evidence.point_doubt or self.evidence.comma_doubt):
+            return self.evidence  # only in doubt does it matter which numbers have no sign
+        bare = [word.lstrip("+-") for word in numbers if word.lstrip("+-").isdecimal()]
+        short, long = any(len(word) < 4 for word in bare), any(len(word) > 3 for word in bare)
+        return replace(self.evidence, short=short, long=long)
 
 
 @dataclass
@@ -325,7 +306,7 @@ class TextGuess:
     @property
     def evidence(self) -> SignEvidence:
         """What the column says of the signs of its file: nothing unless it holds numbers only."""
-        return self.signs.evidence(self.numbers) if self._is_numeric() else SignEvidence()
+        return self.signs.evidence_with(self.numbers) if self._is_numeric() else SignEvidence()
 
     def _is_numeric(self) -> bool:
         only = bool(self.n_number) and self.n_number + self.n_infinite == self.n_present

@@ -7,7 +7,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, Unpack
+from typing import Any, Literal, Unpack
 
 import pyarrow as pa
 
@@ -241,30 +241,22 @@ def choose_engine(
     if engine != "auto":
         return EngineChoice("stream" if engine == "stream" else "memory")
     room = free_bytes() if free is None else free
-    sizes = [expected_size(path, **options) for path in paths]
-    n_rows = max((size.n_rows for size in sizes), default=0)
-    needed = sum(size.n_bytes for size in sizes)
+    shapes = [(path, expected_shape(Path(path), **options)) for path in paths]
+    n_rows = max((shape[0] for _, shape in shapes if shape is not None), default=0)
+    needed = sum(
+        UNPACKED * _file_bytes(path) if shape is None else HELD * shape[0] * shape[1]
+        for path, shape in shapes
+    )
     if n_rows < MANY_ROWS and (room is None or needed <= SHARE * room):
         return EngineChoice("memory", True, needed, room, n_rows)
     return EngineChoice("memory" if in_memory else "stream", True, needed, room, n_rows, in_memory)
 
 
-class ExpectedSize(NamedTuple):
-    """About how many rows a file has (0 where that cannot be told without reading it), and how many bytes its table takes in memory."""
-
-    n_rows: int
-    n_bytes: int
-
-
-def expected_size(path: str | os.PathLike[str], **options: Unpack[FileOptions]) -> ExpectedSize:
-    """Return about how large the table of a file is, from its metadata or its size; nothing for a file that is not there."""
-    shape = expected_shape(Path(path), **options)
-    if shape is not None:
-        return ExpectedSize(shape[0], HELD * shape[0] * shape[1])
+def _file_bytes(path: str | os.PathLike[str]) -> int:
     try:
-        return ExpectedSize(0, UNPACKED * located(path)[0].stat().st_size)
+        return located(path)[0].stat().st_size
     except OSError:
-        return ExpectedSize(0, 0)  # reading it says what is wrong
+        return 0  # reading it says what is wrong
 
 
 def free_bytes() -> int | None:
