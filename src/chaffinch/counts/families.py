@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from .._base.checks import check_at_least
 from .._base.compiled import compiled
 from .._base.errors import InputError, unknown_name
+from ..table.compare.classes import class_ids
 from .code_entropies import bump, count_log_count, in_threads, padded, scratch, spread_of_sets, walk
 from .counter import Counter, MemoryCounter
 from .entropies import batches
@@ -205,8 +206,8 @@ def _listed(marginal: Marginal) -> tuple[NDArray[np.int64], NDArray[np.int64], N
             marginal.cells[:, 0].astype(np.int64),
             marginal.counts,
         )
-    _, row = np.unique(marginal.cells[:, :-1], axis=0, return_inverse=True)
-    return row.ravel(), marginal.cells[:, -1].astype(np.int64), marginal.counts
+    (row,) = class_ids(marginal.cells[:, :-1])
+    return row, marginal.cells[:, -1].astype(np.int64), marginal.counts
 
 
 def _marginals(

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._base.errors import InputError, TooLargeError, unknown_name
+from ..table.compare.classes import class_ids
 
 DENSE_LIMIT = 1 << 28
 """Cells beyond which `Marginal.dense()` refuses: 2 GiB of counts."""
@@ -252,9 +253,7 @@ class _cells:  # noqa: N801 - reads as a function: the cells of a marginal, seen
             self.column = np.tile(np.arange(matrix.shape[1]), matrix.shape[0])
             self.counts = matrix.ravel()
         else:
-            parents = np.delete(marginal.cells, axis, axis=1)
-            _, self.row = np.unique(parents, axis=0, return_inverse=True)
-            self.row = self.row.ravel()
+            (self.row,) = class_ids(np.delete(marginal.cells, axis, axis=1))
             self.column = marginal.cells[:, axis].astype(np.int64)
             self.counts = np.asarray(marginal.counts, dtype=np.float64)
             self.rows = np.bincount(self.row, weights=self.counts)

@@ -497,8 +497,9 @@ def test_what_many_key_sets_leave_out_is_named_with_the_option_that_brings_it_ba
     assert RiskSettings().left_out([]) == ()
 
 
-def test_each_column_of_each_table_is_encoded_once(monkeypatch):
-    """Of tables of 300, 250 and 200 rows: their schema codes, and the codes of their values."""
+@pytest.mark.parametrize("releases", [(250,), (250, 220)])
+def test_each_column_of_each_table_is_encoded_once(monkeypatch, releases):
+    """Of tables that each have another number of rows: their schema codes, and the codes of their values."""
     encoded, coded = Counter(), Counter()
     encode_column, code = domain.encode_column, values.ColumnCoder.coded
 
@@ -515,7 +516,7 @@ def test_each_column_of_each_table_is_encoded_once(monkeypatch):
             monkeypatch.setattr(module, "encode_column", counted_encode)
     monkeypatch.setattr(values.ColumnCoder, "coded", counted_code)
     rng = np.random.default_rng(4)
-    original, synthetic, holdout = (
+    original, holdout, *synthetic = (
         pa.table(
             {
                 "age": rng.integers(18, 80, n),
@@ -524,8 +525,8 @@ def test_each_column_of_each_table_is_encoded_once(monkeypatch):
                 "ill": rng.choice(["yes", "no"], n),
             }
         )
-        for n in (300, 250, 200)
+        for n in (300, 200, *releases)
     )
     chaffinch.risk(original, synthetic, holdout, keys=["age", "town"], sensitive=["ill"], seed=1)
-    assert len(encoded) == len(coded) == 12
+    assert len(encoded) == len(coded) == 4 * (2 + len(releases))
     assert set(encoded.values()) == set(coded.values()) == {1}

@@ -9,6 +9,7 @@ import pytest
 from chaffinch.table.align import align
 from chaffinch.table.compare.values import CodedColumn, CodedTables
 from chaffinch.table.read import read
+from chaffinch.table.schema import Column, Schema
 
 
 def coded(members: pa.Table, released: pa.Table, **options) -> CodedTables:
@@ -71,3 +72,18 @@ def test_the_type_in_which_levels_are_stored_does_not_matter(
 ) -> None:
     tables = coded(pa.table({"c": ours * 20}), pa.table({"c": theirs}))
     assert equal_codes(tables.column("c"))[:2].tolist() == equal
+
+
+def test_a_declared_missing_code_is_missing_also_where_it_stays_in_the_data() -> None:
+    schema = Schema(
+        (
+            Column("grade", "categorical", type="int64", missing=(-8,)),
+            Column("pad", "categorical"),
+        )
+    )
+    rows = pa.table({"grade": [1, 2, -8] * 20, "pad": ["x", "y"] * 30})
+    original, synthetic = align(read(rows, schema), rows.slice(0, 3))
+    column = CodedTables({"original": original, "synthetic": synthetic}).column("grade")
+    codes = column.codes["synthetic"]
+    assert (codes < column.grid.n_values).tolist() == [True, True, False]
+    assert codes.tolist() == column.codes["original"][:3].tolist()

@@ -103,18 +103,17 @@ def equal_rows(coded: CodedTables, released: str, *, slices: bool = False) -> Me
     columns = [coded.column(name).codes for name in coded.tables[released].schema.names]
     rows, members, *others = class_ids(*([codes[side] for codes in columns] for side in sides))
     fresh = others[0] if others else np.zeros(0, dtype=np.int64)
-    ours = np.zeros(1 + max(int(ids.max(initial=0)) for ids in (rows, members, fresh)), dtype=bool)
-    ours[members] = True
 
     def share(classes: NDArray[np.int64]) -> float | None:
-        return float(ours[classes].mean()) if len(classes) else None
+        return float(np.isin(classes, members).mean()) if len(classes) else None
 
     def between(classes: NDArray[np.int64]) -> tuple[float, float] | None:
         if not len(classes):
             return None
         distinct, counts = np.unique(classes, return_counts=True)
         trials = effective_rows(counts.astype(np.float64))
-        return wilson(float(counts[ours[distinct]].sum() / counts.sum()) * trials, trials)
+        equal = counts[np.isin(distinct, members)].sum() / counts.sum()
+        return wilson(float(equal) * trials, trials)
 
     if not slices:
         return Memorisation(share(rows), share(fresh))
