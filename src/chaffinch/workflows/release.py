@@ -121,7 +121,7 @@ def release(
     engine, sample_rows
         "memory": all tables are held. "stream": they are read and written batch by batch in bounded memory; the synthetic table is the same, and is in a
         temporary file until the result is saved. What needs rows is then measured on a sample of about `sample_rows` records, and the result says
-        what. "auto": the first where tables fit.
+        what. "auto": the first where tables are short and fit.
     formula, measures, models, repeats, svm_rows
         See `UtilitySettings`.
     threshold

@@ -184,7 +184,7 @@ class SynthesisSettings:
         A project ledger to charge, and under what name.
     engine
         "memory": all rows are held. "stream": the file is read twice, batch by batch, and counted from a cache of codes that is removed at the
-        end; the model and the rows drawn are the same. "auto": the first where rows fit.
+        end; the model and the rows drawn are the same. "auto": the first where rows are few and fit.
     """
 
     synthesiser: Settings
