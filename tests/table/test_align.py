@@ -107,24 +107,6 @@ def test_missing_values_that_the_original_lacks_get_a_cell(original, name):
     assert [note.column for note in second.notes] == [name]
 
 
-def test_missing_values_of_the_original_alone_keep_their_cell():
-    words = [None, None, None, *frame()["word"].to_pylist()[3:]]
-    original = chaffinch.read(put(frame(), word=words))
-    first, second = align(original, frame())
-    assert first.schema["word"].codec.names() == ["blue", "green", "red", "(missing)"]
-    assert labels(first, "word")[:3] == ["(missing)"] * 3
-    assert labels(second, "word") == frame()["word"].to_pylist()
-
-
-def test_other_and_missing_together_stand_in_order():
-    # The order of codes everywhere: values, (other), null.
-    original = chaffinch.read(frame())
-    words = ["new", None, *frame()["word"].to_pylist()[2:]]
-    first, second = align(original, put(frame(), word=words))
-    assert first.schema["word"].codec.names() == ["blue", "green", "red", "(other)", "(missing)"]
-    assert second.code("word")[:2].tolist() == [3, 4]
-
-
 def test_fractions_in_a_whole_column(original):
     age = frame()["age"].to_numpy() + 0.25
     _, second = align(original, put(frame(), age=age))

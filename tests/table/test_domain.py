@@ -427,23 +427,6 @@ def test_what_lies_far_apart_or_beyond_bounds_is_left():
         encode_column(bounded, pa.array([3, 10] * 9))
 
 
-def test_a_table_has_the_codes_of_its_values_one_by_one():
-    rng = np.random.default_rng(0)
-    data = pa.table(
-        {
-            "a": rng.integers(0, 90, 2000),
-            "b": rng.choice(["x", "y", None], 2000),
-            "c": rng.integers(10**6, 10**6 + 5000, 2000),
-        }
-    )
-    table = chaffinch.read(data)
-    for name in ("a", "c"):
-        codec = table.schema[name].fitted_codec
-        assert table.code(name).tolist() == [
-            code_by_hand(codec, value) for value in data.column(name).to_pylist()
-        ]
-
-
 NONE = np.empty(0)
 
 
