@@ -17,6 +17,7 @@ from .._base.text import count_noun
 from ..counts.coded import CodedScan
 from ..synth import Settings
 from ..table import Note, Schema, Table
+from ..table.schema import LEVEL_KINDS
 from ..table.sources import HELD, EngineChoice, expected_shape
 from ..workflows.run import Observer
 from ..workflows.synthesise import ReadSettings
@@ -137,7 +138,7 @@ def say_measuring(n_rows: int, schema: Schema, settings: UtilitySettings) -> Non
     if "delta" not in asked_metrics(settings.measures, thorough=settings.thorough):
         return
     repeats = settings.splits
-    labels = sum(column.kind in ("categorical", "boolean") for column in schema.modelled)
+    labels = sum(column.kind in LEVEL_KINDS for column in schema.modelled)
     rows = min(n_rows, settings.svm_rows or n_rows)
     seconds = labels * (repeats + 1) * 2 * PER_SVM_FIT * (rows / 5000) ** 2
     if seconds > SAID_FROM:

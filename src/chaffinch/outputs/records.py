@@ -80,8 +80,10 @@ class TableCoder:
 
     def categories(self, name: str) -> ColumnDomain | None:
         """Return the domain of a column of categories, if each of its codes stands for one value."""
+        from ..table.schema import LEVEL_KINDS
+
         column = next((column for column in self.table.schema if column.name == name), None)
-        if column is None or column.kind not in ("categorical", "boolean"):
+        if column is None or column.kind not in LEVEL_KINDS:
             return None
         codec = column.codec
         return codec if codec is not None and codec.levels and not codec.other else None

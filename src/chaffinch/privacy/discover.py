@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from .._base.errors import InputError, PrivacyError
 from ..table.domain import OTHER
-from ..table.schema import NUMERIC_KINDS, UNKNOWN, Column, Kind, Schema
+from ..table.schema import LEVEL_KINDS, NUMERIC_KINDS, UNKNOWN, Column, Kind, Schema
 from ..table.schema_file import usual_type
 from ..table.spell import spell_values
 from ..table.types import is_bytes, is_numeric, is_words, parse_type, value_type
@@ -654,7 +654,7 @@ def _noise(std: float, many: int) -> float:
 
 
 def _of_kind(column: Column, kind: Kind, nullable: bool) -> Column:
-    numeric = kind not in ("categorical", "boolean")
+    numeric = kind not in LEVEL_KINDS
     return replace(
         column,
         kind=kind,

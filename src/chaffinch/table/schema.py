@@ -34,6 +34,7 @@ UNKNOWN: Kind = "unknown"
 KINDS: tuple[str, ...] = tuple(kind for kind in get_args(Kind) if kind != UNKNOWN)
 ROLES: tuple[str, ...] = get_args(Role)
 NUMERIC_KINDS = ("integer", "float", "date", "datetime")
+LEVEL_KINDS = ("categorical", "boolean")
 SINGLE_ROLES: tuple[Role, ...] = ("label", "weight", "person", "order")
 """Roles that one column can have."""
 
@@ -161,7 +162,7 @@ class Column:
             raise unknown_name("kind", self.kind, KINDS)
         if self.role not in ROLES:
             raise unknown_name("role", self.role, ROLES)
-        if self.levels is not None and self.kind not in ("categorical", "boolean"):
+        if self.levels is not None and self.kind not in LEVEL_KINDS:
             raise SchemaError(
                 f"Column '{self.name}' is {self.kind}: levels belong to a categorical column. Use bounds or edges."
             )

@@ -31,6 +31,7 @@ from ..stats.learners import (
 )
 from ..table import Table
 from ..table.align import align
+from ..table.schema import LEVEL_KINDS
 from .metric import METRICS, Distance, Metric, UtilityRun
 from .trials import LearningLabel, check_repeats, label_column
 
@@ -213,11 +214,7 @@ def delta(
 
 def _labels(table: Table, names: Sequence[str] | None) -> list[LearningLabel]:
     if names is None:
-        return [
-            LearningLabel(c, "classification")
-            for c in table.schema
-            if c.kind in ("categorical", "boolean")
-        ]
+        return [LearningLabel(c, "classification") for c in table.schema if c.kind in LEVEL_KINDS]
     return [LearningLabel.of(table, name, "classification") for name in dict.fromkeys(names)]
 
 
