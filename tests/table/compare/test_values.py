@@ -43,23 +43,6 @@ def equal_codes(column: CodedColumn) -> np.ndarray:
     return column.codes["original"][:, None] == column.codes["synthetic"][None, :]
 
 
-def test_numbers_know_what_they_stand_for() -> None:
-    tables = coded(pa.table({"x": [1.5, None, 2.5] * 20}), pa.table({"x": [9.0, None]}))
-    grid, codes = tables.column("x").grid, tables.column("x").codes["synthetic"]
-    assert grid.labels is None
-    assert grid.numbers[codes[0]] == 9.0
-    assert (codes < grid.n_values).tolist() == [True, False]
-
-
-def test_numbers_within_a_tolerance_are_equal() -> None:
-    tables = coded(
-        pa.table({"x": [11.0, 14.0, 26.0, *np.arange(0.0, 90.0, 1.5)]}),
-        pa.table({"x": [12.0, 50.0]}),
-        widths={"x": 10.0},
-    )
-    assert equal_codes(tables.column("x"))[:3, 0].tolist() == [True, True, False]
-
-
 @pytest.mark.parametrize(
     ("ours", "theirs", "equal"),
     [

@@ -110,7 +110,10 @@ class AttackData:
 
         attacked = {name: coded_as_chosen(name) for name in dict.fromkeys(columns)}
         sides = {
-            side: AttackSide({name: one.codes[side] for name, one in attacked.items()}, t.n_rows)
+            side: AttackSide(
+                {name: column.codes[side].astype(np.int64) for name, column in attacked.items()},
+                t.n_rows,
+            )
             for side, t in coded.tables.items()
         }
         grids = {name: column.grid for name, column in attacked.items()}

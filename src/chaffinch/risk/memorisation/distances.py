@@ -232,7 +232,7 @@ def scaled(columns: Sequence[ColumnValues]) -> tuple[Rows, Rows]:
 
 def scaled_rows(
     columns: Sequence[ColumnValues],
-    codes: Sequence[Ints],
+    codes: Sequence[NDArray[np.integer]],
     ranges: Sequence[tuple[float, float]],
     dtype: Any,
 ) -> tuple[NDArray[Any], NDArray[np.int32]]:
@@ -256,11 +256,12 @@ def _take(rows: Rows, which: Ints) -> Rows:
 def _bandwidth(people: Rows, reference: Rows, own: Ints) -> float:
     """Return half the median distance to the second nearest other person, over the first people; a small number where that is 0."""
     n = min(PILOT, people[0].shape[1])
-    out = np.empty((n, reference[0].shape[1]), dtype=np.float32)
-    all_distances(*_take(people, np.arange(n)), *reference, own[:n], out)
-    if out.shape[1] < 3 or n == 0:
+    if reference[0].shape[1] < 3 or n == 0:
         return 1.0
-    width = 0.5 * float(np.median(np.partition(out, 1, axis=1)[:, 1]))
+    nearest, density = np.empty((n, 2), dtype=np.float32), np.empty(n)
+    first = _take(people, np.arange(n))
+    neighbours(*first, *reference, own[:n], np.zeros(1), 1.0, nearest, density)
+    width = 0.5 * float(np.median(nearest[:, 1]))
     return width if width > 1e-6 else 0.5  # many equal rows: half of one different level
 
 
@@ -280,15 +281,6 @@ def _among(
 
     thread_map(block, list(range(0, n, BLOCK)), threads=threads)
     return nearest.astype(np.float64), density
-
-
-@compiled
-def all_distances(numbers, levels, row_numbers, row_levels, own, out):  # type: ignore[no-untyped-def]
-    """Set `out` to the distances of each person to each row, infinite to row `own[i]`: for few people."""
-    for i in range(out.shape[0]):
-        gower_sums(numbers, levels, i, row_numbers, row_levels, out[i])
-        if own[i] >= 0:
-            out[i, own[i]] = np.inf
 
 
 @compiled

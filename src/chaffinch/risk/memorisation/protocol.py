@@ -15,6 +15,7 @@ from functools import cached_property
 from typing import Any, Literal, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..._base.errors import unknown_name
 from ..._base.masking import masked_count
@@ -51,8 +52,8 @@ class ColumnValues:
     """
 
     name: str
-    released: Ints
-    people: Ints
+    released: NDArray[np.integer]
+    people: NDArray[np.integer]
     size: int
     n_values: int
     numbers: Floats | None = None
@@ -79,7 +80,7 @@ class ColumnValues:
         """Whether its values are numbers, which have a distance."""
         return self.numbers is not None
 
-    def number_range(self, codes: Ints) -> tuple[float, float]:
+    def number_range(self, codes: NDArray[np.integer]) -> tuple[float, float]:
         """Return the lowest number of some codes, and how wide their range is: 0 and 1 without numbers, 1 wide where there is one number."""
         numbers = np.zeros(0) if self.numbers is None else self.numbers[codes]
         known = numbers[~np.isnan(numbers)]

@@ -17,7 +17,7 @@ from .protocol import (
 )
 from .rare_values import RARE_BELOW, is_rare
 
-Ints = NDArray[np.int64]
+Codes = NDArray[np.integer]
 
 
 def repeated_rows(case: ReleaseCase) -> Scores:
@@ -41,13 +41,13 @@ def repeated_values(case: ReleaseCase, rare_below: int = RARE_BELOW) -> Scores:
     return Scores(numerator, weight)
 
 
-def _further(case: ReleaseCase) -> Callable[[Ints, Ints, int], NDArray[np.float64]]:
+def _further(case: ReleaseCase) -> Callable[[Codes, Codes, int], NDArray[np.float64]]:
     """Return the function that gives, for codes of released rows and of people, the share of further releases that have a person's code."""
     number = case.release_of
     if number is None or (releases := int(number.max(initial=0)) + 1) < 2:
         raise NotApplicableError("It needs several releases of the same people.")
 
-    def share(released: Ints, people: Ints, size: int) -> NDArray[np.float64]:
+    def share(released: Codes, people: Codes, size: int) -> NDArray[np.float64]:
         times = np.zeros(size)
         for k in range(releases):
             there = np.zeros(size, dtype=bool)

@@ -86,7 +86,8 @@ class ColumnCoder:
 
     def coded(self, tables: Mapping[str, Table]) -> CodedColumn:
         """Return the column of several tables as codes."""
-        return CodedColumn(self.grid, {side: self.code(table) for side, table in tables.items()})
+        codes = {side: self.code(table).astype(np.int32) for side, table in tables.items()}
+        return CodedColumn(self.grid, codes)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -94,7 +95,7 @@ class CodedColumn:
     """A column of several tables as codes, by the name of the table: it holds records, and stays inside."""
 
     grid: CodeGrid
-    codes: Mapping[str, Ints]
+    codes: Mapping[str, NDArray[np.int32]]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
