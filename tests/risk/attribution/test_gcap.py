@@ -103,21 +103,18 @@ def test_agrees_with_all_pairs(problem: dict[str, Any], ties: str) -> None:
     st.sampled_from([0, 3, 1 << 21]),
     st.sampled_from([1, 2, 7]),
     st.booleans(),
-    st.booleans(),
 )
 @settings(max_examples=100, deadline=None)
 def test_limits_change_nothing(
-    problem: dict[str, Any], pending: int, block: int, narrow: bool, sort: bool
+    problem: dict[str, Any], pending: int, block: int, narrow: bool
 ) -> None:
-    """Keys halved when they have too many neighbours, blocks of a pair or two, classes squeezed column after column, sorting for tables."""
+    """Keys halved when they have too many neighbours, blocks of a pair or two, classes squeezed column after column and by sorting."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(hamming, "PENDING", pending)
         patch.setattr(hamming, "BLOCK", block)
         if narrow:
             patch.setattr(classes, "SMALL_ROOM", 4)
             patch.setattr(classes, "ROOM", 0)
-        if sort:
-            patch.setattr(hamming, "_few", lambda cells, n: False)
         check(problem, "common")
 
 
@@ -150,9 +147,8 @@ def test_order_of_rows_and_keys_and_names_of_levels_do_not_matter(
 
 
 @pytest.mark.parametrize("narrow", [False, True])
-@pytest.mark.parametrize("sort", [False, True])
 def test_larger_tables_agree_whatever_the_search_and_the_threads(
-    narrow: bool, sort: bool, monkeypatch: pytest.MonkeyPatch
+    narrow: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     rng = np.random.default_rng(5)
     people, source = rng.integers(0, 5, (150, 7)), rng.integers(0, 5, (300, 7))
@@ -162,8 +158,6 @@ def test_larger_tables_agree_whatever_the_search_and_the_threads(
     if narrow:
         monkeypatch.setattr(classes, "SMALL_ROOM", 60)  # two columns fill it
         monkeypatch.setattr(classes, "ROOM", 0)
-    if sort:
-        monkeypatch.setattr(hamming, "_few", lambda cells, n: False)
     monkeypatch.setattr(hamming, "FOR_THREADS", 0)
     monkeypatch.setattr(hamming, "BLOCK", 1000)
     for search in SEARCHES:
@@ -472,10 +466,7 @@ def test_errors_name_what_is_wrong(changed: dict[str, Any], message: str) -> Non
         gcap(**given)
 
 
-@pytest.mark.parametrize("few", [True, False], ids=["table of cells", "sorting"])
-def test_aligned_codes_are_equal_exactly_where_they_were(few, monkeypatch):
-    if not few:
-        monkeypatch.setattr(hamming, "_few", lambda cells, n: False)
+def test_aligned_codes_are_equal_exactly_where_they_were():
     rng = np.random.default_rng(1)
     mine, theirs = rng.integers(0, 30, 40), rng.integers(10, 40, 50)
     one, other, size = align(mine, theirs)
@@ -500,10 +491,7 @@ def test_distinct_keys_and_their_values():
     )
 
 
-@pytest.mark.parametrize("few", [True, False], ids=["table of cells", "sorting"])
-def test_pooled_counts_are_a_counters(few, monkeypatch):
-    if not few:
-        monkeypatch.setattr(hamming, "_few", lambda cells, n: False)
+def test_pooled_counts_are_a_counters():
     cells, counts = np.array([7, 2, 7, 0]), np.array([1, 5, 3, 2])
     assert [part.tolist() for part in pool(cells, counts, 10)] == [[0, 2, 7], [2, 5, 4]]
 

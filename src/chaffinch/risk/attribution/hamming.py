@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..._base.runtime import Progress, silent, thread_count, thread_map
-from ...table.compare.classes import KeySpace
+from ...table.compare.classes import KeySpace, squeeze, zero_based
 from ...table.compare.values import Ints
 
 Search = Literal["auto", "classes", "pairs"]
@@ -291,34 +291,16 @@ def align(mine: NDArray[Any], theirs: NDArray[Any]) -> tuple[NDArray[Any], NDArr
     >>> [part if isinstance(part, int) else part.tolist() for part in align(np.array([5, 9, 2, 7]), np.array([9, 3, 2]))]
     [[2, 1, 0, 2], [1, 3, 0], 4]
     """
-    size = int(max(mine.max(), theirs.max())) + 1
-    if _few(size, len(mine) + len(theirs)):
-        seen, both = np.zeros(size, dtype=bool), np.zeros(size, dtype=bool)
-        seen[mine] = True
-        both[theirs] = True
-        both &= seen
-        codes, n = np.cumsum(both) - 1, int(np.count_nonzero(both))
-        narrow = np.min_scalar_type(n + 1)
-        return (
-            np.where(both, codes, n).astype(narrow)[mine],
-            np.where(both, codes, n + 1).astype(narrow)[theirs],
-            n + 2,
-        )
-    shared = np.intersect1d(mine, theirs)
+    ids, levels = squeeze(*zero_based([mine, theirs]))
+    first, second = np.split(ids, [len(mine)])
+    is_shared = np.isin(np.arange(len(levels)), first) & np.isin(np.arange(len(levels)), second)
+    codes, n = np.cumsum(is_shared) - 1, int(np.count_nonzero(is_shared))
+    narrow = np.min_scalar_type(n + 1)
     return (
-        _place(mine, shared, len(shared)),
-        _place(theirs, shared, len(shared) + 1),
-        len(shared) + 2,
+        np.where(is_shared, codes, n).astype(narrow)[first],
+        np.where(is_shared, codes, n + 1).astype(narrow)[second],
+        n + 2,
     )
-
-
-def _place(codes: NDArray[Any], among: NDArray[Any], otherwise: int) -> NDArray[Any]:
-    """Return the place of codes among sorted ones, or `otherwise`."""
-    narrow = np.min_scalar_type(len(among) + 1)
-    if not len(among):
-        return np.full(len(codes), otherwise, dtype=narrow)
-    at = np.minimum(np.searchsorted(among, codes), len(among) - 1)
-    return np.where(among[at] == codes, at, otherwise).astype(narrow)
 
 
 def pool(cells: Ints, counts: Ints, n_cells: int) -> tuple[Ints, Ints]:
@@ -329,16 +311,8 @@ def pool(cells: Ints, counts: Ints, n_cells: int) -> tuple[Ints, Ints]:
     >>> [part.tolist() for part in pool(np.array([7, 2, 7]), np.array([1, 5, 3]), 10)]
     [[2, 7], [5, 4]]
     """
-    if _few(n_cells, len(cells)):
-        sums = np.bincount(
-            cells, weights=counts, minlength=n_cells
-        )  # exact: sums of integers below 2^53
-        filled = np.flatnonzero(sums)
-        return filled, sums[filled].astype(np.int64)
-    order = np.argsort(cells)
-    cells = cells[order]
-    first = np.flatnonzero(np.diff(cells, prepend=-1))
-    return cells[first], np.add.reduceat(counts[order], first)
+    ids, filled = squeeze(cells, n_cells)
+    return filled, np.bincount(ids, counts, len(filled)).astype(np.int64)  # exact: below 2^53
 
 
 def spread(starts: Ints, lengths: Ints) -> tuple[Ints, Ints]:
@@ -352,8 +326,3 @@ def spread(starts: Ints, lengths: Ints) -> tuple[Ints, Ints]:
     owner = np.repeat(np.arange(len(lengths)), lengths)
     ends = np.cumsum(lengths)
     return owner, np.arange(len(owner)) + (starts - ends + lengths)[owner]
-
-
-def _few(cells: int, n: int) -> bool:
-    """Return whether a table of cells costs less than sorting n numbers; it is at most 64 MB."""
-    return cells <= min(16 * n + (1 << 12), 1 << 23)
