@@ -159,7 +159,7 @@ class ValueSight:
             np.ascontiguousarray(values.words[:, rows]),
         )
         scales = tuple(NumberScale.of(column) for column in values.numbers)
-        counts = np.concatenate([_counts(values.numbers, rows), _counts(values.words, rows)]).T
+        counts = np.stack([np.bincount(codes)[codes[rows]] for codes in values.codes.T], axis=1)
         blank = np.ones(len(rows))
         bare = cls(reader, own, scales, counts, blank, np.zeros((len(rows), len(DENSITY))))
         widths = np.maximum(
@@ -317,17 +317,6 @@ class ValueSight:
         )
         # By ranks; of columns in which it is equally far out, by how far that is.
         return np.lexsort((-size, -np.round(apart, 9)), axis=1)[:, :MOST_EXTREMES]
-
-
-def _counts(
-    values: NDArray[np.float64] | NDArray[np.int32], rows: NDArray[np.int64]
-) -> NDArray[np.int64]:
-    """How many records have the value of each target, (columns, targets). Missing is a value here."""
-    out = np.zeros((len(values), len(rows)), dtype=np.int64)
-    for j, column in enumerate(values):
-        _, of, counts = np.unique(column, return_inverse=True, return_counts=True, equal_nan=True)
-        out[j] = counts[of.reshape(-1)[rows]]
-    return out
 
 
 @compiled
