@@ -320,3 +320,22 @@ def risk_of() -> Callable[..., dict[str, Any]]:
 def attack_of() -> Callable[..., dict[str, Any]]:
     """The builder of one attack, as plain data."""
     return make_attack
+
+
+def figures(result: object) -> dict[str, float]:
+    """Return every number of a result by where it stands in its plain data, but for seconds and for which records were looked at."""
+    numbers: dict[str, float] = {}
+
+    def walk(place: str, value: object) -> None:
+        if isinstance(value, dict):
+            for name, inner in value.items():
+                if name not in ("about", "run", "seconds", "records", "n_compared"):
+                    walk(f"{place}/{name}", inner)
+        elif isinstance(value, list | tuple):
+            for number, inner in enumerate(value):
+                walk(f"{place}/{number}", inner)
+        elif isinstance(value, int | float):
+            numbers[place] = float(value)
+
+    walk("", result.to_dict())  # type: ignore[attr-defined]
+    return numbers

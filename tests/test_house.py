@@ -487,7 +487,7 @@ NAMED_BY_SMALL_WORDS = {
     "counts": 75,
     "privacy": 109,
     "synth": 213,
-    "spark": 96,
+    "spark": 62,
     "sql": 9,
     "stats": 94,
     "utility": 122,

@@ -31,7 +31,6 @@ from typer.testing import CliRunner
 
 from chaffinch import trees
 from chaffinch._base.errors import ChaffinchError
-from chaffinch.cli import on_spark
 from chaffinch.cli.app import app
 from chaffinch.cli.attack import _check_limit, _show_limit
 from chaffinch.cli.attack import _print as attack_lines
@@ -1376,45 +1375,10 @@ def _decided(folder: Path, run: float) -> str:
     )
 
 
-def _drawn_on_spark(rows: int) -> str:
-    """What is said of rows that a cluster wrote, of a synthesis and of a model."""
-    made = SimpleNamespace(
-        account=SimpleNamespace(notes=()), places=("there",), rows=rows, model=None
-    )
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(
-            "chaffinch.workflows.on_spark.synthesise_on_spark", lambda *given, **named: made
-        )
-        patch.setattr("chaffinch.workflows.on_spark.sample_on_spark", lambda *given, **named: rows)
-        patch.setattr(on_spark, "show_promise", lambda model: None)
-        settings: Any = SimpleNamespace(private=False)
-        first = _printed(
-            on_spark.synth_on_spark,
-            settings,
-            "in",
-            "there",
-            model=None,
-            cache=None,
-            seed=1,
-            json=None,
-            quiet=False,
-        )
-        return first + _printed(
-            on_spark.sample_on_spark,
-            Path("m"),
-            "here",
-            rows=rows,
-            given={},
-            seed=1,
-            json=None,
-            quiet=False,
-        )
-
-
 def _sampled(folder: Path, rows: int) -> str:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(
-            "chaffinch.workflows.synthesise.sample_to_file",
+            "chaffinch.workflows.synthesise.draw_sample",
             lambda *given, **named: SimpleNamespace(rows=rows),
         )
         return _commanded(folder, "sample", "one.csv", "-o", "new.csv")
@@ -1457,9 +1421,8 @@ SAID_IN: tuple[tuple[str, str, Callable[[Path], str]], ...] = (
             "--dry-run",
         ),
     ),
-    ("Wrote {}: {}.", "Wrote there: 1 row. Wrote here: 1 row.", lambda at: _drawn_on_spark(1)),
-    ("Wrote {}: {}.", "Wrote there: 0 rows. Wrote here: 0 rows.", lambda at: _drawn_on_spark(0)),
     ("Wrote {}: {}.", "new.csv: 1 row.", lambda at: _sampled(at, 1)),
+    ("Wrote {}: {}.", "new.csv: 0 rows.", lambda at: _sampled(at, 0)),
     (
         "A decision has a reason: write one, in at most {} characters.",
         "A decision has a reason: write one, in at most 8,000 characters.",

@@ -156,9 +156,9 @@ def test_bad_use_exits_with_2_and_writes_nothing(run_here, tmp_path, monkeypatch
 
 def test_a_fault_of_ours_tells_where_and_not_what(tmp_path):
     code = (
-        "import sys, chaffinch.cli.app as m, chaffinch.cli.reading as r\n"
+        "import sys, chaffinch.cli.app as m, chaffinch.workflows.local as r\n"
         "def broken(*a, **k): raise RuntimeError('secret cell')\n"
-        "r.scan_input = broken\n"
+        "r.scan = broken\n"
         "sys.argv = ['chaffinch', 'describe', 'x.csv']\n"
         "m.main()\n"
     )

@@ -13,7 +13,6 @@ import chaffinch
 from chaffinch import BayesNet, Independent
 from chaffinch.cli import estimates
 from chaffinch.cli.estimates import Speaker, Work, drawing_seconds, say_work
-from chaffinch.cli.options import reading_of
 from chaffinch.table import Note
 from chaffinch.table.sources import expected_shape
 
@@ -117,7 +116,7 @@ def test_a_synthesis_says_once_how_long_it_takes(run_here, tmp_path, monkeypatch
     )
     path = tmp_path / f"t.{ending}"
     path.write_bytes(gzip.compress(text) if ending.endswith("gz") else text)
-    from chaffinch.workflows.synthesise import read
+    from chaffinch.workflows.local import open_rows
 
     seen = []
     monkeypatch.setattr(
@@ -125,8 +124,8 @@ def test_a_synthesis_says_once_how_long_it_takes(run_here, tmp_path, monkeypatch
         lambda *args, stream=False, **known: seen.append(("said", tuple(known))),
     )
     monkeypatch.setattr(
-        "chaffinch.workflows.synthesise.read",
-        lambda *args, **options: seen.append(("read",)) or read(*args, **options),
+        "chaffinch.workflows.local.open_rows",
+        lambda *args, **options: seen.append(("read",)) or open_rows(*args, **options),
     )
     done = run_here("synth", path, "-o", tmp_path / "o.csv", "--seed", 1)
     assert done.code == 0, done.err
@@ -134,7 +133,7 @@ def test_a_synthesis_says_once_how_long_it_takes(run_here, tmp_path, monkeypatch
 
 
 def test_what_is_personal_is_said_also_where_all_else_is_quiet(capsys):
-    speaker = Speaker(True, reading_of(), Work(Independent(), Path("a.csv")))
+    speaker = Speaker(quiet=True)
     speaker.opened([Note("a", "personal", "looks like a name"), Note("b", "pooled", "rare")])
     assert "Warning: " in capsys.readouterr().err
 

@@ -12,16 +12,15 @@ import pyarrow.parquet as pq
 import pytest
 
 import chaffinch
-from chaffinch.cli.on_spark import check_here
 from chaffinch.errors import InputError, UnknownNameError
+from chaffinch.workflows.engines import engine_of
 
 
 def test_other_engines_are_not_sparks():
-    check_here("auto")
     with pytest.raises(UnknownNameError, match="Did you mean 'spark'"):
-        check_here("sparc")
+        engine_of("sparc")
     with pytest.raises(InputError, match="give --engine spark too"):
-        check_here("memory", "/cache")
+        engine_of("memory", "/cache")
 
 
 def test_what_is_wrong_ends_with_2_before_spark_is_started(run_here, data, tmp_path, monkeypatch):

@@ -20,8 +20,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import chaffinch as cf
+from chaffinch.cli.estimates import Speaker
 from chaffinch.cli.options import (
-    chosen_engine,
     columns_that_fit,
     command_line,
     expanded,
@@ -33,6 +33,8 @@ from chaffinch.cli.options import (
 from chaffinch.cli.settings import Choice
 from chaffinch.errors import BudgetError, InputError, LedgerError
 from chaffinch.table import sources
+from chaffinch.workflows.engines import engine_of
+from chaffinch.workflows.run import RunOptions
 from chaffinch.workflows.synthesise import ReadSettings
 
 SAYS = "  surname  surnames, by its name\n  v3       numbers that were given out once, by its numbers\n"
@@ -236,7 +238,7 @@ def test_how_a_file_is_read():
     assert (reading.file, reading.rare) == ({"delimiter": "\t"}, "keep")
     reading = reading_of(encoding="cp1252", header="no", table="May")
     assert reading.file == {"encoding": "cp1252", "header": "no", "table": "May"}
-    assert reading.beside == {
+    assert reading.other_file == {
         "encoding": "cp1252",
         "header": "no",
     }  # another file may have other tables
@@ -275,14 +277,11 @@ def test_the_engine_that_was_chosen_for_large_files_is_said_unless_quiet(
         (False, "Note: Rows are read batch by batch (--engine stream)"),
         (True, ""),
     ):
-        assert chosen_engine(
-            "auto", [people_with_surnames / "people.csv"], ReadSettings(), quiet=quiet
-        ).stream
+        run = RunOptions(observer=Speaker(quiet=quiet))
+        path = people_with_surnames / "people.csv"
+        assert not engine_of("auto").open(path, ReadSettings(), run, [path]).in_memory
         assert capsys.readouterr().err.startswith(words)
-    assert not chosen_engine(
-        "memory", [people_with_surnames / "people.csv"], ReadSettings(), quiet=False
-    ).stream
-    assert capsys.readouterr().err == ""
+    assert engine_of("memory").open(path, ReadSettings(), run, [path]).in_memory
 
 
 CELLS = st.lists(

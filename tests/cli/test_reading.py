@@ -9,8 +9,8 @@ import pandas as pd
 import pytest
 
 from chaffinch.cli.options import reading_of
-from chaffinch.cli.reading import open_beside
 from chaffinch.errors import InputError
+from chaffinch.workflows.engines import engine_of
 
 PUBLIC = """format = "chaffinch-schema"
 version = 1
@@ -283,7 +283,9 @@ def test_trees_read_decimal_commas(files, run_here):
 def test_what_is_said_of_the_original_is_said_of_what_it_is_compared_with(tmp_path):
     path = tmp_path / "synthetic.csv"
     path.write_bytes("sex;süß\n".encode("cp1252") + b"f;1\nm;2\n" * 20)
-    source = open_beside(path, reading_of(encoding="cp1252", delimiter=";", table="May"))
-    assert source.schema.names == ["sex", "süß"]
+    source = engine_of("auto").other(
+        path, reading_of(encoding="cp1252", delimiter=";", table="May")
+    )
+    assert source.columns == ("sex", "süß")
     with pytest.raises(InputError, match=r"one column when read with the delimiter '\|'"):
-        open_beside(path, reading_of(delimiter="|"))
+        engine_of("auto").other(path, reading_of(delimiter="|"))

@@ -50,7 +50,7 @@ def test_adult_is_read_twice_and_is_what_memory_reads(data, passes, tmp_path):
         table = chaffinch.read(path)
         same_schema(coded.schema, table.schema)
         same_schema(coded.finer().schema, finer(table).schema)
-        assert coded.empty.look.fields == table.look.fields
+        assert coded.scan.empty.look.fields == table.look.fields
         assert [str(note) for note in coded.notes] == [str(note) for note in table.notes]
         for counter, whole in (
             (StreamCounter(coded), table),
@@ -112,7 +112,7 @@ def test_text_is_coded_as_it_is_read(data, tmp_path):
     with coded_scan(path, folder=tmp_path) as coded:
         table = chaffinch.read(path)
         same_schema(coded.schema, table.schema)
-        assert coded.empty.look.fields == table.look.fields
+        assert coded.scan.empty.look.fields == table.look.fields
         (codes,) = (batch.codes for batch in coded.batches())
         assert all(np.array_equal(codes[j], table.codes[j]) for j in range(len(codes)))
 

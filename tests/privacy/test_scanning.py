@@ -99,8 +99,8 @@ def test_codes_are_those_of_the_table_in_memory(tmp_path, schema, monkeypatch, p
         assert codes_of(scan) == [
             tuple(int(table.codes[j][i]) for j in range(2)) for i in range(table.n_rows)
         ]
-        assert scan.empty.look == table.look
-        assert scan.empty.notes == table.notes
+        assert scan.scan.empty.look == table.look
+        assert scan.scan.empty.notes == table.notes
         with pytest.raises(PrivacyError, match="no others"):
             scan.finer()
     assert list((tmp_path / "tmp").iterdir()) == []
@@ -262,7 +262,7 @@ def test_the_same_is_discovered_as_in_memory_with_the_same_questions_to_the_nois
                     with pytest.raises(PrivacyError, match="not yet known"):
                         _ = scan.coded
                     counter = open_private(scan, budget, unit)
-                    assert scan.coded.empty.schema == counter.schema
+                    assert scan.coded.scan.empty.schema == counter.schema
                 names = counter.schema.names
                 tables = [
                     one.dense().tolist()

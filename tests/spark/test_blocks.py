@@ -8,24 +8,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import chaffinch
 from chaffinch.errors import FileError
-from chaffinch.spark import blocks as module
 from chaffinch.spark.blocks import (
     CHECK,
-    Encode,
     FileBlocks,
     WriteBlocks,
     codes_of,
     in_utc,
     regrouped,
-    schema_of,
-    schema_text,
     summed,
 )
 
 from ..counts.test_counter import odd_tables
-from .conftest import hashed_rows
+from .conftest import LocalRawFrame, encoder
 
 
 @given(st.lists(st.integers(-(2**63), 2**63 - 1), max_size=20), st.randoms())
@@ -37,10 +32,10 @@ def test_the_sum_of_hashes_is_that_of_whole_numbers_in_64_bits_in_any_order(hash
 
 @pytest.mark.parametrize("case", ["one row", "three code widths", "many rows"])
 def test_blocks_hold_the_codes_of_their_rows(case, coded, monkeypatch):
-    monkeypatch.setattr(module, "BLOCK_ROWS", 700)
+    monkeypatch.setattr("chaffinch.spark.rows.BLOCK_ROWS", 700)
     table = odd_tables(coded)[case]
-    (rows,) = hashed_rows(table, 1).parts
-    found = list(codes_of(Encode(schema_text(table.schema))(iter(rows)), table.schema.sizes))
+    (rows,) = LocalRawFrame(table.data, 1).select(table.schema.names).parts
+    found = list(codes_of(encoder(table)(iter(rows)), table.schema.sizes))
     for j in range(len(table.codes)):
         assert np.concatenate([codes[j] for codes, _ in found]).tolist() == table.codes[j].tolist()
     hashes = np.concatenate([batch.column(CHECK).to_numpy() for batch in rows])
@@ -68,27 +63,17 @@ def test_moments_are_read_in_utc_and_stay_the_same_moments():
     assert batch.column("a").cast(pa.int64()).to_pylist() == [0, 1_700_000_000_000_000, None]
 
 
-def test_a_schema_travels_as_text(data):
-    schema = chaffinch.read(data / "diabetes.csv").schema
-    there = schema_of(schema_text(schema))
-    assert [column.codec.to_dict() for column in there] == [
-        column.codec.to_dict() for column in schema
-    ]
-    assert there.sizes == schema.sizes
-
-
 def test_workers_write_files_of_their_own_that_their_owner_alone_may_read(coded, tmp_path):
     table = odd_tables(coded)["many rows"]
-    task = WriteBlocks(Encode(schema_text(table.schema)), str(tmp_path))
+    task = WriteBlocks(encoder(table), str(tmp_path))
     said = [
         row
-        for part in hashed_rows(table, 3).parts
+        for part in LocalRawFrame(table.data, 3).select(table.schema.names).parts
         for batch in task(iter(part))
         for row in batch.to_pylist()
     ]
-    again = next(
-        task(iter(hashed_rows(table, 1).parts[0]))
-    ).to_pylist()  # a task that is tried twice
+    rows = LocalRawFrame(table.data, 1).select(table.schema.names).parts[0]
+    again = next(task(iter(rows))).to_pylist()  # a task that is tried twice
     assert {row["path"] for row in said}.isdisjoint(row["path"] for row in again)
     assert sum(row["n"] for row in said) == table.n_rows
     assert all(path.stat().st_mode & 0o777 == 0o600 for path in tmp_path.iterdir())
@@ -99,17 +84,17 @@ def test_workers_write_files_of_their_own_that_their_owner_alone_may_read(coded,
 
 def test_an_empty_partition_writes_no_file(coded, tmp_path):
     table = odd_tables(coded)["one row"]
-    assert list(WriteBlocks(Encode(schema_text(table.schema)), str(tmp_path))(iter([]))) == []
+    assert list(WriteBlocks(encoder(table), str(tmp_path))(iter([]))) == []
     assert list(tmp_path.iterdir()) == []
 
 
 def test_a_folder_that_a_worker_does_not_see_is_said(coded, tmp_path):
     table = odd_tables(coded)["one row"]
-    (rows,) = hashed_rows(table, 1).parts
+    (rows,) = LocalRawFrame(table.data, 1).select(table.schema.names).parts
     with pytest.raises(
         FileError, match="A worker cannot write the code cache: No such file or directory"
     ):
-        list(WriteBlocks(Encode(schema_text(table.schema)), str(tmp_path / "absent"))(iter(rows)))
+        list(WriteBlocks(encoder(table), str(tmp_path / "absent"))(iter(rows)))
     (tmp_path / "cut.arrow").write_bytes(b"ARROW1")
     for name in ("absent.arrow", "cut.arrow"):
         with pytest.raises(FileError, match="A worker cannot read the code cache"):

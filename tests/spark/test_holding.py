@@ -6,12 +6,11 @@ import pyarrow as pa
 import pytest
 
 from chaffinch.errors import ClusterError, FileError
-from chaffinch.spark.blocks import Encode, schema_text
 from chaffinch.spark.counter import RowsSeen
 from chaffinch.spark.holding import _tasks, _units, held_codes
 
 from ..conftest import make_coded
-from .conftest import LocalSession, hashed_rows
+from .conftest import LocalRawFrame, LocalSession, encoder
 
 
 def test_large_files_are_read_by_several_tasks():
@@ -26,20 +25,18 @@ def test_few_large_tasks_read_many_small_files():
     assert _tasks(0, 0, 4) == 1
 
 
-def test_rows_that_are_made_there_are_counted_for_the_first_time(tmp_path):
+def test_codes_are_held_and_other_rows_than_before_refused(tmp_path):
     table = make_coded([[0, 1, 1, 0, 1]], [2])
-    rows, encode = hashed_rows(table, 3), Encode(schema_text(table.schema))
-    with held_codes(rows, encode, table.schema, None, LocalSession(), tmp_path) as counter:
-        assert counter.n_rows == 5
+    place = LocalRawFrame(table.data, 3)
+
+    def held(seen, folder):
+        rows = place.select(table.schema.names)
+        return held_codes(rows, encoder(table), table.schema, seen, LocalSession(), folder)
+
+    with held(place.seen, tmp_path) as counter:
         assert counter.marginals([("c0",)])[0].counts.tolist() == [2, 3]
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_other_rows_than_before_and_places_that_are_not_there(tmp_path):
-    table = make_coded([[0, 1, 1, 0, 1]], [2])
-    rows, encode = hashed_rows(table, 3), Encode(schema_text(table.schema))
     with pytest.raises(ClusterError, match="as many rows, but other values"):
-        held_codes(rows, encode, table.schema, RowsSeen(5, 0), LocalSession(), tmp_path)
+        held(RowsSeen(5, 0), tmp_path)
     assert list(tmp_path.iterdir()) == []
     with pytest.raises(FileError, match="There is no folder"):
-        held_codes(rows, encode, table.schema, None, LocalSession(), tmp_path / "absent")
+        held(place.seen, tmp_path / "absent")

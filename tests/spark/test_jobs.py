@@ -57,10 +57,10 @@ def test_a_fault_of_a_task_leaves_without_its_message_and_its_cause():
 
 
 def test_where_in_our_code_a_fault_arose_is_said():
-    from chaffinch.spark.blocks import Encode
+    from chaffinch.spark.rows import CountRows
 
-    with pytest.raises(WorkerError, match=r"chaffinch/spark/blocks\.py, line \d+"):
-        list(guarded(Encode("this is no schema"), iter([pa.record_batch({"x": [1]})])))
+    with pytest.raises(WorkerError, match=r"chaffinch/spark/rows\.py, line \d+"):
+        list(guarded(CountRows(), iter([pa.record_batch({"x": [1]})])))
 
 
 @pytest.mark.parametrize("kind", [SchemaError, FileError])

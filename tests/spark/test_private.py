@@ -12,12 +12,11 @@ import pytest
 import chaffinch
 import chaffinch.spark as cs
 from chaffinch.errors import InputError, PrivacyError
-from chaffinch.spark.blocks import BLOCK_SHAPE, CHECK, RowBlocks, codes_of, schema_text, summed
-from chaffinch.spark.counter import RowsSeen, SparkCounter
 from chaffinch.spark.private import EncodeDeclared, first_rows
+from chaffinch.spark.rows import SparkRows
 from chaffinch.synth.model_file import model_to_bytes
 
-from .conftest import LocalFrame
+from .conftest import LocalRawFrame
 
 
 @pytest.fixture(scope="module")
@@ -41,37 +40,18 @@ def rows(data):
     return table.set_column(0, "wife_age", pa.array(ages, mask=gone))
 
 
-def test_codes_are_those_of_prepare_in_any_batches(rows, declared):
-    want = chaffinch.prepare(rows, declared)
-    sealed = want.schema
-    hashes = pa.array(np.arange(rows.num_rows), pa.int64())
-    text = schema_text(replace(sealed, columns=sealed.modelled))
-    for size in (100, 5000):
-        batches = (
-            rows.select(sealed.names).append_column(CHECK, hashes).to_batches(max_chunksize=size)
-        )
-        found = [codes for codes, _ in codes_of(EncodeDeclared(text)(iter(batches)), sealed.sizes)]
-        for j, name in enumerate(sealed.names):
-            assert (
-                np.concatenate([codes[j] for codes in found]).tolist() == want.code(name).tolist()
-            )
-
-
-def test_a_seeded_fit_is_that_of_memory(rows, declared):
-    """The same answers are asked for in the same order, so the same noise is drawn: on the driver, once."""
+def test_a_seeded_fit_is_that_of_memory(rows, declared, tmp_path):
+    """Codes are those of one machine. The same answers are asked for in the same order, so the same noise is drawn: on the driver, once."""
     pytest.importorskip("opendp")
     table = chaffinch.prepare(rows, declared)
-    sealed = table.schema
-    hashes = pa.array(np.arange(rows.num_rows), pa.int64())
-    batches = rows.select(sealed.names).append_column(CHECK, hashes).to_batches(max_chunksize=300)
-    blocks = LocalFrame([[batch] for batch in batches]).mapInArrow(
-        EncodeDeclared(schema_text(replace(sealed, columns=sealed.modelled))), BLOCK_SHAPE
-    )
-    counter = SparkCounter(
-        blocks, RowBlocks(), sealed, RowsSeen(rows.num_rows, summed(hashes.to_numpy()))
-    )
+    encode = EncodeDeclared(replace(table.schema, columns=table.schema.modelled))
+    place = LocalRawFrame(rows, 5)
+    local = SparkRows(place, table.schema, table.n_rows, (encode,), cache=tmp_path)
+    coded = local.table()
+    assert all((coded.code(name) == table.code(name)).all() for name in table.schema.names)
     settings = chaffinch.BayesNet(epsilon=2.0)
-    ours, theirs = settings.fit(counter, seed=5), settings.fit(table, seed=5)
+    with local.cached() as held:
+        ours, theirs = settings.fit(held.counter(1 << 22), seed=5), settings.fit(table, seed=5)
     assert ours.privacy.test_only
     assert model_to_bytes(ours) == model_to_bytes(theirs)
 

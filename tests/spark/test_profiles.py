@@ -6,10 +6,10 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from chaffinch.spark.blocks import CHECK, summed
+from chaffinch.spark.blocks import CHECK, PART, summed
 from chaffinch.spark.profiles import (
-    PART,
     PROFILE_SHAPE,
+    ROWS,
     MergeProfiles,
     ProfileRows,
     packed_profile,
@@ -63,10 +63,16 @@ def merged(table: pa.Table, bounds: list[int]) -> dict[int, dict]:
     )
     for by in (("bucket", "field"), ("field",)):
         frame = frame.repartition(3, *by).mapInArrow(MergeProfiles(), PROFILE_SHAPE)
-    answer = {row["field"]: row for row in frame.toArrow().to_pylist()}
-    assert answer[-1]["n"] == table.num_rows
-    assert answer[-1]["checksum"] == summed(hashes.to_numpy())
-    return answer
+    answer = frame.toArrow().to_pylist()
+    seen = {row["part"]: row for row in answer if row["field"] == ROWS}
+    for number, (start, stop) in enumerate(
+        zip([0, *bounds], [*bounds, table.num_rows], strict=True)
+    ):
+        assert (number in seen) == (stop > start)
+        if number in seen:
+            assert seen[number]["n"] == stop - start
+            assert seen[number]["checksum"] == summed(hashes.to_numpy()[start:stop])
+    return {row["field"]: row for row in answer}
 
 
 @pytest.mark.parametrize("n_parts", [1, 2, 7, 97])

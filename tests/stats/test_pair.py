@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
@@ -12,8 +13,10 @@ from hypothesis import strategies as st
 
 import chaffinch
 from chaffinch.stats import pair as module
-from chaffinch.stats.pair import TablePair, pair_up
+from chaffinch.stats.pair import TablePair, pair_up, with_groups
 from chaffinch.table.groups import GROUPS
+
+from ..factories import people
 
 
 @pytest.fixture
@@ -145,24 +148,24 @@ def test_weights_are_counted_not_compared():
 
 
 def test_rows_of_one_person_are_dealt_together():
-    from chaffinch.stats.pair import deal
-
     persons = np.repeat(np.arange(50), 4)
-    groups = deal(200, persons)
+    table = replace(chaffinch.read(people(200)), person_of=persons)
+    groups = with_groups(table).codes[0]
     assert all(len(set(groups[persons == p])) == 1 for p in range(50))
     assert len(set(groups)) == GROUPS
-    assert (deal(50) == groups[::4]).all()
+    assert (with_groups(chaffinch.read(people(50))).codes[0] == groups[::4]).all()
 
 
 def test_records_are_dealt_block_by_block_as_all_at_once(monkeypatch):
     """The first block is dealt as ever; later ones are shuffled otherwise, and sizes differ by one at most."""
     whole = (np.arange(300) % GROUPS).astype(np.uint8)
     np.random.default_rng(0).shuffle(whole)
-    assert (module.deal(300) == whole).all()
+    assert (module._groups_between(300, 0, 300) == whole).all()
     monkeypatch.setattr(module, "DEALT", 100)
-    groups = module.deal(257)
+    module._block_of_groups.cache_clear()
+    groups = module._groups_between(257, 0, 257)
     assert np.ptp(np.bincount(groups)) <= 1
     assert not (groups[:100] == groups[100:200]).all()
-    between = module.dealer(257)
     for start, stop in ((0, 257), (0, 100), (90, 210), (255, 257), (257, 257)):
-        assert (between(start, stop) == groups[start:stop]).all()
+        assert (module._groups_between(257, start, stop) == groups[start:stop]).all()
+    module._block_of_groups.cache_clear()

@@ -9,7 +9,7 @@ import pytest
 
 from chaffinch.stats import panel
 from chaffinch.stats import panel as panel_module
-from chaffinch.stats.panel import permute, resample, subsets, times_drawn
+from chaffinch.stats.panel import permute, resample, subsets
 
 
 def test_gathered_scores_keep_nearly_all_of_the_variance() -> None:
@@ -103,18 +103,3 @@ def test_blocks_cover_all_draws() -> None:
     assert sum(panel.block_sizes(1000, 75_000)) == 1000
     assert max(panel.block_sizes(1000, 75_000)) * 75_000 <= panel.BLOCK_CELLS
     assert panel.block_sizes(3, 10**9) == [1, 1, 1]
-
-
-@pytest.mark.parametrize("n", [1, 7, 1000])
-def test_rows_are_drawn_as_one_call_would(n, monkeypatch):
-    """By windows of 300 rows too, asked for in any order; and the generator is where one call would leave it."""
-    monkeypatch.setattr("chaffinch.stats.panel.DRAWN", 64)
-    monkeypatch.setattr("chaffinch.stats.panel.WINDOW", 300)
-    seed = np.random.SeedSequence(4)
-    once, parts = np.random.default_rng(seed), np.random.default_rng(seed)
-    whole = np.bincount(once.integers(0, n, 1500), minlength=n)
-    times = times_drawn(n, 1500, parts)
-    assert once.random() == parts.random()
-    np.testing.assert_array_equal(times(0, n), whole)
-    for start, stop in ((0, n // 2), (n // 2, n), (n // 4, n // 2), (n, n)):
-        np.testing.assert_array_equal(times(start, stop), whole[start:stop])

@@ -11,7 +11,7 @@ import pytest
 import chaffinch
 from chaffinch.synth import BayesNet, FittedModel, Independent, Model, ModelDescription
 from chaffinch.synth.model import BATCH_ROWS, batch_rows
-from chaffinch.table.long import joined
+from chaffinch.table.rows import joined
 
 
 @pytest.fixture(scope="module")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import datetime
-import os
 from dataclasses import replace
 from pathlib import Path
 
@@ -18,13 +17,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import chaffinch
-from chaffinch.counts.counter import MemoryCounter, StreamCounter
 from chaffinch.errors import FileError, InputError
 from chaffinch.synth import BayesNet, Independent
 from chaffinch.table import Column, Schema, Table
-from chaffinch.table.align import align, align_files, files_on_one_grid
-from chaffinch.table.domain import Categories
-from chaffinch.table.long import LongTable, codes_of, joined, rows_of
+from chaffinch.table.align import align
+from chaffinch.table.rows import Rows
 from chaffinch.table.sources import open_source
 
 
@@ -531,8 +528,8 @@ def people_in_colours(n: int, seed: int, *, odd: bool = False) -> pa.Table:
     )
 
 
-def same(long: LongTable, whole: chaffinch.Table) -> None:
-    table = joined(list(long.parts()))
+def same(long: Rows, whole: chaffinch.Table) -> None:
+    table = long.table()
     assert [c.codec.size for c in long.schema] == [c.codec.size for c in whole.schema]
     assert long.n_rows == whole.n_rows
     for name in whole.schema.names:
@@ -563,7 +560,7 @@ def test_codes_and_values_are_those_of_memory_whatever_the_batches(rows, seed, o
         people_in_colours(90, seed + 2),
     )
     whole = align(chaffinch.read(first), second, third)
-    long = align_files(chaffinch.scan(first), batched(second, rows), batched(third, rows))
+    long = align(chaffinch.scan(first), batched(second, rows), batched(third, rows))
     for mine, theirs in zip(long, whole, strict=True):
         same(mine, theirs)
         assert list(mine.notes) == list(theirs.notes)
@@ -577,16 +574,14 @@ def test_files_too_and_codes_from_a_cache(tmp_path, write):
     ):
         write(table, tmp_path / name)
     whole = align(chaffinch.read(tmp_path / "a"), tmp_path / "b")
-    folder = tmp_path / "cache"
-    folder.mkdir()
-    long = align_files(chaffinch.scan(tmp_path / "a"), tmp_path / "b")
+    long = align(chaffinch.scan(tmp_path / "a"), tmp_path / "b")
     for mine, theirs in zip(long, whole, strict=True):
         same(mine, theirs)
-        kept = replace(mine, folder=folder).cached()
-        same(kept, theirs)
-        some = next(iter(kept.batches(columns=["age"]))).codes
-        np.testing.assert_array_equal(some[1], theirs.code("age")[: some.n_rows])
-        assert not some[1].flags.owndata  # mapped
+        with mine.cached() as cached:
+            same(cached, theirs)
+            codes = next(iter(cached.batches(columns=["age"]))).codes
+            np.testing.assert_array_equal(codes[1], theirs.code("age")[: codes.n_rows])
+            assert not codes[1].flags.owndata  # mapped
 
 
 def test_a_scan_and_a_table_in_memory_may_stand_beside_files():
@@ -594,21 +589,21 @@ def test_a_scan_and_a_table_in_memory_may_stand_beside_files():
     coded = {"age": {"missing": [7]}}  # a code of which the table keeps the token alone
     original, other = chaffinch.read(first, coded), chaffinch.read(second, coded)
     whole = align(original, other)
-    long = align_files(chaffinch.scan(first, coded), other)
+    long = align(chaffinch.scan(first, coded), other)
     for mine, theirs in zip(long, whole, strict=True):
         same(mine, theirs)
-    scanned = align_files(chaffinch.scan(first, coded), chaffinch.scan(second, coded))
+    scanned = align(chaffinch.scan(first, coded), chaffinch.scan(second, coded))
     same(scanned[1], align(original, second)[1])
 
 
 def test_columns_that_differ_are_refused():
     first = people_in_colours(50, 1)
     with pytest.raises(InputError, match="lacks columns of the original: age"):
-        align_files(chaffinch.scan(first), first.drop_columns(["age"]))
+        align(chaffinch.scan(first), first.drop_columns(["age"]))
     with pytest.raises(
         InputError, match="no value of the synthetic table is one that the original has"
     ):
-        align_files(chaffinch.scan(first), first.set_column(0, "colour", pa.array(["?"] * 50)))
+        align(chaffinch.scan(first), first.set_column(0, "colour", pa.array(["?"] * 50)))
 
 
 @pytest.mark.parametrize(
@@ -618,91 +613,23 @@ def test_weights_and_persons_are_measured_in_memory(role, says):
     first = people_in_colours(50, 1).append_column("w", pa.array([1.0, 2.0] * 25))
     scanned = chaffinch.scan(first, {"w": role})
     with pytest.raises(InputError, match=f"{says} are measured in memory: pass --engine memory"):
-        align_files(scanned, first)
+        align(scanned, first)
 
 
 def test_a_file_that_grows_meanwhile_is_refused(tmp_path: Path):
     pq.write_table(people_in_colours(50, 1), tmp_path / "a.parquet")
-    (long,) = align_files(chaffinch.scan(tmp_path / "a.parquet"))
+    (long,) = align(chaffinch.scan(tmp_path / "a.parquet"))
     pq.write_table(people_in_colours(60, 1), tmp_path / "a.parquet")
     with pytest.raises(InputError, match="was changed or replaced while it was read"):
-        list(long.parts())
+        long.table()
 
 
-def test_no_room_for_the_cache_is_said(tmp_path, monkeypatch):
-    (long,) = align_files(chaffinch.scan(people_in_colours(50, 1)))
+def test_no_room_for_the_cache_is_said(monkeypatch):
+    (long,) = align(chaffinch.scan(people_in_colours(50, 1)))
 
     def full(*_: object) -> None:
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(pa.ipc, "new_file", full)
-    with pytest.raises(FileError, match=r"there is no room left\. Set TMPDIR"):
-        replace(long, folder=tmp_path).cached()
-
-
-DATA = pa.table({"a": ["x", "y", "z"] * 40, "b": [1, 2] * 60})
-
-
-@pytest.fixture
-def in_three_batches() -> LongTable:
-    source = replace(
-        open_source(DATA),
-        read=lambda columns: iter(
-            (DATA if columns is None else DATA.select(list(columns))).to_batches(50)
-        ),
-    )
-    return align_files(replace(chaffinch.scan(DATA), source=source))[0]
-
-
-def test_a_table_in_memory_is_its_own_part(in_three_batches):
-    whole = chaffinch.read(DATA)
-    assert list(rows_of(whole)) == [whole]
-    assert list(codes_of(whole)) == [whole.codes]
-    assert [part.n_rows for part in rows_of(in_three_batches)] == [50, 50, 20]
-    assert [codes.n_rows for codes in codes_of(in_three_batches)] == [50, 50, 20]
-    assert joined(list(rows_of(in_three_batches, ["b"]))).data.column_names == ["b"]
-
-
-def test_it_is_counted_as_in_memory(in_three_batches):
-    cliques = [("a", "b"), ("b",)]
-    for ours, theirs in zip(
-        StreamCounter(in_three_batches).marginals(cliques),
-        MemoryCounter(chaffinch.read(DATA)).marginals(cliques),
-        strict=True,
-    ):
-        np.testing.assert_array_equal(ours.counts, theirs.counts)
-
-
-@pytest.mark.parametrize("cached", [False, True])
-def test_columns_are_added_and_changed(in_three_batches, tmp_path, cached):
-    in_three_batches = (
-        replace(in_three_batches, folder=tmp_path).cached() if cached else in_three_batches
-    )
-    group = np.arange(120, dtype=np.uint8) % 5
-    wide = in_three_batches.with_codes(
-        Column("g", "categorical", codec=Categories(tuple(range(5)))),
-        lambda start, stop: group[start:stop],
-    )
-    assert wide.schema.names == ("g", "a", "b")
-    assert np.concatenate([codes[0] for codes in codes_of(wide)]).tolist() == group.tolist()
-    other = in_three_batches.recoded(
-        in_three_batches.schema, lambda part: [part.code("a"), 1 - part.code("b")]
-    )
-    assert np.concatenate([codes[1] for codes in codes_of(other)]).tolist() == [1, 0] * 60
-
-
-def test_what_is_asked_for_twice_is_worked_out_once(in_three_batches):
-    asked = []
-    for _ in range(2):
-        assert in_three_batches.once("x", lambda: asked.append(1) or "done") == "done"
-    assert asked == [1]
-
-
-def test_codes_are_for_their_owner_and_go_with_the_block():
-    with files_on_one_grid(chaffinch.scan(DATA), DATA) as (first, second):
-        folder = first.folder
-        assert folder is not None
-        assert os.stat(folder).st_mode & 0o077 == 0
-        assert sorted(path.name for path in folder.iterdir()) == ["codes-1", "codes-2", "held"]
-        assert second.n_rows == 120
-    assert not folder.exists()
+    with pytest.raises(FileError, match=r"there is no room left\. Set TMPDIR"), long.cached():
+        pass

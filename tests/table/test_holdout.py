@@ -371,7 +371,7 @@ def test_the_same_people_are_set_aside_of_a_file_a_table_and_a_scan(tmp_path):
     rests = [
         chosen[0][0].table()["patient_id"],
         chosen[1][0].data["patient_id"],
-        chosen[2][0].source.table()["patient_id"],
+        chosen[2][0].table().data["patient_id"],
     ]
     assert len({tuple(map(int, ids.to_pylist())) for ids in rests}) == 1
     assert chosen[2][0].n_rows == len(rests[0])

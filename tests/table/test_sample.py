@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 
 import chaffinch
 from chaffinch.errors import InputError
-from chaffinch.table.align import align, align_files
+from chaffinch.table.align import align
 from chaffinch.table.groups import GROUP, GROUPS, group_column
 from chaffinch.table.sample import (
-    choose_of_scan,
+    choose_people,
     choose_rows,
     choose_slice,
     hashes_of_places,
@@ -47,7 +47,7 @@ def long(data: pa.Table, rows: int, *others: pa.Table):
         )
 
     scanned = replace(chaffinch.scan(data), source=source(data))
-    return align_files(scanned, *map(source, others))
+    return align(scanned, *map(source, others))
 
 
 @settings(max_examples=10, deadline=None)
@@ -156,7 +156,7 @@ def test_rows_of_a_scan_are_those_that_their_places_choose(rows, most, key):
         chaffinch.scan(data),
         source=replace(open_source(data), read=lambda columns: iter(data.to_batches(rows))),
     )
-    chosen = choose_of_scan(scanned, most, key=key)
+    chosen = choose_people(scanned, most, key=key)
     places = (
         np.arange(800)
         if most >= 800
@@ -181,7 +181,7 @@ def test_all_rows_of_a_person_are_chosen_or_none(rows):
             (data if columns is None else data.select(list(columns))).to_batches(rows)
         ),
     )
-    chosen = choose_of_scan(replace(chaffinch.scan(data), source=batches), 400, key=5, person="who")
+    chosen = choose_people(replace(chaffinch.scan(data), source=batches), 400, key=5, person="who")
     names = chosen.data.column("who").to_pylist()
     own = {name.strip() for name in names if name is not None}
     assert sorted(name.strip() for name in names if name is not None) == sorted(
@@ -201,8 +201,8 @@ def test_a_file_that_changes_between_passes_is_no_sample():
         chaffinch.scan(data),
         source=replace(open_source(data), read=lambda columns: iter(data.slice(1).to_batches())),
     )
-    with pytest.raises(InputError, match="has other rows than when it was first read"):
-        choose_of_scan(shorter, 100, key=1)
+    with pytest.raises(InputError, match="another number of rows than when it was first read"):
+        choose_people(shorter, 100, key=1)
 
 
 def test_it_is_no_column_of_a_file():

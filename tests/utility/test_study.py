@@ -15,7 +15,7 @@ import pytest
 import chaffinch
 from chaffinch import BayesNet
 from chaffinch.errors import InputError, UnknownNameError
-from chaffinch.table.align import align_files
+from chaffinch.table.align import align
 from chaffinch.utility import References, choices
 
 QUICK = [name for name in choices() if name != "delta"]
@@ -380,5 +380,5 @@ def test_a_sample_of_few_is_refused():
 
 
 def test_files_need_no_others():
-    (alone,) = align_files(chaffinch.scan(pa.table({"a": ["x", "y"] * 30, "b": [1, 2, 3] * 20})))
+    (alone,) = align(chaffinch.scan(pa.table({"a": ["x", "y"] * 30, "b": [1, 2, 3] * 20})))
     assert alone.n_rows == 60

@@ -5,35 +5,39 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 
 import chaffinch
-from chaffinch.errors import FileError, InputError, UnknownNameError
-from chaffinch.risk import RiskSettings
-from chaffinch.spark.drawing import plain_table
+from chaffinch.errors import FileError, InputError
+from chaffinch.risk import RiskSettings, measure_risk
+from chaffinch.spark import private
 from chaffinch.spark.scanning import scan
-from chaffinch.synth.model_file import model_to_bytes
-from chaffinch.utility import UtilitySettings
+from chaffinch.utility import UtilitySettings, measure_utility
 from chaffinch.workflows import on_spark
-from chaffinch.workflows import on_spark as module
-from chaffinch.workflows.on_spark import (
-    check_on_spark,
-    check_sample,
-    copy_places,
-    fit_on_spark,
-    release_on_spark,
-    risk_on_spark,
-    sample_on_spark,
-    synthesise_on_spark,
-    utility_on_spark,
-)
-from chaffinch.workflows.release import ReleaseResult, ReleaseSettings
+from chaffinch.workflows.engines import compared_tables, engine_of
+from chaffinch.workflows.on_spark import SparkOriginal
+from chaffinch.workflows.release import ReleaseSettings, run_release
 from chaffinch.workflows.run import RunOptions
-from chaffinch.workflows.synthesise import ReadSettings, Synthesis, SynthesisSettings
+from chaffinch.workflows.synthesise import (
+    ReadSettings,
+    Synthesis,
+    SynthesisSettings,
+)
 
 NET = chaffinch.BayesNet(parents=2, conditionals="tables")
+
+
+def synthesised(source, outputs=(), *, model=None, **options):
+    """Return a synthesis on Spark, and its model."""
+    run = RunOptions(seed=options.pop("seed", None))
+    settings = SynthesisSettings(**{"synthesiser": NET, **options}, engine="spark")
+    with Synthesis(settings, run, list(map(str, outputs))) as synthesis:
+        synthesis.read(str(source))
+        fitted = synthesis.fit()
+        if model is not None:
+            fitted.save(model)
+        synthesis.draw(fitted)
+    return synthesis, fitted
 
 
 @pytest.fixture(scope="module")
@@ -41,10 +45,6 @@ def cmc_file(data, tmp_path_factory):
     path = tmp_path_factory.mktemp("people") / "cmc.parquet"
     chaffinch.read(data / "cmc.csv").write(path)
     return path
-
-
-def rows_of(folder):
-    return pa.concat_tables([pq.read_table(path) for path in sorted(folder.glob("*.parquet"))])
 
 
 @pytest.mark.parametrize(
@@ -55,133 +55,56 @@ def rows_of(folder):
         ({"weight": "w"}, "not counted by weight"),
         ({"reading": ReadSettings(discover="all")}, "Domains are not discovered"),
         ({"synthesiser": chaffinch.Panel(NET)}, "learns from rows in one place"),
+        ({"reading": ReadSettings(file={"delimiter": ";"})}, "leave out --delimiter"),
     ],
 )
 def test_what_takes_rows_in_one_place_is_refused_before_anything_is_read(settings, words):
     with pytest.raises(InputError, match=words):
-        check_on_spark(SynthesisSettings(**{"synthesiser": NET, **settings}))
-
-
-def test_places_of_copies():
-    assert copy_places("s3a://bucket/a.b/people/", 2) == [
-        "s3a://bucket/a.b/people-1",
-        "s3a://bucket/a.b/people-2",
-    ]
-    assert copy_places("out", 1) == ["out"]
+        SynthesisSettings(**{"synthesiser": NET, **settings}, engine="spark")
 
 
 def test_outputs_that_cannot_be_are_named_before_spark_starts(cmc_file, tmp_path, monkeypatch):
-    monkeypatch.setattr(module, "started_session", lambda: pytest.fail("Spark was started"))
+    monkeypatch.setattr(on_spark, "started_session", lambda: pytest.fail("Spark was started"))
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "notes.txt").write_text("keep")
+    engine = engine_of("spark")
     for place, words in (
-        ("out.csv", "folders of Parquet files"),
-        ("mine", "holds other files"),
-        ("no/where", "there is no folder"),
+        (str(tmp_path / "out.csv"), "folders of Parquet files"),
+        (str(tmp_path / "mine"), "holds other files"),
+        (str(tmp_path / "no" / "where"), "there is no folder"),
+        (f"file:{cmc_file}", "it is the input"),
     ):
         with pytest.raises((FileError, InputError), match=words):
-            synthesise_on_spark(
-                str(cmc_file),
-                str(tmp_path / place),
-                SynthesisSettings(synthesiser=NET),
-                RunOptions(),
-            )
-    with pytest.raises(FileError, match="it is the input"):
-        synthesise_on_spark(
-            str(cmc_file), f"file:{cmc_file}", SynthesisSettings(synthesiser=NET), RunOptions()
-        )
-    with pytest.raises(InputError, match="leave out --delimiter"):
-        synthesise_on_spark(
-            str(cmc_file),
-            str(tmp_path / "out"),
-            SynthesisSettings(synthesiser=NET, reading=ReadSettings(file={"delimiter": ";"})),
-            RunOptions(),
-        )
-
-
-def test_rows_and_model_are_those_of_one_machine(spark, cmc_file, tmp_path):
-    """The same seed in the same workflow: a file in memory, and a folder on Spark."""
-    settings, run = SynthesisSettings(synthesiser=NET, rows=70_000, copies=2), RunOptions(seed=7)
-    result = synthesise_on_spark(
-        str(cmc_file), str(tmp_path / "out"), settings, run, model=tmp_path / "m.chaffinch"
-    )
-    with Synthesis(settings, run) as alone:
-        model, table = alone.fit(alone.read(cmc_file))
-        want = alone.draw(model, table, hold=2)
-    assert result.model.network == model.network
-    for number, copy in enumerate(want, 1):
-        assert rows_of(tmp_path / f"out-{number}").equals(plain_table(copy.data))
-    assert result.places == (str(tmp_path / "out-1"), str(tmp_path / "out-2"))
-    account = result.account.to_dict()
-    assert account["rows"] == 70_000
-    assert account["run"]["engine"] == "spark"
-    assert "rows_equal_to_an_original" not in account
-    assert "not looked up" in json.dumps(account["notes"])
-    assert sample_on_spark(tmp_path / "m.chaffinch", str(tmp_path / "drawn"), rows=10, seed=3) == 10
-    assert rows_of(tmp_path / "drawn").equals(
-        plain_table(chaffinch.load(tmp_path / "m.chaffinch").sample(10, seed=3).data)
-    )
-    assert sorted(path.name for path in tmp_path.iterdir()) == [
-        "drawn",
-        "m.chaffinch",
-        "out-1",
-        "out-2",
-    ]
+            engine.outputs(str(cmc_file), place)
 
 
 def test_an_address_is_written_by_spark(spark, cmc_file, tmp_path, monkeypatch):
     """file: stands for another scheme here."""
-    monkeypatch.setattr(module, "is_address", lambda place: place.startswith("file:"))
+    monkeypatch.setattr(on_spark, "is_address", lambda place: place.startswith("file:"))
     place = f"file:{tmp_path}/out"
-    synthesise_on_spark(
-        str(cmc_file),
-        place,
-        SynthesisSettings(synthesiser=NET, rows=1000),
-        RunOptions(seed=7),
-        cache=f"file:{tmp_path}",
-    )
+    synthesised(cmc_file, [place], rows=1000, seed=7, cache=f"file:{tmp_path}")
     assert spark.read.parquet(place).count() == 1000
     assert [path.name for path in tmp_path.iterdir() if not path.name.startswith(".")] == ["out"]
 
 
-def test_a_private_fit_charges_before_it_reads_and_is_that_of_memory(
-    spark, cmc_file, data, monkeypatch
-):
+def test_a_private_fit_charges_before_it_reads(spark, cmc_file, data, monkeypatch):
     pytest.importorskip("opendp")
-    schema = chaffinch.read_schema(data / "cmc_declared.toml")
-    settings = SynthesisSettings(
-        synthesiser=chaffinch.BayesNet(epsilon=2.0), reading=ReadSettings(schema=schema)
-    )
     order = []
-    charge, counted = module.charge_ledger, module.prepare.__globals__["counted_rows"]
-    monkeypatch.setattr(module, "charge_ledger", lambda *a: order.append("charged") or charge(*a))
-    monkeypatch.setitem(
-        module.prepare.__globals__,
-        "counted_rows",
-        lambda frame: order.append("read") or counted(frame),
-    )
-    ours = fit_on_spark(str(cmc_file), settings, RunOptions(seed=5))
+    charge, frame = on_spark.charge_ledger, private.RawFrame
+    monkeypatch.setattr(on_spark, "charge_ledger", lambda *a: order.append("charged") or charge(*a))
+    monkeypatch.setattr(private, "RawFrame", lambda *a: order.append("read") or frame(*a))
+    net, reading = chaffinch.BayesNet(epsilon=2.0), ReadSettings(schema=data / "cmc_declared.toml")
+    synthesised(cmc_file, synthesiser=net, reading=reading, seed=5)
     assert order == ["charged", "read"]
-    with Synthesis(settings, RunOptions(seed=5)) as alone:
-        theirs, _ = alone.fit(alone.read(cmc_file))
-    assert model_to_bytes(ours.model) == model_to_bytes(theirs)
-    assert ours.account.run == {}
 
 
 def test_what_fails_leaves_neither_rows_nor_codes(spark, cmc_file, tmp_path, monkeypatch):
-    class Broken:
-        def fit(self, *_, **__):
-            raise FileError("it breaks")
+    def breaks(*_, **__):
+        raise FileError("it breaks")
 
-        private, name = False, "broken"
-
-    settings = SynthesisSettings(synthesiser=NET)
-    object.__setattr__(settings, "synthesiser", Broken())
-    monkeypatch.setattr(module, "check_on_spark", lambda settings: None)
+    monkeypatch.setattr(chaffinch.BayesNet, "fit", breaks)
     with pytest.raises(FileError, match="it breaks"):
-        synthesise_on_spark(
-            str(cmc_file), str(tmp_path / "out"), settings, RunOptions(), cache=str(tmp_path)
-        )
+        synthesised(cmc_file, [tmp_path / "out"], cache=str(tmp_path))
     assert list(tmp_path.iterdir()) == []
 
 
@@ -194,21 +117,41 @@ def places(data, tmp_path_factory):
     return [str(folder / f"{name}.parquet") for name in "abc"]
 
 
-def test_a_sample_that_is_too_large_is_refused_before_spark_starts():
-    check_sample(1_000_000)
-    with pytest.raises(
-        InputError, match="at most 1,000,000 on Spark: that many records come to the driver"
-    ):
-        utility_on_spark(
-            "a", "b", None, UtilitySettings(sample_rows=2_000_000), ReadSettings(), RunOptions()
-        )
-
-
-def test_utility_has_the_form_of_files_and_says_its_sample(spark, places, tmp_path):
-    settings = UtilitySettings(measures=("tvd", "pmse"), sample_rows=150)
-    result, notes = utility_on_spark(
-        *places[:2], None, settings, ReadSettings(), RunOptions(seed=1), cache=str(tmp_path)
+def compared(places, *, cache=None, **options):
+    """Return tables that are compared on Spark, until the block ends."""
+    reading, run = ReadSettings(rare=options.pop("rare", "pool")), RunOptions()
+    original, synthetic, holdout = places
+    engine, sample_rows = engine_of("spark", cache), options.pop("sample_rows", 100)
+    return compared_tables(
+        engine, original, [synthetic], holdout, reading, run, sample_rows=sample_rows, **options
     )
+
+
+@pytest.mark.parametrize(
+    ("asked", "words"),
+    [
+        (
+            {"sample_rows": 2_000_000},
+            "at most 1,000,000 on Spark: that many records come to the driver",
+        ),
+        ({"holdout_share": 0.2}, "People are set aside where files are read on one machine"),
+        ({"models": 1}, "a model beside them, are attacked in memory"),
+    ],
+)
+def test_what_is_not_measured_there_is_refused_before_spark_starts(asked, words, monkeypatch):
+    monkeypatch.setattr(on_spark, "started_session", lambda: pytest.fail("Spark was started"))
+    with (
+        pytest.raises(InputError, match=words),
+        compared(["a", "b", None], **asked),
+    ):
+        pass
+
+
+def test_utility_is_that_of_files_and_says_its_sample(spark, places, tmp_path):
+    settings = UtilitySettings(measures=("tvd", "pmse"), sample_rows=150)
+    with compared([*places[:2], None], cache=str(tmp_path)) as (table, (other,), _):
+        result = measure_utility(table, other, None, settings, seed=1)
+        assert any("Rules between columns" in str(note) for note in table.notes)
     want = chaffinch.utility(
         chaffinch.scan(places[0]), places[1], measures=["tvd", "pmse"], sample_rows=150, seed=1
     )
@@ -218,7 +161,6 @@ def test_utility_has_the_form_of_files_and_says_its_sample(spark, places, tmp_pa
     assert result.results["pmse_ratio"].settings["records"] == "sample"
     assert any(sentence.startswith("The sample has ") for sentence in result.about.notes)
     assert type(result).from_dict(plain).about.sample == result.about.sample
-    assert any("Rules between columns" in str(note) for note in notes)
     assert list(tmp_path.iterdir()) == []
 
 
@@ -231,19 +173,10 @@ def test_risk_is_that_of_files_and_a_copy_is_found(spark, places):
         resamples=50,
         sample_rows=400,
     )
-    result, _ = risk_on_spark(*places, settings, ReadSettings(rare="keep"), RunOptions(seed=1))
-    want = chaffinch.risk(
-        chaffinch.scan(places[0], rare="keep"),
-        places[1],
-        places[2],
-        keys=["wife_age", "wife_education"],
-        sensitive=["contraceptive_method"],
-        attackers=["gcap"],
-        tests=["exact_row"],
-        resamples=50,
-        sample_rows=400,
-        seed=1,
-    )
+    with compared(places, rare="keep") as (table, others, fresh):
+        result = measure_risk(table, others, fresh, settings, seed=1)
+    scanned = chaffinch.scan(places[0], rare="keep")
+    want = measure_risk(scanned, places[1], places[2], settings, seed=1)
     assert [attack.value for attack in result.attacks if attack.records == "all"] == pytest.approx(
         [attack.value for attack in want.attacks if attack.records == "all"], abs=1e-12
     )
@@ -259,10 +192,11 @@ def test_risk_is_that_of_files_and_a_copy_is_found(spark, places):
 
 
 def test_a_place_without_a_table_is_named(spark, places, tmp_path):
-    with pytest.raises(FileError, match=r"(?i)there is no|holds no|no table"):
-        risk_on_spark(
-            places[0], str(tmp_path / "absent"), None, RiskSettings(), ReadSettings(), RunOptions()
-        )
+    with (
+        pytest.raises(FileError, match=r"(?i)there is no|holds no|no table"),
+        compared([places[0], str(tmp_path / "absent"), None]),
+    ):
+        pass
 
 
 KEYS, HIDDEN = ("wife_age", "wife_education"), ("contraceptive_method",)
@@ -277,8 +211,9 @@ def settings(**options: object) -> ReleaseSettings:
         resamples=50,
         sample_rows=600,
     )
+    net = chaffinch.BayesNet(parents=2)
     return ReleaseSettings(
-        synthesis=SynthesisSettings(synthesiser=chaffinch.BayesNet(parents=2)),
+        synthesis=SynthesisSettings(synthesiser=net, engine="spark"),
         utility=UtilitySettings(measures=("tvd", "pmse"), sample_rows=600),
         attack=attack,
         keys=KEYS,
@@ -289,71 +224,41 @@ def settings(**options: object) -> ReleaseSettings:
 
 def test_halves_are_fitted_as_the_release_is():
     """On Spark networks have tables: halves in memory with trees would be another method than what leaves."""
-    assert on_spark._as_fitted(chaffinch.BayesNet()).conditionals == "tables"
+    original = SparkOriginal(None, None)
+    assert original.method(chaffinch.BayesNet()).conditionals == "tables"
     chosen = chaffinch.Independent()
-    assert on_spark._as_fitted(chosen) is chosen
+    assert original.method(chosen) is chosen
 
 
-def test_what_is_not_done_on_spark_is_named_before_it_starts(monkeypatch, tmp_path):
-    monkeypatch.setattr(on_spark, "started_session", lambda: pytest.fail("Spark was started"))
-    plain = settings()
-    for changed, words in (
-        (replace(plain, synthesis=replace(plain.synthesis, copies=2)), "one synthesis"),
+@pytest.mark.parametrize(
+    ("synthesis", "words"),
+    [
+        ({"copies": 2}, "one synthesis"),
         (
-            replace(
-                plain,
-                synthesis=replace(plain.synthesis, synthesiser=chaffinch.BayesNet(epsilon=1.0)),
-            ),
+            {
+                "synthesiser": chaffinch.BayesNet(epsilon=1.0),
+                "reading": ReadSettings(schema="schema.toml"),
+            },
             "promises privacy",
         ),
-        (replace(plain, synthesis=replace(plain.synthesis, keep=("wife_age",))), "keep completes"),
-    ):
-        with pytest.raises(InputError, match=words):
-            release_on_spark("a.parquet", changed, tmp_path, RunOptions())
+        ({"keep": ("wife_age",)}, "keep completes"),
+    ],
+)
+def test_a_release_that_is_not_made_on_spark_is_named(synthesis, words):
+    plain = settings()
+    with pytest.raises(InputError, match=words):
+        replace(plain, synthesis=replace(plain.synthesis, **synthesis))
 
 
-def test_a_release_is_rows_a_model_and_a_report(spark, cmc_file, tmp_path, monkeypatch):
+def test_what_is_measured_is_what_was_learnt_from(spark, cmc_file, tmp_path, monkeypatch):
     scans = []
     monkeypatch.setattr(
         on_spark, "scan", lambda *args, **options: scans.append(1) or scan(*args, **options)
     )
-    result = release_on_spark(str(cmc_file), settings(max_excess=0.5), tmp_path, RunOptions(seed=3))
-    assert scans == [1]  # what is measured is what was learnt from
-    names = result.write_beside(tmp_path)
-    assert "confidential/report.html" in names
-    assert "confidential/model.chaffinch" in names
-    rows = pq.read_table(tmp_path / "to-release" / "synthetic.parquet")
-    assert rows.num_rows == result.model.n_rows == 1473
-    alone = synthesise_on_spark(
-        str(cmc_file), str(tmp_path / "alone"), settings().synthesis, RunOptions(seed=3)
-    )
-    assert model_to_bytes(result.model) == model_to_bytes(alone.model)
-    assert rows.equals(pq.read_table(tmp_path / "alone"))
-    want = chaffinch.utility(
-        chaffinch.scan(cmc_file), rows, measures=["tvd"], sample_rows=600, seed=3
-    )
-    assert result.utility.results["tvd.2"].value == pytest.approx(
-        want.results["tvd.2"].value, abs=1e-12
-    )
-    assert result.risk.cross_fit is not None
+    result = run_release(str(cmc_file), settings(), run=RunOptions(seed=3))
+    assert scans == [1]
+    assert "not looked up" in json.dumps(result.to_dict()["synthesis"]["notes"])
+    assert set(result.report.synthesis.run["seconds"]) == {"read", "fit", "sample and write"}
     assert result.risk.cross_fit.about.sample.sentences[0].startswith(
         "Of a sample: models of halves"
     )
-    assert ReleaseResult.from_dict(result.to_dict()).decision.to_dict() == result.decision.to_dict()
-
-
-def test_a_holdout_of_other_columns_is_named_before_anything_is_learnt(
-    spark, cmc_file, tmp_path, monkeypatch
-):
-    pq.write_table(pq.read_table(cmc_file).drop_columns(["wife_age"]), tmp_path / "other.parquet")
-    monkeypatch.setattr(
-        chaffinch.BayesNet, "fit", lambda *_, **__: pytest.fail("something was learnt")
-    )
-    with pytest.raises(UnknownNameError, match="wife_age"):
-        release_on_spark(
-            str(cmc_file),
-            settings(),
-            tmp_path,
-            RunOptions(seed=3),
-            holdout=str(tmp_path / "other.parquet"),
-        )

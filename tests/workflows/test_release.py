@@ -9,6 +9,7 @@ import re
 import stat
 import sys
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -198,12 +199,13 @@ def counted(monkeypatch):
     opened, encoded = [], []
 
     def opening(source, **options):
-        opened.append(source.name)
+        opened.append(Path(source).name)
         return open_source(source, **options)
 
-    def encoding(column, *values):
-        encoded.append(column.name)
-        return encode_column(column, *values)
+    def encoding(column, values, *tokens):
+        if len(values) > 200:  # one of each value is encoded too, to see what is new in a table
+            encoded.append(column.name)
+        return encode_column(column, values, *tokens)
 
     for name in [name for name in sys.modules if name.startswith("chaffinch.")]:
         for word, real, other in (

@@ -8,6 +8,7 @@ import os
 import signal
 import subprocess
 import sys
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -22,12 +23,49 @@ from chaffinch.table.formats import delimited, parquet
 
 
 @pytest.fixture
-def people_in_batches(tmp_path, data, monkeypatch):
+def temporary(tmp_path, monkeypatch):
+    """The folder of temporary files, empty."""
+    (tmp_path / "tmp").mkdir()
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "tmp"))
+    return tmp_path / "tmp"
+
+
+class Written(NamedTuple):
+    """What a synthesis wrote, and under a promise said: no record may decide that."""
+
+    table: bytes
+    model: bytes
+    account: dict[str, Any]
+    said: str
+
+
+@pytest.fixture
+def synthesised_alike(run_here, tmp_path, temporary):
+    """Synthesise by both engines, which write the same and leave nothing behind; return what they wrote. A promise does not allow a seed: it is for such tests alone."""
+
+    def synthesise(source, *options, ending="csv"):
+        written = {}
+        for name in ("memory", "stream"):
+            out, model, account = (tmp_path / f"{name}.{end}" for end in (ending, "model", "json"))
+            files = ("-o", out, "--model", model, "--json", account)
+            done = run_here("synth", source, *files, "--engine", name, "--seed", 4, *options)
+            assert done.code == 0, done.err
+            told = json.loads(account.read_text())
+            private = "--epsilon" in options
+            assert told.pop("run", {}) == {} if private else told.pop("run")["engine"] == name
+            said = done.err.replace(name, "") if private else ""
+            written[name] = Written(out.read_bytes(), model.read_bytes(), told, said)
+        assert written["memory"] == written["stream"]
+        assert list(temporary.iterdir()) == []
+        return written["stream"]
+
+    return synthesise
+
+
+@pytest.fixture
+def people_in_batches(tmp_path, data, monkeypatch, temporary):
     """A Parquet file with words, numbers, dates, missing values and a function among its rules, that comes in many batches."""
     monkeypatch.setattr(parquet, "BATCH_ROWS", 1_111)
-    monkeypatch.setenv("TMPDIR", str(tmp_path / "tmp"))
-    monkeypatch.setattr("tempfile.tempdir", None)
-    (tmp_path / "tmp").mkdir()
     rng = np.random.default_rng(3)
     adult = pq.read_table(
         data / "adult_train.parquet",
@@ -48,36 +86,11 @@ def people_in_batches(tmp_path, data, monkeypatch):
 
 @pytest.mark.parametrize("method", ["bayesnet", "bayesnet:conditionals=tables", "independent"])
 @pytest.mark.parametrize("ending", ["parquet", "csv"])
-def test_engines_write_the_same_bytes(run_here, people_in_batches, tmp_path, method, ending):
-    written = {}
-    for name in ("memory", "stream"):
-        out, model, account = (tmp_path / f"{name}.{end}" for end in (ending, "model", "json"))
-        done = run_here(
-            "synth",
-            people_in_batches,
-            "-o",
-            out,
-            "--engine",
-            name,
-            "--method",
-            method,
-            "--seed",
-            4,
-            "--model",
-            model,
-            "--json",
-            account,
-            "--quiet",
-        )
-        assert done.code == 0, done.err
-        told = json.loads(account.read_text())
-        assert told.pop("run")["engine"] == name
-        written[name] = (out.read_bytes(), model.read_bytes(), told)
-    assert written["memory"] == written["stream"]
-    assert list((tmp_path / "tmp").iterdir()) == []
+def test_engines_write_the_same_bytes(synthesised_alike, people_in_batches, method, ending):
+    synthesised_alike(people_in_batches, "--method", method, ending=ending)
 
 
-def test_engines_write_the_same_bytes_of_a_wide_table(run_here, tmp_path, monkeypatch):
+def test_engines_write_the_same_bytes_of_a_wide_table(synthesised_alike, tmp_path, monkeypatch):
     """150 columns, of which the cache has many blocks and files, tables are counted in many passes, columns are held in turn and rows are drawn in many batches."""
     rng = np.random.default_rng(5)
     hidden = rng.normal(size=(8, 400))
@@ -105,38 +118,13 @@ def test_engines_write_the_same_bytes_of_a_wide_table(run_here, tmp_path, monkey
         "synth.model.LEAST_ROWS": 16,
     }.items():
         monkeypatch.setattr(f"chaffinch.{place}", value)
-    written = {}
-    for name in ("memory", "stream"):
-        out, model, account = (tmp_path / f"{name}.{end}" for end in ("csv", "model", "json"))
-        done = run_here(
-            "synth",
-            path,
-            "-o",
-            out,
-            "--engine",
-            name,
-            "--seed",
-            4,
-            "--model",
-            model,
-            "--json",
-            account,
-            "--quiet",
-        )
-        assert done.code == 0, done.err
-        written[name] = (
-            out.read_bytes(),
-            model.read_bytes(),
-            json.loads(account.read_text())["network"],
-        )
-    assert written["memory"] == written["stream"]
-    assert len(written["memory"][2]["edges"]) > 100
+    assert len(synthesised_alike(path).account["network"]["edges"]) > 100
 
 
 @pytest.mark.parametrize("method", ["bayesnet", "bayesnet:conditionals=tables", "independent"])
 @pytest.mark.parametrize("how", ["option", "role", "keep"])
 def test_records_with_weights_are_counted_batch_by_batch(
-    run_here, people_in_batches, tmp_path, monkeypatch, method, how
+    synthesised_alike, people_in_batches, tmp_path, monkeypatch, method, how
 ):
     """The same bytes: sums of weights are made row by row, whatever the batches and blocks, also of weights that no two are equal of."""
     if how == "keep" and method != "bayesnet":
@@ -150,40 +138,13 @@ def test_records_with_weights_are_counted_batch_by_batch(
         "role": ["--schema", schema],
         "keep": ["--weight", "cost", "--keep", "sex,age"],
     }[how]
-    written = {}
-    for name in ("memory", "stream"):
-        out, model, account = (tmp_path / f"{name}.{end}" for end in ("csv", "model", "json"))
-        done = run_here(
-            "synth",
-            people_in_batches,
-            "-o",
-            out,
-            "--engine",
-            name,
-            "--method",
-            method,
-            "--seed",
-            4,
-            "--model",
-            model,
-            "--json",
-            account,
-            *options,
-        )
-        assert done.code == 0, done.err
-        told = json.loads(account.read_text())
-        assert told.pop("run")["engine"] == name
-        written[name] = (out.read_bytes(), model.read_bytes(), told)
-    assert written["memory"] == written["stream"]
-    assert "records are counted by it" in json.dumps(written["stream"][2]["notes"][-1])
-    costs = {line.rpartition(",")[2] for line in written["stream"][0].decode().splitlines()[1:]}
+    written = synthesised_alike(people_in_batches, "--method", method, *options)
+    assert "records are counted by it" in json.dumps(written.account["notes"][-1])
+    costs = {line.rpartition(",")[2] for line in written.table.decode().splitlines()[1:]}
     assert how == "keep" or len(costs) == 1  # the mean
-    assert list((tmp_path / "tmp").iterdir()) == []
 
 
-def test_what_is_no_weight_is_refused_as_in_memory(run_here, tmp_path, monkeypatch):
-    (tmp_path / "tmp").mkdir()
-    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "tmp"))
+def test_what_is_no_weight_is_refused_as_in_memory(run_here, tmp_path, temporary):
     rng = np.random.default_rng(1)
     for name, weights in {"negative": rng.normal(size=500), "nothing": np.zeros(500)}.items():
         pq.write_table(
@@ -214,7 +175,7 @@ def test_what_is_no_weight_is_refused_as_in_memory(run_here, tmp_path, monkeypat
             said.append(done.err.splitlines()[-1])  # memory has said what it read by then
         assert said[0] == said[1]
     assert not (tmp_path / "o.csv").exists()
-    assert list((tmp_path / "tmp").iterdir()) == []
+    assert list(temporary.iterdir()) == []
 
 
 def test_a_release_with_weights_is_measured_in_memory_and_auto_says_so(
@@ -277,35 +238,13 @@ def test_a_release_with_weights_is_measured_in_memory_and_auto_says_so(
 
 @pytest.mark.parametrize("ending", ["parquet", "csv"])
 def test_kept_columns_are_completed_batch_by_batch(
-    run_here, people_in_batches, tmp_path, monkeypatch, ending
+    synthesised_alike, people_in_batches, tmp_path, monkeypatch, ending
 ):
     """The same bytes as in memory, with parts of the original that are cut anywhere in its batches, and the kept columns as they are."""
     monkeypatch.setattr("chaffinch.synth.model.BATCH_ROWS", 700)
     monkeypatch.setattr("chaffinch.synth.model.LEAST_ROWS", 700)
-    monkeypatch.setattr("chaffinch.workflows.synthesise.COMPLETED_BATCHES", 2)
-    written = {}
-    for name in ("memory", "stream"):
-        out, account = tmp_path / f"{name}.{ending}", tmp_path / f"{name}.json"
-        done = run_here(
-            "synth",
-            people_in_batches,
-            "-o",
-            out,
-            "--engine",
-            name,
-            "--keep",
-            "age,education,seen",
-            "--seed",
-            4,
-            "--json",
-            account,
-            "--quiet",
-        )
-        assert done.code == 0, done.err
-        told = json.loads(account.read_text())
-        assert told.pop("run")["engine"] == name
-        written[name] = (out.read_bytes(), told)
-    assert written["memory"] == written["stream"]
+    monkeypatch.setattr("chaffinch.workflows.local.COMPLETED_BATCHES", 2)
+    synthesised_alike(people_in_batches, "--keep", "age,education,seen", ending=ending)
     if ending == "parquet":
         drawn, original = (
             pq.read_table(tmp_path / "stream.parquet"),
@@ -314,55 +253,20 @@ def test_kept_columns_are_completed_batch_by_batch(
         for name in ("age", "education", "seen"):
             assert drawn.column(name).equals(original.column(name))
         assert not drawn.column("cost").equals(original.column("cost"))
-    assert list((tmp_path / "tmp").iterdir()) == []
 
 
 @pytest.mark.parametrize("method", ["bayesnet", "privbayes", "fieldgroups"])
 def test_private_fits_of_both_engines_write_the_same_bytes(
-    run_here, data, tmp_path, monkeypatch, method
+    synthesised_alike, data, tmp_path, monkeypatch, method
 ):
-    """With noise from a seed, which voids the promise and is for such tests alone."""
     monkeypatch.setattr(parquet, "BATCH_ROWS", 1_111)
-    (tmp_path / "tmp").mkdir()
-    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "tmp"))
     file, schema = tmp_path / "cmc.parquet", data / "cmc_declared.toml"
     pq.write_table(pv.read_csv(data / "cmc.csv"), file)
-    written = {}
-    for name in ("memory", "stream"):
-        out, model, account = (tmp_path / f"{name}.{end}" for end in ("csv", "model", "json"))
-        done = run_here(
-            "synth",
-            file,
-            "-o",
-            out,
-            "--engine",
-            name,
-            "--method",
-            method,
-            "--epsilon",
-            1,
-            "--schema",
-            schema,
-            "--seed",
-            4,
-            "--model",
-            model,
-            "--json",
-            account,
-        )
-        assert done.code == 0, done.err
-        written[name] = (
-            out.read_bytes(),
-            model.read_bytes(),
-            json.loads(account.read_text()),
-            done.err.replace(name, ""),
-        )
-    assert written["memory"] == written["stream"]  # also what is said: no record may decide that
-    assert list((tmp_path / "tmp").iterdir()) == []
+    synthesised_alike(file, "--method", method, "--epsilon", 1, "--schema", schema)
 
 
 @pytest.mark.parametrize("rows", [1, 3])
-def test_rows_of_persons_are_kept_as_in_memory(run_here, tmp_path, monkeypatch, rows):
+def test_rows_of_persons_are_kept_as_in_memory(synthesised_alike, tmp_path, monkeypatch, rows):
     monkeypatch.setattr(parquet, "BATCH_ROWS", 300)
     rng = np.random.default_rng(2)
     who = pa.array([f"p{i}" if i else None for i in rng.integers(0, 400, 2_000)])
@@ -381,32 +285,8 @@ def test_rows_of_persons_are_kept_as_in_memory(run_here, tmp_path, monkeypatch, 
     schema.write_text(
         f'format = "chaffinch-schema"\nversion = 1\npublic = true\n[columns.who]\n{columns}'
     )
-    written = {}
-    for name in ("memory", "stream"):
-        out, model = tmp_path / f"{name}.csv", tmp_path / f"{name}.model"
-        done = run_here(
-            "synth",
-            file,
-            "-o",
-            out,
-            "--engine",
-            name,
-            "--epsilon",
-            5,
-            "--schema",
-            schema,
-            "--seed",
-            4,
-            "--model",
-            model,
-            "--person-id",
-            "who",
-            "--rows-per-person",
-            rows,
-        )
-        assert done.code == 0, done.err
-        written[name] = (out.read_bytes(), model.read_bytes())
-    assert written["memory"] == written["stream"]
+    whose = ("--person-id", "who", "--rows-per-person", rows)
+    synthesised_alike(file, "--epsilon", 5, "--schema", schema, *whose)
 
 
 DISCOVERED = {
@@ -417,12 +297,11 @@ DISCOVERED = {
 
 @pytest.mark.parametrize("what", DISCOVERED)
 @pytest.mark.parametrize("ending", ["csv", "parquet"])
-def test_what_is_discovered_is_that_of_memory(run_here, data, tmp_path, monkeypatch, what, ending):
-    """The same bytes for the same seed, which a promise does not allow and is for such tests alone; also what is said."""
+def test_what_is_discovered_is_that_of_memory(
+    synthesised_alike, data, tmp_path, monkeypatch, what, ending
+):
     monkeypatch.setattr(parquet, "BATCH_ROWS", 333)
     monkeypatch.setattr(delimited, "BLOCK_BYTES", 5_000)
-    (tmp_path / "tmp").mkdir()
-    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "tmp"))
     file = tmp_path / f"cmc.{ending}"
     if ending == "csv":
         file.write_bytes((data / "cmc.csv").read_bytes())
@@ -436,35 +315,7 @@ def test_what_is_discovered_is_that_of_memory(run_here, data, tmp_path, monkeypa
     options = [
         str(tmp_path / word) if word.endswith(".toml") else word for word in DISCOVERED[what]
     ]
-    written = {}
-    for name in ("memory", "stream"):
-        out, model, account = (tmp_path / f"{name}.{end}" for end in ("csv", "model", "json"))
-        done = run_here(
-            "synth",
-            file,
-            "-o",
-            out,
-            "--engine",
-            name,
-            "--epsilon",
-            3,
-            "--seed",
-            4,
-            "--model",
-            model,
-            "--json",
-            account,
-            *options,
-        )
-        assert done.code == 0, done.err
-        written[name] = (
-            out.read_bytes(),
-            model.read_bytes(),
-            json.loads(account.read_text()),
-            done.err.replace(name, ""),
-        )
-    assert written["memory"] == written["stream"]
-    assert list((tmp_path / "tmp").iterdir()) == []
+    synthesised_alike(file, "--epsilon", 3, *options)
 
 
 def test_the_ledger_is_charged_once_for_what_is_discovered_batch_by_batch(run_here, data, tmp_path):
@@ -552,7 +403,9 @@ def test_identifiers_with_several_rows_are_read_into_memory(run_here, tmp_path, 
     assert "needs all rows in memory: they are read." in done.err
 
 
-def test_bad_input_leaves_nothing_behind(run_here, people_in_batches, tmp_path, monkeypatch):
+def test_bad_input_leaves_nothing_behind(
+    run_here, people_in_batches, tmp_path, monkeypatch, temporary
+):
     (tmp_path / "mixed").mkdir()
     for name, table in {
         "a": pa.table({"a": [1, 2], "b": ["x", "y"]}),
@@ -582,11 +435,11 @@ def test_bad_input_leaves_nothing_behind(run_here, people_in_batches, tmp_path, 
     assert done.code == 2
     assert "Engines: auto, memory, stream" in done.err
     assert not (tmp_path / "o.csv").exists()
-    assert list((tmp_path / "tmp").iterdir()) == []
+    assert list(temporary.iterdir()) == []
 
 
 def test_a_file_that_is_rewritten_between_the_passes_is_refused(
-    run_here, people_in_batches, tmp_path, monkeypatch
+    run_here, people_in_batches, tmp_path, monkeypatch, temporary
 ):
     """With as many rows and the time of writing set back: nothing is written, and the cache goes."""
     finer = coded.finer_columns
@@ -608,7 +461,7 @@ def test_a_file_that_is_rewritten_between_the_passes_is_refused(
         assert "people.parquet' was changed or replaced while it was read" in done.err
         assert not (tmp_path / out).exists()
     assert sorted(path.name for path in tmp_path.iterdir()) == ["people.parquet", "tmp"]
-    assert list((tmp_path / "tmp").iterdir()) == []
+    assert list(temporary.iterdir()) == []
 
 
 PRIVATE = {
@@ -628,10 +481,8 @@ PRIVATE = {
 @pytest.mark.parametrize("what", PRIVATE)
 @pytest.mark.parametrize("command", ["synth", "release"])
 def test_bad_input_of_a_private_fit_leaves_nothing_behind(
-    run_here, data, tmp_path, monkeypatch, command, what
+    run_here, data, tmp_path, temporary, monkeypatch, command, what
 ):
-    (tmp_path / "tmp").mkdir()
-    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "tmp"))
     (tmp_path / "mixed").mkdir()
     (tmp_path / "no.parquet").write_bytes(b"no table")
     for name, table in {
@@ -656,12 +507,12 @@ def test_bad_input_of_a_private_fit_leaves_nothing_behind(
     assert done.code == 2
     assert words in done.err
     assert not (tmp_path / "out.csv").exists()
-    assert list((tmp_path / "tmp").iterdir()) == []
+    assert list(temporary.iterdir()) == []
 
 
-def test_ctrl_c_removes_the_cache(run_here, people_in_batches, tmp_path, monkeypatch):
+def test_ctrl_c_removes_the_cache(run_here, people_in_batches, tmp_path, monkeypatch, temporary):
     def interrupted(*_args, **_options):
-        assert len(list((tmp_path / "tmp").iterdir())) == 1
+        assert len(list(temporary.iterdir())) == 1
         raise KeyboardInterrupt
 
     monkeypatch.setattr("chaffinch.synth.bayesnet.settings.ordering_search", interrupted)
@@ -670,7 +521,7 @@ def test_ctrl_c_removes_the_cache(run_here, people_in_batches, tmp_path, monkeyp
     )
     assert done.code != 0
     assert not (tmp_path / "o.csv").exists()
-    assert list((tmp_path / "tmp").iterdir()) == []
+    assert list(temporary.iterdir()) == []
 
 
 @pytest.mark.parametrize("way", ["SIGTERM", "SIGINT", "SIGKILL"])

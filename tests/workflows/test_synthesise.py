@@ -11,14 +11,10 @@ import pytest
 import chaffinch
 import chaffinch as cf
 from chaffinch.errors import InputError
+from chaffinch.workflows.engines import engine_of
+from chaffinch.workflows.local import copy_paths, write_batches
 from chaffinch.workflows.run import Observer, RunOptions
-from chaffinch.workflows.synthesise import (
-    Synthesis,
-    SynthesisSettings,
-    copy_paths,
-    sample_to_file,
-    write_batches,
-)
+from chaffinch.workflows.synthesise import Synthesis, SynthesisSettings, draw_sample
 
 TABLE = pd.DataFrame({"a": ["x", "y"] * 40, "b": ["p", "q", "q", "p"] * 20})
 
@@ -123,9 +119,10 @@ def test_the_file_is_what_the_model_draws(tmp_path):
     table = pd.DataFrame({"a": ["x", "y"] * 40, "b": ["p", "q", "q", "p"] * 20})
     model = cf.BayesNet(parents=1).fit(table, seed=1)
     model.save(tmp_path / "m.chaffinch")
-    result = sample_to_file(
+    result = draw_sample(
         tmp_path / "m.chaffinch",
         tmp_path / "o.csv",
+        engine=engine_of("auto"),
         rows=30,
         given={"a": "x"},
         run=RunOptions(seed=2),
@@ -139,15 +136,16 @@ def test_the_file_is_what_the_model_draws(tmp_path):
 @pytest.mark.parametrize("ending", ["csv", "parquet", "arrow"])
 def test_a_table_that_is_held_is_written_as_if_drawn_into_its_file(tmp_path, ending):
     settings = SynthesisSettings(synthesiser=cf.Independent(), rows=70_000, copies=2)
-    synthesis = Synthesis(settings, RunOptions(seed=1))
-    model, table = synthesis.fit(synthesis.read(TABLE))
     outputs = copy_paths(tmp_path / f"o.{ending}", 2)
-    tables = synthesis.draw(model, table, outputs, hold=1)
+    synthesis = Synthesis(settings, RunOptions(seed=1), outputs)
+    synthesis.read(TABLE)
+    model = synthesis.fit()
+    tables = synthesis.draw(model, hold=1)
     assert [len(held) for held in tables] == [70_000]
     write_batches(tables[0], tmp_path / f"again.{ending}")
     assert (tmp_path / f"again.{ending}").read_bytes() == outputs[0].read_bytes()
     assert outputs[0].read_bytes() != outputs[1].read_bytes()
-    account = synthesis.account(model, table)
+    account = synthesis.account(model)
     assert len(account.rows_equal_to_an_original) == account.copies == 2
 
 

@@ -233,9 +233,10 @@ def check(
     from .._base.results import RunFacts
     from .._base.runtime import progress_bar
     from ..outputs.check import CheckSettings
+    from ..table.personal.detect import without_personal_warnings
     from ..workflows.check import CheckDelivery, DataSource, check_request
     from ..workflows.check_request import CheckRequest
-    from .options import key_sizes_of, names_of, run_facts, start_arrow, without_warnings
+    from .options import key_sizes_of, names_of, run_facts, start_arrow
 
     settings = CheckSettings(
         keys=names_of(keys),
@@ -270,7 +271,7 @@ def check(
     for one in spec:
         delivery.check(one, released, data, policy, recipes)
     start_arrow(threads)
-    with progress_bar(quiet=quiet, plain=True) as progress, without_warnings():
+    with progress_bar(quiet=quiet, plain=True) as progress, without_personal_warnings():
         request = CheckRequest.read(
             spec,
             released=released,

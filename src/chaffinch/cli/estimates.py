@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from .._base.text import count_noun
-from ..counts.coded import CodedScan
 from ..synth import Settings
-from ..table import Note, Schema, Table
+from ..table import FileOptions, Note, Schema
+from ..table.rows import Rows
 from ..table.schema import LEVEL_KINDS
 from ..table.sources import HELD, EngineChoice, expected_shape
 from ..workflows.run import Observer
@@ -150,30 +150,19 @@ def say_measuring(n_rows: int, schema: Schema, settings: UtilitySettings) -> Non
         )
 
 
-@dataclass
-class DrawingSpeaker(Observer):
-    """Says how long drawing will take, of a model that is there."""
-
-    quiet: bool
-    outputs: Sequence[Path]
-
-    def before_drawing(self, rows: int, schema: Schema) -> None:
-        """Say how long drawing and writing will take."""
-        if not self.quiet:
-            say_drawing(rows, schema, self.outputs)
-
-
-@dataclass
+@dataclass(kw_only=True)
 class Speaker(Observer):
-    """Says on standard error how long work will take, and what was dropped, pooled or pointed out.
+    """Says on standard error which engine was chosen, how long work will take, and what was dropped, pooled or pointed out.
 
-    Of private data names of columns alone are spoken of, and that also where all else is quiet.
+    Of private data names of columns alone are spoken of, and that also where all else is quiet. `work`: what a command makes of a table, read as `reading` says;
+    `measuring`: what it measures; `outputs`: what it draws from a model that is there.
     """
 
     quiet: bool
-    reading: ReadSettings
-    work: Work
+    work: Work | None = None
+    reading: ReadSettings | None = None
     measuring: UtilitySettings | None = None
+    outputs: Sequence[Path] = ()
     shape: tuple[int, int] | None = None
     stream: bool = False
 
@@ -184,13 +173,11 @@ class Speaker(Observer):
         self.stream = choice.stream
         if choice.sentence:
             typer.echo(f"Note: {choice.sentence}", err=True)
-        self.shape = (
-            expected_shape(Path(source), **self.reading.file)
-            if isinstance(source, str | os.PathLike)
-            else None
-        )
-        if self.shape is not None:
-            say_work(self.work, *self.shape, stream=self.stream)
+        if self.work is not None and isinstance(source, str | os.PathLike):
+            options = FileOptions() if self.reading is None else self.reading.file
+            self.shape = expected_shape(Path(source), **options)
+            if self.shape is not None:
+                say_work(self.work, *self.shape, stream=self.stream)
 
     def engine_changed(self, why: str) -> None:
         """Say why rows are read into memory though they are many."""
@@ -202,22 +189,18 @@ class Speaker(Observer):
         """Point out columns that look personal."""
         show_notes(notes)
 
-    def after_reading(self, table: Table | CodedScan, seconds: float) -> None:
-        """Say how long the rest will take, where the file did not tell, and what reading found."""
-        if self.shape is None and not self.quiet:
-            say_work(
-                self.work,
-                table.n_rows,
-                len(table.schema.names),
-                stream=self.stream,
-                reading=seconds,
-            )
-        show_notes(table.notes, quiet=self.quiet)
+    def after_reading(self, rows: Rows, seconds: float) -> None:
+        """Say how long the rest will take, where the file did not tell and this machine does it, and what reading found."""
+        if self.work is not None and self.shape is None and rows.local and not self.quiet:
+            columns = len(rows.schema.names)
+            say_work(self.work, rows.n_rows, columns, stream=self.stream, reading=seconds)
+        if self.work is not None or not self.quiet:
+            show_notes(rows.notes, quiet=self.quiet)
 
     def before_drawing(self, rows: int, schema: Schema) -> None:
-        """Say how long drawing will take: nothing was said before, of a table that is read in silence."""
+        """Say how long drawing will take: nothing was said before, of a model that is there or of a table that is read in silence."""
         if not self.quiet:
-            say_drawing(rows, schema, self.work.outputs)
+            say_drawing(rows, schema, self.outputs if self.work is None else self.work.outputs)
 
     def before_measuring(self, rows: int, schema: Schema) -> None:
         """Say how long measuring will take, where it is long."""

@@ -98,7 +98,7 @@ def evolve(
     from .._base.results import RunFacts
     from .._base.runtime import progress_bar
     from ..outputs.evolve import check_copies
-    from ..workflows.synthesise import copy_paths
+    from ..workflows.local import copy_paths
     from .options import run_facts, start_arrow, write_json
 
     check_copies(copies)

@@ -154,13 +154,13 @@ def frontier(
     from .._base.runtime import progress_bar
     from ..stats.intervals import LimitState
     from ..table.holdout import check_holdout_file
+    from ..table.sources import open_source
     from ..table.write import ending_like
     from ..workflows.frontier.deliver import deliver
     from ..workflows.frontier.run import STOPPED, FrontierData, check_search_folder, run_frontier
     from ..workflows.policy import RiskPolicy
     from ..workflows.release import TO_RELEASE
     from ..workflows.run import RunOptions
-    from .reading import open_beside
 
     check_holdout_file(input, holdout)
     check_outputs(
@@ -209,7 +209,7 @@ def frontier(
         run = RunOptions(seed=seed, threads=threads, progress=progress, command=command_line())
         source = FrontierData(
             data=input,
-            holdout=None if holdout is None else open_beside(holdout, reading),
+            holdout=None if holdout is None else open_source(holdout, **reading.other_file),
             reading=reading,
             person=person_id,
             order=order_by,

@@ -14,7 +14,6 @@ import os
 import shlex
 import signal
 import sys
-import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from importlib.abc import Loader, MetaPathFinder
@@ -26,14 +25,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from .._base.errors import InputError, LedgerError, PersonalDataWarning, unknown_name
+from .._base.errors import InputError, LedgerError, unknown_name
 
 if TYPE_CHECKING:
     from rich.console import Console
 
     from ..synth import Model
     from ..table import FileOptions, Note
-    from ..table.sources import EngineChoice
     from ..workflows.synthesise import ReadSettings
 
 
@@ -441,32 +439,6 @@ def run_facts() -> dict[str, Any]:
 # Files.
 
 
-def chosen_engine(
-    engine: str,
-    paths: Sequence[Path],
-    reading: ReadSettings,
-    *,
-    model: Path | None = None,
-    quiet: bool,
-) -> EngineChoice:
-    """Return the engine for files to be measured, and perhaps a model; say on standard error, unless quiet, where it was chosen because they are large."""
-    from ..table.align import MEASURED_IN_MEMORY
-    from ..table.sources import choose_engine
-
-    declared = reading.declared
-    reasons = [
-        f"tables in which {what} are measured there"
-        for role, what in MEASURED_IN_MEMORY.items()
-        if declared is not None and declared.only(role) is not None
-    ]
-    if model is not None:
-        reasons.append("a model beside a release is attacked there")
-    choice = choose_engine(engine, paths, in_memory=" and ".join(reasons), **reading.beside)
-    if choice.sentence and not quiet:
-        typer.echo(f"Note: {choice.sentence}", err=True)
-    return choice
-
-
 def write_json(path: Path, data: dict[str, Any]) -> None:
     """Write a result as JSON, wholly or not at all."""
     from .._base.files import write_text
@@ -492,14 +464,6 @@ def ledger_allows() -> Iterator[None]:
 
 
 # The screen.
-
-
-@contextmanager
-def without_warnings() -> Iterator[None]:
-    """Keep Python from warning of columns that look personal: commands say it in their own way."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", PersonalDataWarning)
-        yield
 
 
 def show_notes(notes: Iterable[Note], *, quiet: bool = False) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -126,14 +125,13 @@ def release(
     from .._base.runtime import progress_bar
     from ..risk import RiskSettings
     from ..table.holdout import UNSEEN, check_holdout_share
-    from ..table.write import ending_like
+    from ..workflows.engines import engine_of
+    from ..workflows.local import copy_paths
     from ..workflows.policy import RiskPolicy
     from ..workflows.release import EARLIER, PARTS, ReleaseSettings, leaving_folder, run_release
     from ..workflows.run import RunOptions
-    from ..workflows.synthesise import copy_paths
     from .estimates import Speaker, Work
     from .ledger import show_plan
-    from .on_spark import check_here
     from .risk import end, risk_settings, show_attacks, show_limit
     from .utility import show_verdict, utility_settings
 
@@ -143,8 +141,7 @@ def release(
     if dry_run:
         show_plan(choice, source, reading, json)
         return
-    if engine != "spark":
-        check_here(engine, cache)
+    ending = engine_of(engine, cache).ending(input)
     known = names_of(keys)
     wanted = choice.sensitive
     if max_excess is not None and not (known and wanted):
@@ -197,7 +194,8 @@ def release(
             ledger=ledger,
             rows=rows,
             copies=copies,
-            engine="memory" if engine == "spark" else engine,
+            engine=engine,
+            cache=cache,
         ),
         utility=measuring,
         attack=attack,
@@ -210,25 +208,21 @@ def release(
         title=title,
     )
     start_arrow(threads)
-    if engine == "spark":
-        from ..workflows.on_spark import release_on_spark
-
     with (
         filling(output, names=PARTS, mark=EARLIER, paid=choice.private) as folder,
         progress_bar(quiet=quiet, plain=not choice.private) as progress,
         ledger_allows(),
     ):
-        run = RunOptions(seed=seed, threads=threads, progress=progress, command=command_line())
-        if engine == "spark":
-            result = release_on_spark(input, settings, folder, run, holdout=holdout, cache=cache)
-        else:
-            outputs = copy_paths(leaving_folder(folder) / f"synthetic{ending_like(source)}", copies)
-            speaker = Speaker(
-                quiet, reading, Work(choice.settings, source, outputs, rows), measuring
-            )
-            result = run_release(
-                source, settings, holdout=fresh, run=replace(run, observer=speaker), outputs=outputs
-            )
+        outputs = copy_paths(leaving_folder(folder) / f"synthetic{ending}", copies)
+        work = Work(choice.settings, source, outputs, rows)
+        run = RunOptions(
+            seed=seed,
+            threads=threads,
+            progress=progress,
+            command=command_line(),
+            observer=Speaker(quiet=quiet, work=work, reading=reading, measuring=measuring),
+        )
+        result = run_release(input, settings, holdout=holdout, run=run, outputs=outputs)
         names = result.write_beside(folder)
     if json is not None:
         write_json(json, result.to_dict())

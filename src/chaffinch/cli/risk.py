@@ -36,7 +36,6 @@ from .options import (
     Threshold,
     Tolerance,
     Verbose,
-    chosen_engine,
     console,
     expanded,
     file_options,
@@ -164,12 +163,12 @@ def risk(
     all of them together say of the limit: exceeded (exit code 1), shown to be kept, or undecided.
     """
     from .._base.runtime import progress_bar
-    from ..table.holdout import UNSEEN, check_holdout_file, check_holdout_share, set_aside
-    from ..table.sources import open_source
+    from ..table.holdout import UNSEEN, check_holdout_file, check_holdout_share
+    from ..workflows.engines import compared_tables, engine_of
     from ..workflows.policy import RiskPolicy
-    from .on_spark import check_here, risk_on_spark
+    from ..workflows.run import RunOptions
+    from .estimates import Speaker
     from .options import start_arrow, write_json
-    from .reading import open_beside, open_input
 
     check_holdout_share(holdout_share, holdout)
     check_holdout_file(original, holdout)
@@ -207,43 +206,19 @@ def risk(
     from ..risk import measure_risk
 
     with progress_bar(quiet=quiet, plain=True) as progress:
-        if engine == "spark":
-            if len(synthetic) > 1 or model is not None:
-                raise InputError(
-                    "Several releases, or a model beside them, are attacked in memory: attack one synthetic table at a time on Spark."
-                )
-            if holdout_share is not None:
-                from ..workflows.on_spark import NO_SHARE
-
-                raise InputError(NO_SHARE)
-            places = (original, synthetic[0], holdout)
-            result = risk_on_spark(
-                places,
-                settings,
-                reading,
-                cache=cache,
-                seed=seed,
-                threads=threads,
-                quiet=quiet,
-                progress=progress,
-            )
-        else:
-            check_here(engine, cache)
-            choice = chosen_engine(
-                engine,
-                [mine, *theirs, *([] if fresh is None else [fresh])],
-                reading,
-                model=model,
-                quiet=quiet,
-            )
-            source, aside = mine, None if fresh is None else open_beside(fresh, reading)
-            if holdout_share is not None:  # before anything is inferred of those who are left
-                person = None if reading.declared is None else reading.declared.only("person")
-                source, aside = set_aside(
-                    open_source(mine, **reading.file), holdout_share, seed=seed, person=person
-                )
-            table = open_input(source, reading, choice, quiet=quiet, progress=progress)
-            released = [open_beside(path, reading) for path in theirs]
+        observer = Speaker(quiet=quiet)
+        run = RunOptions(seed=seed, threads=threads, progress=progress, observer=observer)
+        with compared_tables(
+            engine_of(engine, cache),
+            original,
+            synthetic,
+            holdout,
+            reading,
+            run,
+            holdout_share=holdout_share,
+            sample_rows=sample_rows,
+            models=int(model is not None),
+        ) as (table, released, aside):
             result = measure_risk(
                 table,
                 released,
@@ -251,9 +226,7 @@ def risk(
                 settings,
                 holdout_share=holdout_share,
                 model=model,
-                seed=seed,
-                threads=threads,
-                progress=progress,
+                **run.options,
             )
     result = allowed.judged(result, run_facts()).named(
         original=mine.name,

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -32,8 +32,6 @@ from .options import (
 )
 
 if TYPE_CHECKING:
-    from ..spark.scanning import SparkScan
-    from ..table import Scan
     from ..workflows.synthesise import ReadSettings
 
 
@@ -80,8 +78,8 @@ def schema(
     """
     from .._base.runtime import progress_bar
     from ..table import schema_text, write_schema
-    from .on_spark import check_here, schema_on_spark
-    from .reading import scan_input
+    from ..workflows.engines import engine_of
+    from ..workflows.run import RunOptions
 
     source = Path(input)
     check_outputs(source, output, json)
@@ -91,19 +89,14 @@ def schema(
             raise InputError(
                 "--blank writes names and types alone. It goes without --schema, --edit and --json."
             )
-        if engine == "spark":
+        if not engine_of(engine).local:
             raise InputError(
-                "--blank reads names and types alone, on one machine: leave out --engine spark."
+                f"--blank reads names and types alone, on one machine: leave out --engine {engine}."
             )
         _write_blank(source, output, reading, codebook, quiet=quiet)
         return
-    scanned: Scan | SparkScan
-    if engine == "spark":
-        scanned = schema_on_spark(input, reading)
-    else:
-        check_here(engine)
-        with progress_bar(quiet=quiet) as progress:
-            scanned = scan_input(source, reading, progress)
+    with progress_bar(quiet=quiet) as progress, engine_of(engine).started() as started:
+        scanned: Any = started.open(input, reading, RunOptions(progress=progress))
     if edit:
         from ..table.personal.detect import PERSONAL, personal_note
         from .editing import edited_schema
@@ -193,28 +186,21 @@ def describe(
     """
     from .._base.results import html_page, write_page
     from .._base.runtime import progress_bar
-    from ..counts import StreamCounter
     from ..counts import describe as describe_counter
+    from ..counts.counter import counter_of
     from ..table.personal.detect import PERSONAL
     from ..table.schema import note_lines
-    from ..workflows.on_spark import described_on_spark
-    from .on_spark import check_here
-    from .reading import scan_input
+    from ..workflows.engines import engine_of
+    from ..workflows.run import RunOptions
 
     source = Path(input)
     check_outputs(source, json, html)
     start_arrow(threads)
-    scanned: Scan | SparkScan
-    if engine == "spark":
-        scanned, description = described_on_spark(input, reading, cache=cache)
-    else:
-        check_here(engine, cache)
-        with progress_bar(quiet=quiet) as progress:
-            scanned = scan_input(source, reading, progress)
-            counter = StreamCounter(scanned, threads=threads, progress=progress)
-            description = describe_counter(
-                counter, notes=tuple(str(note) for note in scanned.notes)
-            )
+    with progress_bar(quiet=quiet) as progress, engine_of(engine, cache).started() as started:
+        run = RunOptions(threads=threads, progress=progress)
+        rows = started.open(input, reading, run)
+        counter = counter_of(rows, threads=threads, progress=progress)
+        description = describe_counter(counter, notes=tuple(map(str, rows.notes)))
     if json is not None:
         write_json(json, description.to_dict())
     if html is not None:
@@ -223,9 +209,7 @@ def describe(
         f"{count_noun(description.n_rows, 'row')} x {count_noun(len(description.columns), 'column')}"
     )
     screen = show_table(description.HEAD, description.rows())
-    personal = [note for note in scanned.notes if note.what == PERSONAL]
+    personal = [note for note in rows.notes if note.what == PERSONAL]
     show_notes(personal)
-    for line in (
-        () if quiet else note_lines(note for note in scanned.notes if note.what != PERSONAL)
-    ):
+    for line in () if quiet else note_lines(note for note in rows.notes if note.what != PERSONAL):
         screen.print(f"Note: {line}", markup=False)

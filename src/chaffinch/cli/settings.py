@@ -154,6 +154,7 @@ class Choice:
         rows: int | None = None,
         copies: int = 1,
         engine: str = "memory",
+        cache: str | None = None,
     ) -> SynthesisSettings:
         """Return what the options of a command that learns amount to. A promise pools nothing: its levels are declared."""
         from ..workflows.synthesise import SynthesisSettings
@@ -163,6 +164,7 @@ class Choice:
         return SynthesisSettings(
             synthesiser=self.settings,
             engine=engine,
+            cache=cache,
             reading=self.promised(reading) if self.private else reading,
             keep=self.keep,
             person=self.person,

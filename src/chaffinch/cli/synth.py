@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -35,7 +35,8 @@ from .options import (
 from .settings import Choice, choose
 
 if TYPE_CHECKING:
-    from ..workflows.synthesise import ReadSettings
+    from ..workflows.synthesise import ReadSettings, Synthesis, SynthesisSettings
+    from .estimates import Work
 
 
 @expanded(choice=choose, reading=reading_of)
@@ -77,12 +78,9 @@ def synth(
 
     Without --epsilon there is no formal privacy promise: find out what the table gives away before it leaves.
     """
-    from .._base.runtime import progress_bar
-    from ..workflows.run import RunOptions
-    from ..workflows.synthesise import Synthesis, copy_paths
-    from .estimates import Speaker, Work
+    from ..workflows.engines import engine_of
+    from .estimates import Work
     from .ledger import show_plan
-    from .on_spark import check_here, synth_on_spark
 
     choice.check_counts(rows, copies)
     choice.check_protected()
@@ -90,45 +88,51 @@ def synth(
     if dry_run:
         show_plan(choice, source, reading, json)
         return
-    if engine == "spark":
-        settings = choice.synthesis(reading, target, ledger=ledger, rows=rows, copies=copies)
-        synth_on_spark(
-            settings, input, output, model=model, cache=cache, seed=seed, json=json, quiet=quiet
-        )
-        return
-    check_here(engine, cache)
-    outputs = copy_paths(target, copies)
-    check_outputs(
-        source,
-        *outputs,
-        model,
-        json,
-        updated=[ledger],
-        paid=[*outputs, model] if choice.private else [],
+    outputs = engine_of(engine, cache).outputs(
+        input, output, copies, model=model, json=json, ledger=ledger, paid=choice.private
     )
     settings = choice.synthesis(
-        reading, target, ledger=ledger, rows=rows, copies=copies, engine=engine
+        reading, target, ledger=ledger, rows=rows, copies=copies, engine=engine, cache=cache
     )
-    speaker = Speaker(quiet, reading, Work(choice.settings, source, outputs, rows))
-    start_arrow(threads)
-    run = RunOptions(seed=seed, threads=threads, observer=speaker)
-    with (
-        progress_bar(quiet=quiet, plain=not choice.private) as progress,
-        ledger_allows(),
-        Synthesis(settings, replace(run, progress=progress)) as synthesis,
-    ):
-        fitted, table = synthesis.fit(synthesis.read(source))
+    work = Work(choice.settings, source, [Path(place) for place in outputs], rows)
+    with _synthesis(settings, outputs, work, seed=seed, threads=threads, quiet=quiet) as synthesis:
+        synthesis.read(input)
+        fitted = synthesis.fit()
         if model is not None:
             fitted.save(model)
-        synthesis.draw(fitted, table, outputs)
+        synthesis.draw(fitted)
     if json is not None:
-        write_json(json, synthesis.account(fitted, table).to_dict())
+        write_json(json, synthesis.account(fitted).to_dict())
     if not quiet:
         say_synthesis(outputs, model, rows=synthesis.rows, private=choice.private)
         show_promise(fitted)
 
 
-def say_synthesis(outputs: Sequence[Path], model: Path | None, *, rows: int, private: bool) -> None:
+@contextmanager
+def _synthesis(
+    settings: SynthesisSettings,
+    outputs: Sequence[Any],
+    work: Work,
+    *,
+    seed: int | None,
+    threads: int | None,
+    quiet: bool,
+) -> Iterator[Synthesis]:
+    """Give a synthesis to read, fit and draw, which says how far it is; a project ledger that says no ends the command."""
+    from .._base.runtime import progress_bar
+    from ..workflows.run import RunOptions
+    from ..workflows.synthesise import Synthesis
+    from .estimates import Speaker
+
+    start_arrow(threads)
+    speaker = Speaker(quiet=quiet, work=work, reading=settings.reading)
+    with progress_bar(quiet=quiet, plain=not settings.private) as progress, ledger_allows():
+        run = RunOptions(seed=seed, threads=threads, progress=progress, observer=speaker)
+        with Synthesis(settings, run, outputs) as synthesis:
+            yield synthesis
+
+
+def say_synthesis(outputs: Sequence[Any], model: Path | None, *, rows: int, private: bool) -> None:
     """Say where the files are. How many rows equal an original one says nothing without a holdout beside it: that is for `risk` and `release`."""
     for path in outputs:
         typer.echo(f"Wrote {path}: {count_noun(rows, 'row')}.", err=True)
@@ -164,34 +168,20 @@ def fit(
 
     Without --epsilon the file holds counts of records: treat it as confidential.
     """
-    from .._base.runtime import progress_bar
-    from ..workflows.run import RunOptions
-    from ..workflows.synthesise import Synthesis
-    from .estimates import Speaker, Work
+    from .estimates import Work
     from .ledger import show_plan
-    from .on_spark import check_here, fit_on_spark
 
     choice.check_protected()
     source = Path(input)
     if dry_run:
         show_plan(choice, source, reading, json)
         return
-    if engine == "spark":
-        settings = choice.synthesis(reading, output, ledger=ledger)
-        fit_on_spark(settings, input, output, cache=cache, seed=seed, json=json, quiet=quiet)
-        return
-    check_here(engine, cache)
     check_outputs(source, output, json, updated=[ledger], paid=[output] if choice.private else [])
-    settings = choice.synthesis(reading, output, ledger=ledger, engine=engine)
-    speaker = Speaker(quiet, reading, Work(choice.settings, source))
-    start_arrow(threads)
-    run = RunOptions(seed=seed, threads=threads, observer=speaker)
-    with (
-        progress_bar(quiet=quiet, plain=not choice.private) as progress,
-        ledger_allows(),
-        Synthesis(settings, replace(run, progress=progress)) as synthesis,
-    ):
-        model, _ = synthesis.fit(synthesis.read(source))
+    settings = choice.synthesis(reading, output, ledger=ledger, engine=engine, cache=cache)
+    work = Work(choice.settings, source)
+    with _synthesis(settings, (), work, seed=seed, threads=threads, quiet=quiet) as synthesis:
+        synthesis.read(input)
+        model = synthesis.fit()
     model.save(output)
     if json is not None:
         write_json(json, model.to_dict())
@@ -292,25 +282,18 @@ def sample(
 ) -> None:
     """Draw new rows from a model, any number, in bounded memory. --given conditions on values exactly."""
     from .._base.runtime import progress_bar
-    from ..table.write import file_format
+    from ..workflows.engines import engine_of
     from ..workflows.run import RunOptions
-    from ..workflows.synthesise import sample_to_file
-    from .estimates import DrawingSpeaker
-    from .on_spark import check_here, sample_on_spark
+    from ..workflows.synthesise import draw_sample
+    from .estimates import Speaker
 
-    values = _given(given)
-    if engine == "spark":
-        sample_on_spark(model, output, rows=rows, given=values, seed=seed, json=json, quiet=quiet)
-        return
-    check_here(engine)
-    target = Path(output)
-    file_format(target)
-    check_outputs(model, target, json)
+    values, drawing = _given(given), engine_of(engine)
+    (target,) = drawing.outputs(str(model), output, json=json)
     start_arrow(threads)
     with progress_bar(quiet=quiet) as progress:
-        speaker = DrawingSpeaker(quiet, [target])
+        speaker = Speaker(quiet=quiet, outputs=[Path(output)])
         run = RunOptions(seed=seed, threads=threads, progress=progress, observer=speaker)
-        result = sample_to_file(model, target, rows=rows, given=values, run=run)
+        result = draw_sample(model, target, engine=drawing, rows=rows, given=values, run=run)
     if json is not None:
         write_json(json, result.to_dict())
     if not quiet:

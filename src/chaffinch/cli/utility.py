@@ -31,7 +31,6 @@ from .options import (
     Threads,
     Threshold,
     Verbose,
-    chosen_engine,
     expanded,
     names_of,
     number,
@@ -94,10 +93,10 @@ def utility(
     from .._base.runtime import progress_bar
     from ..table.holdout import check_holdout_file
     from ..utility import measure_utility
-    from .estimates import say_measuring
-    from .on_spark import check_here, utility_on_spark
+    from ..workflows.engines import compared_tables, engine_of
+    from ..workflows.run import RunOptions
+    from .estimates import Speaker
     from .options import start_arrow, write_json
-    from .reading import open_beside, open_input
 
     check_holdout_file(original, holdout)
     mine, theirs, others = (
@@ -119,35 +118,23 @@ def utility(
             thorough=thorough,
             sample_rows=sample_rows,
         )
-        if engine == "spark":
-            result = utility_on_spark(
-                (original, synthetic, holdout),
-                settings,
-                reading,
-                cache=cache,
-                seed=seed,
-                threads=threads,
-                quiet=quiet,
-                progress=progress,
-            )
-        else:
-            check_here(engine, cache)
-            choice = chosen_engine(
-                engine,
-                [path for path in (mine, theirs, others) if path is not None],
-                reading,
-                quiet=quiet,
-            )
-            table = open_input(mine, reading, choice, quiet=quiet, progress=progress)
-            if not quiet:
-                say_measuring(table.n_rows, table.schema, settings)
-            other, fresh = (
-                open_beside(theirs, reading),
-                None if others is None else open_beside(others, reading),
-            )
-            result = measure_utility(
-                table, other, fresh, settings, seed=seed, threads=threads, progress=progress
-            )
+        run = RunOptions(
+            seed=seed,
+            threads=threads,
+            progress=progress,
+            observer=Speaker(quiet=quiet, measuring=settings),
+        )
+        with compared_tables(
+            engine_of(engine, cache),
+            original,
+            [synthetic],
+            holdout,
+            reading,
+            run,
+            sample_rows=sample_rows,
+        ) as (table, (other,), fresh):
+            run.observer.before_measuring(table.n_rows, table.schema)
+            result = measure_utility(table, other, fresh, settings, **run.options)
     result = result.named(
         original=mine.name, synthetic=theirs.name, holdout=others.name if others else None
     )

@@ -10,7 +10,6 @@ import shutil
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal, Unpack
 
@@ -25,15 +24,15 @@ from ..table.codes import Codes
 from ..table.domain import encode_column
 from ..table.fit_schema import CellValues
 from ..table.formats.format import FileOptions
-from ..table.read import encoded
 from ..table.refit import finer_columns, finer_schema
+from ..table.rows import CodedBatch
 from ..table.rules.find import RowBatch
 from ..table.rules.keep import functions_of_batches, has_bins, rules_of_batches
-from ..table.scan import CodedBatch, Scan, profile_source
+from ..table.scan import Scan, profile_source
 from ..table.schema import Column, Note, Schema
 from ..table.schema_file import SchemaLike, as_schema
 from ..table.sources import open_source
-from ..table.table import Table, weights_of
+from ..table.table import Origin, weights_of
 from ..table.weights import WeightSums, constant_weight_schema, weight_sums
 
 
@@ -73,13 +72,6 @@ class CodedScan:
         """What should be said of the columns."""
         return self.scan.notes
 
-    @cached_property
-    def empty(self) -> Table:
-        """A table of the same columns without a row, which drawn tables look like."""
-        return encoded(
-            replace(self.scan.source, read=lambda columns: iter(())), self.scan.schema, self.notes
-        )
-
     def batches(
         self, *, columns: Collection[str] | None = None, weight: str | None = None
     ) -> Iterator[CodedBatch]:
@@ -96,7 +88,18 @@ class CodedScan:
             CodedBatch(codes, weights(codes.n_rows)) for codes in self.cache.batches(self.view)
         )
 
-    def finer(self) -> CodedScan:
+    @property
+    def total_weight(self) -> float | None:
+        """What weights add up to: as many records as they tell of; None where records have none."""
+        known = self.weights is not None and self.weights.sums is not None
+        return self.weights.sums.effective_rows if known else None  # type: ignore[union-attr]
+
+    @property
+    def look(self) -> Origin:
+        """What tables drawn from a model of it look like."""
+        return self.scan.empty.look
+
+    def finer(self, *, progress: Progress = silent) -> CodedScan:
         """Return the same rows on the finer codes."""
         return replace(self, view=1)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from math import prod
 from typing import Protocol, runtime_checkable
@@ -12,10 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._base.runtime import Progress, silent
-from ..table.long import LongTable
-from ..table.scan import CodedBatch, Scan
+from ..table.refit import finer
+from ..table.rows import CodedBatch, LocalRows, Rows
 from ..table.schema import Schema
-from ..table.table import Table
+from ..table.table import Origin, Table
 from ..table.weights import weight_sums
 from .code_entropies import (
     FEW_ROWS,
@@ -124,6 +124,15 @@ class MemoryCounter:
         """Return the codes of all rows, in one batch."""
         yield CodedBatch(self.table.codes, self._weights)
 
+    def finer(self) -> MemoryCounter:
+        """Return a counter of the same rows with numbers cut finer."""
+        return replace(self, table=finer(self.table))
+
+    @property
+    def look(self) -> Origin:
+        """What tables drawn from a model of it look like."""
+        return self.table.look
+
     @cached_property
     def _weights(self) -> NDArray[np.float64] | None:
         weights = None if self.weight is None else self.table.weights(self.weight)
@@ -140,7 +149,7 @@ class StreamCounter:
     many cliques at a time: each call reads the file once.
     """
 
-    scan: Scan | CodedScan | LongTable
+    scan: LocalRows | Table | CodedScan
     weight: str | None = None
     dense_cells: int = DENSE_CELLS
     threads: int | None = None
@@ -159,12 +168,7 @@ class StreamCounter:
     @property
     def total(self) -> float | None:
         """What weights add up to where they are scaled, as those of a cache of codes are: as many records as they tell of; None otherwise."""
-        weights = (
-            self.scan.weights
-            if self.weight is not None and isinstance(self.scan, CodedScan)
-            else None
-        )
-        return None if weights is None or weights.sums is None else weights.sums.effective_rows
+        return None if self.weight is None else getattr(self.scan, "total_weight", None)
 
     def marginals(self, cliques: Sequence[Sequence[str]]) -> list[Marginal]:
         """Return the marginal of each clique, in the order given."""
@@ -196,6 +200,15 @@ class StreamCounter:
             self.n_rows,
             threads=self.threads,
         )
+
+    def finer(self) -> StreamCounter:
+        """Return a counter of the same rows with numbers cut finer."""
+        return replace(self, scan=self.scan.finer(progress=self.progress))  # type: ignore[union-attr]
+
+    @property
+    def look(self) -> Origin | None:
+        """What tables drawn from a model of it look like, where that is known."""
+        return getattr(self.scan, "look", None)
 
     def coded(self) -> Iterator[CodedBatch]:
         """Return batches of the codes of all columns: each call reads the file once."""
@@ -249,8 +262,27 @@ class ReferenceCounter:
             out.append(Marginal(sparse.columns, sizes, sparse.dense()) if small else sparse)
         return out
 
+    def finer(self) -> ReferenceCounter:
+        """Return a counter of the same rows with numbers cut finer."""
+        return replace(self, table=finer(self.table))
+
     def coded(self) -> Iterator[CodedBatch]:
         """Return the codes of all rows, in one batch."""
         yield CodedBatch(
             self.table.codes, None if self.weight is None else self.table.weights(self.weight)
         )
+
+
+def counter_of(
+    rows: Rows,
+    *,
+    weight: str | None = None,
+    dense_cells: int = DENSE_CELLS,
+    threads: int | None = None,
+    progress: Progress = silent,
+) -> Counter:
+    """Return what counts rows: where they are, or chunk by chunk."""
+    counter = rows.counter(dense_cells)
+    if counter is not None:
+        return counter
+    return StreamCounter(rows, weight, dense_cells, threads, progress)  # type: ignore[arg-type]

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from .._base.masking import THRESHOLD, masked_count
 from .._base.results import html_table, to_plain
 from ..table.domain import Intervals, level_labels
-from ..table.read import open_table
+from ..table.rows import open_table
 from ..table.schema import Column
 from .counter import Counter, MemoryCounter
 from .marginal import Marginal

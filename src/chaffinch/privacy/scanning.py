@@ -32,13 +32,15 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from .._base.errors import InputError, PrivacyError
+from .._base.runtime import Progress, silent
 from ..counts.coded import CodedScan
 from ..counts.counter import Counter, StreamCounter
 from ..table.code_cache import CodeCache, CodeLayout, CodeWriter, temporary_folder, writing_to
 from ..table.formats import Source
 from ..table.personal.detect import personal_note, warn_of, with_evidence
+from ..table.rows import CodedBatch
 from ..table.sample import hashes_of
-from ..table.scan import CodedBatch, Scan
+from ..table.scan import Scan
 from ..table.schema import Note, Schema
 from ..table.spell import spell_values
 from ..table.table import Table
@@ -96,20 +98,9 @@ class DeclaredScan(Scan):
 
 @dataclass(frozen=True, eq=False)
 class PreparedScan(CodedScan):
-    """Records under a sealed schema as a cache of codes: `BayesNet(epsilon=1).fit(StreamCounter(scan))`. Make one with `prepared_scan`.
+    """Records under a sealed schema as a cache of codes: `BayesNet(epsilon=1).fit(StreamCounter(scan))`. Make one with `prepared_scan`."""
 
-    `look`: a table of the same columns without a row.
-    """
-
-    look: Table | None = None
-
-    @property
-    def empty(self) -> Table:
-        """A table of the same columns without a row, which drawn tables look like."""
-        assert self.look is not None
-        return self.look
-
-    def finer(self) -> CodedScan:
+    def finer(self, *, progress: Progress = silent) -> CodedScan:
         """Raise: numbers cut finer would be cut by the data."""
         raise PrivacyError(
             "Records under a promise have the codes that are declared, and no others."
@@ -143,7 +134,7 @@ class FileCells:
                 if batch.num_rows:
                     writer.write(scan.encoded([batch]).codes)
         cache = CodeCache.open(codes, layout)
-        return PreparedScan(replace(scan, n_rows=cache.n_rows), look.schema, cache, look=look)
+        return PreparedScan(replace(scan, n_rows=cache.n_rows), look.schema, cache)
 
     def _of(self, rows: pa.Table) -> StoredCells:
         return replace(cells_of_rows(self.source, rows), persons=self.persons)
@@ -156,9 +147,9 @@ class UndiscoveredScan(Undiscovered):
     cells: FileCells
     _coded: list[PreparedScan] = field(default_factory=list)
 
-    def under(self, schema: Schema) -> Table:
-        """Return a table without a row under a schema in which everything has been found: the rows stay in the file."""
-        return self.coded.empty if self._coded else prepare_declared(self.cells.empty(), schema)
+    def discovered(self, schema: Schema) -> tuple[Scan, PreparedScan]:
+        """Return the records under the schema of the fitted model: the rows stay in the file, and their codes in the cache."""
+        return self.coded.scan, self.coded
 
     def counter(self, schema: Schema) -> Counter:
         """Return a counter of the records under a schema in which everything has been found; they are coded once."""

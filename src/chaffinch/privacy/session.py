@@ -184,6 +184,11 @@ class Undiscovered:
         """Return the table under a schema in which everything has been found, such as that of the fitted model."""
         return prepare_declared(self.cells, schema)
 
+    def discovered(self, schema: Schema) -> tuple[Any, Any]:
+        """Return the rows under the schema of the fitted model, and what has their codes: the table is both."""
+        table = self.under(schema)
+        return table, table
+
     def counter(self, schema: Schema) -> Counter:
         """Return a counter of the records under a schema in which everything has been found."""
         return MemoryCounter(self.under(schema))

@@ -10,38 +10,30 @@ if TYPE_CHECKING:
     from .counter import SparkCounter
     from .drawing import draw
     from .files import WrittenRows, write
-    from .key_sums import SparkAttribution, attribution
     from .private import prepare
-    from .sampling import sample_rows
     from .scanning import SparkScan, scan
     from .session import Workers, check_workers
 
 __all__ = [
-    "SparkAttribution",
     "SparkCounter",
     "SparkScan",
     "Workers",
     "WrittenRows",
-    "attribution",
     "check_workers",
     "draw",
     "prepare",
-    "sample_rows",
     "scan",
     "write",
 ]
 
 _HOMES = {
-    "SparkAttribution": "key_sums",
     "SparkCounter": "counter",
     "SparkScan": "scanning",
     "Workers": "session",
     "WrittenRows": "files",
-    "attribution": "key_sums",
     "check_workers": "session",
     "draw": "drawing",
     "prepare": "private",
-    "sample_rows": "sampling",
     "scan": "scanning",
     "write": "files",
 }

@@ -1,12 +1,11 @@
 """Blocks of codes: what Spark holds of a table between passes. One row of a frame, or of an Arrow file, stands for up to 65,536 records.
 
-A block is one of the code cache of one machine (`table.code_cache`), with the sum of its records' hashes beside it. The hashes are those of the raw values, taken by Spark: their sum does not depend on the order of rows, and tells in every job whether the data are
+A block is one of the code cache of one machine (`table.code_cache`), with the sum of its records' hashes and the number of its first record beside it. The hashes are those of the raw values, taken by Spark: their sum does not depend on the order of rows, and tells in every job whether the data are
 still those of the first pass.
 """
 
 from __future__ import annotations
 
-import json
 import os
 import secrets
 from collections.abc import Iterator, Sequence
@@ -24,10 +23,8 @@ from .._base.errors import FileError
 from ..table.code_cache import block_of as block_of_codes
 from ..table.code_cache import codes_of_block
 from ..table.codes import Codes
-from ..table.domain import Categories, encode_column
-from ..table.fit_schema import typed
-from ..table.schema import Column, Schema
-from ..table.text import spelling_of
+from ..table.groups import code_column
+from ..table.schema import Schema
 from .jobs import Task, reason
 from .session import spark_functions
 
@@ -37,7 +34,12 @@ BLOCK_ROWS = 1 << 16
 CHECK = "_chaffinch_check"
 """The column of rows' hashes."""
 
-BLOCK_SHAPE = "rows long, codes8 binary, codes16 binary, codes32 binary, checksum long"
+PART = "_chaffinch_part"
+"""The column of the number of the partition that a row is in."""
+
+BLOCK_SHAPE = (
+    "rows long, codes8 binary, codes16 binary, codes32 binary, checksum long, first_row long"
+)
 _BLOCK = pa.schema(
     [
         ("rows", pa.int64()),
@@ -45,6 +47,7 @@ _BLOCK = pa.schema(
         ("codes16", pa.binary()),
         ("codes32", pa.binary()),
         ("checksum", pa.int64()),
+        ("first_row", pa.int64()),
     ]
 )
 
@@ -88,7 +91,7 @@ class FileBlocks:
 
 
 def hashed(frame: Any, names: Sequence[str]) -> Any:
-    """Return the named columns of a frame and a hash of each row over all of its columns that can be hashed.
+    """Return the named columns of a frame, a hash of each row over all of its columns that can be hashed, and the number of its partition.
 
     Columns are called by their places, c0, c1 ...: names with points or quotes in them would be parsed. Tasks name them again.
     """
@@ -97,30 +100,15 @@ def hashed(frame: Any, names: Sequence[str]) -> Any:
     plain = [places[field.name] for field in fields if not unhashable(field.dataType)]
     check = functions.xxhash64(*plain) if plain else functions.lit(0).cast("long")
     return frame.toDF(*places.values()).select(
-        *(places[name] for name in names), check.alias(CHECK)
+        *(places[name] for name in names),
+        check.alias(CHECK),
+        functions.spark_partition_id().alias(PART),
     )
 
 
 def unhashable(kind: Any) -> bool:
     """Return whether Spark has no hash for values of a type."""
     return any(word in kind.simpleString() for word in ("map<", "variant"))
-
-
-def schema_text(schema: Schema) -> str:
-    """Return a fitted schema as text that travels to workers."""
-    from ..synth.model_file import schema_to_dict
-
-    return json.dumps(schema_to_dict(schema), ensure_ascii=False, allow_nan=False)
-
-
-@lru_cache(maxsize=8)
-def schema_of(text: str) -> Schema:
-    """Return the schema in a text: read once by a worker, whatever the number of its tasks."""
-    from ..synth.model_file import (
-        schema_from_dict,
-    )  # a worker that counts codes needs no schema, and starts the sooner
-
-    return schema_from_dict(json.loads(text))
 
 
 @dataclass(frozen=True)
@@ -143,12 +131,7 @@ class CodeColumns:
 
 @lru_cache(maxsize=8)
 def _bare_schema(columns: CodeColumns) -> Schema:
-    return Schema(
-        tuple(
-            Column(name, "categorical", codec=Categories(tuple(range(size))))
-            for name, size in zip(columns.names, columns.sizes, strict=True)
-        )
-    )
+    return Schema(tuple(map(code_column, columns.names, columns.sizes)))
 
 
 def summed(hashes: NDArray[np.int64]) -> int:
@@ -202,33 +185,14 @@ def _joined(batches: list[pa.RecordBatch]) -> pa.RecordBatch:
     return in_utc(batches[0] if len(batches) == 1 else pa.concat_batches(batches))
 
 
-@dataclass(frozen=True)
-class Encode:
-    """The task that turns rows, with their hashes, into blocks of codes."""
-
-    schema: str
-
-    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        schema = schema_of(self.schema)
-        spellings = {column.name: spelling_of(column) for column in schema.modelled}
-        for batch in regrouped(batches, BLOCK_ROWS):
-            batch = batch.rename_columns([*schema.names, CHECK])
-            values = typed(batch, spellings, text=False)
-            codes = Codes.of(
-                [encode_column(column, *values[column.name]) for column in schema.modelled],
-                schema.sizes,
-                n_rows=batch.num_rows,
-            )
-            yield block_of(codes, summed(batch.column(CHECK).to_numpy()))
-
-
-def block_of(codes: Codes, check: int) -> pa.RecordBatch:
-    """Return the block of some rows: their codes, and the sum of their hashes."""
+def block_of(codes: Codes, check: int, first_row: int = 0) -> pa.RecordBatch:
+    """Return the block of some rows: their codes, the sum of their hashes, and the number of the first."""
     arrays = [
         array if pa.types.is_integer(array.type) else array.cast(pa.binary())
         for array in block_of_codes(codes).columns
     ]
-    return pa.RecordBatch.from_arrays([*arrays, pa.array([check], pa.int64())], schema=_BLOCK)
+    numbers = [pa.array([number], pa.int64()) for number in (check, first_row)]
+    return pa.RecordBatch.from_arrays([*arrays, *numbers], schema=_BLOCK)
 
 
 def codes_of(
@@ -240,7 +204,7 @@ def codes_of(
             yield codes_of_block(batch, sizes, place), check
 
 
-FILE_SHAPE = "path string, blocks int, n long, checksum long"
+FILE_SHAPE = "path string, blocks int, n long, checksum long, first_row long"
 
 
 @dataclass(frozen=True)
@@ -255,8 +219,7 @@ class WriteBlocks:
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         path = Path(self.folder) / f"codes-{secrets.token_hex(8)}.arrow"
-        blocks = n_rows = 0
-        checks = np.zeros(2, dtype=np.int64)
+        blocks = n_rows = checksum = first_row = 0
         writer = None
         try:
             try:
@@ -266,10 +229,11 @@ class WriteBlocks:
                             os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600), "wb"
                         )
                         writer = pa.ipc.new_file(sink, _BLOCK)
+                        first_row = block.column("first_row")[0].as_py()
                     writer.write_batch(block)
                     blocks += 1
                     n_rows += block.column("rows")[0].as_py()
-                    checks[0] = summed(np.array([checks[0], block.column("checksum")[0].as_py()]))
+                    checksum = summed(np.array([checksum, block.column("checksum")[0].as_py()]))
             finally:
                 if writer is not None:
                     writer.close()
@@ -281,10 +245,8 @@ class WriteBlocks:
                 "about a byte for each cell of the table."
             ) from None
         if blocks:
-            arrays = [
-                pa.array([str(path)]),
-                pa.array([blocks], pa.int32()),
-                pa.array([n_rows], pa.int64()),
-                pa.array([int(checks[0])], pa.int64()),
-            ]
-            yield pa.RecordBatch.from_arrays(arrays, ["path", "blocks", "n", "checksum"])
+            numbers = [pa.array([number], pa.int64()) for number in (n_rows, checksum, first_row)]
+            yield pa.RecordBatch.from_arrays(
+                [pa.array([str(path)]), pa.array([blocks], pa.int32()), *numbers],
+                ["path", "blocks", "n", "checksum", "first_row"],
+            )

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import accumulate
 from math import ceil, prod
 from types import TracebackType
 from typing import Any, Self
@@ -58,8 +60,8 @@ class RowsSeen:
     n_rows: int
     checksum: int
 
-    def check(self, later: RowsSeen) -> None:
-        """Raise ClusterError unless a later pass saw the same rows."""
+    def check(self, later: RowsSeen, where: str = "") -> None:
+        """Raise ClusterError unless a later pass saw the same rows; `where` follows what it saw instead."""
         if self != later:
             what = (
                 "another number of rows"
@@ -67,9 +69,36 @@ class RowsSeen:
                 else "as many rows, but other values"
             )
             raise ClusterError(
-                f"The data changed between passes: a later one saw {what}. Write the DataFrame to a table first, or fix what makes it differ each time it "
+                f"The data changed between passes: a later one saw {what}{where}. Write the DataFrame to a table first, or fix what makes it differ each time it "
                 "is computed (a function of its own, a limit without an order, a table that others write to), and read that."
             )
+
+    def __add__(self, other: RowsSeen) -> RowsSeen:
+        checksums = np.array([self.checksum, other.checksum], dtype=np.int64)
+        return RowsSeen(self.n_rows + other.n_rows, summed(checksums))
+
+
+@dataclass(frozen=True)
+class PartitionRows:
+    """What a first pass saw of each partition that has rows, by its number."""
+
+    seen: Mapping[int, RowsSeen]
+
+    @cached_property
+    def total(self) -> RowsSeen:
+        """What it saw in all."""
+        return sum(self.seen.values(), RowsSeen(0, 0))
+
+    @cached_property
+    def first_rows(self) -> dict[int, int]:
+        """The number of the first row of each partition, where rows are numbered one partition after another."""
+        numbers = sorted(self.seen)
+        ends = accumulate(self.seen[number].n_rows for number in numbers)
+        return dict(zip(numbers, [0, *ends], strict=False))
+
+    def check(self, number: int, later: RowsSeen) -> None:
+        """Raise ClusterError unless a later pass saw the same rows in a partition."""
+        self.seen.get(number, RowsSeen(0, 0)).check(later, " in a partition")
 
 
 @dataclass(frozen=True, eq=False)

@@ -14,9 +14,9 @@ from .._base.errors import FileError
 from ..table.schema import Schema
 from .blocks import BLOCK_SHAPE, FILE_SHAPE, FileBlocks, RowBlocks, WriteBlocks, summed
 from .counter import RowsSeen, SparkCounter
-from .jobs import Task, collected, in_our_words, mapped, reason
+from .jobs import Task, collected, in_one_job, in_our_words, mapped, reason
 from .places import own_folder, remover
-from .session import parallelism, spark_functions
+from .session import parallelism
 
 UNIT_BLOCKS = 64
 """Blocks that one task reads of a file, at most: one large partition does not hold up the others."""
@@ -29,13 +29,13 @@ def held_codes(
     rows: Any,
     encode: Task,
     schema: Schema,
-    seen: RowsSeen | None,
+    seen: RowsSeen,
     session: Any,
     cache: str | os.PathLike[str] | None,
 ) -> SparkCounter:
     """Return a counter of what a task encodes of a frame, held as `SparkScan.coded` says.
 
-    `seen`: the rows that an earlier pass saw, which must be the same; None: they are made here, and counted for the first time.
+    `seen`: how many rows it makes, and the sum of the hashes of those that it makes them of.
     """
     if cache is None:
         return _persisted(mapped(rows, encode, BLOCK_SHAPE), schema, seen)
@@ -45,47 +45,35 @@ def held_codes(
     return _written_by_workers(rows, encode, schema, seen, session, Path(address))
 
 
-def _persisted(blocks: Any, schema: Schema, seen: RowsSeen | None) -> SparkCounter:
-    with in_our_words():
+def _persisted(blocks: Any, schema: Schema, seen: RowsSeen) -> SparkCounter:
+    with in_our_words(), in_one_job(blocks):
         held = blocks.persist()
 
     def forget() -> None:
         with in_our_words():
             held.unpersist()
 
-    return SparkCounter(held, RowBlocks(), schema, seen or _rows_of_blocks(held), on_close=forget)
+    return SparkCounter(held, RowBlocks(), schema, seen, on_close=forget)
 
 
 def _written_by_spark(
-    blocks: Any, schema: Schema, seen: RowsSeen | None, session: Any, address: str
+    blocks: Any, schema: Schema, seen: RowsSeen, session: Any, address: str
 ) -> SparkCounter:
     place = f"{address.rstrip('/')}/chaffinch-codes-{secrets.token_hex(8)}"
     forget = remover(session, blocks, place, inside="/blocks")
     try:
-        with in_our_words():
+        with in_our_words(), in_one_job(blocks):
             own_folder(session, place)
             blocks.write.option("compression", "zstd").parquet(f"{place}/blocks")
             held = session.read.parquet(f"{place}/blocks")
-        return SparkCounter(
-            held, RowBlocks(), schema, seen or _rows_of_blocks(held), on_close=forget
-        )
+        return SparkCounter(held, RowBlocks(), schema, seen, on_close=forget)
     except BaseException:
         forget()
         raise
 
 
-def _rows_of_blocks(blocks: Any) -> RowsSeen:
-    """How many rows blocks have, and the sum of their hashes: a job of Spark's own."""
-    functions = spark_functions()
-    total = (
-        functions.sum(functions.col("checksum").cast("decimal(38,0)")).cast("string").alias("total")
-    )
-    (row,) = collected(blocks.agg(functions.sum("rows").cast("long").alias("n"), total)).to_pylist()
-    return RowsSeen(row["n"] or 0, (int(row["total"] or 0) + 2**63) % 2**64 - 2**63)
-
-
 def _written_by_workers(
-    rows: Any, encode: Task, schema: Schema, seen: RowsSeen | None, session: Any, parent: Path
+    rows: Any, encode: Task, schema: Schema, seen: RowsSeen, session: Any, parent: Path
 ) -> SparkCounter:
     if not parent.is_dir():
         raise FileError(
@@ -102,12 +90,12 @@ def _written_by_workers(
 
     try:
         files = collected(mapped(rows, WriteBlocks(encode, str(folder)), FILE_SHAPE)).sort_by(
-            "path"
+            [("first_row", "ascending"), ("path", "ascending")]
         )
         written = RowsSeen(
             sum(files.column("n").to_pylist()), summed(files.column("checksum").to_numpy())
         )
-        (seen or written).check(written)
+        seen.check(written)
         blocks = FileBlocks(_units(files))
         tasks = _tasks(
             len(blocks.units),
@@ -119,7 +107,7 @@ def _written_by_workers(
     except BaseException:
         forget()
         raise
-    return SparkCounter(numbers, blocks, schema, seen or written, n_tasks=tasks, on_close=forget)
+    return SparkCounter(numbers, blocks, schema, seen, n_tasks=tasks, on_close=forget)
 
 
 def _tasks(n_units: int, n_blocks: int, cores: int) -> int:

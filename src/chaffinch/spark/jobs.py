@@ -120,7 +120,7 @@ def reason(error: OSError) -> str:
 
 def collected(frame: Any) -> pa.Table:
     """Return a small frame as an Arrow table: one job."""
-    with in_our_words(), _in_one_job(frame):
+    with in_our_words(), in_one_job(frame):
         if hasattr(frame, "toArrow"):  # Spark 4
             return frame.toArrow()
         rows, types = frame.collect(), frame.dtypes
@@ -136,8 +136,8 @@ ADAPTIVE = "spark.sql.adaptive.enabled"
 
 
 @contextlib.contextmanager
-def _in_one_job(frame: Any) -> Iterator[None]:
-    """Keep Spark from making a job of every stage to plan the next by its size: what we shuffle is small, and we know how small."""
+def in_one_job(frame: Any) -> Iterator[None]:
+    """Keep Spark from making a job of every stage to plan the next by its size: what we shuffle is small, and partitions stay what they are in every pass."""
     session = getattr(frame, "sparkSession", None)
     before = None
     with contextlib.suppress(Exception):  # some clusters let nobody set anything

@@ -6,11 +6,9 @@ Workers count; noise is drawn on the driver alone, where every answer is charged
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
-
-import pyarrow as pa
 
 from .._base.errors import InputError, listed
 from ..privacy.discover import wanted_columns
@@ -21,44 +19,42 @@ from ..privacy.session import promised_schema
 from ..table.codes import Codes
 from ..table.fit_schema import check_columns
 from ..table.personal.detect import personal_note, warn_of, with_evidence
+from ..table.rows import Names, Step
 from ..table.schema import Schema
 from ..table.schema_file import SchemaLike, as_schema
-from .blocks import (
-    BLOCK_ROWS,
-    CHECK,
-    block_of,
-    regrouped,
-    schema_of,
-    schema_text,
-    summed,
-    unhashable,
-)
-from .scanning import SparkScan, counted_rows
+from ..table.table import Table
+from .blocks import unhashable
+from .rows import RawFrame
+from .scanning import SparkScan
 from .session import ready, session_of, spark_functions
 
 _BLANKS = r"[ \t\n\r\x0B\f]+"
 
 
-@dataclass(frozen=True)
-class EncodeDeclared:
-    """The task that turns rows into blocks of codes under a declared schema: each code is a function of its own cell and of the declaration."""
+@dataclass(frozen=True, eq=False)
+class EncodeDeclared(Step):
+    """Makes codes of cells as they came, under a declared schema: each code is a function of its own cell and of the declaration."""
 
-    schema: str
+    schema: Schema
 
-    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        schema = schema_of(self.schema)
-        for batch in regrouped(batches, BLOCK_ROWS):
-            cells = batch.rename_columns([*schema.names, CHECK])
-            table = prepare_declared(pa.Table.from_batches([cells]).select(schema.names), schema)
-            codes = Codes.of(
-                [table.code(name) for name in schema.names], schema.sizes, n_rows=batch.num_rows
-            )
-            yield block_of(codes, summed(cells.column(CHECK).to_numpy()))
+    def needs(self, columns: Names) -> Names:
+        """Return the columns that have codes."""
+        return self.schema.names
+
+    def __call__(self, chunk: Table) -> Table:
+        table = prepare_declared(chunk.data.select(self.schema.names), self.schema)
+        codes = [table.code(name) for name in self.schema.names]
+        return replace(
+            chunk,
+            schema=self.schema,
+            data=table.data,
+            codes=Codes.of(codes, self.schema.sizes, n_rows=chunk.n_rows),
+        )
 
 
 def prepare(
     frame: Any,
-    schema: SchemaLike,
+    schema: SchemaLike | None,
     *,
     person: str | None = None,
     rows_per_person: int = 1,
@@ -97,14 +93,9 @@ def prepare(
         columns=tuple(sealed[name] for name in frame.columns),
         persons=0 if person is None else rows_per_person,
     )
-    return SparkScan(
-        frame, sealed, counted_rows(frame), encode=EncodeDeclared(_modelled_text(sealed))
-    )
-
-
-def _modelled_text(schema: Schema) -> str:
-    """The part of a schema that has codes, as text for workers."""
-    return schema_text(replace(schema, columns=schema.modelled))
+    place = RawFrame(frame)
+    encode = EncodeDeclared(replace(sealed, columns=sealed.modelled))
+    return SparkScan(place, sealed, place.seen.n_rows, (encode,))
 
 
 def first_rows(frame: Any, person: str, most: int, *, key: str | None = None) -> Any:

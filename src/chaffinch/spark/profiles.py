@@ -10,18 +10,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 
 from ..table.fit_schema import TableProfile
 from ..table.profile import Profile
-from .blocks import CHECK, hashed, regrouped, summed
-from .counter import RowsSeen
+from .blocks import CHECK, PART, hashed, regrouped, summed
+from .counter import PartitionRows, RowsSeen
 from .jobs import collected, mapped
-from .session import spark_functions
-
-PART = "_chaffinch_part"
-"""The column of the number of the partition that a row is in."""
 
 PROFILE_ROWS = 1 << 18
 """Rows that are profiled at a time."""
@@ -33,7 +28,7 @@ COLUMNS_A_TASK = 4
 """Columns whose profiles one task merges, about: starting a task costs more than merging a small profile."""
 
 ROWS = -1
-"""The number in place of a column's that stands for rows: how many there were, and the sum of their hashes."""
+"""The number in place of a column's that stands for rows of a partition: how many there were, and the sum of their hashes."""
 
 PROFILE_SHAPE = "part int, bucket int, field int, n long, checksum long, profile binary"
 _PROFILE = pa.schema(
@@ -50,12 +45,11 @@ _PROFILE = pa.schema(
 Missing = tuple[Any, ...]
 
 
-def profiled(frame: Any, empty: TableProfile) -> tuple[TableProfile, RowsSeen]:
-    """Return the profiles of a frame's columns, read as empty ones say, and how many rows were seen with the sum of their hashes: one job."""
-    functions, names = spark_functions(), tuple(empty.columns)
-    rows = hashed(frame, names).withColumn(PART, functions.spark_partition_id())
+def profiled(frame: Any, empty: TableProfile) -> tuple[TableProfile, PartitionRows]:
+    """Return the profiles of a frame's columns, read as empty ones say, and how many rows each partition has with the sum of their hashes: one job."""
+    names = tuple(empty.columns)
     parts = mapped(
-        rows,
+        hashed(frame, names),
         ProfileRows(names, tuple(empty.columns[name].missing for name in names)),
         PROFILE_SHAPE,
     )
@@ -63,14 +57,17 @@ def profiled(frame: Any, empty: TableProfile) -> tuple[TableProfile, RowsSeen]:
         parts = mapped(
             parts.repartition(-(-len(names) // COLUMNS_A_TASK), *by), MergeProfiles(), PROFILE_SHAPE
         )
-    answer = {row["field"]: row for row in collected(parts).to_pylist()}
-    seen = (
-        RowsSeen(answer[ROWS]["n"], answer[ROWS]["checksum"]) if ROWS in answer else RowsSeen(0, 0)
+    answer = collected(parts).to_pylist()
+    seen = PartitionRows(
+        {row["part"]: RowsSeen(row["n"], row["checksum"]) for row in answer if row["field"] == ROWS}
     )
     columns = {
-        name: unpacked_profile(answer[j]["profile"]) for j, name in enumerate(names) if j in answer
+        names[row["field"]]: unpacked_profile(row["profile"])
+        for row in answer
+        if row["field"] != ROWS
     }
-    return replace(empty, columns={**empty.columns, **columns}, n_rows=seen.n_rows), seen
+    n_rows = seen.total.n_rows
+    return replace(empty, columns={**empty.columns, **columns}, n_rows=n_rows), seen
 
 
 @dataclass(frozen=True)
@@ -82,8 +79,7 @@ class ProfileRows:
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         profiles: list[Profile] = []
-        n_rows = part = 0
-        checks = np.zeros(1, dtype=np.int64)
+        seen, part = RowsSeen(0, 0), 0
         for batch in regrouped(batches, PROFILE_ROWS):
             batch = batch.rename_columns([*self.names, CHECK, PART])
             if not profiles:
@@ -94,10 +90,9 @@ class ProfileRows:
                 part = batch.column(PART)[0].as_py()
             for name, profile in zip(self.names, profiles, strict=True):
                 profile.add(batch.column(name))
-            n_rows += batch.num_rows
-            checks[0] = summed(np.array([checks[0], summed(batch.column(CHECK).to_numpy())]))
+            seen += RowsSeen(batch.num_rows, summed(batch.column(CHECK).to_numpy()))
         if profiles:
-            yield _row(part, ROWS, n_rows, int(checks[0]), b"")
+            yield _row(part, ROWS, seen.n_rows, seen.checksum, b"")
             yield from (
                 _row(part, j, 0, 0, packed_profile(profile)) for j, profile in enumerate(profiles)
             )
@@ -105,19 +100,19 @@ class ProfileRows:
 
 @dataclass(frozen=True)
 class MergeProfiles:
-    """The task that merges profiles of a column, in the order of partitions, bucket by bucket or the buckets."""
+    """The task that merges profiles of a column, in the order of partitions, bucket by bucket or the buckets; what was seen of each partition stays as it is."""
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         rows = [row for batch in batches for row in batch.to_pylist()]
         groups: dict[tuple[int, int], list[dict[str, Any]]] = {}
         for row in sorted(rows, key=lambda row: row["part"]):
-            groups.setdefault((row["field"], row["bucket"]), []).append(row)
+            if row["field"] == ROWS:
+                yield _row(row["part"], ROWS, row["n"], row["checksum"], b"", merged=True)
+            else:
+                groups.setdefault((row["field"], row["bucket"]), []).append(row)
         for (field, _), group in groups.items():
-            check = summed(np.array([row["checksum"] for row in group], dtype=np.int64))
-            raw = b"" if field == ROWS else _merged([row["profile"] for row in group])
-            yield _row(
-                group[0]["part"], field, sum(row["n"] for row in group), check, raw, merged=True
-            )
+            merged = _merged([row["profile"] for row in group])
+            yield _row(group[0]["part"], field, 0, 0, merged, merged=True)
 
 
 def _merged(raws: list[bytes]) -> bytes:

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from inspect import signature
 from typing import Any, Literal
 
 import pyarrow as pa
 
-from .._base.errors import InputError, listed
+from .._base.errors import InputError
 from .._base.masking import THRESHOLD
-from .._base.runtime import Progress, silent
 from ..table.fit_schema import (
     check_columns,
     check_declared,
@@ -22,39 +20,46 @@ from ..table.fit_schema import (
     typed_profile,
 )
 from ..table.formats import Source
-from ..table.long import LongTable
 from ..table.personal.detect import check_decided, check_declared_decided, warn_of
 from ..table.schema import Note, Schema
 from ..table.schema_file import SchemaLike, as_schema
-from .blocks import CHECK, Encode, hashed, in_utc_type, schema_text
-from .counter import RowsSeen, SparkCounter
+from .blocks import in_utc_type
+from .counter import SparkCounter
 from .holding import held_codes
-from .jobs import Task, collected, in_our_words
+from .jobs import in_our_words
 from .profiles import profiled
-from .session import ready, session_of, spark_functions
+from .rows import (
+    EncodeBlocks,
+    EncodeCells,
+    FrameChunks,
+    RawFrame,
+    SparkRows,
+    SteppedChunks,
+    check_names,
+    raw_rows,
+)
+from .session import ready, session_of
 
 RARE_BELOW = Schema.rare_below
 """Records below which a level is pooled, unless a schema says otherwise."""
 
 
-@dataclass(frozen=True, eq=False)
-class SparkScan:
-    """A Spark DataFrame with a fitted schema. Make one with `chaffinch.spark.scan`, or with `prepare` for a private fit.
+class SparkScan(SparkRows):
+    """A Spark DataFrame with a fitted schema, whose first step encodes cells. Make one with `chaffinch.spark.scan`, or with `prepare` for a private fit.
 
-    `encode`: the task that turns rows into codes; None: that of the schema. `cache`: where codes are held while the table is measured, as for `coded`.
+    `cache`: where codes are held while the table is measured, as for `coded`.
     """
 
-    frame: Any
-    schema: Schema
-    rows: RowsSeen
-    notes: tuple[Note, ...] = ()
-    encode: Task | None = None
-    cache: str | os.PathLike[str] | None = None
+    place: RawFrame
 
     @property
-    def n_rows(self) -> int:
-        """The number of records."""
-        return self.rows.n_rows
+    def frame(self) -> Any:
+        """The DataFrame."""
+        return self.place.frame
+
+    def raw(self) -> SparkRows:
+        """Return the rows as they came."""
+        return raw_rows(self.place, self.cache)
 
     def coded(self, cache: str | os.PathLike[str] | None = None) -> SparkCounter:
         """Return a counter of the codes of all rows: use it in a `with` block, at whose end the codes are removed.
@@ -71,21 +76,17 @@ class SparkScan:
             raise InputError(
                 "Records are not counted by weight on Spark: give the column another role, or fit on one machine."
             )
-        encode = self.encode or Encode(schema_text(self.schema))
-        rows = hashed(self.frame, self.schema.names)
-        return held_codes(rows, encode, self.schema, self.rows, session_of(self.frame), cache)
-
-    @contextmanager
-    def beside(
-        self, *others: Any, progress: Progress = silent, cache: str | os.PathLike[str] | None = None
-    ) -> Iterator[tuple[LongTable, ...]]:
-        """Give this table and others, DataFrames too, on one grid for measures, until the block ends: see `chaffinch.spark.frames`."""
-        from .frames import frames_on_one_grid
-
-        with frames_on_one_grid(
-            self, *others, cache=cache or self.cache, progress=progress
-        ) as aligned:
-            yield aligned
+        names = self.schema.names
+        # Counts hang on no order of rows, so that partitions may be others than in the first pass.
+        encode = EncodeBlocks(SteppedChunks(FrameChunks(names), self.steps))
+        return held_codes(
+            self.place.select(names),
+            encode,
+            self.schema,
+            self.place.seen,
+            self.place.session,
+            cache,
+        )
 
 
 def scan(
@@ -104,15 +105,16 @@ def scan(
     session = session_of(frame)
     ready(session)
     names = frame.columns
-    if double := sorted({name for name in names if names.count(name) > 1}):
-        raise InputError(f"The DataFrame has columns of one name: {listed(double)}. Rename them.")
+    check_names(names)
     declared = as_schema(schema)
     if declared is not None and declared.fitted:
         check_columns("the DataFrame", names, declared)
         columns = tuple(replace(declared[name], spelled=False) for name in names)
-        rows = counted_rows(frame)
-        enough_rows("The DataFrame", rows.n_rows)
-        return SparkScan(frame, replace(declared, columns=columns, sealed=False), rows)
+        place = RawFrame(frame)
+        n_rows = place.seen.n_rows
+        enough_rows("The DataFrame", n_rows)
+        given = replace(declared, columns=columns, sealed=False)
+        return SparkScan(place, given, n_rows, (EncodeCells(given),))
     if declared is not None and declared.rules:
         raise InputError(
             "Rules of a schema are fitted to rows, which stay on Spark: fit the schema to some rows on one machine (chaffinch.read), and give the schema of "
@@ -123,7 +125,7 @@ def scan(
     if declared is not None:
         check_declared(names, declared)
     source = _source(frame)
-    profiles, rows = profiled(frame, typed_profile(source, declared))
+    profiles, partitions = profiled(frame, typed_profile(source, declared))
     rare_below = RARE_BELOW if declared is None else declared.rare_below
     fitted = fit_profiles(
         source, profiles, declared, rare=rare, rare_below=rare_below, threshold=threshold
@@ -132,7 +134,13 @@ def scan(
     unsearched = (
         [Note("", "rules", _NO_RULES)] if declared is None or declared.leaves_rules_open else []
     )
-    return SparkScan(frame, fitted.schema, rows, (*fitted.notes, *unsearched))
+    return SparkScan(
+        RawFrame(frame, partitions),
+        fitted.schema,
+        fitted.n_rows,
+        (EncodeCells(fitted.schema),),
+        (*fitted.notes, *unsearched),
+    )
 
 
 _NO_RULES = "Rules between columns (one that determines another, sums, orders) were not searched for on Spark: a schema that was fitted on one machine brings its own."
@@ -152,13 +160,3 @@ def _source(frame: Any) -> Source:
         kinds = to_arrow_schema(frame.schema, **asked)
     kinds = pa.schema([field.with_type(in_utc_type(field.type)) for field in kinds])
     return Source("Spark DataFrame", kinds, refuse, native="spark")
-
-
-def counted_rows(frame: Any) -> RowsSeen:
-    """How many rows a frame has and the sum of their hashes, by Spark alone."""
-    functions = spark_functions()
-    total = functions.sum(functions.col(CHECK).cast("decimal(38,0)")).cast("string").alias("total")
-    (row,) = collected(
-        hashed(frame, ()).agg(functions.count(functions.lit(1)).alias("n"), total)
-    ).to_pylist()
-    return RowsSeen(row["n"], (int(row["total"] or 0) + 2**63) % 2**64 - 2**63)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from typing import Any
@@ -11,14 +11,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._base.seeds import generator
-from ..counts.counter import Counter, MemoryCounter, StreamCounter
+from ..counts.counter import counter_of
 from ..counts.marginal import Marginal
 from ..counts.tally import DENSE_CELLS
 from ..table.align import align
 from ..table.codes import Codes
 from ..table.groups import GROUP, GROUPS, group_column
-from ..table.long import LongTable
-from ..table.schema import Column, Schema
+from ..table.rows import Names, Rows, Step
+from ..table.schema import Schema
 from ..table.table import Table
 
 DEALT = 1 << 20
@@ -27,10 +27,10 @@ DEALT = 1 << 20
 
 @dataclass(frozen=True, eq=False)
 class TablePair:
-    """An original and a synthetic table with the same schema: same columns, same levels, same bins. Both are in memory, or both in files."""
+    """An original and a synthetic table with the same schema: same columns, same levels, same bins. Rows of both are in the same kind of place."""
 
-    original: Table | LongTable
-    synthetic: Table | LongTable
+    original: Rows
+    synthetic: Rows
 
     @property
     def schema(self) -> Schema:
@@ -56,32 +56,22 @@ class TablePair:
     def totals(self) -> tuple[float, float]:
         """What the counts of each table add up to: its records, or their weights."""
 
-        def total(table: Table | LongTable) -> float:
-            return float(
-                table.n_rows
-                if self.weight is None or isinstance(table, LongTable)
-                else table.weights(self.weight).sum()
-            )
+        def total(rows: Rows) -> float:
+            if self.weight is None:
+                return float(rows.n_rows)
+            return float(rows.table().weights(self.weight).sum())
 
         return total(self.original), total(self.synthetic)
 
     @cached_property
-    def tables(self) -> tuple[Table | LongTable, Table | LongTable]:
+    def tables(self) -> tuple[Rows, Rows]:
         """Original, synthetic."""
         return self.original, self.synthetic
-
-    @property
-    def in_memory(self) -> tuple[Table, Table]:
-        """The same tables, for measures that need their rows."""
-        first, second = self.tables
-        assert isinstance(first, Table)
-        assert isinstance(second, Table)
-        return first, second
 
     def marginals(self, cliques: Sequence[Sequence[str]]) -> tuple[list[Marginal], list[Marginal]]:
         """Return the marginals of the original and of the synthetic table."""
         first, second = (
-            counter_of(table, weight=self.weight).marginals(cliques) for table in self.tables
+            counter_of(rows, weight=self.weight).marginals(cliques) for rows in self.tables
         )
         return first, second
 
@@ -91,8 +81,8 @@ class TablePair:
         """Return the same with the group of records (see `grouped`) as the first column."""
         wide = [(GROUP, *clique) for clique in cliques]
         first, second = (
-            counter_of(table, weight=self.weight, dense_cells=dense_cells).marginals(wide)
-            for table in self._dealt
+            counter_of(rows, weight=self.weight, dense_cells=dense_cells).marginals(wide)
+            for rows in self._grouped
         )
         return first, second
 
@@ -110,82 +100,64 @@ class TablePair:
         return first, second
 
     @cached_property
-    def _dealt(self) -> tuple[Table | LongTable, Table | LongTable]:
-        first, second = (_dealt(table) for table in self.tables)
+    def _grouped(self) -> tuple[Rows, Rows]:
+        first, second = map(with_groups, self.tables)
         return first, second
 
 
-def pair_up(original: Table | LongTable, synthetic: Any) -> TablePair:
-    """Return two tables on the grid of the original; `synthetic` may be a table, a path or a frame. Files are on one grid already."""
-    if isinstance(original, LongTable):
-        return TablePair(original, synthetic)
+def pair_up(original: Any, synthetic: Any) -> TablePair:
+    """Return two tables on the grid of the original; `synthetic` may be rows, a path or a frame."""
     first, second = align(original, synthetic)
     return TablePair(first, second)
 
 
-def counter_of(
-    table: Table | LongTable, *, weight: str | None = None, dense_cells: int = DENSE_CELLS
-) -> Counter:
-    """Return what counts a table, in memory, from its file, or where it is."""
-    if isinstance(table, LongTable) and table.remote is not None:
-        counter: Counter = table.remote.counter(
-            table.schema[GROUP] if GROUP in table.schema.names else group_column(), dense_cells
-        )
-        return counter
-    if isinstance(table, LongTable):
-        return StreamCounter(table, dense_cells=dense_cells)
-    return MemoryCounter(table, weight=weight, dense_cells=dense_cells)
+def with_groups(rows: Rows, groups: int = GROUPS) -> Rows:
+    """Return rows with a column before the others that says to which group a record belongs; as they are where they have one."""
+    if GROUP in rows.schema.names:
+        return rows
+    schema = replace(rows.schema, columns=(group_column(groups), *rows.schema.columns))
+    step = JackknifeGroups(rows.n_rows, schema)
+    # The same rows for all who ask: what counts them may remember its answers.
+    return rows.once(f"{groups} groups", lambda held: rows.map(step, schema, notes=rows.notes))
 
 
-def deal(n_rows: int, person_of: NDArray[np.int64] | None = None) -> NDArray[np.uint8]:
-    """Return the group of each record: dealt at random, always in the same way, into groups of nearly equal size.
+@dataclass(frozen=True, eq=False)
+class JackknifeGroups(Step):
+    """Deals the records of a table at random, always in the same way, into groups of nearly equal size, a column before the others.
 
     Rows of one person are dealt together.
     """
-    if person_of is None:
-        return dealer(n_rows)(0, n_rows)
-    persons, numbers = np.unique(person_of, return_inverse=True)
-    return deal(len(persons))[numbers]
+
+    n_rows: int
+    schema: Schema
+
+    def needs(self, columns: Names) -> Names:
+        """Return the columns without that of groups."""
+        return None if columns is None else [name for name in columns if name != GROUP]
+
+    def __call__(self, chunk: Table) -> Table:
+        if chunk.person_of is None:
+            last = chunk.first_row + chunk.codes.n_rows
+            groups = _groups_between(self.n_rows, chunk.first_row, last)
+        else:
+            persons, numbers = np.unique(chunk.person_of, return_inverse=True)
+            groups = _groups_between(len(persons), 0, len(persons))[numbers]
+        codes = [groups % self.schema.sizes[0], *(chunk.codes[j] for j in range(len(chunk.codes)))]
+        return replace(chunk, schema=self.schema, codes=Codes.of(codes, self.schema.sizes))
 
 
-def dealer(
-    n_rows: int, person_of: NDArray[np.int64] | None = None
-) -> Callable[[int, int], NDArray[np.uint8]]:
-    """Return what gives the groups of the records between two places, as `deal` has them for all: without persons they are not held."""
-    if person_of is not None:
-        groups = deal(n_rows, person_of)
-        return lambda start, stop: groups[start:stop]
-
-    @lru_cache(maxsize=1)
-    def block(number: int) -> NDArray[np.uint8]:
-        rows = np.arange(number * DEALT, min((number + 1) * DEALT, n_rows))
-        groups = (rows % GROUPS).astype(np.uint8)
-        generator(np.random.SeedSequence(0, spawn_key=(number,)) if number else 0).shuffle(groups)
-        return groups
-
-    def between(start: int, stop: int) -> NDArray[np.uint8]:
-        parts = [
-            block(number)[max(start - number * DEALT, 0) : stop - number * DEALT]
-            for number in range(start // DEALT, -(-stop // DEALT))
-        ]
-        return np.concatenate(parts) if parts else np.zeros(0, dtype=np.uint8)
-
-    return between
+def _groups_between(n_rows: int, first: int, last: int) -> NDArray[np.uint8]:
+    """Return the groups of the records between two numbers of rows, of so many in all."""
+    blocks = [
+        _block_of_groups(n_rows, number)[max(first - number * DEALT, 0) : last - number * DEALT]
+        for number in range(first // DEALT, -(-last // DEALT))
+    ]
+    return np.concatenate(blocks) if blocks else np.zeros(0, dtype=np.uint8)
 
 
-def _dealt(table: Table | LongTable) -> Table | LongTable:
-    """Return the table with a column that says to which group a record belongs."""
-    column = group_column()
-    if isinstance(table, LongTable) and table.remote is not None:
-        return dealt_there(table, column)
-    if isinstance(table, LongTable):
-        return table.with_codes(column, dealer(table.n_rows))
-    group = deal(table.n_rows, table.person_of)
-    schema = replace(table.schema, columns=(column, *table.schema.columns))
-    codes = [group, *(table.codes[j] for j in range(len(table.codes)))]
-    return Table(schema, table.data, Codes.of(codes, (GROUPS, *table.codes.sizes)))
-
-
-def dealt_there(table: LongTable, column: Column) -> LongTable:
-    """Return a table that stays elsewhere under the schema with a column of groups, into which its records are dealt there."""
-    return replace(table, schema=replace(table.schema, columns=(column, *table.schema.columns)))
+@lru_cache(maxsize=4)
+def _block_of_groups(n_rows: int, number: int) -> NDArray[np.uint8]:
+    rows = np.arange(number * DEALT, min((number + 1) * DEALT, n_rows))
+    groups = (rows % GROUPS).astype(np.uint8)
+    generator(np.random.SeedSequence(0, spawn_key=(number,)) if number else 0).shuffle(groups)
+    return groups

@@ -8,7 +8,6 @@ exact: every choice of members, and every draw of people, has the same chance.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from copy import deepcopy
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -315,12 +314,6 @@ SHUFFLED = 1024
 FEW = 1 << 16
 """People that are drawn in one go."""
 
-DRAWN = 1 << 20
-"""Row numbers drawn at once."""
-
-WINDOW = 1 << 25
-"""Rows of which it is known at a time how often they are drawn."""
-
 BLOCK_CELLS = 1 << 20
 """Numbers of one block of draws: 8 MB."""
 
@@ -445,38 +438,3 @@ def _by_unit(labels: NDArray[np.bool_], sizes: Counts) -> NDArray[Any]:
     ends = running[:, np.cumsum(sizes) - 1]
     ends[:, 1:] -= ends[:, :-1].copy()
     return ends
-
-
-def times_drawn(
-    of: int, n_rows: int, rng: np.random.Generator
-) -> Callable[[int, int], NDArray[Any]]:
-    """Return what gives how often each row between two places is drawn in `n_rows` draws of `of` rows: those that one call of `rng` would make.
-
-    The rows of a window are held, in as few bytes as will do; for another window all draws are made again.
-    """
-    start_of, often = deepcopy(rng), n_rows / max(of, 1)
-    dtype = np.uint8 if often < 20 else np.uint16 if often < 20_000 else np.uint32
-
-    def window(number: int, source: np.random.Generator) -> NDArray[Any]:
-        first = number * WINDOW
-        times: NDArray[Any] = np.zeros(max(0, min(WINDOW, of - first)), dtype=dtype)
-        for start in range(0, n_rows, DRAWN):
-            drawn = source.integers(0, of, min(DRAWN, n_rows - start))
-            rows, counts = np.unique(
-                drawn[(drawn >= first) & (drawn < first + WINDOW)] - first, return_counts=True
-            )
-            times[rows] += counts.astype(dtype)
-        return times
-
-    held = {0: window(0, rng)}
-
-    def between(start: int, stop: int) -> NDArray[Any]:
-        parts = []
-        for number in range(start // WINDOW, -(-stop // WINDOW)):
-            if number not in held:
-                held.clear()
-                held[number] = window(number, deepcopy(start_of))
-            parts.append(held[number][max(start - number * WINDOW, 0) : stop - number * WINDOW])
-        return np.concatenate(parts) if parts else np.zeros(0, dtype=dtype)
-
-    return between

@@ -10,9 +10,8 @@ import numpy as np
 
 from .._base.errors import InputError, listed
 from .._base.masking import masked_count
-from ..table.long import LongTable
+from ..table.rows import Rows
 from ..table.sample import ChosenBy
-from ..table.table import Table
 
 Records = Literal["all", "sample"]
 """What a figure is of: all records, or a sample of them."""
@@ -47,14 +46,14 @@ class SampledRecords:
     @classmethod
     def of(
         cls,
-        sample: Mapping[str, Table],
-        files: Mapping[str, LongTable],
+        sample: Mapping[str, Rows],
+        files: Mapping[str, Rows],
         chosen_by: ChosenBy,
         threshold: int,
     ) -> SampledRecords:
         """Return the numbers of samples and of the files that they are of; of several synthetic ones (`synthetic-1` and so on) those of all together."""
 
-        def rows(tables: Mapping[str, Table] | Mapping[str, LongTable]) -> list[int | str | None]:
+        def rows(tables: Mapping[str, Rows]) -> list[int | str | None]:
             sides = [
                 [name for name in files if name == side or name.startswith(f"{side}-")]
                 for side in ("original", "synthetic", "holdout")

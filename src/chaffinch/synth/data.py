@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -10,14 +9,11 @@ from numpy.typing import NDArray
 
 from .._base.errors import InputError, PrivacyError
 from .._base.masking import THRESHOLD
-from ..counts.coded import CodedScan
-from ..counts.counter import Counter, MemoryCounter, ReferenceCounter, RowCounter, StreamCounter
-from ..privacy.scanning import PreparedScan
+from ..counts.counter import Counter, MemoryCounter, RowCounter, StreamCounter
 from ..privacy.session import Undiscovered
 from ..table.personal.detect import check_decided, check_declared_decided
-from ..table.read import is_model, open_table, read
-from ..table.refit import finer, finer_scan
-from ..table.scan import Scan
+from ..table.read import is_model, read
+from ..table.rows import open_table
 from ..table.table import Origin, Table
 from ..table.weights import effective_rows, with_constant_weight
 
@@ -28,13 +24,9 @@ def counter_of(data: Any) -> tuple[Counter, Origin | None]:
         raise InputError(
             "Discovery is part of a private fit: give epsilon, or read the table with chaffinch.read."
         )
-    if isinstance(data, MemoryCounter):
-        return data, data.table.look
-    if isinstance(data, StreamCounter) and isinstance(data.scan, CodedScan):
-        return data, data.scan.empty.look
     if hasattr(data, "marginals"):
         counter: Counter = data
-        return counter, None
+        return counter, getattr(data, "look", None)
     table = open_table(data)
     check_decided(table.schema)
     if table is not data:
@@ -73,12 +65,9 @@ def table_counter(table: Table, *, threads: int | None = None) -> MemoryCounter:
 
 def fine_counter(counter: Counter) -> RowCounter:
     """Return a counter of the same rows with numbers cut finer, as trees have them; one that hands out no rows is refused."""
-    if isinstance(counter, MemoryCounter | ReferenceCounter):
-        return replace(counter, table=finer(counter.table))
-    if isinstance(counter, StreamCounter) and isinstance(counter.scan, CodedScan):
-        return replace(counter, scan=counter.scan.finer())
-    if isinstance(counter, StreamCounter) and isinstance(counter.scan, Scan):
-        return replace(counter, scan=finer_scan(counter.scan, progress=counter.progress))
+    if hasattr(counter, "finer"):
+        fine: RowCounter = counter.finer()
+        return fine
     if isinstance(counter, RowCounter):
         return counter
     raise InputError(
@@ -90,17 +79,11 @@ def private_data(data: Any) -> tuple[Table | Counter | Undiscovered, Origin | No
     """Return data that a private fit may open, and their look; what has no declared domain is refused before it is read."""
     if isinstance(data, Table | Undiscovered):
         check_declared_decided(data.schema)
-    if isinstance(data, Table):
-        return data, data.look
-    if isinstance(data, MemoryCounter):
-        return data, data.table.look
-    if isinstance(data, StreamCounter) and isinstance(data.scan, PreparedScan):
+        return data, getattr(data, "look", None)
+    if isinstance(data, StreamCounter) and data.schema.sealed:
         check_declared_decided(data.schema)
-        return data, data.scan.empty.look
-    if isinstance(data, Undiscovered) or hasattr(
-        data, "marginals"
-    ):  # asks a counter for nothing that would be charged
-        return data, None
+    if hasattr(data, "marginals"):  # asks a counter for nothing that would be charged
+        return data, getattr(data, "look", None)
     if is_model(data):
         read(data)
     raise PrivacyError(

@@ -17,7 +17,7 @@ from .._base.runtime import Progress, silent, thread_count, thread_map
 from .._base.seeds import Seed, seed_sequence
 from .._base.svg import Drawing
 from ..privacy.ledger import Account
-from ..table.long import joined
+from ..table.rows import joined
 from ..table.rules.constraints import AllowedCodes, allowed_codes
 from ..table.rules.keep import relation_groups
 from ..table.schema import FunctionMap, Schema

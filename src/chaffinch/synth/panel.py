@@ -28,7 +28,7 @@ from ..table.personal.detect import check_decided
 from ..table.personal.fake import fake_values
 from ..table.persons import order_numbers, person_rows
 from ..table.profile import Profile
-from ..table.read import open_table
+from ..table.rows import open_table
 from ..table.rules.relations import parsed
 from ..table.schema import Column, Kind, Schema
 from ..table.table import Origin, Table, new_identifiers

@@ -13,7 +13,7 @@ from .._base.errors import InputError, unknown_name
 from .._base.seeds import Seed, seed_sequence
 from ..counts.counter import MemoryCounter
 from ..table.align import align
-from ..table.read import open_table
+from ..table.rows import open_table
 from ..table.rules.constraints import without_rules_on
 from ..table.schema import Schema
 from ..table.table import Table

@@ -3,75 +3,45 @@
 A table that lost a level keeps its cell, empty; values that the first table never had share the cell `(other)`; numbers
 beyond its range fall in its end bins.
 
-`align` takes tables in memory, `align_files` files that are read part by part, and both give the same codes and values. Of files one pass over each of the others
-finds what of its values the original's codes have no room for; then every part of every file is coded alike.
+A pass over each of the others finds what of its values the original's codes have no room for (`UnseenLevels`); then every chunk of every table is
+coded alike (`AlignChunk`), wherever its rows are.
 """
 
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass, replace
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, overload
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
 from .._base.errors import InputError, listed
-from .._base.runtime import Progress, silent, thread_map
-from .code_cache import CodeLayout, temporary_folder
+from .._base.runtime import thread_map
 from .codes import Codes
 from .compare.values import missing_tokens
 from .domain import encode_column
 from .fit_schema import enough_rows, typed
-from .formats import Source
-from .long import LongTable
 from .persons import person_numbers
-from .scan import Scan
-from .schema import Column, Note, Role, Schema
-from .sources import open_source
+from .rows import UNKNOWN, Names, Rows, Step
+from .schema import Column, Note, Schema
 from .table import Origin, Table
 from .text import WordValues, parse_other_spelling, spelling_of
 from .types import is_numeric, parse_type, to_numbers, type_name, value_type, whole_array
-from .weights import with_constant_weight
 
 
-@dataclass(frozen=True)
-class OtherTable:
-    """A table to bring onto the grid: its name for messages, its columns, and how to get the values of one."""
-
-    name: str
-    columns: Sequence[str]
-    table: Table | None
-    source: Source | None
-    whole: pa.Table
-
-    def values(self, column: Column) -> WordValues:
-        """Return the values of a column, null where missing, and which of the grid's missing codes stood there."""
-        if self.table is not None:
-            values, tokens = (
-                self.whole.column(column.name).combine_chunks(),
-                missing_tokens(self.table, column),
-            )
-        elif self.source is not None and self.source.text:
-            cells, codec = self.whole.column(column.name), column.codec
-            levels = () if codec is None else codec.levels
-            return parse_other_spelling(cells, spelling_of(column), levels, name=column.name)
-        else:
-            values, tokens = typed(self.whole, {column.name: spelling_of(column)}, text=False)[
-                column.name
-            ]
-        return _as_numbers_of(column, values, self.name), tokens
-
-
+@overload
+def align(original: Table, *others: Any, names: Sequence[str] = ...) -> tuple[Table, ...]: ...
+@overload
+def align(original: Rows, *others: Any, names: Sequence[str] = ...) -> tuple[Rows, ...]: ...
 def align(
-    original: Table, *others: Any, names: Sequence[str] = ("synthetic", "holdout")
-) -> tuple[Table, ...]:
+    original: Rows, *others: Any, names: Sequence[str] = ("synthetic", "holdout")
+) -> tuple[Rows, ...]:
     """Return the tables with one schema between them: the original's, with a cell for what only the others have.
 
-    Columns without codes (identifiers, free text) are left out. Others are tables, paths or frames; `names` is what
+    Columns without codes (identifiers, free text) are left out. Others are tables, paths or frames, which are read where the original's rows are (`Rows.open`); `names` is what
     messages call them. Notes of a table say for which of its columns the grid had to be widened.
 
     Raises
@@ -88,160 +58,149 @@ def align(
     (['x', 'y', 'z', '(other)'], [0, 3, 0])
     """
     enough_rows("The original table", original.n_rows)
-    original = with_constant_weight(
-        original
-    )  # weights are counted by, not compared: one cell holds them all
-    opened = [_open(other, name) for other, name in zip(others, names, strict=False)]
-    for other in opened:
-        same_columns(original.schema, other)
-    columns = original.schema.modelled
-    if all(_same_codes(other.table, columns) for other in opened):
-        same = [other.table for other in opened if other.table is not None]
-        return tuple(_of_columns(table, columns) for table in (original, *same))
-    shared: list[Column] = []
-    codes: list[list[NDArray[Any]]] = [[] for _ in range(len(opened) + 1)]
-    notes: list[list[Note]] = [[] for _ in opened]
-    data: list[list[pa.Array]] = [[] for _ in opened]
-    for column in columns:
-        values = [other.values(column) for other in opened]
-        roomy = with_room(column, fractions=any(has_fractions(array) for array, _ in values))
-        coded = [
-            _coded(other, column, roomy, pair) for other, pair in zip(opened, values, strict=True)
-        ]
-        coded.insert(0, SharedColumn(column, roomy, roomy).of_rows(original))
-        used = [np.bincount(one, minlength=roomy.size) > 0 for one in coded]
-        for i, other in enumerate(opened):
-            notes[i] += widening_notes(column, roomy, used[i + 1], other.name)
-            data[i].append(values[i][0])
-        final = without_spare_room(column, roomy, np.logical_or.reduce(used))
-        shared.append(final)
-        for table_codes, one in zip(codes, coded, strict=True):
-            table_codes.append(roomy.fitted_codec.remap(one, final.fitted_codec))
-    schema = Schema(tuple(shared), original.schema.rare_below)
-    names_ = list(schema.names)
-    persons = [original.person_of, *(_person_of(original, other) for other in opened)]
-    tables = [
-        original.data.select(names_),
-        *(pa.Table.from_arrays(arrays, names=names_) for arrays in data),
-    ]
-    return tuple(
-        Table(
-            schema,
-            table,
-            Codes.of(table_codes, schema.sizes),
-            note,
-            original.origin,
-            person_of=whose,
-        )
-        for table, table_codes, note, whose in zip(
-            tables, codes, [original.notes, *map(tuple, notes)], persons, strict=True
-        )
+    original = original.comparable()
+    schema = original.schema
+    opened = [original.open(other) for other in others]
+    for rows, name in zip(opened, names, strict=False):
+        _check_same_columns(schema, rows, name)
+        if rows.n_rows != UNKNOWN:
+            enough_rows(f"The {name} table", rows.n_rows)
+    columns = schema.modelled
+    if all(_same_codes(rows.schema, columns) for rows in opened):
+        return tuple(_of_columns(rows, columns) for rows in (original, *opened))
+    unseen, sizes = [], []
+    for rows, name in zip(opened, names, strict=False):
+        levels, n_rows = rows.reduce(UnseenLevels(columns, name, rows.text))
+        enough_rows(f"'{rows.name}'" if rows.name else f"The {name} table", n_rows)
+        unseen.append(levels)
+        sizes.append(n_rows)
+    shared, grid, notes = shared_columns(schema, unseen, _own_levels(original), names)
+    person = schema.only("person") if original.person_of is not None else None
+    step = AlignChunk(tuple(shared), grid, origin=getattr(original, "origin", Origin()))
+    return (
+        original.map(step, grid, notes=original.notes),
+        *(
+            rows.map(
+                replace(step, name=name, text=rows.text, person=person),
+                grid,
+                n_rows=n_rows,
+                notes=tuple(said),
+            )
+            for rows, name, n_rows, said in zip(opened, names, sizes, notes, strict=False)
+        ),
     )
 
 
-def align_files(
-    original: Scan,
-    *others: Any,
-    names: Sequence[str] = ("synthetic", "holdout"),
-    progress: Progress = silent,
-) -> tuple[LongTable, ...]:
-    """Return files with one schema between them: the original's, with a cell for what only the others have.
-
-    Others are paths, frames, scans or tables. Columns without codes (identifiers, free text) are left out, as are those that the schema gives no part
-    in what is compared.
-
-    Raises
-    ------
-    InputError
-        If columns differ, if no value of a column is one that the original has, or if people have several rows or records weights.
-    """
-    check_long_schema(original.schema)
-    enough_rows("The original table", original.n_rows)
-    opened = [opened_table(other) for other in others]
-    called = list(names[: len(opened)])
-    rooms: list[list[ColumnRoom]] = []
-    sizes: list[int] = []
-    for name, source in zip(called, opened, strict=True):
-        progress(f"reading the {name} table", -1)
-        found, n_rows = _rooms(name, source, original.schema)
-        enough_rows(
-            f"'{source.name}'" if isinstance(source, Source) else f"The {name} table", n_rows
-        )
-        rooms.append(found)
-        sizes.append(n_rows)
-    own = _own_rooms(original, original.schema.modelled)
-    shared, schema, notes = shared_columns(original.schema, rooms, own, called)
-    read = _original_parts(original, schema, shared)
-    tables = [LongTable(schema, original.n_rows, read, read, original.notes)]
-    for name, source, n_rows, said in zip(called, opened, sizes, notes, strict=True):
-        read = _other_parts(name, source, schema, shared)
-        tables.append(LongTable(schema, n_rows, read, read, tuple(said)))
-    return tuple(tables)
-
-
-@contextmanager
-def files_on_one_grid(
-    original: Scan, *others: Any, progress: Progress = silent
-) -> Iterator[tuple[LongTable, ...]]:
-    """Yield what `align_files` returns, with the codes of all rows kept in a folder that its owner alone can read, until the block ends."""
-    aligned = align_files(original, *others, progress=progress)
-    n_bytes = sum(table.n_rows * CodeLayout.of(table.schema).row_bytes for table in aligned)
-    with temporary_folder(n_bytes=n_bytes) as folder:
-        progress("coding rows", -1)
-        yield tuple(replace(table, folder=folder).cached() for table in aligned)
-
-
-def _open(other: Any, name: str) -> OtherTable:
-    if isinstance(other, Table):
-        enough_rows(f"The {name} table", other.n_rows)
-        return OtherTable(name, other.columns, other, None, other.data)
-    source = other if isinstance(other, Source) else open_source(other)
-    whole = source.table()
-    enough_rows(f"'{source.name}'", whole.num_rows)
-    return OtherTable(name, whole.column_names, None, source, whole)
-
-
-def same_columns(original: Schema, other: OtherTable) -> None:
+def _check_same_columns(original: Schema, other: Rows, name: str) -> None:
     """Raise unless another table has the columns of the original, and no others."""
-    if lost := [name for name in original.names if name not in other.columns]:
+    if lost := [column for column in original.names if column not in other.columns]:
         raise InputError(
-            f"The {other.name} table lacks columns of the original: {listed(lost)}. Compare tables with the same columns."
+            f"The {name} table lacks columns of the original: {listed(lost)}. Compare tables with the same columns."
         )
     known = {column.name for column in original}
-    if extra := [name for name in other.columns if name not in known]:
+    if extra := [column for column in other.columns if column not in known]:
         raise InputError(
-            f"The {other.name} table has columns that the original lacks: {listed(extra)}. Drop them, or add them there."
+            f"The {name} table has columns that the original lacks: {listed(extra)}. Drop them, or add them there."
         )
 
 
-def _same_codes(table: Table | None, columns: Sequence[Column]) -> bool:
-    """Return whether a table has the codes of these very columns, as one drawn from a model of the original has."""
-    return table is not None and all(table.schema[c.name].codec is c.codec for c in columns)
+def _same_codes(schema: Schema, columns: Sequence[Column]) -> bool:
+    """Return whether a schema has these very columns, as that of a table drawn from a model of the original has."""
+    return bool(schema.names) and all(schema[c.name].codec is c.codec for c in columns)
 
 
-def _of_columns(table: Table, columns: Sequence[Column]) -> Table:
-    """Return a table with these columns alone, in this order; itself if it is so already."""
+def _of_columns(rows: Rows, columns: Sequence[Column]) -> Rows:
+    """Return rows with these columns alone, in this order; themselves if they are so already."""
     names = [column.name for column in columns]
-    if [column.name for column in table.schema] == names:
-        return table
-    codes = Codes.of([table.code(name) for name in names], [column.size for column in columns])
-    schema = replace(table.schema, columns=tuple(table.schema[name] for name in names))
-    return Table(
-        schema,
-        table.data.select(names),
-        codes,
-        table.notes,
-        table.origin,
-        person_of=table.person_of,
-    )
+    if [column.name for column in rows.schema] == names:
+        return rows
+    schema = replace(rows.schema, columns=tuple(rows.schema[name] for name in names))
+    return rows.map(SelectColumns(schema), schema, notes=rows.notes)
 
 
-def _person_of(original: Table, other: OtherTable) -> NDArray[np.int64] | None:
-    """Return whose rows those of another table are, where people of the original have several and the table says it."""
-    if other.table is not None or original.person_of is None:
-        return None if other.table is None else other.table.person_of
-    name = original.schema.only("person")
-    return person_numbers(other.whole.column(name)) if name in other.columns else None
+@dataclass(frozen=True, eq=False)
+class SelectColumns(Step):
+    """Makes a chunk of some columns alone."""
+
+    schema: Schema
+
+    def needs(self, columns: Names) -> Names:
+        """Return the same columns; of all, those that are left."""
+        return self.schema.names if columns is None else columns
+
+    def __call__(self, chunk: Table) -> Table:
+        names = [name for name in self.schema.names if name in chunk.schema.places]
+        codes = Codes.of([chunk.code(name) for name in names], self.schema.sizes)
+        values = [name for name in names if name in chunk.data.column_names]
+        return replace(chunk, schema=self.schema, data=chunk.data.select(values), codes=codes)
+
+
+def values_of_column(chunk: Table, column: Column, name: str, *, text: bool) -> WordValues:
+    """Return the values of a column of another table as the original spells them, null where missing, and which of the column's missing codes stood there."""
+    if column.name in chunk.schema.places:
+        values, tokens = whole_array(chunk.data.column(column.name)), missing_tokens(chunk, column)
+    elif text:
+        cells = chunk.data.column(column.name)
+        levels = () if column.codec is None else column.codec.levels
+        return parse_other_spelling(cells, spelling_of(column), levels, name=column.name)
+    else:
+        spelled = {column.name: spelling_of(column)}
+        values, tokens = typed(chunk.data, spelled, text=False)[column.name]
+    return _as_numbers_of(column, values, name), tokens
+
+
+@dataclass(frozen=True, eq=False)
+class AlignChunk(Step):
+    """Makes a chunk of a table a chunk under the shared schema: of the original, or of the other table of a name.
+
+    `person`: the column that says whose row it is, where people of the original have several.
+    """
+
+    shared: tuple[SharedColumn, ...]
+    schema: Schema
+    name: str = ""
+    text: bool = False
+    person: str | None = None
+    origin: Origin = field(default_factory=Origin)
+
+    values = True
+
+    def needs(self, columns: Names) -> Names:
+        """Return the columns themselves: one at least, to learn how many rows a chunk has; all where persons are looked for."""
+        if columns is None:
+            return None if self.person is not None else self.schema.names
+        return [c.own.name for c in self.shared if c.own.name in columns] or [self.schema.names[0]]
+
+    def __call__(self, chunk: Table) -> Table:
+        wanted = [c for c in self.shared if c.own.name in chunk.data.column_names]
+        coded = thread_map(lambda column: self._coded(chunk, column), wanted)
+        nothing: NDArray[Any] = np.zeros(chunk.n_rows, dtype=np.uint8)
+        codes = {c.own.name: codes for c, (_, codes) in zip(wanted, coded, strict=True)}
+        return Table(
+            self.schema,
+            pa.Table.from_arrays([values for values, _ in coded], names=list(codes)),
+            Codes.of([codes.get(name, nothing) for name in self.schema.names], self.schema.sizes),
+            (),
+            self.origin,
+            person_of=self._persons(chunk),
+            first_row=chunk.first_row,
+        )
+
+    def _coded(self, chunk: Table, column: SharedColumn) -> tuple[Any, NDArray[Any]]:
+        if not self.name:
+            return chunk.data.column(column.own.name), column.of_rows(chunk)
+        values, tokens = values_of_column(chunk, column.own, self.name, text=self.text)
+        known = column.own.name in chunk.schema.places
+        if known and chunk.schema[column.own.name].codec is column.own.codec:
+            return values, column.of_rows(chunk)
+        return values, column.of_other(values, tokens)
+
+    def _persons(self, chunk: Table) -> NDArray[np.int64] | None:
+        """Whose rows those of another table are, where it says it."""
+        known = self.person is None or self.person not in chunk.data.column_names
+        if not self.name or chunk.schema.names or known:
+            return chunk.person_of
+        return person_numbers(chunk.data.column(self.person))
 
 
 def with_room(column: Column, *, fractions: bool) -> Column:
@@ -309,17 +268,6 @@ def without_spare_room(column: Column, roomy: Column, used: NDArray[np.bool_]) -
     return column if final is column.codec else replace(roomy, codec=final)
 
 
-def _coded(other: OtherTable, column: Column, roomy: Column, values: WordValues) -> NDArray[Any]:
-    """Return the codes of another table on the wider grid: its own, moved, where it has those of the original's column."""
-    if (
-        other.table is not None
-        and other.table.schema[column.name].codec is column.codec
-        and column.fitted_codec.n_values
-    ):
-        return column.fitted_codec.remap(other.table.code(column.name), roomy.fitted_codec)
-    return encode_column(roomy, *values)
-
-
 @dataclass(frozen=True)
 class SharedColumn:
     """A column of the original, with room for what only others have, and as it is shared."""
@@ -328,21 +276,15 @@ class SharedColumn:
     roomy: Column
     final: Column
 
-    def of_original(self, values: pa.Array, tokens: Any) -> NDArray[Any]:
-        """Return the codes of the original's values."""
-        if not self.own.fitted_codec.n_values:
-            return self.of_other(values, tokens)
-        codes = encode_column(self.own, values, tokens)
-        return self.own.fitted_codec.remap(codes, self.final.fitted_codec)
-
-    def of_rows(self, part: Table) -> NDArray[Any]:
+    def of_rows(self, chunk: Table) -> NDArray[Any]:
         """Return the codes of rows of the original that have codes of its own.
 
         The few values that were made missing are values here, or a copy of the file would differ from the original.
         """
         if not self.own.fitted_codec.n_values:
-            return self.of_other(_values(part, self.own.name), missing_tokens(part, self.own))
-        return self.own.fitted_codec.remap(part.code(self.own.name), self.final.fitted_codec)
+            values = whole_array(chunk.data.column(self.own.name))
+            return self.of_other(values, missing_tokens(chunk, self.own))
+        return self.own.fitted_codec.remap(chunk.code(self.own.name), self.final.fitted_codec)
 
     def of_other(self, values: pa.Array, tokens: Any) -> NDArray[Any]:
         """Return the codes of another table's values."""
@@ -351,7 +293,7 @@ class SharedColumn:
 
 
 class ColumnRoom:
-    """What of one file's values a column of the original has no codes for."""
+    """What of one table's values a column of the original has no codes for."""
 
     def __init__(self, column: Column) -> None:
         self.column = column
@@ -359,163 +301,105 @@ class ColumnRoom:
         self.fractions = False
 
     def add(self, values: pa.Array, tokens: Any) -> None:
+        """Look at values, and at which missing codes stood there: one of each kind is encoded."""
         fractions = has_fractions(values)
         self.fractions |= fractions
-        self.used[
-            np.unique(encode_column(with_room(self.column, fractions=fractions), values, tokens))
-        ] = True
+        rows = _one_of_each(values, tokens, by_value=not self.column.fitted_codec.numeric)
+        few = None if tokens is None else tokens[rows]
+        roomy = with_room(self.column, fractions=fractions)
+        self.used[np.unique(encode_column(roomy, values.take(pa.array(rows)), few))] = True
 
 
-MEASURED_IN_MEMORY: dict[Role, str] = {
-    "person": "people have several rows",
-    "weight": "records have weights",
-}
-"""Roles of columns whose tables are compared in memory, and what they say of a table."""
+def _one_of_each(
+    values: pa.Array, tokens: NDArray[np.int16] | None, *, by_value: bool
+) -> NDArray[np.int64]:
+    """Return the first row of each value, or of each kind of number (finite, NaN, infinite, missing), and of each missing code."""
+    if by_value:
+        coded = values if pa.types.is_dictionary(values.type) else values.dictionary_encode()
+        kinds = coded.indices.fill_null(len(coded.dictionary)).to_numpy(zero_copy_only=False)
+    else:
+        numbers, present = to_numbers(values)
+        kinds = np.where(present, np.isnan(numbers) + 2 * np.isposinf(numbers), 4)
+        kinds = kinds + np.where(present & np.isneginf(numbers), 3, 0)
+    if tokens is not None:
+        kinds = kinds.astype(np.int64) * (int(tokens.max(initial=0)) + 2) + tokens + 1
+    rows: NDArray[np.int64] = np.unique(kinds, return_index=True)[1]
+    return rows
 
 
-def check_long_schema(schema: Schema) -> None:
-    """Raise where rows of a table have to be in memory to be compared."""
-    for role, what in MEASURED_IN_MEMORY.items():
-        if (
-            schema.only(role) is not None and not schema.sealed
-        ):  # a promise has bounded the rows of a person, and each is taken for itself
-            raise InputError(
-                f"Tables in which {what} are measured in memory: pass --engine memory, or leave the role '{role}' out of the schema."
-            )
+@dataclass(frozen=True, eq=False)
+class UnseenLevels:
+    """Finds what of a table's values the original's columns have no codes for, and how many rows it has. `original`: it is the original itself."""
+
+    of: tuple[Column, ...]
+    name: str
+    text: bool = False
+    original: bool = False
+
+    values = True
+
+    @property
+    def columns(self) -> list[str]:
+        """The names of the columns."""
+        return [column.name for column in self.of]
+
+    def summary(self, chunks: Iterator[Table]) -> pa.Table:
+        """Return the codes of each column that are used, and whether there are fractions."""
+        rooms, n_rows = [ColumnRoom(column) for column in self.of], 0
+        for chunk in chunks:
+            thread_map(lambda room: room.add(*self._values(chunk, room.column)), rooms)  # noqa: B023
+            n_rows += chunk.n_rows
+        return pa.table(
+            {
+                "used": [room.used.tobytes() for room in rooms],
+                "fractions": [bool(room.fractions) for room in rooms],
+                "n_rows": [n_rows] * len(rooms),
+            }
+        )
+
+    def _values(self, chunk: Table, column: Column) -> WordValues:
+        if self.original:
+            return whole_array(chunk.data.column(column.name)), missing_tokens(chunk, column)
+        return values_of_column(chunk, column, self.name, text=self.text)
+
+    def result(self, summaries: Iterator[pa.Table]) -> tuple[list[ColumnRoom], int]:
+        """Return what each column needs, and the number of rows."""
+        rooms, n_rows = [ColumnRoom(column) for column in self.of], 0
+        for summary in summaries:
+            for room, place in zip(rooms, summary.to_pylist(), strict=True):
+                room.used |= np.frombuffer(place["used"], dtype=bool)
+                room.fractions |= place["fractions"]
+            n_rows += summary.column("n_rows")[0].as_py()
+        return rooms, n_rows
 
 
 def shared_columns(
     schema: Schema,
-    rooms: Sequence[Sequence[ColumnRoom]],
-    own: Mapping[str, Sequence[ColumnRoom]],
-    called: Sequence[str],
+    unseen: Sequence[Sequence[ColumnRoom]],
+    own: Mapping[str, ColumnRoom],
+    names: Sequence[str],
 ) -> tuple[list[SharedColumn], Schema, list[list[Note]]]:
     """Return the columns of a grid that has room for what other tables have, its schema, and what is to be said of each of those tables."""
     shared: list[SharedColumn] = []
-    notes: list[list[Note]] = [[] for _ in rooms]
+    notes: list[list[Note]] = [[] for _ in unseen]
     for j, column in enumerate(schema.modelled):
-        every = [found[j] for found in rooms]
-        roomy = with_room(column, fractions=any(room.fractions for room in every))
-        for name, room, said in zip(called, every, notes, strict=True):
-            said += widening_notes(column, roomy, room.used, name)
-        used = [room.used for room in (*every, *own.get(column.name, ()))]
-        final = without_spare_room(
-            column, roomy, np.logical_or.reduce([np.zeros(roomy.size, dtype=bool), *used])
+        rooms = [levels[j] for levels in unseen]
+        roomy = with_room(column, fractions=any(room.fractions for room in rooms))
+        for name, room, note in zip(names, rooms, notes, strict=False):
+            note += widening_notes(column, roomy, room.used, name)
+        if column.name in own:
+            rooms.append(own[column.name])
+        used = np.logical_or.reduce(
+            [np.zeros(roomy.size, dtype=bool), *(room.used for room in rooms)]
         )
-        shared.append(SharedColumn(column, roomy, final))
-    return shared, Schema(tuple(one.final for one in shared), schema.rare_below), notes
+        shared.append(SharedColumn(column, roomy, without_spare_room(column, roomy, used)))
+    return shared, Schema(tuple(column.final for column in shared), schema.rare_below), notes
 
 
-def opened_table(other: Any) -> Source | Table:
-    """Return anything that can be brought onto a grid as a source, or as the table that it is."""
-    if isinstance(other, Source | Table):
-        return other
-    return other.source if isinstance(other, Scan) else open_source(other)
-
-
-def _rooms(name: str, source: Source | Table, schema: Schema) -> tuple[list[ColumnRoom], int]:
-    """Return what a file's columns need, and how many rows it has."""
-    found = [ColumnRoom(column) for column in schema.modelled]
-    columns = source.columns if isinstance(source, Table) else source.schema.names
-    same_columns(schema, OtherTable(name, columns, None, None, pa.table({})))
-    n_rows = 0
-    for other in _batches(name, source, [room.column.name for room in found]):
-        thread_map(lambda room: room.add(*other.values(room.column)), found)  # noqa: B023
-        n_rows += other.whole.num_rows
-    return found, n_rows
-
-
-def _own_rooms(original: Scan, columns: Sequence[Column]) -> dict[str, list[ColumnRoom]]:
+def _own_levels(original: Rows) -> dict[str, ColumnRoom]:
     """Return what the original itself needs in columns whose few values were made missing: a copy of the file must not differ from it."""
-    found = [ColumnRoom(column) for column in columns if not column.fitted_codec.n_values]
-    if found:
-        names = [room.column.name for room in found]
-        for batch in original.source.batches(names):
-            part = original.encoded([batch], names)
-            for room in found:
-                room.add(_values(part, room.column.name), missing_tokens(part, room.column))
-    return {room.column.name: [room] for room in found}
-
-
-def _batches(name: str, source: Source | Table, columns: Sequence[str]) -> Iterator[OtherTable]:
-    """Yield a file batch by batch, as a table to bring onto the grid; a table in memory as one."""
-    if isinstance(source, Table):
-        yield OtherTable(name, columns, source, None, source.data.select(list(columns)))
-        return
-    for batch in source.batches(list(columns)):
-        yield OtherTable(name, columns, None, source, pa.Table.from_batches([batch]))
-
-
-def _original_parts(
-    original: Scan, schema: Schema, shared: Sequence[SharedColumn]
-) -> Callable[[Collection[str] | None], Iterator[Table]]:
-    def parts(columns: Collection[str] | None) -> Iterator[Table]:
-        wanted = wanted_columns(shared, columns)
-        names = [one.own.name for one in wanted]
-        for batch in original.source.batches(names):
-            part = original.encoded([batch], names)
-            coded = thread_map(lambda one: one.of_rows(part), wanted)  # noqa: B023
-            yield _part(
-                schema,
-                {name: _values(part, name) for name in names},
-                dict(zip(names, coded, strict=True)),
-            )
-
-    return parts
-
-
-def part_of_original(
-    batch: pa.RecordBatch, schema: Schema, wanted: Sequence[SharedColumn], *, text: bool = False
-) -> Table:
-    """Return the part that a batch of the original is."""
-    values = typed(batch, {one.own.name: spelling_of(one.own) for one in wanted}, text=text)
-    coded = thread_map(lambda one: one.of_original(*values[one.own.name]), list(wanted))
-    return _part(
-        schema,
-        {name: pair[0] for name, pair in values.items()},
-        dict(zip(values, coded, strict=True)),
-    )
-
-
-def _other_parts(
-    name: str, source: Source | Table, schema: Schema, shared: Sequence[SharedColumn]
-) -> Callable[[Collection[str] | None], Iterator[Table]]:
-    def parts(columns: Collection[str] | None) -> Iterator[Table]:
-        wanted = wanted_columns(shared, columns)
-        for other in _batches(name, source, [one.own.name for one in wanted]):
-            yield part_of_other(other, schema, wanted)
-
-    return parts
-
-
-def part_of_other(other: OtherTable, schema: Schema, wanted: Sequence[SharedColumn]) -> Table:
-    """Return the part that a batch of another table is."""
-    names = [one.own.name for one in wanted]
-    values = thread_map(lambda one: other.values(one.own), list(wanted))
-    coded = thread_map(
-        lambda pair: pair[0].of_other(*pair[1]), list(zip(wanted, values, strict=True))
-    )
-    return _part(
-        schema,
-        dict(zip(names, (array for array, _ in values), strict=True)),
-        dict(zip(names, coded, strict=True)),
-    )
-
-
-def wanted_columns(
-    shared: Sequence[SharedColumn], columns: Collection[str] | None
-) -> list[SharedColumn]:
-    """Return the columns to read: one at least, to learn how many rows a part has."""
-    return [one for one in shared if columns is None or one.own.name in columns] or [shared[0]]
-
-
-def _values(part: Table, name: str) -> pa.Array:
-    return whole_array(part.data.column(name))
-
-
-def _part(schema: Schema, values: dict[str, pa.Array], coded: dict[str, NDArray[Any]]) -> Table:
-    n_rows = len(next(iter(values.values())))
-    nothing: NDArray[Any] = np.zeros(n_rows, dtype=np.uint8)
-    arrays = [coded.get(name, nothing) for name in schema.names]
-    data = pa.Table.from_arrays(list(values.values()), names=list(values))
-    return Table(schema, data, Codes.of(arrays, schema.sizes, n_rows=n_rows), (), Origin())
+    gone = tuple(c for c in original.schema.modelled if not c.fitted_codec.n_values)
+    if not gone:
+        return {}
+    rooms, _ = original.reduce(UnseenLevels(gone, "original", original=True))
+    return {room.column.name: room for room in rooms}

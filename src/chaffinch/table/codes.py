@@ -148,4 +148,5 @@ class Codes:
 
     def take(self, rows: NDArray[np.int64] | slice) -> Codes:
         """Return the codes of the chosen rows."""
-        return Codes.of([self[j][rows] for j in range(len(self))], self.sizes, n_rows=self.n_rows)
+        n_rows = len(range(self.n_rows)[rows]) if isinstance(rows, slice) else len(rows)
+        return Codes.of([self[j][rows] for j in range(len(self))], self.sizes, n_rows=n_rows)

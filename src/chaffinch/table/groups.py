@@ -14,4 +14,9 @@ GROUP = "\x00group"
 
 def group_column(groups: int = GROUPS) -> Column:
     """Return the column of groups."""
-    return Column(GROUP, "categorical", codec=Categories(tuple(range(groups))))
+    return code_column(GROUP, groups)
+
+
+def code_column(name: str, size: int) -> Column:
+    """Return a column of which only the number of codes matters; they may be many millions."""
+    return Column(name, "categorical", codec=Categories(range(size)))  # type: ignore[arg-type]

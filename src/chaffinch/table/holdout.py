@@ -12,7 +12,7 @@ that were changed. Ids are compared besides.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -25,12 +25,11 @@ from numpy.typing import NDArray
 from .._base.errors import InputError, listed, unknown_name
 from .._base.masking import THRESHOLD
 from .._base.seeds import Seed, seed_sequence
-from .align import OtherTable, align, align_files, opened_table
+from .align import align, values_of_column
 from .formats import Source
-from .long import LongTable, rows_of, summaries_of
+from .rows import UNKNOWN, Names, Rows, Step
 from .sample import below_share, hashes_of_persons, hashes_of_places, hashes_without
-from .scan import Scan
-from .schema import Column
+from .schema import Column, Schema
 from .table import Table
 
 Floats = NDArray[np.float64]
@@ -84,22 +83,17 @@ class RowClasses:
     weight: Floats
 
     @classmethod
-    def of(cls, original: Table | LongTable, holdout: Table | LongTable) -> RowClasses:
+    def of(cls, original: Rows, holdout: Rows) -> RowClasses:
         """Return the classes of two tables under one schema."""
-        if (
-            isinstance(original, Table)
-            and isinstance(holdout, Table)
-            and original.person_of is not None
-            and holdout.person_of is not None
-        ):
-            first, second = _persons(original), _persons(holdout)
+        if original.person_of is not None and holdout.person_of is not None:
+            first, second = _persons(original.table()), _persons(holdout.table())
         else:
             total = original.n_rows + holdout.n_rows
             blocks = min(BLOCKS, len(original.schema.modelled)) if total <= BLOCKED_ROWS else 0
-            task = _CountRows(
+            task = CountRows(
                 _KEY, blocks if blocks > 1 else 0, min(1.0, COUNTED_ROWS / max(total, 1))
             )
-            first, second = _counted(original, task), _counted(holdout, task)
+            first, second = original.reduce(task), holdout.reduce(task)
         rows = np.concatenate([first[0], second[0]])
         _, where, place = np.unique(rows[:, 0], return_index=True, return_inverse=True)
         n_first = len(first[0])
@@ -247,27 +241,36 @@ def overlap_unseen(classes: RowClasses, share: float = COPIED_SHARE, *, trials: 
 
 
 @dataclass(frozen=True)
-class _CountRows:
+class CountRows:
     """Counts the distinct rows of parts: hashes (see `hashes_without`), and how often each occurs. `share`: of the space of rows, by the hash of the whole row."""
 
     key: int
     blocks: int
     share: float
 
-    def __call__(self, parts: Iterator[Table]) -> pa.Table:
-        """Return the counts of all parts; those of two are added before the next is read."""
+    columns = None
+    values = True
+
+    def summary(self, chunks: Iterator[Table]) -> pa.Table:
+        """Return the counts of all chunks; those of two are added before the next is read."""
         rows, counts = np.zeros((0, self.blocks + 1), dtype=np.uint64), np.zeros(0, dtype=np.int64)
-        for part in parts:
-            own = hashes_without(part, self.key, self.blocks)
+        for chunk in chunks:
+            hashes = hashes_without(chunk, self.key, self.blocks)
             if self.share < 1:
-                own = own[own[:, 0] < below_share(self.share)]
+                hashes = hashes[hashes[:, 0] < below_share(self.share)]
             rows, counts = _distinct(
-                np.concatenate([rows, own]),
-                np.concatenate([counts, np.ones(len(own), dtype=np.int64)]),
+                np.concatenate([rows, hashes]),
+                np.concatenate([counts, np.ones(len(hashes), dtype=np.int64)]),
             )
         return pa.table(
             {"count": counts, **{f"row{j}": rows[:, j] for j in range(self.blocks + 1)}}
         )
+
+    def result(self, summaries: Iterator[pa.Table]) -> Counted:
+        """Return the counts of all rows."""
+        found = pa.concat_tables(summaries)
+        hashes = [found.column(f"row{j}").to_numpy() for j in range(self.blocks + 1)]
+        return *_distinct(np.stack(hashes, axis=1), found.column("count").to_numpy()), None
 
 
 def _distinct(rows: NDArray[np.uint64], counts: Ints) -> tuple[NDArray[np.uint64], Ints]:
@@ -277,12 +280,6 @@ def _distinct(rows: NDArray[np.uint64], counts: Ints) -> tuple[NDArray[np.uint64
 
 Counted = tuple[NDArray[np.uint64], Ints, int | None]
 """Hashes of distinct units, how often each occurs, and how many units there are where they are not rows."""
-
-
-def _counted(table: Table | LongTable, task: _CountRows) -> Counted:
-    found = pa.concat_tables(list(summaries_of(table, task)))
-    rows = np.stack([found.column(f"row{j}").to_numpy() for j in range(task.blocks + 1)], axis=1)
-    return *_distinct(rows, found.column("count").to_numpy()), None
 
 
 def _persons(table: Table) -> Counted:
@@ -355,38 +352,42 @@ def _numbers_rows(ids: pa.Array) -> bool:
     return low.as_py() in (0, 1) and high.as_py() - low.as_py() + 1 == len(words)
 
 
-def _ids(name: str, data: Any, column: Column) -> pa.Array | None:
-    """Return the ids of a table as words, without those that are missing; None where it has no such column, or one of another kind."""
-    columns = (
-        data.columns
-        if isinstance(data, Table)
-        else data.source.schema.names
-        if isinstance(data, Scan)
-        else data.schema.names
-    )
-    if column.name not in columns:
-        return None
-    parts, n_rows = [], 0
-    source = data.source if isinstance(data, Scan) else data
-    batches = (
-        [data.data.select([column.name])]
-        if isinstance(data, Table)
-        else (pa.Table.from_batches([b]) for b in source.batches([column.name]))
-    )
-    for batch in batches:
-        try:
-            cells = (
-                batch.column(column.name)
-                if isinstance(data, Table)
-                else OtherTable(name, columns, None, source, batch).values(column)[0]
-            )
-            parts.append(_words(cells))
-        except (InputError, pa.ArrowException):
-            return None  # ids of another kind are other ids
-        n_rows += len(parts[-1])
-        if n_rows >= COMPARED_IDS:
-            break
-    return pa.concat_arrays(parts) if parts else pa.array([], type=pa.string())
+@dataclass(frozen=True, eq=False)
+class IdWords:
+    """Reads the ids of a table as words, without those that are missing; None where they are of another kind."""
+
+    column: Column
+    name: str
+    text: bool
+
+    values = True
+
+    @property
+    def columns(self) -> list[str]:
+        """The name of the column."""
+        return [self.column.name]
+
+    def summary(self, chunks: Iterator[Table]) -> pa.Table:
+        """Return the words of chunks, of the first rows alone where there are many; without a column where they are of another kind."""
+        words: list[pa.Array] = []
+        for chunk in chunks:
+            try:
+                cells = chunk.data.column(self.column.name)
+                if not chunk.schema.names:
+                    cells = values_of_column(chunk, self.column, self.name, text=self.text)[0]
+                words.append(_words(cells))
+            except (InputError, pa.ArrowException):
+                return pa.table({})  # ids of another kind are other ids
+            if sum(map(len, words)) >= COMPARED_IDS:
+                break
+        return pa.table({"words": pa.concat_arrays(words) if words else pa.array([], pa.string())})
+
+    def result(self, summaries: Iterator[pa.Table]) -> pa.Array | None:
+        """Return the words of all chunks."""
+        found = list(summaries)
+        if not all(own.num_columns for own in found):
+            return None
+        return pa.concat_tables(found).column("words").combine_chunks()
 
 
 def _words(values: pa.Array | pa.ChunkedArray) -> pa.Array:
@@ -423,8 +424,8 @@ NEXT_STEP = (
 
 
 def check_holdout(
-    original: Table | Scan, holdout: Any, *, set_aside: bool = False
-) -> tuple[Table | Source, tuple[str, ...]]:
+    original: Rows, holdout: Any, *, set_aside: bool = False
+) -> tuple[Rows, tuple[str, ...]]:
     """Raise unless a holdout may be of people who are not in the input; return it, and what else is to be said of it.
 
     Beside an input in memory it comes back on that one's grid, so that it is read and encoded once.
@@ -432,7 +433,7 @@ def check_holdout(
     Parameters
     ----------
     original
-        The input, in memory or in files.
+        The input, in memory or elsewhere.
     holdout
         A table, a path, a frame or a source; of any order of columns and any spelling that `align` understands.
     set_aside
@@ -444,24 +445,10 @@ def check_holdout(
         If people of the input are in it by their ids, or more of its rows are equal to rows of the input than two samples of one population explain.
         At most one honest holdout in 1,000 is refused.
     """
-    opened = opened_table(holdout)
-    if isinstance(original, Table):
-        first, second = align(original, opened, names=("holdout",))
-        return second, check_aligned(first, second, original, opened, set_aside=set_aside)
-    rows, others = align_files(original, opened, names=("holdout",))
-    return opened, check_aligned(rows, others, original, opened, set_aside=set_aside)
-
-
-def check_long_holdout(
-    first: LongTable, second: LongTable, original: Any, holdout: Any, *, set_aside: bool = False
-) -> tuple[str, ...]:
-    """Do what `check_holdout` does with tables in files or on a cluster that are under one schema. On a cluster ids are not compared."""
-    if not isinstance(original, Scan):
-        return (
-            *check_aligned(first, second),
-            *[IDS_UNCOMPARED] * any(c.kind == "identifier" for c in original.schema),
-        )
-    return check_aligned(first, second, original, opened_table(holdout), set_aside=set_aside)
+    opened = original.open(holdout)
+    first, second = align(original, opened, names=("holdout",))
+    notes = check_aligned(first, second, original, opened, set_aside=set_aside)
+    return second if original.in_memory else opened, notes
 
 
 IDS_UNCOMPARED = "Holdout: ids of input and holdout were not compared on the cluster."
@@ -469,21 +456,17 @@ IDS_UNCOMPARED = "Holdout: ids of input and holdout were not compared on the clu
 
 
 def check_aligned(
-    first: Table | LongTable,
-    second: Table | LongTable,
-    original: Table | Scan | None = None,
-    holdout: Table | Source | None = None,
-    *,
-    set_aside: bool = False,
+    first: Rows, second: Rows, original: Rows, holdout: Any, *, set_aside: bool = False
 ) -> tuple[str, ...]:
-    """Do what `check_holdout` does with tables that are under one schema. `original`, `holdout`: as they were read, with their ids; None where these cannot be compared."""
-    columns = (
-        []
-        if original is None or holdout is None
-        else [c for c in original.schema if c.kind == "identifier" and c.role != "weight"]
-    )
+    """Do what `check_holdout` does with tables that are under one schema. `original`, `holdout`: as they were read, with their ids; these are not compared on a cluster."""
+    columns = [c for c in original.schema if c.kind == "identifier" and c.role != "weight"]
     level = FALSE_REFUSALS / 2 if columns else FALSE_REFUSALS
-    notes = _check_ids(columns, original, holdout, level / max(len(columns), 1))
+    notes: tuple[str, ...] = ()
+    if columns and not original.local:
+        notes = (IDS_UNCOMPARED,)
+    elif columns:
+        level_of_one = level / len(columns)
+        notes = _check_ids(columns, original.raw(), original.open(holdout), level_of_one)
     if set_aside:
         return notes
     if is_run_of(first, second):
@@ -514,21 +497,32 @@ ORDERED_ROWS = 2_000_000
 """Rows of a table up to which rows are looked for in their order."""
 
 
-def is_run_of(first: Table | LongTable, second: Table | LongTable) -> bool:
+@dataclass(frozen=True)
+class HashRows:
+    """Hashes all rows, in their order."""
+
+    columns = None
+    values = True
+
+    def summary(self, chunks: Iterator[Table]) -> pa.Table:
+        """Return the hashes of chunks."""
+        hashes = [hashes_without(chunk, _KEY, 0)[:, 0] for chunk in chunks]
+        return pa.table({"hash": np.concatenate(hashes or [np.zeros(0, dtype=np.uint64)])})
+
+    def result(self, summaries: Iterator[pa.Table]) -> NDArray[np.uint64]:
+        """Return the hashes of all rows."""
+        return np.concatenate([own.column("hash").to_numpy() for own in summaries])
+
+
+def is_run_of(first: Rows, second: Rows) -> bool:
     """Return whether the rows of the second table stand in the first one after another: a copy, or so many lines of a file.
 
     It sees such a part also where rows are so alike that counts say nothing. In samples it has no chance, whether rows are in a random order (at most n c^h
     for h rows, c the chance that two rows are equal) or sorted: all but the first and the last run of equal rows would have one length in both.
     """
-    if (
-        any(isinstance(table, LongTable) and table.remote is not None for table in (first, second))
-        or not second.n_rows <= first.n_rows <= ORDERED_ROWS
-    ):
+    if not second.n_rows <= first.n_rows <= ORDERED_ROWS:
         return False
-    rows, part = (
-        np.concatenate([hashes_without(piece, _KEY, 0)[:, 0] for piece in rows_of(table)])
-        for table in (first, second)
-    )
+    rows, part = first.reduce(HashRows()), second.reduce(HashRows())
     if int((part[1:] != part[:-1]).sum()) < RUNS:
         return False
     whole, wanted = rows.tobytes(), part.tobytes()
@@ -548,11 +542,14 @@ def _equal_rows(classes: RowClasses) -> str:
 
 
 def _check_ids(
-    columns: Sequence[Column], original: Any, holdout: Any, level: float
+    columns: Sequence[Column], original: Rows, holdout: Rows, level: float
 ) -> tuple[str, ...]:
     found = []
     for column in columns:
-        first, second = _ids("original", original, column), _ids("holdout", holdout, column)
+        first, second = (
+            rows.reduce(IdWords(column, name, rows.text)) if column.name in rows.columns else None
+            for rows, name in ((original, "original"), (holdout, "holdout"))
+        )
         if (
             first is not None
             and second is not None
@@ -584,13 +581,13 @@ def check_holdout_share(share: float | None, holdout: Any = None) -> None:
 
 
 def set_aside(
-    data: Any, share: float, *, seed: Seed = None, person: str | None = None
+    data: Rows | Source, share: float, *, seed: Seed = None, person: str | None = None
 ) -> tuple[Any, Any]:
-    """Return what is left of a source, a table or a scan, and about a share of its people, who are set aside.
+    """Return what is left of rows or of a source, and about a share of the people, who are set aside.
 
     Each person is chosen by a keyed hash of the id in the column `person`; without one each row by its place. The same seed chooses the same people of the same
     file, whatever the engine; no seed is seed 0. Of a source both parts are read anew, so that nothing that is inferred of the first
-    (levels, bins) is of people who were set aside; a table and a scan keep the schema that they have.
+    (levels, bins) is of people who were set aside; rows keep the schema that they have.
 
     Examples
     --------
@@ -601,70 +598,90 @@ def set_aside(
     """
     root = seed_sequence(0 if seed is None else seed)
     stream = np.random.SeedSequence(root.entropy, spawn_key=(*root.spawn_key, _ASIDE))
-    key, below = (
-        int.from_bytes(stream.generate_state(2, np.uint64).tobytes(), "little"),
-        below_share(share),
-    )
-
-    def chosen(rows: pa.RecordBatch | pa.Table, start: int) -> NDArray[np.bool_]:
-        hashes = (
-            hashes_of_places(start, rows.num_rows, key)
-            if person is None
-            else hashes_of_persons(rows.column(person), start, key)
-        )
-        return hashes < below
-
-    if isinstance(data, Table):
-        person = data.schema.only("person") if person is None else person
-        aside = chosen(data.data, 0)
-        parts: tuple[Any, Any] = data.take(np.flatnonzero(~aside)), data.take(np.flatnonzero(aside))
-        sizes = [part.n_rows for part in parts]
-    elif isinstance(data, Scan):
-        person = data.schema.only("person") if person is None else person
-        sources = [_rows_of(data.source, chosen, person, aside=aside) for aside in (False, True)]
-        sizes = [
-            sum(batch.num_rows for batch in source.batches([source.schema.names[0]]))
-            for source in sources
-        ]
-        parts = replace(data, source=sources[0], n_rows=sizes[0], profiles=None), sources[1]
-    else:
+    key = int.from_bytes(stream.generate_state(2, np.uint64).tobytes(), "little")
+    if isinstance(data, Source):
         if person is not None and person not in data.schema.names:
             raise unknown_name("column", person, data.schema.names)
-        return _rows_of(data, chosen, person, aside=False), _rows_of(
-            data, chosen, person, aside=True
-        )
-    if not all(sizes):
+        kept, aside = (SetAside(share, key, person, aside) for aside in (False, True))
+        return _filtered(data, kept), _filtered(data, aside)
+    person = data.schema.only("person") if person is None else person
+    kept, aside = (SetAside(share, key, person, aside) for aside in (False, True))
+    parts = _left(data, kept, data.schema), _left(data.raw(), aside, data.raw().schema)
+    if not all(rows.n_rows for rows in parts):
         raise InputError(
             f"A share of {share:g} of these people leaves one part without rows. Give more rows, or a share nearer to 0.5."
         )
     return parts
 
 
-def _rows_of(
-    source: Source,
-    chosen: Callable[[pa.RecordBatch, int], NDArray[np.bool_]],
-    person: str | None,
-    *,
-    aside: bool,
-) -> Source:
-    """Return a source with the rows that are set aside, or the others."""
+@dataclass(frozen=True)
+class SetAside(Step):
+    """Leaves the rows of a chunk that are set aside, or the others."""
+
+    share: float
+    key: int
+    person: str | None
+    aside: bool
+
+    values = True
+    filters = True
+
+    def needs(self, columns: Names) -> Names:
+        """Return the columns, and the one that says whose row it is."""
+        known = columns is None or self.person is None or self.person in columns
+        return columns if known else [*columns, self.person]  # type: ignore[list-item,misc]
+
+    def rows(self, data: pa.RecordBatch | pa.Table, first_row: int) -> NDArray[np.int64]:
+        """Return the places of the rows that are left."""
+        hashes = (
+            hashes_of_places(first_row, data.num_rows, self.key)
+            if self.person is None
+            else hashes_of_persons(data.column(self.person), first_row, self.key)
+        )
+        return np.flatnonzero((hashes < below_share(self.share)) == self.aside)
+
+    def __call__(self, chunk: Table) -> Table:
+        return chunk.take(self.rows(chunk.data, chunk.first_row))
+
+
+@dataclass(frozen=True)
+class NumberOfRows:
+    """Counts rows."""
+
+    columns: tuple[str, ...]
+
+    values = False
+
+    def summary(self, chunks: Iterator[Table]) -> pa.Table:
+        """Return the rows of chunks."""
+        return pa.table({"n": [sum(chunk.codes.n_rows for chunk in chunks)]})
+
+    def result(self, summaries: Iterator[pa.Table]) -> int:
+        """Return the number of all rows."""
+        return sum(own.column("n")[0].as_py() for own in summaries)
+
+
+def _left(rows: Rows, step: SetAside, schema: Schema) -> Rows:
+    """Return the rows that a step leaves, counted."""
+    n_rows = rows.map(step, schema, n_rows=UNKNOWN).reduce(NumberOfRows(rows.columns[:1]))
+    return rows.map(step, schema, n_rows=n_rows, notes=rows.notes)
+
+
+def _filtered(source: Source, step: SetAside) -> Source:
+    """Return a source with the rows that a step leaves."""
 
     def read(columns: Sequence[str] | None) -> Iterator[pa.RecordBatch]:
-        wanted = (
-            columns
-            if columns is None or person is None or person in columns
-            else [*columns, person]
-        )
-        start = 0
-        for batch in source.read(wanted):
-            rows = batch.filter(pa.array(chosen(batch, start) == aside))
-            start += batch.num_rows
+        wanted = step.needs(columns)
+        first_row = 0
+        for batch in source.read(None if wanted is None else list(wanted)):
+            rows = batch.take(pa.array(step.rows(batch, first_row)))
+            first_row += batch.num_rows
             yield rows if columns is None or wanted is columns else rows.select(list(columns))
 
     return replace(source, read=read, head=None, n_rows=None)
 
 
-def check_set_aside(synthetic: Table | LongTable, aside: Table | LongTable, name: str) -> None:
+def check_set_aside(synthetic: Rows, aside: Rows, name: str) -> None:
     """Raise where a synthetic table has more rows of the people who were set aside than a sample of any population without them explains.
 
     A sample of another population than theirs has fewer rows in common with them than one of theirs (the inequality of Cauchy and Schwarz), so that a table made of

@@ -102,14 +102,6 @@ def read(
     return table if declared.fitted else with_rules(table, threshold)
 
 
-def open_table(data: Any, schema: Schema | None = None) -> Table:
-    """Return anything as a table that can be read as one: a `Table` as it is, all else under a schema where one is given.
-
-    The one door of public functions: what they take is what `read` takes.
-    """
-    return data if isinstance(data, Table) else read(data, schema)
-
-
 def is_model(thing: object) -> bool:
     """Return whether something is a model, by its class alone: asking an object for its properties may run anything."""
     return all(hasattr(type(thing), name) for name in ("sample", "batches", "describe", "save"))

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from math import inf
 from typing import Any, Literal
 
@@ -17,10 +17,8 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from .._base.errors import InputError
-from .long import LongTable, joined
 from .persons import person_numbers, plain_ids
-from .scan import Scan
+from .rows import UNKNOWN, Rows, Step
 from .table import Table
 from .types import to_numbers, whole_array
 
@@ -34,100 +32,80 @@ _STEP = np.uint64(0x9E3779B97F4A7C15)
 
 
 def choose_rows(
-    tables: Mapping[str, LongTable], most: int, *, key: int, by: ChosenBy
+    tables: Mapping[str, Rows], n_rows: int, *, key: int, by: ChosenBy
 ) -> dict[str, Table]:
-    """Return tables of chosen rows, in their order: of the largest about `most`, of the others the same share.
+    """Return tables of chosen rows, in their order: of the largest about `n_rows`, of the others the same share.
 
-    Where the largest has no more than `most` rows, all rows of all tables.
+    Where the largest has no more than `n_rows`, all rows of all tables.
     """
-    share = min(1.0, most / max(table.n_rows for table in tables.values()))
-    return {name: _chosen(table, share, key, by) for name, table in tables.items()}
+    share = _share(tables, n_rows)
+    return {name: _chosen(rows, ChooseRows(share, key, by)) for name, rows in tables.items()}
 
 
 def choose_slice(
-    tables: Mapping[str, LongTable], most: int, *, key: int
+    tables: Mapping[str, Rows], n_rows: int, *, key: int
 ) -> tuple[dict[str, Table], ChosenBy]:
     """Return tables of rows chosen by their values; or by their places, where rows that are equal are so many that a slice is no fair share.
 
     A slice of the first table that has less than half or more than twice the rows that it should is no fair share.
     """
-    share = min(1.0, most / max(table.n_rows for table in tables.values()))
-    sizes = {name: 2 * share * table.n_rows + FEW for name, table in tables.items()}
-    try:
-        chosen = {
-            name: _chosen(table, share, key, "values", most=sizes[name])
-            for name, table in tables.items()
-        }
-    except _LumpyError:
-        return choose_rows(tables, most, key=key, by="place"), "place"
-    first = next(iter(tables))
-    if chosen[first].n_rows < 0.5 * share * tables[first].n_rows - FEW:
-        return choose_rows(tables, most, key=key, by="place"), "place"
+    share = _share(tables, n_rows)
+    chosen: dict[str, Table] = {}
+    for name, rows in tables.items():
+        fair = share * rows.n_rows
+        limit = inf if share == 1.0 else 2 * fair + FEW
+        chosen[name] = _chosen(rows, ChooseRows(share, key, "values"), limit)
+        too_few = len(chosen) == 1 and chosen[name].n_rows < 0.5 * fair - FEW
+        if too_few or chosen[name].n_rows > limit:
+            return choose_rows(tables, n_rows, key=key, by="place"), "place"
     return chosen, "values"
 
 
-def choose_of_scan(scan: Scan, most: int, *, key: int, person: str | None = None) -> Table:
-    """Return about `most` rows of a scan, chosen by their places, as a table with all of its columns, those that are not modelled too; all rows where it has no more.
+def choose_people(rows: Rows, n_rows: int, *, key: int, person: str | None = None) -> Table:
+    """Return about `n_rows` rows, chosen by their places, as a table; all rows where there are no more.
 
-    It is what `read` gives of a file with these rows alone, under the schema of all of them. `person`: a column that says whose row it is: all rows of a
-    person are then chosen together, or none.
+    `person`: a column that says whose row it is: all rows of a person are then chosen together, or none.
     """
-    share = min(1.0, most / max(scan.n_rows, 1))
+    by: ChosenBy = "place" if person is None else "person"
+    table = _chosen(rows, ChooseRows(_share({"": rows}, n_rows), key, by, person))
+    if person is None:
+        return table
+    return replace(table, person_of=person_numbers(table.data.column(person)))
 
-    def places(batch: pa.RecordBatch, start: int) -> pa.Array:
-        if person is None:
-            hashes = hashes_of_places(start, batch.num_rows, key)
+
+def _share(tables: Mapping[str, Rows], n_rows: int) -> float:
+    """Return the share of rows to choose: all of tables that are in memory."""
+    if all(rows.in_memory for rows in tables.values()):
+        return 1.0
+    return min(1.0, n_rows / max(1, *(rows.n_rows for rows in tables.values())))
+
+
+def _chosen(rows: Rows, step: ChooseRows, limit: float = inf) -> Table:
+    if step.share == 1.0:
+        return rows.table()
+    return rows.map(step, rows.schema, n_rows=UNKNOWN, notes=rows.notes).table(limit)
+
+
+@dataclass(frozen=True, eq=False)
+class ChooseRows(Step):
+    """Leaves a share of the rows of a chunk, chosen by a keyed hash of their numbers, of their values, or of whose they are (the column `person`)."""
+
+    share: float
+    key: int
+    by: ChosenBy
+    person: str | None = None
+
+    values = True
+    filters = True
+
+    def __call__(self, chunk: Table) -> Table:
+        if self.by == "values":
+            hashes = hashes_of_values(chunk, self.key)
+        elif self.person is not None:
+            hashes = hashes_of_persons(chunk.data.column(self.person), chunk.first_row, self.key)
         else:
-            hashes = hashes_of_persons(batch.column(batch.schema.names.index(person)), start, key)
-        return pa.array(np.flatnonzero(hashes < below_share(share)))
-
-    def chosen() -> Iterator[pa.RecordBatch]:
-        start = 0
-        for batch in scan.source.batches():
-            yield batch if share == 1.0 else batch.take(places(batch, start))
-            start += batch.num_rows
-        if start != scan.n_rows:
-            raise InputError(
-                f"'{scan.source.name}' has other rows than when it was first read. Work on a file that nobody writes to."
-            )
-
-    table = scan.encoded(chosen())
-    return (
-        table
-        if person is None
-        else replace(table, person_of=person_numbers(table.data.column(person)))
-    )
-
-
-class _LumpyError(Exception):
-    """A slice has far more rows than its share."""
-
-
-def _chosen(table: LongTable, share: float, key: int, by: ChosenBy, *, most: float = inf) -> Table:
-    if table.remote is not None:
-        there = table.remote.chosen(share, key, by, most)
-        if there is None:
-            raise _LumpyError
-        return Table(table.schema, there.data, there.codes, table.notes)
-    below = below_share(share)
-    parts: list[Table] = []
-    start = 0
-    for part in table.parts():
-        n_rows = part.n_rows
-        if share < 1.0:
-            hashes = (
-                hashes_of_places(start, n_rows, key)
-                if by == "place"
-                else hashes_of_values(part, key)
-            )
-            part = part.take(np.flatnonzero(hashes < below))
-        if part.n_rows or not parts:
-            parts.append(part)
-        if sum(part.n_rows for part in parts) > max(most, 0.0) and share < 1.0:
-            raise _LumpyError
-        start += n_rows
-    chosen = joined([part for part in parts if part.n_rows] or parts[:1])
-    return Table(table.schema, chosen.data, chosen.codes, table.notes)
+            hashes = hashes_of_places(chunk.first_row, chunk.n_rows, self.key)
+        return chunk.take(np.flatnonzero(hashes < below_share(self.share)))
 
 
 def below_share(share: float) -> np.uint64:

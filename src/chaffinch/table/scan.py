@@ -20,6 +20,7 @@ from .formats import Source
 from .formats.format import FileOptions
 from .personal.detect import warn_of
 from .read import encoded
+from .rows import CodedBatch, LocalRows, Names, Rows, SourceRows
 from .rules.find import RowBatch, sampled_rows
 from .rules.keep import Lazy, rules_of_batches
 from .rules.relations import values_of
@@ -32,15 +33,7 @@ from .types import to_numbers
 
 
 @dataclass(frozen=True, eq=False)
-class CodedBatch:
-    """The codes of some rows: of the columns asked for; the others are all 0. And their weights, if asked for."""
-
-    codes: Codes
-    weights: NDArray[np.float64] | None = None
-
-
-@dataclass(frozen=True, eq=False)
-class Scan:
+class Scan(LocalRows):
     """A source with a fitted schema, read batch by batch. Make one with `chaffinch.scan`. `profiles` are what the schema was fitted to."""
 
     source: Source
@@ -76,6 +69,43 @@ class Scan:
             nothing: NDArray[Any] = np.zeros(batch.num_rows, dtype=np.uint8)
             arrays = [coded.get(c.name, nothing) for c in self.schema.modelled]
             yield CodedBatch(Codes.of(arrays, self.schema.sizes, n_rows=batch.num_rows), weights)
+
+    @property
+    def name(self) -> str:  # type: ignore[override]
+        """What messages call the source."""
+        return self.source.name
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The names of all columns."""
+        return tuple(self.source.schema.names)
+
+    def chunks(self, columns: Names = None, *, values: bool = True) -> Iterator[Table]:
+        """Return the rows batch by batch: what `read` gives of them under the schema of all, all columns unless some are named."""
+        names = None if columns is None else list(columns)
+        first_row = 0
+        for batch in self.source.batches(names):
+            yield replace(self.encoded([batch], names), first_row=first_row)
+            first_row += batch.num_rows
+
+    def raw(self) -> Rows:
+        """Return the rows as they came."""
+        return SourceRows(self.source)
+
+    @property
+    def empty(self) -> Table:
+        """A table of the same columns without a row, which drawn tables look like."""
+        return self.encoded([])
+
+    def finer(self, *, progress: Progress = silent) -> Scan:
+        """Return a scan of the same file with its numbers cut finer."""
+        from .refit import finer_scan
+
+        return finer_scan(self, progress=progress)
+
+    def one_row_each(self, key: int) -> Scan:
+        """Return one row of each person: all, since each is of a person of its own."""
+        return self
 
     def row_batches(self, columns: Collection[str] | None = None) -> Iterator[RowBatch]:
         """Return batches of values and codes of the named modelled columns, or of all, as rules see them; each is worked out when it is asked for."""

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, ExitStack, nullcontext
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, overload
+from math import inf
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, overload
 
 import numpy as np
 import pyarrow as pa
@@ -35,6 +37,9 @@ if TYPE_CHECKING:
     import pandas as pd
     import polars as pl
 
+    from .rows import CodedBatch, Draw, Rows, Step, Task
+
+T = TypeVar("T")
 
 DIGITS = 9
 """Of new identifiers that are words."""
@@ -76,6 +81,8 @@ class Table:
         a log, shows its schema and no record.
     person_of
         A number for each row that says whose it is, where people have several; None: every row is a person of its own.
+    first_row
+        The number of its first row in the table that it is a chunk of.
 
     Examples
     --------
@@ -96,6 +103,12 @@ class Table:
     origin: Origin = field(default_factory=Origin)
     shown: bool = False
     person_of: NDArray[np.int64] | None = field(default=None, repr=False)
+    first_row: int = field(default=0, repr=False)
+
+    local: ClassVar[bool] = True
+    in_memory: ClassVar[bool] = True
+    text: ClassVar[bool] = False
+    name: ClassVar[str] = ""
 
     @classmethod
     def from_codes(
@@ -144,8 +157,8 @@ class Table:
 
     @property
     def n_rows(self) -> int:
-        """The number of rows."""
-        return int(self.data.num_rows)
+        """The number of rows; a chunk of codes alone has no values."""
+        return int(self.data.num_rows) if self.data.num_columns else self.codes.n_rows
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -217,6 +230,71 @@ class Table:
             shown=False,
             person_of=whose,
         )
+
+    @property
+    def empty(self) -> Table:
+        """A table of the same columns without a row, which drawn tables look like."""
+        return self.take(np.empty(0, dtype=np.int64))
+
+    def reduce(self, task: Task[T]) -> T:
+        """Return what a task makes of the rows, which are one chunk (`table.rows`)."""
+        return task.result(iter([task.summary(iter([self]))]))
+
+    def batches(
+        self, *, columns: Collection[str] | None = None, weight: str | None = None
+    ) -> Iterator[CodedBatch]:
+        """Return the codes of all rows in one batch, as counters take them, and their weights."""
+        from .rows import CodedBatch
+
+        yield CodedBatch(self.codes, None if weight is None else self.weights(weight))
+
+    def map(
+        self, step: Step, schema: Schema, *, n_rows: int | None = None, notes: tuple[Note, ...] = ()
+    ) -> Table:
+        """Return the table that a step makes of this one."""
+        return replace(step(self), notes=notes)
+
+    def made(self, draw: Draw, schema: Schema, n_rows: int) -> Table:
+        """Return a table of rows that are made of nothing."""
+        from .rows import joined
+
+        return joined([draw(number) for number in range(max(1, -(-n_rows // draw.chunk_rows)))])
+
+    def cached(self) -> AbstractContextManager[Table]:
+        """Give the table itself: its codes are in memory."""
+        return nullcontext(self)
+
+    def once(self, name: str, work: Callable[[ExitStack], T]) -> T:
+        """Work out what is asked: a table remembers nothing."""
+        with ExitStack() as held:
+            return work(held)
+
+    def table(self, limit: float = inf) -> Table:
+        """Return the table itself."""
+        return self
+
+    def open(self, other: Any) -> Rows:
+        """Return another table to be compared with this one, in memory."""
+        from .rows import as_it_came
+
+        return as_it_came(other).loaded()
+
+    def loaded(self) -> Table:
+        """Return the table itself."""
+        return self
+
+    def raw(self) -> Table:
+        """Return the table itself: its values are as they came."""
+        return self
+
+    def comparable(self) -> Table:
+        """Return the table as it is compared with others: weights are counted by, so that one code holds them all."""
+        from .weights import with_constant_weight
+
+        return with_constant_weight(self)
+
+    def counter(self, dense_cells: int) -> None:
+        """Return nothing: whoever counts goes through its codes."""
 
     @property
     def n_persons(self) -> int:

@@ -17,8 +17,7 @@ from ..stats.intervals import wilson
 from ..stats.pair import pair_up
 from ..table import Table
 from ..table.codes import Codes
-from ..table.groups import GROUPS
-from ..table.long import LongTable, codes_of
+from ..table.rows import Rows
 from .marginals import Clique, in_batches
 from .metric import METRICS, Distance, Metric
 
@@ -54,7 +53,7 @@ class ImpossiblePairs(Distance):
 
 
 def impossible_pairs(
-    original: Table | LongTable, synthetic: Any, *, threshold: int = THRESHOLD
+    original: Rows, synthetic: Any, *, threshold: int = THRESHOLD
 ) -> ImpossiblePairs:
     """Return the share of synthetic rows that hold two values which no original record holds together: 0 for a copy.
 
@@ -80,10 +79,8 @@ def impossible_pairs(
             value=None, reason="a pair needs two columns and there is one", settings=settings
         )
     n_rows = pair.synthetic.n_rows
-    remote = pair.synthetic.remote if isinstance(pair.synthetic, LongTable) else None
-    hits: dict[int, NDArray[np.uint8]] = {}  # by where a part begins: a bit for each row
+    hits: NDArray[np.uint8] | None = None
     rows: dict[Clique, int] = {}
-    every_marked: list[_MarkedCells] = []
     cells = 0
     for batch in in_batches(pair, every):
         marked: list[_MarkedCells] = []
@@ -93,29 +90,12 @@ def impossible_pairs(
                 continue
             cells += len(new)
             rows[names] = int(counts.sum())
-            marked.append(
-                _MarkedCells.of([pair.schema.names.index(name) for name in names], ours.sizes, new)
-            )
-        if remote is not None:  # rows are looked up there, once, for all pairs
-            every_marked += marked
-            continue
-        start = 0
-        for codes in codes_of(pair.synthetic) if marked else ():
-            hit = (
-                np.unpackbits(hits[start], count=codes.n_rows).astype(bool)
-                if start in hits
-                else np.zeros(codes.n_rows, dtype=bool)
-            )
-            for one in marked:
-                hit |= one.holds(codes)
-            hits[start] = np.packbits(hit)
-            start += codes.n_rows
-    n_hit = sum(int(np.bitwise_count(bits).sum()) for bits in hits.values())
-    if remote is not None and every_marked:
-        n_hit = sum(
-            own.column("rows")[0].as_py()
-            for own in remote.code_summaries(_RowsHit(tuple(every_marked)), GROUPS)
-        )
+            places = [pair.schema.names.index(name) for name in names]
+            marked.append(_MarkedCells.of(places, ours.sizes, new))
+        if marked:
+            found = pair.synthetic.reduce(RowsHit(tuple(marked)))
+            hits = found if hits is None else hits | found
+    n_hit = 0 if hits is None else int(np.bitwise_count(hits).sum())
     worst = sorted(
         ((names, n) for names, n in rows.items() if n >= threshold), key=lambda item: -item[1]
     )
@@ -169,22 +149,28 @@ class _MarkedCells:
 
 
 @dataclass(frozen=True, eq=False)
-class _RowsHit:
-    """What counts rows that lie in one of the cells; the first column of their codes is a group. It may travel."""
+class RowsHit:
+    """Marks the rows that lie in one of some cells: a bit for each, chunk after chunk."""
 
     marked: tuple[_MarkedCells, ...]
 
-    def __call__(self, every: Iterator[Codes]) -> pa.Table:
-        n_rows = 0
-        for codes in every:
-            bare = Codes.of(
-                [codes[j] for j in range(1, len(codes))], codes.sizes[1:], n_rows=codes.n_rows
-            )
-            hit = np.zeros(codes.n_rows, dtype=bool)
-            for one in self.marked:
-                hit |= one.holds(bare)
-            n_rows += int(hit.sum())
-        return pa.table({"rows": [n_rows]})
+    columns = None
+    values = False
+
+    def summary(self, chunks: Iterator[Table]) -> pa.Table:
+        """Return the bits of chunks."""
+        bits = []
+        for chunk in chunks:
+            hit = np.zeros(chunk.codes.n_rows, dtype=bool)
+            for cells in self.marked:
+                hit |= cells.holds(chunk.codes)
+            bits.append(np.packbits(hit).tobytes())
+        return pa.table({"bits": pa.array(bits, pa.binary())})
+
+    def result(self, summaries: Iterator[pa.Table]) -> NDArray[np.uint8]:
+        """Return the bits of all chunks."""
+        chunks = (bits for own in summaries for bits in own.column("bits").to_pylist())
+        return np.frombuffer(b"".join(chunks), dtype=np.uint8)
 
 
 METRICS.register(

@@ -15,9 +15,8 @@ from numpy.typing import NDArray
 
 from ..stats.intervals import jackknife
 from ..stats.pair import pair_up
-from ..table import Table
 from ..table.groups import GROUPS
-from ..table.long import LongTable
+from ..table.rows import Rows
 from .marginals import shares_of_groups, too_few_records
 from .metric import METRICS, Distance, Metric
 
@@ -37,7 +36,7 @@ class JensenShannon(Distance):
         return {"mean": self.value, **super().details()}
 
 
-def jensen_shannon(original: Table | LongTable, synthetic: Any) -> JensenShannon:
+def jensen_shannon(original: Rows, synthetic: Any) -> JensenShannon:
     """Return the mean over columns of the Jensen-Shannon distance of their shares: 0 the same, 1 no level in common.
 
     The distance is the square root of the divergence in base 2. Levels and bins are the original's; missing values are

@@ -12,6 +12,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
+from statistics import fmean
 from typing import Any, ClassVar, Literal, get_args
 
 import numpy as np
@@ -28,7 +29,7 @@ from ..stats.intervals import Direction, Result
 from ..stats.learners import CLASSIFIERS, QUICK, Encoding, Models
 from ..stats.sampled import SAMPLE_ROWS, Records, check_sample_rows
 from ..table import Table
-from ..table.long import LongTable
+from ..table.rows import Rows
 
 Weights = Literal["given", "baselines"]
 """Where the weights of G come from: named, or from what a table of independent columns scores."""
@@ -121,24 +122,29 @@ class UtilityRun:
     tables: Mapping[
         str, Table
     ]  # `synthetic`, the references `marginals` and `resample`, a `holdout` if there is one
+    rows: Mapping[
+        str, Rows
+    ]  # the same with all records, and the original: the tables are samples of them unless they are in memory
     settings: UtilitySettings
     root: np.random.SeedSequence
     threads: int | None = None
     progress: Progress = silent
     results: dict[str, dict[str, Result]] = field(default_factory=dict)  # by metric and table
     stream: int = 0  # the number of the random stream of the metric that is being measured
-    files: Mapping[str, LongTable] | None = (
-        None  # where tables are in files: those, by name; the tables above are then samples of them
-    )
     holdout_notes: tuple[str, ...] = ()  # what is to be said of the holdout
 
+    @property
+    def sampled(self) -> bool:
+        """Whether the tables are samples of what was not read into memory."""
+        return not self.rows["original"].in_memory
+
     def over_all_records(self) -> UtilityRun:
-        """Return the run with its files in the place of samples of them: metrics that count take both."""
-        if self.files is None:
+        """Return the run with all records in the place of samples of them: metrics that count take both."""
+        if not self.sampled:
             return self
-        files: Any = self.files
+        rows: Any = self.rows
         return replace(
-            self, original=files["original"], tables={side: files[side] for side in self.tables}
+            self, original=rows["original"], tables={side: rows[side] for side in self.tables}
         )
 
     @property
@@ -220,7 +226,7 @@ class Metric:
         own = replace(run.over_all_records() if self.counted else run, stream=self.stream)
         sides = ("synthetic",) if self.own_references else tuple(run.tables)
         results = {side: self.measure(own, side) for side in sides}
-        if run.files is not None:
+        if run.sampled:
             of = self.records(run)
             results = {
                 side: result and replace(result, settings={**result.settings, "records": of})
@@ -242,12 +248,7 @@ class Metric:
         """Return the values of the references."""
         if self.own_references is not None:
             return self.own_references(results["synthetic"])
-        return References(
-            *(
-                results[side].value if side in results else None
-                for side in References.__annotations__
-            )
-        )
+        return References(*(_mean_value(results, side) for side in References.__annotations__))
 
     def sentence(self, place: int, value: float) -> str:
         """Return the sentence for a value whose word has a place: 0 close, 1 fair, 2 weak, 3 lost."""
@@ -256,6 +257,13 @@ class Metric:
 
 
 METRICS: Registry[Metric] = Registry("metric")
+
+
+def _mean_value(results: Mapping[str, Result], side: str) -> float | None:
+    """Return the mean over the draws of a reference: `resample`, `resample-2` and so on; None where one has no value."""
+    values = [own.value for name, own in results.items() if name.partition("-")[0] == side]
+    known = [value for value in values if value is not None]
+    return fmean(known) if known and len(known) == len(values) else None
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)

@@ -10,11 +10,10 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from ..stats.pair import dealer, pair_up
+from ..stats.pair import pair_up, with_groups
 from ..table import Table
-from ..table.codes import Codes
 from ..table.groups import GROUPS
-from ..table.long import LongTable, codes_of
+from ..table.rows import Rows
 from .association import Association, associated, too_few
 from .metric import METRICS, Metric
 from .phi_k import with_and_without
@@ -30,7 +29,7 @@ class Pearson(Association):
     most: ClassVar[float] = 2.0
 
 
-def pearson(original: Table | LongTable, synthetic: Any) -> Pearson:
+def pearson(original: Rows, synthetic: Any) -> Pearson:
     """Return the Pearson correlations of two tables' codes, and their mean absolute difference: 0 if identical, at most 2.
 
     Codes are the shared integer codes of the schema: levels in their order, bins in order of value, missing values as
@@ -40,7 +39,11 @@ def pearson(original: Table | LongTable, synthetic: Any) -> Pearson:
     """
     pair = pair_up(original, synthetic)
     groups = GROUPS if min(table.n_rows for table in pair.tables) >= GROUPS else 1
-    firsts, seconds = (_correlations(table, groups) for table in pair.tables)
+
+    def correlations(rows: Rows) -> Floats:
+        return rows.once(f"{groups} correlations", lambda held: _correlations(rows, groups))
+
+    firsts, seconds = map(correlations, pair.tables)
     varies = [np.isfinite(np.diag(side[0])) for side in (firsts, seconds)]
     either = varies[0] | varies[1]
     names = [name for name, usable in zip(pair.names, either, strict=True) if usable]
@@ -60,35 +63,16 @@ def pearson(original: Table | LongTable, synthetic: Any) -> Pearson:
     return associated(Pearson, pair, [firsts[0], seconds[0]], apart, settings)
 
 
-def _correlations(table: Table | LongTable, groups: int) -> Floats:
+def _correlations(rows: Rows, groups: int) -> Floats:
     """Return Pearson matrices of the codes: of all records, then without each group; NaN with a constant column.
 
     Products of codes add, as counts do: they are summed for each group once, and a group is left out by a subtraction.
     """
-    size = len(table.schema.sizes)
-    if isinstance(table, LongTable) and table.remote is not None:
-        shift = sum(
-            (
-                own.column("sums").to_numpy()
-                for own in table.remote.code_summaries(_CodeSums(groups, np.zeros(size)), GROUPS)
-            ),
-            np.zeros(groups * size),
-        )
-        shift = shift.reshape(groups, size).sum(axis=0) / max(table.n_rows, 1)
-        n, sums, products = (np.zeros((groups, *[size] * axes)) for axes in (0, 1, 2))
-        for own in table.remote.code_summaries(_CodeSums(groups, shift), GROUPS):
-            n, sums = (
-                n + own.column("n").to_numpy()[::size],
-                sums + own.column("sums").to_numpy().reshape(sums.shape),
-            )
-            products += np.array(own.column("products").to_pylist()).reshape(products.shape)
-    else:
-        shift = np.zeros(size)
-        for codes in codes_of(table):
-            shift += [int(codes[j].sum(dtype=np.int64)) for j in range(size)]
-        shift /= max(table.n_rows, 1)
-        n, sums, products = _sums_of(_with_groups(table, groups), groups, shift)
-    n, sums, products = (with_and_without(part) for part in (n, sums, products))
+    size = len(rows.schema.sizes)
+    dealt = with_groups(rows, groups)
+    middle = dealt.reduce(CodeSums(groups, np.zeros(size), products=False))[1]
+    shift = middle.sum(axis=0) / max(rows.n_rows, 1)
+    n, sums, products = map(with_and_without, dealt.reduce(CodeSums(groups, shift)))
     with np.errstate(divide="ignore", invalid="ignore"):
         scatter = products - sums[:, :, None] * sums[:, None, :] / n[:, None, None]
         spread = np.einsum("gii->gi", scatter).copy()
@@ -99,50 +83,46 @@ def _correlations(table: Table | LongTable, groups: int) -> Floats:
     return out
 
 
-def _with_groups(
-    table: Table | LongTable, groups: int
-) -> Iterator[tuple[NDArray[Any], list[NDArray[Any]]]]:
-    """Yield the groups and codes of the parts of a table."""
-    dealt, start = dealer(table.n_rows, table.person_of), 0
-    for codes in codes_of(table):
-        yield dealt(start, start + codes.n_rows) % groups, [codes[j] for j in range(len(codes))]
-        start += codes.n_rows
-
-
-def _sums_of(
-    parts: Iterator[tuple[NDArray[Any], list[NDArray[Any]]]], groups: int, shift: Floats
-) -> tuple[Floats, Floats, Floats]:
-    """Return how many rows each group has, and the sums and products of their codes less a shift."""
-    n, sums, products = (np.zeros((groups, *[len(shift)] * axes)) for axes in (0, 1, 2))
-    for own, codes in parts:
-        for g in range(groups):
-            mine = np.flatnonzero(own == g)
-            centred = np.stack([column[mine] - shift[j] for j, column in enumerate(codes)])
-            n[g] += len(mine)
-            sums[g] += centred.sum(axis=1)
-            products[g] += centred @ centred.T
-    return n, sums, products
-
-
 @dataclass(frozen=True, eq=False)
-class _CodeSums:
-    """What sums codes whose first column is the group, which may be more finely dealt than asked for. It may travel."""
+class CodeSums:
+    """Sums how many rows each group has, their codes less a shift, and the products of these; the first column of codes is the group."""
 
     groups: int
     shift: Floats
+    products: bool = True
 
-    def __call__(self, every: Iterator[Codes]) -> pa.Table:
-        parts = (
-            (codes[0] % self.groups, [codes[j] for j in range(1, len(codes))]) for codes in every
-        )
-        n, sums, products = _sums_of(parts, self.groups, self.shift)
+    columns = None
+    values = False
+
+    def summary(self, chunks: Iterator[Table]) -> pa.Table:
+        """Return the sums of chunks."""
+        n, sums, products = self._empty()
+        for chunk in chunks:
+            groups = chunk.codes[0]
+            columns = [chunk.codes[j + 1] for j in range(len(self.shift))]
+            for g in range(self.groups):
+                rows = np.flatnonzero(groups == g)
+                centred = np.stack([codes[rows] - self.shift[j] for j, codes in enumerate(columns)])
+                n[g] += len(rows)
+                sums[g] += centred.sum(axis=1)
+                if self.products:
+                    products[g] += centred @ centred.T
+        return pa.table({"sums": np.concatenate([n, sums.ravel(), products.ravel()])})
+
+    def result(self, summaries: Iterator[pa.Table]) -> tuple[Floats, Floats, Floats]:
+        """Return the sums of all chunks."""
+        n, sums, products = self._empty()
+        total = sum(own.column("sums").to_numpy() for own in summaries)
+        ends = np.cumsum([n.size, sums.size])
+        parts = np.split(np.asarray(total), ends)
+        return parts[0], parts[1].reshape(sums.shape), parts[2].reshape(products.shape)
+
+    def _empty(self) -> tuple[Floats, Floats, Floats]:
         size = len(self.shift)
-        return pa.table(
-            {
-                "n": np.repeat(n, size),
-                "sums": sums.ravel(),
-                "products": list(products.reshape(-1, size)),
-            }
+        return (
+            np.zeros(self.groups),
+            np.zeros((self.groups, size)),
+            np.zeros((self.groups, size, size)),
         )
 
 

@@ -14,7 +14,7 @@ panel by panel with Chebyshev polynomials.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import combinations
@@ -27,13 +27,14 @@ from numpy.polynomial import chebyshev
 from numpy.typing import ArrayLike, NDArray
 
 from .._base.errors import InputError, unknown_name
+from ..counts.counter import counter_of
 from ..counts.marginal import Marginal
-from ..stats.pair import TablePair, counter_of, deal, dealer, dealt_there, pair_up
+from ..stats.pair import TablePair, pair_up, with_groups
 from ..table import Schema, Table
 from ..table.codes import Codes, narrowest
 from ..table.domain import Categories
-from ..table.groups import GROUP, GROUPS, group_column
-from ..table.long import LongTable, summaries_of
+from ..table.groups import GROUP, GROUPS
+from ..table.rows import Names, Rows, Step
 from ..table.schema import NUMERIC_KINDS, Column
 from ..table.types import to_numbers
 from .association import Association, associated, too_few
@@ -53,7 +54,7 @@ class PhiK(Association):
 
 
 def phi_k(
-    original: Table | LongTable,
+    original: Rows,
     synthetic: Any,
     *,
     bins: int | Literal["schema"] = 10,
@@ -439,7 +440,7 @@ MOST_CELLS = 1 << 22
 class PhiKGrid:
     """Two tables of small codes with a column of groups, and which columns and how many of their levels count."""
 
-    tables: tuple[Table | LongTable, Table | LongTable]
+    tables: tuple[Rows, Rows]
     groups: int
     usable: tuple[str, ...]
     levels: Mapping[str, int]
@@ -466,8 +467,8 @@ def grid_of(pair: TablePair, bins: int | Literal["schema"], groups: int, *, drop
         columns.append(Column(column.name, "categorical", codec=Categories(tuple(range(size)))))
     schema = replace(pair.schema, columns=tuple(columns))
 
-    coded = _GridCodes(tuple(pair.schema), cut)
-    first, second = (_on_grid(table, schema, coded, groups) for table in pair.tables)
+    step = GridCodes(tuple(pair.schema), cut, schema)
+    first, second = (_on_grid(rows, step, groups) for rows in pair.tables)
     counts = [
         counter_of(table).marginals([(column.name,) for column in columns])
         for table in (first, second)
@@ -481,97 +482,92 @@ def grid_of(pair: TablePair, bins: int | Literal["schema"], groups: int, *, drop
 
 
 @dataclass(frozen=True, eq=False)
-class _GridCodes:
-    """What makes codes of the grid of a part: numbers by the inner edges of their bins, all else as the schema has it. It may travel."""
+class GridCodes(Step):
+    """Makes codes of the grid of a chunk: numbers by the inner edges of their bins, all else as the schema has it."""
 
     columns: tuple[Column, ...]
     cut: Mapping[str, Floats]
+    schema: Schema
 
-    def __call__(self, part: Table) -> list[NDArray[Any]]:
-        return [
-            _binned(part, column, self.cut[column.name])
+    @property
+    def values(self) -> bool:  # type: ignore[override]
+        """Whether numbers are cut."""
+        return bool(self.cut)
+
+    def needs(self, columns: Names) -> Names:
+        """Return all columns: a cache of these codes has all of them."""
+        return None
+
+    def __call__(self, chunk: Table) -> Table:
+        codes = [
+            _binned(chunk, column, self.cut[column.name])
             if column.name in self.cut
-            else part.code(column.name)
+            else chunk.code(column.name)
             for column in self.columns
         ]
+        return replace(chunk, schema=self.schema, codes=Codes.of(codes, self.schema.sizes))
 
 
-def _on_grid(
-    table: Table | LongTable,
-    schema: Schema,
-    coded: Callable[[Table], list[NDArray[Any]]],
-    groups: int,
-) -> Table | LongTable:
-    """Return a table under the codes of the grid, with a column of groups before the others."""
-    column = group_column(groups)
-    if isinstance(table, LongTable) and table.remote is not None:
-        return dealt_there(
-            table.once(f"phi_k {schema.sizes}", lambda: table.recoded(schema, coded)), column
-        )
-    if isinstance(table, LongTable):
-        dealt, recoded = (
-            dealer(table.n_rows),
-            table.once(f"phi_k {schema.sizes}", lambda: table.recoded(schema, coded)),
-        )
-        return recoded.with_codes(column, lambda start, stop: dealt(start, stop) % groups)
-    group = deal(table.n_rows, table.person_of) % groups
-    wide = replace(schema, columns=(column, *schema.columns))
-    return Table(wide, table.data, Codes.of([group, *coded(table)], wide.sizes))
-
-
-def _ranges(original: Table | LongTable, bins: int) -> dict[str, Floats]:
-    """Return the inner edges of bins of equal width over the original's range of each column of numbers."""
-    ends = (
-        original.once("ranges", lambda: _ends(original))
-        if isinstance(original, LongTable)
-        else _ends(original)
+def _on_grid(rows: Rows, step: GridCodes, groups: int) -> Rows:
+    """Return rows under the codes of the grid, with a column of groups before the others."""
+    coded = rows.once(
+        f"phi_k {step.schema.sizes}",
+        lambda held: held.enter_context(rows.map(step, step.schema).cached()),
     )
-    return {name: _edges(*both, bins) for name, both in ends.items()}
+    return with_groups(coded, groups)
 
 
-def _ends(original: Table | LongTable) -> dict[str, tuple[float, float]]:
-    """Return the lowest and the highest number of each column of numbers; 0 and 0 where it has none."""
+def _ranges(original: Rows, bins: int) -> dict[str, Floats]:
+    """Return the inner edges of bins of equal width over the original's range of each column of numbers."""
     columns = tuple(column for column in original.schema if column.kind in NUMERIC_KINDS)
-    low, high = np.full(len(columns), np.inf), np.full(len(columns), -np.inf)
-    for own in (
-        summaries_of(original, _EndsOfNumbers(columns), [column.name for column in columns])
-        if columns
-        else ()
-    ):
-        low, high = (
-            np.minimum(low, own.column("low").to_numpy()),
-            np.maximum(high, own.column("high").to_numpy()),
-        )
-    return {
-        column.name: (float(low[j]), float(high[j])) if low[j] <= high[j] else (0.0, 0.0)
-        for j, column in enumerate(columns)
-    }
+    if not columns:
+        return {}
+    ranges = original.once("ranges", lambda held: original.reduce(RangesOfNumbers(columns)))
+    return {name: _edges(*ends, bins) for name, ends in ranges.items()}
 
 
 @dataclass(frozen=True, eq=False)
-class _EndsOfNumbers:
-    """What finds the lowest and the highest number of each column in parts: infinite the wrong way round where there is none. It may travel."""
+class RangesOfNumbers:
+    """Finds the lowest and the highest number of columns; 0 and 0 where a column has none."""
 
-    columns: tuple[Column, ...]
+    numeric: tuple[Column, ...]
 
-    def __call__(self, parts: Iterator[Table]) -> pa.Table:
-        low, high = np.full(len(self.columns), np.inf), np.full(len(self.columns), -np.inf)
-        for part in parts:
-            for j, column in enumerate(self.columns):
-                numbers = to_numbers(part.data.column(column.name))[0].astype(np.float64)
+    values = True
+
+    @property
+    def columns(self) -> list[str]:
+        """The names of the columns."""
+        return [column.name for column in self.numeric]
+
+    def summary(self, chunks: Iterator[Table]) -> pa.Table:
+        """Return both ends of each column: infinite the wrong way round where there is no number."""
+        low, high = np.full(len(self.numeric), np.inf), np.full(len(self.numeric), -np.inf)
+        for chunk in chunks:
+            for j, column in enumerate(self.numeric):
+                numbers = to_numbers(chunk.data.column(column.name))[0].astype(np.float64)
                 numbers = numbers[
-                    (part.code(column.name) < column.fitted_codec.n_values) & np.isfinite(numbers)
+                    (chunk.code(column.name) < column.fitted_codec.n_values) & np.isfinite(numbers)
                 ]
                 low[j], high[j] = numbers.min(initial=low[j]), numbers.max(initial=high[j])
         return pa.table({"low": low, "high": high})
 
+    def result(self, summaries: Iterator[pa.Table]) -> dict[str, tuple[float, float]]:
+        """Return both ends of each column, by its name."""
+        both = [(own.column("low").to_numpy(), own.column("high").to_numpy()) for own in summaries]
+        low = np.min([low for low, _ in both], axis=0)
+        high = np.max([high for _, high in both], axis=0)
+        return {
+            name: (float(low[j]), float(high[j])) if low[j] <= high[j] else (0.0, 0.0)
+            for j, name in enumerate(self.columns)
+        }
 
-def _binned(part: Table, column: Column, edges: Floats) -> NDArray[Any]:
+
+def _binned(chunk: Table, column: Column, edges: Floats) -> NDArray[Any]:
     """Return the bin of each number, right-closed; then missing levels."""
     n_values, bins = column.fitted_codec.n_values, len(edges) + 1
-    code = part.code(column.name)
+    code = chunk.code(column.name)
     absent = code >= n_values
-    numbers = to_numbers(part.data.column(column.name))[0].astype(np.float64)
+    numbers = to_numbers(chunk.data.column(column.name))[0].astype(np.float64)
     binned = np.searchsorted(edges, numbers, side="left").astype(
         narrowest(column.fitted_codec.size - n_values + bins)
     )

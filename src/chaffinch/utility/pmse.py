@@ -137,7 +137,8 @@ def _stacked(
 ) -> tuple[NDArray[np.uint32], int]:
     """Return the codes of both tables, a row for each record, the original's first; and how many are synthetic."""
     chosen: dict[int, Any] = {}
-    for table in pair.in_memory:
+    tables = [table.table() for table in pair.tables]
+    for table in tables:
         n = table.n_rows
         if n not in chosen:
             chosen[n] = np.sort(rng.choice(n, rows, replace=False)) if n > rows else slice(None)
@@ -145,7 +146,7 @@ def _stacked(
         np.stack([table.code(name)[chosen[table.n_rows]] for name in pair.names], axis=1).astype(
             np.uint32
         )
-        for table in pair.in_memory
+        for table in tables
     ]
     return np.concatenate(parts), len(parts[1])
 

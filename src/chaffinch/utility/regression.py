@@ -25,8 +25,8 @@ from ..stats.glm import (
     ols,
 )
 from ..stats.intervals import Direction, Result
-from ..stats.pair import pair_up
 from ..table import Table
+from ..table.align import align
 from ..table.compare.classes import class_ids
 from ..table.formula import Coded, ColumnFactor, Design, RegressionFormula, design, formula_of
 from .metric import METRICS, Metric, UtilityRun
@@ -132,7 +132,7 @@ def regression(
         formula if isinstance(formula, RegressionFormula) else formula_of(formula, original.schema)
     )
     settings: dict[str, Any] = {"formula": str(wanted), "level": level}
-    mine, theirs = pair_up(original, synthetic).in_memory
+    mine, theirs = align(original, synthetic)
     references = _references(design(wanted, mine), threshold)
     first = design(wanted, mine, references=references)
     try:

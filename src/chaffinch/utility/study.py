@@ -7,8 +7,8 @@ memory, drawn part by part: with a sample of all records every figure is the sam
 from __future__ import annotations
 
 import time
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from typing import Any
 
@@ -18,22 +18,18 @@ from .._base.errors import unknown_name
 from .._base.masking import THRESHOLD, masked_count
 from .._base.results import RunFacts
 from .._base.runtime import Progress, giving_back, silent
-from .._base.seeds import Seed, child, generator, seed_sequence
-from ..counts.counter import StreamCounter
+from .._base.seeds import Seed, child, seed_sequence
+from ..counts.counter import counter_of
 from ..stats.intervals import Result
 from ..stats.learners import Encoding, Models
-from ..stats.pair import pair_up
-from ..stats.panel import times_drawn
+from ..stats.references import DrawFromModel, resampled, stream_of
 from ..stats.sampled import SAMPLE_ROWS, SampledRecords, hash_key
 from ..synth.independent import Independent
-from ..table import Scan, Schema, Table
-from ..table.align import align, files_on_one_grid
-from ..table.formats import Source
-from ..table.holdout import check_aligned, check_holdout_file, check_long_holdout
-from ..table.long import LongOrigin, LongTable
-from ..table.read import open_table
+from ..table import Schema, Table
+from ..table.align import SelectColumns, align
+from ..table.holdout import check_aligned, check_holdout_file
+from ..table.rows import Rows, open_rows
 from ..table.sample import choose_rows
-from ..table.sources import open_source
 from .metric import METRICS, UtilityRun, UtilitySettings, Weights, asked_metrics, left_out
 from .mu import Norm
 from .result import ColumnSummary, TableSummary, UtilityAbout, UtilityResult, saying_of
@@ -138,60 +134,71 @@ def measure_utility(
     """
     asked_metrics(settings.measures, thorough=settings.thorough)
     check_holdout_file(original, holdout)
-    root = seed_sequence(seed)
-    if isinstance(original, Scan | LongOrigin):
-        settings = replace(settings, label=_label(original.schema, settings.label))
-        run = run_of_files(
-            original,
-            synthetic,
-            holdout,
-            settings,
-            root,
-            holdout_checked=holdout_checked,
-            threads=threads,
-            progress=giving_back(progress),
-        )
-        with run as files_run:
-            return _measured(original, files_run, seed)
-    source = open_table(original)
+    source = open_rows(original)
     settings = replace(settings, label=_label(source.schema, settings.label))
-
-    first, second, *rest = align(source, synthetic, *([] if holdout is None else [holdout]))
-    notes = (
-        check_aligned(
-            first,
-            rest[0],
-            source,
-            holdout if isinstance(holdout, Table | Source) else open_source(holdout),
-        )
-        if rest and not holdout_checked
-        else ()
-    )
-    first = replace(
-        first, schema=replace(first.schema, rules=source.schema.rules)
-    )  # a shared grid has none of its own
-
-    free = replace(
-        first, schema=replace(first.schema, rules=())
-    )  # rules would tie columns that are to be independent
-    independent = Independent().fit(free).sample(second.n_rows, seed=child(root, MARGINALS))
-    drawn = np.sort(generator(child(root, RESAMPLE)).integers(0, first.n_rows, second.n_rows))
-    tables = {"synthetic": second, "marginals": independent, "resample": first.take(drawn)}
-    tables |= dict(zip(("holdout",), rest, strict=False))
-
-    whole = UtilityRun(
-        original=first,
-        tables=tables,
-        settings=settings,
-        root=root,
+    tables = {"synthetic": synthetic} | ({} if holdout is None else {"holdout": holdout})
+    with _run(
+        source,
+        tables,
+        settings,
+        seed_sequence(seed),
+        holdout_checked=holdout_checked,
         threads=threads,
-        progress=progress,
-        holdout_notes=notes,
-    )
-    return _measured(source, whole, seed)
+        progress=progress if source.in_memory else giving_back(progress),
+    ) as run:
+        return _measured(source, run, seed)
 
 
-def _measured(source: Table | Scan | LongOrigin, run: UtilityRun, seed: Seed) -> UtilityResult:
+@contextmanager
+def _run(
+    source: Rows,
+    tables: Mapping[str, Any],
+    settings: UtilitySettings,
+    root: np.random.SeedSequence,
+    *,
+    holdout_checked: bool,
+    threads: int | None,
+    progress: Progress,
+) -> Iterator[UtilityRun]:
+    """Give the run of a study: tables on one grid, their references, and samples of what is not in memory. Codes that are cached meanwhile are removed at the end."""
+    with ExitStack() as held:
+        progress("reading tables", -1)
+        aligned = align(source, *tables.values(), names=list(tables))
+        progress("coding rows", -1)
+        rows = {
+            side: held.enter_context(one.cached())
+            for side, one in zip(("original", *tables), aligned, strict=True)
+        }
+        original, n_rows = rows["original"], rows["synthetic"].n_rows
+        notes: tuple[str, ...] = ()
+        if "holdout" in rows and not holdout_checked:
+            notes = check_aligned(original, rows["holdout"], source, tables["holdout"])
+        rows["marginals"] = held.enter_context(
+            _independent(original, n_rows, child(root, MARGINALS)).cached()
+        )
+        for number in range(max(1, min(MAX_RESAMPLES, RESAMPLED_ROWS // max(n_rows, 1)))):
+            side = f"resample-{number + 1}" if number else "resample"
+            stream = child(root, RESAMPLE, number) if number else child(root, RESAMPLE)
+            rows[side] = held.enter_context(resampled(original, n_rows, stream).cached())
+        progress("choosing a sample", -1)
+        key = hash_key(child(root, _SAMPLE))
+        sample = choose_rows(rows, settings.sample_rows, key=key, by="place")
+        first = sample.pop("original")
+        yield UtilityRun(
+            original=replace(
+                first, schema=replace(first.schema, rules=source.schema.rules)
+            ),  # a shared grid has none of its own
+            tables=sample,
+            rows=rows,
+            settings=settings,
+            root=root,
+            threads=threads,
+            progress=progress,
+            holdout_notes=notes,
+        )
+
+
+def _measured(source: Rows, run: UtilityRun, seed: Seed) -> UtilityResult:
     """Return the metrics of a run that were asked for."""
     settings = run.settings
     asked = asked_metrics(settings.measures, thorough=settings.thorough)
@@ -209,7 +216,7 @@ def _measured(source: Table | Scan | LongOrigin, run: UtilityRun, seed: Seed) ->
     results = {
         name: sides["synthetic"] for name, sides in run.results.items() if "synthetic" in sides
     }
-    first, second = pair_up(run.original, run.tables["synthetic"]).in_memory
+    first, second = align(run.original, run.tables["synthetic"])
     return UtilityResult(
         about=_about(source, run, seed, results),
         results=results,
@@ -217,58 +224,6 @@ def _measured(source: Table | Scan | LongOrigin, run: UtilityRun, seed: Seed) ->
         shapes=shapes_of(first, second, results, threshold=settings.threshold),
         run=RunFacts(seconds=seconds),
     )
-
-
-@contextmanager
-def run_of_files(
-    original: Scan | LongOrigin,
-    synthetic: Any,
-    holdout: Any,
-    settings: UtilitySettings,
-    root: np.random.SeedSequence,
-    *,
-    holdout_checked: bool = False,
-    threads: int | None = None,
-    progress: Progress = silent,
-) -> Iterator[UtilityRun]:
-    """Yield the run of a study of files: they, their references, and samples of all. Codes that are kept meanwhile are removed at the end."""
-    others = (synthetic, *([] if holdout is None else [holdout]))
-    with (
-        original.beside(*others, progress=progress)
-        if isinstance(original, LongOrigin)
-        else files_on_one_grid(original, *others, progress=progress) as aligned
-    ):
-        first, second, *rest = aligned
-        notes = (
-            check_long_holdout(first, rest[0], original, holdout)
-            if rest and not holdout_checked
-            else ()
-        )
-        files = {
-            "original": first,
-            "synthetic": second,
-            "marginals": _independent(first, second.n_rows, child(root, MARGINALS), threads),
-        }
-        files["resample"] = _resampled(first, second.n_rows, child(root, RESAMPLE))
-        files |= dict(zip(("holdout",), rest, strict=False))
-        progress("choosing a sample", -1)
-        sample = choose_rows(
-            files, settings.sample_rows, key=hash_key(child(root, _SAMPLE)), by="place"
-        )
-        mine = sample.pop("original")
-        mine = replace(
-            mine, schema=replace(mine.schema, rules=original.schema.rules)
-        )  # a shared grid has none of its own
-        yield UtilityRun(
-            original=mine,
-            tables=sample,
-            settings=settings,
-            root=root,
-            threads=threads,
-            progress=progress,
-            files=files,
-            holdout_notes=notes,
-        )
 
 
 def _label(schema: Schema, label: str | None) -> str | None:
@@ -280,7 +235,7 @@ def _label(schema: Schema, label: str | None) -> str | None:
 
 
 def _about(
-    source: Table | Scan | LongOrigin, run: UtilityRun, seed: Seed, results: Mapping[str, Result]
+    source: Rows, run: UtilityRun, seed: Seed, results: Mapping[str, Result]
 ) -> UtilityAbout:
     def rows(table: Table) -> int | str:
         return masked_count(table.n_rows, run.settings.threshold)
@@ -290,9 +245,9 @@ def _about(
     compared = (whole.original, whole.tables["synthetic"], *([] if holdout is None else [holdout]))
     notes = tuple(dict.fromkeys(str(note) for table in compared for note in table.notes))
     sample = None
-    if run.files is not None:
+    if run.sampled:
         sample = SampledRecords.of(
-            {"original": run.original, **run.tables}, run.files, "place", run.settings.threshold
+            {"original": run.original, **run.tables}, run.rows, "place", run.settings.threshold
         )
         sample = saying_of(sample, results)
         notes = (*sample.sentences, *notes)
@@ -317,38 +272,14 @@ MARGINALS, RESAMPLE, _SAMPLE = 0, 1, 1 << 20
 """Random streams of the references and of the sample; metrics have their own."""
 
 
-def _independent(
-    first: LongTable, n_rows: int, seed: np.random.SeedSequence, threads: int | None
-) -> LongTable:
-    """Return a table of independent columns, drawn anew each time it is read."""
-    if first.remote is not None:
-        return replace(
-            first,
-            n_rows=n_rows,
-            remote=first.remote.independent(n_rows, seed),
-            notes=(),
-            _shared={},
-        )
-    model = Independent().fit(StreamCounter(first))
-
-    def parts(_: Collection[str] | None) -> Iterator[Table]:
-        for part in model.batches(n_rows, seed=seed, threads=threads):
-            yield replace(part, schema=first.schema)
-
-    return replace(first, n_rows=n_rows, read=parts, coded=parts, notes=(), _shared={}).cached()
+MAX_RESAMPLES, RESAMPLED_ROWS = 8, 100_000
+"""Draws of the original's own records, whose mean is the reference: at most, and records that they have together, about. What one draw scores moves little in large tables."""
 
 
-def _resampled(first: LongTable, n_rows: int, seed: np.random.SeedSequence) -> LongTable:
-    """Return the records of a table drawn with replacement, in their order."""
-    if first.remote is not None:
-        remote = first.remote.resampled(n_rows, seed)
-        return replace(first, n_rows=remote.count_rows(), remote=remote, notes=(), _shared={})
-    times = times_drawn(first.n_rows, n_rows, generator(seed))
-
-    def parts(columns: Collection[str] | None) -> Iterator[Table]:
-        at = 0
-        for part in first.parts(columns):
-            yield part.take(np.repeat(np.arange(part.n_rows), times(at, at + part.n_rows)))
-            at += part.n_rows
-
-    return replace(first, n_rows=n_rows, read=parts, coded=parts, notes=(), _shared={}).cached()
+def _independent(original: Rows, n_rows: int, seed: np.random.SeedSequence) -> Rows:
+    """Return rows of independent columns with the shares of the original's."""
+    # Rules would tie columns that are to be independent.
+    schema = replace(original.schema, rules=())
+    free = original.map(SelectColumns(schema), schema) if original.schema.rules else original
+    model = Independent().fit(free if free.in_memory else counter_of(free))
+    return original.made(DrawFromModel(model, schema, n_rows, stream_of(seed)), schema, n_rows)

@@ -22,9 +22,8 @@ from ..counts.marginal import Marginal, SparseCounts
 from ..counts.tally import DENSE_CELLS
 from ..stats.intervals import Interval, jackknife
 from ..stats.pair import TablePair, pair_up
-from ..table import Table
 from ..table.groups import GROUPS
-from ..table.long import LongTable
+from ..table.rows import Rows
 from .marginals import Clique, in_batches, shares_of_groups, too_few_records
 from .metric import METRICS, Distance, Metric, UtilityRun
 
@@ -90,7 +89,7 @@ def total_variation(p: Array, q: Array) -> float:
 
 
 def marginal_distance(
-    original: Table | LongTable,
+    original: Rows,
     synthetic: Any,
     *,
     width: int = 2,

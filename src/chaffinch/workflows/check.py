@@ -40,7 +40,8 @@ from ..outputs.records import TableCoder, codes_of_table
 from ..outputs.rules import Policy
 from ..outputs.rules.findings import ORDER
 from ..report.check import check_page, rules_sentence
-from ..table import FileOptions, Schema, Table, read
+from ..table import FileOptions, Schema, Table
+from ..table.rows import open_rows
 from .check_request import AnyPath, CheckRequest
 
 if TYPE_CHECKING:
@@ -64,11 +65,8 @@ class DataSource:
 
     def table(self, progress: Progress = silent, *, threshold: int) -> Table:
         """Return the records with all their levels."""
-        if isinstance(self.data, Table):
-            return self.data
-        return read(
-            self.data, self.schema, rare="keep", threshold=threshold, progress=progress, **self.file
-        )
+        options = {"schema": self.schema, "threshold": threshold, "progress": progress}
+        return open_rows(self.data, rare="keep", **options, **self.file).table()
 
 
 def check(

@@ -23,43 +23,31 @@ from .._base.runtime import Progress, Stages, watched
 from ..report.decision import Decision, decision_of
 from ..report.release import render
 from ..report.result import ReportResult, report_of
-from ..risk import RiskResult, RiskSettings
-from ..risk.attribution.crossfit import LEAST_ROWS
+from ..risk import RiskResult, RiskSettings, cross_fit, measure_risk
+from ..risk.attribution.crossfit import HALF_SIZE, LEAST_ROWS
+from ..risk.attribution.result import CrossFit
+from ..risk.attribution.study import ONE_ROW_EACH
 from ..risk.attribution.verdict import LimitVerdict
 from ..stats.intervals import LimitState
 from ..stats.learners import chosen_models
 from ..stats.sampled import SAMPLE_ROWS
 from ..synth import Model, Settings
 from ..synth.protocol import promises_privacy
-from ..table import FileOptions, Schema, Table
-from ..table.formats import Source
+from ..table import Schema, Table
 from ..table.formula import formula_of
 from ..table.holdout import (
     check_holdout,
     check_holdout_file,
     check_holdout_share,
-    set_aside,
     set_aside_note,
 )
 from ..table.schema_file import SchemaLike
-from ..table.sources import open_source
-from ..table.write import ending_like
-from ..utility import UtilityResult, UtilitySettings
-from .drawn import DrawnFile, DrawnTables
+from ..utility import UtilityResult, UtilitySettings, measure_utility
+from .engines import ComparedTables, Original, engine_of, parted
+from .local import copy_paths, file_paths, write_batches
 from .policy import RiskPolicy
 from .run import RunOptions
-from .synthesise import (
-    ReadSettings,
-    Synthesis,
-    SynthesisSettings,
-    copy_paths,
-    file_paths,
-    method_of,
-    names_of,
-    not_streamed,
-    why_not_streamed,
-    write_batches,
-)
+from .synthesise import ReadSettings, Synthesis, SynthesisSettings, method_of, names_of
 
 STAGES = ("reading", "learning", "drawing", "measuring", "attacking", "reporting")
 """The stages of a release, as a clock names them."""
@@ -121,7 +109,7 @@ def release(
     engine, sample_rows
         "memory": all tables are held. "stream": they are read and written batch by batch in bounded memory; the synthetic table is the same, and is in a
         temporary file until the result is saved. What needs rows is then measured on a sample of about `sample_rows` records, and the result says
-        what. "auto": the first where tables are short and fit.
+        what. "auto": the first where tables are short and fit. "spark": a cluster has the table, by an address or a path; what is drawn is a folder of Parquet files.
     formula, measures, models, repeats, svm_rows
         See `UtilitySettings`.
     threshold
@@ -264,10 +252,7 @@ class ReleaseSettings:
                 f"A release has one threshold. Got {self.threshold} for utility, {self.attack.threshold} for attacks."
             )
         chosen_models(self.utility.models, task="classification")
-        if self.synthesis.engine == "stream" and (
-            why := why_not_streamed(self.synthesis, measured=True)
-        ):
-            raise not_streamed(why)
+        engine_of(self.synthesis.engine, self.synthesis.cache).check_release(self)
 
     @property
     def threshold(self) -> int:
@@ -285,34 +270,6 @@ class ReleaseSettings:
             formula_of(self.utility.formula, schema)
         if self.attack is not None:
             self.attack.check(schema)
-
-
-@dataclass(frozen=True, eq=False)
-class _Holdout:
-    """People who are not in the data, opened once: of a file the header."""
-
-    data: Table | Source | None = None
-    name: str | None = None
-
-    @classmethod
-    def of(cls, data: Any, file: FileOptions) -> _Holdout:
-        if data is None or isinstance(data, Table):
-            return cls(data)
-        return cls(
-            open_source(data, **file),
-            Path(data).name if isinstance(data, str | os.PathLike) else None,
-        )
-
-    def check(self, schema: Schema) -> None:
-        """Raise unless it has the columns of a schema."""
-        if self.data is None:
-            return
-        columns = list(self.data.schema.names)
-        for name in schema.names:
-            if name not in columns:
-                raise unknown_name(
-                    "column of " + (f"'{self.name}'" if self.name else "the holdout"), name, columns
-                )
 
 
 def run_release(
@@ -337,147 +294,171 @@ def run_release(
     7. Attack all of them.
     8. Account for it: the report.
     """
-    check_holdout_share(settings.holdout_share, holdout)
+    share, reading = settings.holdout_share, settings.synthesis.reading
+    check_holdout_share(share, holdout)
     check_holdout_file(data, holdout)
-    source: Any = data
-    if settings.holdout_share is not None:
-        source, holdout = _set_aside(data, settings, run)
-    outside = _Holdout.of(holdout, settings.synthesis.reading.beside)
-
-    def check(schema: Schema) -> None:
-        settings.check(schema)
-        outside.check(schema)
-
+    source, aside = data, holdout
+    notes: tuple[str, ...] = ()
+    if share is not None:
+        source, aside = parted(
+            data, reading, share, seed=run.seed, person=settings.synthesis.person
+        )
+        notes = (set_aside_note(share),)
     stages = Stages(run.progress, STAGES)
     run = replace(run, progress=stages)
     stages.enter("reading")
-    with Synthesis(settings.synthesis, run, measured=True) as synthesis:
+    with Synthesis(settings.synthesis, run, outputs, measured=True) as synthesis:
+        name, holdout_name = _name(data), _name(holdout)
+        outside = None if aside is None else synthesis.engine.other(aside, reading)
+
+        def check(schema: Schema) -> None:
+            settings.check(schema)
+            if outside is not None:
+                _check_columns(schema, list(outside.columns), holdout_name)
+
         # The synthetic table is about as large as the original, and stands beside it.
-        original = synthesis.read(
-            source,
-            check,
-            beside=[
-                *file_paths(data),
-                *file_paths(data if settings.holdout_share is not None else holdout),
-            ],
-        )
-        notes = () if settings.holdout_share is None else (set_aside_note(settings.holdout_share),)
-        table_read = (
-            original
-            if isinstance(original, Table)
-            else None
-            if synthesis.coded is None
-            else synthesis.coded.scan
-        )
-        if outside.data is not None and not holdout_checked and table_read is not None:
-            checked, more = check_holdout(
-                table_read, outside.data, set_aside=settings.holdout_share is not None
-            )
-            outside, notes = replace(outside, data=checked), (*notes, *more)
-        holdout_checked = holdout_checked or table_read is not None
+        files = [*file_paths(data), *file_paths(data if share is not None else holdout)]
+        rows = synthesis.read(source, check, files=files)
+        if outside is not None and not holdout_checked and rows is not None:
+            outside, holdout_notes = check_holdout(rows, outside, set_aside=share is not None)
+            notes = (*notes, *holdout_notes)
+        holdout_checked = holdout_checked or rows is not None
         stages.enter("learning")
-        model, table = synthesis.fit(original)
-
-        copies = settings.synthesis.copies
+        model = synthesis.fit()
         stages.enter("drawing")
-        names = _file_names(data, copies) if not outputs else tuple(path.name for path in outputs)
-        name = Path(data).name if isinstance(data, str | os.PathLike) else None
-        drawn: DrawnTables | DrawnFile
-        if synthesis.coded is None:
-            hold = copies if settings.attack is not None or not outputs else 1
-            drawn = DrawnTables.of(
-                table,
-                synthesis.draw(model, table, outputs, hold=hold),
-                outside.data,
-                holdout_checked=holdout_checked,
-            )
-        else:
-            folder = (
-                None
-                if outputs
-                else TemporaryDirectory(prefix="chaffinch-release-", ignore_cleanup_errors=True)
-            )
-            written = (
-                tuple(outputs)
-                if folder is None
-                else tuple(Path(folder.name) / name for name in names)
-            )
-            synthesis.draw(model, table, written)
-            drawn = DrawnFile(synthesis.coded.scan, written, outside.data, holdout_checked, folder)
-    # The cache of codes is gone: what follows reads the files.
+        original = synthesis.original
+        rows = original.rows
+        assert rows is not None  # a model was fitted
+        copies, folder = settings.synthesis.copies, None
+        ending = synthesis.engine.ending(data)
+        names = tuple(
+            path.name for path in outputs or copy_paths(Path(f"synthetic{ending}"), copies)
+        )
+        if not outputs and not rows.in_memory:
+            folder = TemporaryDirectory(prefix="chaffinch-release-", ignore_cleanup_errors=True)
+            synthesis.outputs = [Path(folder.name) / name for name in names]
+        n_held = copies if settings.attack is not None or not outputs else 1
+        tables = synthesis.draw(model, hold=n_held if rows.in_memory else 0)
+        compared = original.compared(tables, synthesis.outputs, outside, run.seed)
 
-    stages.enter("measuring")
-    # How long it takes is said of public numbers: with a promise, of the rows that are declared or were measured.
-    run.observer.before_measuring(
-        model.n_rows if settings.synthesis.private else drawn.n_rows, table.schema
-    )
-    utility = drawn.utility(settings.utility, run).named(
-        original=name, synthetic=names[0], holdout=outside.name
-    )
-    utility = replace(
-        utility,
-        about=replace(utility.about, notes=(*notes, *utility.about.notes)),
-        run=replace(utility.run, **run.facts),
-    )
-
-    risk = None
-    stages.enter("attacking")
-    if settings.attack is not None:
-        risk = _risk(drawn, outside, settings, run)
-        risk = risk.named(original=name, synthetic=names, holdout=outside.name)
-        risk = replace(risk, about=replace(risk.about, notes=(*notes, *risk.about.notes)))
+        stages.enter("measuring")
+        # How long it takes is said of public numbers: with a promise, of the rows that are declared or were measured.
+        n_rows = model.n_rows if settings.synthesis.private else rows.n_rows
+        run.observer.before_measuring(n_rows, rows.schema)
+        study = _Study(settings, run, compared, original, holdout_checked)
+        named = {"original": name, "holdout": holdout_name}
+        utility = study.utility(notes).named(synthetic=names[0], **named)
+        stages.enter("attacking")
+        risk = None
+        if settings.attack is not None:
+            risk = study.risk(settings.attack, notes).named(synthetic=names, **named)
 
     stages.enter("reporting")
     report = report_of(
         utility,
         title=settings.title or f"Synthetic {name or 'table'}",
-        synthesis=synthesis.account(model, table),
+        synthesis=synthesis.account(model),
         risk=risk,
         threshold=settings.threshold,
     )
     return ReleaseResult(
         model=model,
-        tables=drawn.tables,
+        tables=tables,
         names=names,
         report=report,
-        files=drawn.kept_files,
-        folder=drawn.folder,
+        files=() if folder is None else tuple(synthesis.outputs),
+        folder=folder,
     )
 
 
-def _risk(
-    drawn: DrawnTables | DrawnFile, outside: _Holdout, settings: ReleaseSettings, run: RunOptions
-) -> RiskResult:
-    """Return what a release gives away; without a holdout with the excess of models fitted on each half of the people in turn."""
-    assert settings.attack is not None
-    result = drawn.risk(settings.attack, run)
-    # A promise says more of whole records than tests do, and would be paid for anew by every further fit that is looked at.
-    worth_fitting = drawn.n_persons >= LEAST_ROWS and not promises_privacy(
-        settings.synthesis.synthesiser
-    )
-    if outside.data is None and (settings.attack.keys or worth_fitting):
-        result = replace(
-            result, cross_fit=drawn.cross_fit(settings.synthesis.synthesiser, settings.attack, run)
+ROWS_APART = "People have several rows. Intervals of what the table is worth take each row for itself, and are too narrow for that: those of --engine memory take persons."
+HOLDOUT_ROWS = "Each row of the holdout was taken for a person of its own."
+"""What is said of files in which people have several rows, and that are measured row by row."""
+
+
+@dataclass(frozen=True, eq=False)
+class _Study:
+    """What is measured of a release, and what it gives away."""
+
+    settings: ReleaseSettings
+    run: RunOptions
+    tables: ComparedTables
+    original: Original
+    holdout_checked: bool
+
+    def utility(self, notes: tuple[str, ...]) -> UtilityResult:
+        """Return what the first synthesis is worth: where rows are not in memory, of all records where counts are enough, else of a sample."""
+        tables = self.tables
+        result = measure_utility(
+            tables.original,
+            tables.syntheses[0],
+            tables.holdout,
+            self.settings.utility,
+            holdout_checked=self.holdout_checked,
+            **self.run.options,
         )
-    return RiskPolicy(settings.max_excess, require_shown=settings.require_shown).judged(
-        result, run.facts
-    )
+        apart = () if tables.person is None else (ROWS_APART,)
+        return replace(
+            result,
+            about=replace(result.about, notes=(*notes, *apart, *result.about.notes)),
+            run=replace(result.run, **self.run.facts),
+        )
+
+    def risk(self, attack: RiskSettings, notes: tuple[str, ...]) -> RiskResult:
+        """Return what all syntheses give away; without a holdout with the excess of models fitted on each half of the people in turn."""
+        tables = self.tables
+        result = measure_risk(
+            tables.attacked,
+            list(tables.syntheses),
+            tables.holdout,
+            attack,
+            holdout_checked=self.holdout_checked,
+            **self.run.options,
+        )
+        if tables.person is not None:
+            notes = (*notes, ONE_ROW_EACH, *[HOLDOUT_ROWS] * (tables.holdout is not None))
+        # A promise says more of whole records than tests do, and would be paid for anew by every further fit that is looked at.
+        worth_fitting = tables.learnt.n_persons >= LEAST_ROWS and not promises_privacy(
+            self.settings.synthesis.synthesiser
+        )
+        if tables.holdout is None and (attack.keys or worth_fitting):
+            result = replace(result, cross_fit=self._halves(attack))
+        policy = RiskPolicy(self.settings.max_excess, require_shown=self.settings.require_shown)
+        result = policy.judged(result, self.run.facts)
+        return replace(result, about=replace(result.about, notes=(*notes, *result.about.notes)))
+
+    def _halves(self, attack: RiskSettings) -> CrossFit:
+        """Return what models of half the people give away; of a sample of them, where rows are not in memory."""
+        crossed = cross_fit(
+            self.tables.learnt,
+            self.original.method(self.settings.synthesis.synthesiser),
+            attack,
+            person=self.tables.person,
+            copies=len(self.tables.syntheses),
+            **self.run.options,
+        )
+        sentences = () if crossed.about.sample is None else crossed.about.sample.sentences
+        return CrossFit(
+            about=replace(crossed.about, notes=(*crossed.about.notes, *sentences)),
+            attacks=crossed.attacks,
+            family=crossed.family,
+            memorisation_tests=crossed.memorisation_tests,
+            together=crossed.together,
+            note=" ".join([HALF_SIZE, *sentences]),
+        )
 
 
-def _set_aside(data: Any, settings: ReleaseSettings, run: RunOptions) -> tuple[Any, Any]:
-    """Return what is left of the data, and the people who are set aside, all rows of a person together."""
-    assert settings.holdout_share is not None
-    reading = settings.synthesis.reading
-    declared = None if isinstance(data, Table) else reading.declared
-    person = settings.synthesis.person or (None if declared is None else declared.only("person"))
-    whole = data if isinstance(data, Table) else open_source(data, **reading.file)
-    return set_aside(whole, settings.holdout_share, seed=run.seed, person=person)
+def _name(data: Any) -> str | None:
+    """Return the name of a file; None where the data are none."""
+    return Path(data).name if file_paths(data) else None
 
 
-def _file_names(data: Any, copies: int) -> tuple[str, ...]:
-    """Return the names of the synthetic files: as the input came, CSV where it was no file."""
-    ending = ending_like(data) if isinstance(data, str | os.PathLike) else ".csv"
-    return tuple(path.name for path in copy_paths(Path(f"synthetic{ending}"), copies))
+def _check_columns(schema: Schema, columns: Sequence[str], name: str | None) -> None:
+    """Raise unless a holdout has the columns of a schema."""
+    for column in schema.names:
+        if column not in columns:
+            what = f"'{name}'" if name else "the holdout"
+            raise unknown_name(f"column of {what}", column, columns)
 
 
 TO_RELEASE, CONFIDENTIAL = "to-release", "confidential"
@@ -629,7 +610,8 @@ class ReleaseResult:
             for name, table in zip(self.names, self.tables, strict=not self.files):
                 write_batches(table, leaving_folder(part) / name)
             for file in self.files:
-                shutil.copyfile(file, leaving_folder(part) / file.name)
+                copy = shutil.copytree if file.is_dir() else shutil.copyfile
+                copy(file, leaving_folder(part) / file.name)
             names = self.write_beside(part)
         return tuple(Path(folder) / name for name in names)
 

@@ -11,8 +11,8 @@ from typing import Any
 
 from .. import __version__
 from .._base.runtime import Progress, silent
-from ..counts.coded import CodedScan
-from ..table import Note, Schema, Table
+from ..table import Note, Schema
+from ..table.rows import Rows
 from ..table.sources import EngineChoice
 
 PACKAGES = ("numpy", "scipy", "scikit-learn", "pyarrow")
@@ -33,7 +33,7 @@ class Observer:
     def engine_changed(self, why: str) -> None:
         """Rows are read into memory after all, though they are many, and why."""
 
-    def after_reading(self, table: Table | CodedScan, seconds: float) -> None:
+    def after_reading(self, rows: Rows, seconds: float) -> None:
         """A table was read, which is not private."""
 
     def before_drawing(self, rows: int, schema: Schema) -> None:
@@ -55,6 +55,11 @@ class RunOptions:
     progress: Progress = silent
     observer: Observer = field(default_factory=Observer)
     command: str = ""
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """What studies take of a run."""
+        return {"seed": self.seed, "threads": self.threads, "progress": self.progress}
 
     @property
     def facts(self) -> dict[str, Any]:

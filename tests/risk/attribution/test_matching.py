@@ -1,23 +1,27 @@
 """What people share with source rows."""
 
-import itertools
 from collections import Counter
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import chaffinch
 from chaffinch._base.errors import InputError
+from chaffinch.counts.counter import counter_of
+from chaffinch.risk.attribution.attack_data import key_schema
 from chaffinch.risk.attribution.cap import MEASURES
 from chaffinch.risk.attribution.matching import (
     KeyCounts,
     WholeCounts,
-    count_keys,
+    counts_of_marginal,
     match,
     match_counts,
 )
 from chaffinch.risk.attribution.tcap import CONVENTIONS, tcap_of
+from chaffinch.table.codes import Codes
 from chaffinch.table.compare.classes import KeySpace
 
 from .test_cap import V1, hand
@@ -48,12 +52,11 @@ def rows(draw, most: int = 25):
     }
 
 
-def cut(table: dict[str, np.ndarray], ends: list[int]):
-    n = len(table["a"])
-    places = [0, *sorted(end % (n + 1) for end in ends), n]
-    return [
-        {name: column[i:j] for name, column in table.items()} for i, j in itertools.pairwise(places)
-    ]
+def count_keys(table: dict[str, np.ndarray], *cliques: tuple[str, ...]) -> list[KeyCounts]:
+    schema = key_schema({name: SIZES[name] for name in table})
+    rows = chaffinch.Table(schema, pa.table({}), Codes.of(list(table.values()), schema.sizes))
+    found = counter_of(rows).marginals(cliques)
+    return [counts_of_marginal(own, clique) for own, clique in zip(found, cliques, strict=True)]
 
 
 def as_dict(counts: KeyCounts) -> dict[tuple[int, ...], int]:
@@ -67,15 +70,9 @@ def as_dict(counts: KeyCounts) -> dict[tuple[int, ...], int]:
 
 
 @settings(max_examples=60, deadline=None)
-@given(
-    table=rows(),
-    ends=st.lists(st.integers(0, 99), max_size=4),
-    together=st.sampled_from([1, 5, 1 << 20]),
-)
-def test_batches_count_as_the_whole_and_projections_as_counting_without(table, ends, together):
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("chaffinch.risk.attribution.matching.TOGETHER", together)
-        whole, pair = count_keys(cut(table, ends), [("a", "b", "s"), ("b", "a")], SIZES)
+@given(table=rows())
+def test_projections_count_as_counting_without(table):
+    whole, pair = count_keys(table, ("a", "b", "s"), ("b", "a"))
     assert as_dict(whole) == Counter(zip(*(table[name].tolist() for name in "abs"), strict=True))
     assert (
         as_dict(whole.of(["b", "a"]))
@@ -88,16 +85,13 @@ def test_batches_count_as_the_whole_and_projections_as_counting_without(table, e
 @given(
     people=rows(),
     source=rows(),
-    ends=st.lists(st.integers(0, 99), max_size=3),
     tau=st.sampled_from([0.5, 0.7, 1.0]),
     chosen=st.integers(1, 99),
 )
-def test_measures_from_counts_are_those_of_rows(people, source, ends, tau, chosen):
+def test_measures_from_counts_are_those_of_rows(people, source, tau, chosen):
     """CAP and its kin, and TCAP under every convention, from counts in batches against rows in memory; and the scores of some persons."""
     theirs = match([people["a"], people["b"]], people["s"], [source["a"], source["b"]], source["s"])
-    (first,), (second,) = (
-        count_keys(cut(table, ends), [("a", "b", "s")], SIZES) for table in (people, source)
-    )
+    (first,), (second,) = (count_keys(table, ("a", "b", "s")) for table in (people, source))
     some = np.arange(len(people["s"])) % 3 == chosen % 3
     whole, persons = match_counts(
         first, second, [people["a"][some], people["b"][some]], people["s"][some]
@@ -135,7 +129,7 @@ def test_measures_from_counts_are_those_of_rows(people, source, ends, tau, chose
 
 def test_sides_are_added_up():
     table = {"a": np.array([0, 1]), "b": np.array([3, 3]), "s": np.array([1, 0])}
-    (one,) = count_keys([table], [("a", "b", "s")], SIZES)
+    (one,) = count_keys(table, ("a", "b", "s"))
     whole = WholeCounts({("x", "s"): one, ("y", "s"): one}, {"x": 2, "y": 2})
     both = whole.of(["x", "y"], ["b"], "s")
     assert sum(both.counts) == 4
@@ -147,6 +141,6 @@ def test_sides_are_added_up():
 
 
 def test_nothing_of_the_rows_shows():
-    (one,) = count_keys([{"a": np.array([0, 1])}], [("a",)], {"a": 2})
+    (one,) = count_keys({"a": np.array([0, 1])}, ("a",))
     assert repr(one) == "KeyCounts(a: <10)"
     assert repr(WholeCounts({("x", "a"): one}, {"x": 20})) == "WholeCounts(x 20)"

@@ -504,7 +504,8 @@ def test_each_column_of_each_table_is_encoded_once(monkeypatch, releases):
     encode_column, code = domain.encode_column, values.ColumnCoder.coded
 
     def counted_encode(column, cells, *more):
-        encoded[column.name, len(cells)] += 1
+        if len(cells) >= 200:  # of each value one is encoded beside, to see which are new
+            encoded[column.name, len(cells)] += 1
         return encode_column(column, cells, *more)
 
     def counted_code(coder, tables):

@@ -8,15 +8,28 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
 
 from ..._base.errors import InputError, unknown_name
-from ..._base.seeds import Seed, generator
+from ..._base.runtime import Progress, silent
+from ..._base.seeds import Seed, child, seed_sequence
+from ...counts.counter import counter_of
+from ...counts.marginal import Marginal
+from ...stats.references import (
+    DrawIndependentCodes,
+    RedrawByLabel,
+    codes_by_label,
+    resampled,
+    stream_of,
+)
+from ...stats.sampled import SampledRecords, hash_key
 from ...table.align import align
+from ...table.codes import Codes
 from ...table.compare.values import (
-    CodedColumn,
     CodedTables,
     CodeGrid,
     ColumnCoder,
@@ -25,9 +38,15 @@ from ...table.compare.values import (
     Rare,
     column_coder,
 )
-from ...table.schema import NUMERIC_KINDS
+from ...table.groups import code_column
+from ...table.rows import Names, Rows, Step
+from ...table.sample import choose_slice
+from ...table.schema import NUMERIC_KINDS, Schema
 from ...table.table import Table
-from .matching import WholeCounts
+from .matching import KeyCounts, WholeCounts, counts_of_marginal
+
+if TYPE_CHECKING:
+    from .settings import RiskSettings
 
 WAYS = {
     "numeric": ("way with numbers", ("values", "bins")),
@@ -69,55 +88,52 @@ class AttackData:
     @classmethod
     def of(
         cls,
-        original: Table,
+        original: Rows,
         synthetics: Sequence[Any],
         holdout: Any = None,
         *,
         columns: Sequence[str],
-        model: Any = None,
         numeric: Numeric = "values",
         rare: Rare = "keep",
         tolerance: Mapping[str, float] | None = None,
-        coders: Mapping[str, ColumnCoder] | None = None,
     ) -> AttackData:
-        """Return the data of tables that hold the columns.
+        """Return the data of tables in memory that hold the columns.
 
-        `columns`: keys, sensitive columns and the label. `model`: a table drawn from a released model. `numeric`: "values": numbers are equal if they are, whatever the schema says.
+        `columns`: keys, sensitive columns and the label. `numeric`: "values": numbers are equal if they are, whatever the schema says.
         "bins": if they share a bin of the original's schema. `rare`: "keep": levels are equal if they are, whatever the schema pooled.
         "pool": those with few records in original and holdout together are one. `tolerance`: widths by column: numbers are rounded to
-        multiples of the width first, and then equal or not. A missing value is a value like others. `coders`: how columns become codes, where the tables are samples and that was learnt from all records.
+        multiples of the width first, and then equal or not. A missing value is a value like others.
         """
         widths = dict(tolerance or {})
         _check(original, columns, {"numeric": numeric, "rare": rare}, widths)
-        names = side_names(len(synthetics), holdout is not None, model is not None)
-        further = [table for table in (model, holdout) if table is not None]
-        shown = [name.replace("-", " ") for name in names[1:]]
-        tables = align(original, *synthetics, *further, names=shown)
-        by_value = numeric == "values" and rare == "keep"
-        known = dict(coders or {})
-        coded = CodedTables(
-            dict(zip(names, tables, strict=True)), widths, known if by_value else {}
-        )
-        people = [i for i, name in enumerate(names) if name in ("original", "holdout")]
+        rows = align_sides(original, synthetics, holdout)
+        coders = column_coders(rows, columns, numeric=numeric, rare=rare, tolerance=widths)
+        chosen = {"numeric": numeric, "rare": rare, "tolerance": widths}
+        return cls.from_coders({side: own.table() for side, own in rows.items()}, coders, chosen)
 
-        def coded_as_chosen(name: str) -> CodedColumn:
-            if by_value:
-                return coded.column(name)
-            coder = known.get(name) or column_coder(
-                tables, name, people=people, numeric=numeric, rare=rare, width=widths.get(name)
-            )
-            return coder.coded(coded.tables)
-
-        attacked = {name: coded_as_chosen(name) for name in dict.fromkeys(columns)}
+    @classmethod
+    def from_coders(
+        cls,
+        tables: Mapping[str, Table],
+        coders: Mapping[str, ColumnCoder],
+        settings: Mapping[str, Any],
+    ) -> AttackData:
+        """Return the data of tables on one grid, given how columns become codes."""
+        by_value = settings["numeric"] == "values" and settings["rare"] == "keep"
+        coded = CodedTables(tables, settings["tolerance"], coders if by_value else {})
+        attacked = {
+            name: coded.column(name) if by_value else coder.coded(tables)
+            for name, coder in coders.items()
+        }
         sides = {
             side: AttackSide(
                 {name: column.codes[side].astype(np.int64) for name, column in attacked.items()},
-                t.n_rows,
+                table.n_rows,
             )
-            for side, t in coded.tables.items()
+            for side, table in tables.items()
         }
         grids = {name: column.grid for name, column in attacked.items()}
-        return cls(sides, grids, {"numeric": numeric, "rare": rare, "tolerance": widths}, coded)
+        return cls(sides, grids, settings, coded)
 
     @property
     def tables(self) -> Mapping[str, Table]:
@@ -170,13 +186,12 @@ class AttackData:
         self, n_rows: int, seed: Seed = None, *, name: str = "marginals"
     ) -> AttackData:
         """Return the data with a source whose columns are drawn from the original's, each by itself."""
-        rng = generator(seed)
-        original = self.sides["original"]
-        codes = {
-            column: array[rng.integers(0, original.n_rows, n_rows)]
-            for column, array in original.codes.items()
+        original = self._key_table()
+        counts = {
+            column: np.unique(original.code(column), return_counts=True) for column in self.grids
         }
-        return self._with(name, codes, n_rows)
+        draw = independent_columns(counts, list(self.grids), original.schema, n_rows, seed)
+        return self._with(name, original.made(draw, original.schema, n_rows), n_rows)
 
     def with_label_only(
         self,
@@ -192,21 +207,22 @@ class AttackData:
         Records of the original are drawn as they are, less their sensitive values: each of these is drawn anew from the
         original's records with the same label. It is what must leak if the label is to keep its relation.
         """
-        rng = generator(seed)
-        original = self.sides["original"]
-        rows = rng.integers(0, original.n_rows, n_rows)
-        codes = {column: array[rows] for column, array in original.codes.items()}
-        # Labels are alike as the schema has them: a number that nobody shares would give each record its own values back.
-        labels = self.tables["original"].code(label).astype(np.int64)
-        order = np.argsort(labels, kind="stable")
-        sizes = np.bincount(labels)
-        starts = np.cumsum(sizes) - sizes
-        drawn = labels[rows]
-        for column in sensitive:
-            if column != label:
-                like = order[starts[drawn] + (rng.random(n_rows) * sizes[drawn]).astype(np.int64)]
-                codes[column] = original.codes[column][like]
-        return self._with(name, codes, n_rows)
+        original = self._key_table(label)
+        hidden = [column for column in sensitive if column != label]
+        pairs = counter_of(original).marginals([(LABEL, column) for column in hidden])
+        redrawn = label_only_rows(original, dict(zip(hidden, pairs, strict=True)), n_rows, seed)
+        return self._with(name, redrawn.table(), n_rows)
+
+    def _key_table(self, label: str | None = None) -> Table:
+        """The codes of the original as a table; with those that the schema has for the label, if one is named."""
+        sizes = {name: grid.size for name, grid in self.grids.items()}
+        codes: list[NDArray[Any]] = list(self.sides["original"].codes.values())
+        if label is not None:
+            # Labels are alike as the schema has them: a number that nobody shares would give each record its own values back.
+            sizes[LABEL] = self.tables["original"].schema[label].size
+            codes.append(self.tables["original"].code(label))
+        schema = key_schema(sizes)
+        return Table(schema, pa.table({}), Codes.of(codes, schema.sizes))
 
     def with_union(self, sides: Sequence[str], *, name: str) -> AttackData:
         """Return the data with a source that has the rows of several sides."""
@@ -214,14 +230,16 @@ class AttackData:
             column: np.concatenate([self.sides[side].codes[column] for side in sides])
             for column in self.grids
         }
-        data = self._with(name, codes, sum(self.sides[side].n_rows for side in sides))
+        n_rows = sum(self.sides[side].n_rows for side in sides)
+        data = replace(self, sides={**self.sides, name: AttackSide(codes, n_rows)})
         return (
             data
             if self.whole is None
             else replace(data, whole=self.whole.with_union(sides, name=name))
         )
 
-    def _with(self, name: str, codes: Mapping[str, Ints], n_rows: int) -> AttackData:
+    def _with(self, name: str, table: Table, n_rows: int) -> AttackData:
+        codes = {column: table.code(column).astype(np.int64) for column in self.grids}
         return replace(self, sides={**self.sides, name: AttackSide(codes, n_rows)})
 
     def __repr__(self) -> str:
@@ -234,8 +252,203 @@ def side_names(synthetics: int, holdout: bool, model: bool = False) -> list[str]
     return ["original", *many, *["model"] * model, *["holdout"] * holdout]
 
 
+def align_sides(
+    original: Rows, synthetics: Sequence[Any], holdout: Any = None, *, model: Any = None
+) -> dict[str, Rows]:
+    """Return the sides of an attack on one grid, by their names; `model`: a table drawn from a released model."""
+    names = side_names(len(synthetics), holdout is not None, model is not None)
+    others = [*synthetics, *(table for table in (model, holdout) if table is not None)]
+    aligned = align(original, *others, names=[name.replace("-", " ") for name in names[1:]])
+    return dict(zip(names, aligned, strict=True))
+
+
+def column_coders(
+    rows: Mapping[str, Rows],
+    columns: Sequence[str],
+    *,
+    numeric: Numeric,
+    rare: Rare,
+    tolerance: Mapping[str, float],
+) -> dict[str, ColumnCoder]:
+    """Return how columns of the sides become codes: original and holdout are the people who are attacked."""
+    people = [i for i, side in enumerate(rows) if side in ("original", "holdout")]
+    return {
+        name: column_coder(
+            list(rows.values()),
+            name,
+            people=people,
+            numeric=numeric,
+            rare=rare,
+            width=tolerance.get(name),
+        )
+        for name in dict.fromkeys(columns)
+    }
+
+
+# Codes of keys and sensitive values as rows, wherever these are, and the sources that attacks are held against.
+
+LABEL = "\x00label"
+"""The name of the label's codes of the schema beside those by value: none that a file has."""
+
+
+def key_schema(sizes: Mapping[str, int]) -> Schema:
+    """Return the schema of codes of which only the numbers matter."""
+    return Schema(tuple(code_column(name, size) for name, size in sizes.items()))
+
+
+@dataclass(frozen=True, eq=False)
+class CodeByValue(Step):
+    """Makes a chunk of codes by value, and of the codes that the schema has for a label."""
+
+    coders: Mapping[str, ColumnCoder]
+    schema: Schema
+    label: str | None = None
+
+    values = True
+
+    def needs(self, columns: Names) -> Names:
+        """Return the columns that are coded; the label for its codes."""
+        wanted = set(self.schema.names if columns is None else columns)
+        label = [self.label] if self.label is not None and LABEL in wanted else []
+        return {*(name for name in self.coders if name in wanted), *label}
+
+    def __call__(self, chunk: Table) -> Table:
+        nothing = np.zeros(chunk.n_rows, dtype=np.uint8)
+        known = set(chunk.data.column_names)
+        codes: list[NDArray[Any]] = [
+            coder.code(chunk) if name in known else nothing for name, coder in self.coders.items()
+        ]
+        if self.label is not None:
+            codes.append(chunk.code(self.label) if self.label in known else nothing)
+        coded = Codes.of(codes, self.schema.sizes)
+        return Table(self.schema, pa.table({}), coded, first_row=chunk.first_row)
+
+
+def independent_columns(
+    counts: Mapping[str, tuple[Ints, Ints]],
+    order: Sequence[str],
+    schema: Schema,
+    n_rows: int,
+    seed: Seed,
+) -> DrawIndependentCodes:
+    """Return what draws rows of independent columns, given codes and their counts; a column's draws hang on its place in an order."""
+    columns = {name: (codes, np.cumsum(number)) for name, (codes, number) in counts.items()}
+    streams = {name: place for place, name in enumerate(order)}
+    stream = stream_of(seed_sequence(seed))
+    return DrawIndependentCodes(columns, streams, schema, n_rows, stream)
+
+
+def label_only_rows(original: Rows, pairs: Mapping[str, Marginal], n_rows: int, seed: Seed) -> Rows:
+    """Return records of an original's codes drawn with replacement, with sensitive ones drawn anew by label; `pairs`: how many records have each label and code."""
+    root = seed_sequence(seed)
+    n_labels = original.schema[LABEL].size
+    columns = {}
+    for name, marginal in pairs.items():
+        cells, counts = marginal.nonzero()
+        columns[name] = codes_by_label(cells.astype(np.int64), counts.astype(np.int64), n_labels)
+    streams = {name: 1 + place for place, name in enumerate(original.schema.names)}
+    step = RedrawByLabel(LABEL, columns, streams, stream_of(root))
+    return resampled(original, n_rows, root).map(step, original.schema, n_rows=n_rows)
+
+
+def whole_counts(
+    rows: Mapping[str, Rows],
+    coders: Mapping[str, ColumnCoder],
+    settings: RiskSettings,
+    root: np.random.SeedSequence,
+) -> WholeCounts:
+    """Return the counts of all records by keys and sensitive value, and of the sources that attacks are held against."""
+    cliques = [
+        (*(k for k in settings.keys if k != wanted), wanted) for wanted in settings.sensitive
+    ]
+    columns = [name for name in coders if any(name in clique for clique in cliques)]
+    sizes = {name: coders[name].grid.size for name in coders}
+    schema = key_schema(sizes)
+    coded = {side: own.map(CodeByValue(coders, schema), schema) for side, own in rows.items()}
+    n_rows = {side: own.n_rows for side, own in rows.items()}
+    n_drawn = next(n for side, n in n_rows.items() if side.startswith("synthetic"))
+    cells: dict[tuple[str, str], KeyCounts] = {}
+
+    def count(side: str, own: Rows) -> None:
+        found = counter_of(own).marginals(cliques)
+        for clique, marginal in zip(cliques, found, strict=True):
+            cells[side, clique[-1]] = counts_of_marginal(marginal, clique)
+
+    for side, own in coded.items():
+        count(side, own)
+    whole = WholeCounts(cells, {**n_rows, "marginals": n_drawn, "label_only": n_drawn})
+    singles = {name: whole.column("original", name) for name in columns}
+    counts = {name: (own.codes[0], own.counts) for name, own in singles.items()}
+    bare = key_schema({name: sizes[name] for name in columns})
+    draw = independent_columns(counts, list(coders), bare, n_drawn, child(root, 1))
+    count("marginals", rows["original"].made(draw, bare, n_drawn))
+    if settings.label is not None:
+        schema = key_schema(sizes | {LABEL: rows["original"].schema[settings.label].size})
+        labelled = rows["original"].map(CodeByValue(coders, schema, settings.label), schema)
+        hidden = [name for name in settings.sensitive if name != settings.label]
+        pairs = counter_of(labelled).marginals([(LABEL, name) for name in hidden])
+        by_column = dict(zip(hidden, pairs, strict=True))
+        count("label_only", label_only_rows(labelled, by_column, n_drawn, child(root, 2)))
+    return whole
+
+
+def data_of_rows(
+    rows: Mapping[str, Rows],
+    settings: RiskSettings,
+    root: np.random.SeedSequence,
+    *,
+    progress: Progress = silent,
+) -> tuple[AttackData, SampledRecords | None]:
+    """Return the data of a study of sides on one grid, and what the sample in them is, where they are not in memory: counts are of all records then.
+
+    The sample is one slice of the space of rows (`table.sample`): all rows of all tables whose values hash into it. A copy of a person's row is then
+    in the sample exactly where the person is, so tests of whole rows see of those people what they would see of all.
+    """
+    ways = {"numeric": settings.numeric, "rare": settings.rare}
+    _check(rows["original"], settings.columns, ways, settings.tolerance)
+    progress("choosing a sample", -1)
+    tables, chosen_by = choose_slice(rows, settings.sample_rows, key=hash_key(child(root, _SAMPLE)))
+    if not all(table.n_rows for table in tables.values()):
+        raise InputError(
+            f"A sample of {settings.sample_rows:,} records of the largest table has none of another. Raise --sample-rows, or pass --engine memory."
+        )
+    coders = column_coders(
+        rows,
+        settings.columns,
+        numeric=settings.numeric,
+        rare=settings.rare,
+        tolerance=settings.tolerance,
+    )
+    data = AttackData.from_coders(tables, coders, {**ways, "tolerance": dict(settings.tolerance)})
+    if rows["original"].in_memory:
+        return with_references(data, settings, root), None
+    if settings.keys:
+        progress("counting keys and values", -1)
+        data = replace(data, whole=whole_counts(rows, coders, settings, root))
+    sample = SampledRecords.of(tables, rows, chosen_by, settings.threshold)
+    return with_references(data, settings, root), sample
+
+
+def with_references(
+    data: AttackData, settings: RiskSettings, root: np.random.SeedSequence
+) -> AttackData:
+    """Return the data with the sources that attacks are held against: independent columns, and the label alone where there is one."""
+    if not data.grids:
+        return data
+    n_rows = data.sides[data.synthetics[0]].n_rows
+    data = data.with_marginals(n_rows, child(root, 1))
+    if settings.label is None:
+        return data
+    hidden = [name for name in settings.sensitive if name != settings.label]
+    return data.with_label_only(n_rows, hidden, settings.label, child(root, 2))
+
+
+_SAMPLE = 11
+"""The random stream that the sample is chosen by; attacks have their own."""
+
+
 def _check(
-    original: Table, columns: Sequence[str], ways: Mapping[str, object], widths: Mapping[str, float]
+    original: Rows, columns: Sequence[str], ways: Mapping[str, object], widths: Mapping[str, float]
 ) -> None:
     for name in (*columns, *widths):
         if name not in original.schema.names:

@@ -24,17 +24,17 @@ from ..._base.seeds import Seed, child, generator, seed_sequence
 from ...stats.rates import ClassStatistic
 from ...stats.sampled import SampledRecords, hash_key
 from ...synth.protocol import TableGenerator, promises_privacy
-from ...table.long import LongOrigin
-from ...table.sample import choose_of_scan, choose_rows
-from ...table.scan import Scan
+from ...table.rows import Rows
+from ...table.sample import choose_people
 from ...table.table import Table
 from ..memorisation.battery import stacked
 from .attack import Attack, mean_of
+from .attack_data import AttackData
 from .attacker import Outcome, Question, pooled
 from .result import RiskResult
 from .run import Run
 from .settings import RiskSettings
-from .study import ONE_ROW_EACH, about_risk, attacked_data, people_of, without_small
+from .study import ONE_ROW_EACH, about_risk, attacked_data, without_small
 from .together import pool_of, together
 
 HALF_SIZE = (
@@ -56,10 +56,11 @@ CAREFUL = "A model of so few people keeps more of each of them, as a rule, than 
 
 
 def cross_fit(
-    original: Table,
+    original: Rows,
     generate: Any,
     settings: RiskSettings | None = None,
     *,
+    person: str | None = None,
     copies: int = 1,
     seed: Seed = None,
     threads: int | None = None,
@@ -74,15 +75,18 @@ def cross_fit(
         A synthesiser (`fit(table, seed=...)` gives a model with `sample(n_rows, seed=...)`), or a function `(table, seed) -> table`.
     settings, options
         A `RiskSettings`, or its options by name.
+    person
+        The column that says whose row it is, where some have several and rows are not in memory: all rows of a person are then in the sample, or none.
     copies
         Tables that are released of one model: where there are several, `together` says what all of them add.
     """
     chosen = RiskSettings(**options) if settings is None else settings
     chosen.check(original.schema)
-    if original.n_persons < LEAST_ROWS:
-        raise InputError("Cross-fitting needs at least four records: two for each half.")
     maker = TableGenerator(generate)
     root = seed_sequence(seed)
+    original, sample = _people(original, chosen, root, person, progress)
+    if original.n_persons < LEAST_ROWS:
+        raise InputError("Cross-fitting needs at least four records: two for each half.")
     questions = chosen.questions(child(root, 0))
     halves = halves_of(original, generator(child(root, 4)))
     folds = []
@@ -93,8 +97,7 @@ def cross_fit(
     joint = attack_folds(folds, questions, chosen, root, threads=threads, progress=progress)
     pools = []
     for h, fold in enumerate(folds) if copies > 1 else ():
-        members, others = fold_people(fold, h, root)
-        data = attacked_data(members, fold.tables, others, chosen, child(root, 6, h))
+        data = fold_data(fold, fold.tables, chosen, root, h)
         pools.append(pool_of(data, questions, chosen, child(root, 8, h), threads=threads))
     attacks, family = joint.finished()
     attacks = tuple(
@@ -129,7 +132,7 @@ def cross_fit(
             threads=threads,
         )
     result = RiskResult(
-        about=about,
+        about=replace(about, sample=sample),
         attacks=attacks,
         family=family,
         memorisation_tests=joint.tested(family, chosen.threshold),
@@ -157,9 +160,16 @@ class AttackedFold:
     others: Any
 
 
-def fold_people(fold: AttackedFold, number: int, root: np.random.SeedSequence) -> tuple[Table, Any]:
-    """Return whom the attacks of a fold are about: one row of each person where people have several."""
-    return people_of(fold.members, fold.others, child(root, 10, number))
+def fold_data(
+    fold: AttackedFold,
+    tables: Sequence[Any],
+    settings: RiskSettings,
+    root: np.random.SeedSequence,
+    number: int,
+) -> AttackData:
+    """Return the data of the attacks on tables of a fold: about one row of each person where people have several."""
+    streams = child(root, 6, number), child(root, 10, number)
+    return attacked_data(fold.members, tables, fold.others, settings, *streams)
 
 
 def attack_folds(
@@ -174,8 +184,7 @@ def attack_folds(
     """Return one run of the attacks and tests on the first table of each fold, the people of all folds together; two folds at most."""
     runs = []
     for number, fold in enumerate(folds):
-        members, others = fold_people(fold, number, root)
-        data = attacked_data(members, fold.tables[:1], others, settings, child(root, 6, number))
+        data = fold_data(fold, fold.tables[:1], settings, root, number)
         run = Run(data, child(root, 3), settings.resamples, threads, progress)
         for question in questions:
             run.attack(question, settings.label)
@@ -231,47 +240,24 @@ def _stacked(first: Sequence[Outcome], second: Sequence[Outcome]) -> list[Outcom
     return out
 
 
-def cross_fit_file(
-    original: Scan | LongOrigin,
-    generate: Any,
+def _people(
+    original: Rows,
     settings: RiskSettings,
-    *,
-    person: str | None = None,
-    copies: int = 1,
-    seed: Seed = None,
-    threads: int | None = None,
-    progress: Progress = silent,
-) -> tuple[RiskResult, SampledRecords]:
-    """Return what `cross_fit` gives for a sample of about `settings.sample_rows` records of a file, or of a table on a cluster, and what the sample is.
-
-    Where the file has no more records than that, the result is that of all of them, as in memory. `person`: the column that says whose row it is, where
-    some have several: all rows of a person are then in the sample, or none. Without it each record is a person.
-    """
-    progress = giving_back(progress)
-    progress("choosing a sample", -1)
-    key = hash_key(child(seed_sequence(seed), _SAMPLE))
-    if isinstance(original, LongOrigin):
-        people, n_rows = _chosen_there(original, settings.sample_rows, key)
-    else:
-        people, n_rows = (
-            choose_of_scan(original, settings.sample_rows, key=key, person=person),
-            original.n_rows,
-        )
-    chosen, total = (masked_count(n, settings.threshold) for n in (people.n_rows, n_rows))
+    root: np.random.SeedSequence,
+    person: str | None,
+    progress: Progress,
+) -> tuple[Table, SampledRecords | None]:
+    """Return the people of a cross-fit: all of a table in memory, else a sample of about `settings.sample_rows` records, and what that is."""
+    if original.in_memory:
+        return original.table(), None
+    giving_back(progress)("choosing a sample", -1)
+    key = hash_key(child(root, _SAMPLE))
+    people = choose_people(original, settings.sample_rows, key=key, person=person)
+    chosen, total = (masked_count(n, settings.threshold) for n in (people.n_rows, original.n_rows))
+    whole = people.n_rows == original.n_rows
     sample = SampledRecords(
-        "place" if person is None else "person", people.n_rows == n_rows, chosen, of_original=total
+        "place" if person is None else "person", whole, chosen, of_original=total
     )
-    if not sample.whole:
+    if not whole:
         sample = sample.saying((), ("models of halves of the people",), CAREFUL)
-    return cross_fit(
-        people, generate, settings, copies=copies, seed=seed, threads=threads, progress=progress
-    ), sample
-
-
-def _chosen_there(original: LongOrigin, most: int, key: int) -> tuple[Table, int]:
-    """Return about so many rows of an original elsewhere, and how many it has."""
-    with original.beside() as (whole,):
-        people = choose_rows({"original": whole}, most, key=key, by="place")["original"]
-        return replace(
-            people, schema=replace(people.schema, rules=original.schema.rules)
-        ), whole.n_rows
+    return people, sample

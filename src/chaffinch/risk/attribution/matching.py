@@ -1,11 +1,8 @@
-"""Matching people with source rows by their keys: the counts that measures of correct attribution are functions of.
-
-Records of files are counted by keys and sensitive value in batches; only combinations that occur are kept. Memory follows the number of distinct combinations, not of records.
-"""
+"""Matching people with source rows by their keys: the counts that measures of correct attribution are functions of."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -22,10 +19,6 @@ from ...table.compare.values import Ints
 from .classes import KeyCells, sums_of
 
 Bools = NDArray[np.bool_]
-
-
-TOGETHER = 1 << 20
-"""Rows that are sorted at once: each time, all combinations so far are merged with them."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -322,40 +315,6 @@ class WholeCounts:
 
     def __repr__(self) -> str:
         return f"WholeCounts({', '.join(f'{side} {n:,}' for side, n in self.n_rows.items())})"
-
-
-def count_keys(
-    batches: Iterable[Mapping[str, NDArray[Any]]],
-    cliques: Sequence[Sequence[str]],
-    sizes: Mapping[str, int],
-) -> list[KeyCounts]:
-    """Return how many rows of batches, which hold an array of codes for each column, have each combination of some columns.
-
-    Examples
-    --------
-    >>> batches = [{"a": np.array([0, 1]), "b": np.array([2, 2])}, {"a": np.array([1]), "b": np.array([2])}]
-    >>> (found,) = count_keys(batches, [("a", "b")], {"a": 2, "b": 3})
-    >>> [codes.tolist() for codes in found.codes], found.counts.tolist()
-    ([[0, 1], [2, 2]], [1, 2])
-    """
-    tallies = [SparseCounts([sizes[name] for name in clique]) for clique in cliques]
-    waiting: list[Mapping[str, NDArray[Any]]] = []
-
-    def flush() -> None:
-        for tally, clique in zip(tallies, cliques, strict=True):
-            if waiting:
-                tally.add([np.concatenate([batch[name] for batch in waiting]) for name in clique])
-        waiting.clear()
-
-    n_waiting = 0
-    for batch in batches:
-        waiting.append(batch)
-        n_waiting += len(next(iter(batch.values())))
-        if n_waiting >= TOGETHER:
-            flush()
-            n_waiting = 0
-    flush()
-    return [_of_tally(tally, clique) for tally, clique in zip(tallies, cliques, strict=True)]
 
 
 def _of_tally(tally: SparseCounts, columns: Sequence[str]) -> KeyCounts:

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -19,7 +18,6 @@ from ...stats.excess import ONE_SYNTHESIS
 from ...stats.familywise import Family
 from ...stats.sampled import SAMPLE_ROWS, SampledRecords
 from ...synth import load_model
-from ...table.align import align, opened_table
 from ...table.compare.values import Numeric, Rare
 from ...table.holdout import (
     check_aligned,
@@ -29,19 +27,16 @@ from ...table.holdout import (
     set_aside,
     set_aside_note,
 )
-from ...table.long import LongOrigin
 from ...table.persons import one_row_each
-from ...table.read import read
-from ...table.scan import Scan
+from ...table.rows import Rows, open_rows
 from ...table.sources import open_source
 from ...table.table import Table
 from ...table.weights import without_weight
 from ..memorisation.finding import MemorisationFinding
 from .attack import Attack
-from .attack_data import AttackData, side_names
+from .attack_data import AttackData, align_sides, data_of_rows
 from .attacker import ATTACKERS, Question
 from .exposure import equal_rows, exposed_records, funnel, matched, spread
-from .files import FilesAttacked, data_of_files
 from .matching import Match, match_counts
 from .result import AttackedTable, RiskAbout, RiskResult
 from .run import Run
@@ -193,99 +188,92 @@ def measure_risk(
     if not several:
         raise InputError("Name at least one synthetic table.")
     check_holdout_file(original, holdout)
+    shared = holdout_share is not None
     if holdout_share is not None and holdout is None:
-        if isinstance(original, LongOrigin):
-            raise InputError(
-                "People are set aside where files are read here: name a holdout, or pass --engine stream."
-            )
-        parts = original if isinstance(original, Table | Scan) else open_source(original)
-        original, holdout = set_aside(
-            parts, holdout_share, seed=seed if isinstance(seed, int) else None
-        )
+        original, holdout = _set_aside(original, holdout_share, seed)
     root = seed_sequence(seed)
-    said = () if holdout_share is None else (set_aside_note(holdout_share),)
-    if isinstance(original, Scan | LongOrigin):
-        data_of = partial(
-            data_of_files, set_aside=holdout_share is not None, holdout_checked=holdout_checked
-        )
-        return _measured_files(
-            original,
-            names,
-            several,
-            holdout,
-            settings,
-            model,
-            seed,
-            root,
-            threads,
-            progress,
-            data_of,
-            said,
-        )
-    source = original if isinstance(original, Table) else read(original, rare=settings.rare)
+    source = open_rows(original, rare=settings.rare)
     settings.check(source.schema)
-    source, several, holdout, about_holdout = _on_one_grid(
-        source, several, holdout, checked=holdout_checked, aside=holdout_share is not None
-    )
-    notes = (
-        (*said, *about_holdout)
-        + (ONE_SYNTHESIS,) * (len(several) == 1)
-        + (ONE_ROW_EACH,) * (source.person_of is not None)
-    )
-    source, holdout = people_of(source, holdout, child(root, 10))
+    if source.in_memory:
+        source = without_weight(source.table())
+    else:
+        _check_engine(source, several, model)
+        progress = giving_back(progress)
+    drawn = None if model is None else _drawn(model, source.n_persons, child(root, 7))
+    progress("reading tables", -1)
+    rows = align_sides(source, several, holdout, model=drawn)
+    said = () if holdout_share is None else (set_aside_note(holdout_share),)
+    if holdout is not None:
+        if not holdout_checked:
+            progress("comparing the holdout with the input", -1)
+            checked = rows["original"], rows["holdout"], source, holdout
+            said = (*said, *check_aligned(*checked, set_aside=shared))
+        for name in rows if shared else ():
+            if name.startswith("synthetic"):
+                check_set_aside(rows[name], rows["holdout"], name.replace("-", " "))
+    rows |= people_of(rows, child(root, 10))
     questions = settings.questions(child(root, 0))
-    drawn = None if model is None else _drawn(model, source.n_rows, child(root, 7))
-    data = attacked_data(source, several, holdout, settings, root, model=drawn)
+    data, sample = data_of_rows(rows, settings, root, progress=progress)
     run, attacks, family = _attacked(data, questions, settings, root, threads, progress)
+    tests = run.tested(family, settings.threshold)
     joint = (
         _together(data, questions, settings, root, run, threads, progress)
         if len(several) > 1 or drawn is not None
         else None
     )
-
-    sizes = {name: side.n_rows for name, side in data.sides.items()}
+    if sample is not None:
+        attacks = tuple(replace(attack, records=attack.records or "sample") for attack in attacks)
+        sample = _saying(sample, attacks, tests, joint)
+    sizes = [own.n_rows for own in rows.values()]
     about = about_risk(
         settings,
         questions,
         seed,
-        original=source.n_rows,
-        synthetic=[sizes[name] for name in data.synthetics],
-        holdout=sizes.get("holdout"),
+        original=sizes[0],
+        synthetic=sizes[1 : 1 + len(several)],
+        holdout=None if holdout is None else sizes[-1],
         data=data,
-        notes=notes,
+        notes=(
+            *(() if sample is None else sample.sentences),
+            *said,
+            *[ONE_SYNTHESIS] * (len(several) == 1),
+            *[ONE_ROW_EACH] * (source.person_of is not None),
+        ),
     )
     result = RiskResult(
-        about=about,
+        about=replace(about, sample=sample),
         attacks=attacks,
         family=family,
-        memorisation_tests=run.tested(family, settings.threshold),
+        memorisation_tests=tests,
         together=joint,
         run=RunFacts(seconds=run.seconds),
-        **_exposure(data, questions, settings.threshold),
+        **_exposure(data, questions, settings, sample),
     )
     if names:
         result = result.named(original=None, synthetic=names)
     return without_small(result, settings.threshold)
 
 
-def _on_one_grid(
-    original: Table, synthetics: Sequence[Any], holdout: Any, *, checked: bool, aside: bool
-) -> tuple[Table, list[Table], Table | None, tuple[str, ...]]:
-    """Return all tables on one grid, so that each is encoded once, and what is said of the holdout.
+def _set_aside(original: Any, share: float, seed: Seed) -> tuple[Any, Any]:
+    """Return what is left of an original, and the people who are set aside."""
+    rows = original if isinstance(original, Rows) else open_source(original)
+    if not getattr(rows, "local", True):
+        raise InputError(
+            "People are set aside where files are read here: name a holdout, or pass --engine stream."
+        )
+    return set_aside(rows, share, seed=seed if isinstance(seed, int) else None)
 
-    It is checked unless it was before. `aside`: its people were set aside, and the synthetic tables made of the others.
-    """
-    names = [name.replace("-", " ") for name in side_names(len(synthetics), True)[1:]]
-    opened = None if holdout is None else opened_table(holdout)
-    others = [*synthetics, *([] if opened is None else [opened])]
-    first, *tables = align(without_weight(original), *others, names=names)
-    if opened is None:
-        return first, tables, None, ()
-    *released, last = tables
-    notes = () if checked else check_aligned(first, last, original, opened, set_aside=aside)
-    for name, table in zip(names, released, strict=False) if aside else ():
-        check_set_aside(table, last, name)
-    return first, released, last, notes
+
+def _check_engine(source: Rows, several: Sequence[Any], model: Any) -> None:
+    """Raise where an attack takes all rows in memory, or on this machine."""
+    if model is not None:
+        raise InputError(
+            "A model beside a release is attacked in memory: pass --engine memory, or attack the synthetic files alone."
+        )
+    if len(several) > 1 and not source.local:
+        raise InputError(
+            "Several releases are attacked together where their rows are read here: name one synthetic table, or copy the tables and pass --engine stream."
+        )
 
 
 def _attacked(
@@ -303,77 +291,6 @@ def _attacked(
         run.attack(question, settings.label)
     run.test(settings)
     return run, *run.finished()
-
-
-def _measured_files(
-    original: Scan | LongOrigin,
-    names: Sequence[str],
-    several: Sequence[Any],
-    holdout: Any,
-    settings: RiskSettings,
-    model: Any,
-    seed: Seed,
-    root: np.random.SeedSequence,
-    threads: int | None,
-    progress: Progress,
-    data_of: Callable[..., FilesAttacked],
-    said: tuple[str, ...],
-) -> RiskResult:
-    """Return what synthetic files give away: counts of all records, and a sample for the rest."""
-    if model is not None:
-        raise InputError(
-            "A model beside a release is attacked in memory: pass --engine memory, or attack the synthetic files alone."
-        )
-    if len(several) > 1 and isinstance(original, LongOrigin):
-        raise InputError(
-            "Several releases are attacked together where their rows are read here: name one synthetic table, or copy the tables and pass --engine stream."
-        )
-    settings.check(original.schema)
-    progress = giving_back(progress)
-    questions = settings.questions(child(root, 0))
-    data, sample, rows, holdout_notes = data_of(
-        original, several, holdout, settings, root, progress=progress
-    )
-    data = with_references(data, settings, root)
-    run, attacks, family = _attacked(data, questions, settings, root, threads, progress)
-    attacks = tuple(replace(attack, records=attack.records or "sample") for attack in attacks)
-    tests = run.tested(family, settings.threshold)
-    joint = (
-        _together(data, questions, settings, root, run, threads, progress)
-        if len(several) > 1
-        else None
-    )
-    sample = _saying(sample, attacks, tests, joint)
-    about = about_risk(
-        settings,
-        questions,
-        seed,
-        original=rows["original"],
-        synthetic=[rows[name] for name in data.synthetics],
-        holdout=rows.get("holdout"),
-        data=data,
-        notes=(*sample.sentences, *said, *holdout_notes, *[ONE_SYNTHESIS] * (len(several) == 1)),
-    )
-    about = replace(about, sample=sample)
-    exposure = _exposure(data, questions, settings.threshold, slices=sample.chosen_by == "values")
-    if sample.chosen_by == "place" and not sample.whole:
-        exposure["memorisation"] = None  # copies are not in a sample by place where the people are
-    exposure["secrets"] = {
-        "records": "a sample: rows are numbered within it",
-        **exposure["secrets"],
-    }
-    result = RiskResult(
-        about=about,
-        attacks=attacks,
-        family=family,
-        memorisation_tests=tests,
-        together=joint,
-        run=RunFacts(seconds=run.seconds),
-        **exposure,
-    )
-    return without_small(
-        result.named(original=None, synthetic=names) if names else result, settings.threshold
-    )
 
 
 def _together(
@@ -414,18 +331,13 @@ def _saying(
     return sample.saying(whole, some, THIN, LUMPY if sample.chosen_by == "place" and tests else "")
 
 
-def people_of(original: Table, holdout: Any, seed: np.random.SeedSequence) -> tuple[Table, Any]:
-    """Return whom an attack is about: one row of each person of original and holdout where people have several, else both as they are.
-
-    Weights are left out: all rows of a table that was drawn by weights have the same, so that no row of it would be a copy.
-    """
-    original = without_weight(original)
-    if original.person_of is None:
-        return original, holdout
+def people_of(rows: Mapping[str, Rows], seed: np.random.SeedSequence) -> dict[str, Rows]:
+    """Return whom an attack is about, where people have several rows: one row of each person of original and holdout; nothing where they have one."""
+    if rows["original"].person_of is None:
+        return {}
     rng = generator(seed)
-    if holdout is not None:
-        holdout = one_row_each(align(original, holdout, names=("holdout",))[1], rng)
-    return one_row_each(original, rng), holdout
+    sides = [side for side in ("holdout", "original") if side in rows]
+    return {side: one_row_each(rows[side].table(), rng) for side in sides}
 
 
 def _releases(synthetic: Any) -> tuple[tuple[str, ...], list[Any]]:
@@ -452,33 +364,11 @@ def attacked_data(
     holdout: Any,
     settings: RiskSettings,
     root: np.random.SeedSequence,
-    *,
-    model: Table | None = None,
+    people: np.random.SeedSequence,
 ) -> AttackData:
-    """Return the data of a study, with the sources that attacks are held against; `model` is a table drawn from a released model."""
-    data = AttackData.of(
-        original,
-        synthetics,
-        holdout,
-        columns=settings.columns,
-        model=model,
-        numeric=settings.numeric,
-        rare=settings.rare,
-        tolerance=settings.tolerance,
-    )
-    return with_references(data, settings, root)
-
-
-def with_references(
-    data: AttackData, settings: RiskSettings, root: np.random.SeedSequence
-) -> AttackData:
-    """Return the data with the sources that attacks are held against: independent columns, and the label alone where there is one."""
-    n_rows = data.sides[data.synthetics[0]].n_rows
-    data = data.with_marginals(n_rows, child(root, 1))
-    if settings.label is None:
-        return data
-    hidden = [name for name in settings.sensitive if name != settings.label]
-    return data.with_label_only(n_rows, hidden, settings.label, child(root, 2))
+    """Return the data of a study of tables in memory; `people`: the stream that draws one row of each person, where people have several."""
+    rows = align_sides(without_weight(original), synthetics, holdout)
+    return data_of_rows(rows | people_of(rows, people), settings, root)[0]
 
 
 def about_risk(
@@ -556,28 +446,37 @@ def without_small(result: RiskResult, threshold: int) -> RiskResult:
 def _exposure(
     data: AttackData,
     questions: Sequence[Question],
-    threshold: int,
-    *,
-    slices: bool = False,
+    settings: RiskSettings,
+    sample: SampledRecords | None,
 ) -> dict[str, Any]:
     """Return who is exposed by the largest key set of each sensitive column: what may leave, and what may not."""
+    threshold = settings.threshold
     widest = {
         q.sensitive: max((p.keys for p in questions if p.sensitive == q.sensitive), key=len)
         for q in questions
     }
     matches = {s: matched(data, data.synthetics[0], keys, s) for s, keys in widest.items()}
     parts = [spread(matches[s], s, threshold) for s in widest]
+    secrets: dict[str, Any] = {
+        "attacks": [
+            exposed_records(data, _in_memory(data, matches[s], keys, s), keys, s)
+            for s, keys in widest.items()
+        ]
+    }
+    if sample is not None:
+        secrets = {"records": "a sample: rows are numbered within it", **secrets}
+    # Copies are not in a sample by place where the people are.
+    equal = sample is None or sample.whole or sample.chosen_by == "values"
     return {
         "funnel": tuple(funnel(matches[s], keys, s, threshold) for s, keys in widest.items()),
         "records": tuple(records for records, _ in parts),
         "classes": tuple(classes for _, classes in parts),
-        "memorisation": equal_rows(data.coded, data.synthetics[0], slices=slices),
-        "secrets": {
-            "attacks": [
-                exposed_records(data, _in_memory(data, matches[s], keys, s), keys, s)
-                for s, keys in widest.items()
-            ]
-        },
+        "memorisation": equal_rows(
+            data.coded, data.synthetics[0], slices=sample is not None and not sample.whole
+        )
+        if equal
+        else None,
+        "secrets": secrets,
     }
 
 

@@ -17,7 +17,7 @@ from ..._base.seeds import Seed, child, seed_sequence
 from ...privacy.accounting import check_delta, check_epsilon
 from ...privacy.relation import Neighbours, Unit
 from ...synth.bayesnet.network import Network
-from ...table.read import read
+from ...table.rows import open_table
 from ...table.table import Table
 from ..shadows.generator import coded
 from ..shadows.run import OutOfTime, Working, within
@@ -127,7 +127,7 @@ def measure_audit(
     """Return what an audit under some settings proves."""
     working = Working(threads, executor, None, time_limit, progress)
     working.check("run")
-    table = table if table is None or isinstance(table, Table) else read(table)
+    table = None if table is None else open_table(table)
     claim = _claim(synthesiser, settings.epsilon, settings.delta)
     unit = _unit(synthesiser, settings.neighbours, own_claim=settings.epsilon is not None)
     boxes = _boxes(settings.box, synthesiser)

@@ -20,8 +20,7 @@ from ..._base.runtime import Progress, silent
 from ..._base.seeds import Seed, seed_sequence
 from ...stats.intervals import clustered_auc
 from ...stats.learners import auc
-from ...table.read import read
-from ...table.table import Table
+from ...table.rows import open_table
 from ..shadows.generator import Generator
 from ..shadows.run import Working, stored_seed
 from ..shadows.vulnerability import Ranking
@@ -96,12 +95,8 @@ def campaign_against(
     **world: Any,
 ) -> Campaign:
     """Return a campaign against a synthesiser; `targets` and what follows are those of `world_of`."""
-    table = original if isinstance(original, Table) else read(original)
-    others = (
-        population
-        if population is None or isinstance(population, Table)
-        else read(population, table.schema)
-    )
+    table = open_table(original)
+    others = None if population is None else open_table(population, table.schema)
     whom = targets if isinstance(targets, int) else np.asarray(targets, dtype=np.int64)
     # Where shadows have the population's grid, codes are all that is seen: equal codes are then the same record.
     equal = "values" if settings.grid == "release" else "codes"

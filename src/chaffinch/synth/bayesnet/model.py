@@ -28,9 +28,8 @@ from ..._base.seeds import Seed, seed_sequence
 from ..._base.svg import Drawing
 from ...privacy.ledger import Account, account_from_dict
 from ...table.domain import OTHER, encode_column
-from ...table.long import joined
-from ...table.read import open_table
 from ...table.refit import on_codes_of
+from ...table.rows import joined, open_table
 from ...table.schema import Column, Schema
 from ...table.table import Origin, Table
 from ...table.text import Spelling, parse_words

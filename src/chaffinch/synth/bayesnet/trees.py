@@ -28,7 +28,7 @@ from ..._base.runtime import thread_map
 from ...counts.counter import RowCounter
 from ...counts.plan import runs_of
 from ...table.codes import Codes
-from ...table.scan import CodedBatch
+from ...table.rows import CodedBatch
 from ...table.schema import Column, Schema
 from .tables import rows_by_group, systematic_uniforms
 

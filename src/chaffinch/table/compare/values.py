@@ -20,7 +20,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from ..domain import OTHER, Categories, level_labels
-from ..long import LongTable, Summary, summaries_of
+from ..rows import Rows
 from ..schema import NUMERIC_KINDS, Column
 from ..table import Table
 from ..types import to_numbers, whole_array
@@ -131,7 +131,7 @@ class CodedTables:
 
 
 def column_coder(
-    tables: Sequence[Table | LongTable],
+    tables: Sequence[Rows],
     name: str,
     *,
     people: Sequence[int] = (),
@@ -153,18 +153,37 @@ def column_coder(
     return _bins(tables, name)
 
 
-def _summaries(tables: Sequence[Table | LongTable], name: str, task: Summary) -> Iterator[pa.Table]:
-    """Yield what a task makes of a column of tables, here or where they are."""
-    for table in tables:
-        yield from summaries_of(table, task, [name])
+class ColumnTask:
+    """A task that looks at the values of one column, and answers with its summaries."""
+
+    name: str
+    values = True
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The name of the column."""
+        return (self.name,)
+
+    def summary(self, chunks: Iterator[Table]) -> pa.Table:
+        """Return the summary of some chunks."""
+        raise NotImplementedError
+
+    def result(self, summaries: Iterator[pa.Table]) -> list[pa.Table]:
+        """Return the summaries."""
+        return list(summaries)
 
 
-def _numbers(tables: Sequence[Table | LongTable], name: str, width: float | None) -> ColumnCoder:
+def _summaries(tables: Sequence[Rows], task: ColumnTask) -> Iterator[pa.Table]:
+    for rows in tables:
+        yield from rows.reduce(task)
+
+
+def _numbers(tables: Sequence[Rows], name: str, width: float | None) -> ColumnCoder:
     codec = tables[0].schema[name].fitted_codec
 
     numbers = _RoundedNumbers(name, width)
     distinct = np.zeros(0)
-    for summary in _summaries(tables, name, _DistinctNumbers(numbers, codec.size)):
+    for summary in _summaries(tables, _DistinctNumbers(name, numbers, codec.size)):
         distinct = np.union1d(distinct, _first(summary))
 
     def code(chunk: Table) -> Ints:
@@ -190,13 +209,12 @@ def _numbers(tables: Sequence[Table | LongTable], name: str, width: float | None
     )
 
 
-def _bins(tables: Sequence[Table | LongTable], name: str) -> ColumnCoder:
+def _bins(tables: Sequence[Rows], name: str) -> ColumnCoder:
     column = tables[0].schema[name]
     codec = column.fitted_codec
     distinct, used = np.zeros(0), np.zeros(codec.size, dtype=bool)
-    for summary in _summaries(
-        tables, name, _DistinctNumbers(_RoundedNumbers(name, None), codec.size)
-    ):
+    numbers_task = _DistinctNumbers(name, _RoundedNumbers(name, None), codec.size)
+    for summary in _summaries(tables, numbers_task):
         distinct = np.union1d(distinct, _first(summary))
         used |= np.frombuffer(summary.column("used")[0].as_py(), dtype=bool)
     joined = len(distinct) > np.count_nonzero(used[: codec.n_values])
@@ -209,7 +227,7 @@ def _bins(tables: Sequence[Table | LongTable], name: str) -> ColumnCoder:
 
 @dataclass(frozen=True)
 class _RoundedNumbers:
-    """The numbers of a column of a part, NaN where missing; to multiples of a width, if there is one. It may travel."""
+    """The numbers of a column of a part, NaN where missing; to multiples of a width, if there is one. It may be sent to workers."""
 
     name: str
     width: float | None
@@ -220,18 +238,19 @@ class _RoundedNumbers:
 
 
 @dataclass(frozen=True)
-class _DistinctNumbers:
-    """What finds the distinct numbers of parts, and which codes of the schema they use. It may travel."""
+class _DistinctNumbers(ColumnTask):
+    """Finds the distinct numbers of a column, and which codes of the schema they use."""
 
+    name: str
     numbers: _RoundedNumbers
     size: int
 
-    def __call__(self, chunks: Iterator[Table]) -> pa.Table:
+    def summary(self, chunks: Iterator[Table]) -> pa.Table:
         distinct, used = np.zeros(0), np.zeros(self.size, dtype=bool)
         for chunk in chunks:
             values = self.numbers(chunk)
             distinct = np.union1d(distinct, values[~np.isnan(values)])
-            used[chunk.code(self.numbers.name)] = True
+            used[chunk.code(self.name)] = True
         return pa.table({"numbers": [distinct], "used": [used.tobytes()]})
 
 
@@ -247,7 +266,7 @@ def _first(summary: pa.Table) -> NDArray[np.float64]:
 
 
 def _levels(
-    tables: Sequence[Table | LongTable],
+    tables: Sequence[Rows],
     name: str,
     people: Sequence[int],
     rare: Rare,
@@ -259,7 +278,7 @@ def _levels(
     behind = (
         {
             word
-            for summary in _summaries(tables, name, _WordsBehindOther(name, codec))
+            for summary in _summaries(tables, _WordsBehindOther(name, codec))
             for word in summary.column("words").to_pylist()
         }
         if codec.other
@@ -303,7 +322,7 @@ def _levels(
             [position[level] for level in column.levels or () if level in position],
         )
         counts = np.zeros(size, dtype=np.int64)
-        for summary in _summaries([tables[i] for i in people], name, _CodeCounts(code, size)):
+        for summary in _summaries([tables[i] for i in people], _CodeCounts(name, code, size)):
             counts += summary.column("counts").to_numpy()
         rarely = (counts[:n_levels] < tables[0].schema.rare_below) & ~fixed
         if rarely.any():
@@ -314,13 +333,13 @@ def _levels(
 
 
 @dataclass(frozen=True, eq=False)
-class _WordsBehindOther:
-    """What finds the values that the schema's code (other) stands for in parts. It may travel."""
+class _WordsBehindOther(ColumnTask):
+    """Finds the values that the schema's code (other) stands for."""
 
     name: str
     codec: Categories
 
-    def __call__(self, chunks: Iterator[Table]) -> pa.Table:
+    def summary(self, chunks: Iterator[Table]) -> pa.Table:
         values: dict[Any, None] = {}
         for chunk in chunks:
             values |= dict.fromkeys(_behind_other(chunk, self.name, self.codec)[0])
@@ -328,13 +347,14 @@ class _WordsBehindOther:
 
 
 @dataclass(frozen=True, eq=False)
-class _CodeCounts:
-    """What counts codes of parts. It may travel."""
+class _CodeCounts(ColumnTask):
+    """Counts codes of a column."""
 
+    name: str
     code: Callable[[Table], Ints]
     size: int
 
-    def __call__(self, chunks: Iterator[Table]) -> pa.Table:
+    def summary(self, chunks: Iterator[Table]) -> pa.Table:
         return pa.table(
             {
                 "counts": sum(

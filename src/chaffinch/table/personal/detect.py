@@ -6,7 +6,8 @@ Nothing is synthesised before somebody has said what becomes of them (`check_dec
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
@@ -208,6 +209,14 @@ def warn_of(notes: Iterable[Note]) -> None:
     for note in notes:
         if note.what == PERSONAL:
             warnings.warn(note.sentence, PersonalDataWarning, stacklevel=3)
+
+
+@contextmanager
+def without_personal_warnings() -> Iterator[None]:
+    """Keep Python from warning of columns that look personal: who is told of notes says it in their own way."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", PersonalDataWarning)
+        yield
 
 
 def given_out_once(profile: Profile) -> bool:

@@ -43,7 +43,7 @@ from ...utility.pmse import pmse
 from ...utility.regression import regression
 from ...utility.trials import person_scores
 from ...utility.tvd import marginal_distance
-from ..synthesise import synthesiser_for
+from ..engines import synthesiser_for
 from .search import Space
 from .settings import FrontierSettings
 

@@ -177,16 +177,16 @@ class FrontierData:
             order=self.order,
             weight=self.weight,
         )
-        table = Synthesis(asked, run).read(self.data, settings.check)
-        if not isinstance(table, Table):
+        rows = Synthesis(asked, run).read(self.data, settings.check)
+        if rows is None:
             raise InputError(
                 "A frontier needs a schema that declares the whole domain where epsilons are named: nothing is discovered for it."
             )
+        table = rows.table()
         if self.holdout is None:
             return table, None
         holdout, _ = check_holdout(table, self.holdout)
-        assert isinstance(holdout, Table)
-        return table, holdout
+        return table, holdout.table()
 
 
 @dataclass(frozen=True, eq=False)

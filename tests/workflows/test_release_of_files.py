@@ -16,8 +16,8 @@ from chaffinch.errors import InputError
 from chaffinch.risk.attribution.study import ONE_ROW_EACH
 from chaffinch.table import sources
 from chaffinch.table.formats import delimited
-from chaffinch.workflows import drawn
-from chaffinch.workflows.drawn import ROWS_APART
+from chaffinch.workflows import release
+from chaffinch.workflows.release import ROWS_APART
 
 LABEL, KEYS = "contraceptive_method", ["wife_religion", "wife_education", "num_children"]
 WHAT = {
@@ -47,44 +47,6 @@ def two_files(data, tmp_path_factory):
     for name, part in (("in.csv", frame[:700]), ("out.csv", frame[700:])):
         part.to_csv(folder / name, index=False)
     return folder
-
-
-@pytest.fixture(scope="module")
-def releases(two_files, tmp_path_factory):
-    """A release without a holdout by each engine, and where each was saved."""
-    out = {}
-    for name in ("memory", "stream"):
-        out[name] = (
-            cf.release(two_files / "in.csv", engine=name, **WHAT),
-            tmp_path_factory.mktemp(name) / "folder",
-        )
-        out[name][0].save(out[name][1])
-    return out
-
-
-def test_files_are_released_as_tables_are(releases):
-    (one, here), (other, there) = releases["memory"], releases["stream"]
-    for name in FILES:
-        assert (here / name).read_bytes() == (there / name).read_bytes()
-    assert other.report.synthesis.run["engine"] == "stream"
-    for name, result in one.utility.results.items():
-        assert other.utility.results[name].value == pytest.approx(result.value, rel=1e-12)
-    for mine, theirs in zip(one.risk.attacks, other.risk.attacks, strict=True):
-        assert theirs.value == pytest.approx(mine.value, rel=1e-12)
-    assert (
-        other.risk.cross_fit.attacks == one.risk.cross_fit.attacks
-    )  # all 700 records are in the sample
-    assert other.risk.cross_fit.family == one.risk.cross_fit.family
-    assert other.risk.memorisation.rows_equal == pytest.approx(one.risk.memorisation.rows_equal)
-    assert [str(part.word) for part in other.decision.answers] == [
-        str(part.word) for part in one.decision.answers
-    ]
-
-
-def test_the_synthetic_table_of_files_is_not_in_memory(releases):
-    with pytest.raises(InputError, match="is in a file, not in memory: save"):
-        _ = releases["stream"][0].synthetic
-    assert releases["memory"][0].synthetic.n_rows == 700
 
 
 def test_what_is_of_a_sample_is_said_in_the_result_and_on_the_page(
@@ -303,7 +265,7 @@ def test_a_file_that_is_rewritten_before_it_is_measured_is_refused(
 ):
     file = tmp_path / "visits.csv"
     file.write_bytes((visits / "visits.csv").read_bytes())
-    measure = drawn.measure_utility
+    measure = release.measure_utility
 
     def rewritten(*words, **options):
         before = file.stat()
@@ -311,7 +273,7 @@ def test_a_file_that_is_rewritten_before_it_is_measured_is_refused(
         os.utime(file, ns=(before.st_atime_ns, before.st_mtime_ns))
         return measure(*words, **options)
 
-    monkeypatch.setattr(drawn, "measure_utility", rewritten)
+    monkeypatch.setattr(release, "measure_utility", rewritten)
     done = run_here(
         "release",
         file,
@@ -340,7 +302,7 @@ def test_an_error_while_measuring_leaves_nothing(
     def fails(*_args, **_options):
         raise InputError("no")
 
-    monkeypatch.setattr("chaffinch.workflows.drawn.measure_risk", fails)
+    monkeypatch.setattr("chaffinch.workflows.release.measure_risk", fails)
     done = run_here(
         "release",
         two_files / "in.csv",
