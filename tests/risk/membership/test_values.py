@@ -245,16 +245,6 @@ def test_a_table_worked_by_hand():
     )
 
 
-def test_a_missing_number_equals_a_missing_number():
-    rows, target = (
-        (*[np.array([numbers])] * 3, np.zeros((0, len(numbers)), dtype=np.int32))
-        for numbers in ([np.nan, 3.0], [np.nan])
-    )
-    per_column, near, *_ = look_at_rows(rows, target, np.array([[True]]), np.array([1.0]))
-    assert per_column.tolist() == [[1]]
-    assert near.tolist() == [[0.0, 1.0]]
-
-
 def test_ends_and_what_lies_beyond():
     numbers = np.array([[5.0, np.nan, 1.0, 9.0], [np.nan] * 4])
     ends = outermost(numbers)

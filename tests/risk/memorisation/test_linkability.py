@@ -58,31 +58,24 @@ def enumerated(first: list[float], second: list[float], k: int) -> float:
     return sum(bool(a & b) for a, b in pairs) / len(pairs)
 
 
+def counted(first: np.ndarray, second: np.ndarray, k: int) -> list[int]:
+    """Return how many rows are nearer than the k-th nearest, or tied with it, by two lists of distances."""
+    (near_a, tied_a), (near_b, tied_b) = (
+        (distances < reach, distances == reach)
+        for distances, reach in ((side, np.sort(side)[k - 1]) for side in (first, second))
+    )
+    pairs = ((near_a, near_b), (tied_a, near_b), (near_a, tied_b), (tied_a, tied_b))
+    each = (near_a, tied_a, near_b, tied_b, *(a & b for a, b in pairs))
+    return [int(rows.sum()) for rows in each]
+
+
 def test_tied_rows_are_drawn_for_each_part_by_itself() -> None:
     rng = np.random.default_rng(1)
     for k in (1, 2, 3):
         for _ in range(40):
-            first, second = rng.integers(0, 3, (2, 7)).tolist()
-            near, tied = [], []
-            for distances in (first, second):
-                reach = sorted(distances)[k - 1]
-                near.append(np.array([d < reach for d in distances]))
-                tied.append(np.array([d == reach for d in distances]))
-            counts = [
-                near[0].sum(),
-                tied[0].sum(),
-                near[1].sum(),
-                tied[1].sum(),
-                (near[0] & near[1]).sum(),
-            ]
-            counts += [
-                (tied[0] & near[1]).sum(),
-                (near[0] & tied[1]).sum(),
-                (tied[0] & tied[1]).sum(),
-            ]
-            assert chance_of_link(np.array([counts]), k)[0] == pytest.approx(
-                enumerated(first, second, k)
-            )
+            first, second = rng.integers(0, 3, (2, 7))
+            chance = chance_of_link(np.array([counted(first, second, k)]), k)[0]
+            assert chance == pytest.approx(enumerated(first.tolist(), second.tolist(), k))
 
 
 def test_distances_are_by_range_and_by_level_and_missing_is_a_value() -> None:
@@ -176,38 +169,13 @@ def test_parts_are_an_option_of_a_study(rng: np.random.Generator) -> None:
 
 def test_counts_are_those_of_all_distances() -> None:
     rng = np.random.default_rng(1)
-
-    def part() -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-        numbers, own = rng.integers(0, 4, (2, 30)) / 4, rng.integers(0, 4, (2, 12)) / 4
-        numbers[0, :5], own[0, :3] = np.nan, np.nan
-        return numbers, rng.integers(0, 3, (1, 30)), own, rng.integers(0, 3, (1, 12))
-
-    def distances(one: tuple[np.ndarray, ...], i: int) -> np.ndarray:
-        numbers, levels, own, own_levels = one
-        apart = np.abs(numbers - own[:, [i]])
-        both = np.isnan(numbers) & np.isnan(own[:, [i]])
-        return np.where(both, 0.0, np.where(np.isnan(apart), 1.0, apart)).sum(axis=0) + (
-            levels != own_levels[:, [i]]
-        ).sum(axis=0)
-
-    first, second = part(), part()
+    rows, people = rng.integers(0, 3, (2, 4, 30)), rng.integers(0, 3, (2, 4, 12))
+    distances = (rows[:, :, None, :] != people[:, :, :, None]).sum(axis=1)
+    first, second = (
+        (np.zeros((0, 30)), rows[part], np.zeros((0, 12)), people[part]) for part in (0, 1)
+    )
     ks = np.array([1, 3])
     both = np.zeros((2, 12, COUNTS), dtype=np.int64)
     shared_neighbours(first, second, ks, 0, 12, both)
     for k, out in zip(ks, both, strict=True):
-        for i in range(12):
-            sides = []
-            for one in (first, second):
-                apart = distances(one, i)
-                reach = np.sort(apart)[k - 1]
-                sides.append((apart < reach, apart == reach))
-            (near_a, tied_a), (near_b, tied_b) = sides
-            pairs = ((near_a, near_b), (tied_a, near_b), (near_a, tied_b), (tied_a, tied_b))
-            expected = [
-                near_a.sum(),
-                tied_a.sum(),
-                near_b.sum(),
-                tied_b.sum(),
-                *((a & b).sum() for a, b in pairs),
-            ]
-            assert out[i].tolist() == expected
+        assert out.tolist() == [counted(*distances[:, i], k) for i in range(12)]
