@@ -3,6 +3,8 @@
 import numpy as np
 import pandas as pd
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from chaffinch import read
 from chaffinch._base.errors import InputError
@@ -16,6 +18,7 @@ from chaffinch.risk.membership.values import (
     outermost,
 )
 from chaffinch.risk.shadows import Generator, Working, run_shadows, shared_draws
+from chaffinch.risk.shadows.values import PlainValues
 
 
 @pytest.fixture(scope="module")
@@ -256,3 +259,13 @@ def test_ends_and_what_lies_beyond():
     assert beyond[:, 0].tolist() == [2, 2, 1]  # 5 and 9; 5 and 1; one missing
     assert gaps[:, 0].tolist() == [0.0, 0.0, 0.0]
     assert (gaps[:, 1] == 1e300).all()  # no number to be near to
+
+
+@given(random=st.randoms(use_true_random=False))
+@settings(max_examples=20, deadline=None)
+def test_no_feature_depends_on_the_order_of_released_rows(people_with_outliers, random):
+    sight = ValueSight.of(people_with_outliers, np.array([0, 1, 2, 30]))
+    values = sight.reader.read(people_with_outliers)
+    order = random.sample(range(values.n_rows), values.n_rows)
+    turned = PlainValues(values.numbers[:, order], values.words[:, order])
+    np.testing.assert_allclose(sight.look(turned), sight.look(values), rtol=1e-5, atol=1e-6)
