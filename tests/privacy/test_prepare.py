@@ -897,6 +897,14 @@ def test_missing_codes_are_tokens():
     assert tokens.tolist() == [-1, 1, 0, -1]
 
 
+@pytest.mark.parametrize("beside", [[None, None], [None, "NA"]])
+def test_a_missing_code_beside_one_cell_does_not_say_how_another_is_read(beside):
+    column = Column("age", "integer", type="int64", bounds=(0, 120), missing=("7", "NA"))
+    beside_cells = pa.array(beside, pa.string())
+    values, _ = declared_values(column, pa.array([7, None]), beside=beside_cells)
+    assert values.to_pylist() == [7, None]
+
+
 def test_words_come_in_the_declared_type():
     words = pa.array(["a", "b", "a", None], type=pa.large_string())
     assert in_type(words, pa.string()).type == pa.string()
