@@ -28,7 +28,6 @@ from chaffinch.privacy import counter as counter_module
 from chaffinch.privacy import ledger as budget_module
 from chaffinch.privacy import mechanisms as noise_module
 from chaffinch.privacy import prepare as prepare_module
-from chaffinch.privacy import prepare as values_module
 from chaffinch.privacy import session as opening
 from chaffinch.privacy.counter import NoisyTable, PrivateCounter, sensitivity
 from chaffinch.privacy.ledger import Budget, Plan
@@ -38,6 +37,7 @@ from chaffinch.privacy.relation import Unit
 from chaffinch.privacy.session import Opening
 from chaffinch.synth import privbayes
 from chaffinch.synth.bayesnet.model import BayesNetModel
+from chaffinch.table import text as text_module
 from chaffinch.table.formats import delimited, objects
 from chaffinch.table.spell import spell
 
@@ -507,7 +507,7 @@ HOLES: dict[str, tuple[Callable[[Patch], None], Callable[[Path], list[str]]]] = 
     "the ledger forgets what discovery takes": (booked_without_discovery, entry_and_account),
     "a delta that nothing needs is booked": (delta_for_nothing, entry_and_account),
     "a number beyond all floats stops a fit": (
-        lambda patch: patch.setattr(values_module, "_real", float),
+        lambda patch: patch.setattr(text_module, "_real", float),
         odd_cells,
     ),
     "the stored type is the data's": (types_from_data, odd_cells),
