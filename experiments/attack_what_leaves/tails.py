@@ -33,7 +33,7 @@ from sklearn.preprocessing import StandardScaler
 
 import chaffinch
 from chaffinch.table import bins
-from chaffinch.table.tails import Tailed
+from chaffinch.table.tails import TrimmedTails
 
 TARGETS = {
     "islp_wage": ("wage", "logwage"),
@@ -78,10 +78,10 @@ FIELDS = (
 Numbers = NDArray[np.float64]
 
 
-def _as_they_are(values: Numbers, counts: Numbers, **_: object) -> Tailed:
+def _as_they_are(values: Numbers, counts: Numbers, **_: object) -> TrimmedTails:
     """Nothing stands in for the extreme records; the ends are the means of the ten outermost."""
     records = np.repeat(values, counts.astype(np.int64))
-    return Tailed(
+    return TrimmedTails(
         values,
         counts,
         0,

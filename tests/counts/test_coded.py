@@ -16,7 +16,7 @@ from chaffinch.counts.coded import StoredWeights, coded_scan
 from chaffinch.errors import InputError
 from chaffinch.synth.data import table_counter
 from chaffinch.table.formats import Source, parquet
-from chaffinch.table.refit import finer
+from chaffinch.table.refit import rebin_finely
 from chaffinch.table.schema_file import schema_text
 from chaffinch.table.weights import with_weight
 
@@ -49,12 +49,12 @@ def test_adult_is_read_twice_and_is_what_memory_reads(data, passes, tmp_path):
         assert len(passes) == 2
         table = chaffinch.read(path)
         same_schema(coded.schema, table.schema)
-        same_schema(coded.finer().schema, finer(table).schema)
+        same_schema(coded.rebin_finely().schema, rebin_finely(table).schema)
         assert coded.scan.empty.look.fields == table.look.fields
         assert [str(note) for note in coded.notes] == [str(note) for note in table.notes]
         for counter, whole in (
             (StreamCounter(coded), table),
-            (StreamCounter(coded.finer()), finer(table)),
+            (StreamCounter(coded.rebin_finely()), rebin_finely(table)),
         ):
             pairs = list(combinations(table.schema.names, 2))[::7]
             for a, b in zip(
@@ -100,7 +100,7 @@ def test_a_function_to_numbers_has_the_numbers_that_memory_finds(tmp_path, passe
     passes.clear()
     with coded_scan(tmp_path / "t.parquet", folder=tmp_path) as coded:
         same_schema(coded.schema, want.schema)
-        same_schema(coded.finer().schema, finer(want).schema)
+        same_schema(coded.rebin_finely().schema, rebin_finely(want).schema)
         assert all(
             columns is not None and set(columns) <= {"post", "rate"} for columns in passes[2:]
         )  # two whole passes, and those of the function
@@ -178,7 +178,7 @@ def test_a_cache_knows_the_weights_that_it_was_made_with(tmp_path):
         counter = StreamCounter(coded, weight="w")
         assert counter.total == 80.0
         np.testing.assert_allclose(counter.marginals([("a",)])[0].counts, [20.0, 60.0], rtol=1e-14)
-        assert coded.finer().schema["w"].size == 1
+        assert coded.rebin_finely().schema["w"].size == 1
     assert list(tmp_path.iterdir()) == []
 
 

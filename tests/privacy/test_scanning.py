@@ -102,7 +102,7 @@ def test_codes_are_those_of_the_table_in_memory(tmp_path, schema, monkeypatch, p
         assert scan.scan.empty.look == table.look
         assert scan.scan.empty.notes == table.notes
         with pytest.raises(PrivacyError, match="no others"):
-            scan.finer()
+            scan.rebin_finely()
     assert list((tmp_path / "tmp").iterdir()) == []
 
 

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 import chaffinch
 from chaffinch import BayesNet
 from chaffinch.table import Column
-from chaffinch.table.bins import apart, fit_intervals, wide_gaps
+from chaffinch.table.bins import find_outlying_codes, fit_intervals, wide_gaps
 from chaffinch.table.domain import Intervals, domain_from_dict
 from chaffinch.table.rules.constraints import cut_intervals
 
@@ -234,7 +234,7 @@ def drawn(values, n=40_000, **declared):
 
 def found(values):
     distinct, counts = np.unique(values, return_counts=True)
-    result = apart(distinct, counts.astype(float), signed=True)
+    result = find_outlying_codes(distinct, counts.astype(float), signed=True)
     return set(result.codes.tolist()), set(distinct[result.rare].tolist()), result.few
 
 

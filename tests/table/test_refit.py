@@ -14,7 +14,7 @@ import chaffinch
 from chaffinch import read
 from chaffinch.errors import InputError
 from chaffinch.table.domain import same_codes
-from chaffinch.table.refit import FINE, SubsetReader, finer, finer_scan, on_codes_of
+from chaffinch.table.refit import FINE, SubsetReader, on_codes_of, rebin_finely, rebin_scan_finely
 
 
 @pytest.fixture
@@ -36,7 +36,7 @@ def test_levels_are_more_and_hold_ten_records(skewed_numbers):
     coarse = chaffinch.read(
         skewed_numbers, schema={"cut": {"kind": "float", "bins": 5}, "w": "weight"}
     )
-    fine = finer(coarse)
+    fine = rebin_finely(coarse)
     assert fine.schema == coarse.schema
     assert [
         fine.schema[name].size > coarse.schema[name].size for name in ("pay", "age", "cut")
@@ -47,14 +47,14 @@ def test_levels_are_more_and_hold_ten_records(skewed_numbers):
         assert (
             np.bincount(fine.code(name), minlength=fine.schema[name].size).min() >= 9
         )  # an edge is the mean of ten records
-    assert finer(fine).code("pay").tolist() == fine.code("pay").tolist()
+    assert rebin_finely(fine).code("pay").tolist() == fine.code("pay").tolist()
 
 
 def test_a_scan_is_cut_alike(skewed_numbers, tmp_path):
     pq.write_table(skewed_numbers, tmp_path / "t.parquet", row_group_size=700)
     fine, scanned = (
-        finer(chaffinch.read(tmp_path / "t.parquet")),
-        finer_scan(chaffinch.scan(tmp_path / "t.parquet")),
+        rebin_finely(chaffinch.read(tmp_path / "t.parquet")),
+        rebin_scan_finely(chaffinch.scan(tmp_path / "t.parquet")),
     )
     assert scanned.schema == fine.schema
     for name in fine.schema.names:
@@ -62,7 +62,7 @@ def test_a_scan_is_cut_alike(skewed_numbers, tmp_path):
 
 
 def test_other_rows_on_the_same_codes(skewed_numbers):
-    fine = finer(chaffinch.read(skewed_numbers))
+    fine = rebin_finely(chaffinch.read(skewed_numbers))
     half = chaffinch.read(skewed_numbers.slice(0, 1_000))
     put = on_codes_of(half, fine.schema, fine.schema.names)
     assert put.code("pay").tolist() == fine.code("pay")[:1_000].tolist()
@@ -152,7 +152,7 @@ def test_missing_codes_that_are_numbers_are_values_of_their_own(frame, tmp_path)
         )
 
     whole = of(tmp_path / "whole.csv")
-    assert finer(whole).schema["age"].codec.missing == (-8,)
+    assert rebin_finely(whole).schema["age"].codec.missing == (-8,)
     subset, part = SubsetReader.of(whole).read(rows), of(tmp_path / "part.csv")
     assert same_codes(subset.schema["age"].codec, part.schema["age"].codec)
     assert (subset.code("age") == part.code("age")).all()

@@ -21,7 +21,7 @@ from chaffinch.table.tails import (
     HEAVIEST,
     LIGHT,
     SHAPES,
-    Tailed,
+    TrimmedTails,
     largest_auc,
     n_unseen,
     with_modelled_tails,
@@ -190,9 +190,11 @@ def test_a_pile_at_the_end_of_a_scale_has_no_tail():
 def test_a_tail_ends_before_the_next_atom():
     values = np.linspace(20, 90, 71)
     assert modelled(values).max() == 90
-    assert modelled(values, atoms=np.array([15.0, 85.0])).max() == 85  # the tenth highest is 81
-    assert modelled(values, atoms=np.array([15.0, 25.0])).min() == 25
-    assert modelled(values, atoms=np.array([60.0])).max() == 90  # inside: no matter
+    assert (
+        modelled(values, point_masses=np.array([15.0, 85.0])).max() == 85
+    )  # the tenth highest is 81
+    assert modelled(values, point_masses=np.array([15.0, 25.0])).min() == 25
+    assert modelled(values, point_masses=np.array([60.0])).max() == 90  # inside: no matter
 
 
 @pytest.mark.parametrize(
@@ -255,7 +257,7 @@ def test_an_outlier_cannot_be_told_from_the_ends_and_could_from_means_of_ten(mon
     monkeypatch.setattr(
         bins,
         "with_modelled_tails",
-        lambda values, counts, **_: Tailed(values, counts, 0, (values[0], values[-1])),
+        lambda values, counts, **_: TrimmedTails(values, counts, 0, (values[0], values[-1])),
     )
     assert areas(60)[0] == 1.0
 

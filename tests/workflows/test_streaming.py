@@ -442,7 +442,7 @@ def test_a_file_that_is_rewritten_between_the_passes_is_refused(
     run_here, people_in_batches, tmp_path, monkeypatch, temporary
 ):
     """With as many rows and the time of writing set back: nothing is written, and the cache goes."""
-    finer = coded.finer_columns
+    finer = coded.rebin_columns_finely
 
     def rewritten(*words, **options):
         before, rows = people_in_batches.stat(), pq.read_table(people_in_batches)
@@ -452,7 +452,7 @@ def test_a_file_that_is_rewritten_between_the_passes_is_refused(
         os.utime(people_in_batches, ns=(before.st_atime_ns, before.st_mtime_ns))
         return finer(*words, **options)
 
-    monkeypatch.setattr(coded, "finer_columns", rewritten)
+    monkeypatch.setattr(coded, "rebin_columns_finely", rewritten)
     for command, out in (("synth", "o.csv"), ("fit", "m.chaffinch"), ("release", "folder")):
         done = run_here(
             command, people_in_batches, "-o", tmp_path / out, "--engine", "stream", "--seed", 1

@@ -24,7 +24,7 @@ from ..table.codes import Codes
 from ..table.domain import encode_column
 from ..table.fit_schema import CellValues
 from ..table.formats.format import FileOptions
-from ..table.refit import finer_columns, finer_schema
+from ..table.refit import rebin_columns_finely, rebin_schema_finely
 from ..table.rows import CodedBatch
 from ..table.rules.find import RowBatch
 from ..table.rules.keep import functions_of_batches, has_bins, rules_of_batches
@@ -99,7 +99,7 @@ class CodedScan:
         """What tables drawn from a model of it look like."""
         return self.scan.empty.look
 
-    def finer(self, *, progress: Progress = silent) -> CodedScan:
+    def rebin_finely(self, *, progress: Progress = silent) -> CodedScan:
         """Return the same rows on the finer codes."""
         return replace(self, view=1)
 
@@ -143,12 +143,12 @@ def coded_scan(
         if weight is None
         else replace(scanned, schema=scanned.schema.with_roles(weight=weight))
     )
-    columns = finer_columns(scanned, progress=progress)
+    columns = rebin_columns_finely(scanned, progress=progress)
     find, sample = profiled.find, profiled.sample
     scanned = replace(scanned, profiles=None)
     del profiled
     give_memory_back()  # what profiles held: of many columns much, and nobody asks for it again
-    layout = CodeLayout.of(scanned.schema, finer_schema(scanned, columns))
+    layout = CodeLayout.of(scanned.schema, rebin_schema_finely(scanned, columns))
     with temporary_folder(
         folder,
         n_bytes=scanned.n_rows
@@ -171,7 +171,7 @@ def coded_scan(
             scanned = replace(scanned, schema=scanned.schema.with_roles(weight=weight))
         weights = StoredWeights.waiting(scanned.schema, place / "weights")
         coded = scanned if weights is None else replace(scanned, schema=weights.schema)
-        fine = finer_schema(
+        fine = rebin_schema_finely(
             coded,
             columns
             if weights is None

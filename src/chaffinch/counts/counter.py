@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._base.runtime import Progress, silent
-from ..table.refit import finer
+from ..table.refit import rebin_finely
 from ..table.rows import CodedBatch, LocalRows, Rows
 from ..table.schema import Schema
 from ..table.table import Origin, Table
@@ -124,9 +124,9 @@ class MemoryCounter:
         """Return the codes of all rows, in one batch."""
         yield CodedBatch(self.table.codes, self._weights)
 
-    def finer(self) -> MemoryCounter:
+    def rebin_finely(self) -> MemoryCounter:
         """Return a counter of the same rows with numbers cut finer."""
-        return replace(self, table=finer(self.table))
+        return replace(self, table=rebin_finely(self.table))
 
     @property
     def look(self) -> Origin:
@@ -201,9 +201,9 @@ class StreamCounter:
             threads=self.threads,
         )
 
-    def finer(self) -> StreamCounter:
+    def rebin_finely(self) -> StreamCounter:
         """Return a counter of the same rows with numbers cut finer."""
-        return replace(self, scan=self.scan.finer(progress=self.progress))  # type: ignore[union-attr]
+        return replace(self, scan=self.scan.rebin_finely(progress=self.progress))  # type: ignore[union-attr]
 
     @property
     def look(self) -> Origin | None:
@@ -262,9 +262,9 @@ class ReferenceCounter:
             out.append(Marginal(sparse.columns, sizes, sparse.dense()) if small else sparse)
         return out
 
-    def finer(self) -> ReferenceCounter:
+    def rebin_finely(self) -> ReferenceCounter:
         """Return a counter of the same rows with numbers cut finer."""
-        return replace(self, table=finer(self.table))
+        return replace(self, table=rebin_finely(self.table))
 
     def coded(self) -> Iterator[CodedBatch]:
         """Return the codes of all rows, in one batch."""

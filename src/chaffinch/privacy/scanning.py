@@ -100,7 +100,7 @@ class DeclaredScan(Scan):
 class PreparedScan(CodedScan):
     """Records under a sealed schema as a cache of codes: `BayesNet(epsilon=1).fit(StreamCounter(scan))`. Make one with `prepared_scan`."""
 
-    def finer(self, *, progress: Progress = silent) -> CodedScan:
+    def rebin_finely(self, *, progress: Progress = silent) -> CodedScan:
         """Raise: numbers cut finer would be cut by the data."""
         raise PrivacyError(
             "Records under a promise have the codes that are declared, and no others."

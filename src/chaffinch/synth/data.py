@@ -65,8 +65,8 @@ def table_counter(table: Table, *, threads: int | None = None) -> MemoryCounter:
 
 def fine_counter(counter: Counter) -> RowCounter:
     """Return a counter of the same rows with numbers cut finer, as trees have them; one that hands out no rows is refused."""
-    if hasattr(counter, "finer"):
-        fine: RowCounter = counter.finer()
+    if hasattr(counter, "rebin_finely"):
+        fine: RowCounter = counter.rebin_finely()
         return fine
     if isinstance(counter, RowCounter):
         return counter

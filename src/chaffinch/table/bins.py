@@ -1,6 +1,6 @@
-"""Bins of a numeric column: atoms, edges and the in-bin sketch, from distinct values and their counts.
+"""Bins of a numeric column: point masses, edges and the in-bin sketch, from distinct values and their counts.
 
-No number that fewer than ten records share is kept. Atoms, and values that come out as they are inside a bin, are those that at least ten records share; edges
+No number that fewer than ten records share is kept. Point masses, and values that come out as they are inside a bin, are those that at least ten records share; edges
 and knots are means of at least ten records. In all these means the nine most extreme records at each end are not looked at:
 expected values stand in for them (`tails`), so that no outlier shows through a mean; beyond them the column ends, unless bounds are declared.
 
@@ -20,10 +20,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .._base.masking import THRESHOLD
+from .digit_preference import with_digit_preferences
 from .domain import Intervals, codes_by_value
-from .grain import with_grains
 from .schema import Column
-from .tails import Tailed, summed_counts, with_modelled_tails
+from .tails import TrimmedTails, summed_counts, with_modelled_tails
 from .types import Numbers
 
 MOST_MARKS = 1_000
@@ -73,14 +73,14 @@ def fit_intervals(
     if column.bounds is not None:
         low, high = ((int(end) if whole else float(end)) for end in column.bounds)
         values, counts = summed_counts([(np.clip(values, low, high), counts)])
-    atoms = _atoms(column, values, counts, whole=whole)
-    rest = ~np.isin(values, atoms)
+    point_masses = _find_point_masses(column, values, counts, whole=whole)
+    rest = ~np.isin(values, point_masses)
     values, counts = values[rest], counts[rest]
     signed = column.kind in ("integer", "float")
     gaps = np.empty(0, dtype=np.int64)
     if _is_free(column):
-        beyond = apart(values, counts, signed=signed)
-        atoms = np.union1d(atoms, beyond.codes)
+        beyond = find_outlying_codes(values, counts, signed=signed)
+        point_masses = np.union1d(point_masses, beyond.codes)
         rest = ~(beyond.rare | np.isin(values, beyond.codes))
         values, counts = values[rest], counts[rest]
         gaps = wide_gaps(values, counts)
@@ -94,12 +94,14 @@ def fit_intervals(
         else (np.inf, np.inf)
     )
     after = values[gaps]
-    tailed = with_modelled_tails(values, counts, atoms=atoms, signed=signed, within=within)
+    tailed = with_modelled_tails(
+        values, counts, point_masses=point_masses, signed=signed, within=within
+    )
     values, counts = tailed.values, tailed.counts
     around = [_soft_gap(values, counts, at) for at in np.searchsorted(values, after).tolist()]
     if column.bounds is not None:
         values, counts = summed_counts([(np.clip(values, low, high), counts)])
-    starts = _starts(column, values, counts, len(atoms), whole=whole)
+    starts = _starts(column, values, counts, len(point_masses), whole=whole)
     if single:
         starts = starts.astype(np.float32).astype(np.float64)
     starts = np.unique(starts)
@@ -108,9 +110,9 @@ def fit_intervals(
     kind = np.int64 if whole else np.float64
     starts = starts.astype(kind)
     knots = sketch(column, starts, tailed, values, counts, marks, around, whole=whole)
-    atom_codes, bin_codes = codes_by_value(atoms, knots)
+    atom_codes, bin_codes = codes_by_value(point_masses, knots)
     codec = Intervals(
-        atoms.astype(kind),
+        point_masses.astype(kind),
         starts,
         tuple(knots),
         atom_codes,
@@ -122,15 +124,17 @@ def fit_intervals(
         column.missing,
         column.bounds,
     )
-    return with_grains(codec, column, smooth_values, smooth_counts)
+    return with_digit_preferences(codec, column, smooth_values, smooth_counts)
 
 
 def leaves_out(column: Column, values: Numbers, counts: Counts, *, whole: bool) -> bool:
     """Return whether records of a column stand so far apart, and are so few, that their values are never drawn."""
     if not _is_free(column):
         return False
-    rest = ~np.isin(values, _atoms(column, values, counts, whole=whole))
-    beyond = apart(values[rest], counts[rest], signed=column.kind in ("integer", "float"))
+    rest = ~np.isin(values, _find_point_masses(column, values, counts, whole=whole))
+    beyond = find_outlying_codes(
+        values[rest], counts[rest], signed=column.kind in ("integer", "float")
+    )
     return bool(beyond.rare.any() or beyond.few)
 
 
@@ -139,7 +143,7 @@ def _is_free(column: Column) -> bool:
     return column.binning == "quantile" and column.bounds is None and column.atoms is None
 
 
-def _atoms(column: Column, values: Numbers, counts: Counts, *, whole: bool) -> Numbers:
+def _find_point_masses(column: Column, values: Numbers, counts: Counts, *, whole: bool) -> Numbers:
     """Return the values that are levels of their own.
 
     With few enough distinct values, or many records for each, all that ten records share. Otherwise a value that carries at least a bin's share
@@ -227,9 +231,9 @@ def _cut_at_gaps(
 
 
 def _starts(
-    column: Column, values: Numbers, counts: Counts, n_atoms: int, *, whole: bool
+    column: Column, values: Numbers, counts: Counts, n_point_masses: int, *, whole: bool
 ) -> NDArray[Any]:
-    """Return the starts of the bins for the values that are not atoms."""
+    """Return the starts of the bins for the values that are not point masses."""
     if column.edges is not None:
         starts = np.array(column.edges[:-1], dtype=np.float64)
         return np.ceil(starts) if whole else starts
@@ -240,10 +244,10 @@ def _starts(
         edges = np.linspace(low, high, column.bins + 1)[:-1]
         return _round(edges, column, whole=whole)
     n = float(counts.sum())
-    wanted = min(column.bins - n_atoms, int(n // THRESHOLD))
+    wanted = min(column.bins - n_point_masses, int(n // THRESHOLD))
     if wanted < 1:
-        # Fewer than ten records lie off the atoms: no bin of their own, they go to the nearest atom.
-        alone = n_atoms == 0 and column.bounds is None and n > 0
+        # Fewer than ten records lie off the point masses: no bin of their own, they go to the nearest one.
+        alone = n_point_masses == 0 and column.bounds is None and n > 0
         one = _round(np.array([float(low)]), column, whole=whole)
         return one if alone or column.bounds is not None else np.empty(0)
     ranks = n * np.arange(1, wanted) / wanted
@@ -303,7 +307,7 @@ def _thick_enough(starts: NDArray[Any], values: Numbers, counts: Counts) -> NDAr
 
 
 @dataclass(frozen=True)
-class Apart:
+class OutlyingCodes:
     """Values that stand apart from a column.
 
     `codes`: those that ten records or more share. `rare`: which values (a mask) fewer records share, where they are ten or more together, so that they would be looked at.
@@ -315,7 +319,7 @@ class Apart:
     few: bool = False
 
 
-def apart(values: Numbers, counts: Counts, *, signed: bool) -> Apart:
+def find_outlying_codes(values: Numbers, counts: Counts, *, signed: bool) -> OutlyingCodes:
     """Return what stands apart from sorted distinct values.
 
     `signed`: 0 divides the values in kind (amounts, not dates), so that a few negative ones among others are codes.
@@ -323,14 +327,14 @@ def apart(values: Numbers, counts: Counts, *, signed: bool) -> Apart:
     Examples
     --------
     >>> ages = np.array([-8, *range(20, 90), 998, 999])
-    >>> found = apart(ages, np.array([30.0, *[12.0] * 70, 5, 6]), signed=True)
+    >>> found = find_outlying_codes(ages, np.array([30.0, *[12.0] * 70, 5, 6]), signed=True)
     >>> found.codes.tolist(), ages[found.rare].tolist()
     ([-8], [998, 999])
     """
     n = float(counts.sum())
     rare = np.zeros(len(values), dtype=bool)
     if len(values) < 3 or n < 4 * THRESHOLD:
-        return Apart(values[:0], rare)
+        return OutlyingCodes(values[:0], rare)
     numbers = values.astype(np.float64)
     median = numbers[np.searchsorted(np.cumsum(counts), n / 2)]
     outside, few = np.zeros(len(values), dtype=bool), False
@@ -348,7 +352,7 @@ def apart(values: Numbers, counts: Counts, *, signed: bool) -> Apart:
         negative = numbers < 0
         usual = 0 < negative.sum() <= MOST_NEGATIVE and counts[negative].sum() <= MOST_SHARE * n
         outside |= negative & usual
-    return Apart(values[outside & (counts >= THRESHOLD)], rare, few)
+    return OutlyingCodes(values[outside & (counts >= THRESHOLD)], rare, few)
 
 
 def _n_outside(distances: NDArray[np.float64], counts: Counts, times: int) -> int:
@@ -391,7 +395,7 @@ def wide_gaps(values: Numbers, counts: Counts) -> NDArray[np.int64]:
 def sketch(
     column: Column,
     starts: NDArray[Any],
-    tailed: Tailed,
+    tailed: TrimmedTails,
     values: Numbers,
     counts: Counts,
     marks: Numbers,
@@ -582,7 +586,7 @@ def _groups(n: float, singles: int, *, first: bool, last: bool) -> list[float]:
     return sorted(set(cuts))
 
 
-def _column_ends(column: Column, tailed: Tailed, starts: NDArray[Any]) -> tuple[float, float]:
+def _column_ends(column: Column, tailed: TrimmedTails, starts: NDArray[Any]) -> tuple[float, float]:
     """Return the lowest and the highest number to be drawn."""
     if column.edges is not None:
         return column.edges[0], column.edges[-1]

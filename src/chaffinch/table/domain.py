@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from .._base.errors import SchemaError
 from .._base.results import to_plain
 from .codes import narrowest
-from .drawing import BinLayout, Grain, draw_numbers, move_to_classes
+from .drawing import BinLayout, DigitPreference, draw_numbers, move_to_classes
 from .types import (
     from_numbers,
     is_numeric,
@@ -321,7 +321,7 @@ class Intervals(_Domain):
     null: bool = False
     missing: tuple[Scalar, ...] = ()
     bounds: tuple[float, float] | None = None
-    grains: tuple[Grain, ...] = ()
+    grains: tuple[DigitPreference, ...] = ()
 
     def __post_init__(self) -> None:
         n, k = len(self.atoms), len(self.starts)
@@ -357,7 +357,7 @@ class Intervals(_Domain):
             tuple(_checked(code, Scalar) for code in data["missing"]),
             None if bounds is None else (float(bounds[0]), float(bounds[1])),
             tuple(
-                Grain(
+                DigitPreference(
                     int(grain["width"]),
                     *(np.array(grain[key], dtype=np.float64) for key in ("shares", "smooth")),
                 )

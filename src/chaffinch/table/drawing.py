@@ -13,7 +13,7 @@ from .._base.errors import SchemaError
 
 
 @dataclass(frozen=True, eq=False)
-class Grain:
+class DigitPreference:
     """How common the classes are that numbers of a column fall into in turn: last digits, minutes, weekdays.
 
     `width`: how many units of the column are in one class; `shares`: the share of each class, from that of the number 0 on; `smooth`: the shares that drawn numbers have without a grain.

@@ -47,14 +47,14 @@ def is_coarse(column: Column) -> bool:
     return usual and column.modelled and column.role != "weight" and column.is_numeric
 
 
-def finer(table: Table) -> Table:
+def rebin_finely(table: Table) -> Table:
     """Return a table with its numbers cut finer.
 
     Examples
     --------
     >>> import chaffinch, pyarrow as pa
     >>> table = chaffinch.read(pa.table({"age": list(range(20, 60)) * 12, "sex": ["f", "m"] * 240}))
-    >>> table.schema["age"].size, finer(table).schema["age"].size
+    >>> table.schema["age"].size, rebin_finely(table).schema["age"].size
     (20, 40)
     """
     schema = table.schema
@@ -64,7 +64,9 @@ def finer(table: Table) -> Table:
     for column in schema:
         if is_coarse(column):
             values, tokens = cells_of(table, column)
-            column = _finer_column(column, profile_of(column, values, tokens), schema.rare_below)
+            column = _rebin_column_finely(
+                column, profile_of(column, values, tokens), schema.rare_below
+            )
             arrays.append(encode_column(column, values, tokens))
         elif column.modelled:
             arrays.append(table.code(column.name))
@@ -74,9 +76,9 @@ def finer(table: Table) -> Table:
     return replace(out, schema=replace(fine, functions=fitted_functions(out, THRESHOLD)))
 
 
-def finer_scan(scanned: Scan, *, progress: Progress = silent) -> Scan:
+def rebin_scan_finely(scanned: Scan, *, progress: Progress = silent) -> Scan:
     """Return a scan of the same file with its numbers cut finer, from the profiles of the pass that fitted its schema, or one more pass."""
-    schema = finer_schema(scanned, progress=progress)
+    schema = rebin_schema_finely(scanned, progress=progress)
     if schema is scanned.schema:
         return scanned
     out = replace(scanned, schema=schema)
@@ -86,21 +88,21 @@ def finer_scan(scanned: Scan, *, progress: Progress = silent) -> Scan:
     )
 
 
-def finer_schema(
+def rebin_schema_finely(
     scanned: Scan, columns: Sequence[Column] | None = None, *, progress: Progress = silent
 ) -> Schema:
     """Return the schema of a scan with its numbers cut finer; functions among its rules are still those of the coarse one.
 
-    `columns`: what `finer_columns` gave for the same columns under other rules, where that is known.
+    `columns`: what `rebin_columns_finely` gave for the same columns under other rules, where that is known.
     """
     schema = scanned.schema
     if not any(is_coarse(column) for column in schema):
         return schema
-    fine = tuple(columns or finer_columns(scanned, progress=progress))
+    fine = tuple(columns or rebin_columns_finely(scanned, progress=progress))
     return cut_schema(replace(schema, columns=fine, sealed=False))
 
 
-def finer_columns(scanned: Scan, *, progress: Progress = silent) -> tuple[Column, ...]:
+def rebin_columns_finely(scanned: Scan, *, progress: Progress = silent) -> tuple[Column, ...]:
     """Return the columns of a scan with their numbers cut finer, not yet at the numbers that rules name."""
     schema = scanned.schema
     coarse = [column for column in schema if is_coarse(column)]
@@ -116,14 +118,14 @@ def finer_columns(scanned: Scan, *, progress: Progress = silent) -> tuple[Column
             progress("reading", -1)
         profiles = fresh.columns
     return tuple(
-        _finer_column(column, profiles[column.name], schema.rare_below)
+        _rebin_column_finely(column, profiles[column.name], schema.rare_below)
         if is_coarse(column)
         else column
         for column in schema
     )
 
 
-def _finer_column(column: Column, profile: Profile, rare_below: int) -> Column:
+def _rebin_column_finely(column: Column, profile: Profile, rare_below: int) -> Column:
     fitted, _ = fit_column(replace(column, bins=FINE, codec=None), profile, rare_below=rare_below)
     return replace(column, codec=fitted.codec)
 

@@ -97,11 +97,11 @@ class Scan(LocalRows):
         """A table of the same columns without a row, which drawn tables look like."""
         return self.encoded([])
 
-    def finer(self, *, progress: Progress = silent) -> Scan:
+    def rebin_finely(self, *, progress: Progress = silent) -> Scan:
         """Return a scan of the same file with its numbers cut finer."""
-        from .refit import finer_scan
+        from .refit import rebin_scan_finely
 
-        return finer_scan(self, progress=progress)
+        return rebin_scan_finely(self, progress=progress)
 
     def one_row_each(self, key: int) -> Scan:
         """Return one row of each person: all, since each is of a person of its own."""

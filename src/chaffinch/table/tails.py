@@ -75,7 +75,7 @@ def largest_auc(unseen: int) -> float:
 
 
 @dataclass(frozen=True)
-class Tailed:
+class TrimmedTails:
     """Sorted distinct values and their counts, expected values standing in for the most extreme records; how many there are of these at each end, and where the column ends."""
 
     values: Numbers
@@ -88,13 +88,13 @@ def with_modelled_tails(
     values: Numbers,
     counts: NDArray[np.float64],
     *,
-    atoms: Numbers | None = None,
+    point_masses: Numbers | None = None,
     signed: bool = True,
     within: tuple[float, float] = (np.inf, np.inf),
-) -> Tailed:
+) -> TrimmedTails:
     """Return sorted distinct values and their counts with expected values in place of the most extreme records at both ends.
 
-    There are as many records as before. `atoms`: values that many records share and that are not among `values`; a tail ends before the next
+    There are as many records as before. `point_masses`: values that many records share and that are not among `values`; a tail ends before the next
     one, as it does at a pile of its own. `signed`: 0 divides the values in kind (amounts, not dates), so expected values stay on
     the side of it on which the records are that they are worked out from. `within`: how many records from below, and from above, hang together: beyond them is a
     wide gap, and a tail is that of these records alone.
@@ -113,7 +113,7 @@ def with_modelled_tails(
         mean = (
             float(np.average(values, weights=counts)) if len(values) else 0.0
         )  # so few records have no shape to keep
-        return Tailed(values, counts, 0, (mean, mean))
+        return TrimmedTails(values, counts, 0, (mean, mean))
     ranks = np.cumsum(counts)
     middle = np.diff(np.clip(ranks, unseen, n - unseen), prepend=unseen)
     reach = int(min(REACH * (unseen + 1), max(n // 4, 2 * (unseen + 1)), n - unseen))
@@ -124,7 +124,7 @@ def with_modelled_tails(
         np.searchsorted(ranks, from_below, side="right"),
         np.searchsorted(ranks, n - 1 - from_above, side="right"),
     )
-    fences = np.empty(0) if atoms is None else atoms.astype(np.float64)
+    fences = np.empty(0) if point_masses is None else point_masses.astype(np.float64)
     if signed:
         fences = np.append(fences, 0.0)
     piled = counts[below[0]] >= THRESHOLD, counts[above[0]] >= THRESHOLD
@@ -143,7 +143,7 @@ def with_modelled_tails(
     distinct, summed = summed_counts(
         [(low, ones), (values[middle > 0], middle[middle > 0]), (high, ones)]
     )
-    return Tailed(
+    return TrimmedTails(
         distinct, summed, unseen, (min(first, float(distinct[0])), max(last, float(distinct[-1])))
     )
 

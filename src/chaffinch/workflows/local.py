@@ -34,8 +34,8 @@ from ..table import Note, Scan, Schema, Table, scan, table_writer
 from ..table.align import align
 from ..table.codes import Codes
 from ..table.compare.classes import KeyedRows
+from ..table.digit_preference import FEWEST
 from ..table.fit_schema import TableProfile
-from ..table.grain import FEWEST
 from ..table.personal.detect import (
     check_decided,
     check_declared_decided,

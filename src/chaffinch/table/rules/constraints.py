@@ -437,8 +437,8 @@ def cut_intervals(codec: Intervals, cuts: Iterable[float]) -> Intervals:
     The quantile function of a bin is cut where it passes the number. Codes are given anew, in order of value.
     """
     starts, knots = list(codec.starts.tolist()), list(codec.knots)
-    atoms = set(codec.atoms.tolist())
-    for cut in sorted({_past(codec, cut, atoms) for cut in cuts}):
+    point_masses = set(codec.atoms.tolist())
+    for cut in sorted({_past(codec, cut, point_masses) for cut in cuts}):
         if starts and knots[0][1, 0] < starts[0]:  # numbers below the first start are drawn too
             starts[0] = int(np.floor(knots[0][1, 0])) if codec.whole else float(knots[0][1, 0])
         b = int(np.searchsorted(np.array(starts, dtype=np.float64), cut, side="right")) - 1
@@ -463,13 +463,13 @@ def cut_intervals(codec: Intervals, cuts: Iterable[float]) -> Intervals:
 
 
 def drawn_ranges(codec: Intervals) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Return the lowest and the highest number of each value code, atoms at the ends of a bin left out: they are codes of their own."""
+    """Return the lowest and the highest number of each value code, point masses at the ends of a bin left out: they are codes of their own."""
     low, high = (ends.copy() for ends in codec.ranges())
-    atoms = set(codec.atoms.tolist())
+    point_masses = set(codec.atoms.tolist())
     for code in codec.bin_codes.tolist():
-        while low[code] in atoms and low[code] < high[code]:
+        while low[code] in point_masses and low[code] < high[code]:
             low[code] = above(codec, float(low[code]))
-        while high[code] in atoms and low[code] < high[code]:
+        while high[code] in point_masses and low[code] < high[code]:
             high[code] = (
                 high[code] - codec.step if codec.whole else _before(codec, float(high[code]))
             )
@@ -484,9 +484,9 @@ def _before(codec: Intervals, number: float) -> float:
     )
 
 
-def _past(codec: Intervals, cut: float, atoms: set[Any]) -> float:
-    """A cut, moved past numbers that are atoms: a bin that begins with them begins after them."""
-    while cut in atoms:
+def _past(codec: Intervals, cut: float, point_masses: set[Any]) -> float:
+    """A cut, moved past numbers that are point masses: a bin that begins with them begins after them."""
+    while cut in point_masses:
         cut = above(codec, cut)
     return cut
 

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from .._base.masking import THRESHOLD
 from .domain import Intervals
-from .drawing import Grain
+from .drawing import DigitPreference
 from .schema import Column
 from .types import PER_SECOND, Numbers, parse_type
 
@@ -25,7 +25,7 @@ FEWEST = 100
 """Records below which nothing is said of last digits."""
 
 LEAST_MOVED = 0.05
-"""The share of drawn numbers that has to move at least, for a grain to be worth it."""
+"""The share of drawn numbers that has to move at least, for a digit preference to be worth it."""
 
 SMOOTH_TURNS = 4
 """A straight piece over so many turns of the classes has all of them alike."""
@@ -36,10 +36,12 @@ NARROW, PIECES = 256, 2048
 Counts = NDArray[np.float64]
 
 
-def with_grains(codec: Intervals, column: Column, values: Numbers, counts: Counts) -> Intervals:
-    """Return the codec with the grains that its records have: at most one of the calendar's and one of digits.
+def with_digit_preferences(
+    codec: Intervals, column: Column, values: Numbers, counts: Counts
+) -> Intervals:
+    """Return the codec with the digit preferences of its records: at most one of the calendar's and one of digits.
 
-    `values`, `counts`: those that are drawn smoothly, without atoms and without values that ten records share.
+    `values`, `counts`: those that are drawn smoothly, without point masses and without values that ten records share.
 
     Examples
     --------
@@ -58,7 +60,7 @@ def with_grains(codec: Intervals, column: Column, values: Numbers, counts: Count
     span = float(positions[np.searchsorted(ranks, 0.95)] - positions[np.searchsorted(ranks, 0.05)])
     grains = []
     for family in _families(column, codec):
-        best: tuple[float, Grain] | None = None
+        best: tuple[float, DigitPreference] | None = None
         for width, classes in family:
             if 3 * width * classes > span:
                 continue
@@ -123,8 +125,8 @@ def _fitted(
     counts: Counts,
     width: int,
     classes: int,
-) -> tuple[float, Grain] | None:
-    """The grain of some classes and what it gains in likelihood beyond its price; None where it gains nothing, or moves hardly anything."""
+) -> tuple[float, DigitPreference] | None:
+    """The digit preference over some classes and what it gains in likelihood beyond its price; None where it gains nothing, or moves hardly anything."""
     own: Counts = np.bincount(
         positions // width % classes, weights=counts, minlength=classes
     ).astype(np.float64)
@@ -136,7 +138,7 @@ def _fitted(
     gain, shares = _gain(own, common, smooth)
     if gain <= 0 or np.abs(shares - smooth).sum() / 2 < LEAST_MOVED:
         return None
-    return gain, Grain(width, shares, smooth)
+    return gain, DigitPreference(width, shares, smooth)
 
 
 def _gain(

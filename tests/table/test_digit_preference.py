@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import chaffinch
 from chaffinch.errors import SchemaError
-from chaffinch.table import Column, grain
+from chaffinch.table import Column, digit_preference
 from chaffinch.table.bins import fit_intervals
 from chaffinch.table.domain import domain_from_dict
 
@@ -163,8 +163,8 @@ def test_many_narrow_pieces_at_once_are_one_after_the_other_to_the_last_bit(seed
     part = rng.random(40)
     one_by_one, together = np.zeros(classes), np.zeros(classes)
     for piece in zip(part.tolist(), low.tolist(), high.tolist(), strict=True):
-        grain._add_piece(one_by_one, *piece)
-    grain._add_narrow(together, part, low, high, np.zeros(40, dtype=bool), whole=whole)
+        digit_preference._add_piece(one_by_one, *piece)
+    digit_preference._add_narrow(together, part, low, high, np.zeros(40, dtype=bool), whole=whole)
     assert one_by_one.tolist() == together.tolist()
     quarters = np.zeros(classes)  # every quarter of a class by hand
     for share, first, last in zip(
@@ -177,7 +177,7 @@ def test_many_narrow_pieces_at_once_are_one_after_the_other_to_the_last_bit(seed
 
 def test_a_piece_of_no_length_is_in_the_class_of_its_place():
     out = np.zeros(5)
-    grain._add_narrow(
+    digit_preference._add_narrow(
         out,
         np.array([0.5, 0.25]),
         np.array([7.0, -1.5]),
@@ -186,7 +186,7 @@ def test_a_piece_of_no_length_is_in_the_class_of_its_place():
         whole=False,
     )
     assert out.tolist() == [0, 0, 0.5, 0.25, 0]
-    grain._add_narrow(
+    digit_preference._add_narrow(
         out, np.array([1.0]), np.array([3.0]), np.array([90.0]), np.ones(1, dtype=bool), whole=True
     )
     np.testing.assert_allclose(out, [0.2, 0.2, 0.7, 0.45, 0.2], rtol=1e-15)
