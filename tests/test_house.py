@@ -484,7 +484,7 @@ SMALL_WORDS = frozenset(
 NAMED_BY_SMALL_WORDS = {
     "_base": 107,
     "table": 494,
-    "counts": 75,
+    "counts": 0,
     "privacy": 109,
     "synth": 213,
     "spark": 62,

@@ -29,15 +29,15 @@ cliques_of_six = st.lists(
 @settings(deadline=None)
 def test_a_cover_holds_every_clique_and_counts_nothing_in_vain(cliques, sizes, n_rows):
     planned = cover(cliques, sizes, n_rows=n_rows)
-    assert len(planned.of) == len(cliques)
+    assert len(planned.sources) == len(cliques)
     assert len(planned.counted) <= len({frozenset(clique) for clique in cliques})
-    for clique, k in zip(cliques, planned.of, strict=True):
+    for clique, k in zip(cliques, planned.sources, strict=True):
         assert set(clique) <= set(planned.counted[k])
-    assert set(planned.of) == set(range(len(planned.counted)))
+    assert set(planned.sources) == set(range(len(planned.counted)))
     if n_rows < plan.COVERED_FROM:
         assert all(
             set(clique) == set(planned.counted[k])
-            for clique, k in zip(cliques, planned.of, strict=True)
+            for clique, k in zip(cliques, planned.sources, strict=True)
         )
 
 

@@ -73,9 +73,11 @@ def table_entropies(
             codes.n_rows,
             threads=threads,
         )
-    left = np.flatnonzero(filled < 0)
-    if len(left):
-        values[left], filled[left] = row_entropies(codes, [sets[q] for q in left], threads=threads)
+    uncounted = np.flatnonzero(filled < 0)
+    if len(uncounted):
+        values[uncounted], filled[uncounted] = row_entropies(
+            codes, [sets[q] for q in uncounted], threads=threads
+        )
     return values, filled
 
 
@@ -105,11 +107,11 @@ def spread_of_sets(
     c_log_c = count_log_count(np.arange(n_rows + 2), n_rows)
     spread, filled = np.zeros(len(sets), dtype=np.complex128), np.zeros(len(sets), dtype=np.int64)
     where = (codes.groups, codes.rows, np.array(codes.sizes, dtype=np.int64), *codes.matrices)
-    most = scratch(codes.sizes, n_rows, width)
+    n_cells = scratch(codes.sizes, n_rows, width)
 
-    def work(part: slice) -> None:
-        ids, cells = np.zeros((width, n_rows), dtype=np.uint32), np.zeros(most, dtype=np.uint32)
-        sum_sets(sets[part], widths[part], *where, ids, cells, c_log_c, spread[part], filled[part])
+    def work(run: slice) -> None:
+        ids, cells = np.zeros((width, n_rows), dtype=np.uint32), np.zeros(n_cells, dtype=np.uint32)
+        sum_sets(sets[run], widths[run], *where, ids, cells, c_log_c, spread[run], filled[run])
 
     in_threads(work, len(sets), n_rows=n_rows, visits=len(sets), threads=threads)
     return spread, filled
@@ -151,15 +153,15 @@ def column_entropies(
     """Return what `row_entropies` does, of rows that come in batches; `batches` gives all of them once for each run of columns that fits into memory."""
     values, filled = np.zeros(len(sets)), np.zeros(len(sets), dtype=np.int64)
     for run, columns in _runs(sets, sizes, n_rows):
-        number = {column: place for place, column in enumerate(columns)}
+        number = {column: index for index, column in enumerate(columns)}
         renamed = [tuple(number[column] for column in sets[q]) for q in run]
-        held = Codes.gathered(
+        gathered = Codes.gathered(
             (codes.columns(columns) for codes in batches()),
             [sizes[column] for column in columns],
             n_rows,
         )
         values[run.start : run.stop], filled[run.start : run.stop] = row_entropies(
-            held, renamed, threads=threads
+            gathered, renamed, threads=threads
         )
     return values, filled
 
@@ -169,16 +171,20 @@ def _runs(
 ) -> Iterator[tuple[range, list[int]]]:
     """Yield runs of sets with the columns that they have between them, ascending, as many as may be held at a time."""
     bytes_of = [np.dtype(narrowest(size)).itemsize * n_rows for size in sizes]
-    first, columns, held = 0, set[int](), 0
-    for q, some in enumerate(sets):
-        new = [column for column in some if column not in columns]
+    first, columns, n_bytes = 0, set[int](), 0
+    for q, column_set in enumerate(sets):
+        new = [column for column in column_set if column not in columns]
         more = sum(bytes_of[column] for column in new)
-        if columns and held + more > HELD_BYTES:
+        if columns and n_bytes + more > HELD_BYTES:
             yield range(first, q), sorted(columns)
-            first, columns, held = q, set(some), sum(bytes_of[column] for column in some)
+            first, columns, n_bytes = (
+                q,
+                set(column_set),
+                sum(bytes_of[column] for column in column_set),
+            )
         else:
             columns.update(new)
-            held += more
+            n_bytes += more
     if sets:
         yield range(first, len(sets)), sorted(columns)
 
@@ -198,11 +204,13 @@ def batch_entropies(
     values, filled = nothing_counted(len(sets))
     if not 0 < n_rows < 1 << 32:
         return values, filled
-    words = [_word(columns, sizes) for columns in sets]
-    waiting, entropy, workers = _grouped(words, sizes), EntropySum(n_rows), thread_count(threads)
-    parts = [waiting[i::workers] for i in range(workers)]
+    orders = [_column_order(columns, sizes) for columns in sets]
+    waiting, entropy, workers = _grouped(orders, sizes), EntropySum(n_rows), thread_count(threads)
+    portions = [waiting[i::workers] for i in range(workers)]
     shares = [
-        _Share(part, lambda q: words[q][-1], sizes, BUDGET // workers) for part in parts if part
+        _Share(portion, lambda q: orders[q][-1], sizes, BUDGET // workers)
+        for portion in portions
+        if portion
     ]
     while shares:
         for share in shares:
@@ -210,10 +218,10 @@ def batch_entropies(
         for codes in batches():
             thread_map(lambda share: share.add(codes), shares, threads=workers)  # noqa: B023
         for share in shares:
-            for one, (_, places) in zip(share.open, share.waiting, strict=False):
+            for beginning, (_, places) in zip(share.open, share.waiting, strict=False):
                 for q, (value, n) in zip(
                     [*(q for q in places if q >= 0), *(~q for q in places if q < 0)],
-                    one.results(entropy),
+                    beginning.results(entropy),
                     strict=False,
                 ):
                     values[q], filled[q] = value, n
@@ -224,7 +232,7 @@ def batch_entropies(
     return values, filled
 
 
-def _word(columns: Columns, sizes: tuple[int, ...]) -> Columns:
+def _column_order(columns: Columns, sizes: tuple[int, ...]) -> Columns:
     """The columns of a set in the order in which they are numbered: those with many levels first, unless all but the last might have too many combinations."""
     order = tuple(sorted(columns, key=lambda c: (-sizes[c], c)))
     return (
@@ -232,23 +240,23 @@ def _word(columns: Columns, sizes: tuple[int, ...]) -> Columns:
     )
 
 
-def _grouped(words: list[Columns], sizes: tuple[int, ...]) -> list[tuple[Columns, list[int]]]:
+def _grouped(orders: list[Columns], sizes: tuple[int, ...]) -> list[tuple[Columns, list[int]]]:
     """Return beginnings, ascending, with the places of the sets whose last column they lack and, as its complement, of the set that they are: that is summed, not counted."""
-    place = {word: q for q, word in enumerate(words)}
+    position = {order: q for q, order in enumerate(orders)}
     groups: dict[Columns, list[Columns]] = {}
-    for word in sorted(words):
-        if prod(sizes[c] for c in word[:-1]) <= MOST_BEGINNINGS:
-            groups.setdefault(word[:-1], []).append(word)
+    for order in sorted(orders):
+        if prod(sizes[c] for c in order[:-1]) <= MOST_BEGINNINGS:
+            groups.setdefault(order[:-1], []).append(order)
     for beginning in sorted(
         groups, key=len, reverse=True
     ):  # what has sets of its own to count is not counted itself
-        groups[beginning] = [word for word in groups[beginning] if not groups.get(word)]
+        groups[beginning] = [order for order in groups[beginning] if not groups.get(order)]
     return [
         (
             beginning,
             [
-                *(place[word] for word in group),
-                *([~place[beginning]] if beginning in place else []),
+                *(position[order] for order in group),
+                *([~position[beginning]] if beginning in position else []),
             ],
         )
         for beginning, group in sorted(groups.items())
@@ -280,19 +288,23 @@ class _Share:
         self.path: list[int] = []
         self.grouped: dict[Columns, NDArray[np.unsignedinteger]] = {}
         self.codes = codes
-        for one in self.open:
-            one.add(self._numbers(one.columns), self._group)
+        for beginning in self.open:
+            beginning.add(self._numbers(beginning.columns), self._group)
         total = 0
         for columns, places in self.waiting if not self.started else ():
             prefix = self._prefix(columns) if columns else None
-            one = _Beginning(columns, [self.lasts(q) for q in places if q >= 0], self.sizes, prefix)
-            one.add(self._numbers(columns), self._group)
-            self.open.append(one)
-            total += one.cells
+            beginning = _Beginning(
+                columns, [self.lasts(q) for q in places if q >= 0], self.sizes, prefix
+            )
+            beginning.add(self._numbers(columns), self._group)
+            self.open.append(beginning)
+            total += beginning.cells
             if total > self.budget:
                 break
         self.started = True
-        while len(self.open) > 1 and sum(one.cells for one in self.open) > 2 * self.budget:
+        while (
+            len(self.open) > 1 and sum(beginning.cells for beginning in self.open) > 2 * self.budget
+        ):
             self.open.pop()  # it grew: counted in a later pass
 
     def _prefix(self, columns: Columns) -> _Prefix:
@@ -376,8 +388,8 @@ class _Beginning:
     @property
     def cells(self) -> int:
         """The cells of its tables and of the list of numbers."""
-        own = self.prefix.numbers if self.prefix is not None else None
-        return sum(map(len, self.tables)) + (0 if own is None else len(own))
+        numbers = self.prefix.numbers if self.prefix is not None else None
+        return sum(map(len, self.tables)) + (0 if numbers is None else len(numbers))
 
     def add(
         self, numbers: Numbers, codes: Callable[[Columns], NDArray[np.unsignedinteger]]
@@ -393,8 +405,8 @@ class _Beginning:
         by_last = dict[int, tuple[float, int]]()
         alone = (0.0, 1)
         for group, shape, table in zip(self.groups, self.shapes, self.tables, strict=True):
-            *own, alone = entropy.margins(table, self.distinct, shape)
-            by_last |= dict(zip(group, own, strict=True))
+            *margins, alone = entropy.margins(table, self.distinct, shape)
+            by_last |= dict(zip(group, margins, strict=True))
         return [*(by_last[last] for last in self.lasts), alone]
 
 
@@ -412,11 +424,11 @@ def _packed(lasts: list[int], sizes: tuple[int, ...]) -> list[Columns]:
     return [tuple(group) for group in groups]
 
 
-def _grown(cells: Numbers, least: int) -> Numbers:
+def _grown(cells: Numbers, min_cells: int) -> Numbers:
     """Return cells with at least so many places, twice as many as are needed where it has to grow."""
-    if least <= len(cells):
+    if min_cells <= len(cells):
         return cells
-    grown = np.zeros(least if not len(cells) else 2 * least, dtype=np.uint32)
+    grown = np.zeros(min_cells if not len(cells) else 2 * min_cells, dtype=np.uint32)
     grown[: len(cells)] = cells
     return grown
 
@@ -426,10 +438,10 @@ def count_log_count(counts: NDArray[np.integer[Any]], n: int) -> NDArray[np.comp
 
     Real and imaginary parts carry the two, so that one kernel sums both; and no sum depends on the order of cells, so all engines agree to the last bit.
     """
-    whole = counts * np.log(np.maximum(counts, 1))
+    exact = counts * np.log(np.maximum(counts, 1))
     grid = 2.0 ** (51 - np.ceil(np.log2((n + 1) * np.log(n + 2))))
-    coarse = np.rint(whole * grid) / grid
-    return np.asarray(coarse + 1j * (whole - coarse), dtype=np.complex128)
+    coarse = np.rint(exact * grid) / grid
+    return np.asarray(coarse + 1j * (exact - coarse), dtype=np.complex128)
 
 
 def entropy_of_counts(counts: NDArray[np.integer[Any]], n: int) -> float:

@@ -153,8 +153,8 @@ def coded_scan(
         folder,
         n_bytes=scanned.n_rows
         * (layout.row_bytes + 8 * bool(weight or scanned.schema.only("weight"))),
-    ) as place:
-        encoded = _Encoding(scanned, layout, place / "codes", progress)
+    ) as cache_folder:
+        encoded = _Encoding(scanned, layout, cache_folder / "codes", progress)
         if find is not None:
             ruled, notes = rules_of_batches(
                 scanned.schema,
@@ -169,7 +169,7 @@ def coded_scan(
         sample = None
         if weight is not None:
             scanned = replace(scanned, schema=scanned.schema.with_roles(weight=weight))
-        weights = StoredWeights.waiting(scanned.schema, place / "weights")
+        weights = StoredWeights.waiting(scanned.schema, cache_folder / "weights")
         coded = scanned if weights is None else replace(scanned, schema=weights.schema)
         fine = rebin_schema_finely(
             coded,
@@ -182,7 +182,7 @@ def coded_scan(
             not encoded.complete or final.digest != layout.digest
         ):  # rules that were found cut bins anew, or weights have one code
             shutil.rmtree(encoded.folder, ignore_errors=True)
-            encoded = _Encoding(coded, final, place / "final", progress, weights)
+            encoded = _Encoding(coded, final, cache_folder / "final", progress, weights)
             for _ in encoded.rows(None):
                 pass
         if fine is not coded.schema:
@@ -248,11 +248,11 @@ class _Encoding:
             codes = thread_map(lambda column: _codes(column, cells, weights), stored)  # noqa: B023
             writer.write(Codes.of(codes, self.layout.sizes, n_rows=batch.num_rows))
             self.progress("encoding", writer.n_rows_given / max(self.scan.n_rows, 1))
-            own = {
-                column.name: codes[place]
-                for column, place in zip(modelled, self.layout.views[0], strict=True)
+            codes_by_name = {
+                column.name: codes[position]
+                for column, position in zip(modelled, self.layout.views[0], strict=True)
             }
-            yield self.scan.row_batch(cells, modelled, own)
+            yield self.scan.row_batch(cells, modelled, codes_by_name)
 
 
 def _codes(column: Column, cells: CellValues, weights: StoredWeights | None) -> NDArray[Any]:
@@ -292,11 +292,13 @@ class StoredWeights:
     def summed(self) -> StoredWeights:
         """Return the weights with their sums, and the schema with their mean."""
         sums = weight_sums(self._parts())
-        own = replace(self.schema, columns=self._columns(self.schema, self.column))
+        weighted = replace(self.schema, columns=self._columns(self.schema, self.column))
         return replace(
             self,
             sums=sums,
-            schema=constant_weight_schema(own, self.column.name, sums.mean_of(self.column.name)),
+            schema=constant_weight_schema(
+                weighted, self.column.name, sums.mean_of(self.column.name)
+            ),
         )
 
     def in_schema(self, schema: Schema) -> Schema:
@@ -319,10 +321,10 @@ class StoredWeights:
         return read
 
     def _columns(self, schema: Schema, column: Column) -> tuple[Column, ...]:
-        return tuple(column if own.name == column.name else own for own in schema)
+        return tuple(column if current.name == column.name else current for current in schema)
 
     def _parts(self) -> Iterator[NDArray[np.float64]]:
         if self.file.exists():
             with self.file.open("rb") as handle:
-                while len(part := np.fromfile(handle, dtype=np.float64, count=1 << 20)):
-                    yield part
+                while len(weights := np.fromfile(handle, dtype=np.float64, count=1 << 20)):
+                    yield weights

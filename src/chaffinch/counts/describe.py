@@ -172,16 +172,20 @@ def _spread(counts: NDArray[Any], codec: Intervals) -> list[float]:
         return [float(counts.sum())]
     cuts = np.clip(ends, ends[0], ends[-1])
     bars = np.zeros(MOST_CELLS)
-    for one, other, count in zip(low, high, counts, strict=True):
-        if other <= one:  # an atom, or a bin of one value
+    for lower_end, upper_end, count in zip(low, high, counts, strict=True):
+        if upper_end <= lower_end:  # a point mass, or a bin of one value
             bars[
-                min(max(int(np.searchsorted(cuts, one, side="right")) - 1, 0), MOST_CELLS - 1)
+                min(max(int(np.searchsorted(cuts, lower_end, side="right")) - 1, 0), MOST_CELLS - 1)
             ] += count
             continue
-        one, other = (float(np.clip(end, ends[0], ends[-1])) for end in (one, other))
-        if other <= one:
-            bars[0 if other <= ends[0] else MOST_CELLS - 1] += count
+        lower_end, upper_end = (
+            float(np.clip(end, ends[0], ends[-1])) for end in (lower_end, upper_end)
+        )
+        if upper_end <= lower_end:
+            bars[0 if upper_end <= ends[0] else MOST_CELLS - 1] += count
             continue
-        shared = np.clip(np.minimum(cuts[1:], other) - np.maximum(cuts[:-1], one), 0.0, None)
+        shared = np.clip(
+            np.minimum(cuts[1:], upper_end) - np.maximum(cuts[:-1], lower_end), 0.0, None
+        )
         bars += count * shared / shared.sum()
     return [float(count) for count in bars]

@@ -96,21 +96,21 @@ class JointEntropies:
 
     def entropy(self, columns: Columns) -> float:
         """Return the joint entropy of a set of columns."""
-        return self._found(columns)[0]
+        return self._lookup(columns)[0]
 
     def filled(self, columns: Columns) -> int:
         """Return how many combinations of a set of columns occur."""
-        return self._found(columns)[1]
+        return self._lookup(columns)[1]
 
     def information(self, child: int, parents: Columns) -> float:
         """Return I(child; parents): 0 if the parents tell nothing of the child."""
         both = tuple(sorted((*parents, child)))
         return max(0.0, self.entropy((child,)) + self.entropy(parents) - self.entropy(both))
 
-    def _found(self, columns: Columns) -> tuple[float, int]:
+    def _lookup(self, columns: Columns) -> tuple[float, int]:
         if self._pairs is not None and len(columns) == 2:
-            place = self._pairs.place(*columns)
-            return float(self._pairs.values[place]), int(self._pairs.filled[place])
+            index = self._pairs.pair_index(*columns)
+            return float(self._pairs.values[index]), int(self._pairs.filled[index])
         if columns not in self._known:
             self.ask([columns])
         return self._known[columns]
@@ -157,9 +157,9 @@ def every_pair(counter: Counter) -> PairEntropies:
         )
     else:
         pairs = PairEntropies.nothing(d)
-    left = np.flatnonzero(pairs.filled < 0)
-    for start in range(0, len(left), PAIRS_AT_A_TIME):
-        places = left[start : start + PAIRS_AT_A_TIME]
+    uncounted = np.flatnonzero(pairs.filled < 0)
+    for start in range(0, len(uncounted), PAIRS_AT_A_TIME):
+        places = uncounted[start : start + PAIRS_AT_A_TIME]
         pairs.values[places], pairs.filled[places] = joint_entropies(counter, pairs.pairs(places))
     return pairs
 
@@ -172,9 +172,11 @@ def joint_entropies(
         values, filled = counter.entropies(sets)
     else:
         values, filled = nothing_counted(len(sets))
-    left = np.flatnonzero(filled < 0)
-    if len(left):
-        values[left], filled[left] = _from_marginals(counter, [sets[q] for q in left])
+    uncounted = np.flatnonzero(filled < 0)
+    if len(uncounted):
+        values[uncounted], filled[uncounted] = _from_marginals(
+            counter, [sets[q] for q in uncounted]
+        )
     return values, filled
 
 
@@ -223,13 +225,13 @@ class PairEntropies:
         """Return what holds the entropies of no pair yet."""
         return cls(d, np.zeros(d * (d - 1) // 2), np.full(d * (d - 1) // 2, -1, dtype=np.int32))
 
-    def place(self, first: int, second: int) -> int:
-        """Return where a pair (first < second) stands.
+    def pair_index(self, first: int, second: int) -> int:
+        """Return the index of a pair (first < second).
 
         Examples
         --------
-        >>> some = PairEntropies.nothing(4)
-        >>> [some.place(*pair) for pair in ((0, 1), (0, 3), (2, 3))], some.pairs([2, 5])
+        >>> pairs = PairEntropies.nothing(4)
+        >>> [pairs.pair_index(*pair) for pair in ((0, 1), (0, 3), (2, 3))], pairs.pairs([2, 5])
         ([0, 2, 5], [(0, 3), (2, 3)])
         """
         return first * (2 * self.d - first - 1) // 2 + second - first - 1
@@ -276,34 +278,34 @@ class _Groups:
 class _Tile:
     """The tables of each group of one run by each of another, or by those after it in the same."""
 
-    def __init__(self, left: _Groups, right: _Groups) -> None:
-        self.left, self.right, self.same = left, right, left is right
+    def __init__(self, first: _Groups, second: _Groups) -> None:
+        self.first, self.second, self.same = first, second, first is second
         wanted = (
-            np.triu(np.ones((len(left), len(right)), dtype=bool), 1)
+            np.triu(np.ones((len(first), len(second)), dtype=bool), 1)
             if self.same
-            else np.ones((len(left), len(right)), dtype=bool)
+            else np.ones((len(first), len(second)), dtype=bool)
         )
-        cells = np.where(wanted, left.levels[:, None] * right.levels[None, :], 0)
+        cells = np.where(wanted, first.levels[:, None] * second.levels[None, :], 0)
         self.starts = (np.cumsum(cells) - cells.ravel()).reshape(cells.shape)
         self.n_cells = int(cells.sum())
 
     def begin(self) -> None:
         self.cells = np.zeros(self.n_cells, dtype=np.uint32)
         self.alone = (
-            [np.zeros(levels, dtype=np.int64) for levels in self.left.levels] if self.same else []
+            [np.zeros(levels, dtype=np.int64) for levels in self.first.levels] if self.same else []
         )
 
     def add(self, codes: Codes) -> None:
         """Count some rows."""
         for start in range(0, codes.n_rows, NEAR_ROWS):
-            part = codes.between(start, start + NEAR_ROWS)
-            left = self.left.coded(part)
-            for counts, group in zip(self.alone, left, strict=False):
+            near_codes = codes.between(start, start + NEAR_ROWS)
+            first = self.first.coded(near_codes)
+            for counts, group in zip(self.alone, first, strict=False):
                 counts += np.bincount(group, minlength=len(counts))
             count_tables(
-                left,
-                left if self.same else self.right.coded(part),
-                self.right.levels,
+                first,
+                first if self.same else self.second.coded(near_codes),
+                self.second.levels,
                 self.starts,
                 self.same,
                 self.cells,
@@ -311,15 +313,15 @@ class _Tile:
 
     def end(self, out: PairEntropies, entropy: EntropySum) -> None:
         """Put the entropies of all pairs of columns into their places, and let the tables go."""
-        left, right = self.left, self.right
-        wide = int(left.levels.max()) * int(right.levels.max())
+        first, second = self.first, self.second
+        wide = int(first.levels.max()) * int(second.levels.max())
         parts, sums = np.zeros(wide, dtype=np.uint32), np.zeros(wide, dtype=np.uint32)
-        for i in range(len(left)):
+        for i in range(len(first)):
             if self.same:
-                _within(left.groups[i], self.alone[i].reshape(left.shapes[i]), out, entropy.n)
-            first = i + 1 if self.same else 0
-            own = slice(left.ends[i], left.ends[i + 1])
-            pairs = (left.ends[i + 1] - left.ends[i]) * (right.ends[-1] - right.ends[first])
+                _within(first.groups[i], self.alone[i].reshape(first.shapes[i]), out, entropy.n)
+            start = i + 1 if self.same else 0
+            span = slice(first.ends[i], first.ends[i + 1])
+            pairs = (first.ends[i + 1] - first.ends[i]) * (second.ends[-1] - second.ends[start])
             if not pairs:
                 continue
             places, spread, filled = (
@@ -331,16 +333,16 @@ class _Tile:
             n_large = sum_tables(
                 self.cells,
                 self.starts[i],
-                first,
-                left.levels[i],
-                (left.columns[own], left.sizes[own], left.starts[own], left.meanings),
+                start,
+                first.levels[i],
+                (first.columns[span], first.sizes[span], first.starts[span], first.meanings),
                 (
-                    right.levels,
-                    right.ends,
-                    right.columns,
-                    right.sizes,
-                    right.starts,
-                    right.meanings,
+                    second.levels,
+                    second.ends,
+                    second.columns,
+                    second.sizes,
+                    second.starts,
+                    second.meanings,
                 ),
                 out.d,
                 entropy.small,
@@ -374,27 +376,29 @@ def pair_entropies(
     runs = _runs(
         _packed(sizes, max(1, min(GROUP_LEVELS, isqrt(n_rows // ROWS_A_CELL)))), sizes, workers
     )
-    tiles = [_Tile(one, other) for one, other in combinations_with_replacement(runs, 2)]
+    tiles = [_Tile(first, second) for first, second in combinations_with_replacement(runs, 2)]
     for run in runs_of([tile.n_cells for tile in tiles], BUDGET):
-        counted = [tiles[place] for place in run]
+        counted = [tiles[index] for index in run]
         for tile in counted:
             tile.begin()
         for codes in batches():
             for start in range(0, codes.n_rows, PIECE_ROWS):
-                part = codes.between(start, start + PIECE_ROWS)
-                thread_map(lambda tile: tile.add(part), counted, threads=workers)  # noqa: B023
+                piece = codes.between(start, start + PIECE_ROWS)
+                thread_map(lambda tile: tile.add(piece), counted, threads=workers)  # noqa: B023
         thread_map(lambda tile: tile.end(out, entropy), counted, threads=workers)
     return out
 
 
-def _packed(sizes: Sequence[int], most: int) -> list[Columns]:
+def _packed(sizes: Sequence[int], max_levels: int) -> list[Columns]:
     """Return columns in groups of at most so many combinations, unless a column has more by itself: each joins the fullest group that has room for it."""
     groups: dict[int, list[list[int]]] = {}
     for column in sorted(
         (c for c in range(len(sizes)) if sizes[c] <= MOST_LEVELS), key=lambda c: (-sizes[c], c)
     ):
         size = max(sizes[column], 1)
-        full = next((levels for levels in range(most // size, 0, -1) if groups.get(levels)), None)
+        full = next(
+            (levels for levels in range(max_levels // size, 0, -1) if groups.get(levels)), None
+        )
         group = [] if full is None else groups[full].pop()
         groups.setdefault(size * (full or 1), []).append([*group, column])
     return [tuple(group) for levels in sorted(groups) for group in groups[levels]]
@@ -403,9 +407,10 @@ def _packed(sizes: Sequence[int], most: int) -> list[Columns]:
 def _runs(groups: Sequence[Columns], sizes: Sequence[int], workers: int) -> list[_Groups]:
     """Return groups in runs of about equal levels, so many runs that all threads have tiles to work on."""
     levels = [prod(sizes[column] for column in group) for group in groups]
-    most = min(TILE_LEVELS, -(-sum(levels) // (2 * workers)))
+    max_levels = min(TILE_LEVELS, -(-sum(levels) // (2 * workers)))
     return [
-        _Groups([groups[place] for place in run], sizes) for run in runs_of(levels, max(most, 1))
+        _Groups([groups[index] for index in run], sizes)
+        for run in runs_of(levels, max(max_levels, 1))
     ]
 
 
@@ -413,70 +418,70 @@ def _within(group: Columns, counts: NDArray[np.int64], out: PairEntropies, n: in
     """Put the entropies of pairs of columns of one group into their places."""
     for a, b in combinations(range(len(group)), 2):
         table = counts.sum(axis=tuple(axis for axis in range(counts.ndim) if axis not in (a, b)))
-        place = out.place(*sorted((group[a], group[b])))
-        out.values[place], out.filled[place] = (
+        index = out.pair_index(*sorted((group[a], group[b])))
+        out.values[index], out.filled[index] = (
             entropy_of_counts(table[table > 0], n),
             np.count_nonzero(table),
         )
 
 
 @compiled
-def count_tables(left, right, levels, starts, same, cells):  # type: ignore[no-untyped-def]
-    """Count the rows' codes of each left group by each right one, by those after it if they are the same; the table of two groups begins at its start.
+def count_tables(firsts, seconds, levels, starts, same, cells):  # type: ignore[no-untyped-def]
+    """Count the rows' codes of each first group by each second one, by those after it if they are the same; the table of two groups begins at its start.
 
     Two tables at a time: where most rows have one code, the next row need not wait for the same cell.
     """
-    for i in range(left.shape[0]):
-        own = left[i]
+    for i in range(firsts.shape[0]):
+        group_codes = firsts[i]
         j = i + 1 if same else 0
-        while j + 1 < right.shape[0]:
+        while j + 1 < seconds.shape[0]:
             size, other_size = np.uint32(levels[j]), np.uint32(levels[j + 1])
             table, other_table = cells[starts[i, j] :], cells[starts[i, j + 1] :]
-            codes, other_codes = right[j], right[j + 1]
-            for row in range(own.size):
-                code = np.uint32(own[row])
+            codes, other_codes = seconds[j], seconds[j + 1]
+            for row in range(group_codes.size):
+                code = np.uint32(group_codes[row])
                 table[code * size + codes[row]] += np.uint32(1)
                 other_table[code * other_size + other_codes[row]] += np.uint32(1)
             j += 2
-        if j < right.shape[0]:
-            size, table, codes = np.uint32(levels[j]), cells[starts[i, j] :], right[j]
-            for row in range(own.size):
-                table[own[row] * size + codes[row]] += np.uint32(1)
+        if j < seconds.shape[0]:
+            size, table, codes = np.uint32(levels[j]), cells[starts[i, j] :], seconds[j]
+            for row in range(group_codes.size):
+                table[group_codes[row] * size + codes[row]] += np.uint32(1)
 
 
 @compiled
-def sum_tables(cells, starts, first, n_left, left, right, d, c_log_c, parts, sums, results):  # type: ignore[no-untyped-def]
-    """Fill in the place, the sum of c log c and the number of filled cells of each pair of a column of one group with one of the groups from `first` on; return how many counts are left.
+def sum_tables(cells, starts, start, n_first, first, second, d, c_log_c, parts, sums, results):  # type: ignore[no-untyped-def]
+    """Fill in the place, the sum of c log c and the number of filled cells of each pair of a column of one group with one of the groups from `start` on; return how many counts are left.
 
     Counts beyond the list `c_log_c` are left: they are put into `large`, two rows of pairs and counts. `parts` and `sums` are scratch.
     """
-    columns, sizes, begins, meanings = left
-    levels, ends, other_columns, other_sizes, other_begins, other_meanings = right
+    columns, sizes, begins, meanings = first
+    levels, ends, other_columns, other_sizes, other_begins, other_meanings = second
     places, spread, filled, large = results
     pair, n_large = 0, 0
-    for j in range(first, levels.size):
-        n_right = levels[j]
-        table = cells[starts[j] : starts[j] + n_left * n_right]
+    for j in range(start, levels.size):
+        n_second = levels[j]
+        table = cells[starts[j] : starts[j] + n_first * n_second]
         for m in range(columns.size):
             size = sizes[m]
-            part = table
-            if columns.size > 1:  # sum over the other columns of the left group
-                part = parts[: size * n_right]
-                part[:] = 0
-                for code in range(n_left):
-                    at = meanings[begins[m] + code] * n_right
-                    for other in range(n_right):
-                        part[at + other] += table[code * n_right + other]
+            margin = table
+            if columns.size > 1:  # sum over the other columns of the first group
+                margin = parts[: size * n_second]
+                margin[:] = 0
+                for code in range(n_first):
+                    offset = meanings[begins[m] + code] * n_second
+                    for other in range(n_second):
+                        margin[offset + other] += table[code * n_second + other]
             for k in range(ends[j], ends[j + 1]):
                 other_size = other_sizes[k]
-                joint = part
-                if ends[j + 1] - ends[j] > 1:  # and over those of the right one
+                joint = margin
+                if ends[j + 1] - ends[j] > 1:  # and over those of the second
                     joint = sums[: size * other_size]
                     joint[:] = 0
                     for code in range(size):
-                        for other in range(n_right):
+                        for other in range(n_second):
                             joint[code * other_size + other_meanings[other_begins[k] + other]] += (
-                                part[code * n_right + other]
+                                margin[code * n_second + other]
                             )
                 a, b = min(columns[m], other_columns[k]), max(columns[m], other_columns[k])
                 places[pair] = a * (2 * d - a - 1) // 2 + b - a - 1

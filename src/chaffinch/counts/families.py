@@ -114,15 +114,15 @@ def _plan(families: tuple[Family, ...], d: int, joint: bool) -> _FamilyPlan:
             for (child, _), up in zip(families, above, strict=True)
         ]
         sets = sorted({columns for triple in triples for columns in triple if columns})
-        place = {columns: q for q, columns in enumerate(sets)} | {(): -1}
+        position = {columns: q for q, columns in enumerate(sets)} | {(): -1}
         parts = np.array(
-            [[place[columns] for columns in triple] for triple in triples], dtype=np.int64
+            [[position[columns] for columns in triple] for triple in triples], dtype=np.int64
         ).reshape(-1, 3)
         starts, order = np.zeros(0, dtype=np.int64), np.arange(len(families))
     else:
         sets = sorted(set(above))
-        place = {columns: q for q, columns in enumerate(sets)}
-        which = np.array([place[up] for up in above], dtype=np.int64)
+        position = {columns: q for q, columns in enumerate(sets)}
+        which = np.array([position[up] for up in above], dtype=np.int64)
         order = np.argsort(which, kind="stable")
         starts = np.searchsorted(which[order], np.arange(len(sets) + 1)).astype(np.int64)
         parts = np.zeros((0, 3), dtype=np.int64)
@@ -157,38 +157,42 @@ def _sums(counter: Counter, plan: _FamilyPlan, score: str) -> NDArray[np.float64
     )
     if isinstance(counter, MemoryCounter):
         codes, width = counter.table.codes, plan.padded.shape[1]
-        sizes, most = np.array(codes.sizes, dtype=np.int64), scratch(codes.sizes, n, width + 1)
+        sizes, n_cells = np.array(codes.sizes, dtype=np.int64), scratch(codes.sizes, n, width + 1)
         offsets = np.concatenate([[0], np.cumsum(sizes)])
         margins = np.zeros(int(offsets[-1]), dtype=np.int64)
         for c in set(plan.children.tolist()) if score == "R" else ():
             margins[offsets[c] : offsets[c + 1]] = np.bincount(codes[c], minlength=sizes[c])
 
-        def work(part: slice) -> None:
-            ids, cells = np.zeros((width + 1, n), dtype=np.uint32), np.zeros(most, dtype=np.uint32)
+        def work(run: slice) -> None:
+            ids, cells = (
+                np.zeros((width + 1, n), dtype=np.uint32),
+                np.zeros(n_cells, dtype=np.uint32),
+            )
             room, best = np.zeros((2, n), dtype=np.int64), np.zeros(shape, dtype=kind)
-            starts = plan.starts[part.start : part.stop + 1]
+            starts = plan.starts[run.start : run.stop + 1]
             where = (codes.groups, codes.rows, sizes, *codes.matrices)
-            scored = (plan.padded[part], plan.widths[part], starts, plan.children)
+            scored = (plan.padded[run], plan.widths[run], starts, plan.children)
             family_sums(*scored, margins, offsets, *where, ids, cells, room, best, sums)
 
         in_threads(work, len(plan.sets), n_rows=n, visits=len(sums), threads=counter.threads)
     which = np.searchsorted(plan.starts, np.arange(len(sums)), side="right") - 1
-    left = np.flatnonzero(sums < 0)
+    uncounted = np.flatnonzero(sums < 0)
     cliques = [
-        (*plan.sets[q], int(c)) for q, c in zip(which[left], plan.children[left], strict=True)
+        (*plan.sets[q], int(c))
+        for q, c in zip(which[uncounted], plan.children[uncounted], strict=True)
     ]
-    for at, marginal in _marginals(counter, cliques, np.arange(len(cliques))):
+    for index, marginal in _marginals(counter, cliques, np.arange(len(cliques))):
         row, column, counts = _listed(marginal)
         if score == "F":
             pairs = np.zeros((2, int(row.max(initial=0)) + 1), dtype=np.int64)
             pairs[column, row] = counts
-            sums[left[at]] = shortfall(pairs[0], pairs[1], np.zeros(shape, dtype=kind))
+            sums[uncounted[index]] = shortfall(pairs[0], pairs[1], np.zeros(shape, dtype=kind))
         else:
             heights = np.zeros(int(row.max()) + 1, dtype=np.int64)
             margin = np.zeros(int(column.max()) + 1, dtype=np.int64)
             np.add.at(heights, row, counts)
             np.add.at(margin, column, counts)
-            sums[left[at]] = np.maximum(0, n * counts - heights[row] * margin[column]).sum()
+            sums[uncounted[index]] = np.maximum(0, n * counts - heights[row] * margin[column]).sum()
     out = np.empty(len(sums))
     out[plan.order] = sums
     return out
@@ -266,28 +270,33 @@ def shortfall(zeros, ones, best):  # type: ignore[no-untyped-def]
             sure_zeros += zeros[row]
             sure_ones += ones[row]
             continue
-        zero, one = min(zeros[row], cap), best.dtype.type(ones[row])
+        zero_count, one_count = min(zeros[row], cap), best.dtype.type(ones[row])
         old, new = best[now, : cap + 1], best[1 - now, : cap + 1]
-        top = old[cap] + one
-        for a in range(cap - zero, min(cap, reach) + 1):
+        top = old[cap] + one_count
+        for a in range(cap - zero_count, min(cap, reach) + 1):
             top = max(top, old[a])
-        for a in range(min(zero, cap)):
-            new[a] = old[a] + one
-        reach = min(cap, reach + zero)
-        shifted, kept, into = old[: reach + 1 - zero], old[zero : reach + 1], new[zero : reach + 1]
+        for a in range(min(zero_count, cap)):
+            new[a] = old[a] + one_count
+        reach = min(cap, reach + zero_count)
+        shifted, unshifted, into = (
+            old[: reach + 1 - zero_count],
+            old[zero_count : reach + 1],
+            new[zero_count : reach + 1],
+        )
         for a in range(
             into.size
         ):  # two rows and no branch: compilers make vector instructions of it
-            into[a] = max(kept[a] + one, shifted[a])
+            into[a] = max(unshifted[a] + one_count, shifted[a])
         new[cap] = top
         now = 1 - now
-    least = 2 * n
+    smallest = 2 * n
     for a in range(cap + 1):
         if best[now, a] >= 0:
-            least = min(
-                least, max(0, n - 2 * (a + sure_zeros)) + max(0, n - 2 * (best[now, a] + sure_ones))
+            smallest = min(
+                smallest,
+                max(0, n - 2 * (a + sure_zeros)) + max(0, n - 2 * (best[now, a] + sure_ones)),
             )
-    return least
+    return smallest
 
 
 @compiled

@@ -95,8 +95,8 @@ class Marginal:
         axes = [self.columns.index(name) for name in columns]
         sizes = tuple(self.sizes[a] for a in axes)
         if self.cells is None:
-            gone = tuple(a for a in range(len(self.columns)) if a not in axes)
-            summed = self.counts.sum(axis=gone) if gone else self.counts
+            summed_axes = tuple(a for a in range(len(self.columns)) if a not in axes)
+            summed = self.counts.sum(axis=summed_axes) if summed_axes else self.counts
             rank = {a: i for i, a in enumerate(sorted(axes))}
             counts = np.asarray(summed).transpose([rank[a] for a in axes]).copy()
             return Marginal(tuple(columns), sizes, counts)

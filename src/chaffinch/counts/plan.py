@@ -35,10 +35,10 @@ MOST_SUMMED = 6
 
 @dataclass(frozen=True)
 class Cover:
-    """`counted`: the sets of columns that are counted, ascending. `of`: for each clique asked for, which of these it is summed from."""
+    """`counted`: the sets of columns that are counted, ascending. `sources`: for each clique asked for, which of these it is summed from."""
 
     counted: tuple[Columns, ...]
-    of: tuple[int, ...]
+    sources: tuple[int, ...]
 
 
 def cover(
@@ -56,22 +56,22 @@ def cover(
     Examples
     --------
     >>> cover([(0, 1), (0, 2), (2, 1), (0,)], [4, 5, 6], n_rows=1_000_000)
-    Cover(counted=((0, 1, 2),), of=(0, 0, 0, 0))
+    Cover(counted=((0, 1, 2),), sources=(0, 0, 0, 0))
     >>> cover([(0, 1), (0, 2), (2, 1), (0,)], [4, 5, 6], n_rows=100)
-    Cover(counted=((0, 1), (0, 2), (1, 2), (0,)), of=(0, 1, 2, 3))
+    Cover(counted=((0, 1), (0, 2), (1, 2), (0,)), sources=(0, 1, 2, 3))
     """
     wanted = [tuple(sorted(clique)) for clique in cliques]
     distinct = list(dict.fromkeys(wanted))
     over: dict[Columns, Columns] = {}
     if n_rows >= COVERED_FROM:
-        most = min(COVERING_CELLS, n_rows // ROWS_A_CELL)
+        max_cells = min(COVERING_CELLS, n_rows // ROWS_A_CELL)
         covering = _wider(
-            {columns for columns in distinct if len(columns) == 2}, sizes, most, small_cells
+            {columns for columns in distinct if len(columns) == 2}, sizes, max_cells, small_cells
         )
         over = _within(
             [
                 *covering,
-                *(columns for columns in distinct if prod(sizes[c] for c in columns) <= most),
+                *(columns for columns in distinct if prod(sizes[c] for c in columns) <= max_cells),
             ]
         )
     counted: dict[Columns, int] = {}
@@ -91,13 +91,15 @@ def _within(covering: Sequence[Columns]) -> dict[Columns, Columns]:
         if len(wider) > MOST_SUMMED:
             continue
         for mask in range(1 << len(wider)):
-            part = tuple(column for i, column in enumerate(wider) if mask >> i & 1)
-            if len(part) < len(wider):
-                over.setdefault(part, wider)
+            subset = tuple(column for i, column in enumerate(wider) if mask >> i & 1)
+            if len(subset) < len(wider):
+                over.setdefault(subset, wider)
     return over
 
 
-def _wider(pairs: set[Columns], sizes: Sequence[int], most: int, small_cells: int) -> list[Columns]:
+def _wider(
+    pairs: set[Columns], sizes: Sequence[int], max_cells: int, small_cells: int
+) -> list[Columns]:
     """Return sets of three columns or more that cover pairs: each time the column that covers most pairs not covered yet, of these the one with fewest levels.
 
     A fourth column and more join where they cover two pairs or more, and the table stays small.
@@ -105,29 +107,29 @@ def _wider(pairs: set[Columns], sizes: Sequence[int], most: int, small_cells: in
     places = sorted({column for pair in pairs for column in pair})
     number = {column: i for i, column in enumerate(places)}
     levels = np.array([sizes[column] for column in places], dtype=np.float64)
-    left: NDArray[np.int64] = np.zeros((len(places), len(places)), dtype=np.int64)
+    uncovered: NDArray[np.int64] = np.zeros((len(places), len(places)), dtype=np.int64)
     for a, b in pairs:
-        left[number[a], number[b]] = left[number[b], number[a]] = 1
+        uncovered[number[a], number[b]] = uncovered[number[b], number[a]] = 1
     out: list[Columns] = []
     # The largest tables first, while there is a choice of small columns to go with them.
     for a, b in sorted(pairs, key=lambda pair: (-sizes[pair[0]] * sizes[pair[1]], pair)):
         i, j = number[a], number[b]
-        if not left[i, j]:
+        if not uncovered[i, j]:
             continue
         inside = [i, j]
         while len(inside) < MOST_SUMMED:
-            gain = left[inside].sum(axis=0).astype(np.float64)
+            gain = uncovered[inside].sum(axis=0).astype(np.float64)
             gain[inside] = 0
             gain[
                 levels * levels[inside].prod()
-                > (most if len(inside) == 2 else min(most, small_cells))
+                > (max_cells if len(inside) == 2 else min(max_cells, small_cells))
             ] = 0
             best = int(np.argmax(gain - levels / (levels.max() + 1)))
             if gain[best] < (1 if len(inside) == 2 else 2):
                 break
             inside.append(best)
         if len(inside) > 2:
-            left[np.ix_(inside, inside)] = 0
+            uncovered[np.ix_(inside, inside)] = 0
             out.append(tuple(sorted(places[x] for x in inside)))
     return out
 
@@ -140,13 +142,13 @@ def project(counts: NDArray[Any], columns: Columns, clique: Sequence[int]) -> ND
     >>> project(np.array([[1, 2], [3, 4]]), (0, 5), (5,)).tolist()
     [4, 6]
     """
-    gone = tuple(axis for axis, column in enumerate(columns) if column not in clique)
-    summed = counts.sum(axis=gone) if gone else counts
+    summed_axes = tuple(axis for axis, column in enumerate(columns) if column not in clique)
+    summed = counts.sum(axis=summed_axes) if summed_axes else counts
     rank = {column: i for i, column in enumerate(sorted(clique))}
     return np.asarray(np.transpose(summed, [rank[column] for column in clique]), order="C")
 
 
-def runs_of(cells: Sequence[int], most: int) -> Iterator[list[int]]:
+def runs_of(cells: Sequence[int], max_cells: int) -> Iterator[list[int]]:
     """Return positions in runs whose tables together have at most so many cells, one at least in each.
 
     Examples
@@ -156,11 +158,11 @@ def runs_of(cells: Sequence[int], most: int) -> Iterator[list[int]]:
     """
     run: list[int] = []
     total = 0
-    for place, size in enumerate(cells):
-        if run and total + size > most:
+    for index, size in enumerate(cells):
+        if run and total + size > max_cells:
             yield run
             run, total = [], 0
-        run.append(place)
+        run.append(index)
         total += size
     if run:
         yield run

@@ -113,7 +113,7 @@ class CliqueTally:
                 shape = [self.schema_sizes[j] for j in self.plan.counted[k]]
                 tables[k] = cells[job.offsets[i] : job.offsets[i + 1]].reshape(shape)
         results: dict[int, Marginal] = {}
-        for q, k in zip(self.dense, self.plan.of, strict=True):
+        for q, k in zip(self.dense, self.plan.sources, strict=True):
             counts = project(tables[k], self.plan.counted[k], self.positions[q])
             results[q] = Marginal(self.names[q], self.sizes[q], counts)
         for q, tally in self.sparse.items():
@@ -149,15 +149,15 @@ def count_cells(
     [[1, 0, 0], [0, 0, 2]]
     """
     outside = [column < 0 for column in columns]
-    if any(some.any() for some in outside):
+    if any(is_outside.any() for is_outside in outside):
         inside = ~np.logical_or.reduce(outside)
         columns = [column[inside] for column in columns]
     codes = Codes.of(columns, sizes, n_rows=n_rows)
     if 0 < codes.n_rows <= FEW_ROWS:
-        place = np.zeros(codes.n_rows, dtype=np.int64)
+        cell = np.zeros(codes.n_rows, dtype=np.int64)
         for j, size in enumerate(sizes):
-            place = place * size + codes[j]
-        return np.bincount(place, minlength=prod(sizes)).reshape(sizes)
+            cell = cell * size + codes[j]
+        return np.bincount(cell, minlength=prod(sizes)).reshape(sizes)
     job = _DenseJob([list(range(len(sizes)))], tuple(sizes), weighted=False)
     job.add(codes, None)
     return job.out.reshape(sizes)
@@ -188,11 +188,11 @@ class _DenseJob:
             return
         stretch = BLOCK if len(self._cells) <= NEAR_CELLS else STRETCH
         for start in range(0, codes.n_rows, ROOM):
-            part = codes.between(start, start + ROOM)
-            if part.n_rows > self._room:
+            piece = codes.between(start, start + ROOM)
+            if piece.n_rows > self._room:
                 self._sums, self._cells, self._room = self.out, np.zeros_like(self._cells), ROOM
-            self._room -= part.n_rows
-            count(self._cells, self.offsets[:-1], self.ends, *self._where(part), stretch)
+            self._room -= piece.n_rows
+            count(self._cells, self.offsets[:-1], self.ends, *self._where(piece), stretch)
 
     def _where(self, codes: Codes) -> tuple[Any, ...]:
         """Where the columns of all cliques stand, as kernels ask for it."""

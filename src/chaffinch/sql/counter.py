@@ -140,7 +140,7 @@ class SqlCounter:
         wider = [by_set[frozenset(names[j] for j in columns)] for columns in plan.counted]
         return [
             self._marginal(tuple(clique), *wider[k])
-            for clique, k in zip(cliques, plan.of, strict=True)
+            for clique, k in zip(cliques, plan.sources, strict=True)
         ]
 
     @property
