@@ -1,13 +1,17 @@
-"""Joint entropies of many sets of columns, from codes of rows: one set after the other, or all of them batch by batch.
+"""Joint entropies of many sets of columns, from codes of rows: one set after the other, or all of
+them batch by batch.
 
-*Set after set* (`row_entropies`): sets that begin alike share the numbers of the rows' combinations. Where rows are few this is the quickest way, since nothing
-else is held. Of a file that is read in batches only the columns are in memory whose sets are being counted (`column_entropies`): a table with many columns and few
-rows takes few passes so.
+*Set after set* (`row_entropies`): sets that begin alike share the numbers of the rows'
+combinations. Where rows are few this is the quickest way, since nothing else is held. Of a file
+that is read in batches only the columns are in memory whose sets are being counted
+(`column_entropies`): a table with many columns and few rows takes few passes so.
 
-*Batch by batch* (`batch_entropies`), in bounded memory and few passes: sets that differ in their last column alone share the work on the others. The combinations of those
-that occur are numbered in order of appearance, and a table of number by last column is counted for each. So tables grow with the combinations that occur, not with those
-that might. Columns with few levels come last, and several such share a table, from which those of each are summed: half as many tables are
-counted. Per batch one table after the other is counted: it stays in near memory.
+*Batch by batch* (`batch_entropies`), in bounded memory and few passes: sets that differ in their
+last column alone share the work on the others. The combinations of those that occur are numbered in
+order of appearance, and a table of number by last column is counted for each. So tables grow with
+the combinations that occur, not with those that might. Columns with few levels come last, and
+several such share a table, from which those of each are summed: half as many tables are counted.
+Per batch one table after the other is counted: it stays in near memory.
 """
 
 from __future__ import annotations
@@ -27,10 +31,14 @@ from ..table.codes import Codes, narrowest
 from .plan import Columns
 
 FEW_ROWS = 1 << 18
-"""Rows up to which counting set after set from all rows is quicker than batch by batch: near memory holds the numbers of all rows."""
+"""Rows up to which counting set after set from all rows is quicker than batch by batch: near memory
+holds the numbers of all rows.
+"""
 
 MANY_SETS = 100
-"""Sets from which a table in memory with many rows is counted as a stream is: near memory then holds a batch, and no longer the numbers of all rows."""
+"""Sets from which a table in memory with many rows is counted as a stream is: near memory then
+holds a batch, and no longer the numbers of all rows.
+"""
 
 SCRATCH_CELLS = 1 << 26
 """Cells of scratch at most; sets that need more are left to be counted otherwise."""
@@ -39,13 +47,17 @@ HELD_BYTES = 1 << 26
 """Bytes of the columns of a file that are in memory at a time."""
 
 PIECE_VISITS = 1 << 28
-"""Rows times sets that a compiled function works on before anything else can happen: some tenths of a second, for which Ctrl-C waits."""
+"""Rows times sets that a compiled function works on before anything else can happen: some tenths of
+a second, for which Ctrl-C waits.
+"""
 
 FEW = 1 << 16
 """Counts up to which c log c is looked up."""
 
 MOST_BEGINNINGS = 1 << 22
-"""Combinations of all columns but the last that there may be; sets with more are left to be counted otherwise."""
+"""Combinations of all columns but the last that there may be; sets with more are left to be counted
+otherwise.
+"""
 
 NUMBERED_FROM = 1 << 10
 """Possible combinations from which those that occur are numbered."""
@@ -62,7 +74,9 @@ Numbers = NDArray[np.uint32]
 def table_entropies(
     codes: Codes, sets: list[Columns], *, threads: int | None = None
 ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-    """Return the entropy and the number of filled cells of each set (sorted, none empty) of a table in memory; -1 cells where that needs too much scratch."""
+    """Return the entropy and the number of filled cells of each set (sorted, none empty) of a table
+    in memory; -1 cells where that needs too much scratch.
+    """
     values, filled = nothing_counted(len(sets))
     if codes.n_rows >= FEW_ROWS and len(sets) >= MANY_SETS:
         starts = range(0, codes.n_rows, BLOCK_ROWS)
@@ -102,7 +116,9 @@ def spread_of_sets(
     *,
     threads: int | None = None,
 ) -> tuple[NDArray[np.complex128], NDArray[np.int64]]:
-    """Return the sum of c log c, in the parts of `count_log_count`, and the number of filled cells of each set, given as `padded`; -1 cells where that needs too much scratch."""
+    """Return the sum of c log c, in the parts of `count_log_count`, and the number of filled cells
+    of each set, given as `padded`; -1 cells where that needs too much scratch.
+    """
     n_rows, width = codes.n_rows, sets.shape[1]
     c_log_c = count_log_count(np.arange(n_rows + 2), n_rows)
     spread, filled = np.zeros(len(sets), dtype=np.complex128), np.zeros(len(sets), dtype=np.int64)
@@ -128,14 +144,18 @@ def padded(sets: Sequence[Columns]) -> tuple[NDArray[np.int64], NDArray[np.int64
 
 
 def scratch(sizes: Sequence[int], n_rows: int, width: int) -> int:
-    """Return how many cells of scratch a set of `width` columns may need, if its beginning is numbered densely."""
+    """Return how many cells of scratch a set of `width` columns may need, if its beginning is
+    numbered densely.
+    """
     return int(min(SCRATCH_CELLS, n_rows * max(sizes, default=1), prod(sorted(sizes)[-width:])))
 
 
 def in_threads(
     work: Callable[[slice], None], n_sets: int, *, n_rows: int, visits: int, threads: int | None
 ) -> None:
-    """Do the work for all sets, in runs of them that take tenths of a second at most, on several threads where that pays."""
+    """Do the work for all sets, in runs of them that take tenths of a second at most, on several
+    threads where that pays.
+    """
     workers = 1 if n_rows * visits < 2_000_000 else thread_count(threads)
     pieces = max(4 * workers if workers > 1 else 1, -(-n_rows * visits // PIECE_VISITS))
     edges = np.linspace(0, n_sets, min(pieces, n_sets) + 1).astype(int)
@@ -150,7 +170,9 @@ def column_entropies(
     *,
     threads: int | None = None,
 ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-    """Return what `row_entropies` does, of rows that come in batches; `batches` gives all of them once for each run of columns that fits into memory."""
+    """Return what `row_entropies` does, of rows that come in batches; `batches` gives all of them
+    once for each run of columns that fits into memory.
+    """
     values, filled = np.zeros(len(sets)), np.zeros(len(sets), dtype=np.int64)
     for run, columns in _runs(sets, sizes, n_rows):
         number = {column: index for index, column in enumerate(columns)}
@@ -169,7 +191,9 @@ def column_entropies(
 def _runs(
     sets: Sequence[Columns], sizes: tuple[int, ...], n_rows: int
 ) -> Iterator[tuple[range, list[int]]]:
-    """Yield runs of sets with the columns that they have between them, ascending, as many as may be held at a time."""
+    """Yield runs of sets with the columns that they have between them, ascending, as many as may be
+    held at a time.
+    """
     bytes_of = [np.dtype(narrowest(size)).itemsize * n_rows for size in sizes]
     first, columns, n_bytes = 0, set[int](), 0
     for q, column_set in enumerate(sets):
@@ -197,7 +221,8 @@ def batch_entropies(
     *,
     threads: int | None = None,
 ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-    """Return the entropy and the number of filled cells of each set (sorted, none empty); -1 cells where its beginning may have too many combinations.
+    """Return the entropy and the number of filled cells of each set (sorted, none empty); -1 cells
+    where its beginning may have too many combinations.
 
     `batches` gives all rows as often as asked: once for each 2^25 cells that are filled.
     """
@@ -233,7 +258,9 @@ def batch_entropies(
 
 
 def _column_order(columns: Columns, sizes: tuple[int, ...]) -> Columns:
-    """The columns of a set in the order in which they are numbered: those with many levels first, unless all but the last might have too many combinations."""
+    """The columns of a set in the order in which they are numbered: those with many levels first,
+    unless all but the last might have too many combinations.
+    """
     order = tuple(sorted(columns, key=lambda c: (-sizes[c], c)))
     return (
         order if prod(sizes[c] for c in order[:-1]) <= MOST_BEGINNINGS else (*order[1:], order[0])
@@ -241,7 +268,9 @@ def _column_order(columns: Columns, sizes: tuple[int, ...]) -> Columns:
 
 
 def _grouped(orders: list[Columns], sizes: tuple[int, ...]) -> list[tuple[Columns, list[int]]]:
-    """Return beginnings, ascending, with the places of the sets whose last column they lack and, as its complement, of the set that they are: that is summed, not counted."""
+    """Return beginnings, ascending, with the places of the sets whose last column they lack and, as
+    its complement, of the set that they are: that is summed, not counted.
+    """
     position = {order: q for q, order in enumerate(orders)}
     groups: dict[Columns, list[Columns]] = {}
     for order in sorted(orders):
@@ -265,7 +294,9 @@ def _grouped(orders: list[Columns], sizes: tuple[int, ...]) -> list[tuple[Column
 
 
 class _Share:
-    """The work of one thread: beginnings that wait, those that are counted in this pass, and the numbers that they share."""
+    """The work of one thread: beginnings that wait, those that are counted in this pass, and the
+    numbers that they share.
+    """
 
     def __init__(
         self,
@@ -284,7 +315,9 @@ class _Share:
         self.buffers: list[Numbers] = []
 
     def add(self, codes: Codes) -> None:
-        """Add a batch to all beginnings that are open; the first opens as many as fit, one at least."""
+        """Add a batch to all beginnings that are open; the first opens as many as fit, one at
+        least.
+        """
         self.path: list[int] = []
         self.grouped: dict[Columns, NDArray[np.unsignedinteger]] = {}
         self.codes = codes
@@ -314,7 +347,9 @@ class _Share:
         return self.prefixes[columns]
 
     def _numbers(self, columns: Columns) -> Numbers:
-        """The numbers of a beginning in all rows of the batch; what it shares with the one before is not worked out again."""
+        """The numbers of a beginning in all rows of the batch; what it shares with the one before
+        is not worked out again.
+        """
         n = self.codes.n_rows
         while len(self.buffers) <= len(columns) or len(self.buffers[0]) < n:
             self.buffers = [
@@ -346,7 +381,9 @@ class _Share:
 
 
 class _Prefix:
-    """The numbers of the combinations of some columns: their own where those that might occur are few, else in order of appearance."""
+    """The numbers of the combinations of some columns: their own where those that might occur are
+    few, else in order of appearance.
+    """
 
     def __init__(self, before: _Prefix | None, size: int) -> None:
         self.before, self.size = before, size
@@ -357,7 +394,9 @@ class _Prefix:
         self.distinct = 0 if self.numbers is not None else self.possible
 
     def number(self, before: Numbers, codes: NDArray[np.unsignedinteger], out: Numbers) -> None:
-        """Fill in the numbers of some rows from those of all columns but the last, and the codes of that."""
+        """Fill in the numbers of some rows from those of all columns but the last, and the codes of
+        that.
+        """
 
         if self.numbers is None:
             fold(before, codes, np.uint32(self.size), out)
@@ -370,7 +409,9 @@ class _Prefix:
 
 
 class _Beginning:
-    """The tables of all sets that begin alike: combinations of the beginning by each group of last columns."""
+    """The tables of all sets that begin alike: combinations of the beginning by each group of last
+    columns.
+    """
 
     def __init__(
         self, columns: Columns, lasts: list[int], sizes: tuple[int, ...], prefix: _Prefix | None
@@ -394,14 +435,18 @@ class _Beginning:
     def add(
         self, numbers: Numbers, codes: Callable[[Columns], NDArray[np.unsignedinteger]]
     ) -> None:
-        """Add a batch of rows, given the numbers of the beginning and what gives the codes of a group of columns."""
+        """Add a batch of rows, given the numbers of the beginning and what gives the codes of a
+        group of columns.
+        """
 
         for i, (group, shape) in enumerate(zip(self.groups, self.shapes, strict=True)):
             self.tables[i] = _grown(self.tables[i], self.distinct * prod(shape))
             bump(numbers, codes(group), np.uint32(prod(shape)), self.tables[i])
 
     def results(self, entropy: EntropySum) -> Iterable[tuple[float, int]]:
-        """Return the entropy and the number of filled cells of each set, in the order of the last columns, and then of the beginning itself."""
+        """Return the entropy and the number of filled cells of each set, in the order of the last
+        columns, and then of the beginning itself.
+        """
         by_last = dict[int, tuple[float, int]]()
         alone = (0.0, 1)
         for group, shape, table in zip(self.groups, self.shapes, self.tables, strict=True):
@@ -411,7 +456,9 @@ class _Beginning:
 
 
 def _packed(lasts: list[int], sizes: tuple[int, ...]) -> list[Columns]:
-    """Return columns in groups that have few combinations: each joins the first that has room for it."""
+    """Return columns in groups that have few combinations: each joins the first that has room for
+    it.
+    """
     groups: list[list[int]] = []
     for column in sorted(lasts, key=lambda c: (-sizes[c], c)):
         room = (
@@ -425,7 +472,9 @@ def _packed(lasts: list[int], sizes: tuple[int, ...]) -> list[Columns]:
 
 
 def _grown(cells: Numbers, min_cells: int) -> Numbers:
-    """Return cells with at least so many places, twice as many as are needed where it has to grow."""
+    """Return cells with at least so many places, twice as many as are needed where it has to
+    grow.
+    """
     if min_cells <= len(cells):
         return cells
     grown = np.zeros(min_cells if not len(cells) else 2 * min_cells, dtype=np.uint32)
@@ -434,9 +483,11 @@ def _grown(cells: Numbers, min_cells: int) -> Numbers:
 
 
 def count_log_count(counts: NDArray[np.integer[Any]], n: int) -> NDArray[np.complex128]:
-    """Return c log c as two parts: multiples of a grid on which sums up to n log n are exact, and rests, whose sums are exact too where they are few.
+    """Return c log c as two parts: multiples of a grid on which sums up to n log n are exact, and
+    rests, whose sums are exact too where they are few.
 
-    Real and imaginary parts carry the two, so that one kernel sums both; and no sum depends on the order of cells, so all engines agree to the last bit.
+    Real and imaginary parts carry the two, so that one kernel sums both; and no sum depends on the
+    order of cells, so all engines agree to the last bit.
     """
     exact = counts * np.log(np.maximum(counts, 1))
     grid = 2.0 ** (51 - np.ceil(np.log2((n + 1) * np.log(n + 2))))
@@ -445,7 +496,8 @@ def count_log_count(counts: NDArray[np.integer[Any]], n: int) -> NDArray[np.comp
 
 
 def entropy_of_counts(counts: NDArray[np.integer[Any]], n: int) -> float:
-    """Return the entropy in nats of n records that are in cells by these counts, none of them 0, whatever the order of cells.
+    """Return the entropy in nats of n records that are in cells by these counts, none of them 0,
+    whatever the order of cells.
 
     Examples
     --------
@@ -457,7 +509,9 @@ def entropy_of_counts(counts: NDArray[np.integer[Any]], n: int) -> float:
 
 
 class EntropySum:
-    """What `entropy_of_counts` returns, of many tables of the same n records; small counts, which most are, are looked up."""
+    """What `entropy_of_counts` returns, of many tables of the same n records; small counts, which
+    most are, are looked up.
+    """
 
     def __init__(self, n: int) -> None:
         self.n = n
@@ -466,7 +520,8 @@ class EntropySum:
     def margins(
         self, cells: NDArray[np.uint32], n_groups: int, shape: Sequence[int]
     ) -> list[tuple[float, int]]:
-        """Return the entropy and the number of filled cells of a table of groups by each of several columns, and then of the groups alone.
+        """Return the entropy and the number of filled cells of a table of groups by each of several
+        columns, and then of the groups alone.
 
         `cells` are the counts by group and by all of these columns, which have so many levels.
         """
@@ -490,11 +545,12 @@ class EntropySum:
 
 @compiled
 def sum_sets(sets, widths, groups, rows, sizes, c8, c16, c32, ids, cells, c_log_c, spread, filled):  # type: ignore[no-untyped-def]
-    """Fill in the sum of c log c and the number of filled cells of many column sets, sorted as words are.
+    """Fill in the sum of c log c and the number of filled cells of many column sets, sorted as
+    words are.
 
-    Sets that begin alike share the work on their beginning: the rows' distinct combinations of it are
-    numbered once, in `ids` (one row for each width). A set that would need more scratch than `cells` has
-    is marked by -1 filled cells.
+    Sets that begin alike share the work on their beginning: the rows' distinct combinations of it
+    are numbered once, in `ids` (one row for each width). A set that would need more scratch than
+    `cells` has is marked by -1 filled cells.
     """
     path = np.full(ids.shape[0], -1, dtype=np.int64)
     distinct = np.ones(ids.shape[0] + 1, dtype=np.int64)
@@ -520,9 +576,11 @@ def sum_sets(sets, widths, groups, rows, sizes, c8, c16, c32, ids, cells, c_log_
 
 @compiled
 def walk(columns, known, path, distinct, groups, rows, sizes, c8, c16, c32, ids, cells):  # type: ignore[no-untyped-def]
-    """Number the rows' combinations of the first columns, one after the other, from where the last walk's path parts.
+    """Number the rows' combinations of the first columns, one after the other, from where the last
+    walk's path parts.
 
-    Return how many columns are numbered: fewer than all where one would need more scratch than `cells` has.
+    Return how many columns are numbered: fewer than all where one would need more scratch than
+    `cells` has.
     """
     depth = 0
     while depth < columns.size and depth < known and path[depth] == columns[depth]:
@@ -563,7 +621,9 @@ def _number(ids, codes, size, cells, out):  # type: ignore[no-untyped-def]
 
 @compiled
 def _spread(ids, codes, size, n_cells, cells, c_log_c):  # type: ignore[no-untyped-def]
-    """Return the sum of c log c over the cells of (id, code), and how many are filled; `cells` is zero before and after."""
+    """Return the sum of c log c over the cells of (id, code), and how many are filled; `cells` is
+    zero before and after.
+    """
     total, filled = 0.0, 0
     if n_cells <= ids.size:
         for i in range(ids.size):
@@ -595,9 +655,11 @@ def fold(key, codes, size, out):  # type: ignore[no-untyped-def]
 
 @compiled
 def number(key, codes, size, numbers, distinct, out):  # type: ignore[no-untyped-def]
-    """Number the pairs of key and code in order of first appearance, from 0 on; return how many there are now.
+    """Number the pairs of key and code in order of first appearance, from 0 on; return how many
+    there are now.
 
-    `numbers` has one more than the number of each pair that was seen before, 0 for the others; `distinct` were seen.
+    `numbers` has one more than the number of each pair that was seen before, 0 for the others;
+    `distinct` were seen.
     """
     for i in range(key.size):
         cell = key[i] * size + codes[i]
@@ -619,10 +681,12 @@ def bump(ids, codes, size, cells):  # type: ignore[no-untyped-def]
 
 @compiled
 def spreads(cells, n_groups, slots, ends, c_log_c, spread, filled, large):  # type: ignore[no-untyped-def]
-    """Fill in, for several ways to sum the cells of each group of a table, the sum of c log c and the number of filled sums; return how many are left.
+    """Fill in, for several ways to sum the cells of each group of a table, the sum of c log c and
+    the number of filled sums; return how many are left.
 
-    Cell i of a group is part of the sums `slots[:, i]`; those of way j are `ends[j]` to `ends[j + 1]`. Sums beyond the list `c_log_c` are left: they are
-    put into `large`, two rows of ways and sums.
+    Cell i of a group is part of the sums `slots[:, i]`; those of way j are `ends[j]` to `ends[j +
+    1]`. Sums beyond the list `c_log_c` are left: they are put into `large`, two rows of ways and
+    sums.
     """
     width, n_large = slots.shape[1], 0
     sums = np.zeros(ends[-1], dtype=np.int64)

@@ -1,7 +1,9 @@
-"""A file as a cache of codes: read twice, once for its schema and once to encode it, and counted from the cache after that.
+"""A file as a cache of codes: read twice, once for its schema and once to encode it, and counted
+from the cache after that.
 
-The cache holds the codes of the schema and, for numbers, those of the finer one that trees are grown on, so that a fit of either kind reads the
-source no more. Rules are verified while it is encoded. A rule that one column determines another adds a pass over these two.
+The cache holds the codes of the schema and, for numbers, those of the finer one that trees are
+grown on, so that a fit of either kind reads the source no more. Rules are verified while it is
+encoded. A rule that one column determines another adds a pass over these two.
 """
 
 from __future__ import annotations
@@ -38,10 +40,12 @@ from ..table.weights import WeightSums, constant_weight_schema, weight_sums
 
 @dataclass(frozen=True, eq=False)
 class CodedScan:
-    """A scan whose batches come from a cache of codes: what a `StreamCounter` counts. Make one with `coded_scan`.
+    """A scan whose batches come from a cache of codes: what a `StreamCounter` counts. Make one with
+    `coded_scan`.
 
-    `fine` is the schema with numbers cut finer; `view` says whose codes are handed out, 0 for `schema` and 1 for the finer one. `weights`: those of
-    records, where these are counted by a column; all of its values have one code then.
+    `fine` is the schema with numbers cut finer; `view` says whose codes are handed out, 0 for
+    `schema` and 1 for the finer one. `weights`: those of records, where these are counted by a
+    column; all of its values have one code then.
     """
 
     scan: Scan
@@ -59,7 +63,9 @@ class CodedScan:
 
     @property
     def weight(self) -> str | None:
-        """The column that records are counted by, if any: `StreamCounter(scan, weight=scan.weight)`."""
+        """The column that records are counted by, if any: `StreamCounter(scan,
+        weight=scan.weight)`.
+        """
         return None if self.weights is None else self.weights.column.name
 
     @property
@@ -75,7 +81,9 @@ class CodedScan:
     def batches(
         self, *, columns: Collection[str] | None = None, weight: str | None = None
     ) -> Iterator[CodedBatch]:
-        """Return batches of the codes of all columns, and with `weight` the weights that the cache was made with, scaled to as many records as they tell of."""
+        """Return batches of the codes of all columns, and with `weight` the weights that the cache
+        was made with, scaled to as many records as they tell of.
+        """
         if weight is None:
             yield from (CodedBatch(codes) for codes in self.cache.batches(self.view))
             return
@@ -117,10 +125,13 @@ def coded_scan(
     progress: Progress = silent,
     **options: Unpack[FileOptions],
 ) -> Iterator[CodedScan]:
-    """Give a file as a cache of codes, which is removed when the block ends, however it ends; arguments as for `scan`.
+    """Give a file as a cache of codes, which is removed when the block ends, however it ends;
+    arguments as for `scan`.
 
-    `weight`: the column that records are counted by, the schema's role unless named: eight bytes a row more. `folder`: where the cache lies, a byte or two a cell; None: where the system has temporary files (`TMPDIR`). `check` is called when the schema is
-    fitted, and may raise before anything is encoded.
+    `weight`: the column that records are counted by, the schema's role unless named: eight bytes a
+    row more. `folder`: where the cache lies, a byte or two a cell; None: where the system has
+    temporary files (`TMPDIR`). `check` is called when the schema is fitted, and may raise before
+    anything is encoded.
 
     Examples
     --------
@@ -199,7 +210,9 @@ def coded_scan(
 
 @dataclass
 class _Encoding:
-    """The pass that encodes: its rows are looked at by whoever pulls them, and written to the cache in passing."""
+    """The pass that encodes: its rows are looked at by whoever pulls them, and written to the cache
+    in passing.
+    """
 
     scan: Scan
     layout: CodeLayout
@@ -210,7 +223,9 @@ class _Encoding:
     complete: bool = False
 
     def rows(self, columns: Collection[str] | None) -> Iterator[RowBatch]:
-        """Yield all rows, of all columns or of those named; the first time all columns are written."""
+        """Yield all rows, of all columns or of those named; the first time all columns are
+        written.
+        """
         if self.complete:
             yield from self.scan.row_batches(columns)
             return
@@ -223,7 +238,9 @@ class _Encoding:
         self.complete = True
 
     def coded_rows(self, columns: Collection[str]) -> Iterator[RowBatch]:
-        """Yield all rows of some columns from the cache, once it is complete, with their codes alone; from the source where a column has bins."""
+        """Yield all rows of some columns from the cache, once it is complete, with their codes
+        alone; from the source where a column has bins.
+        """
         if not self.complete or any(has_bins(self.scan.schema[name].codec) for name in columns):
             yield from self.scan.row_batches(columns)
             return
@@ -265,9 +282,11 @@ def _codes(column: Column, cells: CellValues, weights: StoredWeights | None) -> 
 
 @dataclass(frozen=True)
 class StoredWeights:
-    """The weights of records in a file beside a cache of codes, in the order of rows; confidential, as the cache is.
+    """The weights of records in a file beside a cache of codes, in the order of rows; confidential,
+    as the cache is.
 
-    `column`: the weights as they are. `schema`: with one code for all of them. `sums`: None while they are being written.
+    `column`: the weights as they are. `schema`: with one code for all of them. `sums`: None while
+    they are being written.
     """
 
     column: Column
@@ -277,7 +296,9 @@ class StoredWeights:
 
     @classmethod
     def waiting(cls, schema: Schema, file: Path) -> StoredWeights | None:
-        """Return where the weights of a table go, whose mean is not known yet; None where records have none."""
+        """Return where the weights of a table go, whose mean is not known yet; None where records
+        have none.
+        """
         name = schema.only("weight")
         if name is None or not schema[name].modelled:
             return None
@@ -306,7 +327,9 @@ class StoredWeights:
         return replace(schema, columns=self._columns(schema, self.schema[self.column.name]))
 
     def reader(self) -> Callable[[int], NDArray[np.float64]]:
-        """Return a function that gives the weights of the next rows, scaled to as many records as they tell of."""
+        """Return a function that gives the weights of the next rows, scaled to as many records as
+        they tell of.
+        """
         assert self.sums is not None
         weights: NDArray[np.float64] = (
             np.memmap(self.file, dtype=np.float64, mode="r") if self.sums.n_rows else np.empty(0)

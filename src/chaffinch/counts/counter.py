@@ -1,4 +1,6 @@
-"""What every counting engine offers, three things and nothing else; and the engines that count a table in memory and a file larger than memory."""
+"""What every counting engine offers, three things and nothing else; and the engines that count a
+table in memory and a file larger than memory.
+"""
 
 from __future__ import annotations
 
@@ -51,7 +53,9 @@ class Counter(Protocol):
 
 @runtime_checkable
 class RowCounter(Counter, Protocol):
-    """A counter that also hands out the codes of its rows, some at a time and always in the same order: what trees are counted from."""
+    """A counter that also hands out the codes of its rows, some at a time and always in the same
+    order: what trees are counted from.
+    """
 
     def coded(self) -> Iterator[CodedBatch]:
         """Return batches of the codes of all columns, with the weights that records count by."""
@@ -59,15 +63,20 @@ class RowCounter(Counter, Protocol):
 
 @runtime_checkable
 class EntropyCounter(Counter, Protocol):
-    """A counter that reduces tables to their entropies where it counts them, so that wide tables need not travel: searches ask it for these."""
+    """A counter that reduces tables to their entropies where it counts them, so that wide tables
+    need not travel: searches ask it for these.
+    """
 
     def entropies(self, sets: list[Columns]) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-        """Return the joint entropy in nats and the number of filled cells of each set of columns; -1 cells for a set that it leaves to `marginals`."""
+        """Return the joint entropy in nats and the number of filled cells of each set of columns;
+        -1 cells for a set that it leaves to `marginals`.
+        """
 
 
 @dataclass(frozen=True, eq=False)
 class MemoryCounter:
-    """Counts marginals of a table in memory; `weight` names a column to count by instead of by records.
+    """Counts marginals of a table in memory; `weight` names a column to count by instead of by
+    records.
 
     `total`: what weights are scaled to add up to; None: they stay as they are.
 
@@ -115,7 +124,9 @@ class MemoryCounter:
         return tally.marginals()
 
     def entropies(self, sets: list[Columns]) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-        """Return the joint entropy and the number of filled cells of each set; -1 cells, where a set needs too much scratch or records have weights."""
+        """Return the joint entropy and the number of filled cells of each set; -1 cells, where a
+        set needs too much scratch or records have weights.
+        """
         if self.weight is not None or not self.n_rows:
             return nothing_counted(len(sets))
         return table_entropies(self.table.codes, sets, threads=self.threads)
@@ -145,8 +156,8 @@ class MemoryCounter:
 class StreamCounter:
     """Counts marginals of a scanned file: one pass counts any number of cliques.
 
-    Memory is that of the counts asked for and of a few batches, whatever the size of the file. Ask for
-    many cliques at a time: each call reads the file once.
+    Memory is that of the counts asked for and of a few batches, whatever the size of the file. Ask
+    for many cliques at a time: each call reads the file once.
     """
 
     scan: LocalRows | Table | CodedScan
@@ -167,7 +178,9 @@ class StreamCounter:
 
     @property
     def total(self) -> float | None:
-        """What weights add up to where they are scaled, as those of a cache of codes are: as many records as they tell of; None otherwise."""
+        """What weights add up to where they are scaled, as those of a cache of codes are: as many
+        records as they tell of; None otherwise.
+        """
         return None if self.weight is None else getattr(self.scan, "total_weight", None)
 
     def marginals(self, cliques: Sequence[Sequence[str]]) -> list[Marginal]:
@@ -189,7 +202,9 @@ class StreamCounter:
         return tally.marginals()
 
     def entropies(self, sets: list[Columns]) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-        """Return the joint entropy and the number of filled cells of each set; -1 cells, where a set has too many or records have weights."""
+        """Return the joint entropy and the number of filled cells of each set; -1 cells, where a
+        set has too many or records have weights.
+        """
         if self.weight is not None:
             return nothing_counted(len(sets))
         count = column_entropies if 0 < self.n_rows < FEW_ROWS else batch_entropies
@@ -221,7 +236,9 @@ class StreamCounter:
 
 @dataclass(frozen=True, eq=False)
 class ReferenceCounter:
-    """Counts marginals row by row. For tests and for reading; hours where the others take a second."""
+    """Counts marginals row by row. For tests and for reading; hours where the others take a
+    second.
+    """
 
     table: Table
     weight: str | None = None

@@ -23,9 +23,11 @@ MOST_CELLS = 24
 
 @dataclass(frozen=True)
 class ColumnDescription:
-    """One column: `missing` and the counts in `common` and `cells` are rounded, and small ones hidden.
+    """One column: `missing` and the counts in `common` and `cells` are rounded, and small ones
+    hidden.
 
-    `cells` are bars of a small picture: numbers from low to high, levels by their size, and none has a name.
+    `cells` are bars of a small picture: numbers from low to high, levels by their size, and none
+    has a name.
     """
 
     name: str
@@ -48,7 +50,9 @@ class ColumnDescription:
 
 @dataclass(frozen=True)
 class Description:
-    """The columns of a table. Holds no value that fewer records than `threshold` share, and no small count."""
+    """The columns of a table. Holds no value that fewer records than `threshold` share, and no
+    small count.
+    """
 
     n_rows: int
     columns: tuple[ColumnDescription, ...]
@@ -66,7 +70,9 @@ class Description:
         }
 
     def rows(self) -> list[tuple[str, str, str, str, str, str]]:
-        """Return a row of words for each column: name, kind, role, levels, missing, most common levels."""
+        """Return a row of words for each column: name, kind, role, levels, missing, most common
+        levels.
+        """
         return [
             (
                 column.name,
@@ -93,8 +99,9 @@ def describe(
 ) -> Description:
     """Return what a table holds, or that of a counter, from its one-way marginals alone.
 
-    Levels of numeric columns are bins and atoms; their names come from means of ten records or more. Missing
-    counts and counts of levels are rounded to multiples of the threshold, those below it hidden.
+    Levels of numeric columns are bins and atoms; their names come from means of ten records or
+    more. Missing counts and counts of levels are rounded to multiples of the threshold, those below
+    it hidden.
     """
     counter = counter if hasattr(counter, "marginals") else MemoryCounter(open_table(counter))
     names = counter.schema.names
@@ -143,7 +150,9 @@ def _column(
 
 
 def _largest(counts: NDArray[Any]) -> list[float]:
-    """Return counts of levels as at most `MOST_CELLS` bars: the largest first, all others in the last."""
+    """Return counts of levels as at most `MOST_CELLS` bars: the largest first, all others in the
+    last.
+    """
     ranked = -np.sort(-counts)
     if len(ranked) <= MOST_CELLS:
         return [float(count) for count in ranked]
@@ -151,9 +160,11 @@ def _largest(counts: NDArray[Any]) -> list[float]:
 
 
 def _spread(counts: NDArray[Any], codec: Intervals) -> list[float]:
-    """Return counts of bins and atoms as bars of one width from low to high, each bin spread evenly over the bars that it reaches into.
+    """Return counts of bins and atoms as bars of one width from low to high, each bin spread evenly
+    over the bars that it reaches into.
 
-    The outermost bars hold what lies far beyond the middle half of the records: no extreme stretches the picture.
+    The outermost bars hold what lies far beyond the middle half of the records: no extreme
+    stretches the picture.
     """
     low, high = codec.ranges()
     order = np.argsort(low + high, kind="stable")

@@ -1,12 +1,16 @@
 """Joint entropies of many sets of columns at once: what searches for structure feed on.
 
-I(child; parents) = H(child) + H(parents) - H(parents and child), so a search over a thousand families needs the
-entropies of the sets, each once. In memory and in a stream of codes sets that begin alike share their work; on other
-engines the marginals are counted, a bounded number of cells at a time.
+I(child; parents) = H(child) + H(parents) - H(parents and child), so a search over a thousand
+families needs the entropies of the sets, each once. In memory and in a stream of codes sets that
+begin alike share their work; on other engines the marginals are counted, a bounded number of cells
+at a time.
 
-Pairs of all columns, which a search ranks columns by, have a way of their own (`pair_entropies`): a thousand columns have half a million of them. Columns with few levels are joined into groups, and each two groups are counted against each other: that table holds
-the pairs of all columns of the one with all columns of the other. Tables are counted tile by tile, a tile being one run of groups against another: as many as
-fit into a budget in one pass over the rows. Results are arrays of one number a pair, not tuples and dictionaries.
+Pairs of all columns, which a search ranks columns by, have a way of their own (`pair_entropies`): a
+thousand columns have half a million of them. Columns with few levels are joined into groups, and
+each two groups are counted against each other: that table holds the pairs of all columns of the one
+with all columns of the other. Tables are counted tile by tile, a tile being one run of groups
+against another: as many as fit into a budget in one pass over the rows. Results are arrays of one
+number a pair, not tuples and dictionaries.
 """
 
 from __future__ import annotations
@@ -29,7 +33,9 @@ from .marginal import entropy
 from .plan import Columns, runs_of
 
 MOST_MASKED = 16
-"""Columns up to which sets are written as bit masks: entropies then stand in an array with a place for every set."""
+"""Columns up to which sets are written as bit masks: entropies then stand in an array with a place
+for every set.
+"""
 
 MOST_CELLS = 1 << 25
 """Cells of marginals that are counted together."""
@@ -38,10 +44,14 @@ PAIRS_AT_A_TIME = 1 << 18
 """Pairs that are asked for together where they are not all counted at once."""
 
 GROUP_LEVELS = 64
-"""Combinations of levels of a group of columns at most: a table of two groups stays in the processor's near memory."""
+"""Combinations of levels of a group of columns at most: a table of two groups stays in the
+processor's near memory.
+"""
 
 ROWS_A_CELL = 8
-"""Rows for each cell of a table of two groups at least, where there are several columns in one: else summing would take longer than counting."""
+"""Rows for each cell of a table of two groups at least, where there are several columns in one:
+else summing would take longer than counting.
+"""
 
 TILE_LEVELS = 2048
 """Levels of a run of groups, about: a tile has the square of it cells."""
@@ -53,11 +63,14 @@ MOST_LEVELS = 1 << 12
 """Levels of a column whose pairs are counted here; those of others are left."""
 
 NEAR_ROWS, PIECE_ROWS = 1 << 14, 1 << 16
-"""Rows whose codes are put together at a time, since they stay in near memory; and those that a thread counts before anything else can happen: for them Ctrl-C waits."""
+"""Rows whose codes are put together at a time, since they stay in near memory; and those that a
+thread counts before anything else can happen: for them Ctrl-C waits.
+"""
 
 
 class JointEntropies:
-    """Entropies in nats, and numbers of filled cells, of sets of columns; counted when first asked for.
+    """Entropies in nats, and numbers of filled cells, of sets of columns; counted when first asked
+    for.
 
     Examples
     --------
@@ -132,7 +145,8 @@ def masks_up_to(d: int, width: int) -> NDArray[np.int64]:
 
 
 def every_entropy(counter: Counter, width: int) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-    """Return the entropies and the numbers of filled cells of all sets of at most `width` columns, by bit mask.
+    """Return the entropies and the numbers of filled cells of all sets of at most `width` columns,
+    by bit mask.
 
     For at most 16 columns. Bit j stands for column j; places of larger sets hold nan and 0.
     """
@@ -145,7 +159,9 @@ def every_entropy(counter: Counter, width: int) -> tuple[NDArray[np.float64], ND
 
 
 def every_pair(counter: Counter) -> PairEntropies:
-    """Return the entropies and the numbers of filled cells of all pairs of columns, however many these are."""
+    """Return the entropies and the numbers of filled cells of all pairs of columns, however many
+    these are.
+    """
     d, weight = len(counter.schema.names), getattr(counter, "weight", None)
     if isinstance(counter, RowCounter) and weight is None:
         threads = getattr(counter, "threads", None)
@@ -167,7 +183,9 @@ def every_pair(counter: Counter) -> PairEntropies:
 def joint_entropies(
     counter: Counter, sets: list[Columns]
 ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-    """Return the entropy and the number of filled cells of each set (sorted, none empty): the counter's own where it has them, else those of its marginals."""
+    """Return the entropy and the number of filled cells of each set (sorted, none empty): the
+    counter's own where it has them, else those of its marginals.
+    """
     if isinstance(counter, EntropyCounter) and counter.n_rows:
         values, filled = counter.entropies(sets)
     else:
@@ -214,7 +232,9 @@ def batches(cells: list[int]) -> Iterator[list[int]]:
 
 @dataclass(frozen=True, eq=False)
 class PairEntropies:
-    """Entropies in nats and numbers of filled cells, -1 where they were left to be counted otherwise, of all pairs of `d` columns in the order of words."""
+    """Entropies in nats and numbers of filled cells, -1 where they were left to be counted
+    otherwise, of all pairs of `d` columns in the order of words.
+    """
 
     d: int
     values: NDArray[np.float64]
@@ -245,7 +265,9 @@ class PairEntropies:
 
 
 class _Groups:
-    """A run of groups of columns, each group counted as one; and, of all their columns one after the other, which they are and what codes of a group mean for them."""
+    """A run of groups of columns, each group counted as one; and, of all their columns one after
+    the other, which they are and what codes of a group mean for them.
+    """
 
     def __init__(self, groups: Sequence[Columns], sizes: Sequence[int]) -> None:
         self.groups = groups
@@ -367,7 +389,8 @@ def pair_entropies(
 ) -> PairEntropies:
     """Return the entropies of all pairs of columns.
 
-    `batches` gives all rows as often as asked: once for each 2^25 cells of tables. Pairs of columns with more than 4,096 levels are left.
+    `batches` gives all rows as often as asked: once for each 2^25 cells of tables. Pairs of columns
+    with more than 4,096 levels are left.
     """
     workers, out = thread_count(threads), PairEntropies.nothing(len(sizes))
     if not 0 < n_rows < 1 << 32:
@@ -390,7 +413,9 @@ def pair_entropies(
 
 
 def _packed(sizes: Sequence[int], max_levels: int) -> list[Columns]:
-    """Return columns in groups of at most so many combinations, unless a column has more by itself: each joins the fullest group that has room for it."""
+    """Return columns in groups of at most so many combinations, unless a column has more by itself:
+    each joins the fullest group that has room for it.
+    """
     groups: dict[int, list[list[int]]] = {}
     for column in sorted(
         (c for c in range(len(sizes)) if sizes[c] <= MOST_LEVELS), key=lambda c: (-sizes[c], c)
@@ -405,7 +430,9 @@ def _packed(sizes: Sequence[int], max_levels: int) -> list[Columns]:
 
 
 def _runs(groups: Sequence[Columns], sizes: Sequence[int], workers: int) -> list[_Groups]:
-    """Return groups in runs of about equal levels, so many runs that all threads have tiles to work on."""
+    """Return groups in runs of about equal levels, so many runs that all threads have tiles to work
+    on.
+    """
     levels = [prod(sizes[column] for column in group) for group in groups]
     max_levels = min(TILE_LEVELS, -(-sum(levels) // (2 * workers)))
     return [
@@ -427,9 +454,11 @@ def _within(group: Columns, counts: NDArray[np.int64], out: PairEntropies, n: in
 
 @compiled
 def count_tables(firsts, seconds, levels, starts, same, cells):  # type: ignore[no-untyped-def]
-    """Count the rows' codes of each first group by each second one, by those after it if they are the same; the table of two groups begins at its start.
+    """Count the rows' codes of each first group by each second one, by those after it if they are
+    the same; the table of two groups begins at its start.
 
-    Two tables at a time: where most rows have one code, the next row need not wait for the same cell.
+    Two tables at a time: where most rows have one code, the next row need not wait for the same
+    cell.
     """
     for i in range(firsts.shape[0]):
         group_codes = firsts[i]
@@ -451,9 +480,11 @@ def count_tables(firsts, seconds, levels, starts, same, cells):  # type: ignore[
 
 @compiled
 def sum_tables(cells, starts, start, n_first, first, second, d, c_log_c, parts, sums, results):  # type: ignore[no-untyped-def]
-    """Fill in the place, the sum of c log c and the number of filled cells of each pair of a column of one group with one of the groups from `start` on; return how many counts are left.
+    """Fill in the place, the sum of c log c and the number of filled cells of each pair of a column
+    of one group with one of the groups from `start` on; return how many counts are left.
 
-    Counts beyond the list `c_log_c` are left: they are put into `large`, two rows of pairs and counts. `parts` and `sums` are scratch.
+    Counts beyond the list `c_log_c` are left: they are put into `large`, two rows of pairs and
+    counts. `parts` and `sums` are scratch.
     """
     columns, sizes, begins, meanings = first
     levels, ends, other_columns, other_sizes, other_begins, other_meanings = second

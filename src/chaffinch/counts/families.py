@@ -1,9 +1,10 @@
-"""Scores of many families (a child and its parents) at once, on counts: what a private search selects from.
+"""Scores of many families (a child and its parents) at once, on counts: what a private search
+selects from.
 
-A score on counts has a sensitivity that hardly depends on the number of records. R and F are sums of whole numbers,
-divided once. I is h(n) - sum h(r) - sum h(k) + sum h(c) with h(t) = t log t, where each h is split into a part on a
-grid so coarse that its sums are exact and a small rest. So no score depends on the order of rows or cells by more than
-a few roundings, and all engines agree.
+A score on counts has a sensitivity that hardly depends on the number of records. R and F are sums
+of whole numbers, divided once. I is h(n) - sum h(r) - sum h(k) + sum h(c) with h(t) = t log t,
+where each h is split into a part on a grid so coarse that its sums are exact and a small rest. So
+no score depends on the order of rows or cells by more than a few roundings, and all engines agree.
 """
 
 from __future__ import annotations
@@ -38,12 +39,14 @@ def family_scores(
 ) -> NDArray[np.float64]:
     """Return the score of each family on counts: n R, n F, or min(n, most_rows) I in nats.
 
-    Of the dependence of child and parents, larger is stronger. R and I: 0 if independent or without parents. F, for a
-    child of two levels: 0 at best, -n/2 at worst. An empty table scores 0. `most_rows` is for I; None stands for n.
+    Of the dependence of child and parents, larger is stronger. R and I: 0 if independent or without
+    parents. F, for a child of two levels: 0 at best, -n/2 at worst. An empty table scores 0.
+    `most_rows` is for I; None stands for n.
 
-    R and F are exact but for the rounding of the last division. The error of n I is below 2^-48 n log n for n up to
-    2^25: each h(t) has a relative error of at most 2^-51, each of the four sums of h is at most n log n, and adding up
-    to n rests, each below 2^-50 n log n, loses less than n^2 2^-102 n log n.
+    R and F are exact but for the rounding of the last division. The error of n I is below 2^-48 n
+    log n for n up to 2^25: each h(t) has a relative error of at most 2^-51, each of the four sums
+    of h is at most n log n, and adding up to n rests, each below 2^-50 n log n, loses less than n^2
+    2^-102 n log n.
 
     Examples
     --------
@@ -81,7 +84,9 @@ def family_scores(
 
 
 class _FamilyPlan(NamedTuple):
-    """Families in the order of the kernels: sorted sets, and where each family's own stand among them."""
+    """Families in the order of the kernels: sorted sets, and where each family's own stand among
+    them.
+    """
 
     sets: tuple[Columns, ...]
     padded: NDArray[np.int64]
@@ -96,8 +101,9 @@ class _FamilyPlan(NamedTuple):
 def _plan(families: tuple[Family, ...], d: int, joint: bool) -> _FamilyPlan:
     """Return the plan of some families among `d` columns.
 
-    For R and F: sets are those of parents, and `order` sorts families by set. For I (`joint`): sets are all whose h is
-    summed, and `parts` holds the places of each family's child, parents and both (-1: no parents).
+    For R and F: sets are those of parents, and `order` sorts families by set. For I (`joint`): sets
+    are all whose h is summed, and `parts` holds the places of each family's child, parents and both
+    (-1: no parents).
     """
     for child, parents in families:
         clique = (child, *parents)
@@ -130,7 +136,9 @@ def _plan(families: tuple[Family, ...], d: int, joint: bool) -> _FamilyPlan:
 
 
 def _information(counter: Counter, plan: _FamilyPlan, n: int) -> NDArray[np.float64]:
-    """Return n I of each family. Real and imaginary parts carry the two parts of h, so that one kernel sums both."""
+    """Return n I of each family. Real and imaginary parts carry the two parts of h, so that one
+    kernel sums both.
+    """
     sums = np.zeros(len(plan.sets) + 1, dtype=np.complex128)
     sums[-1] = count_log_count(np.array([n]), n)[0]  # of no columns
     filled = np.full(len(plan.sets), -1, dtype=np.int64)
@@ -199,7 +207,9 @@ def _sums(counter: Counter, plan: _FamilyPlan, score: str) -> NDArray[np.float64
 
 
 def _listed(marginal: Marginal) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-    """Return the parents' combination, the code of the child (the last column) and the count of each filled cell."""
+    """Return the parents' combination, the code of the child (the last column) and the count of
+    each filled cell.
+    """
     if marginal.cells is None:
         matrix = marginal.counts.reshape(-1, marginal.sizes[-1])
         row, column = np.nonzero(matrix)
@@ -217,7 +227,9 @@ def _listed(marginal: Marginal) -> tuple[NDArray[np.int64], NDArray[np.int64], N
 def _marginals(
     counter: Counter, cliques: Sequence[Columns], wanted: NDArray[np.int64]
 ) -> Iterator[tuple[int, Marginal]]:
-    """Yield the places and the marginals of the cliques wanted, counted a bounded number of cells at a time."""
+    """Yield the places and the marginals of the cliques wanted, counted a bounded number of cells
+    at a time.
+    """
     names, sizes = counter.schema.names, counter.schema.sizes
     chosen = [(int(q), cliques[q]) for q in wanted]
     for batch in batches([prod(sizes[c] for c in columns) for _, columns in chosen]):
@@ -227,7 +239,8 @@ def _marginals(
 
 @compiled
 def _excess(ids, codes, size, cells, heights, distinct, margin):  # type: ignore[no-untyped-def]
-    """Return the sum of max(0, n c - r k) over the cells of (id, code); `cells` is zero before and after.
+    """Return the sum of max(0, n c - r k) over the cells of (id, code); `cells` is zero before and
+    after.
 
     Whole numbers: r k, n c and the sum are at most n^2, below 2^62 for n up to 2^31.
     """
@@ -252,11 +265,13 @@ def _excess(ids, codes, size, cells, heights, distinct, margin):  # type: ignore
 
 @compiled
 def shortfall(zeros, ones, best):  # type: ignore[no-untyped-def]
-    """Return the least max(0, n - 2 K0) + max(0, n - 2 K1) over all ways to give each combination to one child value.
+    """Return the least max(0, n - 2 K0) + max(0, n - 2 K1) over all ways to give each combination
+    to one child value.
 
-    `zeros` and `ones` are the counts of each combination; Kx is the sum of those with child value x given to x. `best`
-    is scratch of two rows of (n + 1) // 2 + 1 places. Of the row in use, place a is the largest K1 for K0 = a, where a
-    past half the records counts as half; far below 0 if there is none.
+    `zeros` and `ones` are the counts of each combination; Kx is the sum of those with child value x
+    given to x. `best` is scratch of two rows of (n + 1) // 2 + 1 places. Of the row in use, place a
+    is the largest K1 for K0 = a, where a past half the records counts as half; far below 0 if there
+    is none.
     """
     n, sure_zeros, sure_ones = np.int64(0), np.int64(0), np.int64(0)
     for row in range(zeros.size):
@@ -329,11 +344,13 @@ def family_sums(  # type: ignore[no-untyped-def]
     best,
     out,
 ):
-    """Fill in a whole number for each family: n^2 R, or the shortfall of F if `best` has any places.
+    """Fill in a whole number for each family: n^2 R, or the shortfall of F if `best` has any
+    places.
 
-    Parent sets are sorted as words are; set q has the children `starts[q]` to `starts[q + 1]`. Combinations of a set
-    are numbered once for all of its children, and sets that begin alike share the numbering of their beginning. The
-    margin of column c starts at `offsets[c]`. A family that would need more scratch than `cells` has is marked by -1.
+    Parent sets are sorted as words are; set q has the children `starts[q]` to `starts[q + 1]`.
+    Combinations of a set are numbered once for all of its children, and sets that begin alike share
+    the numbering of their beginning. The margin of column c starts at `offsets[c]`. A family that
+    would need more scratch than `cells` has is marked by -1.
     """
     path = np.full(ids.shape[0], -1, dtype=np.int64)
     distinct = np.ones(ids.shape[0], dtype=np.int64)

@@ -1,7 +1,10 @@
-"""A marginal: how many records (or how much weight) share each combination of codes of a few columns; and what its columns tell of each other.
+"""A marginal: how many records (or how much weight) share each combination of codes of a few
+columns; and what its columns tell of each other.
 
-Where combinations are too many for an array only those that occur are kept (`SparseCounts`). A combination is packed into one 64-bit key, or into several
-where the domain is larger than 2^63. Batches are sorted and merged, so memory follows the number of distinct combinations and not the number of rows.
+Where combinations are too many for an array only those that occur are kept (`SparseCounts`). A
+combination is packed into one 64-bit key, or into several where the domain is larger than 2^63.
+Batches are sorted and merged, so memory follows the number of distinct combinations and not the
+number of rows.
 """
 
 from __future__ import annotations
@@ -30,12 +33,13 @@ Keys = list[NDArray[np.int64]]
 class Marginal:
     """Counts of the combinations of codes of `columns`.
 
-    The order of cells is C order with the axes as in `columns`: the last column moves fastest. Codes are
-    those of the schema: values first, then `(other)` if there is one, then the missing levels.
+    The order of cells is C order with the axes as in `columns`: the last column moves fastest.
+    Codes are those of the schema: values first, then `(other)` if there is one, then the missing
+    levels.
 
-    A dense marginal (`cells is None`) has `counts` of shape `sizes`. A sparse one has the codes of its
-    non-empty combinations, one a row of `cells`, in cell order, and one entry of `counts` for each.
-    Counts are int64, or float64 where records are weighted.
+    A dense marginal (`cells is None`) has `counts` of shape `sizes`. A sparse one has the codes of
+    its non-empty combinations, one a row of `cells`, in cell order, and one entry of `counts` for
+    each. Counts are int64, or float64 where records are weighted.
     """
 
     columns: tuple[str, ...]
@@ -88,7 +92,9 @@ class Marginal:
         return np.stack(where, axis=1).astype(np.uint32), self.counts[where]
 
     def project(self, columns: Sequence[str]) -> Marginal:
-        """Return the marginal of fewer of its columns, in the order given: the others are summed out."""
+        """Return the marginal of fewer of its columns, in the order given: the others are summed
+        out.
+        """
         for name in columns:
             if name not in self.columns:
                 raise unknown_name("column", name, self.columns)
@@ -137,7 +143,9 @@ class SparseCounts:
         columns: Sequence[NDArray[np.unsignedinteger]],
         weights: NDArray[np.generic] | None = None,
     ) -> None:
-        """Add one batch: a code array for each column, and a weight (or count) for each row if given."""
+        """Add one batch: a code array for each column, and a weight (or count) for each row if
+        given.
+        """
         keys: Keys = []
         for span in self.spans:
             key = columns[span[0]].astype(np.int64)
@@ -210,7 +218,8 @@ def _merge(keys: Keys, counts: NDArray[Any]) -> tuple[Keys, NDArray[np.generic]]
 
 
 def entropy(marginal: Marginal) -> float:
-    """Return the entropy of a marginal in nats: 0 if all records share one cell, log(cells) if spread evenly.
+    """Return the entropy of a marginal in nats: 0 if all records share one cell, log(cells) if
+    spread evenly.
 
     Examples
     --------
@@ -224,8 +233,8 @@ def entropy(marginal: Marginal) -> float:
 def mutual_information(marginal: Marginal, child: str | None = None) -> float:
     """Return I(child; other columns) in nats: 0 if independent, at most the smaller entropy.
 
-    The child is the last column unless named. For two columns this is the plain mutual information; for
-    more it is the joint one that GreedyBayes maximises.
+    The child is the last column unless named. For two columns this is the plain mutual information;
+    for more it is the joint one that GreedyBayes maximises.
 
     Examples
     --------
@@ -241,7 +250,9 @@ def mutual_information(marginal: Marginal, child: str | None = None) -> float:
 
 
 class _cells:  # noqa: N801 - reads as a function: the cells of a marginal, seen as parents by child
-    """The listed cells of a marginal with their parent combination (`row`), child level (`column`) and margins."""
+    """The listed cells of a marginal with their parent combination (`row`), child level (`column`)
+    and margins.
+    """
 
     def __init__(self, marginal: Marginal, child: str | None) -> None:
         axis = _axis(marginal, child)

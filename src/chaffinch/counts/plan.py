@@ -1,7 +1,9 @@
-"""What to count so that all that was asked for follows: fewer and wider tables, from which the others are summed.
+"""What to count so that all that was asked for follows: fewer and wider tables, from which the
+others are summed.
 
-Counting a table of three columns takes hardly longer than one of two, so three pairs are had for the price of one. No data and no engine
-here: positions of columns and their numbers of levels go in, and a plan comes out.
+Counting a table of three columns takes hardly longer than one of two, so three pairs are had for
+the price of one. No data and no engine here: positions of columns and their numbers of levels go
+in, and a plan comes out.
 """
 
 from __future__ import annotations
@@ -18,7 +20,9 @@ Columns = tuple[int, ...]
 """Positions of columns among the modelled ones, ascending."""
 
 COVERING_CELLS = 1 << 16
-"""Cells of a table that is counted for the sake of smaller ones: more would be out of the processor's near memory."""
+"""Cells of a table that is counted for the sake of smaller ones: more would be out of the
+processor's near memory.
+"""
 
 SMALL_CELLS = 1 << 14
 """Cells of a table of four columns or more that is counted for the sake of pairs."""
@@ -35,7 +39,9 @@ MOST_SUMMED = 6
 
 @dataclass(frozen=True)
 class Cover:
-    """`counted`: the sets of columns that are counted, ascending. `sources`: for each clique asked for, which of these it is summed from."""
+    """`counted`: the sets of columns that are counted, ascending. `sources`: for each clique asked
+    for, which of these it is summed from.
+    """
 
     counted: tuple[Columns, ...]
     sources: tuple[int, ...]
@@ -48,10 +54,12 @@ def cover(
     n_rows: int,
     small_cells: int = SMALL_CELLS,
 ) -> Cover:
-    """Return which sets of columns to count for the cliques asked for, given each column's number of levels and about how many rows there are.
+    """Return which sets of columns to count for the cliques asked for, given each column's number
+    of levels and about how many rows there are.
 
-    Cliques within a wider one that is asked for anyway, and all pairs, by sets of three and more, are summed from what is counted. A wider table is used for
-    its parts only if it has few cells, in itself and for the rows: `small_cells` where it has four columns or more.
+    Cliques within a wider one that is asked for anyway, and all pairs, by sets of three and more,
+    are summed from what is counted. A wider table is used for its parts only if it has few cells,
+    in itself and for the rows: `small_cells` where it has four columns or more.
 
     Examples
     --------
@@ -85,7 +93,9 @@ def cover(
 
 
 def _within(covering: Sequence[Columns]) -> dict[Columns, Columns]:
-    """Return for sets of columns the covering set with the least columns that holds them and more."""
+    """Return for sets of columns the covering set with the least columns that holds them and
+    more.
+    """
     over: dict[Columns, Columns] = {}
     for wider in sorted(set(covering), key=len):
         if len(wider) > MOST_SUMMED:
@@ -100,7 +110,8 @@ def _within(covering: Sequence[Columns]) -> dict[Columns, Columns]:
 def _wider(
     pairs: set[Columns], sizes: Sequence[int], max_cells: int, small_cells: int
 ) -> list[Columns]:
-    """Return sets of three columns or more that cover pairs: each time the column that covers most pairs not covered yet, of these the one with fewest levels.
+    """Return sets of three columns or more that cover pairs: each time the column that covers most
+    pairs not covered yet, of these the one with fewest levels.
 
     A fourth column and more join where they cover two pairs or more, and the table stays small.
     """
@@ -135,7 +146,8 @@ def _wider(
 
 
 def project(counts: NDArray[Any], columns: Columns, clique: Sequence[int]) -> NDArray[Any]:
-    """Return the counts of a clique, an axis for each of its columns in its own order, from those of a set that holds it (axes ascending).
+    """Return the counts of a clique, an axis for each of its columns in its own order, from those
+    of a set that holds it (axes ascending).
 
     Examples
     --------
@@ -149,7 +161,8 @@ def project(counts: NDArray[Any], columns: Columns, clique: Sequence[int]) -> ND
 
 
 def runs_of(cells: Sequence[int], max_cells: int) -> Iterator[list[int]]:
-    """Return positions in runs whose tables together have at most so many cells, one at least in each.
+    """Return positions in runs whose tables together have at most so many cells, one at least in
+    each.
 
     Examples
     --------

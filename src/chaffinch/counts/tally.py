@@ -1,9 +1,11 @@
-"""A tally: many cliques counted together, batch by batch. Engines differ only in who hands it batches.
+"""A tally: many cliques counted together, batch by batch. Engines differ only in who hands it
+batches.
 
-Its kernels work on a block of rows at a time: the cell number of each row is folded from one column after the other in a small buffer
-(`key = key * size + code`, which compilers turn into vector instructions), then the counts are bumped. A 4-way table of 300,000 rows costs
-about half of what the loop that does both at once costs (benchmarks/counting.py), and one compiled function serves every width and every
-mix of code types.
+Its kernels work on a block of rows at a time: the cell number of each row is folded from one column
+after the other in a small buffer (`key = key * size + code`, which compilers turn into vector
+instructions), then the counts are bumped. A 4-way table of 300,000 rows costs about half of what
+the loop that does both at once costs (benchmarks/counting.py), and one compiled function serves
+every width and every mix of code types.
 """
 
 from __future__ import annotations
@@ -30,7 +32,9 @@ MOST_DENSE_CELLS = 1 << 28
 """Cells that one call may hold in dense arrays, all cliques together: 2 GiB."""
 
 FEW_ROWS = 20_000
-"""Rows up to which codes without a schema are counted without compiled kernels, which take a second to load."""
+"""Rows up to which codes without a schema are counted without compiled kernels, which take a second
+to load.
+"""
 
 THREADED_FROM = 4_000_000
 """Row visits (rows times cliques) from which threads are worth starting."""
@@ -39,7 +43,9 @@ ROOM = (1 << 32) - 1
 """Rows that can be counted before a cell of 32 bits might be full."""
 
 NEAR_CELLS, STRETCH = 1 << 15, 1 << 17
-"""Cells of all tables together up to which they stay in near memory while cliques take turns after each block of rows; and the rows after which they take turns otherwise."""
+"""Cells of all tables together up to which they stay in near memory while cliques take turns after
+each block of rows; and the rows after which they take turns otherwise.
+"""
 
 BLOCK = 4096
 
@@ -47,7 +53,8 @@ BLOCK = 4096
 class CliqueTally:
     """Counts of several cliques, to which batches of codes are added.
 
-    `n_rows`: about how many rows there will be. Where they are many, fewer and wider tables are counted, and the cliques summed from them.
+    `n_rows`: about how many rows there will be. Where they are many, fewer and wider tables are
+    counted, and the cliques summed from them.
     """
 
     def __init__(
@@ -122,7 +129,9 @@ class CliqueTally:
 
 
 def resolve(schema: Schema, clique: Sequence[str]) -> list[int]:
-    """Return the positions of a clique's columns among the modelled ones; raise for unknown or repeated names."""
+    """Return the positions of a clique's columns among the modelled ones; raise for unknown or
+    repeated names.
+    """
     if isinstance(clique, str):
         raise InputError(
             f"A clique is a list of column names. Got the text '{clique}': write ('{clique}',)."
@@ -139,9 +148,11 @@ def resolve(schema: Schema, clique: Sequence[str]) -> list[int]:
 def count_cells(
     columns: Sequence[NDArray[np.integer]], sizes: Sequence[int], *, n_rows: int = 0
 ) -> NDArray[np.int64]:
-    """Return how many records have each combination of codes, an axis for each column; `n_rows` is needed without columns.
+    """Return how many records have each combination of codes, an axis for each column; `n_rows` is
+    needed without columns.
 
-    For codes without a schema, such as groups of levels; a record with a code below 0 is in no cell.
+    For codes without a schema, such as groups of levels; a record with a code below 0 is in no
+    cell.
 
     Examples
     --------
@@ -216,9 +227,10 @@ class _DenseJob:
 def count(out, offsets, ends, groups, rows, sizes, c8, c16, c32, n_rows, stretch):  # type: ignore[no-untyped-def]
     """Add to `out` the counts of several cliques in one pass over the rows.
 
-    Clique q owns the cells from `offsets[q]` on and the columns `ends[q]` to `ends[q + 1]` of the list
-    (`groups`, `rows`, `sizes`). All of its cell numbers must fit in 32 bits. One clique after the other counts a stretch of rows: few
-    where all tables lie in the processor's near memory together, many where one does at a time.
+    Clique q owns the cells from `offsets[q]` on and the columns `ends[q]` to `ends[q + 1]` of the
+    list (`groups`, `rows`, `sizes`). All of its cell numbers must fit in 32 bits. One clique after
+    the other counts a stretch of rows: few where all tables lie in the processor's near memory
+    together, many where one does at a time.
     """
     buffer = np.empty(BLOCK, dtype=np.uint32)
     for first in range(0, n_rows, stretch):
@@ -235,7 +247,9 @@ def count(out, offsets, ends, groups, rows, sizes, c8, c16, c32, n_rows, stretch
 
 @compiled
 def weigh(out, offsets, ends, groups, rows, sizes, c8, c16, c32, n_rows, weights):  # type: ignore[no-untyped-def]
-    """Add to `out` the summed weights of several cliques: `count` with a weight for each row, in row order."""
+    """Add to `out` the summed weights of several cliques: `count` with a weight for each row, in
+    row order.
+    """
     buffer = np.empty(BLOCK, dtype=np.uint32)
     for start in range(0, n_rows, BLOCK):
         stop = min(start + BLOCK, n_rows)
@@ -249,7 +263,9 @@ def weigh(out, offsets, ends, groups, rows, sizes, c8, c16, c32, n_rows, weights
 
 @compiled
 def _keys(key, first, last, groups, rows, sizes, c8, c16, c32, start, stop):  # type: ignore[no-untyped-def]
-    """Fill `key` with the cell numbers of rows start to stop for the columns first to last of the list."""
+    """Fill `key` with the cell numbers of rows start to stop for the columns first to last of the
+    list.
+    """
     if first == last:
         key[:] = 0
     for c in range(first, last):
