@@ -338,5 +338,5 @@ def test_a_fit_without_residuals_has_no_share_of_them() -> None:
 
 def test_classes_of_few_records_are_left_out() -> None:
     x, label = np.array([[1.0]] * 10 + [[50.0]]), np.array([0] * 10 + [1])
-    assert class_influence(x, label, least=10).tolist() == [0.2]
-    assert class_influence(x, label, least=1).tolist() == [1.0]
+    assert class_influence(x, label, min_records=10).tolist() == [0.2]
+    assert class_influence(x, label, min_records=1).tolist() == [1.0]

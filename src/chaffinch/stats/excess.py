@@ -248,8 +248,10 @@ def upper_distance(
     error, degrees = excess_error(statistic, members, others, null_error)
     wide = stretch(degrees, level)
     if not isinstance(statistic, Ratio):
-        own = sqrt(sum(_error(group, statistic, common)[0] ** 2 for group in (members, others)))
-        return z * max(error, own)
+        group_error = sqrt(
+            sum(_error(group, statistic, common)[0] ** 2 for group in (members, others))
+        )
+        return z * max(error, group_error)
     squares = 0.0
     for group, side in ((members, 1), (others, 0)):
         value, variance = value_of(statistic, group, common), statistic.variance(group, common)
@@ -378,14 +380,16 @@ def combine(excesses: Sequence[Excess], *, level: float = 0.95) -> Combined:
     if not excesses:
         raise InputError("combine needs the excess of at least one synthetic table. Got none.")
     with_value = [
-        one for one in excesses if one.value is not None and one.standard_error is not None
+        excess
+        for excess in excesses
+        if excess.value is not None and excess.standard_error is not None
     ]
     if len(with_value) < len(excesses):
-        reason = next(one.reason for one in excesses if one not in with_value)
+        reason = next(excess.reason for excess in excesses if excess not in with_value)
         reason = f"{len(excesses) - len(with_value)} of {len(excesses)} synthetic tables have no excess. {reason}"
         return Combined(value=None, syntheses=len(excesses), level=level, reason=reason)
-    values = np.array([one.value for one in with_value], dtype=np.float64)
-    within = float(np.mean([(one.standard_error or 0.0) ** 2 for one in with_value]))
+    values = np.array([excess.value for excess in with_value], dtype=np.float64)
+    within = float(np.mean([(excess.standard_error or 0.0) ** 2 for excess in with_value]))
     m = len(values)
     if m == 1:
         only = with_value[0]

@@ -101,8 +101,8 @@ class Family:
         lower = plain.get("lower_bounds") or (
             [plain["lower_bound"]] if "lower_bound" in plain else []
         )
-        words = {"adjusted": "adjusted_p_values", "excesses": "excesses", "upper": "upper_bounds"}
-        parts = {name: plain.get(word) or [] for name, word in words.items()}
+        keys = {"adjusted": "adjusted_p_values", "excesses": "excesses", "upper": "upper_bounds"}
+        parts = {name: plain.get(key) or [] for name, key in keys.items()}
         reason = plain.get("reason") or plain.get("not_applicable") or ""
         return from_plain(
             cls, {**plain, **parts, "lower": lower, "reason": reason}, what="'family'"
@@ -280,12 +280,14 @@ def _counted(
         min(
             int(
                 np.count_nonzero(
-                    np.asarray(side[1]) > 0 if isinstance(rule, Ratio) else np.asarray(side[0]) >= 0
+                    np.asarray(group[1]) > 0
+                    if isinstance(rule, Ratio)
+                    else np.asarray(group[0]) >= 0
                 )
             )
-            for side in sides
+            for group in groups
         )
-        for rule, sides in pairs
+        for rule, groups in pairs
     )
 
 
@@ -586,10 +588,10 @@ def contrasts(
     out: list[Contrast] = []
     comparable: dict[int, _Checked] = {}
     for number, comparison in enumerate(comparisons):
-        one, reason = _check(comparison)
+        groups, reason = _check(comparison)
         out.append(Contrast(reason=reason))
-        if one is not None:
-            comparable[number] = one
+        if groups is not None:
+            comparable[number] = groups
     if not comparable:
         return tuple(out)
     several = list(comparable.values())
@@ -602,12 +604,14 @@ def contrasts(
     adjusted = (1.0 + np.count_nonzero(z[1:].max(axis=1)[:, None] >= z[0] - 1e-6, axis=0)) / (
         resamples + 1
     )
-    for j, (number, one) in enumerate(comparable.items()):
-        error, degrees = _linear(one) if one.ratios else (float(permuted[:, j].std(ddof=1)), inf)
+    for j, (number, groups) in enumerate(comparable.items()):
+        error, degrees = (
+            _linear(groups) if groups.ratios else (float(permuted[:, j].std(ddof=1)), inf)
+        )
         if error < NONE:
             low, high = wilson(0.0, float(panel.common))
             error, degrees = (high - low) / 1.959963984540054, inf
-        drawn = resampled[:, j] if one.ratios else permuted[:, j]
+        drawn = resampled[:, j] if groups.ratios else permuted[:, j]
         value = float(values[j])
         out[number] = Contrast(
             value=value,
@@ -632,37 +636,42 @@ def _check(comparison: ScoreComparison) -> tuple[_Checked | None, str]:
 
 
 def _panel(several: Sequence[_Checked]) -> AttackPanel:
-    sizes = {(len(one.members[0][0]), len(one.others[0][0])) for one in several}
+    sizes = {
+        (len(comparison.members[0][0]), len(comparison.others[0][0])) for comparison in several
+    }
     if len(sizes) > 1:
         raise InputError(
             f"All comparisons must be on the same people. Got {len(sizes)} different group sizes."
         )
     members, others = (
-        [group for one in several for group in getattr(one, side)] for side in ("members", "others")
+        [group for comparison in several for group in getattr(comparison, side)]
+        for side in ("members", "others")
     )
-    return AttackPanel.of(members, others, [rule for one in several for rule in one.rules])
+    return AttackPanel.of(
+        members, others, [rule for comparison in several for rule in comparison.rules]
+    )
 
 
 def _weights(several: Sequence[_Checked]) -> Floats:
     """Return the matrix that makes contrasts of the attacks' differences: one column a contrast."""
-    out = np.zeros((sum(len(one.rules) for one in several), len(several)))
-    at = 0
-    for j, one in enumerate(several):
-        out[at : at + len(one.rules), j] = one.weights
-        at += len(one.rules)
+    out = np.zeros((sum(len(comparison.rules) for comparison in several), len(several)))
+    offset = 0
+    for j, comparison in enumerate(several):
+        out[offset : offset + len(comparison.rules), j] = comparison.weights
+        offset += len(comparison.rules)
     return out
 
 
-def _linear(one: _Checked) -> tuple[float, float]:
+def _linear(comparison: _Checked) -> tuple[float, float]:
     """Return the standard error of a contrast of ratios and Welch's degrees of freedom, from each person's part in it."""
     variances, spent = [], []
-    for groups in (one.members, one.others):
-        part = np.zeros(len(groups[0][0]))
-        for (numerator, weight), share in zip(groups, one.weights, strict=True):
+    for groups in (comparison.members, comparison.others):
+        influence = np.zeros(len(groups[0][0]))
+        for (numerator, weight), share in zip(groups, comparison.weights, strict=True):
             total = float(weight.sum())
-            part += share * (numerator - float(numerator.sum()) / total * weight) / total
-        n = len(part)
-        variances.append(float(part @ part) * (n / (n - 1) if n > 1 else 2.0))
+            influence += share * (numerator - float(numerator.sum()) / total * weight) / total
+        n = len(influence)
+        variances.append(float(influence @ influence) * (n / (n - 1) if n > 1 else 2.0))
         spent.append(variances[-1] ** 2 / max(n - 1.0, 1.0))
     return sqrt(sum(variances)), sum(variances) ** 2 / sum(spent) if sum(spent) > 0 else inf
 

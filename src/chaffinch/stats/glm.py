@@ -58,7 +58,7 @@ class RegressionFit:
             return out
 
         values, errors, low, high = (
-            spread(part, np.nan) for part in (self.values, self.errors, self.low, self.high)
+            spread(fitted, np.nan) for fitted in (self.values, self.errors, self.low, self.high)
         )
         return RegressionFit(
             values,
@@ -122,26 +122,26 @@ def influence(x: Floats, y: Floats, *, top: int = LARGEST) -> Influence:
     residuals = y - q @ (q.T @ y)
     # What rounding leaves of a perfect fit is no residual.
     is_fitted = float(np.linalg.norm(residuals)) <= 1e-10 * float(np.linalg.norm(y))
-    left = np.nan if is_fitted else _largest_share(residuals**2, top)
-    return Influence(equations, left, float((q**2).sum(axis=1).max(initial=0.0)))
+    residual_share = np.nan if is_fitted else _largest_share(residuals**2, top)
+    return Influence(equations, residual_share, float((q**2).sum(axis=1).max(initial=0.0)))
 
 
 def class_influence(
-    x: Floats, label: NDArray[np.integer], *, least: int, top: int = LARGEST
+    x: Floats, label: NDArray[np.integer], *, min_records: int, top: int = LARGEST
 ) -> Floats:
     """Return, for each column, the largest share that the `top` largest |x_ij| of a class of the label have of that class's sum.
 
-    Classes of fewer than `least` records are left out: their number alone shows too much. A regression on a label of classes has sums of this kind in its score equations.
+    Classes of fewer than `min_records` records are left out: their number alone shows too much. A regression on a label of classes has sums of this kind in its score equations.
 
     Examples
     --------
-    >>> class_influence(np.array([[1.0], [1.0], [98.0], [1.0], [1.0]]), np.array([0, 0, 0, 1, 1]), least=2, top=1).tolist()
+    >>> class_influence(np.array([[1.0], [1.0], [98.0], [1.0], [1.0]]), np.array([0, 0, 0, 1, 1]), min_records=2, top=1).tolist()
     [0.98]
     """
     shares = np.zeros(x.shape[1])
     for level in np.unique(label):
         inside = label == level
-        if inside.sum() >= least:
+        if inside.sum() >= min_records:
             shares = np.fmax(
                 shares, [_largest_share(np.abs(column), top) for column in x[inside].T]
             )
@@ -173,13 +173,13 @@ def ols(x: Floats, y: Floats, *, level: float = 0.95) -> RegressionFit:
         raise CannotFitError("the response does not vary")
     scale = _lengths(x)
     size = float(np.linalg.norm(y))
-    whole = _triangle(np.column_stack([x / scale, y / size]))
-    basis = _basis(whole[:, :-1])
+    triangle = _triangle(np.column_stack([x / scale, y / size]))
+    basis = _basis(triangle[:, :-1])
     df = len(y) - len(basis.independent)
     if df < 1:
         raise CannotFitError("there are no more records than coefficients")
     # The triangle of the kept columns and the response holds all there is to know: R, Q'y and the residual's length.
-    small = _triangle(whole[:, [*basis.independent, -1]])
+    small = _triangle(triangle[:, [*basis.independent, -1]])
     rank = len(basis.independent)
     residual = abs(small[rank, rank])
     if residual < 1e-12:

@@ -92,8 +92,10 @@ def exact_lower(
     """Return the lower ends of Clopper and Pearson's intervals for many counts at once; the upper end is 1 less that of the misses."""
     from scipy.special import betaincinv
 
-    some = np.maximum(successes, 1)
-    return np.where(successes > 0, betaincinv(some, trials - some + 1, (1 - level) / 2), 0.0)
+    positive = np.maximum(successes, 1)
+    return np.where(
+        successes > 0, betaincinv(positive, trials - positive + 1, (1 - level) / 2), 0.0
+    )
 
 
 def clustered_rate(hits: NDArray[Any], cluster: NDArray[Any], *, level: float = 0.95) -> Interval:
@@ -161,13 +163,13 @@ def clustered_auc(
     inside = member
     m, n = int(inside.sum()), int((~inside).sum())
     # DeLong's components: for each member the share of others below, for each other the share of members above.
-    every = rankdata(scores)
-    below = (every[inside] - rankdata(scores[inside])) / n
-    above = 1 - (every[~inside] - rankdata(scores[~inside])) / m
+    ranks = rankdata(scores)
+    below = (ranks[inside] - rankdata(scores[inside])) / n
+    above = 1 - (ranks[~inside] - rankdata(scores[~inside])) / m
     value = float(below.mean())
-    part = np.empty(len(inside))
-    part[inside], part[~inside] = (below - value) / m, (above - value) / n
-    sums = _cluster_sums(part, 2 * (0 if stratum is None else stratum) + inside, cluster)
+    components = np.empty(len(inside))
+    components[inside], components[~inside] = (below - value) / m, (above - value) / n
+    sums = _cluster_sums(components, 2 * (0 if stratum is None else stratum) + inside, cluster)
     squares, fourths = float((sums**2).sum()), float((sums**4).sum())
     equal = (m + n) / 2 - 1
 
@@ -197,15 +199,15 @@ def clustered_auc(
 
 
 def _cluster_sums(
-    part: NDArray[np.float64], cell: NDArray[np.int64], cluster: NDArray[np.int64]
+    components: NDArray[np.float64], cell: NDArray[np.int64], cluster: NDArray[np.int64]
 ) -> NDArray[np.float64]:
     """The sum of each cluster's parts about the means of their cells, each cell corrected for its own mean by its clusters."""
     clusters, cells = int(cluster.max()) + 1, int(cell.max()) + 1
     trials = np.bincount(cell, minlength=cells)
-    mean = np.bincount(cell, weights=part, minlength=cells) / np.maximum(trials, 1)
+    mean = np.bincount(cell, weights=components, minlength=cells) / np.maximum(trials, 1)
     groups = np.bincount(np.unique(cell * clusters + cluster) // clusters, minlength=cells)
     correction = np.where(groups > 1, groups / np.maximum(groups - 1, 1), 2.0)
-    about_means = (part - mean[cell]) * np.sqrt(correction)[cell]
+    about_means = (components - mean[cell]) * np.sqrt(correction)[cell]
     return np.asarray(
         np.bincount(cluster, weights=about_means, minlength=clusters), dtype=np.float64
     )
@@ -250,9 +252,11 @@ def jackknife(
     >>> [round(end, 3) for end in jackknife(x.mean(), (x.sum() - x) / 9)]  # mean +- t of 9 degrees x standard error
     [2.334, 6.666]
     """
-    left = np.asarray(without, dtype=np.float64)
-    groups = len(left)
-    error = sqrt((groups - 1) / groups * float(((left - left.mean()) ** 2).sum()))
+    values_without = np.asarray(without, dtype=np.float64)
+    groups = len(values_without)
+    error = sqrt(
+        (groups - 1) / groups * float(((values_without - values_without.mean()) ** 2).sum())
+    )
     value, half = float(value), student_quantile(0.975, groups - 1) * error
     return max(low, value - half), min(high, value + half)
 
@@ -278,7 +282,7 @@ class Estimate:
         """The half width of the interval in standard errors; nan where there is none."""
         return (self.high - self.low) / (2.0 * self.error) if self.error > 0.0 else math.nan
 
-    def within(self, least: float, most: float) -> Estimate:
+    def within(self, lowest: float, highest: float) -> Estimate:
         """Return the same with an interval that ends where the number must: at 0 and 1 for a rate.
 
         Examples
@@ -287,7 +291,7 @@ class Estimate:
         1.0
         """
         return replace(
-            self, low=_clipped(self.low, least, most), high=_clipped(self.high, least, most)
+            self, low=_clipped(self.low, lowest, highest), high=_clipped(self.high, lowest, highest)
         )
 
     def to_dict(self) -> dict[str, float | None]:
@@ -331,7 +335,7 @@ def crossed_mean(parts: Sequence[CrossedPart], *, level: float = LEVEL) -> Estim
     >>> round(estimate.value, 3), round(estimate.error, 3)
     (0.2, 0.1)
     """
-    return _combined([(1.0 / len(parts), part) for part in parts], level)
+    return _combined([(1.0 / len(parts), crossed) for crossed in parts], level)
 
 
 def crossed_means(
@@ -353,7 +357,7 @@ def crossed_means(
     [1.96, 2.23]
     """
     alone = [crossed_mean(parts, level=level) for parts in numbers]
-    known = [k for k, one in enumerate(alone) if one.error > 0.0]
+    known = [k for k, estimate in enumerate(alone) if estimate.error > 0.0]
     if len(known) < 2:
         return tuple(alone)
     quantile = _largest_of(
@@ -362,28 +366,36 @@ def crossed_means(
         level,
     )
     return tuple(
-        replace(one, low=one.value - half, high=one.value + half)
-        for one in alone
-        for half in (max(quantile, one.quantile) * one.error if one.error > 0.0 else one.error,)
+        replace(estimate, low=estimate.value - half, high=estimate.value + half)
+        for estimate in alone
+        for half in (
+            max(quantile, estimate.quantile) * estimate.error
+            if estimate.error > 0.0
+            else estimate.error,
+        )
     )
 
 
 def _correlation(numbers: Sequence[Sequence[CrossedPart]]) -> Floats:
     """How numbers of the same datasets and people vary together."""
     k = len(numbers[0])
-    people = np.array([np.sum([part.influence for part in parts], axis=0) / k for parts in numbers])
+    people = np.array(
+        [np.sum([crossed.influence for crossed in parts], axis=0) / k for parts in numbers]
+    )
     people -= people.mean(axis=1, keepdims=True)
     together = people @ people.T
     for fold in zip(*numbers, strict=True):
-        values = np.array([part.values for part in fold])
+        values = np.array([crossed.values for crossed in fold])
         finite = np.isfinite(values)
         n = finite.sum(axis=1)
-        apart = (
+        deviations = (
             np.where(finite, values, 0.0)
             - np.where(finite, values, 0.0).sum(axis=1, keepdims=True) / n[:, None]
         )
-        apart = np.where(finite, apart, 0.0) / np.sqrt(np.maximum(n - 1, 1) * n)[:, None] / k
-        together = together + apart @ apart.T
+        deviations = (
+            np.where(finite, deviations, 0.0) / np.sqrt(np.maximum(n - 1, 1) * n)[:, None] / k
+        )
+        together = together + deviations @ deviations.T
     scale = np.sqrt(np.diag(together))
     return np.asarray(together / np.outer(scale, scale))
 
@@ -398,11 +410,11 @@ def _largest_of(correlation: Floats, freedom: float, level: float) -> float:
     largest = np.abs(rng.standard_normal((DRAWS, len(root))) @ root.T).max(axis=1)
     if math.isfinite(freedom):
         largest = largest / np.sqrt(rng.chisquare(freedom, DRAWS) / freedom)
-    one, every = (
+    single_quantile, bonferroni = (
         student_quantile(1.0 - (1.0 - level) / 2.0 / tests, freedom)
         for tests in (1, len(correlation))
     )
-    return min(max(float(np.quantile(largest, level)), one), every)
+    return min(max(float(np.quantile(largest, level)), single_quantile), bonferroni)
 
 
 def crossed_difference(
@@ -415,8 +427,8 @@ def crossed_difference(
     if not these or not those:
         return NOTHING
     weighted = [
-        *((1.0 / len(these), part) for part in these),
-        *((-1.0 / len(those), part) for part in those),
+        *((1.0 / len(these), crossed) for crossed in these),
+        *((-1.0 / len(those), crossed) for crossed in those),
     ]
     return _combined(weighted, level)
 
@@ -426,19 +438,21 @@ def _combined(weighted: Sequence[tuple[float, CrossedPart]], level: float) -> Es
     if not weighted:
         return NOTHING
     value, of_datasets, of_pairs, spread = 0.0, 0.0, 0.0, 0.0
-    for weight, part in weighted:
-        some = np.isfinite(part.values)
-        n = int(some.sum())
+    for weight, crossed in weighted:
+        is_finite = np.isfinite(crossed.values)
+        n = int(is_finite.sum())
         if not n:
             return NOTHING
-        value += weight * float(part.values[some].mean())
+        value += weight * float(crossed.values[is_finite].mean())
         if n > 1:
-            variance = weight**2 * float(part.values[some].var(ddof=1)) / n
+            variance = weight**2 * float(crossed.values[is_finite].var(ddof=1)) / n
             of_datasets += variance
             spread += variance**2 / (n - 1.0)
-            apart = float(part.squares[some].sum()) - n * float((part.influence**2).sum())
-            of_pairs += weight**2 * max(apart, 0.0) / (n * (n - 1))
-    people = np.sum([weight * part.influence for weight, part in weighted], axis=0)
+            pair_sum = float(crossed.squares[is_finite].sum()) - n * float(
+                (crossed.influence**2).sum()
+            )
+            of_pairs += weight**2 * max(pair_sum, 0.0) / (n * (n - 1))
+    people = np.sum([weight * crossed.influence for weight, crossed in weighted], axis=0)
     of_people = float(((people - people.mean()) ** 2).sum())
     beyond = max(of_datasets - of_pairs, 0.0)
     variance = of_people + beyond
@@ -452,8 +466,8 @@ def _estimate(value: float, error: float, freedom: float, level: float) -> Estim
     return Estimate(value, error, value - half, value + half, freedom)
 
 
-def _clipped(number: float, least: float, most: float) -> float:
-    return number if math.isnan(number) else min(max(number, least), most)
+def _clipped(number: float, lowest: float, highest: float) -> float:
+    return number if math.isnan(number) else min(max(number, lowest), highest)
 
 
 Direction = Literal["lower is better", "higher is better"]

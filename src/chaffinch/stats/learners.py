@@ -101,18 +101,20 @@ class Encoder:
     def matrix(self, table: Table) -> Matrix:
         """Return the features of a table: one row for each record, one column for each of `owners`."""
         out = np.zeros((table.n_rows, len(self.owners)))
-        at = 0
+        offset = 0
         for column in self.columns:
             if column.kind in NUMBERS:
                 numbers = numbers_of(table, column.name)
-                out[:, at] = numbers
+                out[:, offset] = numbers
                 if column.name in self.gaps:
-                    out[:, at + 1] = np.isnan(numbers)
+                    out[:, offset + 1] = np.isnan(numbers)
             elif self.encoding == "codes":
-                out[:, at] = table.code(column.name)
+                out[:, offset] = table.code(column.name)
             else:
-                out[np.arange(table.n_rows), at + table.code(column.name).astype(np.int64)] = 1.0
-            at += self._width(column)
+                out[np.arange(table.n_rows), offset + table.code(column.name).astype(np.int64)] = (
+                    1.0
+                )
+            offset += self._width(column)
         return out
 
     def _width(self, column: Column) -> int:
@@ -212,13 +214,13 @@ def _classifier(name: str) -> Any:
     from sklearn.neighbors import KNeighborsClassifier
     from sklearn.svm import SVC
 
-    every = {
+    classes = {
         "nb": GaussianNB,
         "svc": SVC,
         "knn": KNeighborsClassifier,
         "rf": RandomForestClassifier,
     }
-    return {**every, "lr": LogisticRegression}[name]()
+    return {**classes, "lr": LogisticRegression}[name]()
 
 
 def _regressor(name: str) -> Any:
@@ -259,7 +261,7 @@ def is_svm(estimator: Any) -> bool:
         getattr(estimator, "regressor", None),
         *(step for _, step in getattr(estimator, "steps", ())),
     ]
-    return any(isinstance(part, SVC | SVR | NuSVC | NuSVR) for part in inner)
+    return any(isinstance(model, SVC | SVR | NuSVC | NuSVR) for model in inner)
 
 
 def is_random(estimator: Any) -> bool:
@@ -399,8 +401,8 @@ def _categorical(
 def _gaussian(
     known: Matrix, which: NDArray[np.int64], sizes: NDArray[np.int64], asked: Matrix
 ) -> Matrix:
-    there = ~np.isnan(known)
-    numbers, groups = known[there], which[there]
+    present = ~np.isnan(known)
+    numbers, groups = known[present], which[present]
     spread = float(numbers.var()) if len(numbers) else 0.0
     if not spread > 0:
         return np.zeros((len(asked), len(sizes)))
@@ -452,10 +454,10 @@ def _chances(model: Any, test: Matrix) -> Matrix | None:
 
 
 def _converged(model: Any) -> bool:
-    most, used = getattr(model, "max_iter", None), getattr(model, "n_iter_", None)
-    if most is None or used is None or most < 1:
+    max_iter, used = getattr(model, "max_iter", None), getattr(model, "n_iter_", None)
+    if max_iter is None or used is None or max_iter < 1:
         return True
-    return bool(np.max(used) < most)
+    return bool(np.max(used) < max_iter)
 
 
 def work(
@@ -479,7 +481,7 @@ def work(
     libraries, lock = ThreadpoolController(), threading.Lock()
     done = 0
 
-    def one(item: T) -> R:
+    def run_item(item: T) -> R:
         nonlocal done
         with libraries.limit(limits=1, user_api="openmp"):  # a setting of this thread alone
             result = function(item)
@@ -490,7 +492,7 @@ def work(
 
     with warnings.catch_warnings(), libraries.limit(limits=1, user_api="blas"):
         warnings.simplefilter("ignore", ConvergenceWarning)
-        return thread_map(one, items, threads=threads)
+        return thread_map(run_item, items, threads=threads)
 
 
 Counts = NDArray[np.int64]
@@ -595,11 +597,11 @@ def split(
 
 
 def subsample(
-    labels: Labels | None, n_rows: int, most: int | None, rng: np.random.Generator
+    labels: Labels | None, n_rows: int, max_rows: int | None, rng: np.random.Generator
 ) -> Rows:
-    """Return at most `most` rows (None: all), in rising order, each class with its share and at least one record.
+    """Return at most `max_rows` rows (None: all), in rising order, each class with its share and at least one record.
 
-    With more classes than `most`, or without labels (None), rows are drawn whatever their class.
+    With more classes than `max_rows`, or without labels (None), rows are drawn whatever their class.
 
     Examples
     --------
@@ -607,7 +609,7 @@ def subsample(
     >>> np.bincount(labels[subsample(labels, 100, 10, np.random.default_rng(0))]).tolist()
     [8, 1, 1]
     """
-    if most is None or n_rows <= most:
+    if max_rows is None or n_rows <= max_rows:
         return np.arange(n_rows)
     classes = (
         np.zeros(n_rows, dtype=np.int64)
@@ -615,20 +617,20 @@ def subsample(
         else np.unique(labels, return_inverse=True)[1]
     )
     sizes = np.bincount(classes)
-    if len(sizes) > most:
-        return np.sort(rng.choice(n_rows, most, replace=False))
-    return np.flatnonzero(_first_of_each(classes, sizes, _quotas(sizes, most), rng))
+    if len(sizes) > max_rows:
+        return np.sort(rng.choice(n_rows, max_rows, replace=False))
+    return np.flatnonzero(_first_of_each(classes, sizes, _quotas(sizes, max_rows), rng))
 
 
 def _quotas(sizes: Rows, total: int) -> Rows:
     """Return how many of each class: its share of the total, by largest remainders, and at least one."""
     exact = sizes * (total / int(sizes.sum()))
     quotas = np.maximum(np.floor(exact).astype(np.int64), 1)
-    left = total - int(quotas.sum())
-    if left > 0:
-        quotas[np.argsort(quotas - exact, kind="stable")[:left]] += 1
+    remainder = total - int(quotas.sum())
+    if remainder > 0:
+        quotas[np.argsort(quotas - exact, kind="stable")[:remainder]] += 1
     for _ in range(
-        -left
+        -remainder
     ):  # classes that were lifted to one take from those that have most above their share
         quotas[np.argmax(np.where(quotas > 1, quotas - exact, -np.inf))] -= 1
     return quotas

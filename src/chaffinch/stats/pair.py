@@ -118,7 +118,7 @@ def with_groups(rows: Rows, groups: int = GROUPS) -> Rows:
     schema = replace(rows.schema, columns=(group_column(groups), *rows.schema.columns))
     step = JackknifeGroups(rows.n_rows, schema)
     # The same rows for all who ask: what counts them may remember its answers.
-    return rows.once(f"{groups} groups", lambda held: rows.map(step, schema, notes=rows.notes))
+    return rows.once(f"{groups} groups", lambda stack: rows.map(step, schema, notes=rows.notes))
 
 
 @dataclass(frozen=True, eq=False)

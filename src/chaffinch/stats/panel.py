@@ -65,10 +65,10 @@ class PanelSide:
     def values(self, counts: Counted, sums: Counted, people: int, common: int) -> Floats:
         """Return the value of each attack for each row of counts; NaN where it has none."""
         out = np.full((len(counts), len(self.statistics)), np.nan)
-        at, _, weighted = self._ratios
-        below = np.full((len(counts), len(at)), float(people))
-        below[:, weighted] = sums[:, len(at) :]
-        out[:, at] = _divided(sums[:, : len(at)].astype(np.float64), below)
+        columns, _, weighted = self._ratios
+        below = np.full((len(counts), len(columns)), float(people))
+        below[:, weighted] = sums[:, len(columns) :]
+        out[:, columns] = _divided(sums[:, : len(columns)].astype(np.float64), below)
         for at_row in range(0, len(counts), NEAR) if self._classes else ():
             rows = slice(
                 at_row, at_row + NEAR
@@ -86,23 +86,23 @@ class PanelSide:
     def dtype(self) -> type[np.floating[Any]]:
         """The type in which sums are exact: single precision holds votes, 0 or 1, of 16 million people."""
         matrix = self._ratios[1]
-        whole = matrix.dtype == np.float32
-        return np.float32 if whole else np.float64
+        is_single = matrix.dtype == np.float32
+        return np.float32 if is_single else np.float64
 
     @cached_property
     def _ratios(self) -> tuple[list[int], Counted, list[int]]:
         """The columns of attacks that are ratios, their sums as one matrix, and which of them have weights of their own."""
-        at = [j for j, statistic in enumerate(self.statistics) if isinstance(statistic, Ratio)]
-        weighted = [k for k, j in enumerate(at) if not bool(np.all(self.scores[j][1] == 1.0))]
-        columns = [self.scores[j][0] for j in at] + [self.scores[at[k]][1] for k in weighted]
+        columns = [j for j, statistic in enumerate(self.statistics) if isinstance(statistic, Ratio)]
+        weighted = [k for k, j in enumerate(columns) if not bool(np.all(self.scores[j][1] == 1.0))]
+        sums = [self.scores[j][0] for j in columns] + [self.scores[columns[k]][1] for k in weighted]
         votes = self.people < 1 << 24 and all(
-            bool(np.all((column == 0) | (column == 1))) for column in columns
+            bool(np.all((column == 0) | (column == 1))) for column in sums
         )
         kind = np.float32 if votes else np.float64
-        matrix: Counted = np.empty((len(self.counts), len(columns)), dtype=kind)
-        for k, column in enumerate(columns):
+        matrix: Counted = np.empty((len(self.counts), len(sums)), dtype=kind)
+        for k, column in enumerate(sums):
             matrix[:, k] = column
-        return at, matrix, weighted
+        return columns, matrix, weighted
 
     @cached_property
     def _classes(self) -> list[tuple[int, Totals]]:
@@ -131,7 +131,8 @@ class AttackPanel:
         units = _large_first(_units(joined, statistics))
         size = int(units.max()) + 1
         first, second = (
-            np.bincount(part, minlength=size) for part in (units[:n_members], units[n_members:])
+            np.bincount(group_units, minlength=size)
+            for group_units in (units[:n_members], units[n_members:])
         )
         counts = first + second
         bits = min(30, 52 - people.bit_length())
@@ -255,8 +256,8 @@ def _units(joined: Sequence[Group], statistics: Sequence[Statistic]) -> Counts:
     """Return each person's unit: people alike under all attacks; for one ratio with many scores, nearly alike."""
     people = len(joined[0][0])
     single = len(joined) == 1 and isinstance(statistics[0], Ratio)
-    most = 2 * CELLS if single else people // 4
-    units = alike([column for pair in joined for column in pair], most=most)
+    max_units = 2 * CELLS if single else people // 4
+    units = alike([column for pair in joined for column in pair], max_units=max_units)
     if units is None:
         units = _gathered(*joined[0]) if single else np.arange(people)
     return units
@@ -297,8 +298,8 @@ def _gathered(numerator: Floats, weight: Floats) -> Counts:
         kind = np.zeros_like(kind)
     values, tie = np.unique(residual, return_inverse=True)
     below = np.cumsum(np.bincount(tie)) / len(residual)
-    place = below + (values - values[0]) / ((values[-1] - values[0]) or 1.0)
-    cell = np.minimum((place / 2.0 * CELLS).astype(np.int64), CELLS - 1)[tie]
+    position = below + (values - values[0]) / ((values[-1] - values[0]) or 1.0)
+    cell = np.minimum((position / 2.0 * CELLS).astype(np.int64), CELLS - 1)[tie]
     gathered: Counts = np.unique(kind * CELLS + cell, return_inverse=True)[1]
     return gathered
 
@@ -318,21 +319,21 @@ BLOCK_CELLS = 1 << 20
 """Numbers of one block of draws: 8 MB."""
 
 
-def alike(columns: Sequence[NDArray[Any]], *, most: int) -> Counts | None:
-    """Return the number of each person's unit, people alike in all columns having the same; None for more than `most`.
+def alike(columns: Sequence[NDArray[Any]], *, max_units: int) -> Counts | None:
+    """Return the number of each person's unit, people alike in all columns having the same; None for more than `max_units`.
 
     Examples
     --------
-    >>> alike([np.array([1.0, 0.0, 1.0, 1.0]), np.array([1, 1, 1, 0])], most=4)
+    >>> alike([np.array([1.0, 0.0, 1.0, 1.0]), np.array([1, 1, 1, 0])], max_units=4)
     array([2, 0, 2, 1])
     """
     units = np.zeros(len(columns[0]), dtype=np.int64)
     for column in columns:
         values, codes = np.unique(column, return_inverse=True)
-        if len(values) > most:
+        if len(values) > max_units:
             return None
         distinct, units = np.unique(units * len(values) + codes, return_inverse=True)
-        if len(distinct) > most:
+        if len(distinct) > max_units:
             return None
     return units
 
@@ -340,7 +341,7 @@ def alike(columns: Sequence[NDArray[Any]], *, most: int) -> Counts | None:
 def block_sizes(draws: int, people: int) -> list[int]:
     """Return how many draws each block makes: what fits in memory, whatever the number of threads."""
     size = int(np.clip(BLOCK_CELLS // max(people, 1), 1, draws))
-    return [min(size, draws - at) for at in range(0, draws, size)]
+    return [min(size, draws - start) for start in range(0, draws, size)]
 
 
 def permute(
@@ -391,12 +392,12 @@ def resample(
     unit_of = np.repeat(np.arange(bulk, len(counts)), rest)
     out: Drawn = np.empty((draws, len(counts)), dtype=dtype)
     step = max(1, FEW // max(len(unit_of), 1))  # small groups: many draws in one go
-    for at in range(0, draws, step):
-        times = head[at : at + step, -1]
+    for start in range(0, draws, step):
+        times = head[start : start + step, -1]
         drawn = unit_of[rng.integers(len(unit_of), size=times.sum())] if len(unit_of) else unit_of
         if len(times) > 1:
             drawn += np.repeat(np.arange(len(times)) * len(counts), times)
-        out[at : at + step] = np.bincount(drawn, minlength=len(times) * len(counts)).reshape(
+        out[start : start + step] = np.bincount(drawn, minlength=len(times) * len(counts)).reshape(
             -1, len(counts)
         )
     out[:, :bulk] = head[:, :-1]
@@ -416,11 +417,11 @@ def subsets(n_people: int, sizes: Counts, rng: np.random.Generator) -> NDArray[n
     """
     if n_people <= SHUFFLED:
         return rng.permuted(np.arange(n_people) < sizes[:, None], axis=1)
-    words = rng.integers(
+    random_words = rng.integers(
         0, 2**64 - 1, size=(len(sizes), -(-n_people // 8)), dtype=np.uint64, endpoint=True
     )
     below = np.clip(np.rint(256 * sizes / max(n_people, 1)), 0, 255).astype(np.uint8)
-    chosen: NDArray[np.bool_] = words.view(np.uint8)[:, :n_people] < below[:, None]
+    chosen: NDArray[np.bool_] = random_words.view(np.uint8)[:, :n_people] < below[:, None]
     for row, size in zip(chosen, sizes, strict=True):
         surplus = int(np.count_nonzero(row)) - int(size)
         if surplus:

@@ -166,14 +166,14 @@ class ClassStatistic:
             self.weights[classes_here],
             right[unit],
         )
-        every = float(self.weights.sum())
+        total_weight = float(self.weights.sum())
 
         def mean(counts: Counted, people: int, common: int) -> tuple[Floats, Floats]:
 
             seen = _seen(people, common)
             above, below = np.empty(len(counts)), np.empty(len(counts))
             class_means(counts, unit, right, starts, weight, seen, above, below)
-            return above, below if self.empty == "dropped" else np.full(len(counts), every)
+            return above, below if self.empty == "dropped" else np.full(len(counts), total_weight)
 
         return mean
 
@@ -185,21 +185,23 @@ class ClassStatistic:
         """
         classes, right = group
         n, inside = len(classes), classes >= 0
-        index, told_by = classes[inside].astype(np.int64), right[inside]
+        index, is_right = classes[inside].astype(np.int64), right[inside]
         present = np.bincount(index, minlength=len(self.weights)).astype(np.float64)
-        right_sum = np.bincount(index, weights=told_by, minlength=len(self.weights))
+        right_sum = np.bincount(index, weights=is_right, minlength=len(self.weights))
         seen = _seen(n, common)
         share = self.weights * seen[present.astype(np.int64)]
         less = self.weights * seen[np.maximum(present - 1, 0).astype(np.int64)]
         numerator = (share * right_sum / np.maximum(present, 1)).sum()
-        gone = less[index] * (right_sum[index] - told_by) / np.maximum(present[index] - 1, 1)
-        above = numerator - (share * right_sum / np.maximum(present, 1))[index] + gone
+        term_without = (
+            less[index] * (right_sum[index] - is_right) / np.maximum(present[index] - 1, 1)
+        )
+        above = numerator - (share * right_sum / np.maximum(present, 1))[index] + term_without
         if self.empty == "dropped":
             below = share.sum() - share[index] + less[index]
-            whole = share.sum()
+            denominator = share.sum()
         else:
-            below, whole = np.full(len(index), self.weights.sum()), self.weights.sum()
-        value = numerator / whole
+            below, denominator = np.full(len(index), self.weights.sum()), self.weights.sum()
+        value = numerator / denominator
         change = np.where(below > 0, above / np.where(below > 0, below, 1.0) - value, 0.0)
         return float((change @ change) - change.sum() ** 2 / n) * (n - 1) / n
 
@@ -227,9 +229,9 @@ def _seen(people: int, common: int) -> Floats:
         return (n > 0).astype(np.float64)
     from scipy.special import gammaln
 
-    left = people - n - common  # negative where the chosen part is too large to miss all n
-    ways = gammaln(people - n + 1) - gammaln(np.maximum(left, 0) + 1) - gammaln(people + 1.0)
-    table: Floats = np.where(left >= 0, -np.expm1(ways + gammaln(people - common + 1.0)), 1.0)
+    n_rest = people - n - common  # negative where the chosen part is too large to miss all n
+    ways = gammaln(people - n + 1) - gammaln(np.maximum(n_rest, 0) + 1) - gammaln(people + 1.0)
+    table: Floats = np.where(n_rest >= 0, -np.expm1(ways + gammaln(people - common + 1.0)), 1.0)
     table[0] = 0.0
     return table
 
@@ -239,7 +241,7 @@ def _two(group: tuple[ArrayLike, ArrayLike], first: str, second: str) -> Group:
         raise InputError(
             f"A group of people is two arrays, {first} and {second}. Got {len(group)}."
         )
-    a, b = (np.asarray(part, dtype=np.float64) for part in group)
+    a, b = (np.asarray(scores, dtype=np.float64) for scores in group)
     if a.ndim != 1 or a.shape != b.shape:
         raise InputError(
             f"{first} and {second} must be lists of one length. Got shapes {a.shape} and {b.shape}."

@@ -155,7 +155,9 @@ class DrawIndependentCodes:
         for name in self.schema.names:
             values, ends = self.columns[name]
             drawn = row_numbers(substream(self.stream, self.streams[name]), first, n_rows)
-            codes.append(values[np.searchsorted(ends, _whole(drawn * ends[-1]), side="right")])
+            codes.append(
+                values[np.searchsorted(ends, _as_integers(drawn * ends[-1]), side="right")]
+            )
         coded = Codes.of(codes, self.schema.sizes)
         return Table(self.schema, pa.table({}), coded, first_row=first)
 
@@ -181,7 +183,7 @@ class RedrawByLabel(Step):
         codes = [chunk.code(name) for name in chunk.schema.names]
         for name, (values, ends, starts, counts) in self.columns.items():
             drawn = row_numbers(substream(self.stream, self.streams[name]), chunk.first_row, n_rows)
-            rows = starts[labels] + _whole(drawn * counts[labels])
+            rows = starts[labels] + _as_integers(drawn * counts[labels])
             codes[chunk.schema.places[name]] = values[np.searchsorted(ends, rows, side="right")]
         return replace(chunk, codes=Codes.of(codes, chunk.schema.sizes))
 
@@ -192,7 +194,7 @@ def codes_by_label(cells: Ints, counts: Ints, n_labels: int) -> tuple[Ints, Ints
     return cells[:, 1], np.cumsum(counts), np.cumsum(rows) - rows, rows
 
 
-def _whole(numbers: NDArray[np.float64]) -> Ints:
+def _as_integers(numbers: NDArray[np.float64]) -> Ints:
     return numbers.astype(np.int64)
 
 

@@ -54,7 +54,7 @@ class SampledRecords:
         """Return the numbers of samples and of the files that they are of; of several synthetic ones (`synthetic-1` and so on) those of all together."""
 
         def rows(tables: Mapping[str, Rows]) -> list[int | str | None]:
-            sides = [
+            names_by_side = [
                 [name for name in files if name == side or name.startswith(f"{side}-")]
                 for side in ("original", "synthetic", "holdout")
             ]
@@ -62,38 +62,38 @@ class SampledRecords:
                 masked_count(sum(tables[name].n_rows for name in names), threshold)
                 if names
                 else None
-                for names in sides
+                for names in names_by_side
             ]
 
-        whole = all(sample[side].n_rows == files[side].n_rows for side in sample)
+        is_whole = all(sample[side].n_rows == files[side].n_rows for side in sample)
         (original, synthetic, holdout), (of_original, of_synthetic, of_holdout) = (
             rows(sample),
             rows(files),
         )
         return cls(
-            chosen_by, whole, original, synthetic, holdout, of_original, of_synthetic, of_holdout
+            chosen_by, is_whole, original, synthetic, holdout, of_original, of_synthetic, of_holdout
         )
 
     def saying(self, of_all: Sequence[str], of_sample: Sequence[str], *more: str) -> SampledRecords:
         """Return the sample with sentences that say which figures are of all records and which of it, what it is, and more where it is not whole."""
         if self.whole or not of_sample:
             return replace(self, sentences=(f"Of all records: {listed([*of_all, *of_sample])}.",))
-        sides = (
+        tables = (
             ("original", self.original, self.of_original),
             ("synthetic", self.synthetic, self.of_synthetic),
             ("holdout", self.holdout, self.of_holdout),
         )
         sizes = ", ".join(
             f"{_number(n)} of {_number(total)} {name}"
-            for name, n, total in sides
+            for name, n, total in tables
             if total is not None
         )
-        said = [f"Of all records: {listed(list(of_all))}."] if of_all else []
-        said += [
+        sentences = [f"Of all records: {listed(list(of_all))}."] if of_all else []
+        sentences += [
             f"Of a sample: {listed(list(of_sample))}.",
             f"The sample has {sizes} records, {HOW[self.chosen_by]}.",
         ]
-        return replace(self, sentences=(*said, *(sentence for sentence in more if sentence)))
+        return replace(self, sentences=(*sentences, *(sentence for sentence in more if sentence)))
 
 
 def _number(n: int | str | None) -> str:

@@ -282,7 +282,7 @@ def _check_dominance(
         shares = [*result.equations, result.residuals, result.leverage]
     else:
         numeric = [j for j in shown if any(level is None for _, level in first.coefficients[j])]
-        shares = [*class_influence(x[:, numeric], y.astype(np.int64), least=threshold)]
+        shares = [*class_influence(x[:, numeric], y.astype(np.int64), min_records=threshold)]
     if any(share >= DOMINANT for share in shares):
         raise CannotFitError(
             f"{LARGEST} original records or fewer make up at least {DOMINANT:.0%} of a score equation, of the squared residuals or of a fitted value, so that the "

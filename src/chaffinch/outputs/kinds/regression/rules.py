@@ -164,7 +164,7 @@ def _influence(
             dtype=bool,
         )
         equations[numeric] = class_influence(
-            x[:, numeric], classes, least=policy.threshold, top=top
+            x[:, numeric], classes, min_records=policy.threshold, top=top
         )
     else:
         result = influence(x, numbers, top=top)
