@@ -115,7 +115,7 @@ def learners_find(
 
     As `chaffinch.risk` asks them, but of each combination of keys once, and without asking the original and the label too.
     """
-    encoder = Encoder.of([source, original], keys)
+    encoder = Encoder.from_tables([source, original], keys)
     matrix, asked = standardised(
         encoder.matrix(source), encoder.matrix(original), scaled=encoder.scaled
     )

@@ -86,7 +86,9 @@ def confusions(
     """
     rng = np.random.default_rng(seed)
     train = train.take(subsample(train.code(label), train.n_rows, rows, rng))
-    encoder = Encoder.of([train, test], [name for name in train.schema.names if name != label])
+    encoder = Encoder.from_tables(
+        [train, test], [name for name in train.schema.names if name != label]
+    )
     matrix, tested = standardised(
         encoder.matrix(train), encoder.matrix(test), scaled=encoder.scaled
     )

@@ -489,7 +489,7 @@ NAMED_BY_SMALL_WORDS = {
     "synth": 213,
     "spark": 62,
     "sql": 9,
-    "stats": 94,
+    "stats": 1,
     "utility": 122,
     "risk": 511,
     "trees": 120,

@@ -215,7 +215,7 @@ def support_vectors() -> None:
         for name, source in sources.items():
 
             def one(rows: int = rows, name: str = name, source: Table = source) -> list[list[str]]:
-                encoder = Encoder.of(
+                encoder = Encoder.from_tables(
                     [source, test], [column for column in table.schema.names if column != label]
                 )
                 matrix, tested = standardised(

@@ -185,7 +185,9 @@ def _add(to: Cells, key: tuple[Any, ...], share: float) -> None:
 def label_accuracy(train: Table, test: Table, label: str, seed: int) -> dict[str, float]:
     """Return how often each learner, trained on at most `FEW` records, says the label of outsiders, in per cent."""
     train = some(train, seed)
-    encoder = Encoder.of([train, test], [name for name in train.schema.names if name != label])
+    encoder = Encoder.from_tables(
+        [train, test], [name for name in train.schema.names if name != label]
+    )
     matrix, tested = standardised(
         encoder.matrix(train), encoder.matrix(test), scaled=encoder.scaled
     )

@@ -68,7 +68,7 @@ def areas(
     """Return for each test table the AUC of scores, that of predicted classes, and whether only one class was predicted."""
     label = LABELS[dataset]
     encoding, forest = FORESTS[dataset]
-    encoder = Encoder.of(
+    encoder = Encoder.from_tables(
         [train, *tests], [n for n in train.schema.names if n != label], encoding=encoding
     )
     matrices = [encoder.matrix(test) for test in tests]

@@ -71,7 +71,7 @@ def parts(table: Table, label: str, repeat: int) -> tuple[np.ndarray, np.ndarray
 def errors(original: Table, table: Table, label: str, repeat: int) -> tuple[float, float]:
     """Return the share of wrong answers of a model of a table: on the table's own test records, and on the original's."""
     features = [name for name in table.schema.names if name != label]
-    encoder = Encoder.of([original, table], features)
+    encoder = Encoder.from_tables([original, table], features)
     train, test = parts(table, label, repeat)
     _, real = parts(original, label, repeat)
     matrix, others = encoder.matrix(table), encoder.matrix(original)

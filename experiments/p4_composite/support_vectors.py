@@ -232,7 +232,9 @@ def main(n_records: int = 10_000) -> None:
         np.sort(np.random.default_rng(1).permutation(48_842)[:n_records])
     )
     for label in ("sex", "marital_status", "native_country"):
-        encoder = Encoder.of([table], [name for name in table.schema.names if name != label])
+        encoder = Encoder.from_tables(
+            [table], [name for name in table.schema.names if name != label]
+        )
         train, test = split(table.code(label), table.n_rows, 0.2, np.random.default_rng(1))
         matrix, classes = encoder.matrix(table), table.code(label)
         known, asked = standardised(matrix[train], matrix[test], scaled=encoder.scaled)

@@ -48,7 +48,7 @@ def test_mostly_empty_cells_are_packed_by_their_places():
 def test_empty_pieces_do_not_travel_and_rows_do():
     table = make_coded([[0] * 5, [69_999] * 5], [3, 70_000])
     counter = local_counter(table, 1)
-    task = CountPieces(RowBlocks(), CodeColumns.of(table.schema), (("c0", "c1"),))
+    task = CountPieces(RowBlocks(), CodeColumns.from_schema(table.schema), (("c0", "c1"),))
     rows = [row for batch in task(iter(counter.frame.parts[0])) for row in batch.to_pylist()]
     assert [(row["clique"], row["piece"], row["n"]) for row in rows] == [
         (ROWS, 0, 5),
@@ -62,7 +62,7 @@ def test_empty_pieces_do_not_travel_and_rows_do():
 def test_sums_and_spreads_by_hand():
     """Two partitions with counts (1, 3) and (0, 5): sums 1 and 8, c log c adds up to 8 log 8, two cells are filled."""
     table = make_coded([[0, 1, 1, 1, 1, 1, 1, 1, 1]], [2])
-    columns = CodeColumns.of(table.schema)
+    columns = CodeColumns.from_schema(table.schema)
     parts = [make_coded([codes], [2]) for codes in ([0, 1, 1, 1], [1] * 5)]
     pieces = [
         batch
@@ -104,7 +104,7 @@ def test_cells_of_any_width_have_keys_in_the_order_of_cells(seed, n_rows):
 def test_cells_of_a_partition_are_its_counts():
     rng = np.random.default_rng(2)
     table = make_coded([rng.integers(0, 50, 400), rng.integers(0, 60, 400)], [50, 60])
-    task = CountCells(RowBlocks(), CodeColumns.of(table.schema), (("c1", "c0"),))
+    task = CountCells(RowBlocks(), CodeColumns.from_schema(table.schema), (("c1", "c0"),))
     rows = [
         row
         for batch in task(iter(local_counter(table, 1).frame.parts[0]))

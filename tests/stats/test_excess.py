@@ -400,7 +400,7 @@ def test_no_two_blocks_draw_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     groups = [
         [s.check(g) for s, g in zip(statistics, side, strict=True)] for side in (members, others)
     ]
-    panel = panel_module.AttackPanel.of(*groups, statistics)
+    panel = panel_module.AttackPanel.from_groups(*groups, statistics)
     for drawn in (
         panel.permuted(50, np.random.SeedSequence(1)),
         panel.resampled(50, np.random.SeedSequence(1)),

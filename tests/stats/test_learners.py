@@ -290,7 +290,7 @@ def mixed(n: int = 60) -> pa.Table:
 def test_codes_stand_in_the_order_of_levels_and_numbers_as_they_are() -> None:
     data = mixed()
     table = chaffinch.read(data)
-    encoder = Encoder.of([table])
+    encoder = Encoder.from_tables([table])
     matrix = encoder.matrix(table)
     assert encoder.owners == ("size", "colour", "glad", "day")  # the identifier is no feature
     assert matrix[:, 0].tolist() == data["size"].to_pylist()
@@ -306,7 +306,7 @@ def test_codes_stand_in_the_order_of_levels_and_numbers_as_they_are() -> None:
 
 def test_onehot_has_an_indicator_for_each_level_and_scales_numbers_alone() -> None:
     table = chaffinch.read(mixed())
-    encoder = Encoder.of([table], ["colour", "size", "glad"], encoding="onehot")
+    encoder = Encoder.from_tables([table], ["colour", "size", "glad"], encoding="onehot")
     matrix = encoder.matrix(table)
     truth = OneHotEncoder(sparse_output=False).fit_transform(
         np.array(table.data["colour"].to_pylist()).reshape(-1, 1)
@@ -321,7 +321,7 @@ def test_levels_that_one_table_lost_keep_their_features() -> None:
         chaffinch.read(pa.table({"a": ["x", "y", "z"] * 20, "b": ["p", "q"] * 30})),
         pa.table({"a": ["z", "new"] * 10, "b": ["p", "p"] * 10}),
     )
-    encoder = Encoder.of([first, second], encoding="onehot")
+    encoder = Encoder.from_tables([first, second], encoding="onehot")
     assert encoder.matrix(second)[:2].tolist() == [
         [0, 0, 1, 0, 1, 0],
         [0, 0, 0, 1, 1, 0],
@@ -335,7 +335,7 @@ def test_missing_numbers_are_nan_with_an_indicator_also_where_another_table_lack
         {"n": [None if i % 5 == 0 else i * 1.5 for i in range(60)], "c": ["a", "b", "a"] * 20}
     )
     first, second = align(chaffinch.read(full), holes)
-    encoder = Encoder.of([first, second])
+    encoder = Encoder.from_tables([first, second])
     assert encoder.owners == ("n", "n", "c")
     assert not encoder.matrix(first)[:, 1].any()
     there = encoder.matrix(second)
@@ -394,11 +394,13 @@ def test_columns_that_are_no_features_are_refused() -> None:
     with pytest.raises(
         UnknownNameError, match=r"Unknown encoding 'one-hot'. Did you mean 'onehot'"
     ):
-        Encoder.of([table], encoding="one-hot")
+        Encoder.from_tables([table], encoding="one-hot")
     with pytest.raises(UnknownNameError, match=r"Unknown column 'coluor'. Did you mean 'colour'"):
-        Encoder.of([table], ["coluor"])
+        Encoder.from_tables([table], ["coluor"])
     with pytest.raises(InputError, match="need one schema"):
-        Encoder.of([table, chaffinch.read(pa.table({"a": ["x", "y"] * 9, "b": ["x", "y"] * 9}))])
+        Encoder.from_tables(
+            [table, chaffinch.read(pa.table({"a": ["x", "y"] * 9, "b": ["x", "y"] * 9}))]
+        )
 
 
 PAIRS = st.lists(st.tuples(st.integers(0, 3), st.integers(0, 3)), min_size=1, max_size=60).map(

@@ -18,7 +18,7 @@ def sampled(chosen: int, of: int, **more: int) -> SampledRecords:
     ]
     for table, n in zip(tables, more.values(), strict=False):
         table["holdout"] = SimpleNamespace(n_rows=n)
-    return SampledRecords.of(*tables, "values", 10)
+    return SampledRecords.from_tables(*tables, "values", 10)
 
 
 def test_sentences_say_what_is_of_what():

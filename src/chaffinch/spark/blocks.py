@@ -119,7 +119,7 @@ class CodeColumns:
     sizes: tuple[int, ...]
 
     @classmethod
-    def of(cls, schema: Schema) -> CodeColumns:
+    def from_schema(cls, schema: Schema) -> CodeColumns:
         """Return those of a schema."""
         return cls(tuple(schema.names), tuple(schema.sizes))
 

@@ -214,7 +214,9 @@ class SparkCounter:
     def _pieces(self, tables: Sequence[_Clique]) -> Any:
         """The frame of pieces of dense tables, all parts of a piece in one partition."""
         task = CountPieces(
-            self.source, CodeColumns.of(self.schema), tuple(table.columns for table in tables)
+            self.source,
+            CodeColumns.from_schema(self.schema),
+            tuple(table.columns for table in tables),
         )
         tasks = min(MOST_TASKS, ceil(sum(table.n_cells for table in tables) / CELLS_A_TASK) or 1)
         return mapped(self.frame, task, PIECE_SHAPE).repartition(tasks, "clique", "piece")
@@ -223,7 +225,9 @@ class SparkCounter:
         lengths = tuple(table.n_cells for table in tables)
         if self.n_tasks is not None and self.n_tasks * sum(lengths) <= MOST_PARTS:
             task = CountPieces(
-                self.source, CodeColumns.of(self.schema), tuple(table.columns for table in tables)
+                self.source,
+                CodeColumns.from_schema(self.schema),
+                tuple(table.columns for table in tables),
             )
             parts = collected(mapped(self.frame, task, PIECE_SHAPE))
             sums = self._checked(
@@ -252,7 +256,9 @@ class SparkCounter:
     def _cells(self, tables: Sequence[_Clique]) -> Any:
         """The frame of filled cells of large tables, each once, with its count."""
         task = CountCells(
-            self.source, CodeColumns.of(self.schema), tuple(table.columns for table in tables)
+            self.source,
+            CodeColumns.from_schema(self.schema),
+            tuple(table.columns for table in tables),
         )
         return added_cells(mapped(self.frame, task, CELL_SHAPE))
 

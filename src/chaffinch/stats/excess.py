@@ -111,7 +111,7 @@ def excess(
     if reason:
         return Excess(value=None, reason=f"There is no excess: {reason}", **sizes)  # type: ignore[arg-type]
     root = seed_sequence(seed)
-    panel = AttackPanel.of([first], [second], [rule])
+    panel = AttackPanel.from_groups([first], [second], [rule])
     ours, theirs = (value_of(rule, group, panel.common) for group in (first, second))
     value = ours - theirs
     permuted = panel.permuted(resamples, child(root, 0), threads=threads)[:, 0]
@@ -170,7 +170,7 @@ def interval(
     if not isinstance(rule, Ratio):
         return _between(value, error, np.zeros(2), level, low=0.0)
     empty: Group = (group[0][:0], group[1][:0])
-    panel = AttackPanel.of([group], [empty], [rule])
+    panel = AttackPanel.from_groups([group], [empty], [rule])
     drawn = panel.resampled_members(resamples, child(seed_sequence(seed), 0))[:, 0]
     drawn = drawn[~np.isnan(drawn)]
     return _between(value, error, drawn, level, low=0.0)

@@ -179,7 +179,7 @@ def family(
             n_counted=_counted(members, others, rules),
         )
     numbers, groups = list(comparable), list(comparable.values())
-    panel = AttackPanel.of(
+    panel = AttackPanel.from_groups(
         [m for m, _ in groups], [o for _, o in groups], [rules[j] for j in numbers]
     )
     root = seed_sequence(seed)
@@ -442,7 +442,7 @@ def largest_excess(
             reason="none of the attacks can be compared." if members else "there are no attacks.",
         )
     numbers, groups = list(comparable), list(comparable.values())
-    panel = AttackPanel.of(
+    panel = AttackPanel.from_groups(
         [m for m, _ in groups], [o for _, o in groups], [rules[j] for j in numbers]
     )
     root = seed_sequence(seed)
@@ -647,7 +647,7 @@ def _panel(several: Sequence[_Checked]) -> AttackPanel:
         [group for comparison in several for group in getattr(comparison, side)]
         for side in ("members", "others")
     )
-    return AttackPanel.of(
+    return AttackPanel.from_groups(
         members, others, [rule for comparison in several for rule in comparison.rules]
     )
 

@@ -27,7 +27,7 @@ Matrix = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Encoder:
-    """How tables of one schema become matrices with the same features. Make one with `Encoder.of`.
+    """How tables of one schema become matrices with the same features. Make one with `Encoder.from_tables`.
 
     Numbers, dates and times stand as their numbers, NaN where missing; a column that has missing numbers in any of the
     tables is followed by an indicator of them. Categories and booleans stand as their codes (the order of levels, then
@@ -42,7 +42,7 @@ class Encoder:
     gaps: frozenset[str] = frozenset()
 
     @classmethod
-    def of(
+    def from_tables(
         cls,
         tables: Sequence[Table],
         columns: Sequence[str] | None = None,
@@ -55,7 +55,7 @@ class Encoder:
         --------
         >>> import pyarrow as pa, chaffinch
         >>> table = chaffinch.read(pa.table({"age": [30.5, 40.25, None] * 20, "sex": ["f", "m", "m"] * 20}))
-        >>> encoder = Encoder.of([table])
+        >>> encoder = Encoder.from_tables([table])
         >>> encoder.owners, encoder.matrix(table)[:3].tolist()
         (('age', 'age', 'sex'), [[30.5, 0.0, 0.0], [40.25, 0.0, 1.0], [nan, 1.0, 1.0]])
         """

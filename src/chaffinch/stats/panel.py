@@ -122,7 +122,7 @@ class AttackPanel:
     n_members_of: Counts
 
     @classmethod
-    def of(
+    def from_groups(
         cls, members: Sequence[Group], others: Sequence[Group], statistics: Sequence[Statistic]
     ) -> AttackPanel:
         """Return the panel of some attacks (at least one); groups are checked arrays, one pair for each attack."""

@@ -44,7 +44,7 @@ class SampledRecords:
     sentences: tuple[str, ...] = ()
 
     @classmethod
-    def of(
+    def from_tables(
         cls,
         sample: Mapping[str, Rows],
         files: Mapping[str, Rows],

@@ -186,7 +186,7 @@ def delta(
     if reason := _nothing(tables[0], chosen, skipped, estimators):
         twin = Tstr(value=None, reason=reason, settings=settings)
         return Delta(value=None, reason=reason, tstr=twin, skipped=left, settings=settings)
-    encoder = Encoder.of(tables, encoding=asked.encoding)
+    encoder = Encoder.from_tables(tables, encoding=asked.encoding)
     matrices = [encoder.matrix(table) for table in tables]
     run = _DeltaRun(tables, encoder, matrices, estimators, asked, seed_sequence(seed))
     items = [

@@ -246,7 +246,7 @@ def _about(
     notes = tuple(dict.fromkeys(str(note) for table in compared for note in table.notes))
     sample = None
     if run.sampled:
-        sample = SampledRecords.of(
+        sample = SampledRecords.from_tables(
             {"original": run.original, **run.tables}, run.rows, "place", run.settings.threshold
         )
         sample = saying_of(sample, results)

@@ -253,7 +253,7 @@ class LearningTrials:
     def encoder(self) -> Encoder:
         """How the columns beside the label become features."""
         features = [name for name in self.tables[0].schema.names if name != self.label.name]
-        return Encoder.of(self.tables, features, encoding=self.settings.encoding)
+        return Encoder.from_tables(self.tables, features, encoding=self.settings.encoding)
 
     def run(self) -> Scored:
         """Return the outcomes of each model and training table, one for each fit."""

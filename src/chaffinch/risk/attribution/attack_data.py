@@ -425,7 +425,7 @@ def data_of_rows(
     if settings.keys:
         progress("counting keys and values", -1)
         data = replace(data, whole=whole_counts(rows, coders, settings, root))
-    sample = SampledRecords.of(tables, rows, chosen_by, settings.threshold)
+    sample = SampledRecords.from_tables(tables, rows, chosen_by, settings.threshold)
     return with_references(data, settings, root), sample
 
 
