@@ -1,1 +1,3 @@
-"""Statistics that utility, risk and outputs share: intervals, members minus others, families of tests, learners."""
+"""Statistics that utility, risk and outputs share: intervals, members minus others, families of
+tests, learners.
+"""

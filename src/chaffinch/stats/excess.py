@@ -1,8 +1,10 @@
-"""Are members of the original data at more risk than people who are not in it? One attack, with its uncertainty.
+"""Are members of the original data at more risk than people who are not in it? One attack, with its
+uncertainty.
 
-An attack from a fixed synthetic table scores every person by two numbers (see `rates`). The excess is the value for the
-original's people less the value for the holdout's. All is conditional on the synthetic table, whose own randomness comes
-in by `combine`. People are taken as drawn independently from one population.
+An attack from a fixed synthetic table scores every person by two numbers (see `rates`). The excess
+is the value for the original's people less the value for the holdout's. All is conditional on the
+synthetic table, whose own randomness comes in by `combine`. People are taken as drawn independently
+from one population.
 """
 
 from __future__ import annotations
@@ -30,33 +32,42 @@ NO_HOLDOUT = (
 """Why there is no excess without a holdout."""
 
 TIE = 1e-8
-"""Differences this near the observed one count as equal to it: exact ties of scores such as 1/3 + 2/3 = 1."""
+"""Differences this near the observed one count as equal to it: exact ties of scores such as 1/3 +
+2/3 = 1.
+"""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Excess:
-    """How much more an attack tells about members than about others, or the reason why that cannot be said.
+    """How much more an attack tells about members than about others, or the reason why that cannot
+    be said.
 
     Parameters
     ----------
     value
-        members - others, -1 to 1: 0 expected of people who are alike, higher is riskier. None, with `reason`, where one group
+        members - others, -1 to 1: 0 expected of people who are alike, higher is riskier. None, with
+        `reason`, where one group
         has no value.
     members, others
-        The values that are compared. Class statistics (`rates.ClassStatistic`) of groups of unequal size are compared at the size
+        The values that are compared. Class statistics (`rates.ClassStatistic`) of groups of unequal
+        size are compared at the size
         of the smaller group, so that of the larger is not its plain value.
     interval
-        Two-sample interval of the excess: percentiles of people resampled within each group, scaled to the standard error and
+        Two-sample interval of the excess: percentiles of people resampled within each group, scaled
+        to the standard error and
         stretched as Welch's interval is where few people count.
     standard_error
-        Of the excess: each group with a variance of its own; of class statistics, that of the permuted values.
+        Of the excess: each group with a variance of its own; of class statistics, that of the
+        permuted values.
     p_value
-        Of "members and others are alike", one-sided: the share of random choices of members with an excess as large, the one
+        Of "members and others are alike", one-sided: the share of random choices of members with an
+        excess as large, the one
         that was observed counted among them.
     p_two_sided
         The same, for an excess as far out on either side: twice the smaller one-sided share.
     null_error, detectable
-        The standard error if members and others are alike, and the smallest excess that is then found with 80 % power at 5 %,
+        The standard error if members and others are alike, and the smallest excess that is then
+        found with 80 % power at 5 %,
         one-sided. None where all people score the same: nothing shows what would be found.
     """
 
@@ -89,9 +100,10 @@ def excess(
 ) -> Excess:
     """Return the excess of an attack's value for members over its value for others.
 
-    `members`, `others`: two numbers for each person of the original and of the holdout, (numerator, weight) unless `statistic` says
-    otherwise. `resamples`: random choices of members for the p-value, and as many draws of people for the interval. `threads`: how many
-    work; no result depends on it.
+    `members`, `others`: two numbers for each person of the original and of the holdout, (numerator,
+    weight) unless `statistic` says otherwise. `resamples`: random choices of members for the
+    p-value, and as many draws of people for the interval. `threads`: how many work; no result
+    depends on it.
 
     Examples
     --------
@@ -145,12 +157,14 @@ def interval(
     level: float = 0.95,
     seed: Seed = None,
 ) -> tuple[float, float] | None:
-    """Return the interval of an attack's value for one group of people; None where the group has no value.
+    """Return the interval of an attack's value for one group of people; None where the group has no
+    value.
 
-    People are resampled; the shape is that of the resampled values (percentiles), the scale the standard error, which is known
-    exactly for means, stretched as Student's interval is for few people: draws decide only how lopsided it is. A group whose
-    people all score alike gets Wilson's distance: that all of ten people were found does not make a rate of 1 certain. Class
-    statistics get the jackknife's error and Student's points, without draws (see `ClassStatistic.variance`).
+    People are resampled; the shape is that of the resampled values (percentiles), the scale the
+    standard error, which is known exactly for means, stretched as Student's interval is for few
+    people: draws decide only how lopsided it is. A group whose people all score alike gets Wilson's
+    distance: that all of ten people were found does not make a rate of 1 certain. Class statistics
+    get the jackknife's error and Student's points, without draws (see `ClassStatistic.variance`).
 
     Examples
     --------
@@ -177,7 +191,9 @@ def interval(
 
 
 def standard_error(group: Group, statistic: Statistic, *, common: int | None = None) -> float:
-    """Return the standard error of a group's value; where all people score alike, Wilson's distance in its units."""
+    """Return the standard error of a group's value; where all people score alike, Wilson's distance
+    in its units.
+    """
     return _error(group, statistic, len(group[0]) if common is None else common)[0]
 
 
@@ -206,8 +222,9 @@ def excess_error(
 ) -> tuple[float, float]:
     """Return the standard error of an excess and its degrees of freedom.
 
-    Of ratios from both variances, with Welch's degrees. Of class statistics, the one of groups that are alike: their jackknife
-    is too wide by a tenth to a third where classes have a person or two, the permuted values have the right spread.
+    Of ratios from both variances, with Welch's degrees. Of class statistics, the one of groups that
+    are alike: their jackknife is too wide by a tenth to a third where classes have a person or two,
+    the permuted values have the right spread.
     """
     if null_error is not None and not isinstance(statistic, Ratio):
         return null_error, inf
@@ -228,13 +245,16 @@ def upper_distance(
     z: float,
     level: float,
 ) -> float:
-    """Return how far above its value an excess may lie: the distance to an upper bound that is `z` standard errors away.
+    """Return how far above its value an excess may lie: the distance to an upper bound that is `z`
+    standard errors away.
 
-    An upper bound from the standard error alone is too low where few people score: a rate of 1 in 800 has the error of 1 in 800, and a true rate of 5
-    in 800 gives that often. So the distance is also the root of the summed squares of the distances to the ends of exact intervals, the upper one of the
-    members and the lower one of the others (Newcombe, 1998, with Clopper and Pearson's ends in place of Wilson's, which are too low for a handful of
-    people), at as many trials as have the variance that was found. The larger of the two counts. Of class statistics the jackknife's error counts where
-    it is larger than that of permuted values.
+    An upper bound from the standard error alone is too low where few people score: a rate of 1 in
+    800 has the error of 1 in 800, and a true rate of 5 in 800 gives that often. So the distance is
+    also the root of the summed squares of the distances to the ends of exact intervals, the upper
+    one of the members and the lower one of the others (Newcombe, 1998, with Clopper and Pearson's
+    ends in place of Wilson's, which are too low for a handful of people), at as many trials as have
+    the variance that was found. The larger of the two counts. Of class statistics the jackknife's
+    error counts where it is larger than that of permuted values.
 
     Examples
     --------
@@ -266,7 +286,9 @@ def upper_distance(
 
 
 def stretch(degrees: float, tail: float) -> float:
-    """Return how much wider Student's interval is than the normal one: percentiles of few people are too narrow by that."""
+    """Return how much wider Student's interval is than the normal one: percentiles of few people
+    are too narrow by that.
+    """
     return (
         1.0
         if isinf(degrees)
@@ -275,7 +297,9 @@ def stretch(degrees: float, tail: float) -> float:
 
 
 def _error(group: Group, statistic: Statistic, common: int) -> tuple[float, float]:
-    """Return a group's standard error and its degrees of freedom; Wilson's distance needs no degrees."""
+    """Return a group's standard error and its degrees of freedom; Wilson's distance needs no
+    degrees.
+    """
     variance, trials = statistic.variance(group, common), statistic.trials(group)
     if variance > 1e-18:
         return sqrt(variance), max(trials - 1.0, 1.0)
@@ -287,7 +311,9 @@ def _error(group: Group, statistic: Statistic, common: int) -> tuple[float, floa
 def _null_error(
     statistic: Statistic, members: Group, others: Group, permuted: Floats
 ) -> float | None:
-    """Return the standard error if both groups are alike: from all people for ratios, else that of the permuted values."""
+    """Return the standard error if both groups are alike: from all people for ratios, else that of
+    the permuted values.
+    """
     if not isinstance(statistic, Ratio):
         error = float(permuted.std(ddof=1))
         return error if error > 1e-9 else None
@@ -301,7 +327,9 @@ def _null_error(
 
 
 def p_values(permuted: Floats, observed: float) -> tuple[float, float]:
-    """Return the one-sided and the two-sided p-value; the observed choice of members is one of the random ones."""
+    """Return the one-sided and the two-sided p-value; the observed choice of members is one of the
+    random ones.
+    """
     greater, less = (
         (1 + int(np.count_nonzero(tail))) / (len(permuted) + 1)
         for tail in (permuted >= observed - TIE, permuted <= observed + TIE)
@@ -312,7 +340,9 @@ def p_values(permuted: Floats, observed: float) -> tuple[float, float]:
 def _between(
     value: float, error: float, drawn: Floats, level: float, *, low: float
 ) -> tuple[float, float]:
-    """Return the interval: percentiles of the draws about their mean (normal ones where draws do not differ) times the error."""
+    """Return the interval: percentiles of the draws about their mean (normal ones where draws do
+    not differ) times the error.
+    """
     from scipy.special import ndtri
 
     spread = float(drawn.std(ddof=1))
@@ -342,9 +372,9 @@ ONE_SYNTHESIS = "One synthetic table: the variance between syntheses is absent, 
 class Combined:
     """The mean excess over m synthetic tables, with the variance within and between them.
 
-    `value`: mean of the excesses; None, with `reason`, where none has a value. `within`, `between`: mean variance given a synthetic
-    table; variance of the excess from table to table, None for one table. `degrees`: Student's degrees of freedom of the interval, None
-    where it is normal.
+    `value`: mean of the excesses; None, with `reason`, where none has a value. `within`, `between`:
+    mean variance given a synthetic table; variance of the excess from table to table, None for one
+    table. `degrees`: Student's degrees of freedom of the interval, None where it is normal.
     """
 
     value: float | None
@@ -362,11 +392,13 @@ class Combined:
 def combine(excesses: Sequence[Excess], *, level: float = 0.95) -> Combined:
     """Return the excess over m synthetic tables made alike from one original, with its interval.
 
-    Total variance T = W + (1 + 1/m) B, with W the mean variance within and B the variance between, and Student's t with
-    (m - 1)(1 + W / ((1 + 1/m) B))^2 degrees: Rubin's rule for multiple imputation (1987, eq. 3.1.5 to 3.1.6). It is the careful
-    choice. Rules for means of synthetic data divide B by m (Reiter, 2003, partially synthetic) or subtract W (Raghunathan and
-    others, 2003, fully synthetic; may be negative); both say how the mean over syntheses varies. A table that is released is one
-    draw, so B itself belongs to it; and the same people are attacked from all tables, so W does not shrink with m.
+    Total variance T = W + (1 + 1/m) B, with W the mean variance within and B the variance between,
+    and Student's t with (m - 1)(1 + W / ((1 + 1/m) B))^2 degrees: Rubin's rule for multiple
+    imputation (1987, eq. 3.1.5 to 3.1.6). It is the careful choice. Rules for means of synthetic
+    data divide B by m (Reiter, 2003, partially synthetic) or subtract W (Raghunathan and others,
+    2003, fully synthetic; may be negative); both say how the mean over syntheses varies. A table
+    that is released is one draw, so B itself belongs to it; and the same people are attacked from
+    all tables, so W does not shrink with m.
 
     Examples
     --------

@@ -1,7 +1,9 @@
-"""Many attacks on the same people: one p-value for all, bounds that hold together, the largest excess, and contrasts of attacks.
+"""Many attacks on the same people: one p-value for all, bounds that hold together, the largest
+excess, and contrasts of attacks.
 
-The largest of several estimates flatters the attacker: of twenty attacks that tell nothing, some one looks as if it told something, and of
-attacks with few people it looks like much. The estimate of `largest_excess` takes off what choosing the largest adds.
+The largest of several estimates flatters the attacker: of twenty attacks that tell nothing, some
+one looks as if it told something, and of attacks with few people it looks like much. The estimate
+of `largest_excess` takes off what choosing the largest adds.
 """
 
 from __future__ import annotations
@@ -37,13 +39,16 @@ Floats = NDArray[np.float64]
 class Family:
     """What several attacks say together about whether members are at more risk than others.
 
-    `p_value`: of "members and others are alike under every attack": the share of random choices of members whose largest standardised
-    excess over all attacks is as large as the observed one (that one counted). None, with `reason`, without any attack. `strongest`:
-    the number of the attack with the largest standardised excess. `adjusted`: A p-value for each attack, adjusted for all of them
-    (single-step maximum; Westfall and Young, 1993). None where excluded. `excesses`, `lower`: the excess of each attack, and a lower
-    bound of each: all bounds hold together with the probability `level`. `upper`: upper bounds, which hold together with that probability too; also of
-    attacks that are excluded because everybody scores the same, None where nobody is counted. `excluded`: the attacks that could not be compared, by
-    number, and why. `n_counted`: people of the smaller group whom each attack counts, for masking.
+    `p_value`: of "members and others are alike under every attack": the share of random choices of
+    members whose largest standardised excess over all attacks is as large as the observed one (that
+    one counted). None, with `reason`, without any attack. `strongest`: the number of the attack
+    with the largest standardised excess. `adjusted`: A p-value for each attack, adjusted for all of
+    them (single-step maximum; Westfall and Young, 1993). None where excluded. `excesses`, `lower`:
+    the excess of each attack, and a lower bound of each: all bounds hold together with the
+    probability `level`. `upper`: upper bounds, which hold together with that probability too; also
+    of attacks that are excluded because everybody scores the same, None where nobody is counted.
+    `excluded`: the attacks that could not be compared, by number, and why. `n_counted`: people of
+    the smaller group whom each attack counts, for masking.
     """
 
     p_value: float | None = None
@@ -60,12 +65,16 @@ class Family:
 
     @property
     def lower_bound(self) -> float | None:
-        """The largest of the lower bounds: with probability `level`, some attack has an excess above it."""
+        """The largest of the lower bounds: with probability `level`, some attack has an excess
+        above it.
+        """
         return max((bound for bound in self.lower if bound is not None), default=None)
 
     @property
     def upper_bound(self) -> float | None:
-        """The largest of the upper bounds: with probability `level`, no attack that has one has an excess above it."""
+        """The largest of the upper bounds: with probability `level`, no attack that has one has an
+        excess above it.
+        """
         return max((bound for bound in self.upper if bound is not None), default=None)
 
     @property
@@ -74,7 +83,9 @@ class Family:
         return tuple(number for number, bound in enumerate(self.upper) if bound is None)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the family as plain data; where there are no people to compare with, the reason alone."""
+        """Return the family as plain data; where there are no people to compare with, the reason
+        alone.
+        """
         if not self.adjusted and self.p_value is None:
             return {"p_value": None, "lower_bound": None, "reason": self.reason}
         head: dict[str, Any] = {"p_value": self.p_value}
@@ -109,9 +120,11 @@ class Family:
         )
 
     def without(self, hidden: Collection[int], threshold: int = 0) -> Family:
-        """Return the family without the excesses of some attacks, by number: those that are about few people.
+        """Return the family without the excesses of some attacks, by number: those that are about
+        few people.
 
-        Their upper bounds are rounded up to whole multiples of `threshold` of the people who count, so that they do not tell how many there are.
+        Their upper bounds are rounded up to whole multiples of `threshold` of the people who count,
+        so that they do not tell how many there are.
         """
         excesses = tuple(None if j in hidden else value for j, value in enumerate(self.excesses))
         upper = list(self.upper)
@@ -134,24 +147,34 @@ def family(
     seed: Seed = None,
     threads: int | None = None,
 ) -> Family:
-    """Return one p-value and simultaneous lower and upper bounds for attacks on the same members and the same others.
+    """Return one p-value and simultaneous lower and upper bounds for attacks on the same members
+    and the same others.
 
-    `members`, `others`: for each attack, two numbers for each person; people stand in the same order under all attacks. `statistics`:
-    what the two numbers are, for each attack; (numerator, weight) of a ratio unless said otherwise. Kinds may be mixed. `level_shares`: the share of
-    the odds of error that some attacks are given beforehand, whatever comes; the rest is divided equally among those without one. `about_nobody`: attacks, by
-    number, that are about nobody: no excess is possible, and 0 is an upper bound.
+    `members`, `others`: for each attack, two numbers for each person; people stand in the same
+    order under all attacks. `statistics`: what the two numbers are, for each attack; (numerator,
+    weight) of a ratio unless said otherwise. Kinds may be mixed. `level_shares`: the share of the
+    odds of error that some attacks are given beforehand, whatever comes; the rest is divided
+    equally among those without one. `about_nobody`: attacks, by number, that are about nobody: no
+    excess is possible, and 0 is an upper bound.
 
     Notes
     -----
-    People are permuted, and resampled, once for all attacks, so the dependence between attacks is kept. An attack's permuted
-    excesses, the observed one among them, are standardised by their own mean and standard deviation: all choices of members are
-    treated alike, so the family-wise p-value is exact. A permuted group without a value has no excess (0), as if observed so.
-    What attacks are ranked by, for the largest of all, is the normal tail of the standardised excess over the attack's share of the level: with equal
-    shares the standardised excess itself. Shares move power from attack to attack (Genovese, Roeder and Wasserman, 2006), and the
+    People are permuted, and resampled, once for all attacks, so the dependence between attacks is
+    kept. An attack's permuted
+    excesses, the observed one among them, are standardised by their own mean and standard
+    deviation: all choices of members are
+    treated alike, so the family-wise p-value is exact. A permuted group without a value has no
+    excess (0), as if observed so.
+    What attacks are ranked by, for the largest of all, is the normal tail of the standardised
+    excess over the attack's share of the level: with equal
+    shares the standardised excess itself. Shares move power from attack to attack (Genovese, Roeder
+    and Wasserman, 2006), and the
     p-value stays exact, since all choices of members are still treated alike.
 
-    Upper bounds lie as many standard errors above their excess as the largest of all reaches in the draws, and at least as far as score intervals do
-    (`upper_distance`). Attacks under which everybody scores the same have no draws: they share the odds of error with the others by number (Bonferroni).
+    Upper bounds lie as many standard errors above their excess as the largest of all reaches in the
+    draws, and at least as far as score intervals do (`upper_distance`). Attacks under which
+    everybody scores the same have no draws: they share the odds of error with the others by number
+    (Bonferroni).
 
     Examples
     --------
@@ -236,9 +259,11 @@ def upper_bounds(
     level: float,
     about_nobody: Collection[int] = (),
 ) -> tuple[float | None, ...]:
-    """Return an upper bound of the excess of each attack, all of which hold together with the probability `level`; None where nobody is counted.
+    """Return an upper bound of the excess of each attack, all of which hold together with the
+    probability `level`; None where nobody is counted.
 
-    `spread` is the standard deviation of permuted excesses of the attacks that can be compared, by number, and `drawn` their excesses in draws of people.
+    `spread` is the standard deviation of permuted excesses of the attacks that can be compared, by
+    number, and `drawn` their excesses in draws of people.
     """
     from scipy.special import ndtri
 
@@ -320,7 +345,9 @@ def comparable_attacks(
 
 
 def _one_score(members: Group, others: Group, rule: Statistic) -> bool:
-    """Return whether no choice of members could have another excess: every counted person scores the same."""
+    """Return whether no choice of members could have another excess: every counted person scores
+    the same.
+    """
     first, second = (np.concatenate([members[k], others[k]]) for k in (0, 1))
     if isinstance(rule, Ratio):
         counted = second > 0
@@ -340,7 +367,9 @@ def standardised(excesses: Floats) -> Floats:
 
 
 def _shares(given: Sequence[float | None], attacks: int, comparable: Sequence[int]) -> Floats:
-    """Return the share of each attack that can be compared: those given, and of the rest an equal part for each other."""
+    """Return the share of each attack that can be compared: those given, and of the rest an equal
+    part for each other.
+    """
     known = [share for share in given if share is not None]
     if (
         len(given) != attacks
@@ -356,7 +385,9 @@ def _shares(given: Sequence[float | None], attacks: int, comparable: Sequence[in
 
 
 def _evidence(z: Floats, shares: Floats) -> Floats:
-    """Return how far out standardised excesses are for the shares of the level: minus the log of their normal tail over the share."""
+    """Return how far out standardised excesses are for the shares of the level: minus the log of
+    their normal tail over the share.
+    """
     from scipy.special import log_ndtr
 
     out: Floats = np.log(shares) - log_ndtr(-z)
@@ -364,7 +395,9 @@ def _evidence(z: Floats, shares: Floats) -> Floats:
 
 
 def reach_of(drawn: Floats, level: float) -> float:
-    """Return how many standard errors below its value a bound must lie for all bounds to hold together."""
+    """Return how many standard errors below its value a bound must lie for all bounds to hold
+    together.
+    """
     from scipy.special import ndtri
 
     short = -standardised(
@@ -380,18 +413,22 @@ class LargestExcess:
     Parameters
     ----------
     estimate
-        Of the largest excess, -1 to 1: as likely below as above it, or more likely below where attacks are nearly alike. None, with `reason`, where no
+        Of the largest excess, -1 to 1: as likely below as above it, or more likely below where
+        attacks are nearly alike. None, with `reason`, where no
         attack can be compared.
     lower, upper
-        One-sided bounds of the largest excess, each right with the probability `level`. Both are those of `family`: all attacks' bounds hold together.
+        One-sided bounds of the largest excess, each right with the probability `level`. Both are
+        those of `family`: all attacks' bounds hold together.
     unbounded
-        How many attacks have no upper bound, since nobody is counted: `upper` says nothing of these.
+        How many attacks have no upper bound, since nobody is counted: `upper` says nothing of
+        these.
     strongest
         The number of the attack whose own lower bound is the largest.
     excess
         Of that attack, as it was found, nothing taken off.
     detectable
-        The smallest excess that the most precise and the least precise of the attacks find with 80 % power at 5 %.
+        The smallest excess that the most precise and the least precise of the attacks find with 80
+        % power at 5 %.
     """
 
     estimate: float | None = None
@@ -421,9 +458,12 @@ def largest_excess(
 
     Notes
     -----
-    Chernozhukov, Lee and Rosen (2013), *Intersection bounds*, Econometrica 81, section 3: of each attack's excess so many of its standard errors are taken
-    off as the largest of all reaches in half of the draws of people, and the largest of what is left is the estimate. Only attacks that may well be the
-    largest count for how many that are (their adaptive selection), so that one attack that stands out has nothing taken off. People are drawn
+    Chernozhukov, Lee and Rosen (2013), *Intersection bounds*, Econometrica 81, section 3: of each
+    attack's excess so many of its standard errors are taken
+    off as the largest of all reaches in half of the draws of people, and the largest of what is
+    left is the estimate. Only attacks that may well be the
+    largest count for how many that are (their adaptive selection), so that one attack that stands
+    out has nothing taken off. People are drawn
     once for all attacks. The upper bound is the largest upper end of intervals that hold together.
 
     Examples
@@ -486,7 +526,9 @@ def largest_excess(
 
 
 def _may_be_largest(value: Floats, error: Floats, drawn: Floats, people: int) -> NDArray[np.int64]:
-    """Return the attacks whose excess may well be the largest: those within twice their reach of the best lower bound, at the level the paper takes."""
+    """Return the attacks whose excess may well be the largest: those within twice their reach of
+    the best lower bound, at the level the paper takes.
+    """
     reach = reach_of(drawn, 1 - 0.1 / log(max(people, 3)))
     return np.flatnonzero(value >= (value - reach * error).max() - 2 * reach * error)
 
@@ -503,8 +545,8 @@ NONE = 1e-9
 class ScoreComparison:
     """Attacks on the same people, the first to be held against the mean of the rest.
 
-    `members`, `others`: for each attack two numbers for each person. `statistics`: what they are; (numerator, weight) of a ratio unless
-    given.
+    `members`, `others`: for each attack two numbers for each person. `statistics`: what they are;
+    (numerator, weight) of a ratio unless given.
     """
 
     members: Sequence[Pair]
@@ -528,11 +570,13 @@ class ScoreComparison:
 
 @dataclass(frozen=True, kw_only=True)
 class Contrast:
-    """The excess of one attack less the mean excess of others, on the same people; None, with `reason`, where one of them has none.
+    """The excess of one attack less the mean excess of others, on the same people; None, with
+    `reason`, where one of them has none.
 
-    `value`: -2 to 2; 0 expected if the attacks tell as much. `interval`: two-sample interval, people resampled within each group.
-    `p_value`: of "members and others are alike", one-sided: the share of random choices of members with a contrast as large.
-    `p_family`: the same, adjusted for all contrasts together (single-step maximum; Westfall and Young, 1993).
+    `value`: -2 to 2; 0 expected if the attacks tell as much. `interval`: two-sample interval,
+    people resampled within each group. `p_value`: of "members and others are alike", one-sided: the
+    share of random choices of members with a contrast as large. `p_family`: the same, adjusted for
+    all contrasts together (single-step maximum; Westfall and Young, 1993).
     """
 
     value: float | None = None
@@ -569,12 +613,15 @@ def contrasts(
     seed: Seed = None,
     threads: int | None = None,
 ) -> tuple[Contrast, ...]:
-    """Return for each comparison how much larger the excess of its first attack is than the mean excess of the rest.
+    """Return for each comparison how much larger the excess of its first attack is than the mean
+    excess of the rest.
 
     Notes
     -----
-    People are drawn and exchanged once for all attacks, so that what the attacks have in common cancels, and all comparisons are on the
-    same people. The standard error is that of each person's part in the contrast, to first order, where all are ratios; else that of
+    People are drawn and exchanged once for all attacks, so that what the attacks have in common
+    cancels, and all comparisons are on the
+    same people. The standard error is that of each person's part in the contrast, to first order,
+    where all are ratios; else that of
     permuted values (see `excess.excess_error`).
 
     Examples
@@ -663,7 +710,9 @@ def _weights(several: Sequence[_Checked]) -> Floats:
 
 
 def _linear(comparison: _Checked) -> tuple[float, float]:
-    """Return the standard error of a contrast of ratios and Welch's degrees of freedom, from each person's part in it."""
+    """Return the standard error of a contrast of ratios and Welch's degrees of freedom, from each
+    person's part in it.
+    """
     variances, spent = [], []
     for groups in (comparison.members, comparison.others):
         influence = np.zeros(len(groups[0][0]))
@@ -677,7 +726,9 @@ def _linear(comparison: _Checked) -> tuple[float, float]:
 
 
 def _interval(value: float, error: float, drawn: Floats, level: float) -> tuple[float, float]:
-    """Return percentiles of the draws about their mean, normal ones where draws do not differ, times the error."""
+    """Return percentiles of the draws about their mean, normal ones where draws do not differ,
+    times the error.
+    """
     from scipy.special import ndtri
 
     ends = np.array([(1 - level) / 2, (1 + level) / 2])

@@ -1,7 +1,9 @@
-"""Linear and logistic regression: coefficients, standard errors and Wald intervals, with honest gaps.
+"""Linear and logistic regression: coefficients, standard errors and Wald intervals, with honest
+gaps.
 
-A coefficient that the data do not determine is NaN: one that could be traded for others because columns are linear
-combinations of each other, and in logistic regression one whose likelihood rises for ever (separation).
+A coefficient that the data do not determine is NaN: one that could be traded for others because
+columns are linear combinations of each other, and in logistic regression one whose likelihood rises
+for ever (separation).
 """
 
 from __future__ import annotations
@@ -18,10 +20,14 @@ Floats = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 
 DEPENDENT = 1e-9
-"""Share of a column's length beyond the span of the columns before it under which it counts as their combination."""
+"""Share of a column's length beyond the span of the columns before it under which it counts as
+their combination.
+"""
 
 LARGEST, DOMINANT = 2, 0.9
-"""The share of a sum that the so many largest contributions may not reach, unless a policy says otherwise: the n-k rule as ACRO has it."""
+"""The share of a sum that the so many largest contributions may not reach, unless a policy says
+otherwise: the n-k rule as ACRO has it.
+"""
 
 MAX_STEPS = 60
 SETTLED = 1e-16
@@ -34,11 +40,12 @@ class CannotFitError(InputError):
 
 @dataclass(frozen=True, eq=False)
 class RegressionFit:
-    """A fitted regression: one entry for each column of the design, NaN where the data do not determine it.
+    """A fitted regression: one entry for each column of the design, NaN where the data do not
+    determine it.
 
-    `values`, `errors`, `low`, `high`: coefficients, standard errors and the ends of the Wald intervals. `aliased`: columns that could
-    be traded for other columns. `unbounded`: columns whose coefficient has no finite maximum of the likelihood. `df`: residual degrees
-    of freedom.
+    `values`, `errors`, `low`, `high`: coefficients, standard errors and the ends of the Wald
+    intervals. `aliased`: columns that could be traded for other columns. `unbounded`: columns whose
+    coefficient has no finite maximum of the likelihood. `df`: residual degrees of freedom.
     """
 
     values: Floats
@@ -50,7 +57,9 @@ class RegressionFit:
     df: int
 
     def among(self, columns: Mask) -> RegressionFit:
-        """Return the fit with a place for every column of a wider design; those that were not fitted are aliased."""
+        """Return the fit with a place for every column of a wider design; those that were not
+        fitted are aliased.
+        """
 
         def spread(values: NDArray[Any], empty: float | bool) -> NDArray[Any]:
             out = np.full(len(columns), empty, dtype=values.dtype)
@@ -72,7 +81,9 @@ class RegressionFit:
 
 
 class _Basis(NamedTuple):
-    """Columns that span a matrix, how they combine to orthonormal ones, and which coefficients are determined."""
+    """Columns that span a matrix, how they combine to orthonormal ones, and which coefficients are
+    determined.
+    """
 
     independent: NDArray[np.intp]
     to_orthonormal: Floats
@@ -92,11 +103,15 @@ def independent_columns(x: Floats) -> Mask:
 
 
 class Influence(NamedTuple):
-    """How much of a fit a few records are: 0 none of it, 1 all of it. NaN where there is nothing to share.
+    """How much of a fit a few records are: 0 none of it, 1 all of it. NaN where there is nothing to
+    share.
 
-    `equations`: for each column x_j of the design, the share that the `top` largest |x_ij y_i| have of their sum. Coefficients are published in place of these sums: the
-    score equations of a regression with a canonical link set them equal to what the coefficients predict. `residuals`: the share that the `top` largest squared residuals of
-    least squares have of their sum, which standard errors tell. `leverage`: the largest diagonal element of the hat matrix; at 1 the fitted value of a record is its own response.
+    `equations`: for each column x_j of the design, the share that the `top` largest |x_ij y_i| have
+    of their sum. Coefficients are published in place of these sums: the score equations of a
+    regression with a canonical link set them equal to what the coefficients predict. `residuals`:
+    the share that the `top` largest squared residuals of least squares have of their sum, which
+    standard errors tell. `leverage`: the largest diagonal element of the hat matrix; at 1 the
+    fitted value of a record is its own response.
     """
 
     equations: Floats
@@ -105,11 +120,13 @@ class Influence(NamedTuple):
 
 
 def influence(x: Floats, y: Floats, *, top: int = LARGEST) -> Influence:
-    """Return how much of a regression of y on the columns of x the `top` most influential records are.
+    """Return how much of a regression of y on the columns of x the `top` most influential records
+    are.
 
     Examples
     --------
-    Nine people with 1 and one with 91, who has .91 of the sum and, as the only one with x = 1, a leverage of 1:
+    Nine people with 1 and one with 91, who has .91 of the sum and, as the only one with x = 1, a
+    leverage of 1:
 
     >>> x, y = np.column_stack([np.ones(10), np.arange(10) == 9]).astype(float), np.array([1.0] * 9 + [91.0])
     >>> result = influence(x, y, top=1)
@@ -129,9 +146,11 @@ def influence(x: Floats, y: Floats, *, top: int = LARGEST) -> Influence:
 def class_influence(
     x: Floats, label: NDArray[np.integer], *, min_records: int, top: int = LARGEST
 ) -> Floats:
-    """Return, for each column, the largest share that the `top` largest |x_ij| of a class of the label have of that class's sum.
+    """Return, for each column, the largest share that the `top` largest |x_ij| of a class of the
+    label have of that class's sum.
 
-    Classes of fewer than `min_records` records are left out: their number alone shows too much. A regression on a label of classes has sums of this kind in its score equations.
+    Classes of fewer than `min_records` records are left out: their number alone shows too much. A
+    regression on a label of classes has sums of this kind in its score equations.
 
     Examples
     --------
@@ -165,7 +184,8 @@ def ols(x: Floats, y: Floats, *, level: float = 0.95) -> RegressionFit:
     Raises
     ------
     CannotFitError
-        Without residual degrees of freedom, or if the fit leaves no error, so that intervals have no width.
+        Without residual degrees of freedom, or if the fit leaves no error, so that intervals have
+        no width.
     """
     from scipy.special import stdtrit
 
@@ -201,16 +221,19 @@ def ols(x: Floats, y: Floats, *, level: float = 0.95) -> RegressionFit:
 
 
 def logit(x: Floats, y: Mask, *, level: float = 0.95) -> RegressionFit:
-    """Return the logistic regression of a yes-or-no response, with intervals from the normal distribution.
+    """Return the logistic regression of a yes-or-no response, with intervals from the normal
+    distribution.
 
-    Where a direction exists in which the likelihood only rises (quasi-separation: a level whose records all answer
-    alike), the records that it predicts without error carry no more information; they are set aside, the coefficients
-    that they alone determine have no finite maximum, and the others get their limits.
+    Where a direction exists in which the likelihood only rises (quasi-separation: a level whose
+    records all answer alike), the records that it predicts without error carry no more information;
+    they are set aside, the coefficients that they alone determine have no finite maximum, and the
+    others get their limits.
 
     Raises
     ------
     CannotFitError
-        If all records answer alike, if the columns predict every answer, or if the iteration does not settle.
+        If all records answer alike, if the columns predict every answer, or if the iteration does
+        not settle.
     """
     from scipy.special import ndtri
 
@@ -277,7 +300,9 @@ def _lengths(x: Floats) -> Floats:
 
 
 def _triangle(x: Floats) -> Floats:
-    """Return R of QR: a small matrix with the same inner products of columns, padded to at least as many rows."""
+    """Return R of QR: a small matrix with the same inner products of columns, padded to at least as
+    many rows.
+    """
     r = np.asarray(np.linalg.qr(x, mode="r"))
     short = x.shape[1] - len(r)
     return np.pad(r, ((0, short), (0, 0))) if short > 0 else r
@@ -290,7 +315,9 @@ def _inverse(triangle: Floats) -> Floats:
 
 
 def _independent(r: Floats) -> tuple[Mask, Floats]:
-    """Return which columns of a matrix are independent of those before them, and an orthonormal basis of them."""
+    """Return which columns of a matrix are independent of those before them, and an orthonormal
+    basis of them.
+    """
     independent = np.zeros(r.shape[1], dtype=bool)
     basis = np.zeros(r.shape, order="F")
     rank = 0
@@ -307,7 +334,9 @@ def _independent(r: Floats) -> tuple[Mask, Floats]:
 
 
 def _basis(r: Floats) -> _Basis:
-    """Return the independent columns of a triangle; a coefficient that no dropped column bears on is determined."""
+    """Return the independent columns of a triangle; a coefficient that no dropped column bears on
+    is determined.
+    """
     mask, orthonormal = _independent(r)
     independent = np.flatnonzero(mask)
     to_orthonormal = _inverse(orthonormal.T @ r[:, independent])
@@ -334,9 +363,11 @@ def _curve(z: Floats, eta: Floats) -> Floats:
 
 
 def _without_certain(x: Floats, y: Mask) -> tuple[Floats, Mask]:
-    """Return the records less those with a value in a one-signed column that only one of the responses has.
+    """Return the records less those with a value in a one-signed column that only one of the
+    responses has.
 
-    A level whose records all answer alike, and the like: the commonest separation, found by adding up.
+    A level whose records all answer alike, and the like: the commonest separation, found by adding
+    up.
     """
     while len(y):
         signed = ~((x < 0).any(axis=0) & (x > 0).any(axis=0))
@@ -350,11 +381,12 @@ def _without_certain(x: Floats, y: Mask) -> tuple[Floats, Mask]:
 
 
 def _newton(z: Floats, y: Mask) -> tuple[Floats, Mask | None]:
-    """Return the coefficients of most likelihood; or, if there are none, the records that some direction predicts surely.
+    """Return the coefficients of most likelihood; or, if there are none, the records that some
+    direction predicts surely.
 
-    `z` has orthonormal columns. Steps are halved until the likelihood does not fall. In separated data each step adds
-    about 1 to the margins of the records that can be predicted and ever less to the others: the step itself becomes
-    the direction that proves it.
+    `z` has orthonormal columns. Steps are halved until the likelihood does not fall. In separated
+    data each step adds about 1 to the margins of the records that can be predicted and ever less to
+    the others: the step itself becomes the direction that proves it.
     """
     sign = np.where(y, 1.0, -1.0)
     coefficients = np.zeros(z.shape[1])

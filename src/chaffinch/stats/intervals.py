@@ -1,8 +1,11 @@
-"""Intervals: for rates of independent trials and of trials in clusters, for AUCs, for repeated runs, for anything computed from counts, and for
-means over people and datasets at once; and the result of a measure, a number with its direction and its interval.
+"""Intervals: for rates of independent trials and of trials in clusters, for AUCs, for repeated
+runs, for anything computed from counts, and for means over people and datasets at once; and the
+result of a measure, a number with its direction and its interval.
 
-**Crossed means.** Each person is asked about by each dataset, so the two are crossed. Two things are uncertain. Another ensemble of datasets would answer differently: the variance over datasets. And other people could have
-been asked about: the delete-one jackknife over people, whose influences are added up with their signs over parts.
+**Crossed means.** Each person is asked about by each dataset, so the two are crossed. Two things
+are uncertain. Another ensemble of datasets would answer differently: the variance over datasets.
+And other people could have been asked about: the delete-one jackknife over people, whose influences
+are added up with their signs over parts.
 """
 
 from __future__ import annotations
@@ -31,7 +34,8 @@ class LimitState(StrEnum):
 
 
 def limit_state(lower: float | None, upper: float | None, limit: float) -> LimitState:
-    """Return what bounds of a quantity say of a limit on it; a bound that is not known decides nothing.
+    """Return what bounds of a quantity say of a limit on it; a bound that is not known decides
+    nothing.
 
     Examples
     --------
@@ -67,7 +71,8 @@ def wilson(successes: float, trials: float, *, level: float = 0.95) -> Interval:
 
 
 def clopper_pearson(successes: float, trials: float, *, level: float = 0.95) -> Interval:
-    """Return the exact interval of a rate of independent trials: covers at least as often as it says. Counts need not be whole.
+    """Return the exact interval of a rate of independent trials: covers at least as often as it
+    says. Counts need not be whole.
 
     Examples
     --------
@@ -89,7 +94,9 @@ def clopper_pearson(successes: float, trials: float, *, level: float = 0.95) -> 
 def exact_lower(
     successes: NDArray[np.int64], trials: int, *, level: float = 0.95
 ) -> NDArray[np.float64]:
-    """Return the lower ends of Clopper and Pearson's intervals for many counts at once; the upper end is 1 less that of the misses."""
+    """Return the lower ends of Clopper and Pearson's intervals for many counts at once; the upper
+    end is 1 less that of the misses.
+    """
     from scipy.special import betaincinv
 
     positive = np.maximum(successes, 1)
@@ -99,11 +106,13 @@ def exact_lower(
 
 
 def clustered_rate(hits: NDArray[Any], cluster: NDArray[Any], *, level: float = 0.95) -> Interval:
-    """Return Korn and Graubard's (1998) interval of the share of trials that hit, trials of one cluster not independent.
+    """Return Korn and Graubard's (1998) interval of the share of trials that hit, trials of one
+    cluster not independent.
 
-    It is Clopper and Pearson's exact interval with the trials divided by the design effect, the variance between clusters over that of
-    independent trials, at least 1. With one trial a cluster it is the exact one. Where all trials agree (a rate of 0 or 1) no design
-    effect can be found, and clusters are counted in place of trials: wide, but safe.
+    It is Clopper and Pearson's exact interval with the trials divided by the design effect, the
+    variance between clusters over that of independent trials, at least 1. With one trial a cluster
+    it is the exact one. Where all trials agree (a rate of 0 or 1) no design effect can be found,
+    and clusters are counted in place of trials: wide, but safe.
 
     Examples
     --------
@@ -141,14 +150,18 @@ def clustered_auc(
     stratum: NDArray[np.int64] | None = None,
     level: float = 0.95,
 ) -> tuple[float, Interval]:
-    """Return the chance that a member scores above another, ties half, and its interval, trials of one cluster not independent.
+    """Return the chance that a member scores above another, ties half, and its interval, trials of
+    one cluster not independent.
 
-    A score interval with the shape of Newcombe's (2006, method 5), which also holds near 1, scaled so that its variance at the value is that of
-    DeLong's components summed by cluster (Obuchowski, 1997). Components count ties as they are: scores with few values vary less
-    than a model without ties says. Components vary about the mean of members, or others, of their own stratum: where a design fixes how many
-    members each stratum (a target) has, what strata differ by is no noise. Student's quantile takes its degrees of freedom from how evenly clusters
-    share the variance (Satterthwaite): near 1 a few clusters have all of it. Where nothing varies (all scores tied, or members apart from others)
-    the model's own variance stands in, with clusters for trials. Clusters and strata are numbered from 0, without gaps.
+    A score interval with the shape of Newcombe's (2006, method 5), which also holds near 1, scaled
+    so that its variance at the value is that of DeLong's components summed by cluster (Obuchowski,
+    1997). Components count ties as they are: scores with few values vary less than a model without
+    ties says. Components vary about the mean of members, or others, of their own stratum: where a
+    design fixes how many members each stratum (a target) has, what strata differ by is no noise.
+    Student's quantile takes its degrees of freedom from how evenly clusters share the variance
+    (Satterthwaite): near 1 a few clusters have all of it. Where nothing varies (all scores tied, or
+    members apart from others) the model's own variance stands in, with clusters for trials.
+    Clusters and strata are numbered from 0, without gaps.
 
     Examples
     --------
@@ -201,7 +214,9 @@ def clustered_auc(
 def _cluster_sums(
     components: NDArray[np.float64], cell: NDArray[np.int64], cluster: NDArray[np.int64]
 ) -> NDArray[np.float64]:
-    """The sum of each cluster's parts about the means of their cells, each cell corrected for its own mean by its clusters."""
+    """The sum of each cluster's parts about the means of their cells, each cell corrected for its
+    own mean by its clusters.
+    """
     clusters, cells = int(cluster.max()) + 1, int(cell.max()) + 1
     trials = np.bincount(cell, minlength=cells)
     mean = np.bincount(cell, weights=components, minlength=cells) / np.maximum(trials, 1)
@@ -229,7 +244,8 @@ def student_quantile(share: float, degrees: float) -> float:
 def mean_interval(values: Sequence[float], *, level: float = 0.95) -> Interval | None:
     """Return Student's interval of the mean of repeated runs; None for fewer than two.
 
-    Runs that share records are not independent, and then the interval is too narrow: say so beside it.
+    Runs that share records are not independent, and then the interval is too narrow: say so beside
+    it.
     """
     if len(values) < 2:
         return None
@@ -241,10 +257,12 @@ def mean_interval(values: Sequence[float], *, level: float = 0.95) -> Interval |
 def jackknife(
     value: float, without: ArrayLike, *, low: float = -np.inf, high: float = np.inf
 ) -> Interval:
-    """Return a 95 % interval around a value from the values without each of g groups of records in turn.
+    """Return a 95 % interval around a value from the values without each of g groups of records in
+    turn.
 
-    The delete-a-group jackknife: variance (g - 1)/g times the sum of squares about the mean. Counts add, so a value
-    without a group costs a subtraction. Ends are cut at `low` and `high`, the ends of the value's range.
+    The delete-a-group jackknife: variance (g - 1)/g times the sum of squares about the mean. Counts
+    add, so a value without a group costs a subtraction. Ends are cut at `low` and `high`, the ends
+    of the value's range.
 
     Examples
     --------
@@ -264,12 +282,16 @@ def jackknife(
 Floats = NDArray[np.float64]
 LEVEL = 0.95
 DRAWS = 1 << 16
-"""Draws from which the quantile of the largest of several t statistics is read: it is then off by about half a per cent of itself."""
+"""Draws from which the quantile of the largest of several t statistics is read: it is then off by
+about half a per cent of itself.
+"""
 
 
 @dataclass(frozen=True)
 class Estimate:
-    """A number with its standard error, its interval and the degrees of freedom of the error; all nan where nothing was measured."""
+    """A number with its standard error, its interval and the degrees of freedom of the error; all
+    nan where nothing was measured.
+    """
 
     value: Number
     error: Number = math.nan
@@ -304,8 +326,10 @@ NOTHING = Estimate(math.nan)
 
 @dataclass(frozen=True, eq=False, repr=False)
 class CrossedPart:
-    """What one fold says about a number: its `values` by dataset; the `influence` of each person of the whole data on their mean, 0 for
-    people who are not asked about; and for each dataset the `squares` of influences on its own number, summed over people."""
+    """What one fold says about a number: its `values` by dataset; the `influence` of each person of
+    the whole data on their mean, 0 for people who are not asked about; and for each dataset the
+    `squares` of influences on its own number, summed over people.
+    """
 
     values: Floats
     influence: Floats
@@ -323,13 +347,15 @@ class CrossedPart:
 def crossed_mean(parts: Sequence[CrossedPart], *, level: float = LEVEL) -> Estimate:
     """Return the mean of several parts.
 
-    The variance over people holds what is special about pairs of a person and a dataset, and so does that over datasets: it is
-    subtracted once (Cameron, Gelbach and Miller 2011, two-way clustering). What is left of the variance over datasets is at least 0; where it
-    is 0, the variance is known from all people, however few datasets there are.
+    The variance over people holds what is special about pairs of a person and a dataset, and so
+    does that over datasets: it is subtracted once (Cameron, Gelbach and Miller 2011, two-way
+    clustering). What is left of the variance over datasets is at least 0; where it is 0, the
+    variance is known from all people, however few datasets there are.
 
     Examples
     --------
-    Two datasets that give 0.1 and 0.3, and people without influence: a mean of 0.2 with an error of 0.1.
+    Two datasets that give 0.1 and 0.3, and people without influence: a mean of 0.2 with an error of
+    0.1.
 
     >>> estimate = crossed_mean([CrossedPart(np.array([0.1, 0.3]), np.zeros(4), np.zeros(2))])
     >>> round(estimate.value, 3), round(estimate.error, 3)
@@ -341,15 +367,18 @@ def crossed_mean(parts: Sequence[CrossedPart], *, level: float = LEVEL) -> Estim
 def crossed_means(
     numbers: Sequence[Sequence[CrossedPart]], *, level: float = LEVEL
 ) -> tuple[Estimate, ...]:
-    """Return the means of several numbers of the same datasets and people, with intervals that hold together with the probability `level`.
+    """Return the means of several numbers of the same datasets and people, with intervals that hold
+    together with the probability `level`.
 
-    Intervals are as many standard errors wide as the largest of so many t statistics is with that probability (single-step maximum; Hothorn,
-    Bretz and Westfall 2008): hardly wider than one where numbers go together, and never wider than Bonferroni's. How they go together is the
-    correlation of the sum of the two variances, over people and over datasets.
+    Intervals are as many standard errors wide as the largest of so many t statistics is with that
+    probability (single-step maximum; Hothorn, Bretz and Westfall 2008): hardly wider than one where
+    numbers go together, and never wider than Bonferroni's. How they go together is the correlation
+    of the sum of the two variances, over people and over datasets.
 
     Examples
     --------
-    The same number twice has the interval of one; two that have nothing in common are a little narrower than by Bonferroni (2.24):
+    The same number twice has the interval of one; two that have nothing in common are a little
+    narrower than by Bonferroni (2.24):
 
     >>> people, none = np.random.default_rng(1).normal(size=(2, 1000)), np.zeros(2)
     >>> first, second = ([CrossedPart(none, influence, none)] for influence in people)
@@ -401,7 +430,9 @@ def _correlation(numbers: Sequence[Sequence[CrossedPart]]) -> Floats:
 
 
 def _largest_of(correlation: Floats, freedom: float, level: float) -> float:
-    """The quantile of the largest absolute one of correlated t statistics, between that of one and Bonferroni's."""
+    """The quantile of the largest absolute one of correlated t statistics, between that of one and
+    Bonferroni's.
+    """
     values, vectors = np.linalg.eigh(correlation)
     root = vectors * np.sqrt(np.maximum(values, 0.0))
     rng = np.random.default_rng(
@@ -422,7 +453,8 @@ def crossed_difference(
 ) -> Estimate:
     """Return the mean of these parts less that of those: two ensembles about the same people.
 
-    Their datasets are independent, their people the same: variances of datasets are added, influences subtracted, as in `crossed_mean`.
+    Their datasets are independent, their people the same: variances of datasets are added,
+    influences subtracted, as in `crossed_mean`.
     """
     if not these or not those:
         return NOTHING
@@ -434,7 +466,9 @@ def crossed_difference(
 
 
 def _combined(weighted: Sequence[tuple[float, CrossedPart]], level: float) -> Estimate:
-    """The weighted sum of parts whose datasets are independent of each other, and whose people may be the same."""
+    """The weighted sum of parts whose datasets are independent of each other, and whose people may
+    be the same.
+    """
     if not weighted:
         return NOTHING
     value, of_datasets, of_pairs, spread = 0.0, 0.0, 0.0, 0.0
@@ -504,7 +538,9 @@ class Result:
             raise ValueError(f"{self.name} needs either a value or the reason why there is none.")
 
     def details(self) -> dict[str, Any]:
-        """Return what the number is made of, as plain data that may leave: no record, no small count."""
+        """Return what the number is made of, as plain data that may leave: no record, no small
+        count.
+        """
         return {}
 
     def to_dict(self) -> dict[str, Any]:
@@ -524,7 +560,9 @@ class Result:
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Self:
-        """Return the result that plain data hold: undoes `to_dict`, numbers as far as they were written."""
+        """Return the result that plain data hold: undoes `to_dict`, numbers as far as they were
+        written.
+        """
         return from_plain(cls, cls._fields_of(data), what=f"'{cls.name}'")
 
     @classmethod

@@ -1,4 +1,6 @@
-"""Learning from tables: a table as a matrix, models by short name, one way to fit and to ask them, how well they did, and which records train and test."""
+"""Learning from tables: a table as a matrix, models by short name, one way to fit and to ask them,
+how well they did, and which records train and test.
+"""
 
 from __future__ import annotations
 
@@ -27,14 +29,16 @@ Matrix = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Encoder:
-    """How tables of one schema become matrices with the same features. Make one with `Encoder.from_tables`.
+    """How tables of one schema become matrices with the same features. Make one with
+    `Encoder.from_tables`.
 
-    Numbers, dates and times stand as their numbers, NaN where missing; a column that has missing numbers in any of the
-    tables is followed by an indicator of them. Categories and booleans stand as their codes (the order of levels, then
-    `(other)`, then missing: a code of its own) with `codes`, or as one indicator for each code with `onehot`.
+    Numbers, dates and times stand as their numbers, NaN where missing; a column that has missing
+    numbers in any of the tables is followed by an indicator of them. Categories and booleans stand
+    as their codes (the order of levels, then `(other)`, then missing: a code of its own) with
+    `codes`, or as one indicator for each code with `onehot`.
 
-    `columns`: the columns that become features. `encoding`: `codes` or `onehot`. `gaps`: the names of the numeric columns with missing
-    numbers.
+    `columns`: the columns that become features. `encoding`: `codes` or `onehot`. `gaps`: the names
+    of the numeric columns with missing numbers.
     """
 
     columns: tuple[Column, ...]
@@ -49,7 +53,8 @@ class Encoder:
         *,
         encoding: Encoding = "codes",
     ) -> Encoder:
-        """Return the encoder of tables that share a schema (see `align`), for all modelled columns unless some are named.
+        """Return the encoder of tables that share a schema (see `align`), for all modelled columns
+        unless some are named.
 
         Examples
         --------
@@ -99,7 +104,9 @@ class Encoder:
         return first & np.array([owner in numbers for owner in self.owners], dtype=bool)
 
     def matrix(self, table: Table) -> Matrix:
-        """Return the features of a table: one row for each record, one column for each of `owners`."""
+        """Return the features of a table: one row for each record, one column for each of
+        `owners`.
+        """
         out = np.zeros((table.n_rows, len(self.owners)))
         offset = 0
         for column in self.columns:
@@ -126,9 +133,11 @@ class Encoder:
 def standardised(
     train: Matrix, *others: Matrix, scaled: NDArray[np.bool_] | None = None
 ) -> list[Matrix]:
-    """Return matrices with missing numbers at the mean of the training side, then scaled to its mean 0 and variance 1.
+    """Return matrices with missing numbers at the mean of the training side, then scaled to its
+    mean 0 and variance 1.
 
-    A feature without any number on the training side is 0 everywhere. `scaled` says which features to scale (all).
+    A feature without any number on the training side is 0 everywhere. `scaled` says which features
+    to scale (all).
 
     Examples
     --------
@@ -157,34 +166,46 @@ Task = Literal["classification", "regression"]
 Models = Sequence[str] | Mapping[str, Any] | None
 
 CLASSIFIERS = ("nb", "svc", "knn", "rf", "lr")
-"""Naive Bayes, support vectors (RBF kernel), nearest neighbours, random forest, logistic regression."""
+"""Naive Bayes, support vectors (RBF kernel), nearest neighbours, random forest, logistic
+regression.
+"""
 REGRESSORS = ("lr", "knn", "rf", "svr")
-"""Least squares, nearest neighbours, random forest, support vectors (RBF kernel, label standardised)."""
+"""Least squares, nearest neighbours, random forest, support vectors (RBF kernel, label
+standardised).
+"""
 QUICK = ("nb", "knn", "lr")
-"""The learners that a quick run takes: of 26,000 records each is fitted and asked in half a second or less, where a forest takes 2.4 and support vectors more."""
+"""The learners that a quick run takes: of 26,000 records each is fitted and asked in half a second
+or less, where a forest takes 2.4 and support vectors more.
+"""
 _ELSEWHERE = {
     "nb": "it predicts classes, not numbers",
     "svc": "it predicts classes, not numbers; svr predicts numbers",
     "svr": "it predicts numbers, not classes; svc predicts classes",
 }
 LEAST_VARIANCE = 0.1
-"""The smallest variance of a number within a class in naive Bayes, as a share of its variance in all training records.
+"""The smallest variance of a number within a class in naive Bayes, as a share of its variance in
+all training records.
 
-Without a floor a class whose records agree in a number, or that has one record, has an unbounded density there and is predicted wherever that
-number occurs. A share of 0.01 still lets point masses (nothing earned, no loss) outweigh all other columns; of 0.01, 0.1 and 0.25 on Adult and
-SD2011, 0.1 loses nothing on smooth columns.
+Without a floor a class whose records agree in a number, or that has one record, has an unbounded
+density there and is predicted wherever that number occurs. A share of 0.01 still lets point masses
+(nothing earned, no loss) outweigh all other columns; of 0.01, 0.1 and 0.25 on Adult and SD2011, 0.1
+loses nothing on smooth columns.
 """
 _ONE_PASS = ("KNeighborsClassifier", "RandomForestClassifier", "SVC")
-"""Classifiers whose prediction between two classes is the class with the higher chance, at half the cost of asking for both."""
+"""Classifiers whose prediction between two classes is the class with the higher chance, at half the
+cost of asking for both.
+"""
 
 T = TypeVar("T")
 R = TypeVar("R")
 
 
 def chosen_models(models: Models, *, task: Task) -> tuple[dict[str, Any], dict[str, str]]:
-    """Return unfitted scikit-learn estimators by name, and why each named one that cannot do the task is left out.
+    """Return unfitted scikit-learn estimators by name, and why each named one that cannot do the
+    task is left out.
 
-    Named ones have scikit-learn's defaults. `models` may also be estimators by name; None is all that do the task.
+    Named ones have scikit-learn's defaults. `models` may also be estimators by name; None is all
+    that do the task.
 
     Examples
     --------
@@ -253,7 +274,9 @@ def _checked(name: str, estimator: Any, task: Task) -> Any:
 
 
 def is_svm(estimator: Any) -> bool:
-    """Return whether a model is a kernel machine, whose time grows with the square of the rows or faster."""
+    """Return whether a model is a kernel machine, whose time grows with the square of the rows or
+    faster.
+    """
     from sklearn.svm import SVC, SVR, NuSVC, NuSVR
 
     inner = [
@@ -286,8 +309,9 @@ def _open_states(estimator: Any) -> list[str]:
 class Predictions:
     """What a fitted model says of the records of a test set.
 
-    `predicted` holds classes or numbers. `chances`, if asked for and if the model has them, has one column for each of the
-    fit's classes: the higher, the likelier (probabilities, or distances from the border).
+    `predicted` holds classes or numbers. `chances`, if asked for and if the model has them, has one
+    column for each of the fit's classes: the higher, the likelier (probabilities, or distances from
+    the border).
     """
 
     predicted: NDArray[Any]
@@ -296,14 +320,18 @@ class Predictions:
 
 @dataclass(frozen=True, eq=False)
 class LearnerFit:
-    """The answers of one fitted model to each test set, the classes it knows, and whether its iterations converged."""
+    """The answers of one fitted model to each test set, the classes it knows, and whether its
+    iterations converged.
+    """
 
     answers: tuple[Predictions, ...]
     classes: NDArray[Any]
     converged: bool = True
 
     def chance(self, test: int, wanted: Any) -> Matrix:
-        """Return the chances of one class for the records of a test set: 0 for a class that was not trained."""
+        """Return the chances of one class for the records of a test set: 0 for a class that was not
+        trained.
+        """
         chances = self.answers[test].chances
         where = np.flatnonzero(self.classes == wanted)
         if chances is None or not len(where):
@@ -323,8 +351,8 @@ def fit(
 ) -> LearnerFit:
     """Return what a fresh copy of a model, fitted to training records, says of test sets.
 
-    `seed` fills every random state that the model leaves open. Where the training records have one class, every answer is
-    that class, whatever the model.
+    `seed` fills every random state that the model leaves open. Where the training records have one
+    class, every answer is that class, whatever the model.
     """
     from sklearn.base import clone
 
@@ -363,11 +391,14 @@ def fit(
 def naive_bayes(
     train: Sequence[NDArray[Any]], labels: NDArray[Any], test: Sequence[NDArray[Any]]
 ) -> NDArray[Any]:
-    """Return the most probable class of each test record by naive Bayes, with a likelihood for each kind of feature.
+    """Return the most probable class of each test record by naive Bayes, with a likelihood for each
+    kind of feature.
 
-    A feature of integers is a code: categorical, the share of each code in a class smoothed by one record's share of all training
-    records, `(n_code,class + n_code / n) / (n_class + 1)`. A code that no training record has is ignored. A feature of floats is a number: Gaussian, its
-    variance within a class smoothed by one record's share of the variance in all, and at least `LEAST_VARIANCE` of it. NaN is ignored.
+    A feature of integers is a code: categorical, the share of each code in a class smoothed by one
+    record's share of all training records, `(n_code,class + n_code / n) / (n_class + 1)`. A code
+    that no training record has is ignored. A feature of floats is a number: Gaussian, its variance
+    within a class smoothed by one record's share of the variance in all, and at least
+    `LEAST_VARIANCE` of it. NaN is ignored.
 
     Examples
     --------
@@ -421,8 +452,9 @@ def _gaussian(
 def _search(model: Any, train: Matrix) -> dict[str, str]:
     """Return how to look for neighbours where that is left open.
 
-    Among thousands of records in more than a few dimensions, trees look at nearly all of them: comparing all by matrix
-    products finds the same neighbours six times faster (Adult). Ties alone may be broken in another order.
+    Among thousands of records in more than a few dimensions, trees look at nearly all of them:
+    comparing all by matrix products finds the same neighbours six times faster (Adult). Ties alone
+    may be broken in another order.
     """
     settings = model.get_params(deep=False)
     left_open = [settings.get(key) for key in ("algorithm", "metric", "p")] == [
@@ -471,9 +503,9 @@ def work(
 ) -> list[R]:
     """Return `[function(item) for item in items]`, worked by threads that fit models.
 
-    Libraries below take one thread each, so that neither the number of threads nor of cores changes a result (ties
-    between neighbours are broken in the order in which they are met). Models that do not converge say so in their `LearnerFit`
-    and not on the screen. Progress runs over `span`.
+    Libraries below take one thread each, so that neither the number of threads nor of cores changes
+    a result (ties between neighbours are broken in the order in which they are met). Models that do
+    not converge say so in their `LearnerFit` and not on the screen. Progress runs over `span`.
     """
     from sklearn.exceptions import ConvergenceWarning
     from threadpoolctl import ThreadpoolController
@@ -499,7 +531,8 @@ Counts = NDArray[np.int64]
 
 
 def confusion(truth: NDArray[Any], predicted: NDArray[Any], size: int) -> Counts:
-    """Return the counts of records by true class (rows) and predicted class (columns), classes 0 to size - 1.
+    """Return the counts of records by true class (rows) and predicted class (columns), classes 0 to
+    size - 1.
 
     Examples
     --------
@@ -516,10 +549,12 @@ def accuracy(counts: Counts) -> float:
 
 
 def precision_recall_f2(counts: Counts, positive: int | None = None) -> tuple[float, float, float]:
-    """Return precision, recall and F2 of a class, or their means over the classes that occur: 0 to 1, higher is better.
+    """Return precision, recall and F2 of a class, or their means over the classes that occur: 0 to
+    1, higher is better.
 
-    Precision is the share of records predicted to be in the class that are; recall the share of records in the class that
-    were predicted to be; F2 = 5 TP / (5 TP + 4 FN + FP) weighs recall higher. What has nothing to divide by is 0.
+    Precision is the share of records predicted to be in the class that are; recall the share of
+    records in the class that were predicted to be; F2 = 5 TP / (5 TP + 4 FN + FP) weighs recall
+    higher. What has nothing to divide by is 0.
 
     Examples
     --------
@@ -535,7 +570,8 @@ def precision_recall_f2(counts: Counts, positive: int | None = None) -> tuple[fl
 
 
 def auc(scores: NDArray[np.float64], positive: NDArray[np.bool_]) -> float | None:
-    """Return the chance that a record of the class scores above one outside it, ties half; None where one kind is absent.
+    """Return the chance that a record of the class scores above one outside it, ties half; None
+    where one kind is absent.
 
     1 tells them apart, 0.5 is a guess.
 
@@ -555,9 +591,11 @@ def auc(scores: NDArray[np.float64], positive: NDArray[np.bool_]) -> float | Non
 
 
 def r2_rmse(truth: NDArray[np.float64], predicted: NDArray[np.float64]) -> tuple[float, float]:
-    """Return the share of variance explained (1 perfect, 0 as good as the mean, no lower end) and the root mean square error.
+    """Return the share of variance explained (1 perfect, 0 as good as the mean, no lower end) and
+    the root mean square error.
 
-    Where the truth does not vary the first is 1 for perfect predictions and 0 for others, as scikit-learn has it.
+    Where the truth does not vary the first is 1 for perfect predictions and 0 for others, as
+    scikit-learn has it.
     """
     missed = float(((truth - predicted) ** 2).sum())
     spread = float(((truth - truth.mean()) ** 2).sum())
@@ -574,8 +612,9 @@ def split(
 ) -> tuple[Rows, Rows]:
     """Return the rows that train and the rows that test, each in rising order.
 
-    Each class is split by itself: the share of it tests, rounded, but at least one record of it tests and one trains. A
-    class with a single record trains. Without labels (None) the share is of all rows.
+    Each class is split by itself: the share of it tests, rounded, but at least one record of it
+    tests and one trains. A class with a single record trains. Without labels (None) the share is of
+    all rows.
 
     Examples
     --------
@@ -599,9 +638,11 @@ def split(
 def subsample(
     labels: Labels | None, n_rows: int, max_rows: int | None, rng: np.random.Generator
 ) -> Rows:
-    """Return at most `max_rows` rows (None: all), in rising order, each class with its share and at least one record.
+    """Return at most `max_rows` rows (None: all), in rising order, each class with its share and at
+    least one record.
 
-    With more classes than `max_rows`, or without labels (None), rows are drawn whatever their class.
+    With more classes than `max_rows`, or without labels (None), rows are drawn whatever their
+    class.
 
     Examples
     --------
@@ -623,7 +664,9 @@ def subsample(
 
 
 def _quotas(sizes: Rows, total: int) -> Rows:
-    """Return how many of each class: its share of the total, by largest remainders, and at least one."""
+    """Return how many of each class: its share of the total, by largest remainders, and at least
+    one.
+    """
     exact = sizes * (total / int(sizes.sum()))
     quotas = np.maximum(np.floor(exact).astype(np.int64), 1)
     remainder = total - int(quotas.sum())

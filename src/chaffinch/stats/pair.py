@@ -27,7 +27,9 @@ DEALT = 1 << 20
 
 @dataclass(frozen=True, eq=False)
 class TablePair:
-    """An original and a synthetic table with the same schema: same columns, same levels, same bins. Rows of both are in the same kind of place."""
+    """An original and a synthetic table with the same schema: same columns, same levels, same bins.
+    Rows of both are in the same kind of place.
+    """
 
     original: Rows
     synthetic: Rows
@@ -89,9 +91,11 @@ class TablePair:
     def grouped(
         self, cliques: Sequence[Sequence[str]]
     ) -> tuple[list[NDArray[Any]], list[NDArray[Any]]]:
-        """Return counts by group for each clique, original and synthetic: the first axis is the group.
+        """Return counts by group for each clique, original and synthetic: the first axis is the
+        group.
 
-        Records of each table are dealt at random (always in the same way) into `GROUPS` groups of nearly equal size.
+        Records of each table are dealt at random (always in the same way) into `GROUPS` groups of
+        nearly equal size.
         """
         first, second = (
             [np.asarray(marginal.dense()) for marginal in marginals]
@@ -112,7 +116,9 @@ def pair_up(original: Any, synthetic: Any) -> TablePair:
 
 
 def with_groups(rows: Rows, groups: int = GROUPS) -> Rows:
-    """Return rows with a column before the others that says to which group a record belongs; as they are where they have one."""
+    """Return rows with a column before the others that says to which group a record belongs; as
+    they are where they have one.
+    """
     if GROUP in rows.schema.names:
         return rows
     schema = replace(rows.schema, columns=(group_column(groups), *rows.schema.columns))
@@ -123,7 +129,8 @@ def with_groups(rows: Rows, groups: int = GROUPS) -> Rows:
 
 @dataclass(frozen=True, eq=False)
 class JackknifeGroups(Step):
-    """Deals the records of a table at random, always in the same way, into groups of nearly equal size, a column before the others.
+    """Deals the records of a table at random, always in the same way, into groups of nearly equal
+    size, a column before the others.
 
     Rows of one person are dealt together.
     """

@@ -1,8 +1,10 @@
 """Attacks on the same two groups of people, ready to be permuted and resampled all together.
 
-**Random people in bulk**: who is called a member (permutation) and who is drawn how often (resampling). People who are alike in all that is measured form a unit. A unit of many people costs one hypergeometric or binomial
-draw; the people of small units are labelled by random bytes, or drawn one by one. Neither shuffles rows, and both are
-exact: every choice of members, and every draw of people, has the same chance.
+**Random people in bulk**: who is called a member (permutation) and who is drawn how often
+(resampling). People who are alike in all that is measured form a unit. A unit of many people costs
+one hypergeometric or binomial draw; the people of small units are labelled by random bytes, or
+drawn one by one. Neither shuffles rows, and both are exact: every choice of members, and every draw
+of people, has the same chance.
 """
 
 from __future__ import annotations
@@ -26,7 +28,9 @@ Counts = NDArray[np.int64]
 Pair = tuple[ArrayLike, ArrayLike]
 
 CELLS = 256
-"""Cells that the scores of a single attack are gathered into for draws when there are more distinct ones than twice this."""
+"""Cells that the scores of a single attack are gathered into for draws when there are more distinct
+ones than twice this.
+"""
 
 NEAR = 8
 """Draws that attacks of classes go through together."""
@@ -34,10 +38,11 @@ NEAR = 8
 
 @dataclass(frozen=True, eq=False)
 class PanelSide:
-    """Attacks over units of people who are alike under all of them: the attacks' values from counts of the units.
+    """Attacks over units of people who are alike under all of them: the attacks' values from counts
+    of the units.
 
-    `statistics`, `scores`: for each attack, what it scores a group by and its two numbers for each unit. `counts`: how many people a
-    unit has; the first `bulk` units have many.
+    `statistics`, `scores`: for each attack, what it scores a group by and its two numbers for each
+    unit. `counts`: how many people a unit has; the first `bulk` units have many.
     """
 
     statistics: tuple[Statistic, ...]
@@ -84,14 +89,18 @@ class PanelSide:
 
     @cached_property
     def dtype(self) -> type[np.floating[Any]]:
-        """The type in which sums are exact: single precision holds votes, 0 or 1, of 16 million people."""
+        """The type in which sums are exact: single precision holds votes, 0 or 1, of 16 million
+        people.
+        """
         matrix = self._ratios[1]
         is_single = matrix.dtype == np.float32
         return np.float32 if is_single else np.float64
 
     @cached_property
     def _ratios(self) -> tuple[list[int], Counted, list[int]]:
-        """The columns of attacks that are ratios, their sums as one matrix, and which of them have weights of their own."""
+        """The columns of attacks that are ratios, their sums as one matrix, and which of them have
+        weights of their own.
+        """
         columns = [j for j, statistic in enumerate(self.statistics) if isinstance(statistic, Ratio)]
         weighted = [k for k, j in enumerate(columns) if not bool(np.all(self.scores[j][1] == 1.0))]
         sums = [self.scores[j][0] for j in columns] + [self.scores[columns[k]][1] for k in weighted]
@@ -125,7 +134,9 @@ class AttackPanel:
     def from_groups(
         cls, members: Sequence[Group], others: Sequence[Group], statistics: Sequence[Statistic]
     ) -> AttackPanel:
-        """Return the panel of some attacks (at least one); groups are checked arrays, one pair for each attack."""
+        """Return the panel of some attacks (at least one); groups are checked arrays, one pair for
+        each attack.
+        """
         joined = [_joined(m, o) for m, o in zip(members, others, strict=True)]
         n_members, people = len(members[0][0]), len(joined[0][0])
         units = _large_first(_units(joined, statistics))
@@ -145,7 +156,9 @@ class AttackPanel:
 
     @property
     def common(self) -> int:
-        """The size at which both groups are compared: that of the smaller; of one group alone, its own."""
+        """The size at which both groups are compared: that of the smaller; of one group alone, its
+        own.
+        """
         return min(self.members.people, self.others.people) or self.pool.people
 
     def observed(self) -> Floats:
@@ -155,7 +168,9 @@ class AttackPanel:
     def permuted(
         self, draws: int, root: np.random.SeedSequence, *, threads: int | None = None
     ) -> Floats:
-        """Return value(members) - value(others) when members are chosen at random, one row a draw; 0 without a value."""
+        """Return value(members) - value(others) when members are chosen at random, one row a draw;
+        0 without a value.
+        """
         pool, n_members = self.pool, self.members.people
 
         def block(size: int, rng: np.random.Generator) -> Floats:
@@ -168,7 +183,9 @@ class AttackPanel:
     def resampled(
         self, draws: int, root: np.random.SeedSequence, *, threads: int | None = None
     ) -> Floats:
-        """Return the differences when people are drawn with replacement within each group, one row a draw."""
+        """Return the differences when people are drawn with replacement within each group, one row
+        a draw.
+        """
 
         def block(size: int, rng: np.random.Generator) -> Floats:
             ours, theirs = (
@@ -179,7 +196,9 @@ class AttackPanel:
         return _in_blocks(block, draws, self.pool.people, root, threads)
 
     def resampled_members(self, draws: int, root: np.random.SeedSequence) -> Floats:
-        """Return the values of the members alone, drawn with replacement; NaN where a draw has none."""
+        """Return the values of the members alone, drawn with replacement; NaN where a draw has
+        none.
+        """
 
         def block(size: int, rng: np.random.Generator) -> Floats:
             return self.members.resampled(size, self.common, rng)
@@ -187,7 +206,9 @@ class AttackPanel:
         return _in_blocks(block, draws, self.pool.people, root, 1)
 
     def _split(self, members: Counted) -> Floats:
-        """Return the differences when these are the members' counts and the rest of the pool are others."""
+        """Return the differences when these are the members' counts and the rest of the pool are
+        others.
+        """
         pool = self.pool
         ours = pool.sums(members)
         # Sums of the rest by subtraction, exact on the grid; its counts only where a mean over classes needs them.
@@ -226,7 +247,9 @@ def _in_blocks(
     root: np.random.SeedSequence,
     threads: int | None,
 ) -> Floats:
-    """Return the rows of all blocks; each block has a stream of its own, so threads change nothing."""
+    """Return the rows of all blocks; each block has a stream of its own, so threads change
+    nothing.
+    """
     work = [(size, child(root, number)) for number, size in enumerate(block_sizes(draws, people))]
     if len(work) == 1:
         return block(draws, np.random.default_rng(work[0][1]))
@@ -253,7 +276,9 @@ def _divided(above: Floats, below: Floats) -> Floats:
 
 
 def _units(joined: Sequence[Group], statistics: Sequence[Statistic]) -> Counts:
-    """Return each person's unit: people alike under all attacks; for one ratio with many scores, nearly alike."""
+    """Return each person's unit: people alike under all attacks; for one ratio with many scores,
+    nearly alike.
+    """
     people = len(joined[0][0])
     single = len(joined) == 1 and isinstance(statistics[0], Ratio)
     max_units = 2 * CELLS if single else people // 4
@@ -282,15 +307,19 @@ def _unit_means(column: Floats, units: Counts, counts: Counts) -> Floats:
 
 
 def _grid(numbers: Floats, bits: int) -> Floats:
-    """Return numbers rounded to multiples of 2^-bits: sums are then exact, in any order and on any number of threads."""
+    """Return numbers rounded to multiples of 2^-bits: sums are then exact, in any order and on any
+    number of threads.
+    """
     return np.rint(numbers * 2.0**bits) / 2.0**bits
 
 
 def _gathered(numerator: Floats, weight: Floats) -> Counts:
-    """Return a cell for each person: people of nearly equal scores, by their rank and place among all people.
+    """Return a cell for each person: people of nearly equal scores, by their rank and place among
+    all people.
 
-    Cells are the same whoever is a member, so a permutation test on their means is exact still; the spread of what is drawn
-    is scaled to the known variance afterwards, so nothing is lost but the shape inside a cell.
+    Cells are the same whoever is a member, so a permutation test on their means is exact still; the
+    spread of what is drawn is scaled to the known variance afterwards, so nothing is lost but the
+    shape inside a cell.
     """
     residual = numerator - float(numerator.sum()) / float(weight.sum()) * weight
     kinds, kind = np.unique(weight, return_inverse=True)
@@ -320,7 +349,8 @@ BLOCK_CELLS = 1 << 20
 
 
 def alike(columns: Sequence[NDArray[Any]], *, max_units: int) -> Counts | None:
-    """Return the number of each person's unit, people alike in all columns having the same; None for more than `max_units`.
+    """Return the number of each person's unit, people alike in all columns having the same; None
+    for more than `max_units`.
 
     Examples
     --------
@@ -339,7 +369,9 @@ def alike(columns: Sequence[NDArray[Any]], *, max_units: int) -> Counts | None:
 
 
 def block_sizes(draws: int, people: int) -> list[int]:
-    """Return how many draws each block makes: what fits in memory, whatever the number of threads."""
+    """Return how many draws each block makes: what fits in memory, whatever the number of
+    threads.
+    """
     size = int(np.clip(BLOCK_CELLS // max(people, 1), 1, draws))
     return [min(size, draws - start) for start in range(0, draws, size)]
 
@@ -353,7 +385,8 @@ def permute(
     bulk: int = 0,
     dtype: DTypeLike = np.float64,
 ) -> Drawn:
-    """Return how many of each unit's people are called members when `n_members` of all people are, one row a draw.
+    """Return how many of each unit's people are called members when `n_members` of all people are,
+    one row a draw.
 
     The first `bulk` units are drawn whole, the people of the others one by one.
 
@@ -379,7 +412,8 @@ def resample(
     bulk: int = 0,
     dtype: DTypeLike = np.float64,
 ) -> Drawn:
-    """Return how often each unit's people are drawn when as many people as there are are drawn with replacement.
+    """Return how often each unit's people are drawn when as many people as there are are drawn with
+    replacement.
 
     Examples
     --------
@@ -405,10 +439,12 @@ def resample(
 
 
 def subsets(n_people: int, sizes: Counts, rng: np.random.Generator) -> NDArray[np.bool_]:
-    """Return random choices of people, one row for each size, every choice of that size with the same chance.
+    """Return random choices of people, one row for each size, every choice of that size with the
+    same chance.
 
-    Few people are shuffled. Of many, each is chosen by a random byte, so all choices of the size that came out have the same chance; people chosen
-    too many are dropped, or too few added, at random, which keeps it so.
+    Few people are shuffled. Of many, each is chosen by a random byte, so all choices of the size
+    that came out have the same chance; people chosen too many are dropped, or too few added, at
+    random, which keeps it so.
 
     Examples
     --------
@@ -431,7 +467,9 @@ def subsets(n_people: int, sizes: Counts, rng: np.random.Generator) -> NDArray[n
 
 
 def _by_unit(labels: NDArray[np.bool_], sizes: Counts) -> NDArray[Any]:
-    """Return how many people of each unit have the label; people stand in the order of their units."""
+    """Return how many people of each unit have the label; people stand in the order of their
+    units.
+    """
     if len(sizes) == labels.shape[1]:
         return labels
     # Differences of running sums: several times faster than reduceat for units of a few people.

@@ -1,4 +1,6 @@
-"""What an attack gives each person (`Scores`), and what it scores a group by: a ratio of sums, or a mean over classes of the attacked table."""
+"""What an attack gives each person (`Scores`), and what it scores a group by: a ratio of sums, or a
+mean over classes of the attacked table.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,9 @@ Group = tuple[NDArray[Any], NDArray[Any]]
 
 Counted = NDArray[np.floating[Any]]
 Totals = Callable[[Counted, int, int], tuple[Floats, Floats]]
-"""Counts of units (one row a draw), the group's size, the size to compare at -> numerators, denominators."""
+"""Counts of units (one row a draw), the group's size, the size to compare at -> numerators,
+denominators.
+"""
 
 EMPTY = ("dropped", "zero")
 
@@ -33,7 +37,9 @@ class Statistic(Protocol):
         ...
 
     def totals(self, group: Group) -> Totals:
-        """Return the function that gives numerators and denominators from counts of these people."""
+        """Return the function that gives numerators and denominators from counts of these
+        people.
+        """
         ...
 
     def variance(self, group: Group, common: int) -> float:
@@ -84,7 +90,8 @@ class Ratio:
     def variance(self, group: Group, common: int) -> float:
         """Return the variance of the ratio: exact for means, to first order for other ratios.
 
-        People without a weight say nothing of the spread of scores, so the divisor n - 1 counts those who have one.
+        People without a weight say nothing of the spread of scores, so the divisor n - 1 counts
+        those who have one.
         """
         numerator, weight = group
         total, n = float(weight.sum()), self.trials(group)
@@ -102,17 +109,20 @@ class Ratio:
 
 @dataclass(frozen=True, eq=False)
 class ClassStatistic:
-    """The weighted mean over classes of the attacked table of the share of a class's people it is right about.
+    """The weighted mean over classes of the attacked table of the share of a class's people it is
+    right about.
 
-    A group is (class number or -1, right): `right` is 1 where the table tells the person's value, 0 where not, or the share
-    of the class's table rows that tell it. TCAP over synthetic records (Elliot, Little and Allmendinger, appendix A) is of this kind: the classes are the
-    keys that the table answers for certain, `weights` the number of its records with each.
+    A group is (class number or -1, right): `right` is 1 where the table tells the person's value, 0
+    where not, or the share of the class's table rows that tell it. TCAP over synthetic records
+    (Elliot, Little and Allmendinger, appendix A) is of this kind: the classes are the keys that the
+    table answers for certain, `weights` the number of its records with each.
 
-    A larger group meets more classes, so two groups are compared at the size of the smaller: a class of the larger counts
-    with the chance that a random part of that size holds one of its people (rarefaction; hypergeometric, no draws).
+    A larger group meets more classes, so two groups are compared at the size of the smaller: a
+    class of the larger counts with the chance that a random part of that size holds one of its
+    people (rarefaction; hypergeometric, no draws).
 
-    `weights`: one for each class: how many rows of the attacked table it stands for. `empty`: classes without people are "dropped" from
-    the mean, or count "zero".
+    `weights`: one for each class: how many rows of the attacked table it stands for. `empty`:
+    classes without people are "dropped" from the mean, or count "zero".
 
     Examples
     --------
@@ -134,7 +144,9 @@ class ClassStatistic:
         object.__setattr__(self, "weights", weights)
 
     def check(self, group: tuple[ArrayLike, ArrayLike]) -> Group:
-        """Return class and right as numbers, checked; people of classes without weight are in no class."""
+        """Return class and right as numbers, checked; people of classes without weight are in no
+        class.
+        """
         classes, right = _two(group, "class", "right")
         if not bool(
             np.all((classes >= -1) & (classes < len(self.weights)) & (classes == np.floor(classes)))
@@ -156,7 +168,9 @@ class ClassStatistic:
         return float(numerator[0] / denominator[0]) if denominator[0] > 0 else None
 
     def totals(self, group: Group) -> Totals:
-        """Return the function that gives the weighted mean's numerators and denominators from counts of people."""
+        """Return the function that gives the weighted mean's numerators and denominators from
+        counts of people.
+        """
         classes, right = group
         unit = np.argsort(classes, kind="stable")
         unit = unit[np.searchsorted(classes[unit], 0.0) :]
@@ -180,8 +194,9 @@ class ClassStatistic:
     def variance(self, group: Group, common: int) -> float:
         """Return the variance of the value by leaving out each person in turn (jackknife).
 
-        Its mean is at least the true variance (Efron and Stein, 1981). Resampling with replacement would be too narrow here:
-        it loses more than a third of the classes that have one person, and never meets one that has none.
+        Its mean is at least the true variance (Efron and Stein, 1981). Resampling with replacement
+        would be too narrow here: it loses more than a third of the classes that have one person,
+        and never meets one that has none.
         """
         classes, right = group
         n, inside = len(classes), classes >= 0
@@ -223,7 +238,9 @@ class ClassStatistic:
 
 @lru_cache(maxsize=8)
 def _seen(people: int, common: int) -> Floats:
-    """Return the chance that `common` of the people, chosen at random, hold one of n of them, for each n from 0 on."""
+    """Return the chance that `common` of the people, chosen at random, hold one of n of them, for
+    each n from 0 on.
+    """
     n = np.arange(people + 1.0)
     if common >= people:
         return (n > 0).astype(np.float64)
@@ -251,10 +268,11 @@ def _two(group: tuple[ArrayLike, ArrayLike], first: str, second: str) -> Group:
 
 @compiled
 def class_means(counts, unit, right, starts, weight, seen, above, below):  # type: ignore[no-untyped-def]
-    """Fill `above` and `below` with the weighted sum of right shares of classes, and of weights, for each draw.
+    """Fill `above` and `below` with the weighted sum of right shares of classes, and of weights,
+    for each draw.
 
-    Class k owns the entries `starts[k]` to `starts[k + 1]` of `unit` (columns of `counts`) and `right`; it counts with
-    `weight[k]` times `seen[number of its people]`.
+    Class k owns the entries `starts[k]` to `starts[k + 1]` of `unit` (columns of `counts`) and
+    `right`; it counts with `weight[k]` times `seen[number of its people]`.
     """
     for draw in range(counts.shape[0]):
         told_share = 0.0
@@ -278,8 +296,9 @@ def class_means(counts, unit, right, starts, weight, seen, above, below):  # typ
 class Scores:
     """A score for each person, as a numerator and a weight; the value is the ratio of their sums.
 
-    The weight is 1 for a person who counts and 0 for one whom the measure leaves out (its numerator is then 0 too).
-    Resampling people means resampling pairs of numerator and weight. The repr holds no person's score.
+    The weight is 1 for a person who counts and 0 for one whom the measure leaves out (its numerator
+    is then 0 too). Resampling people means resampling pairs of numerator and weight. The repr holds
+    no person's score.
 
     Examples
     --------

@@ -1,6 +1,8 @@
-"""Rows to hold a synthetic table against, made of the original: its records drawn again, and independent columns.
+"""Rows to hold a synthetic table against, made of the original: its records drawn again, and
+independent columns.
 
-What is random hangs on a seed and on numbers of rows alone, so that the rows are the same whatever chunks the original comes in, and wherever.
+What is random hangs on a seed and on numbers of rows alone, so that the rows are the same whatever
+chunks the original comes in, and wherever.
 """
 
 from __future__ import annotations
@@ -74,7 +76,9 @@ def resampled(rows: Rows, n_rows: int, seed: np.random.SeedSequence) -> Rows:
 
 @dataclass(frozen=True, eq=False)
 class Resample(Step):
-    """Repeats each row of a chunk as often as it is drawn in `n_rows` draws from `n_original` rows: those that one call of a generator makes."""
+    """Repeats each row of a chunk as often as it is drawn in `n_rows` draws from `n_original` rows:
+    those that one call of a generator makes.
+    """
 
     n_original: int
     n_rows: int
@@ -98,7 +102,9 @@ class Resample(Step):
 def _times_drawn(
     n_original: int, n_rows: int, stream: Stream, number: int
 ) -> tuple[int, NDArray[Any]]:
-    """Return how many draws are of rows before a window, and how often each row of the window is drawn; all draws are made again for each window."""
+    """Return how many draws are of rows before a window, and how often each row of the window is
+    drawn; all draws are made again for each window.
+    """
     mean = n_rows / max(n_original, 1)
     dtype = np.uint8 if mean < 20 else np.uint16 if mean < 20_000 else np.uint32
     rng, first, before = np.random.default_rng(seed_of(stream)), number * WINDOW, 0
@@ -115,7 +121,9 @@ def _times_drawn(
 
 @dataclass(frozen=True, eq=False)
 class DrawFromModel:
-    """Draws rows of a model, a chunk by its number: the rows that `model.sample` gives for the seed."""
+    """Draws rows of a model, a chunk by its number: the rows that `model.sample` gives for the
+    seed.
+    """
 
     model: Any
     schema: Schema
@@ -135,7 +143,8 @@ class DrawFromModel:
 
 @dataclass(frozen=True, eq=False)
 class DrawIndependentCodes:
-    """Draws rows whose columns are independent: for each column the codes it has, in order, and how many rows have one or a lower one.
+    """Draws rows whose columns are independent: for each column the codes it has, in order, and how
+    many rows have one or a lower one.
 
     `streams`: a number for each column, so that its draws do not hang on which others there are.
     """
@@ -166,7 +175,8 @@ class DrawIndependentCodes:
 class RedrawByLabel(Step):
     """Draws the codes of some columns anew, each from those of the rows with the same label.
 
-    `columns`: for each, the codes by label and in order, how many rows have one or a lower one, and for each label how many rows have lower labels and how many have it.
+    `columns`: for each, the codes by label and in order, how many rows have one or a lower one, and
+    for each label how many rows have lower labels and how many have it.
     """
 
     label: str
@@ -189,7 +199,9 @@ class RedrawByLabel(Step):
 
 
 def codes_by_label(cells: Ints, counts: Ints, n_labels: int) -> tuple[Ints, Ints, Ints, Ints]:
-    """Return what `RedrawByLabel` draws a column from: `cells` are the labels and codes that occur together, sorted, a row for each."""
+    """Return what `RedrawByLabel` draws a column from: `cells` are the labels and codes that occur
+    together, sorted, a row for each.
+    """
     rows = np.bincount(cells[:, 0], counts, n_labels).astype(np.int64)
     return cells[:, 1], np.cumsum(counts), np.cumsum(rows) - rows, rows
 

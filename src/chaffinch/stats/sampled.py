@@ -1,4 +1,6 @@
-"""Which figures are of all records and which of a sample, where tables are in files that are read part by part."""
+"""Which figures are of all records and which of a sample, where tables are in files that are read
+part by part.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +33,9 @@ HOW: Mapping[ChosenBy, str] = {
 
 @dataclass(frozen=True)
 class SampledRecords:
-    """How many records of each table a sample has, masked, of how many, how they were chosen, whether it has the whole tables, and words for it all."""
+    """How many records of each table a sample has, masked, of how many, how they were chosen,
+    whether it has the whole tables, and words for it all.
+    """
 
     chosen_by: ChosenBy = "place"
     whole: bool = False
@@ -51,7 +55,9 @@ class SampledRecords:
         chosen_by: ChosenBy,
         threshold: int,
     ) -> SampledRecords:
-        """Return the numbers of samples and of the files that they are of; of several synthetic ones (`synthetic-1` and so on) those of all together."""
+        """Return the numbers of samples and of the files that they are of; of several synthetic
+        ones (`synthetic-1` and so on) those of all together.
+        """
 
         def rows(tables: Mapping[str, Rows]) -> list[int | str | None]:
             names_by_side = [
@@ -75,7 +81,9 @@ class SampledRecords:
         )
 
     def saying(self, of_all: Sequence[str], of_sample: Sequence[str], *more: str) -> SampledRecords:
-        """Return the sample with sentences that say which figures are of all records and which of it, what it is, and more where it is not whole."""
+        """Return the sample with sentences that say which figures are of all records and which of
+        it, what it is, and more where it is not whole.
+        """
         if self.whole or not of_sample:
             return replace(self, sentences=(f"Of all records: {listed([*of_all, *of_sample])}.",))
         tables = (
