@@ -25,7 +25,7 @@ def fit(values, *, whole=None, **declared) -> Intervals:
     whole = values.dtype.kind == "i" if whole is None else whole
     distinct, counts = np.unique(values, return_counts=True)
     column = Column("x", "integer" if whole else "float", **declared)
-    return fit_intervals(column, distinct, counts.astype(float), whole=whole)
+    return fit_intervals(column, distinct, counts.astype(float), integral=whole)
 
 
 def draw(codec: Intervals, codes, seed=0):

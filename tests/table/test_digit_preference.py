@@ -22,7 +22,9 @@ RNG = np.random.default_rng
 
 def fit(values, column):
     distinct, counts = np.unique(np.asarray(values), return_counts=True)
-    return fit_intervals(column, distinct, counts.astype(float), whole=distinct.dtype.kind == "i")
+    return fit_intervals(
+        column, distinct, counts.astype(float), integral=distinct.dtype.kind == "i"
+    )
 
 
 def drawn(codec, values, n=30_000):
@@ -149,7 +151,7 @@ def test_a_stream_has_the_same_grain_and_a_declared_domain_has_none(tmp_path):
         Column("x", "float", decimals=2, bounds=(0.0, 99.0), binning="width"),
         np.empty(0),
         np.empty(0),
-        whole=False,
+        integral=False,
     )
     assert nothing.grains == ()
 
@@ -164,7 +166,9 @@ def test_many_narrow_pieces_at_once_are_one_after_the_other_to_the_last_bit(seed
     one_by_one, together = np.zeros(classes), np.zeros(classes)
     for piece in zip(part.tolist(), low.tolist(), high.tolist(), strict=True):
         digit_preference._add_piece(one_by_one, *piece)
-    digit_preference._add_narrow(together, part, low, high, np.zeros(40, dtype=bool), whole=whole)
+    digit_preference._add_narrow(
+        together, part, low, high, np.zeros(40, dtype=bool), integral=whole
+    )
     assert one_by_one.tolist() == together.tolist()
     quarters = np.zeros(classes)  # every quarter of a class by hand
     for share, first, last in zip(
@@ -183,10 +187,15 @@ def test_a_piece_of_no_length_is_in_the_class_of_its_place():
         np.array([7.0, -1.5]),
         np.array([7.0, -1.5]),
         np.zeros(2, dtype=bool),
-        whole=False,
+        integral=False,
     )
     assert out.tolist() == [0, 0, 0.5, 0.25, 0]
     digit_preference._add_narrow(
-        out, np.array([1.0]), np.array([3.0]), np.array([90.0]), np.ones(1, dtype=bool), whole=True
+        out,
+        np.array([1.0]),
+        np.array([3.0]),
+        np.array([90.0]),
+        np.ones(1, dtype=bool),
+        integral=True,
     )
     np.testing.assert_allclose(out, [0.2, 0.2, 0.7, 0.45, 0.2], rtol=1e-15)

@@ -131,7 +131,9 @@ def test_one_honest_split_in_a_thousand_is_refused(data, file, columns):
     for i in range(500):
         order = rng.permutation(table.n_rows)
         size = table.n_rows // (2 if i % 2 else 4)
-        refused += not explained(RowClasses.of(table.take(order[size:]), table.take(order[:size])))
+        refused += not explained(
+            RowClasses.from_rows(table.take(order[size:]), table.take(order[:size]))
+        )
     assert refused <= 4
 
 
@@ -228,7 +230,7 @@ def test_a_slice_of_the_space_of_rows_is_enough(monkeypatch):
     monkeypatch.setattr("chaffinch.table.holdout.COUNTED_ROWS", 3000)
     monkeypatch.setattr("chaffinch.table.holdout.BLOCKED_ROWS", 3000)
     first, second = chaffinch.read(table), chaffinch.read(others)
-    assert 2000 < RowClasses.of(first, second).sizes.sum() < 4000
+    assert 2000 < RowClasses.from_rows(first, second).sizes.sum() < 4000
     assert notes_of(first, others) == ()
     with pytest.raises(InputError, match="records of the input"):
         notes_of(first, leaking)

@@ -33,7 +33,7 @@ def fit(values, **declared):
     whole = values.dtype.kind == "i"
     distinct, counts = np.unique(values, return_counts=True)
     column = Column("x", declared.pop("kind", "integer" if whole else "float"), **declared)
-    return fit_intervals(column, distinct, counts.astype(float), whole=whole)
+    return fit_intervals(column, distinct, counts.astype(float), integral=whole)
 
 
 def modelled(values, **options):
@@ -283,7 +283,9 @@ def test_an_endless_column_keeps_its_ends_apart():
         values, counts = tally.result()
         assert not tally.exact
         ends.append(
-            json.dumps(fit_intervals(Column("x", "float"), values, counts, whole=False).to_dict())
+            json.dumps(
+                fit_intervals(Column("x", "float"), values, counts, integral=False).to_dict()
+            )
         )
     assert ends[0] == ends[1]
 

@@ -224,7 +224,7 @@ def _binned(column: Column, kind: pa.DataType) -> Column:
     nothing = np.empty(0, dtype=np.int64 if whole else np.float64)
     single = kind in (pa.float32(), pa.float16())
     return replace(
-        column, codec=fit_intervals(column, nothing, np.empty(0), whole=whole, single=single)
+        column, codec=fit_intervals(column, nothing, np.empty(0), integral=whole, single=single)
     )
 
 

@@ -60,20 +60,20 @@ Piece = tuple[float, float, float, float, NDArray[np.float64], NDArray[np.float6
 
 
 def fit_intervals(
-    column: Column, values: Numbers, counts: Counts, *, whole: bool, single: bool = False
+    column: Column, values: Numbers, counts: Counts, *, integral: bool, single: bool = False
 ) -> Intervals:
     """Return the codec of a numeric column from its sorted distinct values and their counts.
 
-    `whole`: integers, dates, times. `single`: of 32-bit floats, so that edges are numbers that such a float can hold.
+    `integral`: integers, dates, times. `single`: of 32-bit floats, so that edges are numbers that such a float can hold.
     """
-    if not whole:
+    if not integral:
         values = values.astype(np.float64)
         if len(values) and max(-values[0], values[-1]) > LARGEST:
             values, counts = summed_counts([(np.clip(values, -LARGEST, LARGEST), counts)])
     if column.bounds is not None:
-        low, high = ((int(end) if whole else float(end)) for end in column.bounds)
+        low, high = ((int(end) if integral else float(end)) for end in column.bounds)
         values, counts = summed_counts([(np.clip(values, low, high), counts)])
-    point_masses = _find_point_masses(column, values, counts, whole=whole)
+    point_masses = _find_point_masses(column, values, counts, integral=integral)
     rest = ~np.isin(values, point_masses)
     values, counts = values[rest], counts[rest]
     signed = column.kind in ("integer", "float")
@@ -98,18 +98,18 @@ def fit_intervals(
         values, counts, point_masses=point_masses, signed=signed, within=within
     )
     values, counts = tailed.values, tailed.counts
-    around = [_soft_gap(values, counts, at) for at in np.searchsorted(values, after).tolist()]
+    around = [_soft_gap(values, counts, index) for index in np.searchsorted(values, after).tolist()]
     if column.bounds is not None:
         values, counts = summed_counts([(np.clip(values, low, high), counts)])
-    starts = _starts(column, values, counts, len(point_masses), whole=whole)
+    starts = _starts(column, values, counts, len(point_masses), integral=integral)
     if single:
         starts = starts.astype(np.float32).astype(np.float64)
     starts = np.unique(starts)
     if column.binning == "quantile":
-        starts, around = _cut_at_gaps(starts, around, values, counts, column, whole=whole)
-    kind = np.int64 if whole else np.float64
+        starts, around = _cut_at_gaps(starts, around, values, counts, column, integral=integral)
+    kind = np.int64 if integral else np.float64
     starts = starts.astype(kind)
-    knots = sketch(column, starts, tailed, values, counts, marks, around, whole=whole)
+    knots = sketch(column, starts, tailed, values, counts, marks, around, integral=integral)
     atom_codes, bin_codes = codes_by_value(point_masses, knots)
     codec = Intervals(
         point_masses.astype(kind),
@@ -117,9 +117,9 @@ def fit_intervals(
         tuple(knots),
         atom_codes,
         bin_codes,
-        whole,
-        column.step if whole else 1,
-        None if whole else column.decimals,
+        integral,
+        column.step if integral else 1,
+        None if integral else column.decimals,
         column.nullable,
         column.missing,
         column.bounds,
@@ -127,11 +127,11 @@ def fit_intervals(
     return with_digit_preferences(codec, column, smooth_values, smooth_counts)
 
 
-def leaves_out(column: Column, values: Numbers, counts: Counts, *, whole: bool) -> bool:
+def leaves_out(column: Column, values: Numbers, counts: Counts, *, integral: bool) -> bool:
     """Return whether records of a column stand so far apart, and are so few, that their values are never drawn."""
     if not _is_free(column):
         return False
-    rest = ~np.isin(values, _find_point_masses(column, values, counts, whole=whole))
+    rest = ~np.isin(values, _find_point_masses(column, values, counts, integral=integral))
     beyond = find_outlying_codes(
         values[rest], counts[rest], signed=column.kind in ("integer", "float")
     )
@@ -143,25 +143,27 @@ def _is_free(column: Column) -> bool:
     return column.binning == "quantile" and column.bounds is None and column.atoms is None
 
 
-def _find_point_masses(column: Column, values: Numbers, counts: Counts, *, whole: bool) -> Numbers:
+def _find_point_masses(
+    column: Column, values: Numbers, counts: Counts, *, integral: bool
+) -> Numbers:
     """Return the values that are levels of their own.
 
     With few enough distinct values, or many records for each, all that ten records share. Otherwise a value that carries at least a bin's share
     of the records, then of the records left when it is taken out, and so on, for at most half of the levels.
     """
     if column.atoms is not None:
-        return np.array(sorted(column.atoms), dtype=np.int64 if whole else np.float64)
+        return np.array(sorted(column.atoms), dtype=np.int64 if integral else np.float64)
     if column.binning != "quantile":
         return values[:0]
     if len(values) <= max(column.bins, _grown(column, values, counts)):
         return values[counts >= THRESHOLD]
     order = np.argsort(-counts, kind="stable")
-    left, taken = float(counts.sum()), 0
+    remaining, taken = float(counts.sum()), 0
     while taken < column.bins // 2:
         heaviest = counts[order[taken]]
-        if heaviest < THRESHOLD or heaviest * (column.bins - taken) < left:
+        if heaviest < THRESHOLD or heaviest * (column.bins - taken) < remaining:
             break
-        left -= heaviest
+        remaining -= heaviest
         taken += 1
     return np.sort(values[order[:taken]])
 
@@ -184,11 +186,11 @@ def _marks(values: Numbers, counts: Counts) -> Numbers:
     return np.asarray(values[heavy])
 
 
-def _soft_gap(values: Numbers, counts: Counts, at: int) -> tuple[float, float]:
+def _soft_gap(values: Numbers, counts: Counts, index: int) -> tuple[float, float]:
     """Return the means of the ten records below a gap and of the ten above it; a value that ten share is its own mean."""
-    below, above = float(counts[:at].sum()), float(counts[at:].sum())
-    low = _means(values[:at], counts[:at], [below - THRESHOLD], [below])
-    high = _means(values[at:], counts[at:], [0.0], [min(float(THRESHOLD), above)])
+    below, above = float(counts[:index].sum()), float(counts[index:].sum())
+    low = _means(values[:index], counts[:index], [below - THRESHOLD], [below])
+    high = _means(values[index:], counts[index:], [0.0], [min(float(THRESHOLD), above)])
     return float(low[0]), float(high[0])
 
 
@@ -199,7 +201,7 @@ def _cut_at_gaps(
     counts: Counts,
     column: Column,
     *,
-    whole: bool,
+    integral: bool,
 ) -> tuple[NDArray[Any], list[tuple[float, float]]]:
     """Return starts of bins of ten records or more, of which none reaches across a gap, and the gaps that this holds of.
 
@@ -207,9 +209,9 @@ def _cut_at_gaps(
     """
     if not len(starts):
         return starts, []
-    cuts, kept = list[float](), list[tuple[float, float]]()
+    cuts, gaps = list[float](), list[tuple[float, float]]()
     for low, high in around:
-        cut = float(_round(np.array([0.0, (low + high) / 2]), column, whole=whole)[1])
+        cut = float(_round(np.array([0.0, (low + high) / 2]), column, integral=integral)[1])
         inner = np.searchsorted(values, cut)
         if (
             0 < inner < len(values)
@@ -217,47 +219,47 @@ def _cut_at_gaps(
             and not ((values > low) & (values < cut)).sum() > THRESHOLD
         ):
             cuts.append(cut)
-            kept.append((low, high))
+            gaps.append((low, high))
     pieces, borders = [], [-np.inf, *cuts, np.inf]
     for first, last in pairwise(borders):
         inside = (values >= first) & (values < last)
-        own = starts[(starts > first) & (starts < last)]
+        bin_starts = starts[(starts > first) & (starts < last)]
         if np.isfinite(first):
-            own = np.append(first, own)
-        elif not len(own):
-            own = starts[:1]
-        pieces.append(_thick_enough(own, values[inside], counts[inside]))
-    return np.concatenate(pieces), kept
+            bin_starts = np.append(first, bin_starts)
+        elif not len(bin_starts):
+            bin_starts = starts[:1]
+        pieces.append(_thick_enough(bin_starts, values[inside], counts[inside]))
+    return np.concatenate(pieces), gaps
 
 
 def _starts(
-    column: Column, values: Numbers, counts: Counts, n_point_masses: int, *, whole: bool
+    column: Column, values: Numbers, counts: Counts, n_point_masses: int, *, integral: bool
 ) -> NDArray[Any]:
     """Return the starts of the bins for the values that are not point masses."""
     if column.edges is not None:
         starts = np.array(column.edges[:-1], dtype=np.float64)
-        return np.ceil(starts) if whole else starts
+        return np.ceil(starts) if integral else starts
     if not len(values) and column.bounds is None:
         return np.empty(0)
     low, high = _soft_range(values, counts) if column.bounds is None else column.bounds
     if column.binning == "width":
         edges = np.linspace(low, high, column.bins + 1)[:-1]
-        return _round(edges, column, whole=whole)
+        return _round(edges, column, integral=integral)
     n = float(counts.sum())
     wanted = min(column.bins - n_point_masses, int(n // THRESHOLD))
     if wanted < 1:
         # Fewer than ten records lie off the point masses: no bin of their own, they go to the nearest one.
         alone = n_point_masses == 0 and column.bounds is None and n > 0
-        one = _round(np.array([float(low)]), column, whole=whole)
-        return one if alone or column.bounds is not None else np.empty(0)
+        start = _round(np.array([float(low)]), column, integral=integral)
+        return start if alone or column.bounds is not None else np.empty(0)
     ranks = n * np.arange(1, wanted) / wanted
     half = THRESHOLD / 2  # each cut is the mean of the ten records around its rank
     cuts = _means(values, counts, np.maximum(ranks - half, 0.0), np.minimum(ranks + half, n))
-    return _round(np.array([low, *cuts]), column, whole=whole)
+    return _round(np.array([low, *cuts]), column, integral=integral)
 
 
-def _round(edges: NDArray[np.float64], column: Column, *, whole: bool) -> NDArray[np.float64]:
-    if whole:
+def _round(edges: NDArray[np.float64], column: Column, *, integral: bool) -> NDArray[np.float64]:
+    if integral:
         steps = np.ceil(edges / column.step)
         steps[0] = np.floor(edges[0] / column.step)
         return np.asarray(steps * column.step)
@@ -357,10 +359,10 @@ def find_outlying_codes(values: Numbers, counts: Counts, *, signed: bool) -> Out
 
 def _n_outside(distances: NDArray[np.float64], counts: Counts, times: int) -> int:
     """How many values stand apart at one end, outermost first: beyond the innermost gap that is as wide as so many times the distance from there to the median."""
-    most = min(MOST_CODES, len(distances) - 1)
-    within = np.cumsum(counts[:most]) <= MOST_SHARE * counts.sum()
-    inner = distances[1 : most + 1]
-    gaps = distances[:most] - inner
+    n_codes = min(MOST_CODES, len(distances) - 1)
+    within = np.cumsum(counts[:n_codes]) <= MOST_SHARE * counts.sum()
+    inner = distances[1 : n_codes + 1]
+    gaps = distances[:n_codes] - inner
     wide = np.flatnonzero(within & (gaps > times * inner) & (gaps > 0))
     return int(wide[-1]) + 1 if len(wide) else 0
 
@@ -385,10 +387,10 @@ def wide_gaps(values: Numbers, counts: Counts) -> NDArray[np.int64]:
     )
     gaps = np.diff(values.astype(np.float64))
     chosen, last = list[int](), 0.0
-    for at in np.flatnonzero((gaps * GAP_SHARE > high - low) & (gaps > 0)).tolist():
-        if ranks[at] - last >= 2 * THRESHOLD and n - ranks[at] >= 2 * THRESHOLD:
-            chosen.append(at + 1)
-            last = float(ranks[at])
+    for index in np.flatnonzero((gaps * GAP_SHARE > high - low) & (gaps > 0)).tolist():
+        if ranks[index] - last >= 2 * THRESHOLD and n - ranks[index] >= 2 * THRESHOLD:
+            chosen.append(index + 1)
+            last = float(ranks[index])
     return np.array(chosen, dtype=np.int64)
 
 
@@ -401,7 +403,7 @@ def sketch(
     marks: Numbers,
     around: list[tuple[float, float]],
     *,
-    whole: bool,
+    integral: bool,
 ) -> list[NDArray[np.float64]]:
     """Return for each bin the knots of its quantile function.
 
@@ -412,15 +414,15 @@ def sketch(
         return []
     unit = (
         float(column.step)
-        if whole
+        if integral
         else (0.0 if column.decimals is None else 10.0**-column.decimals)
     )
     low, high = _column_ends(column, tailed, starts)
     bottoms = np.append(low, starts[1:].astype(np.float64))
     tops = np.append(starts[1:].astype(np.float64) - unit, high)
     for below, above in around:
-        at = int(np.searchsorted(starts, above, side="right")) - 1
-        bottoms[at], tops[at - 1] = max(above, bottoms[at]), min(below, tops[at - 1])
+        index = int(np.searchsorted(starts, above, side="right")) - 1
+        bottoms[index], tops[index - 1] = max(above, bottoms[index]), min(below, tops[index - 1])
     tops[:-1] = np.maximum(tops[:-1], bottoms[:-1])
     bottoms = np.minimum(bottoms, tops)
     is_mark = np.isin(values, marks)
@@ -485,30 +487,30 @@ def _pieces(
                 (start, end, float(values[first]), float(values[first]), np.empty(0), np.empty(0))
             )
             continue
-        left = float(values[first - 1]) + unit if p > pieces[0] else bottom
-        right = float(values[last]) - unit if p < pieces[-1] else top
+        low = float(values[first - 1]) + unit if p > pieces[0] else bottom
+        high = float(values[last]) - unit if p < pieces[-1] else top
         ranks, means = groups[p]
         if (
             len(means) > 1
         ):  # as far beyond the last mean as from the one before: a value that stands alone may be far away
-            left = max(left, 2 * means[0] - means[1]) if p > pieces[0] else left
-            right = min(right, 2 * means[-1] - means[-2]) if p < pieces[-1] else right
-        out.append((start, end, left, right, ranks, means))
+            low = max(low, 2 * means[0] - means[1]) if p > pieces[0] else low
+            high = min(high, 2 * means[-1] - means[-2]) if p < pieces[-1] else high
+        out.append((start, end, low, high, ranks, means))
     return out
 
 
 def _quantile_function(pieces: list[Piece], bottom: float, top: float) -> NDArray[np.float64]:
     """Return the knots of one bin from its pieces."""
     knots = np.empty((2, sum(len(piece[4]) + 2 for piece in pieces)))
-    at = 0
-    for start, end, left, right, ranks, means in pieces:
-        until = at + len(ranks) + 2
-        knots[:, at], knots[:, until - 1] = (start, left), (end, right)
-        knots[0, at + 1 : until - 1], knots[1, at + 1 : until - 1] = (
+    offset = 0
+    for start, end, low, high, ranks, means in pieces:
+        until = offset + len(ranks) + 2
+        knots[:, offset], knots[:, until - 1] = (start, low), (end, high)
+        knots[0, offset + 1 : until - 1], knots[1, offset + 1 : until - 1] = (
             start + ranks * (end - start),
             means,
         )
-        at = until
+        offset = until
     knots[0, 0], knots[0, -1] = 0.0, 1.0
     np.maximum.accumulate(np.minimum(np.maximum(knots[1], bottom), top), out=knots[1])
     return knots
@@ -541,27 +543,32 @@ def _group_means(
         cuts.append(
             [] if is_mark[start] else _groups(n, singles, first=b == 0, last=b + 2 == len(ends))
         )
-    every = np.array([cut for one in cuts for cut in one])
-    bins = np.repeat(np.arange(len(cuts)), [len(one) for one in cuts])
+    all_cuts = np.array([cut for run_cuts in cuts for cut in run_cuts])
+    bins = np.repeat(np.arange(len(cuts)), [len(run_cuts) for run_cuts in cuts])
     first, last = np.array(ends[:-1])[bins], np.array(ends[1:])[bins]
     before = records[first]
-    border = np.searchsorted(records, before + np.floor(every), side="right") - 1
+    border = np.searchsorted(records, before + np.floor(all_cuts), side="right") - 1
     border = np.clip(border, first, last)
     after = np.minimum(border + 1, last)
     low, high = records[border] - before, records[after] - before
     bottom = np.where(border > first, sums[border], 0.0)
-    slope = np.divide(sums[after] - bottom, high - low, out=np.zeros_like(every), where=high > low)
-    at = np.where(every == low, bottom, slope * (every - low) + bottom)
+    slope = np.divide(
+        sums[after] - bottom, high - low, out=np.zeros_like(all_cuts), where=high > low
+    )
+    partial_sums = np.where(all_cuts == low, bottom, slope * (all_cuts - low) + bottom)
     inner = bins[1:] == bins[:-1]
-    of = bins[1:][inner]
-    means = base[of] + (at[1:] - at[:-1])[inner] / (every[1:] - every[:-1])[inner]
-    means = np.minimum(np.maximum(means, base[of]), numbers[np.array(ends[1:]) - 1][of])
+    runs = bins[1:][inner]
+    means = (
+        base[runs]
+        + (partial_sums[1:] - partial_sums[:-1])[inner] / (all_cuts[1:] - all_cuts[:-1])[inner]
+    )
+    means = np.minimum(np.maximum(means, base[runs]), numbers[np.array(ends[1:]) - 1][runs])
     mass = np.maximum(records[ends[1:]] - records[ends[:-1]], 1.0)
-    ranks = ((every[1:] + every[:-1]) / 2)[inner] / mass[of]
-    width = (every[1:] - every[:-1])[inner]
+    ranks = ((all_cuts[1:] + all_cuts[:-1]) / 2)[inner] / mass[runs]
+    width = (all_cuts[1:] - all_cuts[:-1])[inner]
     shown = (width >= THRESHOLD) | (width <= 1)
-    ranks, means, of = ranks[shown], means[shown], of[shown]
-    stops = np.searchsorted(of, np.arange(len(cuts) + 1)).tolist()
+    ranks, means, runs = ranks[shown], means[shown], runs[shown]
+    stops = np.searchsorted(runs, np.arange(len(cuts) + 1)).tolist()
     return [(ranks[i:j], means[i:j]) for i, j in pairwise(stops)]
 
 
@@ -579,9 +586,9 @@ def _groups(n: float, singles: int, *, first: bool, last: bool) -> list[float]:
     while (first or last) and size >= 2 * THRESHOLD:
         size /= 2
         cuts += [start + size] * first + [end - size] * last
-    ones = [float(one) for one in range(int(singles) + 1)]
-    cuts += [one for one in ones if one < start] * first + [
-        n - one for one in ones if n - one > end
+    single_ranks = [float(rank) for rank in range(int(singles) + 1)]
+    cuts += [rank for rank in single_ranks if rank < start] * first + [
+        n - rank for rank in single_ranks if n - rank > end
     ] * last
     return sorted(set(cuts))
 

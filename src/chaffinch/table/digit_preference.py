@@ -47,7 +47,7 @@ def with_digit_preferences(
     --------
     >>> from chaffinch.table.bins import fit_intervals
     >>> prices, column = np.arange(20.99, 400), Column("price", "float", decimals=2)
-    >>> codec = fit_intervals(column, prices, np.ones(len(prices)), whole=False)
+    >>> codec = fit_intervals(column, prices, np.ones(len(prices)), integral=False)
     >>> drawn = codec.decode(codec.encode(prices), np.random.default_rng(1))
     >>> np.unique(np.rint(drawn * 100) % 100).tolist()
     [99.0]
@@ -106,8 +106,8 @@ def _families(column: Column, codec: Intervals) -> list[list[tuple[int, int]]]:
 
     def units(seconds: int) -> int:
         """How many units of the column a time is; 0 where it is none or not whole."""
-        whole = seconds * second / codec.step
-        return round(whole) if whole >= 1 and abs(whole - round(whole)) < 1e-9 else 0
+        n_units = seconds * second / codec.step
+        return round(n_units) if n_units >= 1 and abs(n_units - round(n_units)) < 1e-9 else 0
 
     calendar = [(units(86_400), 7), (units(3600), 24), (units(3600), 168)]
     digits = [(units(60), 60), (units(1), 60)]
@@ -127,33 +127,33 @@ def _fitted(
     classes: int,
 ) -> tuple[float, DigitPreference] | None:
     """The digit preference over some classes and what it gains in likelihood beyond its price; None where it gains nothing, or moves hardly anything."""
-    own: Counts = np.bincount(
+    class_counts: Counts = np.bincount(
         positions // width % classes, weights=counts, minlength=classes
     ).astype(np.float64)
     # Ten records of different values: a class that one value stands for would be that value.
     common = np.bincount(positions // width % classes, minlength=classes) >= THRESHOLD
-    if not common.any() or _gain(own, common, np.full(classes, 1 / classes))[0] <= 0:
+    if not common.any() or _gain(class_counts, common, np.full(classes, 1 / classes))[0] <= 0:
         return None  # most columns
     smooth = _smooth_shares(codec, values, counts, width, classes)
-    gain, shares = _gain(own, common, smooth)
+    gain, shares = _gain(class_counts, common, smooth)
     if gain <= 0 or np.abs(shares - smooth).sum() / 2 < LEAST_MOVED:
         return None
     return gain, DigitPreference(width, shares, smooth)
 
 
 def _gain(
-    own: Counts, common: NDArray[np.bool_], smooth: NDArray[np.float64]
+    class_counts: Counts, common: NDArray[np.bool_], smooth: NDArray[np.float64]
 ) -> tuple[float, NDArray[np.float64]]:
     """What the shares of classes gain in likelihood over smooth ones beyond their price, and these shares: what no common class has is shared out as if it were smooth."""
-    n = float(own.sum())
+    n = float(class_counts.sum())
     rest = float(smooth[~common].sum())
-    shares = np.where(common, own / n, 0.0)
+    shares = np.where(common, class_counts / n, 0.0)
     if rest > 0:
-        shares[~common] = smooth[~common] * (float(own[~common].sum()) / n / rest)
-    elif own[~common].sum():
+        shares[~common] = smooth[~common] * (float(class_counts[~common].sum()) / n / rest)
+    elif class_counts[~common].sum():
         shares = shares / shares.sum()
     with np.errstate(divide="ignore", invalid="ignore"):
-        each = np.where(own > 0, own * np.log(shares / smooth), 0.0)
+        each = np.where(class_counts > 0, class_counts * np.log(shares / smooth), 0.0)
     price = (common.sum() + 1) * (0.5 * math.log(n) + 1)
     return float(np.nan_to_num(each, posinf=0.0).sum() - price), shares
 
@@ -167,35 +167,35 @@ def _smooth_shares(
         weights=counts,
         minlength=len(codec.starts),
     )
-    parts, lows, highs = [np.empty(0)], [np.empty(0)], [np.empty(0)]
+    masses, lows, highs = [np.empty(0)], [np.empty(0)], [np.empty(0)]
     for knots, records in zip(codec.knots, in_bin.tolist(), strict=True):
         ranks, numbers = knots
-        mass, ends = ranks[1:] - ranks[:-1], _positions(codec, numbers) / width
-        sloped = (mass > 0) & (numbers[1:] > numbers[:-1])
+        steps, ends = ranks[1:] - ranks[:-1], _positions(codec, numbers) / width
+        sloped = (steps > 0) & (numbers[1:] > numbers[:-1])
         if not sloped.any() or not records:
             continue
-        mass = np.where(sloped, mass, 0.0)
-        parts.append((mass * (records / mass.sum()))[sloped])
+        steps = np.where(sloped, steps, 0.0)
+        masses.append((steps * (records / steps.sum()))[sloped])
         lows.append(ends[:-1][sloped])
         highs.append(ends[1:][sloped])
-    part, low, high = (np.concatenate(some) for some in (parts, lows, highs))
+    mass, low, high = (np.concatenate(arrays) for arrays in (masses, lows, highs))
     out: NDArray[np.float64] = np.zeros(classes)
     even = high - low >= SMOOTH_TURNS * classes
     kind = np.where(even, classes > NARROW, 2 * (high - low > NARROW))
     borders = np.flatnonzero(np.diff(kind, prepend=-1))  # where a run of pieces of one kind starts
-    for first, last in pairwise([*borders.tolist(), len(part)]):
+    for first, last in pairwise([*borders.tolist(), len(mass)]):
         for start in range(first, last, PIECES):
             run = slice(start, min(start + PIECES, last))
             if kind[first] == 1:
-                for share in (part[run] / classes).tolist():
+                for share in (mass[run] / classes).tolist():
                     out += share
             elif kind[first] == 2:
-                for one in zip(
-                    part[run].tolist(), low[run].tolist(), high[run].tolist(), strict=True
+                for piece in zip(
+                    mass[run].tolist(), low[run].tolist(), high[run].tolist(), strict=True
                 ):
-                    _add_piece(out, *one)
+                    _add_piece(out, *piece)
             else:
-                _add_narrow(out, part[run], low[run], high[run], even[run], whole=width == 1)
+                _add_narrow(out, mass[run], low[run], high[run], even[run], integral=width == 1)
     total = out.sum()
     return (
         np.asarray(np.maximum(out / total, 1e-6 / classes))
@@ -204,25 +204,25 @@ def _smooth_shares(
     )
 
 
-def _add_piece(out: NDArray[np.float64], part: float, low: float, high: float) -> None:
+def _add_piece(out: NDArray[np.float64], mass: float, low: float, high: float) -> None:
     """Add to the classes what a straight piece has of each: its part of all, even from one place to another, in widths of a class."""
     edges = np.concatenate([[low], np.arange(math.floor(low) + 1, math.ceil(high)), [high]])
     pieces = edges[1:] - edges[:-1]
     out += np.bincount(
         np.floor(edges[:-1]).astype(np.int64) % len(out),
-        weights=pieces * (part / pieces.sum()),
+        weights=pieces * (mass / pieces.sum()),
         minlength=len(out),
     )
 
 
 def _add_narrow(
     out: NDArray[np.float64],
-    part: NDArray[np.float64],
+    mass: NDArray[np.float64],
     low: NDArray[np.float64],
     high: NDArray[np.float64],
     even: NDArray[np.bool_],
     *,
-    whole: bool,
+    integral: bool,
 ) -> None:
     """Add many pieces as `_add_piece` does each, in their order and to the last bit: a column of values that many records share has ten thousands.
 
@@ -231,22 +231,22 @@ def _add_narrow(
     start = np.floor(low).astype(np.int64)
     cells = np.where(even, len(out), np.maximum(np.ceil(high).astype(np.int64) - start, 1))
     begin = np.cumsum(cells) - cells
-    piece = np.repeat(np.arange(len(part)), cells)
-    place = np.arange(len(piece)) - begin[piece]
+    piece = np.repeat(np.arange(len(mass)), cells)
+    offset = np.arange(len(piece)) - begin[piece]
     lengths: NDArray[np.float64] = np.ones(len(piece))
     ragged = (high > low) & ~even
     lengths[begin[ragged]] = np.minimum(start[ragged] + 1, high[ragged]) - low[ragged]
     ragged &= cells > 1
     lengths[(begin + cells - 1)[ragged]] = high[ragged] - (start + cells - 1)[ragged]
-    if whole:
+    if integral:
         total = np.where(even, len(out), np.where(high > low, high - low, 1.0))
     else:
         total = np.array(
             [lengths[a : a + n].sum() for a, n in zip(begin.tolist(), cells.tolist(), strict=True)]
         )
-    weights = lengths * (part / total)[piece]
-    for turn in range(1, -(-int(cells.max()) // len(out))):  # a class that the piece meets again
-        again = np.flatnonzero(place // len(out) == turn)
-        weights[again - turn * len(out)] += weights[again]
-    once = place < len(out)
-    np.add.at(out, (start[piece] + place)[once] % len(out), weights[once])
+    weights = lengths * (mass / total)[piece]
+    for cycle in range(1, -(-int(cells.max()) // len(out))):  # a class that the piece meets again
+        again = np.flatnonzero(offset // len(out) == cycle)
+        weights[again - cycle * len(out)] += weights[again]
+    once = offset < len(out)
+    np.add.at(out, (start[piece] + offset)[once] % len(out), weights[once])

@@ -527,14 +527,14 @@ def _intervals(
         sentence = f"fewer than {rare_below} records have a value; these are made missing."
         notes.append(Note(column.name, "rare", sentence))
         return Categories((), False, True, column.missing)
-    if leaves_out(column, values, counts, whole=whole):
+    if leaves_out(column, values, counts, integral=whole):
         sentence = (
             "few records, none of whose values ten records share, lie far away from all others: these values are never drawn. "
             "If they mean missing, list them in missing."
         )
         notes.append(Note(column.name, "far away", sentence))
     return fit_intervals(
-        column, values, counts, whole=whole, single=kind in (pa.float32(), pa.float16())
+        column, values, counts, integral=whole, single=kind in (pa.float32(), pa.float16())
     )
 
 

@@ -83,7 +83,7 @@ class RowClasses:
     weight: Floats
 
     @classmethod
-    def of(cls, original: Rows, holdout: Rows) -> RowClasses:
+    def from_rows(cls, original: Rows, holdout: Rows) -> RowClasses:
         """Return the classes of two tables under one schema."""
         if original.person_of is not None and holdout.person_of is not None:
             first, second = _persons(original.table()), _persons(holdout.table())
@@ -95,10 +95,10 @@ class RowClasses:
             )
             first, second = original.reduce(task), holdout.reduce(task)
         rows = np.concatenate([first[0], second[0]])
-        _, where, place = np.unique(rows[:, 0], return_index=True, return_inverse=True)
+        _, where, inverse = np.unique(rows[:, 0], return_index=True, return_inverse=True)
         n_first = len(first[0])
-        in_input = np.bincount(place[:n_first], first[1], len(where)).astype(np.int64)
-        in_holdout = np.bincount(place[n_first:], second[1], len(where)).astype(np.int64)
+        in_input = np.bincount(inverse[:n_first], first[1], len(where)).astype(np.int64)
+        in_holdout = np.bincount(inverse[n_first:], second[1], len(where)).astype(np.int64)
         sizes = in_input + in_holdout
         near = np.zeros(len(where))
         for block in range(1, rows.shape[1]):
@@ -121,8 +121,8 @@ class RowClasses:
         """
         q = self.n_holdout / (self.n_input + self.n_holdout)
         n, m = max(int(self.in_holdout.sum()), 1), self.sizes
-        found = int(self.in_holdout[self.in_input > 0].sum())
-        return found / n, float((m * q - m * q**m).sum()) / n, found
+        n_shared = int(self.in_holdout[self.in_input > 0].sum())
+        return n_shared / n, float((m * q - m * q**m).sum()) / n, n_shared
 
     def statistic(self, in_holdout: NDArray[Any]) -> Any:
         """Return the weighted sum over classes of the share of pairs that lie one in each table, for one or more choices of the holdout's units."""
@@ -183,7 +183,7 @@ def explained(classes: RowClasses, level: float = FALSE_REFUSALS) -> bool:
     if not len(repeated.sizes):
         return True
     draws = max(DRAWS, int(np.ceil(2 / level)) - 1)
-    most = int(level * (draws + 1) + 1e-9) - 1
+    max_reached = int(level * (draws + 1) + 1e-9) - 1
     rng = np.random.default_rng(_SEED)
     observed = float(repeated.statistic(repeated.in_holdout)) * (1 - 1e-9)
     largest = max(4, (1 << 21) // int(repeated.sizes.sum()))
@@ -194,7 +194,7 @@ def explained(classes: RowClasses, level: float = FALSE_REFUSALS) -> bool:
         batch = min(2 * batch, largest, draws - done)
         statistics = repeated.permuted(batch, rng)
         reached += int((statistics >= observed).sum())
-        if reached > most:
+        if reached > max_reached:
             return True
         done += batch
         if done < 512:
@@ -268,14 +268,14 @@ class CountRows:
 
     def result(self, summaries: Iterator[pa.Table]) -> Counted:
         """Return the counts of all rows."""
-        found = pa.concat_tables(summaries)
-        hashes = [found.column(f"row{j}").to_numpy() for j in range(self.blocks + 1)]
-        return *_distinct(np.stack(hashes, axis=1), found.column("count").to_numpy()), None
+        counts = pa.concat_tables(summaries)
+        hashes = [counts.column(f"row{j}").to_numpy() for j in range(self.blocks + 1)]
+        return *_distinct(np.stack(hashes, axis=1), counts.column("count").to_numpy()), None
 
 
 def _distinct(rows: NDArray[np.uint64], counts: Ints) -> tuple[NDArray[np.uint64], Ints]:
-    _, where, place = np.unique(rows[:, 0], return_index=True, return_inverse=True)
-    return rows[where], np.bincount(place, counts, len(where)).astype(np.int64)
+    _, where, inverse = np.unique(rows[:, 0], return_index=True, return_inverse=True)
+    return rows[where], np.bincount(inverse, counts, len(where)).astype(np.int64)
 
 
 Counted = tuple[NDArray[np.uint64], Ints, int | None]
@@ -330,10 +330,10 @@ def _shared_ids(
     unique = len(pc.unique(first)) == len(first) and len(distinct) == len(second)
     if unique and pc.all(pc.match_substring_regex(distinct, r"\d")).as_py():
         return _SharedIds(column.name, refused=True)
-    whole = pa.concat_arrays([first, second]).dictionary_encode().indices.to_numpy()
+    indices = pa.concat_arrays([first, second]).dictionary_encode().indices.to_numpy()
     in_input, in_holdout = (
-        np.bincount(part, minlength=int(whole.max()) + 1)
-        for part in (whole[: len(first)], whole[len(first) :])
+        np.bincount(table_indices, minlength=int(indices.max()) + 1)
+        for table_indices in (indices[: len(first)], indices[len(first) :])
     )
     refused = not explained(
         RowClasses(in_input, in_holdout, len(first), len(second), np.ones(len(in_input))), level
@@ -344,12 +344,12 @@ def _shared_ids(
 
 def _numbers_rows(ids: pa.Array) -> bool:
     """Return whether ids are the whole numbers from 0 or 1 to the number of distinct ones."""
-    words = pc.unique(ids)
-    if not pc.all(pc.match_substring_regex(words, r"^\d{1,15}$")).as_py():
+    distinct = pc.unique(ids)
+    if not pc.all(pc.match_substring_regex(distinct, r"^\d{1,15}$")).as_py():
         return False
-    numbers = words.cast(pa.int64())
+    numbers = distinct.cast(pa.int64())
     low, high = pc.min_max(numbers).values()
-    return low.as_py() in (0, 1) and high.as_py() - low.as_py() + 1 == len(words)
+    return low.as_py() in (0, 1) and high.as_py() - low.as_py() + 1 == len(distinct)
 
 
 @dataclass(frozen=True, eq=False)
@@ -369,28 +369,28 @@ class IdWords:
 
     def summary(self, chunks: Iterator[Table]) -> pa.Table:
         """Return the words of chunks, of the first rows alone where there are many; without a column where they are of another kind."""
-        words: list[pa.Array] = []
+        ids: list[pa.Array] = []
         for chunk in chunks:
             try:
                 cells = chunk.data.column(self.column.name)
                 if not chunk.schema.names:
                     cells = values_of_column(chunk, self.column, self.name, text=self.text)[0]
-                words.append(_words(cells))
+                ids.append(_id_text(cells))
             except (InputError, pa.ArrowException):
                 return pa.table({})  # ids of another kind are other ids
-            if sum(map(len, words)) >= COMPARED_IDS:
+            if sum(map(len, ids)) >= COMPARED_IDS:
                 break
-        return pa.table({"words": pa.concat_arrays(words) if words else pa.array([], pa.string())})
+        return pa.table({"words": pa.concat_arrays(ids) if ids else pa.array([], pa.string())})
 
     def result(self, summaries: Iterator[pa.Table]) -> pa.Array | None:
         """Return the words of all chunks."""
-        found = list(summaries)
-        if not all(own.num_columns for own in found):
+        tables = list(summaries)
+        if not all(table.num_columns for table in tables):
             return None
-        return pa.concat_tables(found).column("words").combine_chunks()
+        return pa.concat_tables(tables).column("words").combine_chunks()
 
 
-def _words(values: pa.Array | pa.ChunkedArray) -> pa.Array:
+def _id_text(values: pa.Array | pa.ChunkedArray) -> pa.Array:
     """Return values as words, without blanks around them, whole numbers without decimals; missing and empty ones are left out."""
     if isinstance(values, pa.ChunkedArray):
         values = values.combine_chunks() if values.num_chunks != 1 else values.chunk(0)
@@ -399,8 +399,8 @@ def _words(values: pa.Array | pa.ChunkedArray) -> pa.Array:
     values = values.drop_null()
     if pa.types.is_floating(values.type) and pc.all(pc.equal(pc.floor(values), values)).as_py():
         values = values.cast(pa.int64())
-    words = pc.utf8_trim_whitespace(values.cast(pa.string()))
-    return words.filter(pc.greater(pc.utf8_length(words), 0))
+    ids = pc.utf8_trim_whitespace(values.cast(pa.string()))
+    return ids.filter(pc.greater(pc.utf8_length(ids), 0))
 
 
 # The check.
@@ -409,7 +409,7 @@ def _words(values: pa.Array | pa.ChunkedArray) -> pa.Array:
 def check_holdout_file(original: Any, holdout: Any) -> None:
     """Raise where a holdout is the input itself: one object, or one file."""
     same = holdout is not None and original is holdout
-    if all(isinstance(place, str | os.PathLike) for place in (original, holdout)):
+    if all(isinstance(location, str | os.PathLike) for location in (original, holdout)):
         first, second = Path(original), Path(holdout)
         same = first == second or (first.exists() and second.exists() and first.samefile(second))
     if same:
@@ -473,7 +473,7 @@ def check_aligned(
         raise InputError(
             f"The holdout is a part of the input: its rows stand there one after another. {NEXT_STEP}"
         )
-    classes = RowClasses.of(first, second)
+    classes = RowClasses.from_rows(first, second)
     if len(classes.sizes) >= ALIKE and (classes.in_input == classes.in_holdout).all():
         raise InputError(f"The holdout is the input itself, in another order. {NEXT_STEP}")
     if not explained(classes, level):
@@ -511,7 +511,7 @@ class HashRows:
 
     def result(self, summaries: Iterator[pa.Table]) -> NDArray[np.uint64]:
         """Return the hashes of all rows."""
-        return np.concatenate([own.column("hash").to_numpy() for own in summaries])
+        return np.concatenate([summary.column("hash").to_numpy() for summary in summaries])
 
 
 def is_run_of(first: Rows, second: Rows) -> bool:
@@ -522,16 +522,16 @@ def is_run_of(first: Rows, second: Rows) -> bool:
     """
     if not second.n_rows <= first.n_rows <= ORDERED_ROWS:
         return False
-    rows, part = first.reduce(HashRows()), second.reduce(HashRows())
-    if int((part[1:] != part[:-1]).sum()) < RUNS:
+    rows, run = first.reduce(HashRows()), second.reduce(HashRows())
+    if int((run[1:] != run[:-1]).sum()) < RUNS:
         return False
-    whole, wanted = rows.tobytes(), part.tobytes()
-    places: list[int] = []
-    place = whole.find(wanted)
-    while place >= 0 and len(places) < 2:
-        places += [place] if place % 8 == 0 else []
-        place = whole.find(wanted, place + 1)
-    return len(places) == 1  # more: rows that come round again, as in a made-up table
+    row_bytes, run_bytes = rows.tobytes(), run.tobytes()
+    offsets: list[int] = []
+    offset = row_bytes.find(run_bytes)
+    while offset >= 0 and len(offsets) < 2:
+        offsets += [offset] if offset % 8 == 0 else []
+        offset = row_bytes.find(run_bytes, offset + 1)
+    return len(offsets) == 1  # more: rows that come round again, as in a made-up table
 
 
 def _equal_rows(classes: RowClasses) -> str:
@@ -544,7 +544,7 @@ def _equal_rows(classes: RowClasses) -> str:
 def _check_ids(
     columns: Sequence[Column], original: Rows, holdout: Rows, level: float
 ) -> tuple[str, ...]:
-    found = []
+    shared_ids = []
     for column in columns:
         first, second = (
             rows.reduce(IdWords(column, name, rows.text)) if column.name in rows.columns else None
@@ -557,14 +557,14 @@ def _check_ids(
             and len(second)
             and (shared := _shared_ids(column, first, second, level))
         ):
-            found.append(shared)
-    if refused := [shared.column for shared in found if shared.refused]:
+            shared_ids.append(shared)
+    if refused := [shared.column for shared in shared_ids if shared.refused]:
         what = "column" if len(refused) == 1 else "columns"
         raise InputError(
             f"The holdout has people of the input: values of the {what} {listed(refused)} occur in both. Remove these people from the holdout, or give "
             f"other people other ids. {NEXT_STEP}"
         )
-    return tuple(shared.note for shared in found)
+    return tuple(shared.note for shared in shared_ids)
 
 
 # People who are set aside.
@@ -602,11 +602,11 @@ def set_aside(
     if isinstance(data, Source):
         if person is not None and person not in data.schema.names:
             raise unknown_name("column", person, data.schema.names)
-        kept, aside = (SetAside(share, key, person, aside) for aside in (False, True))
-        return _filtered(data, kept), _filtered(data, aside)
+        rest, aside = (SetAside(share, key, person, aside) for aside in (False, True))
+        return _filtered(data, rest), _filtered(data, aside)
     person = data.schema.only("person") if person is None else person
-    kept, aside = (SetAside(share, key, person, aside) for aside in (False, True))
-    parts = _left(data, kept, data.schema), _left(data.raw(), aside, data.raw().schema)
+    rest, aside = (SetAside(share, key, person, aside) for aside in (False, True))
+    parts = _remaining(data, rest, data.schema), _remaining(data.raw(), aside, data.raw().schema)
     if not all(rows.n_rows for rows in parts):
         raise InputError(
             f"A share of {share:g} of these people leaves one part without rows. Give more rows, or a share nearer to 0.5."
@@ -658,10 +658,10 @@ class NumberOfRows:
 
     def result(self, summaries: Iterator[pa.Table]) -> int:
         """Return the number of all rows."""
-        return sum(own.column("n")[0].as_py() for own in summaries)
+        return sum(summary.column("n")[0].as_py() for summary in summaries)
 
 
-def _left(rows: Rows, step: SetAside, schema: Schema) -> Rows:
+def _remaining(rows: Rows, step: SetAside, schema: Schema) -> Rows:
     """Return the rows that a step leaves, counted."""
     n_rows = rows.map(step, schema, n_rows=UNKNOWN).reduce(NumberOfRows(rows.columns[:1]))
     return rows.map(step, schema, n_rows=n_rows, notes=rows.notes)
@@ -687,7 +687,7 @@ def check_set_aside(synthetic: Rows, aside: Rows, name: str) -> None:
     A sample of another population than theirs has fewer rows in common with them than one of theirs (the inequality of Cauchy and Schwarz), so that a table made of
     other people is refused no more often than an honest holdout.
     """
-    if not explained(RowClasses.of(synthetic, aside)):
+    if not explained(RowClasses.from_rows(synthetic, aside)):
         raise InputError(
             f"The {name} table has records of the people who were set aside: it was made from all of the input, and they are no holdout for it. Make it "
             "from the others (`chaffinch release` with the same --holdout-share and --seed), or name a holdout that it was not made from."

@@ -213,7 +213,7 @@ def codec_of(values, **settings):
     whole = settings.pop("whole", True)
     column = Column("x", "integer" if whole else "float", **settings)
     distinct, counts = np.unique(np.asarray(values), return_counts=True)
-    return fit_intervals(column, distinct, counts.astype(np.float64), whole=whole)
+    return fit_intervals(column, distinct, counts.astype(np.float64), integral=whole)
 
 
 @given(st.lists(st.integers(-50, 150), max_size=8), st.integers(0, 3), st.booleans())

@@ -62,8 +62,14 @@ class FakeForm:
     syllable: str = ""
 
     def __str__(self) -> str:
-        part = self.syllable if self.mask is None else str(self.mask)
-        return part if self.form is None else f"{self.form.name}:{part}" if part else self.form.name
+        detail = self.syllable if self.mask is None else str(self.mask)
+        return (
+            detail
+            if self.form is None
+            else f"{self.form.name}:{detail}"
+            if detail
+            else self.form.name
+        )
 
     @property
     def size(self) -> int:
@@ -82,37 +88,47 @@ class FakeForm:
         """The place of the mask whose sign makes the check fail; None where there is no check."""
         if self.mask is None or self.form is None or self.form.check is None or self.form.unissued:
             return None
-        return _place(self.mask, self.form.check_at)
+        return _position_in_mask(self.mask, self.form.check_at)
 
     def spell(self, numbers: Sequence[int], rng: np.random.Generator) -> list[str]:
         """Return the value of each number."""
         if self.mask is None:
             assert self.form is not None
             assert self.form.make is not None
-            made = [self.form.make(number) for number in numbers]
-            return [_with_syllable(word, self.syllable) for word in made] if self.syllable else made
-        place = self.check_place
-        body = self.mask if place is None else self.mask.fixed(place, self.mask.places[place][0])
-        words = body.spell(np.array(numbers, dtype=np.int64), rng).tolist()
+            values = [self.form.make(number) for number in numbers]
+            return (
+                [_with_syllable(word, self.syllable) for word in values]
+                if self.syllable
+                else values
+            )
+        position = self.check_place
+        body = (
+            self.mask
+            if position is None
+            else self.mask.fixed(position, self.mask.places[position][0])
+        )
+        masked_values = body.spell(np.array(numbers, dtype=np.int64), rng).tolist()
         return (
-            words
-            if place is None
+            masked_values
+            if position is None
             else [
-                self._failing(word, place, number)
-                for word, number in zip(words, numbers, strict=True)
+                self._failing(word, position, number)
+                for word, number in zip(masked_values, numbers, strict=True)
             ]
         )
 
-    def _failing(self, word: str, place: int, number: int) -> str:
+    def _failing(self, word: str, position: int, number: int) -> str:
         """The word with a sign at the place of the check that is not the right one."""
         assert self.mask is not None
         assert self.form is not None
-        signs = self.mask.places[place]
-        tried = (
-            word[:place] + signs[(number + i) % len(signs)] + word[place + 1 :]
+        signs = self.mask.places[position]
+        candidates = (
+            word[:position] + signs[(number + i) % len(signs)] + word[position + 1 :]
             for i in range(len(signs))
         )
-        return next((made for made in tried if not self.form.passes(made)), word)
+        return next(
+            (candidate for candidate in candidates if not self.form.passes(candidate)), word
+        )
 
 
 def parse_form(text: str) -> FakeForm:
@@ -140,7 +156,7 @@ def fitted_form(column: Column, profile: Profile | None = None) -> Column:
     """
     if column.output != "fake":
         return column
-    whole = pa.types.is_integer(value_type(parse_type(column.type)))
+    integral = pa.types.is_integer(value_type(parse_type(column.type)))
     sign = name_sign(column.name)
     named = (
         column.form
@@ -152,18 +168,19 @@ def fitted_form(column: Column, profile: Profile | None = None) -> Column:
         named = ""
     if profile is None:
         return replace(column, form=str(parse_form(named or PLAIN)))
-    words, rows = _words(column, profile), max(profile.n_rows, 1)
-    whole = whole or (
-        bool(words) and all(word.isdecimal() and (word[0] != "0" or word == "0") for word in words)
+    distinct, rows = _distinct_values(column, profile), max(profile.n_rows, 1)
+    integral = integral or (
+        bool(distinct)
+        and all(word.isdecimal() and (word[0] != "0" or word == "0") for word in distinct)
     )  # numbers of a text file
-    unique = profile.n_present == len(words) and profile.n_present > 1
+    unique = profile.n_present == len(distinct) and profile.n_present > 1
     plain = FakeForm(
         None,
-        learnt_mask(words)
-        or parse_mask("#" * max(map(len, words), default=1) if numeric else PLAIN),
+        learnt_mask(distinct)
+        or parse_mask("#" * max(map(len, distinct), default=1) if numeric else PLAIN),
     )
     fake = parse_form(named) if named else plain
-    if fake.mask is None and (syllable := _foreign_syllable(fake, words)) is not None:
+    if fake.mask is None and (syllable := _foreign_syllable(fake, distinct)) is not None:
         repeats = 1 if unique and column.repeats is None else column.repeats
         return replace(column, form=str(replace(fake, syllable=syllable)), repeats=repeats)
     if (
@@ -175,12 +192,12 @@ def fitted_form(column: Column, profile: Profile | None = None) -> Column:
         and fake.form is not None
         and (
             mask := learnt_mask(
-                [word for word in words if not fake.form.pattern or fake.form.has(word)]
+                [word for word in distinct if not fake.form.pattern or fake.form.has(word)]
             )
         )
     ):
         fake = replace(fake, mask=_unissued(fake.form, mask))
-    return replace(column, form=str(_free_of(fake, words, rows, whole)))
+    return replace(column, form=str(_free_of(fake, distinct, rows, integral)))
 
 
 def fake_values(
@@ -213,13 +230,13 @@ def fake_values(
             else []
         )
         numbers = [numbers[(first_row + i) // each - first_row // each] for i in range(n_rows)]
-    words = pa.array(fake.spell(numbers, rng), pa.string())
+    values = pa.array(fake.spell(numbers, rng), pa.string())
     if is_words(kind):
-        return words.cast(kind)
+        return values.cast(kind)
     try:
-        return words.cast(kind)
+        return values.cast(kind)
     except pa.ArrowInvalid:  # the form has signs that no number has, or more digits than the type
-        return words
+        return values
 
 
 @dataclass(frozen=True)
@@ -245,9 +262,9 @@ class Mask:
         """How many codes there are of this form."""
         return prod(len(signs) for signs in self.places)
 
-    def fixed(self, place: int, sign: str) -> Mask:
+    def fixed(self, position: int, sign: str) -> Mask:
         """Return the mask with one sign at a place."""
-        return replace(self, places=(*self.places[:place], sign, *self.places[place + 1 :]))
+        return replace(self, places=(*self.places[:position], sign, *self.places[position + 1 :]))
 
     def longer(self) -> Mask:
         """Return the mask with one more digit after its last slot."""
@@ -265,11 +282,11 @@ class Mask:
     ) -> NDArray[np.str_]:
         """Return the code of each number: different numbers below the size have different codes."""
         signs = np.empty((len(numbers), len(self.places)), dtype="<U1")
-        left, reached = numbers.astype(np.int64), 1
+        quotients, reached = numbers.astype(np.int64), 1
         for i in range(len(self.places) - 1, -1, -1):
             alphabet = np.array(list(self.places[i]))
             if reached * len(alphabet) <= MOST_NUMBERED or rng is None:
-                left, index = np.divmod(left, len(alphabet))
+                quotients, index = np.divmod(quotients, len(alphabet))
                 reached *= len(alphabet)
             else:
                 index = rng.integers(0, len(alphabet), len(numbers))
@@ -297,13 +314,13 @@ def parse_mask(text: str) -> Mask:
     return mask
 
 
-def learnt_mask(words: Sequence[str]) -> Mask | None:
+def learnt_mask(values: Sequence[str]) -> Mask | None:
     """Return the most common form of different words; None where fewer than ten share one. Letters that all of these share stay, digits vary."""
-    shapes = Counter(map(_shape, words))
+    shapes = Counter(map(_shape, values))
     (shape, n), *_ = shapes.most_common(1) or [("", 0)]
     if n < THRESHOLD or len(shape) > MOST_SIGNS:
         return None
-    alike = [word for word in words if _shape(word) == shape]
+    alike = [word for word in values if _shape(word) == shape]
     places = []
     for i, sign in enumerate(shape):
         constant = sign in "?*" and len({word[i] for word in alike}) == 1 and alike[0][i].isascii()
@@ -334,7 +351,7 @@ def _shape(word: str) -> str:
 
 def free_of(
     mask: Mask,
-    words: Sequence[str],
+    values: Sequence[str],
     rows: int,
     *,
     hits: Callable[[str], bool] = lambda word: True,
@@ -354,7 +371,10 @@ def free_of(
     """
     while True:
         narrow = _narrowed(
-            mask, [word for word in words if mask.matches(word) and hits(word)], whole_number, fixed
+            mask,
+            [word for word in values if mask.matches(word) and hits(word)],
+            whole_number,
+            fixed,
         )
         if narrow is not None and narrow.size >= rows:
             return narrow
@@ -362,26 +382,26 @@ def free_of(
 
 
 def _narrowed(
-    mask: Mask, words: list[str], whole_number: bool, fixed: Sequence[int]
+    mask: Mask, values: list[str], whole_number: bool, fixed: Sequence[int]
 ) -> Mask | None:
     """The mask with signs fixed until it has none of the words; None if every slot was needed and some are left."""
     if whole_number and len(mask.places[0]) > 1 and len(mask.places) > 1:
-        mask, words = _rarest(mask, words, [0], "0")
-    while words:
+        mask, values = _rarest(mask, values, [0], "0")
+    while values:
         free = [i for i in mask.slots if i not in fixed]
         if not free:
             return None
-        mask, words = _rarest(mask, words, free, "")
+        mask, values = _rarest(mask, values, free, "")
     return mask
 
 
 def _rarest(
-    mask: Mask, words: list[str], places: Sequence[int], never: str
+    mask: Mask, values: list[str], positions: Sequence[int], never: str
 ) -> tuple[Mask, list[str]]:
     """The mask with the sign fixed that the fewest words have at any of some places, and these words."""
     best = None
-    for i in places:
-        counts = Counter(word[i] for word in words)
+    for i in positions:
+        counts = Counter(word[i] for word in values)
         sign = min(
             (sign for sign in mask.places[i] if sign not in never),
             key=lambda sign: (counts[sign], sign),
@@ -389,8 +409,8 @@ def _rarest(
         if best is None or counts[sign] < best[0]:
             best = (counts[sign], i, sign)
     assert best is not None
-    _, place, sign = best
-    return mask.fixed(place, sign), [word for word in words if word[place] == sign]
+    _, position, sign = best
+    return mask.fixed(position, sign), [word for word in values if word[position] == sign]
 
 
 def _is_number(form: Form) -> bool:
@@ -400,45 +420,45 @@ def _is_number(form: Form) -> bool:
     )
 
 
-def _free_of(fake: FakeForm, words: Sequence[str], rows: int, whole: bool) -> FakeForm:
+def _free_of(fake: FakeForm, values: Sequence[str], rows: int, integral: bool) -> FakeForm:
     """The form with a mask that makes no value which is among the words; those that pass a check are out of its reach anyway."""
-    mask, place, form = fake.mask, fake.check_place, fake.form
+    mask, position, form = fake.mask, fake.check_place, fake.form
     assert mask is not None
     if (
-        form is None or place is None or len(mask.places[place]) == 1
+        form is None or position is None or len(mask.places[position]) == 1
     ):  # where all values share the check digit, the others tell them apart
         return FakeForm(
-            form if place is None else None, free_of(mask, words, rows, whole_number=whole)
+            form if position is None else None, free_of(mask, values, rows, whole_number=integral)
         )
-    room = rows * len(mask.places[place])
+    room = rows * len(mask.places[position])
     return replace(
         fake,
         mask=free_of(
             mask,
-            words,
+            values,
             room,
             hits=lambda word: not form.passes(word),
-            whole_number=whole,
-            fixed=(place,),
+            whole_number=integral,
+            fixed=(position,),
         ),
     )
 
 
-def _words(column: Column, profile: Profile) -> list[str]:
+def _distinct_values(column: Column, profile: Profile) -> list[str]:
     """The different values of a column as words. Beyond a million they are not all known: numbers then stand for their ends."""
     if profile.words or profile.too_many_words:
         return [str(word) for word in profile.words]
     values, _ = profile.numbers.result()
-    whole = not profile.n_fraction and profile.largest < 2.0**53
+    integral = not profile.n_fraction and profile.largest < 2.0**53
     return [
-        str(abs(int(value))) if whole else repr(value) for value in values.tolist()
+        str(abs(int(value))) if integral else repr(value) for value in values.tolist()
     ]  # made-up numbers have no sign
 
 
-def _foreign_syllable(fake: FakeForm, words: Iterable[str]) -> str | None:
+def _foreign_syllable(fake: FakeForm, values: Iterable[str]) -> str | None:
     """The first syllable that makes every made-up word different from all words; None if there is none for this form."""
     assert fake.form is not None
-    lower = [word.lower() for word in words]
+    lower = [word.lower() for word in values]
     if not any(map(_could_be_ours(fake.form), lower)):
         return ""
     if fake.form.name not in ("given_name", "surname", "name", "user_name", "email", "address"):
@@ -484,8 +504,8 @@ def _could_be_ours(form: Form) -> Callable[[str], bool]:
     surnames = _lower_words("surname")
     if form.name in ("name", "user_name"):
         return lambda word: re.split(r"[ .-]", word)[-1] in surnames
-    own = _lower_words(form.name)
-    return lambda word: bool(set(re.split("[ -]", word)) <= own)
+    vocabulary = _lower_words(form.name)
+    return lambda word: bool(set(re.split("[ -]", word)) <= vocabulary)
 
 
 def _lower_words(name: str) -> set[str]:
@@ -502,10 +522,10 @@ def _with_syllable(word: str, syllable: str) -> str:
     >>> _with_syllable("Arvel Corander", "zoq")
     'Arvelzoq Corander'
     """
-    return re.sub(r"^[^\W\d_]+", lambda found: found[0] + syllable, word)
+    return re.sub(r"^[^\W\d_]+", lambda match: match[0] + syllable, word)
 
 
-def _place(mask: Mask, compact_place: int) -> int:
+def _position_in_mask(mask: Mask, compact_place: int) -> int:
     """The place of a mask at which a sign of the compacted value stands."""
     signs = [i for i, signs in enumerate(mask.places) if signs not in " .-/"]
     return signs[compact_place]

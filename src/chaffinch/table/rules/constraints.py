@@ -419,7 +419,7 @@ def above(codec: Intervals, number: float) -> float:
     --------
     >>> from chaffinch.table.schema import Column
     >>> from chaffinch.table.bins import fit_intervals
-    >>> ages = fit_intervals(Column("age", "integer", bounds=(0, 99), bins=2, binning="width"), np.empty(0, np.int64), np.empty(0), whole=True)
+    >>> ages = fit_intervals(Column("age", "integer", bounds=(0, 99), bins=2, binning="width"), np.empty(0, np.int64), np.empty(0), integral=True)
     >>> at_or_above(ages, 15.5), above(ages, 15), above(ages, 15.5)
     (16.0, 16.0, 16.0)
     """

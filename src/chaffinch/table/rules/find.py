@@ -182,15 +182,15 @@ class _Candidate:
             self.records += batch.n_rows
             self.breaking += int(broken(self.relation, batch.values).sum())
             return
-        there = np.logical_and.reduce([batch.values[name].present for name in names])
+        present = np.logical_and.reduce([batch.values[name].present for name in names])
         if isinstance(self.relation, Function):
-            there &= ~batch.values[names[0]].pooled
-        self.records += int(there.sum())
+            present &= ~batch.values[names[0]].pooled
+        self.records += int(present.sum())
         if isinstance(self.relation, Function):
-            left, right = batch.codes[names[0]][there], batch.values[names[1]].numbers[there]
-            new = np.isnan(self.image[left])
-            self.image[left[new]] = right[new]  # a left value that the sample did not have
-            self.breaking += int((self.image[left] != right).sum())
+            codes, numbers = batch.codes[names[0]][present], batch.values[names[1]].numbers[present]
+            new = np.isnan(self.image[codes])
+            self.image[codes[new]] = numbers[new]  # a left value that the sample did not have
+            self.breaking += int((self.image[codes] != numbers).sum())
         else:
             self.breaking += int(broken(self.relation, batch.values).sum())
 
@@ -209,9 +209,9 @@ def _sample(
     parts: list[RowBatch] = []
     first = 0
     for batch in batches(None):
-        own = chosen[(chosen >= first) & (chosen < first + batch.n_rows)] - first
+        rows = chosen[(chosen >= first) & (chosen < first + batch.n_rows)] - first
         first += batch.n_rows
-        taken = slice(None) if len(own) == batch.n_rows else own
+        taken = slice(None) if len(rows) == batch.n_rows else rows
         values = {name: values.take(taken) for name, values in batch.values.items()}
         parts.append(RowBatch(values, {name: codes[taken] for name, codes in batch.codes.items()}))
     if len(parts) == 1:
@@ -219,7 +219,7 @@ def _sample(
     values = {
         name: Values(
             *(
-                np.concatenate([getattr(part.values[name], key) for part in parts])
+                np.concatenate([getattr(batch_sample.values[name], key) for batch_sample in parts])
                 for key in ("numbers", "present", "filled", "pooled")
             )
         )
@@ -228,7 +228,10 @@ def _sample(
     return RuleSample(
         schema,
         values,
-        {name: np.concatenate([part.codes[name] for part in parts]) for name in schema.names},
+        {
+            name: np.concatenate([batch_sample.codes[name] for batch_sample in parts])
+            for name in schema.names
+        },
     )
 
 
@@ -243,15 +246,15 @@ def _candidates(sample: RuleSample, schema: Schema, n_rows: int) -> Iterator[_Ca
     for relation in chain.from_iterable(
         map(relations, chain(affine_pairs(sample, n_rows), date_parts(sample)))
     ):
-        left, right = relation.columns
-        if left in determined:
+        result, source = relation.columns
+        if result in determined:
             continue
-        same[left] = same.get(right, right)
+        same[result] = same.get(source, source)
         tied |= {
             frozenset(pair)
-            for pair in combinations([n for n in schema.names if same.get(n, n) == same[left]], 2)
+            for pair in combinations([n for n in schema.names if same.get(n, n) == same[result]], 2)
         }
-        determined.add(left)
+        determined.add(result)
         equalities.append(relation)
     seen: set[frozenset[str]] = set()
     for relation in chain.from_iterable(map(relations, sums_of_two(sample, n_rows, tied))):
@@ -262,9 +265,11 @@ def _candidates(sample: RuleSample, schema: Schema, n_rows: int) -> Iterator[_Ca
     equalities += chain.from_iterable(map(relations, long_sums(sample, determined)))
     yield from (_Candidate(relation) for relation in equalities)
     functions = list(function_pairs(sample, tied))
-    for left, right in functions:
-        candidate = _Candidate(Function(f"{quoted(left)} determines {quoted(right)}", left, right))
-        candidate.image = _image(sample, left, right)
+    for result, source in functions:
+        candidate = _Candidate(
+            Function(f"{quoted(result)} determines {quoted(source)}", result, source)
+        )
+        candidate.image = _image(sample, result, source)
         yield candidate
     summed = {
         frozenset((relation.columns[0], name))
@@ -281,12 +286,16 @@ def _candidates(sample: RuleSample, schema: Schema, n_rows: int) -> Iterator[_Ca
         )
 
 
-def _image(sample: RuleSample, left: str, right: str) -> NDArray[np.float64]:
+def _image(sample: RuleSample, determinant: str, dependent: str) -> NDArray[np.float64]:
     """The number of the right column that most sampled rows of each left code have."""
-    there = sample.values[left].present & sample.values[right].present & ~sample.values[left].pooled
-    ours = sample.codes[left][there].astype(np.int64)
-    distinct, theirs = np.unique(sample.values[right].numbers[there], return_inverse=True)
-    size = sample.schema[left].size
+    present = (
+        sample.values[determinant].present
+        & sample.values[dependent].present
+        & ~sample.values[determinant].pooled
+    )
+    ours = sample.codes[determinant][present].astype(np.int64)
+    distinct, theirs = np.unique(sample.values[dependent].numbers[present], return_inverse=True)
+    size = sample.schema[determinant].size
     counts = np.bincount(ours * len(distinct) + theirs, minlength=size * len(distinct)).reshape(
         size, len(distinct)
     )
@@ -340,10 +349,10 @@ def _independent(candidates: list[_Candidate], schema: Schema) -> list[_Candidat
         assert isinstance(candidate.relation, Equality)
         row = np.zeros(len(schema.names) + 1)
         row[schema.names.index(candidate.relation.left)] = -1.0
-        for part in candidate.relation.right.parts:
-            row[schema.names.index(part.column)] = part.factor
+        for addend in candidate.relation.right.parts:
+            row[schema.names.index(addend.column)] = addend.factor
         row[-1] = candidate.relation.right.constant
-        plain = not any(part.function for part in candidate.relation.right.parts)
+        plain = not any(addend.function for addend in candidate.relation.right.parts)
         if plain and rows and np.linalg.matrix_rank(np.stack([*rows, row])) == len(rows):
             continue
         if plain:
@@ -355,12 +364,12 @@ def _independent(candidates: list[_Candidate], schema: Schema) -> list[_Candidat
 def _functions(candidates: list[_Candidate], schema: Schema) -> list[_Candidate]:
     """Return functions of which none follows from others; of two columns that tell each other, the one with words comes first."""
     pairs = {candidate.relation.columns: candidate for candidate in candidates}
-    for left, right in list(pairs):
-        if (left, right) in pairs and (right, left) in pairs:
-            worded = is_words(parse_type(schema[right].type)) and not is_words(
-                parse_type(schema[left].type)
+    for determinant, dependent in list(pairs):
+        if (determinant, dependent) in pairs and (dependent, determinant) in pairs:
+            worded = is_words(parse_type(schema[dependent].type)) and not is_words(
+                parse_type(schema[determinant].type)
             )
-            del pairs[(left, right) if worded else (right, left)]
+            del pairs[(determinant, dependent) if worded else (dependent, determinant)]
     return _reduced(pairs)
 
 
@@ -372,7 +381,7 @@ def _orders(candidates: list[_Candidate]) -> list[_Candidate]:
         parts = candidate.relation.difference.parts
         key = tuple(
             sorted(
-                (part.column for part in parts),
+                (addend.column for addend in parts),
                 key=lambda name: next(p.factor for p in parts if p.column == name),
             )
         )
@@ -382,7 +391,7 @@ def _orders(candidates: list[_Candidate]) -> list[_Candidate]:
 
 def _reduced(pairs: Mapping[tuple[str, ...], _Candidate]) -> list[_Candidate]:
     """Return pairs without those that two others make: a to c, where there are a to b and b to c."""
-    middles = {right for _, right in pairs} & {left for left, _ in pairs}
+    middles = {second for _, second in pairs} & {first for first, _ in pairs}
     return [
         c
         for (a, b), c in pairs.items()
@@ -406,11 +415,11 @@ def constant_columns(
         if not 2 * FEWEST <= 2 * n_persons <= known.sum():
             continue
         for name in schema.names:
-            own = codes[name][known]
+            column_codes = codes[name][known]
             first = np.zeros(n_persons, dtype=np.int64)
-            first[persons[known]] = own
+            first[persons[known]] = column_codes
             size = schema[name].size
-            if not (first[persons[known]] == own).all() or size < 2:
+            if not (first[persons[known]] == column_codes).all() or size < 2:
                 continue
             rows = np.bincount(persons[known], minlength=n_persons)
             table = np.zeros((n_persons, size), dtype=np.int64)
@@ -444,13 +453,13 @@ def by_chance(agreeing: float, n_rows: int, tried: int) -> bool:
 
 
 def _shuffled_share(
-    left: NDArray[np.float64], right: NDArray[np.float64], slack: NDArray[np.float64]
+    values: NDArray[np.float64], expected: NDArray[np.float64], slack: NDArray[np.float64]
 ) -> float:
     """The share of rows in which two columns agree when one of them is shifted against the other, over eight shifts."""
-    n = len(left)
+    n = len(values)
     shifts = [n * i // 9 for i in range(1, 9)]
     return float(
-        np.mean([np.mean(np.abs(left - np.roll(right, shift)) <= slack) for shift in shifts])
+        np.mean([np.mean(np.abs(values - np.roll(expected, shift)) <= slack) for shift in shifts])
     )
 
 
@@ -485,26 +494,29 @@ def _affine(
 ) -> str:
     """The simplest line, of either column given the other, that all points keep: up to rounding of the left side, else of both."""
     lines = []
-    for left, a, right, b in ways:
+    for result, a, source, b in ways:
         db = b - b.mean()
         slope = float((a - a.mean()) @ db / (db @ db))
-        if family(left) in ("date", "moment") and abs(slope - 1) > 1e-9:
+        if family(result) in ("date", "moment") and abs(slope - 1) > 1e-9:
             continue
         lines += [
-            (price, left, a, right, b, *line) for line, price in _simple_lines(a, b, slope).items()
+            (price, result, a, source, b, *line)
+            for line, price in _simple_lines(a, b, slope).items()
         ]
     for loose in (False, True):
-        for _, left, a, right, b, factor, word, constant in sorted(lines, key=lambda line: line[0]):
+        for _, result, a, source, b, factor, word, constant in sorted(
+            lines, key=lambda line: line[0]
+        ):
             k = factor if word == "*" else 1 / factor
-            slack = room(left, a) + (
-                abs(k) * unit_of(right) / 2 if loose and not float(k).is_integer() else 0.0
+            slack = room(result, a) + (
+                abs(k) * unit_of(source) / 2 if loose and not float(k).is_integer() else 0.0
             )
             if (np.abs(a - k * b - constant) <= slack).all():
                 share = _shuffled_share(a, k * b + constant, slack)
                 return (
                     ""
                     if by_chance(share, min(n_rows, len(a)), tried)
-                    else _affine_text(left, right, factor, word, constant)
+                    else _affine_text(result, source, factor, word, constant)
                 )
     return ""
 
@@ -537,8 +549,8 @@ def _digits(number: float) -> int:
     return len(f"{number:.12g}".replace(".", "").replace("-", "").strip("0"))
 
 
-def _affine_text(left: Column, right: Column, factor: float, word: str, constant: float) -> str:
-    name = quoted(right.name)
+def _affine_text(result: Column, source: Column, factor: float, word: str, constant: float) -> str:
+    name = quoted(source.name)
     scaled = (
         name
         if factor == 1
@@ -549,7 +561,7 @@ def _affine_text(left: Column, right: Column, factor: float, word: str, constant
         else f"{name} / {factor:.12g}"
     )
     tail = "" if not constant else f" {'+' if constant > 0 else '-'} {abs(constant):.12g}"
-    return f"{quoted(left.name)} = {scaled}{tail}"
+    return f"{quoted(result.name)} = {scaled}{tail}"
 
 
 def sums_of_two(sample: RuleSample, n_rows: int, tied: set[frozenset[str]]) -> Iterator[str]:
@@ -572,33 +584,36 @@ def sums_of_two(sample: RuleSample, n_rows: int, tied: set[frozenset[str]]) -> I
         column = few[:, [t]]
         with np.errstate(invalid="ignore"):
             close = np.abs(column - sums) <= room(target, column)
-        there = ~np.isnan(column) & ~np.isnan(sums) & (moving + (column != 0) >= 2)
-        count = there.sum(axis=0)
+        comparable = ~np.isnan(column) & ~np.isnan(sums) & (moving + (column != 0) >= 2)
+        count = comparable.sum(axis=0)
         hits = (
             (count >= 8)
-            & ((close & there).sum(axis=0) >= 0.9 * count)
+            & ((close & comparable).sum(axis=0) >= 0.9 * count)
             & (first != t)
             & (second != t)
         )
-        for at in np.flatnonzero(hits).tolist():
-            one, other = columns[first[at]], columns[second[at]]
-            names = (target.name, one.name, other.name)
-            if _addable(one, other) != family(target) or any(
+        for index in np.flatnonzero(hits).tolist():
+            addend, other_addend = columns[first[index]], columns[second[index]]
+            names = (target.name, addend.name, other_addend.name)
+            if _addable(addend, other_addend) != family(target) or any(
                 frozenset(pair) in tied for pair in combinations(names, 2)
             ):
                 continue
-            whole = ~np.isnan(matrix[:, [t, first[at], second[at]]]).any(axis=1)
-            a, total = matrix[whole, t], matrix[whole, first[at]] + matrix[whole, second[at]]
+            complete = ~np.isnan(matrix[:, [t, first[index], second[index]]]).any(axis=1)
+            a, total = (
+                matrix[complete, t],
+                matrix[complete, first[index]] + matrix[complete, second[index]],
+            )
             slack = room(target, a)
-            if whole.sum() < FEWEST or np.mean(np.abs(a - total) <= slack) < ALMOST:
+            if complete.sum() < FEWEST or np.mean(np.abs(a - total) <= slack) < ALMOST:
                 continue
-            if not by_chance(_shuffled_share(a, total, slack), int(whole.sum()), tried):
+            if not by_chance(_shuffled_share(a, total, slack), int(complete.sum()), tried):
                 yield f"{quoted(names[0])} = {quoted(names[1])} + {quoted(names[2])}"
 
 
-def _addable(one: Column, other: Column) -> str | None:
+def _addable(first: Column, second: Column) -> str | None:
     """What the sum of two columns is: a number, or a date where one of them is a date and the other a number of days."""
-    kinds = [family(one), family(other)]
+    kinds = [family(first), family(second)]
     if "number" not in kinds:
         return None
     kinds.remove("number")
@@ -624,51 +639,51 @@ def long_sums(sample: RuleSample, determined: set[str]) -> Iterator[str]:
     scaled = (matrix - matrix.mean(axis=0)) / np.where(spread > 0, spread, 1.0)
     basis: list[NDArray[np.float64]] = []
     pivots: list[int] = []
-    for at in usable.tolist():
-        left = scaled[:, at].copy()
+    for index in usable.tolist():
+        residual = scaled[:, index].copy()
         for _ in range(2):  # twice is enough (Kahan and Parlett)
             for vector in basis:
-                left -= (left @ vector) * vector
-        size = float(np.sqrt(left @ left / len(left)))
-        if size > 0.6 * unit_of(columns[at]) / spread[at] + 1e-7:
-            basis.append(left / np.sqrt(left @ left))
-            pivots.append(at)
-        elif text := _long_sum(matrix, columns, at, pivots):
+                residual -= (residual @ vector) * vector
+        size = float(np.sqrt(residual @ residual / len(residual)))
+        if size > 0.6 * unit_of(columns[index]) / spread[index] + 1e-7:
+            basis.append(residual / np.sqrt(residual @ residual))
+            pivots.append(index)
+        elif text := _long_sum(matrix, columns, index, pivots):
             yield text
 
 
 def _long_sum(
-    matrix: NDArray[np.float64], columns: Sequence[Column], at: int, pivots: Sequence[int]
+    matrix: NDArray[np.float64], columns: Sequence[Column], index: int, pivots: Sequence[int]
 ) -> str:
     design = np.column_stack([np.ones(len(matrix)), matrix[:, list(pivots)]])
-    factors = np.linalg.lstsq(design, matrix[:, at], rcond=None)[0]
+    factors = np.linalg.lstsq(design, matrix[:, index], rcond=None)[0]
     sizes = np.abs(factors) * np.concatenate([[1.0], matrix[:, list(pivots)].std(axis=0)])
     used = [
         (p, round(float(f), 6))
         for p, f, s in zip(pivots, factors[1:], sizes[1:], strict=True)
-        if s > 1e-6 * matrix[:, at].std() and abs(f) > 1e-5
+        if s > 1e-6 * matrix[:, index].std() and abs(f) > 1e-5
     ]
     if not 2 <= len(used) <= MOST_TERMS or any(abs(f) != 1 for _, f in used):
         return ""
     total = matrix[:, [p for p, _ in used]] @ np.array([f for _, f in used])
-    constant = round(float(np.median(matrix[:, at] - total)), 6)
-    slack = room(columns[at], matrix[:, at])
-    if np.mean(np.abs(matrix[:, at] - total - constant) <= slack) < ALMOST:
+    constant = round(float(np.median(matrix[:, index] - total)), 6)
+    slack = room(columns[index], matrix[:, index])
+    if np.mean(np.abs(matrix[:, index] - total - constant) <= slack) < ALMOST:
         return ""
     if by_chance(
-        _shuffled_share(matrix[:, at], total + constant, slack), len(matrix), len(columns) ** 3
+        _shuffled_share(matrix[:, index], total + constant, slack), len(matrix), len(columns) ** 3
     ):
         return ""
-    terms = [(at, -1.0), *used]
+    terms = [(index, -1.0), *used]
     widest = max(terms, key=lambda term: matrix[:, term[0]].std())
     others = [(p, -f * widest[1]) for p, f in terms if p != widest[0]]
     shift = constant * -widest[1]
-    right = "".join(
+    sum_text = "".join(
         f"{' - ' if f < 0 else ' + '}{quoted(columns[p].name)}"
         for p, f in sorted(others, key=lambda term: (-term[1], term[0]))
     )
     tail = "" if not shift else f" {'+' if shift > 0 else '-'} {abs(shift):.12g}"
-    return f"{quoted(columns[widest[0]].name)} = {right.removeprefix(' + ').lstrip()}{tail}"
+    return f"{quoted(columns[widest[0]].name)} = {sum_text.removeprefix(' + ').lstrip()}{tail}"
 
 
 def order_pairs(sample: RuleSample, tied: set[frozenset[str]]) -> Iterator[tuple[str, str]]:
@@ -681,15 +696,15 @@ def order_pairs(sample: RuleSample, tied: set[frozenset[str]]) -> Iterator[tuple
     tried = len(columns) ** 2
     for i, low in enumerate(columns):
         with np.errstate(invalid="ignore"):
-            there = ~np.isnan(matrix) & ~np.isnan(matrix[:, [i]])
+            comparable = ~np.isnan(matrix) & ~np.isnan(matrix[:, [i]])
             fine = (matrix[:, [i]] <= matrix).sum(axis=0)
         for j, high in enumerate(columns):
             if i == j or family(low) != family(high) or frozenset((low.name, high.name)) in tied:
                 continue
-            n = int(there[:, j].sum())
+            n = int(comparable[:, j].sum())
             if n < FEWEST or fine[j] < 0.99 * n:
                 continue
-            a, b = matrix[there[:, j], i], matrix[there[:, j], j]
+            a, b = matrix[comparable[:, j], i], matrix[comparable[:, j], j]
             dates = family(low) in ("date", "moment") and fine[j] == n
             shuffled = float(np.mean(1 - np.searchsorted(np.sort(b), a, side="left") / n))
             if dates or (shuffled <= SHUFFLED and not by_chance(shuffled, n, tried)):
@@ -704,13 +719,16 @@ def date_parts(sample: RuleSample) -> Iterator[str]:
     for date in dates:
         for function in ("year", "month", "day"):
             for column in numbers:
-                one, other = sample.values[date.name], sample.values[column.name]
-                both = one.present & other.present
+                moments, numbers_column = sample.values[date.name], sample.values[column.name]
+                both = moments.present & numbers_column.present
                 if both.sum() < FEWEST:
                     continue
                 word = f"{function} of seconds" if family(date) == "moment" else function
-                parts = part_of(one.numbers[both], word)
-                if np.mean(parts == other.numbers[both]) >= ALMOST and len(np.unique(parts)) > 1:
+                parts = part_of(moments.numbers[both], word)
+                if (
+                    np.mean(parts == numbers_column.numbers[both]) >= ALMOST
+                    and len(np.unique(parts)) > 1
+                ):
                     yield f"{quoted(column.name)} = {function}({quoted(date.name)})"
 
 
@@ -739,20 +757,20 @@ def function_pairs(sample: RuleSample, tied: set[frozenset[str]]) -> Iterator[tu
         full = np.full(sample.n_rows, -1, dtype=np.int64)
         full[values.present] = which
         ids[column.name] = (full, len(distinct))
-    lefts = [c.name for c in sample.schema.modelled if listable(c)]
-    tried = len(lefts) * len(ids)
+    determinants = [c.name for c in sample.schema.modelled if listable(c)]
+    tried = len(determinants) * len(ids)
     first, names = np.stack([full[:FIRST] for full, _ in ids.values()]), list(ids)
     distinct_of = np.array([n for _, n in ids.values()], dtype=np.int64)
-    for left in lefts:
-        ours, n_left = ids[left]
-        ours = np.where(sample.values[left].pooled, -1, ours)
+    for determinant in determinants:
+        ours, n_left = ids[determinant]
+        ours = np.where(sample.values[determinant].pooled, -1, ours)
         possible = (distinct_of >= 2) & (distinct_of <= 2 * n_left)
         _rule_out(
             ours[:FIRST], first, n_left, distinct_of, SMALL, 0.01 * sample.n_rows, possible
         )  # more rows can only miss more
-        for right in (names[place] for place in np.flatnonzero(possible)):
-            theirs, n_right = ids[right]
-            if left == right or frozenset((left, right)) in tied:
+        for dependent in (names[index] for index in np.flatnonzero(possible)):
+            theirs, n_right = ids[dependent]
+            if determinant == dependent or frozenset((determinant, dependent)) in tied:
                 continue
             both = (ours >= 0) & (theirs >= 0)
             a, b = ours[both], theirs[both]
@@ -767,34 +785,40 @@ def function_pairs(sample: RuleSample, tied: set[frozenset[str]]) -> Iterator[tu
                 and table.max(axis=1).sum() >= 0.99 * len(a)
                 and log_odds_of_function(table) < log(CHANCE / tried)
             ):
-                yield left, right
+                yield determinant, dependent
 
 
 @compiled
 def _rule_out(
-    left: Any, rights: Any, n_left: int, n_rights: Any, most_cells: int, most: float, possible: Any
+    determinant: Any,
+    dependents: Any,
+    n_left: int,
+    n_dependents: Any,
+    max_cells: int,
+    max_misses: float,
+    possible: Any,
 ) -> None:
-    """Mark the right columns as impossible of which more rows than `most` do not have the commonest right value of their left value.
+    """Mark the right columns as impossible of which more rows than `max_misses` do not have the commonest right value of their left value.
 
-    Rows without a value (-1) are left out, and columns whose tables have more cells than `most_cells` not looked at. Most columns are ruled out by their first rows.
+    Rows without a value (-1) are left out, and columns whose tables have more cells than `max_cells` not looked at. Most columns are ruled out by their first rows.
     """
-    table, common = np.zeros(most_cells, dtype=np.int64), np.zeros(n_left, dtype=np.int64)
-    for j in range(rights.shape[0]):
-        n_right = n_rights[j]
-        if not possible[j] or n_left * n_right > most_cells:
+    table, common = np.zeros(max_cells, dtype=np.int64), np.zeros(n_left, dtype=np.int64)
+    for j in range(dependents.shape[0]):
+        n_right = n_dependents[j]
+        if not possible[j] or n_left * n_right > max_cells:
             continue
-        right, misses = rights[j], 0
+        dependent, misses = dependents[j], 0
         table[: n_left * n_right] = 0
         common[:] = 0
-        for k in range(left.size):
-            if left[k] >= 0 and right[k] >= 0:
-                cell = left[k] * n_right + right[k]
+        for k in range(determinant.size):
+            if determinant[k] >= 0 and dependent[k] >= 0:
+                cell = determinant[k] * n_right + dependent[k]
                 table[cell] += 1
-                if table[cell] > common[left[k]]:
-                    common[left[k]] += 1
+                if table[cell] > common[determinant[k]]:
+                    common[determinant[k]] += 1
                 else:
                     misses += 1
-                    if misses > most:
+                    if misses > max_misses:
                         possible[j] = False
                         break
 
@@ -804,7 +828,7 @@ def log_odds_of_function(table: NDArray[np.int64]) -> float:
     shares = table.sum(axis=0) / max(table.sum(), 1)
     rows = table.sum(axis=1)
     sizes, many = np.unique(rows[rows > 1], return_counts=True)
-    most = float(shares.max(initial=0.0)) or 1.0
-    rest = shares[shares > 0] / most  # so that no power of a small share is 0
-    logs = [size * log(most) + log(float(np.sum(rest**size))) for size in sizes.tolist()]
+    max_share = float(shares.max(initial=0.0)) or 1.0
+    rest = shares[shares > 0] / max_share  # so that no power of a small share is 0
+    logs = [size * log(max_share) + log(float(np.sum(rest**size))) for size in sizes.tolist()]
     return float(np.dot(many, logs)) if logs else 0.0

@@ -85,12 +85,12 @@ class Equality:
     @property
     def columns(self) -> tuple[str, ...]:
         """The columns, the left side first."""
-        return (self.left, *(part.column for part in self.right.parts))
+        return (self.left, *(addend.column for addend in self.right.parts))
 
     @property
     def whole(self) -> bool:
         """Whether all factors are whole numbers: what is on the digits of the right side is then on those of the left."""
-        return all(float(part.factor).is_integer() for part in self.right.parts)
+        return all(float(addend.factor).is_integer() for addend in self.right.parts)
 
     @property
     def slack(self) -> float:
@@ -109,11 +109,11 @@ class Equality:
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return right side minus left side of each row, and by how much they may differ."""
         total, size = summed(self.right, values)
-        left = values[self.left]
+        result = values[self.left]
         room = self.slack * (1 + 1e-6) + (NARROW if self.narrow else EXACT) * np.maximum(
-            size, np.abs(left)
+            size, np.abs(result)
         )
-        return total - left, room
+        return total - result, room
 
 
 @dataclass(frozen=True)
@@ -127,7 +127,7 @@ class Order:
     @property
     def columns(self) -> tuple[str, ...]:
         """The columns, in the order of the rule."""
-        return tuple(part.column for part in self.difference.parts)
+        return tuple(addend.column for addend in self.difference.parts)
 
 
 @dataclass(frozen=True)
@@ -157,9 +157,11 @@ Relation = Equality | Order | Function | MissingTogether
 
 def quoted(name: str) -> str:
     """Return a column's name as a rule has it: in backticks where it would be read as something else."""
-    words = ("missing", "and", "or", "not", "in", "implies", "determines", "true", "false")
+    keywords = ("missing", "and", "or", "not", "in", "implies", "determines", "true", "false")
     plain = (
-        name.isidentifier() and re.fullmatch(r"\w+", name) is not None and name.lower() not in words
+        name.isidentifier()
+        and re.fullmatch(r"\w+", name) is not None
+        and name.lower() not in keywords
     )
     return name if plain else "`" + name.replace("`", "``") + "`"
 
@@ -200,10 +202,10 @@ def named_columns(rule: Rule) -> set[str]:
         return {rule.left, rule.right}
     assert isinstance(rule, Comparisons)
     return {
-        part.column
+        addend.column
         for side in rule.operands
         if isinstance(side, Sum | Name)
-        for part in _sum(side).parts
+        for addend in _sum(side).parts
     }
 
 
@@ -228,13 +230,13 @@ def relation_of(text: str, rule: Rule, schema: Schema, what: str) -> tuple[Relat
             )
         return (MissingTogether(text, tuple(dict.fromkeys(name for name in asked if name))),)
     return tuple(
-        _pair(text, left, sign, right, schema, what)
-        for (left, right), sign in zip(pairwise(rule.operands), rule.signs, strict=True)
+        _pair(text, lhs, sign, rhs, schema, what)
+        for (lhs, rhs), sign in zip(pairwise(rule.operands), rule.signs, strict=True)
     )
 
 
 def _missing_column(side: Operand) -> str:
-    if not isinstance(side, Sum) or not any(part.function == "missing" for part in side.parts):
+    if not isinstance(side, Sum) or not any(addend.function == "missing" for addend in side.parts):
         return ""
     (first, *more) = side.parts
     return first.column if not more and not side.constant and first.factor == 1 else "\0"
@@ -248,10 +250,8 @@ def _sum(side: Operand) -> Sum:
     return Sum((), float(side)) if not isinstance(side, str) else Sum(())
 
 
-def _pair(
-    text: str, left: Operand, sign: str, right: Operand, schema: Schema, what: str
-) -> Relation:
-    if isinstance(left, str) or isinstance(right, str):
+def _pair(text: str, lhs: Operand, sign: str, rhs: Operand, schema: Schema, what: str) -> Relation:
+    if isinstance(lhs, str) or isinstance(rhs, str):
         raise SchemaError(
             f"{what} compares a sum of columns with a word. It needs columns and numbers."
         )
@@ -260,34 +260,34 @@ def _pair(
             f"{what}: two columns are compared by =, <, <=, > or >=. != says next to nothing of numbers."
         )
     if sign == "==":
-        if not isinstance(left, Name):
-            left, right = right, left
-        if not isinstance(left, Name):
+        if not isinstance(lhs, Name):
+            lhs, rhs = rhs, lhs
+        if not isinstance(lhs, Name):
             raise SchemaError(
                 f"{what}: one side of an equality must be one column alone, which the other side gives. Solve it for one column."
             )
-        total = _in_days(_sum(right), schema)
-        if left.name in (part.column for part in total.parts):
+        total = _in_days(_sum(rhs), schema)
+        if lhs.name in (addend.column for addend in total.parts):
             raise SchemaError(
-                f"{what}: column '{left.name}' stands on both sides. Solve it for one column."
+                f"{what}: column '{lhs.name}' stands on both sides. Solve it for one column."
             )
-        columns = [schema[left.name], *(schema[part.column] for part in total.parts)]
-        functions = ["", *(part.function for part in total.parts)]
-        _check_types([Addend(left.name, -1.0), *total.parts], schema, what)
+        columns = [schema[lhs.name], *(schema[addend.column] for addend in total.parts)]
+        functions = ["", *(addend.function for addend in total.parts)]
+        _check_types([Addend(lhs.name, -1.0), *total.parts], schema, what)
         units = tuple(
             1.0 if function else unit_of(column)
             for column, function in zip(columns, functions, strict=True)
         )
         return Equality(
             text,
-            left.name,
+            lhs.name,
             total,
             units,
             any(column.type in ("float", "halffloat") for column in columns),
         )
     if sign in (">", ">="):
-        left, right, sign = right, left, TURNED[sign]
-    difference = _in_days(added(_sum(right), scaled(_sum(left), -1.0)), schema)
+        lhs, rhs, sign = rhs, lhs, TURNED[sign]
+    difference = _in_days(added(_sum(rhs), scaled(_sum(lhs), -1.0)), schema)
     if not difference.parts:
         raise SchemaError(f"{what}: its sides cancel out, and nothing is left to compare.")
     _check_types(difference.parts, schema, what)
@@ -307,14 +307,14 @@ def _in_days(total: Sum, schema: Schema) -> Sum:
     )
 
 
-def _check_types(parts: Sequence[Addend], schema: Schema, what: str) -> None:
+def _check_types(addends: Sequence[Addend], schema: Schema, what: str) -> None:
     moments: dict[str, float] = {}
-    for part in parts:
-        column = schema[part.column]
+    for addend in addends:
+        column = schema[addend.column]
         temporal = pa.types.is_date(kind := stored_type(column)) or pa.types.is_timestamp(kind)
-        if part.function and not temporal:
+        if addend.function and not temporal:
             raise SchemaError(
-                f"{what}: {part.function.split()[0]}({part.column}) needs dates. Column '{part.column}' is {column.kind}."
+                f"{what}: {addend.function.split()[0]}({addend.column}) needs dates. Column '{addend.column}' is {column.kind}."
             )
         if (
             not column.modelled
@@ -322,12 +322,12 @@ def _check_types(parts: Sequence[Addend], schema: Schema, what: str) -> None:
             or pa.types.is_dictionary(parse_type(column.type))
         ):
             raise SchemaError(
-                f"{what} does arithmetic with column '{part.column}', which is {column.kind} ({column.type}): it needs numbers or dates. "
+                f"{what} does arithmetic with column '{addend.column}', which is {column.kind} ({column.type}): it needs numbers or dates. "
                 "For words write a == 'word', or a determines b."
             )
-        if temporal and not part.function:
+        if temporal and not addend.function:
             form = "dates" if pa.types.is_date(kind) else "moments"
-            moments[form] = moments.get(form, 0.0) + part.factor
+            moments[form] = moments.get(form, 0.0) + addend.factor
     if len(moments) > 1 or any(abs(total) > EXACT for total in moments.values()):
         raise SchemaError(
             f"{what} mixes dates or moments with numbers. Compare or subtract two columns of one kind; the difference of dates is in days."
@@ -357,8 +357,8 @@ def unit_of(column: Column) -> float:
     """Return the distance of neighbouring values of a column of numbers; 0 where it has any digits."""
     if column.kind == "float":
         return 0.0 if column.decimals is None else 10.0**-column.decimals
-    whole = not pa.types.is_floating(stored_type(column)) or column.kind == "integer"
-    return column.step / per_unit(column) if whole else 0.0
+    integral = not pa.types.is_floating(stored_type(column)) or column.kind == "integer"
+    return column.step / per_unit(column) if integral else 0.0
 
 
 def values_of(column: Column, values: Any, codes: NDArray[Any]) -> Values:
@@ -385,8 +385,8 @@ def summed(
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return a sum of columns in each row, and the largest size of what was added."""
     out = size = np.zeros(())
-    for part in total.parts:
-        each = part_of(values[part.column], part.function) * part.factor
+    for addend in total.parts:
+        each = part_of(values[addend.column], addend.function) * addend.factor
         out, size = out + each, np.maximum(size, np.abs(each))
     return out + total.constant, np.maximum(size, abs(total.constant))
 
@@ -407,38 +407,38 @@ def part_of(numbers: NDArray[np.float64], function: str) -> NDArray[np.float64]:
 
 def broken(relation: Relation, values: Mapping[str, Values]) -> Mask:
     """Return the rows that break a relation. Of a function: the rows with another value than most that have the same on the left."""
-    there = np.logical_and.reduce([values[name].present for name in relation.columns])
+    present = np.logical_and.reduce([values[name].present for name in relation.columns])
     if isinstance(relation, MissingTogether):
         filled = [values[name].filled for name in relation.columns]
         return np.asarray(np.logical_or.reduce(filled) & ~np.logical_and.reduce(filled))
     if isinstance(relation, Function):
-        out = np.zeros(len(there), dtype=bool)
-        there = there & ~values[relation.left].pooled
-        out[there] = _exceptions(
-            values[relation.left].numbers[there], values[relation.right].numbers[there]
+        out = np.zeros(len(present), dtype=bool)
+        present = present & ~values[relation.left].pooled
+        out[present] = _exceptions(
+            values[relation.left].numbers[present], values[relation.right].numbers[present]
         )
         return out
     numbers = {name: values[name].numbers for name in relation.columns}
     if isinstance(relation, Equality):
         gap, room = relation.gap(numbers)
-        return np.asarray(there & ~(np.abs(gap) <= room))
+        return np.asarray(present & ~(np.abs(gap) <= room))
     difference, size = summed(relation.difference, numbers)
     low = EXACT * size  # floats that are equal on paper
-    return np.asarray(there & ~((difference > low) if relation.strict else (difference >= -low)))
+    return np.asarray(present & ~((difference > low) if relation.strict else (difference >= -low)))
 
 
-def _exceptions(left: NDArray[np.float64], right: NDArray[np.float64]) -> Mask:
-    if not len(left):
+def _exceptions(determinants: NDArray[np.float64], dependents: NDArray[np.float64]) -> Mask:
+    if not len(determinants):
         return np.zeros(0, dtype=bool)
-    firsts, ours = np.unique(left, return_inverse=True)
-    seconds, theirs = np.unique(right, return_inverse=True)
+    firsts, ours = np.unique(determinants, return_inverse=True)
+    seconds, theirs = np.unique(dependents, return_inverse=True)
     pairs, where, counts = np.unique(
         ours * len(seconds) + theirs, return_inverse=True, return_counts=True
     )
-    most = np.zeros(len(firsts), dtype=np.int64)
-    np.maximum.at(most, pairs // len(seconds), counts)
+    max_counts = np.zeros(len(firsts), dtype=np.int64)
+    np.maximum.at(max_counts, pairs // len(seconds), counts)
     usual = np.full(len(firsts), -1, dtype=np.int64)
-    best = counts == most[pairs // len(seconds)]
+    best = counts == max_counts[pairs // len(seconds)]
     usual[(pairs // len(seconds))[best][::-1]] = np.flatnonzero(best)[::-1]
     return np.asarray(usual[ours] != where)
 
