@@ -149,24 +149,24 @@ def test_rows_that_are_too_alike_are_chosen_by_place(tmp_path):
 def test_no_more_rows_than_a_limit_asks_for_leave_a_partition(people, monkeypatch):
     monkeypatch.setattr(module, "BLOCK_ROWS", 10)
     few = people[0].table(30)
-    sizes = [n for n in np.diff(people[0].place.bounds) if n]
+    sizes = [n for n in np.diff(people[0].row_source.bounds) if n]
     assert few.n_rows == sum(min(n, 40) for n in sizes)
     assert people[0].table().n_rows == 700
 
 
 def test_rows_that_change_or_move_are_found_in_every_pass(people, monkeypatch):
     ours, _ = people
-    seen = ours.place.partitions.seen
+    seen = ours.row_source.partitions.seen
     numbers = sorted(seen)
     moved = {**seen, numbers[0]: seen[numbers[1]], numbers[1]: seen[numbers[0]]}
     gone = {number: seen[number] for number in numbers[1:]}
     for other in (moved, gone):
-        monkeypatch.setitem(ours.place.__dict__, "partitions", PartitionRows(other))
+        monkeypatch.setitem(ours.row_source.__dict__, "partitions", PartitionRows(other))
         for ask in (ours.table, lambda: ours.cached().__enter__()):
             with pytest.raises(WorkerError, match="another number of rows in a partition"):
                 ask()
     more = {**seen, 999: RowsSeen(5, 1)}  # none of its rows came: the driver alone can see that
-    monkeypatch.setitem(ours.place.__dict__, "partitions", PartitionRows(more))
+    monkeypatch.setitem(ours.row_source.__dict__, "partitions", PartitionRows(more))
     with pytest.raises(ClusterError, match="another number of rows"):
         ours.table()
 
@@ -214,7 +214,9 @@ def test_no_rows_are_no_rows():
     empty = LocalSparkRows.of(
         chaffinch.read(pa.table({"a": [1, 2] * 20, "b": [3, 4] * 20})), 1, None
     )
-    none = replace(empty, place=LocalRawFrame(empty.place.rows.select(["a", "b"])[:0], 2), n_rows=0)
+    none = replace(
+        empty, row_source=LocalRawFrame(empty.row_source.rows.select(["a", "b"])[:0], 2), n_rows=0
+    )
     assert none.table().n_rows == 0
     assert none.reduce(CodesInOrder("b", True)) == ([], [])
 

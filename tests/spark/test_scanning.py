@@ -68,7 +68,7 @@ def test_codecs_are_those_of_the_file(spark, frame, scanned, odd_people):
             assert (ours.codec and ours.codec.to_dict()) == (
                 theirs.codec and theirs.codec.to_dict()
             ), ours.name
-    assert scanned.place.seen == elsewhere.place.seen
+    assert scanned.row_source.seen == elsewhere.row_source.seen
     assert "were not searched for on Spark" in str(
         [note for note in scanned.notes if note.what == "rules"]
     )

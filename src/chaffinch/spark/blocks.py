@@ -200,8 +200,8 @@ def codes_of(
 ) -> Iterator[tuple[Codes, int]]:
     """Return the codes of blocks, each with the sum of its rows' hashes."""
     for batch in blocks:
-        for place, check in enumerate(batch.column("checksum").to_pylist()):
-            yield codes_of_block(batch, sizes, place), check
+        for index, check in enumerate(batch.column("checksum").to_pylist()):
+            yield codes_of_block(batch, sizes, index), check
 
 
 FILE_SHAPE = "path string, blocks int, n long, checksum long, first_row long"

@@ -238,14 +238,14 @@ class SparkCounter:
                 collected(mapped(self._pieces(tables), SumPieces(lengths), PIECE_SHAPE))
             )
         counts = [np.zeros(length, dtype=np.int64) for length in lengths]
-        for clique, piece, places, part in zip(
+        for clique, piece, places, counts_of_piece in zip(
             *(sums.column(name) for name in ("clique", "piece", "places", "counts")), strict=True
         ):
             start = piece.as_py() * PIECE_CELLS
-            at, values = unpacked(places, part)
+            indices, values = unpacked(places, counts_of_piece)
             cells = counts[clique.as_py()][start : start + PIECE_CELLS]
-            if len(at):
-                cells[at] = values
+            if len(indices):
+                cells[indices] = values
             else:
                 cells[:] = values
         return [
@@ -263,16 +263,19 @@ class SparkCounter:
         return added_cells(mapped(self.frame, task, CELL_SHAPE))
 
     def _sparse(self, tables: Sequence[_Clique]) -> list[Marginal]:
-        found = collected(self._cells(tables).limit(MOST_SPARSE))
-        if found.num_rows >= MOST_SPARSE:
+        answer = collected(self._cells(tables).limit(MOST_SPARSE))
+        if answer.num_rows >= MOST_SPARSE:
             raise TooLargeError(
                 f"Marginals have more than {MOST_SPARSE:,} combinations that occur. Ask for fewer columns, or use fewer bins."
             )
-        found = self._checked_cells(found)
+        answer = self._checked_cells(answer)
         results = []
         for q, table in enumerate(tables):
-            own = found.filter(pc.equal(found.column("clique"), q))
-            keys, counts = own.column("cell").to_pylist(), own.column("n").to_numpy()
+            clique_cells = answer.filter(pc.equal(answer.column("clique"), q))
+            keys, counts = (
+                clique_cells.column("cell").to_pylist(),
+                clique_cells.column("n").to_numpy(),
+            )
             results.append(marginal_of_cells(table.columns, table.sizes, keys, counts))
         return results
 

@@ -54,17 +54,17 @@ class CountPieces:
         schema = self.columns.schema
         sizes = dict(zip(schema.names, schema.sizes, strict=True))
         # Tables of many sets do not fit into memory together; codes of a partition do, a byte or so for each cell.
-        every = list(codes_of(self.source.read(batches), schema.sizes))
+        blocks = list(codes_of(self.source.read(batches), schema.sizes))
         yield _piece(
             ROWS,
             0,
-            n=sum(codes.n_rows for codes, _ in every),
-            check=summed(np.array([check for _, check in every], dtype=np.int64)),
+            n=sum(codes.n_rows for codes, _ in blocks),
+            check=summed(np.array([check for _, check in blocks], dtype=np.int64)),
         )
-        n_rows = sum(codes.n_rows for codes, _ in every)
+        n_rows = sum(codes.n_rows for codes, _ in blocks)
         for run in (
             runs_of([prod(sizes[name] for name in clique) for clique in self.cliques])
-            if every
+            if blocks
             else ()
         ):
             tally = CliqueTally(
@@ -74,14 +74,14 @@ class CountPieces:
                 threads=1,
                 n_rows=n_rows,
             )
-            for codes, _ in every:
+            for codes, _ in blocks:
                 tally.add(codes)
             for q, marginal in zip(run, tally.marginals(), strict=True):
                 cells = marginal.counts.reshape(-1)
                 for piece, start in enumerate(range(0, len(cells), PIECE_CELLS)):
-                    part = cells[start : start + PIECE_CELLS]
-                    if part.any():
-                        yield _piece(q, piece, part)
+                    piece_cells = cells[start : start + PIECE_CELLS]
+                    if piece_cells.any():
+                        yield _piece(q, piece, piece_cells)
 
 
 def gathered(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -171,11 +171,11 @@ class SumPieces:
                         min(PIECE_CELLS, self.lengths[key[0]] - key[1] * PIECE_CELLS),
                         dtype=np.int64,
                     )
-                at, part = unpacked(places, counts)
-                if len(at):
-                    cells[key][at] += part
+                indices, values = unpacked(places, counts)
+                if len(indices):
+                    cells[key][indices] += values
                 else:
-                    cells[key] += part
+                    cells[key] += values
         nothing: NDArray[np.int64] = np.empty(0, dtype=np.int64)
         yield from ((key, (*both, nothing)) for key, both in rows.items())
         yield from ((key, (0, 0, total)) for key, total in cells.items())

@@ -99,22 +99,22 @@ def write(
     ready(session)
     batches = max(1, -(-task.n_rows // model.batch_rows))
     tasks = min(batches, partitions or -(-batches // BATCHES_A_TASK))
-    part = target.with_name(f".{target.name}.{secrets.token_hex(4)}.part")
+    staging = target.with_name(f".{target.name}.{secrets.token_hex(4)}.part")
     try:
         try:
-            part.mkdir(mode=0o700)
+            staging.mkdir(mode=0o700)
             with in_our_words():
                 numbers = session.range(0, batches, 1, tasks)
-            answer = collected(mapped(numbers, WriteRows(task, str(part)), ROWS_SHAPE))
-            names = _sorted_files(part, answer, batches=batches, n_rows=task.n_rows)
+            answer = collected(mapped(numbers, WriteRows(task, str(staging)), ROWS_SHAPE))
+            names = _sorted_files(staging, answer, batches=batches, n_rows=task.n_rows)
             check_folder(folder, overwrite=overwrite, paid=paid)  # as it is by now
-            _place(part, target)
+            _move_into_place(staging, target)
         except FileError:
             raise
         except OSError as error:
             raise FileError(f"Cannot write into '{target}': {reason(error)}.") from error
     finally:
-        shutil.rmtree(part, ignore_errors=True)
+        shutil.rmtree(staging, ignore_errors=True)
     return WrittenRows(target, tuple(target / name for name in names), task.n_rows)
 
 
@@ -142,7 +142,7 @@ def check_folder(
     return target
 
 
-def _sorted_files(part: Path, answer: pa.Table, *, batches: int, n_rows: int) -> list[str]:
+def _sorted_files(staging: Path, answer: pa.Table, *, batches: int, n_rows: int) -> list[str]:
     """Rename the files that count by the order of their rows, remove the others, and write the manifest; return the names."""
     rows = sorted(answer.to_pylist(), key=lambda row: int(row["batch"]))
     if [row["batch"] for row in rows] != list(range(batches)) or sum(
@@ -158,8 +158,8 @@ def _sorted_files(part: Path, answer: pa.Table, *, batches: int, n_rows: int) ->
         )
     names = [f"part-{number:05d}.parquet" for number in range(len(paths))]
     for path, name in zip(paths, names, strict=True):
-        os.replace(path, part / name)
-    for other in part.glob("rows-*"):
+        os.replace(path, staging / name)
+    for other in staging.glob("rows-*"):
         other.unlink()
     counts = dict.fromkeys(paths, 0)
     for row in rows:
@@ -168,12 +168,12 @@ def _sorted_files(part: Path, answer: pa.Table, *, batches: int, n_rows: int) ->
     text = json.dumps(
         {"format": "chaffinch-rows", "version": 1, "rows": n_rows, "files": files}, indent=1
     )
-    (part / MANIFEST).write_text(text, encoding="utf-8")
-    part.chmod(0o755)
+    (staging / MANIFEST).write_text(text, encoding="utf-8")
+    staging.chmod(0o755)
     return names
 
 
-def _place(part: Path, target: Path) -> None:
+def _move_into_place(staging: Path, target: Path) -> None:
     """Put a whole folder in the place of the old one, if there is one: it is moved aside, and back if that fails."""
     old = (
         target.with_name(f".{target.name}.{secrets.token_hex(4)}.old") if target.exists() else None
@@ -181,7 +181,7 @@ def _place(part: Path, target: Path) -> None:
     if old is not None:
         os.rename(target, old)
     try:
-        os.rename(part, target)
+        os.rename(staging, target)
     except OSError:
         if old is not None:
             os.rename(old, target)

@@ -47,26 +47,26 @@ def held_codes(
 
 def _persisted(blocks: Any, schema: Schema, seen: RowsSeen) -> SparkCounter:
     with in_our_words(), in_one_job(blocks):
-        held = blocks.persist()
+        persisted = blocks.persist()
 
     def forget() -> None:
         with in_our_words():
-            held.unpersist()
+            persisted.unpersist()
 
-    return SparkCounter(held, RowBlocks(), schema, seen, on_close=forget)
+    return SparkCounter(persisted, RowBlocks(), schema, seen, on_close=forget)
 
 
 def _written_by_spark(
     blocks: Any, schema: Schema, seen: RowsSeen, session: Any, address: str
 ) -> SparkCounter:
-    place = f"{address.rstrip('/')}/chaffinch-codes-{secrets.token_hex(8)}"
-    forget = remover(session, blocks, place, inside="/blocks")
+    folder = f"{address.rstrip('/')}/chaffinch-codes-{secrets.token_hex(8)}"
+    forget = remover(session, blocks, folder, inside="/blocks")
     try:
         with in_our_words(), in_one_job(blocks):
-            own_folder(session, place)
-            blocks.write.option("compression", "zstd").parquet(f"{place}/blocks")
-            held = session.read.parquet(f"{place}/blocks")
-        return SparkCounter(held, RowBlocks(), schema, seen, on_close=forget)
+            own_folder(session, folder)
+            blocks.write.option("compression", "zstd").parquet(f"{folder}/blocks")
+            written = session.read.parquet(f"{folder}/blocks")
+        return SparkCounter(written, RowBlocks(), schema, seen, on_close=forget)
     except BaseException:
         forget()
         raise

@@ -56,13 +56,13 @@ def guarded(task: Task, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.Record
     except ChaffinchError as error:
         fault = WorkerError(type(error).__name__, str(error))
     except Exception as error:  # whatever it is, its message may quote a cell
-        fault = WorkerError("", f"{type(error).__name__} in {_place(error)}")
+        fault = WorkerError("", f"{type(error).__name__} in {_fault_location(error)}")
     else:
         return
     raise fault from None
 
 
-def _place(error: Exception) -> str:
+def _fault_location(error: Exception) -> str:
     """Where in our code a fault arose, as far as that is known: a module and a line."""
     frames = [
         frame
@@ -182,8 +182,8 @@ def _of_spark(error: Exception) -> bool:
 def translated(error: Exception) -> ChaffinchError:
     """Return the error of ours that says what a fault of Spark means: a sentence of a task, a known cause, or its condition alone."""
     text = str(error)
-    if found := _FAULT.search(text):
-        fault = json.loads(found.group(1))
+    if match := _FAULT.search(text):
+        fault = json.loads(match.group(1))
         kind = getattr(errors, fault["kind"], None) if fault["kind"] else None
         if kind is not None and issubclass(kind, ChaffinchError) and kind is not MissingExtraError:
             return kind(fault["sentence"])

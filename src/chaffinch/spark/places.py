@@ -46,7 +46,7 @@ _MIXED = (
 )
 
 
-def is_address(place: str) -> bool:
+def is_address(address: str) -> bool:
     """Return whether a place has a scheme, which Spark and not this machine's disk knows.
 
     Examples
@@ -54,11 +54,11 @@ def is_address(place: str) -> bool:
     >>> is_address("hdfs:///people"), is_address("s3a://bucket/people"), is_address("file:/data/people"), is_address("C:/people"), is_address("people")
     (True, True, False, False, False)
     """
-    found = _ADDRESS.match(place)
-    return found is not None and found.group(1).lower() != "file"
+    match = _ADDRESS.match(address)
+    return match is not None and match.group(1).lower() != "file"
 
 
-def local_path(place: str) -> Path:
+def local_path(address: str) -> Path:
     """Return the path of a place on a disk: without the scheme file, if it has it.
 
     Examples
@@ -66,10 +66,10 @@ def local_path(place: str) -> Path:
     >>> local_path("file:///data/people").as_posix(), local_path("people").as_posix()
     ('/data/people', 'people')
     """
-    return Path(re.sub(r"^file:/+", "/", place, flags=re.IGNORECASE))
+    return Path(re.sub(r"^file:/+", "/", address, flags=re.IGNORECASE))
 
 
-def read_frame(session: Any, place: str) -> Any:
+def read_frame(session: Any, address: str) -> Any:
     """Return the DataFrame of a table by its address (hdfs://, s3a://, abfss:// ...) or path: a Parquet folder or file, ORC, CSV or TSV by its ending, Delta by its log.
 
     Raises
@@ -77,15 +77,15 @@ def read_frame(session: Any, place: str) -> Any:
     FileError
         If there is no table, or a folder whose files have different columns.
     """
-    address = place if is_address(place) else _on_disk(local_path(place))
+    url = address if is_address(address) else _on_disk(local_path(address))
     form, separator = next(
-        (form for ending, form in _FORMATS.items() if place.rstrip("/").lower().endswith(ending)),
+        (form for ending, form in _FORMATS.items() if address.rstrip("/").lower().endswith(ending)),
         ("parquet", ""),
     )
     try:
-        if form == "parquet" and _there(session, f"{address.rstrip('/')}/_delta_log"):
+        if form == "parquet" and _exists(session, f"{url.rstrip('/')}/_delta_log"):
             return session.read.format("delta").load(
-                address
+                url
             )  # as plain Parquet it would have rows that were deleted
         if form == "csv":
             reader = (
@@ -94,18 +94,18 @@ def read_frame(session: Any, place: str) -> Any:
                 .option("inferSchema", True)
                 .option("enforceSchema", False)
             )
-            frame = reader.csv(address)
+            frame = reader.csv(url)
         else:
-            frame = session.read.format(form).load(address)
+            frame = session.read.format(form).load(url)
         fields = frame.columns
     except Exception as error:
-        raise _no_table(place, error) from None
+        raise _no_table(address, error) from None
     if not fields:
         raise FileError(
-            f"'{place}' is no table: it has no columns. Name a table, or a folder of Parquet files."
+            f"'{address}' is no table: it has no columns. Name a table, or a folder of Parquet files."
         )
     if form == "parquet":
-        _check_alike(session, frame, place)
+        _check_alike(session, frame, address)
     return frame
 
 
@@ -117,14 +117,14 @@ def _on_disk(path: Path) -> str:
     return f"file:{path.absolute()}"
 
 
-def _no_table(place: str, error: Exception) -> ChaffinchError:
+def _no_table(address: str, error: Exception) -> ChaffinchError:
     """The error of ours for a place that Spark cannot read; what Spark says may quote what a file holds."""
     text = str(error)
     if any(word in text for word in _MIXED):
-        return _mixed(place)
+        return _mixed(address)
     if any(word in text for word in _NO_TABLE):
         return FileError(
-            f"There is no table at '{place}': it is absent, empty, or holds no file of the kind that its name says (Parquet, unless it ends in .csv, .tsv or .orc)."
+            f"There is no table at '{address}': it is absent, empty, or holds no file of the kind that its name says (Parquet, unless it ends in .csv, .tsv or .orc)."
         )
     for condition, advice in (
         ("UnknownHostException", "its host is unknown"),
@@ -142,19 +142,19 @@ def _no_table(place: str, error: Exception) -> ChaffinchError:
         ("ClassNotFoundException", "Spark knows no such scheme: its package is not among the jars"),
     ):
         if condition in text:
-            return FileError(f"Cannot read '{place}': {advice}.")
+            return FileError(f"Cannot read '{address}': {advice}.")
     with contextlib.suppress(ChaffinchError), in_our_words():
         raise error
     return translated(error)
 
 
-def _mixed(place: str) -> FileError:
+def _mixed(address: str) -> FileError:
     return FileError(
-        f"The files of '{place}' have different columns or types: they are no one table. Read the ones that belong together, or write them anew as one table."
+        f"The files of '{address}' have different columns or types: they are no one table. Read the ones that belong together, or write them anew as one table."
     )
 
 
-def _check_alike(session: Any, frame: Any, place: str) -> None:
+def _check_alike(session: Any, frame: Any, address: str) -> None:
     """Raise unless all Parquet files of a folder have the same columns: Spark takes those of one, and nothing for what others lack."""
     with in_our_words():
         files = sorted(frame.inputFiles())
@@ -166,7 +166,7 @@ def _check_alike(session: Any, frame: Any, place: str) -> None:
         with in_our_words():
             shapes = {_shape(str(_footer(jvm, conf, file).getSchema())) for file in chosen}
         if len(shapes) > 1:
-            raise _mixed(place)
+            raise _mixed(address)
         return
     try:  # Connect shows no footers: columns that some lack are found where the first file lacks them, types that differ always
         merged = session.read.option("mergeSchema", True).parquet(*chosen)
@@ -174,9 +174,9 @@ def _check_alike(session: Any, frame: Any, place: str) -> None:
             (name, kind) for name, kind in frame.dtypes if name in merged.columns
         )
     except Exception as error:
-        raise _no_table(place, error) from None
+        raise _no_table(address, error) from None
     if not same:
-        raise _mixed(place)
+        raise _mixed(address)
 
 
 def _footer(jvm: Any, conf: Any, file: str) -> Any:
@@ -201,64 +201,64 @@ def _shape(message: str) -> str:
     return re.sub(r"\b(required|optional) ", "", message.partition("{")[2])
 
 
-def check_free(session: Any, place: str, *, paid: bool = False) -> None:
+def check_free(session: Any, address: str, *, paid: bool = False) -> None:
     """Raise unless rows can go to an address: nothing is there, or rows that were written there before and may be overwritten, never by rows that are `paid` for."""
     if hasattr(session, "_jsc"):
         try:
-            used = _there(session, place) and not _empty(session, place)
-            blocked = used and not _there(session, f"{place.rstrip('/')}/{MANIFEST}")
+            used = _exists(session, address) and not _empty(session, address)
+            blocked = used and not _exists(session, f"{address.rstrip('/')}/{MANIFEST}")
         except Exception as error:
-            raise _no_table(place, error) from None
+            raise _no_table(address, error) from None
         if blocked:
             raise FileError(
-                f"'{place}' holds other files. Name a new folder, or empty it: it would be replaced."
+                f"'{address}' holds other files. Name a new folder, or empty it: it would be replaced."
             )
         if used and paid:
             raise FileError(
-                f"Cannot write '{place}': it holds rows, and with --epsilon nothing is overwritten, since a privacy budget is spent once. Name another."
+                f"Cannot write '{address}': it holds rows, and with --epsilon nothing is overwritten, since a privacy budget is spent once. Name another."
             )
         if used and not may_overwrite():
             raise FileError(
-                f"Cannot write '{place}': it holds rows of an earlier run. Name another, or replace them with --overwrite."
+                f"Cannot write '{address}': it holds rows of an earlier run. Name another, or replace them with --overwrite."
             )
 
 
-def write_frame(session: Any, frame: Any, place: str, n_rows: int, *, paid: bool = False) -> None:
+def write_frame(session: Any, frame: Any, address: str, n_rows: int, *, paid: bool = False) -> None:
     """Write drawn rows to an address by Spark's own writer, beside, and rename them into place: until then what was there is untouched.
 
     Connect cannot rename: there the address must be new, and Spark's mark `_SUCCESS` says that it is whole.
     """
-    check_free(session, place, paid=paid)
+    check_free(session, address, paid=paid)
     if not hasattr(session, "_jsc"):
         try:
-            frame.write.parquet(place)
+            frame.write.parquet(address)
         except Exception as error:
             if "ALREADY_EXISTS" in str(error):
                 raise InputError(
-                    f"There is something at '{place}', and Connect replaces nothing. Name a new address."
+                    f"There is something at '{address}', and Connect replaces nothing. Name a new address."
                 ) from None
-            raise _no_table(place, error) from None
+            raise _no_table(address, error) from None
         return
-    parent, _, name = place.rstrip("/").rpartition("/")
-    part, old = (f"{parent}/.{name}.{secrets.token_hex(4)}.{word}" for word in ("part", "old"))
-    forget = remover(session, frame, part)
+    parent, _, name = address.rstrip("/").rpartition("/")
+    staging, old = (f"{parent}/.{name}.{secrets.token_hex(4)}.{word}" for word in ("part", "old"))
+    forget = remover(session, frame, staging)
     try:
         with in_our_words():
-            frame.write.parquet(part)
+            frame.write.parquet(staging)
             _write_text(
                 session,
-                f"{part}/{MANIFEST}",
+                f"{staging}/{MANIFEST}",
                 json.dumps({"format": "chaffinch-rows", "version": 1, "rows": n_rows}),
             )
-            check_free(session, place, paid=paid)  # as it is by now
-            replaced = _there(session, place)
+            check_free(session, address, paid=paid)  # as it is by now
+            replaced = _exists(session, address)
             if replaced:
-                _rename(session, place, old)
+                _rename(session, address, old)
             try:
-                _rename(session, part, place)
+                _rename(session, staging, address)
             except BaseException:
                 if replaced:
-                    _rename(session, old, place)
+                    _rename(session, old, address)
                 raise
             if replaced:
                 remover(session, frame, old)()
@@ -266,57 +266,57 @@ def write_frame(session: Any, frame: Any, place: str, n_rows: int, *, paid: bool
         forget()
 
 
-def on_hadoop(session: Any, place: str) -> tuple[Any, Any]:
+def on_hadoop(session: Any, address: str) -> tuple[Any, Any]:
     """Return a place and its file system, as Hadoop has them; not on Connect."""
-    path = session._jvm.org.apache.hadoop.fs.Path(place)
+    path = session._jvm.org.apache.hadoop.fs.Path(address)
     return path, path.getFileSystem(session._jsc.hadoopConfiguration())
 
 
-def own_folder(session: Any, place: str) -> None:
+def own_folder(session: Any, address: str) -> None:
     """Make a folder that its owner alone may look into, on file systems that know owners; Connect cannot, and leaves it to the server."""
     if hasattr(session, "_jsc"):
-        path, files = on_hadoop(session, place)
+        path, files = on_hadoop(session, address)
         owner = session._jvm.org.apache.hadoop.fs.permission.FsPermission("700")
         files.mkdirs(path, owner)
         files.setPermission(path, owner)
 
 
-def remover(session: Any, frame: Any, place: str, *, inside: str = "") -> Callable[[], None]:
+def remover(session: Any, frame: Any, address: str, *, inside: str = "") -> Callable[[], None]:
     """Return what removes a folder that Spark wrote: by Hadoop where its classes can be reached, else by writing nothing over what is `inside` it."""
 
     def forget() -> None:
         with in_our_words():
             if hasattr(session, "_jsc"):
-                path, files = on_hadoop(session, place)
+                path, files = on_hadoop(session, address)
                 files.delete(path, True)
             else:
-                frame.limit(0).write.mode("overwrite").parquet(f"{place}{inside}")
+                frame.limit(0).write.mode("overwrite").parquet(f"{address}{inside}")
 
     return forget
 
 
-def _there(session: Any, place: str) -> bool:
+def _exists(session: Any, address: str) -> bool:
     if hasattr(session, "_jsc"):
-        path, files = on_hadoop(session, place)
+        path, files = on_hadoop(session, address)
         return bool(files.exists(path))
-    return not is_address(place) and local_path(place).exists()
+    return not is_address(address) and local_path(address).exists()
 
 
-def _empty(session: Any, place: str) -> bool:
-    path, files = on_hadoop(session, place)
+def _empty(session: Any, address: str) -> bool:
+    path, files = on_hadoop(session, address)
     return bool(files.getFileStatus(path).isDirectory()) and len(files.listStatus(path)) == 0
 
 
-def _rename(session: Any, place: str, to: str) -> None:
-    path, files = on_hadoop(session, place)
+def _rename(session: Any, address: str, to: str) -> None:
+    path, files = on_hadoop(session, address)
     if not files.rename(path, session._jvm.org.apache.hadoop.fs.Path(to)):
         raise FileError(
             f"Cannot rename what was written to '{to}': {reason(OSError())}. Look at who may write there."
         )
 
 
-def _write_text(session: Any, place: str, text: str) -> None:
-    path, files = on_hadoop(session, place)
+def _write_text(session: Any, address: str, text: str) -> None:
+    path, files = on_hadoop(session, address)
     stream = files.create(path)
     stream.write(bytearray(text.encode("utf-8")))
     stream.close()

@@ -93,18 +93,18 @@ def prepare(
         columns=tuple(sealed[name] for name in frame.columns),
         persons=0 if person is None else rows_per_person,
     )
-    place = RawFrame(frame)
+    row_source = RawFrame(frame)
     encode = EncodeDeclared(replace(sealed, columns=sealed.modelled))
-    return SparkScan(place, sealed, place.seen.n_rows, (encode,))
+    return SparkScan(row_source, sealed, row_source.seen.n_rows, (encode,))
 
 
-def first_rows(frame: Any, person: str, most: int, *, key: str | None = None) -> Any:
+def first_rows(frame: Any, person: str, max_rows: int, *, key: str | None = None) -> Any:
     """Return at most so many rows of each person: the first by a hash of the row and a secret key. Rows without an id are persons of their own.
 
     Words are compared without the blanks around them, so that two spellings of an id are one person.
     """
-    if isinstance(most, bool) or not isinstance(most, int) or most < 1:
-        raise InputError(f"rows_per_person must be a whole number of at least 1. Got {most!r}.")
+    if isinstance(max_rows, bool) or not isinstance(max_rows, int) or max_rows < 1:
+        raise InputError(f"rows_per_person must be a whole number of at least 1. Got {max_rows!r}.")
     functions = spark_functions()
     from pyspark.sql import Window
 
@@ -114,17 +114,17 @@ def first_rows(frame: Any, person: str, most: int, *, key: str | None = None) ->
         raise InputError(
             f"A person cannot be told by a column of type {kind} on Spark. Cast it to text or numbers."
         )
-    places = [f"c{j}" for j in range(len(names))]
-    plain = frame.toDF(*places)
-    who = functions.col(places[names.index(person)])
+    columns = [f"c{j}" for j in range(len(names))]
+    plain = frame.toDF(*columns)
+    who = functions.col(columns[names.index(person)])
     if kind == "string":
         who = functions.regexp_replace(who, rf"^{_BLANKS}|{_BLANKS}\z", "")
         who = functions.when(who != "", who)
     elif kind in ("float", "double"):
         who = functions.when(~functions.isnan(who), who)
     hashes = [
-        place
-        for place, field in zip(places, frame.schema, strict=True)
+        column
+        for column, field in zip(columns, frame.schema, strict=True)
         if not unhashable(field.dataType)
     ]
     order = functions.xxhash64(functions.lit(key or secrets.token_hex(16)), *hashes)
@@ -135,5 +135,5 @@ def first_rows(frame: Any, person: str, most: int, *, key: str | None = None) ->
         rows.where(functions.col("who").isNotNull()),
     )
     rank = functions.row_number().over(Window.partitionBy("who").orderBy("place", *hashes))
-    kept = others.withColumn("rank", rank).where(functions.col("rank") <= most)
-    return kept.select(*places).unionAll(alone.select(*places)).toDF(*names)
+    limited = others.withColumn("rank", rank).where(functions.col("rank") <= max_rows)
+    return limited.select(*columns).unionAll(alone.select(*columns)).toDF(*names)

@@ -79,7 +79,7 @@ class ProfileRows:
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         profiles: list[Profile] = []
-        seen, part = RowsSeen(0, 0), 0
+        seen, partition = RowsSeen(0, 0), 0
         for batch in regrouped(batches, PROFILE_ROWS):
             batch = batch.rename_columns([*self.names, CHECK, PART])
             if not profiles:
@@ -87,14 +87,15 @@ class ProfileRows:
                     Profile(batch.column(name).type, missing)
                     for name, missing in zip(self.names, self.missing, strict=True)
                 ]
-                part = batch.column(PART)[0].as_py()
+                partition = batch.column(PART)[0].as_py()
             for name, profile in zip(self.names, profiles, strict=True):
                 profile.add(batch.column(name))
             seen += RowsSeen(batch.num_rows, summed(batch.column(CHECK).to_numpy()))
         if profiles:
-            yield _row(part, ROWS, seen.n_rows, seen.checksum, b"")
+            yield _row(partition, ROWS, seen.n_rows, seen.checksum, b"")
             yield from (
-                _row(part, j, 0, 0, packed_profile(profile)) for j, profile in enumerate(profiles)
+                _row(partition, j, 0, 0, packed_profile(profile))
+                for j, profile in enumerate(profiles)
             )
 
 
@@ -118,22 +119,22 @@ class MergeProfiles:
 def _merged(raws: list[bytes]) -> bytes:
     if len(raws) == 1:
         return raws[0]
-    whole = unpacked_profile(raws[0])
+    profile = unpacked_profile(raws[0])
     for raw in raws[1:]:
-        whole.merge(unpacked_profile(raw))
-    return packed_profile(whole)
+        profile.merge(unpacked_profile(raw))
+    return packed_profile(profile)
 
 
 def _row(
-    part: int, field: int, n: int, check: int, raw: bytes, *, merged: bool = False
+    partition: int, field: int, n: int, check: int, raw: bytes, *, merged: bool = False
 ) -> pa.RecordBatch:
     # After the first merge all buckets of a column are one.
-    bucket = 0 if merged else part // NEIGHBOURS
+    bucket = 0 if merged else partition // NEIGHBOURS
     return pa.RecordBatch.from_arrays(
         [
             pa.array([value], kind)
             for value, kind in zip(
-                (part, bucket, field, n, check, raw), _PROFILE.types, strict=True
+                (partition, bucket, field, n, check, raw), _PROFILE.types, strict=True
             )
         ],
         schema=_PROFILE,

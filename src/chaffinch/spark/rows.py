@@ -107,8 +107,8 @@ class BlockChunks:
             numbers = zip(
                 blocks["first_row"].to_pylist(), blocks["checksum"].to_pylist(), strict=True
             )
-            for place, (first_row, checksum) in enumerate(numbers):
-                codes = codes_of_block(blocks, self.schema.sizes, place)
+            for index, (first_row, checksum) in enumerate(numbers):
+                codes = codes_of_block(blocks, self.schema.sizes, index)
                 chunk = Table(self.schema, _NO_VALUES, codes, first_row=first_row)
                 yield chunk, RowsSeen(codes.n_rows, checksum)
 
@@ -258,11 +258,11 @@ class CollectRows:
             n_rows += chunk.n_rows
             if n_rows > self.limit:
                 break
-        whole = joined(tables)
-        codes = [pa.array(whole.codes[j]) for j in range(len(whole.codes))]
+        rows = joined(tables)
+        codes = [pa.array(rows.codes[j]) for j in range(len(rows.codes))]
         return pa.table(
-            [*whole.data.columns, *codes],
-            [*whole.data.column_names, *(f"code {j}" for j in range(len(codes)))],
+            [*rows.data.columns, *codes],
+            [*rows.data.column_names, *(f"code {j}" for j in range(len(codes)))],
         )
 
     def result(self, summaries: Iterator[pa.Table]) -> Table:
@@ -283,7 +283,7 @@ class CollectRows:
 # On the driver.
 
 
-class RowPlace(Protocol):
+class RowSource(Protocol):
     """Where rows come from: a frame, and what its partitions become."""
 
     @property
@@ -387,18 +387,18 @@ class HeldCodes:
 class SparkRows:
     """Rows on Spark under a schema: what steps make of the rows of a place, whenever they are gone through.
 
-    `cache`: where codes are held while the rows are cached, as `SparkScan.coded` says. Of cached rows, `codes` are the same rows with codes alone, and `held` is what
+    `cache`: where codes are held while the rows are cached, as `SparkScan.coded` says. Of cached rows, `codes` are the same rows with codes alone, and `resources` are what
     lasts as long as the cache. `known`: marginals that were asked for, by steps and cliques, which rows that are made of these share.
     """
 
-    place: RowPlace
+    row_source: RowSource
     schema: Schema
     n_rows: int
     steps: tuple[Step, ...] = ()
     notes: tuple[Note, ...] = ()
     cache: str | os.PathLike[str] | None = None
     codes: SparkRows | None = field(default=None, repr=False)
-    held: ExitStack | None = field(default=None, repr=False)
+    resources: ExitStack | None = field(default=None, repr=False)
     shared: dict[str, Any] = field(default_factory=dict, repr=False)
     known: dict[Any, list[Marginal]] = field(default_factory=dict, repr=False)
 
@@ -416,13 +416,13 @@ class SparkRows:
     @property
     def columns(self) -> tuple[str, ...]:
         """The names of the columns."""
-        return self.schema.names or self.place.columns
+        return self.schema.names or self.row_source.columns
 
     def read(self, columns: Names) -> tuple[Any, SteppedChunks]:
         """Return a frame, and what workers make of it: chunks with the named columns, or with all."""
         for step in reversed(self.steps):
             columns = step.needs(columns)
-        frame, reader = self.place.read(columns)
+        frame, reader = self.row_source.read(columns)
         return frame, SteppedChunks(reader, self.steps)
 
     def reduce(self, task: Task[T]) -> T:
@@ -432,7 +432,7 @@ class SparkRows:
         frame, chunks = self.read(task.columns)
         answer = collected(mapped(frame, Summarise(chunks, task), SUMMARY_SHAPE))
         rows = answer.drop_columns(["summary"]).to_pylist()
-        self.place.seen.check(
+        self.row_source.seen.check(
             sum((RowsSeen(row["n"], row["checksum"]) for row in rows), RowsSeen(0, 0))
         )
         raw = answer.sort_by("first_row").column("summary").to_pylist()
@@ -448,7 +448,7 @@ class SparkRows:
             else self.codes.map(step, schema, n_rows=n_rows)
         )
         return SparkRows(
-            self.place,
+            self.row_source,
             schema,
             self.n_rows if n_rows is None else n_rows,
             (*self.steps, step),
@@ -460,29 +460,32 @@ class SparkRows:
 
     def made(self, draw: Draw, schema: Schema, n_rows: int) -> SparkRows:
         """Return rows that workers draw whenever they are gone through."""
-        place = DrawnFrame(self.place.session, draw, n_rows)
-        return SparkRows(place, schema, n_rows, cache=self.cache)
+        row_source = DrawnFrame(self.row_source.session, draw, n_rows)
+        return SparkRows(row_source, schema, n_rows, cache=self.cache)
 
     @contextmanager
     def cached(self) -> Iterator[SparkRows]:
         """Give the rows with their codes held, until the block ends."""
         source = self if self.codes is None else self.codes
         frame, chunks = source.read(self.schema.names)
-        seen, session = RowsSeen(self.n_rows, self.place.seen.checksum), self.place.session
-        with ExitStack() as held:
-            counter = held.enter_context(
+        seen, session = (
+            RowsSeen(self.n_rows, self.row_source.seen.checksum),
+            self.row_source.session,
+        )
+        with ExitStack() as resources:
+            counter = resources.enter_context(
                 held_codes(frame, EncodeBlocks(chunks), self.schema, seen, session, self.cache)
             )
             codes = SparkRows(HeldCodes(session, counter), self.schema, self.n_rows)
-            yield replace(self, codes=codes, held=held, shared={}, known={})
+            yield replace(self, codes=codes, resources=resources, shared={}, known={})
 
     def once(self, name: str, work: Callable[[ExitStack], T]) -> T:
         """Return what was worked out before of cached rows, or work it out."""
-        if self.held is None:
-            with ExitStack() as held:
-                return work(held)
+        if self.resources is None:
+            with ExitStack() as resources:
+                return work(resources)
         if name not in self.shared:
-            self.shared[name] = work(self.held)
+            self.shared[name] = work(self.resources)
         result: T = self.shared[name]
         return result
 
@@ -517,20 +520,20 @@ class SparkRows:
 
     def _counter(self) -> SparkCounter:
         """What counts blocks: those that are held, or those that are made while they are counted."""
-        if isinstance(self.place, HeldCodes) and not self.steps:
-            return self.place.counter
+        if isinstance(self.row_source, HeldCodes) and not self.steps:
+            return self.row_source.counter
         frame, chunks = self.read(self.schema.names)
-        seen = RowsSeen(self.n_rows, self.place.seen.checksum)
-        if isinstance(self.place, HeldCodes):
+        seen = RowsSeen(self.n_rows, self.row_source.seen.checksum)
+        if isinstance(self.row_source, HeldCodes):
             return replace(
-                self.place.counter, source=EncodeBlocks(chunks), schema=self.schema, rows=seen
+                self.row_source.counter, source=EncodeBlocks(chunks), schema=self.schema, rows=seen
             )
         return SparkCounter(frame, EncodeBlocks(chunks), self.schema, seen)
 
 
-def raw_rows(place: RowPlace, cache: str | os.PathLike[str] | None = None) -> SparkRows:
+def raw_rows(row_source: RowSource, cache: str | os.PathLike[str] | None = None) -> SparkRows:
     """Return the rows of a place as they came."""
-    return SparkRows(place, RAW, place.seen.n_rows, cache=cache)
+    return SparkRows(row_source, RAW, row_source.seen.n_rows, cache=cache)
 
 
 def check_names(names: Sequence[str]) -> None:
@@ -560,7 +563,9 @@ class _RememberingCounter:
         if asked in self.known:
             return self.known[asked]
         answer = self.counter.marginals(cliques)
-        n_known = sum(marginal.counts.size for every in self.known.values() for marginal in every)
+        n_known = sum(
+            marginal.counts.size for answers in self.known.values() for marginal in answers
+        )
         if n_known + sum(marginal.counts.size for marginal in answer) <= REMEMBERED_CELLS:
             self.known[asked] = answer
         return answer

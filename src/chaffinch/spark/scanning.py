@@ -50,16 +50,16 @@ class SparkScan(SparkRows):
     `cache`: where codes are held while the table is measured, as for `coded`.
     """
 
-    place: RawFrame
+    row_source: RawFrame
 
     @property
     def frame(self) -> Any:
         """The DataFrame."""
-        return self.place.frame
+        return self.row_source.frame
 
     def raw(self) -> SparkRows:
         """Return the rows as they came."""
-        return raw_rows(self.place, self.cache)
+        return raw_rows(self.row_source, self.cache)
 
     def coded(self, cache: str | os.PathLike[str] | None = None) -> SparkCounter:
         """Return a counter of the codes of all rows: use it in a `with` block, at whose end the codes are removed.
@@ -80,11 +80,11 @@ class SparkScan(SparkRows):
         # Counts hang on no order of rows, so that partitions may be others than in the first pass.
         encode = EncodeBlocks(SteppedChunks(FrameChunks(names), self.steps))
         return held_codes(
-            self.place.select(names),
+            self.row_source.select(names),
             encode,
             self.schema,
-            self.place.seen,
-            self.place.session,
+            self.row_source.seen,
+            self.row_source.session,
             cache,
         )
 
@@ -110,11 +110,11 @@ def scan(
     if declared is not None and declared.fitted:
         check_columns("the DataFrame", names, declared)
         columns = tuple(replace(declared[name], spelled=False) for name in names)
-        place = RawFrame(frame)
-        n_rows = place.seen.n_rows
+        row_source = RawFrame(frame)
+        n_rows = row_source.seen.n_rows
         enough_rows("The DataFrame", n_rows)
         given = replace(declared, columns=columns, sealed=False)
-        return SparkScan(place, given, n_rows, (EncodeCells(given),))
+        return SparkScan(row_source, given, n_rows, (EncodeCells(given),))
     if declared is not None and declared.rules:
         raise InputError(
             "Rules of a schema are fitted to rows, which stay on Spark: fit the schema to some rows on one machine (chaffinch.read), and give the schema of "

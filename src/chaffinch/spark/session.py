@@ -138,11 +138,11 @@ def _use_own_python() -> None:
 
 def _check_remote(address: str) -> None:
     """Raise where nothing answers at the address of a Connect server: Spark itself would try for ten minutes."""
-    place = urlsplit(address)
-    if place.scheme != "sc" or not place.hostname:
+    parsed = urlsplit(address)
+    if parsed.scheme != "sc" or not parsed.hostname:
         return
     try:
-        socket.create_connection((place.hostname, place.port or 15002), timeout=PATIENCE).close()
+        socket.create_connection((parsed.hostname, parsed.port or 15002), timeout=PATIENCE).close()
     except OSError as error:
         raise _no_cluster(error) from None
 
@@ -184,25 +184,25 @@ def check_workers(session: Any) -> Workers:
         import pyarrow
 
         for batch in batches:
-            said = {"python": platform.python_version(), "machine": platform.machine()}
+            versions = {"python": platform.python_version(), "machine": platform.machine()}
             for name in ("chaffinch", "numpy", "pyarrow", "numba"):
                 try:
-                    said[name] = str(importlib.import_module(name).__version__)
+                    versions[name] = str(importlib.import_module(name).__version__)
                 except ImportError:
-                    said[name] = ""
+                    versions[name] = ""
             yield pyarrow.RecordBatch.from_arrays(
-                [pyarrow.array([json.dumps(said)] * batch.num_rows)], ["said"]
+                [pyarrow.array([json.dumps(versions)] * batch.num_rows)], ["versions"]
             )
 
     with in_our_words():
-        frame = session.range(0, PROBES, 1, PROBES).mapInArrow(probe, "said string")
+        frame = session.range(0, PROBES, 1, PROBES).mapInArrow(probe, "versions string")
         version = str(session.version)
-    said = {text: json.loads(text) for text in collected(frame).column("said").to_pylist()}
-    every = [Workers(spark=version, **facts) for facts in said.values()]
-    for workers in every:
+    versions = {text: json.loads(text) for text in collected(frame).column("versions").to_pylist()}
+    answers = [Workers(spark=version, **facts) for facts in versions.values()]
+    for workers in answers:
         _check(workers)
     _fit_sessions.add(session)
-    return every[0]
+    return answers[0]
 
 
 def ready(session: Any) -> None:
