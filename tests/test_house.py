@@ -488,7 +488,7 @@ NAMED_BY_SMALL_WORDS = {
     "privacy": 109,
     "synth": 213,
     "spark": 62,
-    "sql": 9,
+    "sql": 0,
     "stats": 1,
     "utility": 122,
     "risk": 511,

@@ -180,19 +180,21 @@ class SqlCounter:
         )
         cells = cells.reshape(len(rows), -1)
         for number, columns in enumerate(statement.sets):
-            own = cells[cells[:, 0] == number] if len(cells) else np.zeros((0, 3), dtype=np.int64)
-            codes = statement.codes(number, own[:, 1:-1])
-            for place, name in enumerate(columns):
-                if (codes[:, place] < 0).any():
+            set_cells = (
+                cells[cells[:, 0] == number] if len(cells) else np.zeros((0, 3), dtype=np.int64)
+            )
+            codes = statement.codes(number, set_cells[:, 1:-1])
+            for index, name in enumerate(columns):
+                if (codes[:, index] < 0).any():
                     raise SchemaError(
                         f"Column '{name}' has values that its schema does not know: levels that are not declared, values outside its bins, or missing ones. Widen "
                         'the schema, set other = true or out_of_range = "clip", or add nullable = true.'
                     )
-            if int(own[:, -1].sum()) != self.n_rows:
+            if int(set_cells[:, -1].sum()) != self.n_rows:
                 raise InputError(
                     "The table changed while it was counted. Count a copy, or in one transaction."
                 )
-            yield columns, codes, own[:, -1]
+            yield columns, codes, set_cells[:, -1]
 
     def _marginal(
         self,
@@ -265,8 +267,8 @@ class CountStatement:
         """
         sizes = self.sizes[number]
         out: NDArray[np.int64] = np.zeros((len(keys), len(sizes)), dtype=np.int64)
-        for place, span in enumerate(key_spans(sizes)):
-            rest = keys[:, place]
+        for index, span in enumerate(key_spans(sizes)):
+            rest = keys[:, index]
             for j in reversed(span):
                 rest, digit = np.divmod(rest, sizes[j] + 1)
                 out[:, j] = digit - 1
@@ -293,7 +295,7 @@ def quoted_name(name: str | Sequence[str]) -> str:
     '"public"."odd""name"'
     """
     parts = [name] if isinstance(name, str) else list(name)
-    return ".".join('"' + part.replace('"', '""') + '"' for part in parts)
+    return ".".join('"' + identifier.replace('"', '""') + '"' for identifier in parts)
 
 
 def codes_sql(schema: Schema, table: str | Sequence[str], *, dialect: Dialect = "duckdb") -> str:
@@ -327,24 +329,24 @@ def counts_sql(
 def _statement(
     sets: tuple[tuple[str, ...], ...], sizes: Mapping[str, int], coded: str, dialect: Dialect
 ) -> CountStatement:
-    made = coded.startswith("SELECT")
-    source = "coded" if made else coded
-    own = tuple(tuple(sizes[name] for name in columns) for columns in sets)
-    n_keys = max(1, *(len(key_spans(some)) for some in own))
+    is_select = coded.startswith("SELECT")
+    source = "coded" if is_select else coded
+    set_sizes = tuple(tuple(sizes[name] for name in columns) for columns in sets)
+    n_keys = max(1, *(len(key_spans(column_sizes)) for column_sizes in set_sizes))
     keys = [f"chaffinch_key{i or ''}" for i in range(n_keys)]
     lines = []
-    for number, (columns, some) in enumerate(zip(sets, own, strict=True)):
-        spans = key_spans(some)
-        values = [_key([columns[j] for j in span], [some[j] for j in span]) for span in spans] + [
-            "0"
-        ] * (n_keys - len(spans))
+    for number, (columns, column_sizes) in enumerate(zip(sets, set_sizes, strict=True)):
+        spans = key_spans(column_sizes)
+        values = [
+            _key([columns[j] for j in span], [column_sizes[j] for j in span]) for span in spans
+        ] + ["0"] * (n_keys - len(spans))
         inner = ", ".join(f"{value} AS {key}" for value, key in zip(values, keys, strict=True))
         groups = f" GROUP BY {', '.join(keys[: len(spans)])}" if spans else ""
         names = [*keys[: len(spans)], *(f"0 AS {key}" for key in keys[len(spans) :])]
         selected = ", ".join([f"{number} AS chaffinch_set", *names, "COUNT(*) AS chaffinch_count"])
         lines.append(f"SELECT {selected} FROM (SELECT {inner} FROM {source}) AS keyed{groups}")  # noqa: S608 - names are quoted
-    head = f"WITH coded AS {_ONCE[dialect]}(\n{coded}\n)\n" if made else ""
-    return CountStatement(head + "\nUNION ALL ".join(lines), sets, own)
+    head = f"WITH coded AS {_ONCE[dialect]}(\n{coded}\n)\n" if is_select else ""
+    return CountStatement(head + "\nUNION ALL ".join(lines), sets, set_sizes)
 
 
 def _key(columns: Sequence[str], sizes: Sequence[int]) -> str:
@@ -384,8 +386,8 @@ def _code(column: Column, dialect: Dialect) -> str:
     ]
     last = UNKNOWN_CODE
     if codec.numeric:
-        own, last = _interval_cases(column, codec, x)
-        cases += own
+        interval_cases, last = _interval_cases(column, codec, x)
+        cases += interval_cases
     elif not codec.n_values and codec.null and not is_words(kind):
         last = codec.n_values  # too few numbers to keep: made missing
     else:
