@@ -487,7 +487,7 @@ NAMED_BY_SMALL_WORDS = {
     "counts": 0,
     "privacy": 109,
     "synth": 213,
-    "spark": 62,
+    "spark": 0,
     "sql": 0,
     "stats": 1,
     "utility": 122,

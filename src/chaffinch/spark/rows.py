@@ -458,7 +458,7 @@ class SparkRows:
             known=self.known,
         )
 
-    def made(self, draw: Draw, schema: Schema, n_rows: int) -> SparkRows:
+    def draw_rows(self, draw: Draw, schema: Schema, n_rows: int) -> SparkRows:
         """Return rows that workers draw whenever they are gone through."""
         row_source = DrawnFrame(self.row_source.session, draw, n_rows)
         return SparkRows(row_source, schema, n_rows, cache=self.cache)

@@ -140,8 +140,8 @@ class Rows(Protocol):
     ) -> Rows:
         """Return the rows that a step makes of these, under its schema; as many unless `n_rows` says otherwise."""
 
-    def made(self, draw: Draw, schema: Schema, n_rows: int) -> Rows:
-        """Return rows that are made of nothing, where these are."""
+    def draw_rows(self, draw: Draw, schema: Schema, n_rows: int) -> Rows:
+        """Return rows that are drawn without reading any, where these are."""
 
     def cached(self) -> AbstractContextManager[Rows]:
         """Give the same rows with their codes held until the block ends, so that later passes are quick."""
@@ -226,7 +226,7 @@ class LocalRows:
         """Return the rows that a step makes of these whenever they are gone through."""
         return MappedRows(self, step, schema, self.n_rows if n_rows is None else n_rows, notes)
 
-    def made(self, draw: Draw, schema: Schema, n_rows: int) -> Rows:
+    def draw_rows(self, draw: Draw, schema: Schema, n_rows: int) -> Rows:
         """Return rows that are drawn whenever they are gone through."""
         return MadeRows(draw, schema, n_rows)
 

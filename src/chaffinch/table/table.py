@@ -254,8 +254,8 @@ class Table:
         """Return the table that a step makes of this one."""
         return replace(step(self), notes=notes)
 
-    def made(self, draw: Draw, schema: Schema, n_rows: int) -> Table:
-        """Return a table of rows that are made of nothing."""
+    def draw_rows(self, draw: Draw, schema: Schema, n_rows: int) -> Table:
+        """Return a table of rows that are drawn without reading any."""
         from .rows import joined
 
         return joined([draw(number) for number in range(max(1, -(-n_rows // draw.chunk_rows)))])

@@ -282,4 +282,4 @@ def _independent(original: Rows, n_rows: int, seed: np.random.SeedSequence) -> R
     schema = replace(original.schema, rules=())
     free = original.map(SelectColumns(schema), schema) if original.schema.rules else original
     model = Independent().fit(free if free.in_memory else counter_of(free))
-    return original.made(DrawFromModel(model, schema, n_rows, stream_of(seed)), schema, n_rows)
+    return original.draw_rows(DrawFromModel(model, schema, n_rows, stream_of(seed)), schema, n_rows)

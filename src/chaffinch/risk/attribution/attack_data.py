@@ -191,7 +191,7 @@ class AttackData:
             column: np.unique(original.code(column), return_counts=True) for column in self.grids
         }
         draw = independent_columns(counts, list(self.grids), original.schema, n_rows, seed)
-        return self._with(name, original.made(draw, original.schema, n_rows), n_rows)
+        return self._with(name, original.draw_rows(draw, original.schema, n_rows), n_rows)
 
     def with_label_only(
         self,
@@ -381,7 +381,7 @@ def whole_counts(
     counts = {name: (own.codes[0], own.counts) for name, own in singles.items()}
     bare = key_schema({name: sizes[name] for name in columns})
     draw = independent_columns(counts, list(coders), bare, n_drawn, child(root, 1))
-    count("marginals", rows["original"].made(draw, bare, n_drawn))
+    count("marginals", rows["original"].draw_rows(draw, bare, n_drawn))
     if settings.label is not None:
         schema = key_schema(sizes | {LABEL: rows["original"].schema[settings.label].size})
         labelled = rows["original"].map(CodeByValue(coders, schema, settings.label), schema)
