@@ -1,6 +1,8 @@
-"""The same synthesis where the data are: a Spark DataFrame is counted by its workers, and drawn rows are one again.
+"""The same synthesis where the data are: a Spark DataFrame is counted by its workers, and drawn
+rows are one again.
 
-Names are looked up when first used: a worker that counts loads what counting needs, in half of the time.
+Names are looked up when first used: a worker that counts loads what counting needs, in half of the
+time.
 """
 
 from importlib import import_module

@@ -1,7 +1,10 @@
-"""Blocks of codes: what Spark holds of a table between passes. One row of a frame, or of an Arrow file, stands for up to 65,536 records.
+"""Blocks of codes: what Spark holds of a table between passes. One row of a frame, or of an Arrow
+file, stands for up to 65,536 records.
 
-A block is one of the code cache of one machine (`table.code_cache`), with the sum of its records' hashes and the number of its first record beside it. The hashes are those of the raw values, taken by Spark: their sum does not depend on the order of rows, and tells in every job whether the data are
-still those of the first pass.
+A block is one of the code cache of one machine (`table.code_cache`), with the sum of its records'
+hashes and the number of its first record beside it. The hashes are those of the raw values, taken
+by Spark: their sum does not depend on the order of rows, and tells in every job whether the data
+are still those of the first pass.
 """
 
 from __future__ import annotations
@@ -70,7 +73,9 @@ class RowBlocks:
 
 @dataclass(frozen=True)
 class FileBlocks:
-    """Blocks in Arrow files that all workers see; a row of the frame is the number of a unit: a file, its first block, and the one after its last."""
+    """Blocks in Arrow files that all workers see; a row of the frame is the number of a unit: a
+    file, its first block, and the one after its last.
+    """
 
     units: tuple[tuple[str, int, int], ...]
 
@@ -91,9 +96,11 @@ class FileBlocks:
 
 
 def hashed(frame: Any, names: Sequence[str]) -> Any:
-    """Return the named columns of a frame, a hash of each row over all of its columns that can be hashed, and the number of its partition.
+    """Return the named columns of a frame, a hash of each row over all of its columns that can be
+    hashed, and the number of its partition.
 
-    Columns are called by their places, c0, c1 ...: names with points or quotes in them would be parsed. Tasks name them again.
+    Columns are called by their places, c0, c1 ...: names with points or quotes in them would be
+    parsed. Tasks name them again.
     """
     functions, fields = spark_functions(), list(frame.schema)
     places = {field.name: f"c{j}" for j, field in enumerate(fields)}
@@ -125,7 +132,9 @@ class CodeColumns:
 
     @property
     def schema(self) -> Schema:
-        """A schema of numbers for levels: built once by a worker, whatever the number of its tasks."""
+        """A schema of numbers for levels: built once by a worker, whatever the number of its
+        tasks.
+        """
         return _bare_schema(self)
 
 
@@ -148,7 +157,9 @@ def summed(hashes: NDArray[np.int64]) -> int:
 
 
 def in_utc(batch: pa.RecordBatch) -> pa.RecordBatch:
-    """Return a batch with its moments in UTC: Spark hands them out in the time zone of the session, which is no matter of the data."""
+    """Return a batch with its moments in UTC: Spark hands them out in the time zone of the session,
+    which is no matter of the data.
+    """
     for i, field in enumerate(batch.schema):
         if (kind := in_utc_type(field.type)) != field.type:
             batch = batch.set_column(i, field.with_type(kind), pc.cast(batch.column(i), kind))
@@ -165,7 +176,9 @@ def in_utc_type(kind: pa.DataType) -> pa.DataType:
 
 
 def regrouped(batches: Iterator[pa.RecordBatch], n_rows: int) -> Iterator[pa.RecordBatch]:
-    """Return the same rows in batches of at most `n_rows`, moments in UTC: Spark hands out 10,000 at a time."""
+    """Return the same rows in batches of at most `n_rows`, moments in UTC: Spark hands out 10,000
+    at a time.
+    """
     waiting, n_waiting = [], 0
     for batch in batches:
         start = 0
@@ -186,7 +199,9 @@ def _joined(batches: list[pa.RecordBatch]) -> pa.RecordBatch:
 
 
 def block_of(codes: Codes, check: int, first_row: int = 0) -> pa.RecordBatch:
-    """Return the block of some rows: their codes, the sum of their hashes, and the number of the first."""
+    """Return the block of some rows: their codes, the sum of their hashes, and the number of the
+    first.
+    """
     arrays = [
         array if pa.types.is_integer(array.type) else array.cast(pa.binary())
         for array in block_of_codes(codes).columns
@@ -209,9 +224,11 @@ FILE_SHAPE = "path string, blocks int, n long, checksum long, first_row long"
 
 @dataclass(frozen=True)
 class WriteBlocks:
-    """The task that writes blocks of codes to a file of its own, and gives its name, its blocks, its records and the sum of their hashes.
+    """The task that writes blocks of codes to a file of its own, and gives its name, its blocks,
+    its records and the sum of their hashes.
 
-    A task that is tried again, or twice at a time, writes another file; only what is in the answer of the one that Spark took is read later.
+    A task that is tried again, or twice at a time, writes another file; only what is in the answer
+    of the one that Spark took is read later.
     """
 
     encode: Task

@@ -1,4 +1,6 @@
-"""Counting on a cluster: the same tables that one machine counts, whatever the number of partitions."""
+"""Counting on a cluster: the same tables that one machine counts, whatever the number of
+partitions.
+"""
 
 from __future__ import annotations
 
@@ -41,7 +43,9 @@ MOST_COLLECTED = 1 << 26
 """Cells of dense tables that one call brings to the driver, at most: 512 MiB of counts."""
 
 MOST_PARTS = 1 << 21
-"""Cells of all tasks together that the driver adds up itself, at most: it is quicker than a stage of tasks that do."""
+"""Cells of all tasks together that the driver adds up itself, at most: it is quicker than a stage
+of tasks that do.
+"""
 
 MOST_SPARSE = 1 << 24
 """Filled cells of large tables that one call brings to the driver, at most."""
@@ -55,13 +59,17 @@ MOST_TASKS = 1024
 
 @dataclass(frozen=True)
 class RowsSeen:
-    """How many rows a pass saw, and the sum of their hashes: what must not change between passes."""
+    """How many rows a pass saw, and the sum of their hashes: what must not change between
+    passes.
+    """
 
     n_rows: int
     checksum: int
 
     def check(self, later: RowsSeen, where: str = "") -> None:
-        """Raise ClusterError unless a later pass saw the same rows; `where` follows what it saw instead."""
+        """Raise ClusterError unless a later pass saw the same rows; `where` follows what it saw
+        instead.
+        """
         if self != later:
             what = (
                 "another number of rows"
@@ -91,7 +99,9 @@ class PartitionRows:
 
     @cached_property
     def first_rows(self) -> dict[int, int]:
-        """The number of the first row of each partition, where rows are numbered one partition after another."""
+        """The number of the first row of each partition, where rows are numbered one partition
+        after another.
+        """
         numbers = sorted(self.seen)
         ends = accumulate(self.seen[number].n_rows for number in numbers)
         return dict(zip(numbers, [0, *ends], strict=False))
@@ -103,10 +113,13 @@ class PartitionRows:
 
 @dataclass(frozen=True, eq=False)
 class SparkCounter:
-    """Counts marginals of blocks of codes that Spark, or a folder that all workers see, holds. `SparkScan.coded` makes one.
+    """Counts marginals of blocks of codes that Spark, or a folder that all workers see, holds.
+    `SparkScan.coded` makes one.
 
-    Each call of `marginals` and of `entropies` is one job (two where tables have more than 2^22 cells): ask for many at a time. Rows stay where they
-    are: counts alone come to the driver. `n_tasks`: how many tasks count, where that is known. Use it in a `with` block: `close` removes the cached codes, which are as confidential as the data.
+    Each call of `marginals` and of `entropies` is one job (two where tables have more than 2^22
+    cells): ask for many at a time. Rows stay where they are: counts alone come to the driver.
+    `n_tasks`: how many tasks count, where that is known. Use it in a `with` block: `close` removes
+    the cached codes, which are as confidential as the data.
     """
 
     frame: Any
@@ -160,7 +173,9 @@ class SparkCounter:
         return [results[q] for q in range(len(tables))]
 
     def entropies(self, sets: list[Columns]) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-        """Return the joint entropy in nats of each set of columns, and how many of its combinations occur: 16 bytes a piece of a table travel."""
+        """Return the joint entropy in nats of each set of columns, and how many of its combinations
+        occur: 16 bytes a piece of a table travel.
+        """
         names = self.schema.names
         tables = self._tables([[names[j] for j in columns] for columns in sets])
         spread, filled = np.zeros(len(tables)), np.zeros(len(tables), dtype=np.int64)
@@ -280,7 +295,9 @@ class SparkCounter:
         return results
 
     def _checked(self, answer: pa.Table) -> pa.Table:
-        """The rows of an answer without the one that stands for rows seen, which must be those of the first pass."""
+        """The rows of an answer without the one that stands for rows seen, which must be those of
+        the first pass.
+        """
         of_rows = pc.equal(answer.column("clique"), ROWS)
         seen = answer.filter(of_rows)
         self.rows.check(
@@ -302,9 +319,11 @@ class SparkCounter:
 
 
 def added_cells(cells: Any) -> Any:
-    """Return the frame of cells, each once, with its count: Spark adds up, and spills where they are many.
+    """Return the frame of cells, each once, with its count: Spark adds up, and spills where they
+    are many.
 
-    A task for each core, where Spark would take 200 whatever there is. Tasks gave each cell once, so adding up before cells travel would save nothing.
+    A task for each core, where Spark would take 200 whatever there is. Tasks gave each cell once,
+    so adding up before cells travel would save nothing.
     """
     functions = spark_functions()
     return (

@@ -1,8 +1,10 @@
-"""Counting blocks of codes on workers: tables of a partition in pieces, summed by piece, and left as counts or reduced to entropies.
+"""Counting blocks of codes on workers: tables of a partition in pieces, summed by piece, and left
+as counts or reduced to entropies.
 
-Counts are whole numbers, so no order of adding changes them. A piece is a run of cells of one table; workers that add up get whole pieces, so what
-goes to the driver is each sum once, or for entropies two numbers a piece. Tables of more than 2^22 cells go as rows (table, cell, count) through Spark's
-own group-by, which spills to disk.
+Counts are whole numbers, so no order of adding changes them. A piece is a run of cells of one
+table; workers that add up get whole pieces, so what goes to the driver is each sum once, or for
+entropies two numbers a piece. Tables of more than 2^22 cells go as rows (table, cell, count)
+through Spark's own group-by, which spills to disk.
 """
 
 from __future__ import annotations
@@ -29,7 +31,9 @@ BATCH_BYTES = 1 << 22
 """Bytes of pieces that travel in one batch, about."""
 
 ROWS = -1
-"""The number in place of a table's that stands for rows: how many were counted, and the sum of their hashes."""
+"""The number in place of a table's that stands for rows: how many were counted, and the sum of
+their hashes.
+"""
 
 PIECE_SHAPE = "clique int, piece int, n long, checksum long, places binary, counts binary"
 SPREAD_SHAPE = "clique int, piece int, n long, checksum long, spread double"
@@ -40,7 +44,9 @@ Cliques = tuple[tuple[str, ...], ...]
 
 @dataclass(frozen=True)
 class CountPieces:
-    """The task that counts dense tables of its partition, and gives those pieces of them that are not empty."""
+    """The task that counts dense tables of its partition, and gives those pieces of them that are
+    not empty.
+    """
 
     source: BlockSource
     columns: CodeColumns
@@ -85,7 +91,9 @@ class CountPieces:
 
 
 def gathered(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Return the same rows in few batches of some megabytes: each batch that goes to Spark costs as much as counting thousands of rows."""
+    """Return the same rows in few batches of some megabytes: each batch that goes to Spark costs as
+    much as counting thousands of rows.
+    """
     waiting, n_bytes = [], 0
     for batch in batches:
         waiting.append(batch)
@@ -115,7 +123,8 @@ def _piece(
 
 
 def packed(cells: NDArray[np.int64]) -> tuple[bytes, bytes]:
-    """Return the places and counts of cells that are not 0, or no places and all counts where that is shorter.
+    """Return the places and counts of cells that are not 0, or no places and all counts where that
+    is shorter.
 
     Counts are of 4 bytes where they fit, and a first byte says so.
     """
@@ -141,7 +150,9 @@ def unpacked(places: pa.Scalar, counts: pa.Scalar) -> tuple[NDArray[np.uint16], 
 
 @dataclass(frozen=True)
 class SumPieces:
-    """The task that sums pieces of all partitions: all parts of a piece are in one partition by then. `lengths`: the cells of each table."""
+    """The task that sums pieces of all partitions: all parts of a piece are in one partition by
+    then. `lengths`: the cells of each table.
+    """
 
     lengths: tuple[int, ...]
 
@@ -183,7 +194,9 @@ class SumPieces:
 
 @dataclass(frozen=True)
 class ReducePieces:
-    """The task that sums pieces and reduces each to the sum of c log c over its cells (`spread`) and how many are filled (`n`)."""
+    """The task that sums pieces and reduces each to the sum of c log c over its cells (`spread`)
+    and how many are filled (`n`).
+    """
 
     pieces: SumPieces
 
@@ -206,7 +219,9 @@ class ReducePieces:
 
 @dataclass(frozen=True)
 class CountCells:
-    """The task that counts tables too large for an array, and gives a row for each cell of them that occurs in its partition."""
+    """The task that counts tables too large for an array, and gives a row for each cell of them
+    that occurs in its partition.
+    """
 
     source: BlockSource
     columns: CodeColumns

@@ -1,4 +1,6 @@
-"""Rows drawn on workers: the very rows that one machine draws from the seed, whatever the number of partitions."""
+"""Rows drawn on workers: the very rows that one machine draws from the seed, whatever the number of
+partitions.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +31,9 @@ def cached_model(raw: bytes) -> FittedModel:
 
 @dataclass(frozen=True)
 class DrawRows:
-    """The task that draws batches of rows, by their numbers: each from a random stream of its own."""
+    """The task that draws batches of rows, by their numbers: each from a random stream of its
+    own.
+    """
 
     model: bytes
     n_rows: int
@@ -61,10 +65,12 @@ def draw(
     session: Any = None,
     partitions: int | None = None,
 ) -> Any:
-    """Return a Spark DataFrame of new rows, drawn when it is written or counted: those of `model.sample(n_rows, seed=seed)`, in any number of partitions.
+    """Return a Spark DataFrame of new rows, drawn when it is written or counted: those of
+    `model.sample(n_rows, seed=seed)`, in any number of partitions.
 
-    `session`: the active one unless given. `partitions`: one for each batch of rows at most, 65,536 or, of more than 64 columns, fewer, and as many as Spark likes unless given. The order of rows is
-    that of partitions. Each action on the frame draws anew, and the same.
+    `session`: the active one unless given. `partitions`: one for each batch of rows at most, 65,536
+    or, of more than 64 columns, fewer, and as many as Spark likes unless given. The order of rows
+    is that of partitions. Each action on the frame draws anew, and the same.
     """
     session = current_session(session)
     task = draw_task(model, n_rows, seed)
@@ -118,7 +124,8 @@ def plain_table(table: pa.Table) -> pa.Table:
 
 
 def plain_type(kind: pa.DataType) -> pa.DataType:
-    """Return the type that Spark has for an Arrow type: no dictionaries, no unsigned numbers, moments in microseconds.
+    """Return the type that Spark has for an Arrow type: no dictionaries, no unsigned numbers,
+    moments in microseconds.
 
     Examples
     --------

@@ -1,7 +1,9 @@
-"""Drawn rows as Parquet files that workers write themselves: Spark hands out the work, and no row goes through its own writer.
+"""Drawn rows as Parquet files that workers write themselves: Spark hands out the work, and no row
+goes through its own writer.
 
-A task writes a file under a name of its own into a folder beside the one that is asked for. What Spark took of the answers lists the files that
-count; the others, of tasks that failed or were run twice, are removed. Then the folder is renamed into place: until then the old one is untouched.
+A task writes a file under a name of its own into a folder beside the one that is asked for. What
+Spark took of the answers lists the files that count; the others, of tasks that failed or were run
+twice, are removed. Then the folder is renamed into place: until then the old one is untouched.
 """
 
 from __future__ import annotations
@@ -28,14 +30,18 @@ from .places import MANIFEST, is_address, local_path
 from .session import current_session, ready
 
 BATCHES_A_TASK = 16
-"""Batches of 65,536 rows that a task draws, unless told otherwise: a file of about a million rows."""
+"""Batches of 65,536 rows that a task draws, unless told otherwise: a file of about a million
+rows.
+"""
 
 ROWS_SHAPE = "path string, batch long, n long"
 
 
 @dataclass(frozen=True)
 class WrittenRows:
-    """Where rows were written: the folder, its files in the order of their rows, and how many rows there are."""
+    """Where rows were written: the folder, its files in the order of their rows, and how many rows
+    there are.
+    """
 
     folder: Path
     files: tuple[Path, ...]
@@ -44,7 +50,9 @@ class WrittenRows:
 
 @dataclass(frozen=True)
 class WriteRows:
-    """The task that draws batches of rows, by their numbers, and writes them to a file of its own; its answer has a row for each batch."""
+    """The task that draws batches of rows, by their numbers, and writes them to a file of its own;
+    its answer has a row for each batch.
+    """
 
     rows: DrawRows
     folder: str
@@ -88,10 +96,13 @@ def write(
     overwrite: bool = False,
     paid: bool = False,
 ) -> WrittenRows:
-    """Write new rows to a folder of Parquet files, and return what was written: the rows of `model.sample(n_rows, seed=seed)`, in the order of the files.
+    """Write new rows to a folder of Parquet files, and return what was written: the rows of
+    `model.sample(n_rows, seed=seed)`, in the order of the files.
 
-    `folder`: a path that the driver and all workers see; there may be none yet, an empty one, or with `overwrite` one that this function wrote, which is
-    replaced when all is done; never by rows that are `paid` for, with a fit of their own under a privacy budget. For other places (hdfs://, s3://, tables) let Spark write: `draw(model, n_rows, seed=seed).write`.
+    `folder`: a path that the driver and all workers see; there may be none yet, an empty one, or
+    with `overwrite` one that this function wrote, which is replaced when all is done; never by rows
+    that are `paid` for, with a fit of their own under a privacy budget. For other places (hdfs://,
+    s3://, tables) let Spark write: `draw(model, n_rows, seed=seed).write`.
     """
     session = current_session(session)
     target = check_folder(folder, overwrite=overwrite, paid=paid)
@@ -121,7 +132,9 @@ def write(
 def check_folder(
     folder: str | os.PathLike[str], *, overwrite: bool = False, paid: bool = False
 ) -> Path:
-    """Return the folder to write, checked: nothing that somebody else put there is ever replaced, and rows of an earlier run only with `overwrite`."""
+    """Return the folder to write, checked: nothing that somebody else put there is ever replaced,
+    and rows of an earlier run only with `overwrite`.
+    """
     if is_address(os.fspath(folder)):
         raise FileError(
             f"'{os.fspath(folder)}' is an address, which Spark writes to and not workers: use draw(model, n_rows, seed=seed).write.parquet(...)."
@@ -143,7 +156,9 @@ def check_folder(
 
 
 def _sorted_files(staging: Path, answer: pa.Table, *, batches: int, n_rows: int) -> list[str]:
-    """Rename the files that count by the order of their rows, remove the others, and write the manifest; return the names."""
+    """Rename the files that count by the order of their rows, remove the others, and write the
+    manifest; return the names.
+    """
     rows = sorted(answer.to_pylist(), key=lambda row: int(row["batch"]))
     if [row["batch"] for row in rows] != list(range(batches)) or sum(
         row["n"] for row in rows
@@ -174,7 +189,9 @@ def _sorted_files(staging: Path, answer: pa.Table, *, batches: int, n_rows: int)
 
 
 def _move_into_place(staging: Path, target: Path) -> None:
-    """Put a whole folder in the place of the old one, if there is one: it is moved aside, and back if that fails."""
+    """Put a whole folder in the place of the old one, if there is one: it is moved aside, and back
+    if that fails.
+    """
     old = (
         target.with_name(f".{target.name}.{secrets.token_hex(4)}.old") if target.exists() else None
     )

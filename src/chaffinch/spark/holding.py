@@ -1,4 +1,6 @@
-"""Where codes of a frame are held between passes: by Spark, in a place that it writes to, or in files that workers write and map."""
+"""Where codes of a frame are held between passes: by Spark, in a place that it writes to, or in
+files that workers write and map.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,9 @@ from .places import own_folder, remover
 from .session import parallelism
 
 UNIT_BLOCKS = 64
-"""Blocks that one task reads of a file, at most: one large partition does not hold up the others."""
+"""Blocks that one task reads of a file, at most: one large partition does not hold up the
+others.
+"""
 
 TASK_BLOCKS = 512
 """Blocks that one task reads, about, where there are more than cores: thirty million records."""
@@ -111,8 +115,9 @@ def _written_by_workers(
 
 
 def _tasks(n_units: int, n_blocks: int, cores: int) -> int:
-    """How many tasks read so many files or parts of files: one for each core, and more where that would be much for one; starting a task costs as much as counting
-    a million rows."""
+    """How many tasks read so many files or parts of files: one for each core, and more where that
+    would be much for one; starting a task costs as much as counting a million rows.
+    """
     return max(1, min(n_units, max(cores, -(-n_blocks // TASK_BLOCKS))))
 
 

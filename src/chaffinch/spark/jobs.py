@@ -1,7 +1,8 @@
 """Jobs on Spark: a task that workers run on Arrow batches, and faults in our words.
 
-What Spark says of a fault quotes values (a text that is no number, a row that was being worked on), and messages leave a trusted environment more
-easily than data do. So a worker's fault travels as its kind and place, or as a sentence of ours, and the driver repeats nothing else.
+What Spark says of a fault quotes values (a text that is no number, a row that was being worked on),
+and messages leave a trusted environment more easily than data do. So a worker's fault travels as
+its kind and place, or as a sentence of ours, and the driver repeats nothing else.
 """
 
 from __future__ import annotations
@@ -23,7 +24,9 @@ from .._base.errors import ChaffinchError, ClusterError, MissingExtraError
 from .._base.runtime import one_thread
 
 Task = Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]
-"""What a worker does with the batches of a partition. Frozen dataclasses of plain values: they travel."""
+"""What a worker does with the batches of a partition. Frozen dataclasses of plain values: they
+travel.
+"""
 
 MANY_MODULES = 20
 """Modules that a worker loads before it settles again."""
@@ -49,7 +52,9 @@ class WorkerError(RuntimeError):
 
 
 def guarded(task: Task, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Return what a task gives, on one thread; whatever it raises leaves as a fault without values."""
+    """Return what a task gives, on one thread; whatever it raises leaves as a fault without
+    values.
+    """
     try:
         with one_thread():
             yield from task(batches)
@@ -76,10 +81,12 @@ def _fault_location(error: Exception) -> str:
 
 
 def settle() -> bool:
-    """Take what a worker of Spark has loaded out of the reach of the garbage collector, again where it has loaded much more, and return whether that was done now.
+    """Take what a worker of Spark has loaded out of the reach of the garbage collector, again where
+    it has loaded much more, and return whether that was done now.
 
-    After each task Spark has a worker that it uses again collect garbage. Where numba and Arrow are loaded, that goes through half a million objects that stay
-    anyway: 60 ms of CPU a task, as much as counting all pairs of a million and a half rows.
+    After each task Spark has a worker that it uses again collect garbage. Where numba and Arrow are
+    loaded, that goes through half a million objects that stay anyway: 60 ms of CPU a task, as much
+    as counting all pairs of a million and a half rows.
     """
     program = getattr(sys.modules.get("__main__"), "__spec__", None)
     loaded, frozen = len(sys.modules), getattr(settle, "loaded", 0)
@@ -92,7 +99,9 @@ def settle() -> bool:
 
 
 def mapped(frame: Any, task: Task, shape: str) -> Any:
-    """Return the frame of what a task makes of each partition's batches; `shape` names its columns and types, as Spark writes them."""
+    """Return the frame of what a task makes of each partition's batches; `shape` names its columns
+    and types, as Spark writes them.
+    """
 
     def work(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         from chaffinch.spark.jobs import (
@@ -137,7 +146,9 @@ ADAPTIVE = "spark.sql.adaptive.enabled"
 
 @contextlib.contextmanager
 def in_one_job(frame: Any) -> Iterator[None]:
-    """Keep Spark from making a job of every stage to plan the next by its size: what we shuffle is small, and partitions stay what they are in every pass."""
+    """Keep Spark from making a job of every stage to plan the next by its size: what we shuffle is
+    small, and partitions stay what they are in every pass.
+    """
     session = getattr(frame, "sparkSession", None)
     before = None
     with contextlib.suppress(Exception):  # some clusters let nobody set anything
@@ -180,7 +191,9 @@ def _of_spark(error: Exception) -> bool:
 
 
 def translated(error: Exception) -> ChaffinchError:
-    """Return the error of ours that says what a fault of Spark means: a sentence of a task, a known cause, or its condition alone."""
+    """Return the error of ours that says what a fault of Spark means: a sentence of a task, a known
+    cause, or its condition alone.
+    """
     text = str(error)
     if match := _FAULT.search(text):
         fault = json.loads(match.group(1))

@@ -1,4 +1,6 @@
-"""Tables by their places: what Spark reads from an address or a folder, and what it writes there, whole or not at all."""
+"""Tables by their places: what Spark reads from an address or a folder, and what it writes there,
+whole or not at all.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,9 @@ from .._base.files import may_overwrite
 from .jobs import in_our_words, reason, translated
 
 MANIFEST = "_chaffinch.json"
-"""The file that says that a folder of rows is ours, and may be replaced; readers of Parquet folders pass over names that begin so."""
+"""The file that says that a folder of rows is ours, and may be replaced; readers of Parquet folders
+pass over names that begin so.
+"""
 
 MOST_FILES = 10_000
 """Files of a folder whose columns are compared one by one, at most: beyond, evenly chosen ones."""
@@ -70,7 +74,8 @@ def local_path(address: str) -> Path:
 
 
 def read_frame(session: Any, address: str) -> Any:
-    """Return the DataFrame of a table by its address (hdfs://, s3a://, abfss:// ...) or path: a Parquet folder or file, ORC, CSV or TSV by its ending, Delta by its log.
+    """Return the DataFrame of a table by its address (hdfs://, s3a://, abfss:// ...) or path: a
+    Parquet folder or file, ORC, CSV or TSV by its ending, Delta by its log.
 
     Raises
     ------
@@ -118,7 +123,9 @@ def _on_disk(path: Path) -> str:
 
 
 def _no_table(address: str, error: Exception) -> ChaffinchError:
-    """The error of ours for a place that Spark cannot read; what Spark says may quote what a file holds."""
+    """The error of ours for a place that Spark cannot read; what Spark says may quote what a file
+    holds.
+    """
     text = str(error)
     if any(word in text for word in _MIXED):
         return _mixed(address)
@@ -155,7 +162,9 @@ def _mixed(address: str) -> FileError:
 
 
 def _check_alike(session: Any, frame: Any, address: str) -> None:
-    """Raise unless all Parquet files of a folder have the same columns: Spark takes those of one, and nothing for what others lack."""
+    """Raise unless all Parquet files of a folder have the same columns: Spark takes those of one,
+    and nothing for what others lack.
+    """
     with in_our_words():
         files = sorted(frame.inputFiles())
     if len(files) < 2:
@@ -191,7 +200,8 @@ def _footer(jvm: Any, conf: Any, file: str) -> Any:
 
 
 def _shape(message: str) -> str:
-    """The columns and types of a footer in words, without its name and whether values may be missing: writers differ in these.
+    """The columns and types of a footer in words, without its name and whether values may be
+    missing: writers differ in these.
 
     Examples
     --------
@@ -202,7 +212,9 @@ def _shape(message: str) -> str:
 
 
 def check_free(session: Any, address: str, *, paid: bool = False) -> None:
-    """Raise unless rows can go to an address: nothing is there, or rows that were written there before and may be overwritten, never by rows that are `paid` for."""
+    """Raise unless rows can go to an address: nothing is there, or rows that were written there
+    before and may be overwritten, never by rows that are `paid` for.
+    """
     if hasattr(session, "_jsc"):
         try:
             used = _exists(session, address) and not _empty(session, address)
@@ -224,9 +236,11 @@ def check_free(session: Any, address: str, *, paid: bool = False) -> None:
 
 
 def write_frame(session: Any, frame: Any, address: str, n_rows: int, *, paid: bool = False) -> None:
-    """Write drawn rows to an address by Spark's own writer, beside, and rename them into place: until then what was there is untouched.
+    """Write drawn rows to an address by Spark's own writer, beside, and rename them into place:
+    until then what was there is untouched.
 
-    Connect cannot rename: there the address must be new, and Spark's mark `_SUCCESS` says that it is whole.
+    Connect cannot rename: there the address must be new, and Spark's mark `_SUCCESS` says that it
+    is whole.
     """
     check_free(session, address, paid=paid)
     if not hasattr(session, "_jsc"):
@@ -273,7 +287,9 @@ def on_hadoop(session: Any, address: str) -> tuple[Any, Any]:
 
 
 def own_folder(session: Any, address: str) -> None:
-    """Make a folder that its owner alone may look into, on file systems that know owners; Connect cannot, and leaves it to the server."""
+    """Make a folder that its owner alone may look into, on file systems that know owners; Connect
+    cannot, and leaves it to the server.
+    """
     if hasattr(session, "_jsc"):
         path, files = on_hadoop(session, address)
         owner = session._jvm.org.apache.hadoop.fs.permission.FsPermission("700")
@@ -282,7 +298,9 @@ def own_folder(session: Any, address: str) -> None:
 
 
 def remover(session: Any, frame: Any, address: str, *, inside: str = "") -> Callable[[], None]:
-    """Return what removes a folder that Spark wrote: by Hadoop where its classes can be reached, else by writing nothing over what is `inside` it."""
+    """Return what removes a folder that Spark wrote: by Hadoop where its classes can be reached,
+    else by writing nothing over what is `inside` it.
+    """
 
     def forget() -> None:
         with in_our_words():

@@ -1,6 +1,8 @@
-"""A Spark DataFrame for a private fit: coded under a declared schema, row by row, with at most so many rows of a person.
+"""A Spark DataFrame for a private fit: coded under a declared schema, row by row, with at most so
+many rows of a person.
 
-Workers count; noise is drawn on the driver alone, where every answer is charged (`privacy.PrivateCounter`). No record is collected.
+Workers count; noise is drawn on the driver alone, where every answer is charged
+(`privacy.PrivateCounter`). No record is collected.
 """
 
 from __future__ import annotations
@@ -33,7 +35,9 @@ _BLANKS = r"[ \t\n\r\x0B\f]+"
 
 @dataclass(frozen=True, eq=False)
 class EncodeDeclared(Step):
-    """Makes codes of cells as they came, under a declared schema: each code is a function of its own cell and of the declaration."""
+    """Makes codes of cells as they came, under a declared schema: each code is a function of its
+    own cell and of the declaration.
+    """
 
     schema: Schema
 
@@ -60,12 +64,15 @@ def prepare(
     rows_per_person: int = 1,
     check: Callable[[Schema], object] = lambda schema: None,
 ) -> SparkScan:
-    """Return a scan of a DataFrame for a private fit, as `chaffinch.prepare` does for a table: `BayesNet(epsilon=1).fit(counter)` of its `coded`.
+    """Return a scan of a DataFrame for a private fit, as `chaffinch.prepare` does for a table:
+    `BayesNet(epsilon=1).fit(counter)` of its `coded`.
 
-    The schema is public and declares the domain of every column: nothing is discovered on Spark. With `person`, the column that tells persons apart (the
-    schema's role `person` unless named), up to `rows_per_person` rows of each are kept, chosen by a hash with a secret key: which of a person's rows
-    are kept depends on these rows alone, so that one person changes at most so many (`privacy.prepare.keep_rows`). On one machine the first ones of the file are.
-    `check` is called with the schema of the fit before a record is read: that is when a project ledger is charged.
+    The schema is public and declares the domain of every column: nothing is discovered on Spark.
+    With `person`, the column that tells persons apart (the schema's role `person` unless named), up
+    to `rows_per_person` rows of each are kept, chosen by a hash with a secret key: which of a
+    person's rows are kept depends on these rows alone, so that one person changes at most so many
+    (`privacy.prepare.keep_rows`). On one machine the first ones of the file are. `check` is called
+    with the schema of the fit before a record is read: that is when a project ledger is charged.
     """
     session = session_of(frame)
     declared = as_schema(schema)
@@ -99,9 +106,11 @@ def prepare(
 
 
 def first_rows(frame: Any, person: str, max_rows: int, *, key: str | None = None) -> Any:
-    """Return at most so many rows of each person: the first by a hash of the row and a secret key. Rows without an id are persons of their own.
+    """Return at most so many rows of each person: the first by a hash of the row and a secret key.
+    Rows without an id are persons of their own.
 
-    Words are compared without the blanks around them, so that two spellings of an id are one person.
+    Words are compared without the blanks around them, so that two spellings of an id are one
+    person.
     """
     if isinstance(max_rows, bool) or not isinstance(max_rows, int) or max_rows < 1:
         raise InputError(f"rows_per_person must be a whole number of at least 1. Got {max_rows!r}.")

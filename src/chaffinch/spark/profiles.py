@@ -1,7 +1,9 @@
-"""Profiles of the columns of a Spark DataFrame: one for each partition, merged in the order of partitions.
+"""Profiles of the columns of a Spark DataFrame: one for each partition, merged in the order of
+partitions.
 
-Counts add, so profiles do not depend on partitions, but for columns of more than a million distinct numbers, whose groups of neighbours hang on what
-was merged with what. So profiles are merged in a tree that is the same whenever partitions are: thirty-two neighbours, and these in their order.
+Counts add, so profiles do not depend on partitions, but for columns of more than a million distinct
+numbers, whose groups of neighbours hang on what was merged with what. So profiles are merged in a
+tree that is the same whenever partitions are: thirty-two neighbours, and these in their order.
 """
 
 from __future__ import annotations
@@ -25,10 +27,14 @@ NEIGHBOURS = 32
 """Partitions whose profiles are merged first."""
 
 COLUMNS_A_TASK = 4
-"""Columns whose profiles one task merges, about: starting a task costs more than merging a small profile."""
+"""Columns whose profiles one task merges, about: starting a task costs more than merging a small
+profile.
+"""
 
 ROWS = -1
-"""The number in place of a column's that stands for rows of a partition: how many there were, and the sum of their hashes."""
+"""The number in place of a column's that stands for rows of a partition: how many there were, and
+the sum of their hashes.
+"""
 
 PROFILE_SHAPE = "part int, bucket int, field int, n long, checksum long, profile binary"
 _PROFILE = pa.schema(
@@ -46,7 +52,9 @@ Missing = tuple[Any, ...]
 
 
 def profiled(frame: Any, empty: TableProfile) -> tuple[TableProfile, PartitionRows]:
-    """Return the profiles of a frame's columns, read as empty ones say, and how many rows each partition has with the sum of their hashes: one job."""
+    """Return the profiles of a frame's columns, read as empty ones say, and how many rows each
+    partition has with the sum of their hashes: one job.
+    """
     names = tuple(empty.columns)
     parts = mapped(
         hashed(frame, names),
@@ -72,7 +80,9 @@ def profiled(frame: Any, empty: TableProfile) -> tuple[TableProfile, PartitionRo
 
 @dataclass(frozen=True)
 class ProfileRows:
-    """The task that profiles the columns of its partition, and sums up its rows and their hashes."""
+    """The task that profiles the columns of its partition, and sums up its rows and their
+    hashes.
+    """
 
     names: tuple[str, ...]
     missing: tuple[Missing, ...]
@@ -101,7 +111,9 @@ class ProfileRows:
 
 @dataclass(frozen=True)
 class MergeProfiles:
-    """The task that merges profiles of a column, in the order of partitions, bucket by bucket or the buckets; what was seen of each partition stays as it is."""
+    """The task that merges profiles of a column, in the order of partitions, bucket by bucket or
+    the buckets; what was seen of each partition stays as it is.
+    """
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         rows = [row for batch in batches for row in batch.to_pylist()]
@@ -142,7 +154,9 @@ def _row(
 
 
 def packed_profile(profile: Profile) -> bytes:
-    """Return a profile as bytes that travel. It holds values of records, and stays among workers and the driver."""
+    """Return a profile as bytes that travel. It holds values of records, and stays among workers
+    and the driver.
+    """
     batch = profile.to_arrow()
     sink = pa.BufferOutputStream()
     with pa.ipc.new_stream(sink, batch.schema) as writer:

@@ -1,7 +1,10 @@
-"""Rows on Spark (`table.rows.Rows`): tasks and steps go to workers, and summaries, counts or a sample come back.
+"""Rows on Spark (`table.rows.Rows`): tasks and steps go to workers, and summaries, counts or a
+sample come back.
 
-Workers know the number of every row. A first pass tells how many rows each partition has, and rows are numbered one partition after another, so that
-groups, samples and references are those of one machine that reads the rows in that order. Every later pass checks that partitions have the rows that they had.
+Workers know the number of every row. A first pass tells how many rows each partition has, and rows
+are numbered one partition after another, so that groups, samples and references are those of one
+machine that reads the rows in that order. Every later pass checks that partitions have the rows
+that they had.
 """
 
 from __future__ import annotations
@@ -44,7 +47,9 @@ CHUNKS_A_TASK = 16
 """Chunks that a task draws, at most, where there are more than cores."""
 
 REMEMBERED_CELLS = 1 << 23
-"""Cells of marginals of a table that are kept, at most, since measures ask for those of the original once for each table beside it."""
+"""Cells of marginals of a table that are kept, at most, since measures ask for those of the
+original once for each table beside it.
+"""
 
 _NO_VALUES = pa.table({})
 
@@ -53,14 +58,18 @@ _NO_VALUES = pa.table({})
 
 
 class ChunkReader(Protocol):
-    """What turns the batches of a partition into chunks, each with what was seen of its rows. It travels."""
+    """What turns the batches of a partition into chunks, each with what was seen of its rows. It
+    travels.
+    """
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[tuple[Table, RowsSeen]]: ...
 
 
 @dataclass(frozen=True, eq=False)
 class FrameChunks:
-    """Chunks of a frame's rows as they came. Without `partitions` rows are numbered within each, and not compared with those of another pass."""
+    """Chunks of a frame's rows as they came. Without `partitions` rows are numbered within each,
+    and not compared with those of another pass.
+    """
 
     names: tuple[str, ...]
     partitions: PartitionRows | None = None
@@ -129,7 +138,9 @@ class SteppedChunks:
 
 @dataclass(frozen=True, eq=False)
 class EncodeBlocks:
-    """Makes blocks of the codes of chunks: a task, and a source of blocks that are counted as they are made."""
+    """Makes blocks of the codes of chunks: a task, and a source of blocks that are counted as they
+    are made.
+    """
 
     chunks: SteppedChunks
 
@@ -144,7 +155,9 @@ class EncodeBlocks:
 
 @dataclass(frozen=True, eq=False)
 class Summarise:
-    """The task that makes a summary of the chunks of a partition: one for each run of chunks that stand one after another, as blocks may come in any order."""
+    """The task that makes a summary of the chunks of a partition: one for each run of chunks that
+    stand one after another, as blocks may come in any order.
+    """
 
     chunks: SteppedChunks
     task: Task[Any]
@@ -164,7 +177,9 @@ class Summarise:
 
 
 def _run_numbers() -> Callable[[tuple[Table, RowsSeen]], int]:
-    """Return what gives chunks of one run the same number: that of their first row, less the rows that came before."""
+    """Return what gives chunks of one run the same number: that of their first row, less the rows
+    that came before.
+    """
     before = 0
 
     def number(chunk: tuple[Table, RowsSeen]) -> int:
@@ -241,7 +256,9 @@ class EncodeCells(Step):
 
 @dataclass(frozen=True, eq=False)
 class CollectRows:
-    """Brings rows to the driver, values and codes: of each place no more chunks than have more than `limit` rows."""
+    """Brings rows to the driver, values and codes: of each place no more chunks than have more than
+    `limit` rows.
+    """
 
     schema: Schema
     limit: float
@@ -302,7 +319,9 @@ class RowSource(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class RawFrame:
-    """The rows of a DataFrame as they came. `counted`: what a first pass saw; None: one job counts when it is asked for."""
+    """The rows of a DataFrame as they came. `counted`: what a first pass saw; None: one job counts
+    when it is asked for.
+    """
 
     frame: Any
     counted: PartitionRows | None = None
@@ -331,7 +350,9 @@ class RawFrame:
         return PartitionRows({row["part"]: RowsSeen(row["n"], row["checksum"]) for row in answer})
 
     def select(self, names: Sequence[str]) -> Any:
-        """Return the named columns with hashes and numbers of partitions. All columns are hashed, so that every pass has one plan, and one order of rows."""
+        """Return the named columns with hashes and numbers of partitions. All columns are hashed,
+        so that every pass has one plan, and one order of rows.
+        """
         return hashed(self.frame, names)
 
     def read(self, columns: Names) -> tuple[Any, ChunkReader]:
@@ -385,10 +406,13 @@ class HeldCodes:
 
 @dataclass(frozen=True, eq=False)
 class SparkRows:
-    """Rows on Spark under a schema: what steps make of the rows of a place, whenever they are gone through.
+    """Rows on Spark under a schema: what steps make of the rows of a place, whenever they are gone
+    through.
 
-    `cache`: where codes are held while the rows are cached, as `SparkScan.coded` says. Of cached rows, `codes` are the same rows with codes alone, and `resources` are what
-    lasts as long as the cache. `known`: marginals that were asked for, by steps and cliques, which rows that are made of these share.
+    `cache`: where codes are held while the rows are cached, as `SparkScan.coded` says. Of cached
+    rows, `codes` are the same rows with codes alone, and `resources` are what lasts as long as the
+    cache. `known`: marginals that were asked for, by steps and cliques, which rows that are made of
+    these share.
     """
 
     row_source: RowSource
@@ -419,14 +443,18 @@ class SparkRows:
         return self.schema.names or self.row_source.columns
 
     def read(self, columns: Names) -> tuple[Any, SteppedChunks]:
-        """Return a frame, and what workers make of it: chunks with the named columns, or with all."""
+        """Return a frame, and what workers make of it: chunks with the named columns, or with
+        all.
+        """
         for step in reversed(self.steps):
             columns = step.needs(columns)
         frame, reader = self.row_source.read(columns)
         return frame, SteppedChunks(reader, self.steps)
 
     def reduce(self, task: Task[T]) -> T:
-        """Return what a task makes of the summaries that workers make of their rows; codes alone come from the cache."""
+        """Return what a task makes of the summaries that workers make of their rows; codes alone
+        come from the cache.
+        """
         if self.codes is not None and not task.values:
             return self.codes.reduce(task)
         frame, chunks = self.read(task.columns)
@@ -441,7 +469,9 @@ class SparkRows:
     def map(
         self, step: Step, schema: Schema, *, n_rows: int | None = None, notes: tuple[Note, ...] = ()
     ) -> SparkRows:
-        """Return the rows that a step makes of these; of cached ones from their codes, where it looks at no values."""
+        """Return the rows that a step makes of these; of cached ones from their codes, where it
+        looks at no values.
+        """
         codes = (
             None
             if self.codes is None or step.values
@@ -490,7 +520,9 @@ class SparkRows:
         return result
 
     def table(self, limit: float = inf) -> Table:
-        """Return all rows as a table on the driver; where they are more than `limit`, more than that, and perhaps not all."""
+        """Return all rows as a table on the driver; where they are more than `limit`, more than
+        that, and perhaps not all.
+        """
         return replace(self.reduce(CollectRows(self.schema, limit)), notes=self.notes)
 
     def open(self, other: Any) -> Rows:
@@ -519,7 +551,9 @@ class SparkRows:
         )
 
     def _counter(self) -> SparkCounter:
-        """What counts blocks: those that are held, or those that are made while they are counted."""
+        """What counts blocks: those that are held, or those that are made while they are
+        counted.
+        """
         if isinstance(self.row_source, HeldCodes) and not self.steps:
             return self.row_source.counter
         frame, chunks = self.read(self.schema.names)

@@ -45,7 +45,8 @@ RARE_BELOW = Schema.rare_below
 
 
 class SparkScan(SparkRows):
-    """A Spark DataFrame with a fitted schema, whose first step encodes cells. Make one with `chaffinch.spark.scan`, or with `prepare` for a private fit.
+    """A Spark DataFrame with a fitted schema, whose first step encodes cells. Make one with
+    `chaffinch.spark.scan`, or with `prepare` for a private fit.
 
     `cache`: where codes are held while the table is measured, as for `coded`.
     """
@@ -62,11 +63,14 @@ class SparkScan(SparkRows):
         return raw_rows(self.row_source, self.cache)
 
     def coded(self, cache: str | os.PathLike[str] | None = None) -> SparkCounter:
-        """Return a counter of the codes of all rows: use it in a `with` block, at whose end the codes are removed.
+        """Return a counter of the codes of all rows: use it in a `with` block, at whose end the
+        codes are removed.
 
-        `cache`: a folder that the driver and all workers see under the same path: workers write codes there and map them into memory, which is the
-        quickest. An address with a scheme (hdfs://, s3://, abfss://): Spark writes and reads them there. None: Spark holds them, in memory and on local
-        disks. Codes take about a byte for each cell of the table, and are as confidential as the data.
+        `cache`: a folder that the driver and all workers see under the same path: workers write
+        codes there and map them into memory, which is the quickest. An address with a scheme
+        (hdfs://, s3://, abfss://): Spark writes and reads them there. None: Spark holds them, in
+        memory and on local disks. Codes take about a byte for each cell of the table, and are as
+        confidential as the data.
         """
         if self.schema.sealed:
             check_declared_decided(self.schema)  # what records hold decides nothing under a promise
@@ -96,11 +100,14 @@ def scan(
     rare: Literal["pool", "keep"] = "pool",
     threshold: int = THRESHOLD,
 ) -> SparkScan:
-    """Return a scan of a Spark DataFrame, classic or Connect: arguments as for `chaffinch.scan`, and the same codecs, whatever the partitions.
+    """Return a scan of a Spark DataFrame, classic or Connect: arguments as for `chaffinch.scan`,
+    and the same codecs, whatever the partitions.
 
-    One job profiles all columns on workers (with a fitted schema Spark counts rows alone). Profiles come to the driver: values that columns have,
-    each column apart, with how many records have them. No row does. Moments are read in UTC. Rules between columns are not searched for: that
-    takes rows. Columns of more than a million distinct numbers are grouped as partitions fall, right to about one in a thousand ranks.
+    One job profiles all columns on workers (with a fitted schema Spark counts rows alone). Profiles
+    come to the driver: values that columns have, each column apart, with how many records have
+    them. No row does. Moments are read in UTC. Rules between columns are not searched for: that
+    takes rows. Columns of more than a million distinct numbers are grouped as partitions fall,
+    right to about one in a thousand ranks.
     """
     session = session_of(frame)
     ready(session)

@@ -30,7 +30,9 @@ _fit_sessions: WeakSet[Any] = WeakSet()
 
 @dataclass(frozen=True)
 class Workers:
-    """What workers run: versions of Spark, Python, Chaffinch and of the packages that counting needs."""
+    """What workers run: versions of Spark, Python, Chaffinch and of the packages that counting
+    needs.
+    """
 
     spark: str
     python: str
@@ -87,7 +89,8 @@ def current_session(session: Any = None) -> Any:
 
 @contextmanager
 def started_session() -> Iterator[Any]:
-    """Give the active session, or a new one as the environment has it (spark-submit, SPARK_REMOTE, spark-defaults.conf; else this machine), ended after the block.
+    """Give the active session, or a new one as the environment has it (spark-submit, SPARK_REMOTE,
+    spark-defaults.conf; else this machine), ended after the block.
 
     Raises
     ------
@@ -123,7 +126,9 @@ def started_session() -> Iterator[Any]:
 
 
 def _use_own_python() -> None:
-    """Have workers of this machine run the Python that runs here, unless something else is asked for."""
+    """Have workers of this machine run the Python that runs here, unless something else is asked
+    for.
+    """
     if not any(
         os.environ.get(name)
         for name in (
@@ -137,7 +142,9 @@ def _use_own_python() -> None:
 
 
 def _check_remote(address: str) -> None:
-    """Raise where nothing answers at the address of a Connect server: Spark itself would try for ten minutes."""
+    """Raise where nothing answers at the address of a Connect server: Spark itself would try for
+    ten minutes.
+    """
     parsed = urlsplit(address)
     if parsed.scheme != "sc" or not parsed.hostname:
         return
@@ -148,7 +155,9 @@ def _check_remote(address: str) -> None:
 
 
 def _no_cluster(error: Exception) -> ClusterError:
-    """The error of ours for a session that could not be started; Spark's settings are named, and nothing that it says is repeated."""
+    """The error of ours for a session that could not be started; Spark's settings are named, and
+    nothing that it says is repeated.
+    """
     text = f"{type(error).__name__} {error}"
     if (
         "JAVA_GATEWAY_EXITED" in text
@@ -170,7 +179,8 @@ def _kind(error: Exception) -> str:
 
 
 def check_workers(session: Any) -> Workers:
-    """Return what the workers of a session run; ClusterError, with what to install, where they cannot count as the driver does.
+    """Return what the workers of a session run; ClusterError, with what to install, where they
+    cannot count as the driver does.
 
     One short job, done once a session by whatever needs workers.
     """

@@ -1,9 +1,12 @@
-"""Counting in a database: a group-by for each set of columns, a statement for many at a time. Only counts leave it.
+"""Counting in a database: a group-by for each set of columns, a statement for many at a time. Only
+counts leave it.
 
-The SQL is text that codes the rows of a table and counts combinations of codes. A code is a CASE over the values of its column, as `encode_column` has
-them; -1 stands for a value that the schema does not know. Many sets of columns are counted by one statement, in which each has a number and a group-by of
-its own, over a key of its columns: the codes plus one as digits, the last column's counting fastest. GROUPING SETS over the columns themselves take
-DuckDB 2.6 times and PostgreSQL 1.9 times as long.
+The SQL is text that codes the rows of a table and counts combinations of codes. A code is a CASE
+over the values of its column, as `encode_column` has them; -1 stands for a value that the schema
+does not know. Many sets of columns are counted by one statement, in which each has a number and a
+group-by of its own, over a key of its columns: the codes plus one as digits, the last column's
+counting fastest. GROUPING SETS over the columns themselves take DuckDB 2.6 times and PostgreSQL 1.9
+times as long.
 """
 
 from __future__ import annotations
@@ -28,11 +31,15 @@ from ..table.types import is_words, parse_type, value_type
 Rows = Sequence[Sequence[Any]] | NDArray[np.int64]
 
 Query = Callable[[str], Rows]
-"""Runs a statement and returns the rows of its result: numbers, and nothing where one is missing."""
+"""Runs a statement and returns the rows of its result: numbers, and nothing where one is
+missing.
+"""
 
 
 def query_of(connection: Any) -> Query:
-    """Return what runs statements on a connection: DuckDB's, or any of Python's database interface (PEP 249); a function is taken as it is."""
+    """Return what runs statements on a connection: DuckDB's, or any of Python's database interface
+    (PEP 249); a function is taken as it is.
+    """
     if hasattr(
         connection, "fetchnumpy"
     ):  # DuckDB: a cursor of it would not see what the connection registered
@@ -64,13 +71,16 @@ MOST_ROWS = 1 << 24
 
 @dataclass(frozen=True, eq=False)
 class SqlCounter:
-    """Counts marginals of a table in a database under a fitted schema. Rows stay there: each call runs one statement for up to 64 marginals.
+    """Counts marginals of a table in a database under a fitted schema. Rows stay there: each call
+    runs one statement for up to 64 marginals.
 
-    `connection`: of DuckDB or any other database of Python's interface, or a function that runs SQL. `table`: its name, or names with that of its
-    schema. `coded`: a table of codes that `codes_sql` made before, if there is one: it is counted as it is, which is quicker.
+    `connection`: of DuckDB or any other database of Python's interface, or a function that runs
+    SQL. `table`: its name, or names with that of its schema. `coded`: a table of codes that
+    `codes_sql` made before, if there is one: it is counted as it is, which is quicker.
 
-    The schema comes from declarations, or from rows that were read elsewhere (`chaffinch.read(...).schema`). Databases that compare words without regard
-    to case or blanks give other counts than one machine does.
+    The schema comes from declarations, or from rows that were read elsewhere
+    (`chaffinch.read(...).schema`). Databases that compare words without regard to case or blanks
+    give other counts than one machine does.
 
     Examples
     --------
@@ -148,7 +158,9 @@ class SqlCounter:
         return dict(zip(self.schema.names, self.schema.sizes, strict=True))
 
     def _check_coded(self) -> None:
-        """Raise where a table of codes has some that the schema has not: it was made with another. Asked once."""
+        """Raise where a table of codes has some that the schema has not: it was made with another.
+        Asked once.
+        """
         if "coded" in self._rows or not self.n_rows:
             return
         columns = ", ".join(
@@ -247,7 +259,8 @@ _DAYS = {
 
 @dataclass(frozen=True)
 class CountStatement:
-    """A statement that counts some sets of columns. A row of its result has the number of a set, its key, or several, and a count.
+    """A statement that counts some sets of columns. A row of its result has the number of a set,
+    its key, or several, and a count.
 
     `sets`: the columns of each set. `sizes`: how many codes each of these has.
     """
@@ -257,7 +270,8 @@ class CountStatement:
     sizes: tuple[tuple[int, ...], ...]
 
     def codes(self, number: int, keys: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return the codes of a set's columns, a column for each, from rows of its keys; -1 for what the schema does not know.
+        """Return the codes of a set's columns, a column for each, from rows of its keys; -1 for
+        what the schema does not know.
 
         Examples
         --------
@@ -287,7 +301,8 @@ def key_spans(sizes: Sequence[int]) -> list[list[int]]:
 
 
 def quoted_name(name: str | Sequence[str]) -> str:
-    """Return a name as SQL reads it, whatever it holds; of several parts those of a table in a schema.
+    """Return a name as SQL reads it, whatever it holds; of several parts those of a table in a
+    schema.
 
     Examples
     --------
@@ -316,9 +331,11 @@ def counts_sql(
     *,
     dialect: Dialect = "duckdb",
 ) -> Iterator[CountStatement]:
-    """Return statements that count sets of columns, each once, up to 64 in one; `sizes`: how many codes each column has.
+    """Return statements that count sets of columns, each once, up to 64 in one; `sizes`: how many
+    codes each column has.
 
-    `coded`: the table of codes as SQL names it, or the SELECT that makes it, which is then run once for each statement.
+    `coded`: the table of codes as SQL names it, or the SELECT that makes it, which is then run once
+    for each statement.
     """
     distinct = {frozenset(columns): tuple(columns) for columns in reversed(sets)}
     wanted = tuple(reversed(distinct.values()))
@@ -350,7 +367,9 @@ def _statement(
 
 
 def _key(columns: Sequence[str], sizes: Sequence[int]) -> str:
-    """The key of some columns: their codes plus one as digits, so that what has no code is told from what has the first."""
+    """The key of some columns: their codes plus one as digits, so that what has no code is told
+    from what has the first.
+    """
     strides = [prod(size + 1 for size in sizes[j + 1 :]) for j in range(len(sizes))]
     wide = prod(size + 1 for size in sizes) >= 1 << 31
     names = [f"CAST({quoted_name(name)} AS {'BIGINT' if wide else 'INTEGER'})" for name in columns]
@@ -459,7 +478,8 @@ def _comparable(value: Scalar, kind: pa.DataType) -> bool:
 
 
 def literal(value: Scalar) -> str:
-    """Return a value as SQL reads it: words in quotes, and fractions in the form that is no decimal.
+    """Return a value as SQL reads it: words in quotes, and fractions in the form that is no
+    decimal.
 
     Examples
     --------
