@@ -19,7 +19,7 @@ from chaffinch.table.profile import NumberTally, Profile
 @given(st.lists(st.lists(st.integers(-50, 50), max_size=20), min_size=1, max_size=5))
 @settings(deadline=None)
 def test_batches_add_up(batches):
-    tally = NumberTally(most=10**6)
+    tally = NumberTally(max_distinct=10**6)
     for batch in batches:
         tally.add(np.array(batch, dtype=np.int64))
     values, counts = tally.result()
@@ -34,7 +34,7 @@ def test_batches_add_up(batches):
 @pytest.mark.parametrize("kind", ["normal", "heavy", "whole"])
 def test_an_endless_column_keeps_its_ranks_mass_and_mean(kind):
     rng = np.random.default_rng(4)
-    tally, whole = NumberTally(most=2000), []
+    tally, whole = NumberTally(max_distinct=2000), []
     for _ in range(100):
         batch = rng.normal(size=1000) if kind == "normal" else np.exp(3 * rng.normal(size=1000))
         batch[:200] = 1.25  # a spike that must stay exact
@@ -246,7 +246,7 @@ def test_groups_of_an_endless_column_do_not_hang_on_batches(monkeypatch, sizes):
     values = np.random.default_rng(1).normal(size=700)
 
     def profile(cuts):
-        out = Profile(pa.float64(), numbers=NumberTally(most=100))
+        out = Profile(pa.float64(), numbers=NumberTally(max_distinct=100))
         for start, stop in zip(np.cumsum([0, *cuts]), np.cumsum(cuts), strict=False):
             out.add(pa.array(values[start:stop]))
         return out.numbers.result()

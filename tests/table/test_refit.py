@@ -116,7 +116,7 @@ def same(ours, theirs):
 @pytest.mark.parametrize("size", [500, 120, 45])
 def test_a_subset_is_read_as_a_file_of_it_would_be(frame, size):
     rows = np.sort(np.random.default_rng(size).choice(len(frame), size, replace=False))
-    reader = SubsetReader.of(read(frame))
+    reader = SubsetReader.from_table(read(frame))
     assert reader.inferred == {"pay", "age", "town", "grade", "member", "born"}
     same(reader.read(rows), read(frame.iloc[rows].reset_index(drop=True)))
 
@@ -128,7 +128,10 @@ def test_missing_codes_of_a_text_file_are_read_again_from_codes(frame, tmp_path)
     words.to_csv(tmp_path / "whole.csv", index=False)
     rows = np.arange(0, 600, 3)
     words.iloc[rows].to_csv(tmp_path / "part.csv", index=False)
-    same(SubsetReader.of(read(tmp_path / "whole.csv")).read(rows), read(tmp_path / "part.csv"))
+    same(
+        SubsetReader.from_table(read(tmp_path / "whole.csv")).read(rows),
+        read(tmp_path / "part.csv"),
+    )
 
 
 def test_missing_codes_that_are_numbers_are_values_of_their_own(frame, tmp_path):
@@ -153,7 +156,7 @@ def test_missing_codes_that_are_numbers_are_values_of_their_own(frame, tmp_path)
 
     whole = of(tmp_path / "whole.csv")
     assert rebin_finely(whole).schema["age"].codec.missing == (-8,)
-    subset, part = SubsetReader.of(whole).read(rows), of(tmp_path / "part.csv")
+    subset, part = SubsetReader.from_table(whole).read(rows), of(tmp_path / "part.csv")
     assert same_codes(subset.schema["age"].codec, part.schema["age"].codec)
     assert (subset.code("age") == part.code("age")).all()
 
@@ -171,7 +174,7 @@ def test_what_was_declared_stays(frame):
         for c in whole.schema
     )
     declared = read(frame, replace(whole.schema, columns=columns))
-    reader = SubsetReader.of(declared)
+    reader = SubsetReader.from_table(declared)
     assert reader.inferred == {"pay", "grade", "member", "born"}
     subset = reader.read(np.arange(100))
     assert subset.schema["town"].codec.levels == ("a", "b", "c", "z")
@@ -181,7 +184,7 @@ def test_what_was_declared_stays(frame):
 
 def test_bins_and_knots_are_of_the_subset_alone(frame):
     order = np.argsort(frame["pay"].to_numpy())[:560]  # the others are missing
-    reader = SubsetReader.of(read(frame))
+    reader = SubsetReader.from_table(read(frame))
     poor, rich = (
         reader.read(np.sort(rows)).schema["pay"].codec.ranges()
         for rows in (order[:280], order[280:])
@@ -193,6 +196,6 @@ def test_a_column_that_would_pass_for_free_text_in_a_subset_stays(frame):
     towns = frame.assign(town=[f"town {i % 150}" for i in range(600)])
     whole = read(towns)
     assert read(towns.iloc[:100].reset_index(drop=True)).schema["town"].kind == "text"
-    subset = SubsetReader.of(whole).read(np.arange(100))
+    subset = SubsetReader.from_table(whole).read(np.arange(100))
     assert subset.schema["town"].kind == "categorical"
     assert subset.schema["town"].codec.n_values == 1  # all of them rare: pooled

@@ -277,7 +277,7 @@ def test_an_endless_column_keeps_its_ends_apart():
     """Beyond a million distinct values runs of neighbours are merged; the outermost records must stay single to stay unseen."""
     ends = []
     for outlier in (50.0, 5e9):
-        tally, data = NumberTally(most=2000), np.random.default_rng(8).normal(size=50_000)
+        tally, data = NumberTally(max_distinct=2000), np.random.default_rng(8).normal(size=50_000)
         for batch in np.split(np.append(data, outlier)[1:], 50):
             tally.add(batch)
         values, counts = tally.result()

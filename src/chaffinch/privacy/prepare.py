@@ -273,7 +273,9 @@ def open_header(
     Where a text file has no line of names, they are as many as the schema declares.
     """
     if isinstance(source, str | os.PathLike):
-        form = recognise(source, by_name=ReadOptions.of(options, tolerant=True).undescribed)
+        form = recognise(
+            source, by_name=ReadOptions.from_options(options, tolerant=True).undescribed
+        )
         if form.open is not None and not form.private:
             raise FileError(
                 f"A private fit does not read '{source}', {form.a_file}: its reader may stop at a value, or look at values to tell what they are. "

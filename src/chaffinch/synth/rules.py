@@ -640,7 +640,7 @@ def _solvable(relation: Equality) -> list[str]:
     parts = relation.right.parts
     out = [relation.left]
     factors = [1.0, *(part.factor for part in parts)]
-    if any(part.function for part in parts) or not relation.whole:
+    if any(part.function for part in parts) or not relation.has_integer_factors:
         return out
     for part, unit in zip(parts, relation.units[1:], strict=True):
         if abs(part.factor) != 1:

@@ -226,11 +226,11 @@ class _Parser(Grammar[ColumnFactor]):
         return column
 
     def crossed(
-        self, left: Expression[ColumnFactor], right: Expression[ColumnFactor]
+        self, first: Expression[ColumnFactor], second: Expression[ColumnFactor]
     ) -> Expression[ColumnFactor]:
-        if len(left.terms) * len(right.terms) > 40 * MAX_TERMS:
+        if len(first.terms) * len(second.terms) > 40 * MAX_TERMS:
             raise self.reader.fault(f"a formula has at most {MAX_TERMS} terms")
-        return super().crossed(left, right)
+        return super().crossed(first, second)
 
     def joined(self, *parts: list[Term]) -> list[Term]:
         terms = super().joined(*parts)
@@ -282,7 +282,7 @@ class Design:
     @cached_property
     def coefficients(self) -> tuple[Coefficient, ...]:
         """The columns of the design."""
-        return tuple(coefficient for part in self.parts for coefficient in part.coefficients())
+        return tuple(coefficient for block in self.parts for coefficient in block.coefficients())
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -301,14 +301,14 @@ class Design:
         """Return the dense design matrix: a row for each complete record, a column for each coefficient."""
         out = np.zeros((self.n_rows, len(self.coefficients)), order="F")
         first = 0
-        for part in self.parts:
+        for block in self.parts:
             codes, numbers = (
                 (lambda f: self.factors[f].codes),
                 (lambda f: self.factors[f].numbers()),
             )
-            inside, column, value = part.entries(self.n_rows, codes, numbers)
+            inside, column, value = block.entries(self.n_rows, codes, numbers)
             out[inside, first + column[inside]] = value[inside]
-            first += part.size
+            first += block.size
         return out
 
 
@@ -388,9 +388,9 @@ def _parts(
         return (range(len(levels)), coded[factor].reference) if levels else None
 
     parts, size = list[Part[ColumnFactor]](), 0
-    for part in parts_of([(), *formula.terms] if formula.intercept else formula.terms, coding):
-        parts.append(part)
-        size += part.size
+    for block in parts_of([(), *formula.terms] if formula.intercept else formula.terms, coding):
+        parts.append(block)
+        size += block.size
         if size > MAX_COEFFICIENTS:
             raise InputError(
                 f"The formula has more than {MAX_COEFFICIENTS:,} coefficients. Leave out interactions, or columns with many levels."

@@ -110,7 +110,7 @@ class _Inference:
             return self._column("boolean", "true or false", levels=(False, True))
         if is_numeric(inner) and not pa.types.is_dictionary(self.kind):
             return self._numeric()
-        return self._words()
+        return self._text()
 
     def _column(self, kind: str, reason: str, **more: object) -> Column:
         profile = self.profile
@@ -145,8 +145,12 @@ class _Inference:
             return self._column(kind, f"{amount} {kind}s", step=step)
         if pa.types.is_time(self.kind):
             return self._column("integer", f"{amount} times of day", step=self._step())
-        whole = profile.n_fraction == 0 and profile.largest < 2.0**53
-        if not pa.types.is_integer(self.kind) and not pa.types.is_temporal(self.kind) and not whole:
+        integral = profile.n_fraction == 0 and profile.largest < 2.0**53
+        if (
+            not pa.types.is_integer(self.kind)
+            and not pa.types.is_temporal(self.kind)
+            and not integral
+        ):
             decimals = decimals_of(profile)
             shown = "full precision" if decimals is None else f"{decimals} decimals"
             return self._column("float", f"{amount} numbers, {shown}", decimals=decimals)
@@ -182,7 +186,7 @@ class _Inference:
             return _repeats(self.name)
         return ""
 
-    def _words(self) -> Column:
+    def _text(self) -> Column:
         profile, n = self.profile, self.profile.n_present
         distinct = len(profile.words)
         if self.keep:

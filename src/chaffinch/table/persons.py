@@ -71,8 +71,8 @@ class PersonRows:
         """The positions of every row but each person's first, and of the row of the same person before it."""
         later = np.ones(len(self.rows), dtype=bool)
         later[self.starts] = False
-        at = np.flatnonzero(later)
-        return self.rows[at], self.rows[at - 1]
+        positions = np.flatnonzero(later)
+        return self.rows[positions], self.rows[positions - 1]
 
 
 def person_rows(table: Table) -> PersonRows:

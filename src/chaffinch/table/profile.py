@@ -54,8 +54,8 @@ _SINGLE = (
 class NumberTally:
     """Distinct numbers and their counts, exact up to `most` distinct ones."""
 
-    def __init__(self, most: int = MOST_DISTINCT) -> None:
-        self.most = most
+    def __init__(self, max_distinct: int = MOST_DISTINCT) -> None:
+        self.max_distinct = max_distinct
         self.exact = True
         self._parts: list[tuple[Numbers, NDArray[np.float64]]] = []
         self._open: list[tuple[Numbers, NDArray[np.float64]]] = []
@@ -76,7 +76,7 @@ class NumberTally:
         self._parts += other._parts
         self._n_numbers += other._n_numbers
         self.exact &= other.exact
-        if self._n_numbers > 2 * self.most:
+        if self._n_numbers > 2 * self.max_distinct:
             self._merge()
 
     def result(self) -> tuple[Numbers, NDArray[np.float64]]:
@@ -86,7 +86,9 @@ class NumberTally:
         return self._parts[0] if self._parts else (np.empty(0), np.empty(0))
 
     @classmethod
-    def of(cls, values: Numbers, counts: NDArray[np.float64], *, exact: bool) -> NumberTally:
+    def from_counts(
+        cls, values: Numbers, counts: NDArray[np.float64], *, exact: bool
+    ) -> NumberTally:
         """Return the tally whose `result` these are."""
         tally = cls()
         tally.exact = exact
@@ -97,30 +99,32 @@ class NumberTally:
     def _close(self) -> None:
         if not self._open:
             return
-        part = self._open[0] if len(self._open) == 1 else summed_counts(self._open)
+        counted = self._open[0] if len(self._open) == 1 else summed_counts(self._open)
         self._open = []
-        self._parts.append(part)
-        self._n_numbers += len(part[0])
-        if self._n_numbers > 2 * self.most:
+        self._parts.append(counted)
+        self._n_numbers += len(counted[0])
+        if self._n_numbers > 2 * self.max_distinct:
             self._merge()
 
     def _merge(self) -> None:
-        if not self._parts or (len(self._parts) == 1 and self._n_numbers <= self.most):
+        if not self._parts or (len(self._parts) == 1 and self._n_numbers <= self.max_distinct):
             return
         values, counts = summed_counts(self._parts)
-        if len(values) > self.most:
-            values, counts = _compress(values, counts, min(GROUPS, self.most // 2))
+        if len(values) > self.max_distinct:
+            values, counts = _compress(values, counts, min(GROUPS, self.max_distinct // 2))
             self.exact = False
         self._parts = [(values, counts)]
         self._n_numbers = len(values)
 
 
-def _one_column(codes: list[Any], numbers: Numbers, kind: pa.DataType, *, there: bool) -> pa.Array:
+def _one_column(
+    codes: list[Any], numbers: Numbers, kind: pa.DataType, *, has_numbers: bool
+) -> pa.Array:
     """Return missing codes and then numbers in one column; nulls where the numbers are of another type."""
     return pa.concat_arrays(
         [
             pa.array(codes, type=kind),
-            pa.array(numbers, type=kind) if there else pa.nulls(len(numbers), kind),
+            pa.array(numbers, type=kind) if has_numbers else pa.nulls(len(numbers), kind),
         ]
     )
 
@@ -243,8 +247,8 @@ class Profile:
     def to_arrow(self) -> pa.RecordBatch:
         """Return the profile as Arrow data, which travels between processes and machines: it holds values, and is confidential."""
         numbers, counts = self.numbers.result()
-        words, inner = [*self.words, *self.categories], value_type(self.kind)
-        known, more = len(self.missing) + len(words) + len(self.decimals), len(numbers)
+        values, inner = [*self.words, *self.categories], value_type(self.kind)
+        known, more = len(self.missing) + len(values) + len(self.decimals), len(numbers)
         lengths = {
             "missing": len(self.missing),
             "word": len(self.words),
@@ -252,7 +256,7 @@ class Profile:
             "decimals": len(self.decimals),
             "number": more,
         }
-        whole = numbers.dtype == np.int64
+        integral = numbers.dtype == np.int64
         codes = [*self.missing, *[None] * (known - len(self.missing))]
         small = [
             *(self.n_missing.get(code, 0) for code in self.missing),
@@ -262,13 +266,13 @@ class Profile:
         ]
         columns = {
             "part": pa.array(
-                [part for part, n in lengths.items() for _ in range(n)], type=pa.string()
+                [section for section, n in lengths.items() for _ in range(n)], type=pa.string()
             ),
             "value": pa.concat_arrays(
                 [
                     pa.nulls(len(self.missing), inner),
-                    pa.array(words, type=inner),
-                    pa.nulls(known + more - len(self.missing) - len(words), inner),
+                    pa.array(values, type=inner),
+                    pa.nulls(known + more - len(self.missing) - len(values), inner),
                 ]
             ),
             "text": pa.array(
@@ -279,13 +283,13 @@ class Profile:
                 [code if isinstance(code, int) else None for code in codes],
                 numbers,
                 pa.int64(),
-                there=whole,
+                has_numbers=integral,
             ),
             "real": _one_column(
                 [code if isinstance(code, float) else None for code in codes],
                 numbers,
                 pa.float64(),
-                there=not whole,
+                has_numbers=not integral,
             ),
             "count": pa.array(
                 np.concatenate([np.array(small, dtype=np.int64), counts.astype(np.int64)])
@@ -309,13 +313,13 @@ class Profile:
             raise InputError(
                 f"This is no profile of version {VERSION}: both machines need the same version of Chaffinch."
             )
-        by_part = {
-            part: batch.filter(pc.equal(batch.column("part"), part))
-            for part in ("missing", "word", "category", "decimals", "number")
+        by_section = {
+            section: batch.filter(pc.equal(batch.column("part"), section))
+            for section in ("missing", "word", "category", "decimals", "number")
         }
-        counts = {part: rows.column("count").to_numpy() for part, rows in by_part.items()}
+        counts = {section: rows.column("count").to_numpy() for section, rows in by_section.items()}
         spelled = [
-            by_part["missing"].column(name).to_pylist() for name in ("text", "whole", "real")
+            by_section["missing"].column(name).to_pylist() for name in ("text", "whole", "real")
         ]
         missing = [
             next(code for code in codes if code is not None) for codes in zip(*spelled, strict=True)
@@ -329,13 +333,15 @@ class Profile:
             code: n for code, n in zip(missing, counts["missing"].tolist(), strict=True) if n
         }
         profile.words = dict(
-            zip(by_part["word"].column("value").to_pylist(), counts["word"].tolist(), strict=True)
+            zip(
+                by_section["word"].column("value").to_pylist(), counts["word"].tolist(), strict=True
+            )
         )
-        profile.categories = dict.fromkeys(by_part["category"].column("value").to_pylist())
+        profile.categories = dict.fromkeys(by_section["category"].column("value").to_pylist())
         profile.decimals = counts["decimals"].astype(np.int64)
-        whole, real = by_part["number"].column("whole"), by_part["number"].column("real")
-        profile.numbers = NumberTally.of(
-            (real if whole.null_count else whole).to_numpy(),
+        integers, reals = by_section["number"].column("whole"), by_section["number"].column("real")
+        profile.numbers = NumberTally.from_counts(
+            (reals if integers.null_count else integers).to_numpy(),
             counts["number"].astype(np.float64),
             exact=head["exact"],
         )
@@ -350,9 +356,9 @@ class Profile:
         """Return values and counts: words by their own order, numbers ascending."""
         if self.words or is_words(self.kind):
             known = list(self.categories) if pa.types.is_dictionary(self.kind) else []
-            words = sorted(self.words, key=lambda w: (isinstance(w, str), w))
+            ordered_words = sorted(self.words, key=lambda w: (isinstance(w, str), w))
             order = [w for w in known if w is not None] + [
-                w for w in words if w not in self.categories
+                w for w in ordered_words if w not in self.categories
             ]
             return [(word, self.words.get(word, 0)) for word in order]
         values, counts = self.numbers.result()
@@ -392,12 +398,12 @@ class Profile:
                 entries.field("values").to_pylist(), entries.field("counts").to_pylist()
             )
 
-    def _count_words(self, words: Iterable[Scalar], counts: Iterable[int]) -> None:
-        for word, n in zip(words, counts, strict=True):
-            if word in self.missing and not isinstance(word, bool):
-                self._count_missing(word, n)
+    def _count_words(self, values: Iterable[Scalar], counts: Iterable[int]) -> None:
+        for value, n in zip(values, counts, strict=True):
+            if value in self.missing and not isinstance(value, bool):
+                self._count_missing(value, n)
             else:
-                self.words[word] = self.words.get(word, 0) + n
+                self.words[value] = self.words.get(value, 0) + n
         if len(self.words) > self.most_words:
             self._give_words_up()
 
@@ -439,22 +445,22 @@ class Profile:
             return
         single = self.kind == pa.float32() or self.kind == pa.float16()
         dtype = np.float32 if single else np.float64
-        left = numbers
+        remaining = numbers
         for d in (FULL_PRECISION - 1, *range(FULL_PRECISION - 1)):
             with np.errstate(
                 over="ignore"
             ):  # a number near the largest is whole, and rounds to infinity
-                fits = (np.round(left, d).astype(dtype) == left.astype(dtype)) | (
-                    np.abs(left) >= 2.0**53
+                fits = (np.round(remaining, d).astype(dtype) == remaining.astype(dtype)) | (
+                    np.abs(remaining) >= 2.0**53
                 )
             if d == FULL_PRECISION - 1:
                 self.decimals[FULL_PRECISION] += int((~fits).sum())
                 if self.decimals[FULL_PRECISION] >= THRESHOLD:
                     return
-                left = left[fits]
+                remaining = remaining[fits]
             else:
                 self.decimals[d] += int(fits.sum())
-                left = left[~fits]
-            if not len(left):
+                remaining = remaining[~fits]
+            if not len(remaining):
                 return
-        self.decimals[FULL_PRECISION - 1] += len(left)
+        self.decimals[FULL_PRECISION - 1] += len(remaining)

@@ -154,13 +154,13 @@ def on_codes_of(table: Table, schema: Schema, names: Collection[str]) -> Table:
         a.codec is b.codec for a, b in zip(columns, table.schema, strict=True)
     ):
         return table
-    whole = replace(table.schema, columns=tuple(columns))
-    return replace(table, schema=whole, codes=Codes.of(arrays, whole.sizes, n_rows=table.n_rows))
+    merged = replace(table.schema, columns=tuple(columns))
+    return replace(table, schema=merged, codes=Codes.of(arrays, merged.sizes, n_rows=table.n_rows))
 
 
 @dataclass(frozen=True, eq=False)
 class SubsetReader:
-    """Reads subsets of a table anew. Make one with `SubsetReader.of`.
+    """Reads subsets of a table anew. Make one with `SubsetReader.from_table`.
 
     What was declared of a column stays: kinds, levels, bounds, edges, missing codes, roles. A column of which nothing was declared is inferred
     again from the subset, but stays in: settings may name it. Columns that the whole table does not model stay out.
@@ -171,7 +171,7 @@ class SubsetReader:
     --------
     >>> import chaffinch
     >>> table = chaffinch.read(pa.table({"a": ["x", "y"] * 20 + ["z"] * 3, "b": ["u", "v", "w"] * 14 + ["u"]}))
-    >>> subset = SubsetReader.of(table).read(np.arange(20))
+    >>> subset = SubsetReader.from_table(table).read(np.arange(20))
     >>> table.schema["a"].codec.levels, subset.schema["a"].codec.levels
     (('x', 'y', 'z'), ('x', 'y'))
     """
@@ -180,16 +180,18 @@ class SubsetReader:
     inferred: frozenset[str]
 
     @classmethod
-    def of(cls, table: Table) -> SubsetReader:
+    def from_table(cls, table: Table) -> SubsetReader:
         """Return the reader of a table's subsets."""
-        whole = replace(table, data=table.data.combine_chunks())
+        combined = replace(table, data=table.data.combine_chunks())
         inferred = set()
-        for column in whole.schema.modelled:
-            values, tokens = cells_of(whole, column)
-            again = _inferred(column, profile_of(column, values, tokens), whole.schema.rare_below)
+        for column in combined.schema.modelled:
+            values, tokens = cells_of(combined, column)
+            again = _inferred(
+                column, profile_of(column, values, tokens), combined.schema.rare_below
+            )
             if again == column:
                 inferred.add(column.name)
-        return cls(whole, frozenset(inferred))
+        return cls(combined, frozenset(inferred))
 
     def read(self, rows: NDArray[np.int64]) -> Table:
         """Return the chosen rows as a table of their own, in the order given."""

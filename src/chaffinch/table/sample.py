@@ -139,30 +139,30 @@ def hashes_of_persons(ids: pa.Array | pa.ChunkedArray, start: int, key: int) -> 
     (True, True)
     """
     coded = plain_ids(ids).dictionary_encode()
-    words = [
+    texts = [
         value.strip() if isinstance(value, bytes) else str(value).encode()
         for value in coded.dictionary.to_pylist()
     ]
-    found = np.array([*(_digest(key, b"person " + word) for word in words), 0], dtype=np.uint64)
-    blank = np.array([*(not word for word in words), True])
+    hashes = np.array([*(_digest(key, b"person " + text) for text in texts), 0], dtype=np.uint64)
+    blank = np.array([*(not text for text in texts), True])
     places: NDArray[np.int64] = (
-        coded.indices.fill_null(len(words)).to_numpy(zero_copy_only=False).astype(np.int64)
+        coded.indices.fill_null(len(texts)).to_numpy(zero_copy_only=False).astype(np.int64)
     )
-    return np.where(blank[places], hashes_of_places(start, len(places), key), found[places])
+    return np.where(blank[places], hashes_of_places(start, len(places), key), hashes[places])
 
 
-def hashes_of_values(part: Table, key: int) -> Hashes:
+def hashes_of_values(table: Table, key: int) -> Hashes:
     """Return a hash of the values of each row, of all modelled columns: equal where all values are.
 
     Tables must share a schema. Levels are told apart by their codes, those that share the code `(other)` by their words, numbers by value.
     """
-    out = np.full(part.n_rows, _seed(key, "values"))
-    for j, cells in enumerate(_cells(part, key)):
+    out = np.full(table.n_rows, _seed(key, "values"))
+    for j, cells in enumerate(_cells(table, key)):
         out = _mixed(out * _STEP + _mixed(cells + np.uint64(j)))
     return out
 
 
-def hashes_without(part: Table, key: int, blocks: int) -> Hashes:
+def hashes_without(table: Table, key: int, blocks: int) -> Hashes:
     """Return a hash of the values of each row, and beside it one for each block of columns that leaves the block out: a row of them for each row.
 
     Fractions are compared as 32-bit floats, so that a column that was stored so in one of two files is equal in both.
@@ -174,9 +174,9 @@ def hashes_without(part: Table, key: int, blocks: int) -> Hashes:
     >>> bool(hashes[0, 1] == hashes[2, 1]), bool(hashes[0, 2] == hashes[1, 2]), len(set(hashes[:3, 0].tolist()))
     (True, True, 3)
     """
-    columns = part.schema.modelled
-    out = np.zeros((part.n_rows, blocks + 1), dtype=np.uint64)
-    for j, cells in enumerate(_cells(part, key, coarse=True)):
+    columns = table.schema.modelled
+    out = np.zeros((table.n_rows, blocks + 1), dtype=np.uint64)
+    for j, cells in enumerate(_cells(table, key, coarse=True)):
         mixed = _mixed(cells ^ _seed(key, f"column {j}"))
         out[:, 0] += mixed
         if blocks:
@@ -185,22 +185,22 @@ def hashes_without(part: Table, key: int, blocks: int) -> Hashes:
     return out
 
 
-def _cells(part: Table, key: int, *, coarse: bool = False) -> Iterator[Hashes]:
+def _cells(table: Table, key: int, *, coarse: bool = False) -> Iterator[Hashes]:
     """Yield a number for each cell of each modelled column, equal where the values are; `coarse`: fractions as 32-bit floats."""
-    for column in part.schema.modelled:
+    for column in table.schema.modelled:
         codec = column.fitted_codec
-        codes = part.code(column.name)
+        codes = table.code(column.name)
         cells = codes.astype(np.uint64)
         if not codec.numeric:
             others = np.flatnonzero(codec.is_other(codes))
             if len(others):
                 cells[others] = _of_words(
-                    whole_array(part.data.column(column.name)).take(others), key
+                    whole_array(table.data.column(column.name)).take(others), key
                 )
         else:
             present = codes < codec.n_values
             numbers = (
-                to_numbers(part.data.column(column.name))[0].astype(np.float64) + 0.0
+                to_numbers(table.data.column(column.name))[0].astype(np.float64) + 0.0
             )  # no minus zero
             if coarse and column.kind == "float":
                 with np.errstate(over="ignore"):
@@ -212,15 +212,15 @@ def _cells(part: Table, key: int, *, coarse: bool = False) -> Iterator[Hashes]:
 def _of_words(values: Any, key: int) -> Hashes:
     """Return a hash of each value by how it is written; whole numbers alike whatever their type."""
     coded = values.dictionary_encode() if not hasattr(values, "dictionary") else values
-    words = [
+    hashes = [
         _seed(key, str(float(v)) if isinstance(v, int | float) else str(v))
         for v in coded.dictionary.to_pylist()
     ]
-    found = np.array([*words, _seed(key, "missing")], dtype=np.uint64)
+    all_hashes = np.array([*hashes, _seed(key, "missing")], dtype=np.uint64)
     places: NDArray[np.int64] = (
-        coded.indices.fill_null(len(words)).to_numpy(zero_copy_only=False).astype(np.int64)
+        coded.indices.fill_null(len(hashes)).to_numpy(zero_copy_only=False).astype(np.int64)
     )
-    return found[places]
+    return all_hashes[places]
 
 
 def _seed(key: int, word: str) -> np.uint64:

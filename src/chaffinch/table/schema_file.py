@@ -334,15 +334,15 @@ def _time_of_day(value: datetime.time, kind: str, name: str) -> float:
 def _explain(error: ValidationError, name: str) -> SchemaError:
     """Return the first fault in our own words."""
     fault = error.errors()[0]
-    place = [str(part) for part in fault["loc"]]
-    column = place[1] if len(place) > 1 and place[0] == "columns" else None
+    path = [str(key_part) for key_part in fault["loc"]]
+    column = path[1] if len(path) > 1 and path[0] == "columns" else None
     where = f"'{name}', column '{column}'" if column else f"'{name}'"
-    key = place[2] if column and len(place) > 2 else place[-1] if place else ""
+    key = path[2] if column and len(path) > 2 else path[-1] if path else ""
     if fault["type"] == "extra_forbidden":
         known = _ColumnEntry.model_fields if column else _SchemaEntry.model_fields
         return SchemaError(f"{where}: {unknown_name('key', key, known)}")
     if fault["type"] == "missing":
-        return SchemaError(f"{where}: '{place[-1]}' is missing.")
+        return SchemaError(f"{where}: '{path[-1]}' is missing.")
     if fault["type"] == "literal_error" and key in ("kind", "role", "output"):
         known_words = {"kind": KINDS, "role": ROLES, "output": OUTPUTS}[key]
         return SchemaError(f"{where}: {unknown_name(key, fault['input'], known_words)}")
@@ -360,10 +360,10 @@ def write_schema(
 
 def schema_text(schema: Schema, *, source: str = "") -> str:
     """Return a schema as TOML, each column with a comment that says why it is as it is."""
-    of = f" of {source}" if source else ""
+    of_source = f" of {source}" if source else ""
     nature = "Public" if schema.public else "Confidential: it lists levels that occur in the data"
     lines = [
-        f"# Schema{of}. {nature}. Edit it, then pass it with --schema.",
+        f"# Schema{of_source}. {nature}. Edit it, then pass it with --schema.",
         f"# kind: {', '.join(KINDS)}.",
         f"# role: {', '.join(ROLES)}.",
         "",
@@ -394,9 +394,9 @@ def _rule_lines(schema: Schema) -> list[str]:
             else "none, and none is looked for"
         )
         return [f"rules = []  # {none}"] if schema.searched or schema.rules_stated else []
-    found = "  # found: holds in all records"
+    comment = "  # found: holds in all records"
     lines = [
-        f"    {toml_value(text)},{found if text in schema.found else ''}" for text in schema.rules
+        f"    {toml_value(text)},{comment if text in schema.found else ''}" for text in schema.rules
     ]
     lines += [
         f"    # {toml_value(text)},  # {' '.join(why.split())}" for text, why in schema.suggested
@@ -540,14 +540,14 @@ def blank_text(
     surname = { kind = "identifier" }  # by its name
     <BLANKLINE>
     """
-    of = f" of {source}" if source else ""
+    of_source = f" of {source}" if source else ""
     declared = {} if codebook is None else {column.name: column for column in codebook}
     known = "names and types" if codebook is None else "names, types and a codebook"
     width = max(len(case) for case, _ in CASES)
     lines = [
-        f"# Schema{of}, to fill in from what is known of the field, not from the data. Nothing was read but {known}.",
+        f"# Schema{of_source}, to fill in from what is known of the field, not from the data. Nothing was read but {known}.",
         "# A line for each column. The common cases:",
-        *(f"#   {case:{width}}  {words}" for case, words in CASES),
+        *(f"#   {case:{width}}  {meaning}" for case, meaning in CASES),
         "",
         f'format = "{FORMAT}"',
         f"version = {VERSION}",
@@ -604,7 +604,7 @@ def _declared(column: Column) -> str:
         "levels": "needs levels",
         "bounds": "needs bounds",
     }.get(column.lacks)
-    comment = "; ".join(part for part in (needs, column.reason) if part)
+    comment = "; ".join(phrase for phrase in (needs, column.reason) if phrase)
     return f"{{ {', '.join(inner)} }}  # {comment}" if inner else f"{{}}  # {comment}"
 
 
@@ -652,7 +652,7 @@ def kind_by_name(name: str) -> Kind | None:
 
 def kind_of(kind: pa.DataType) -> Kind | None:
     """Return the kind that a stored type settles; None for words and for what cannot be modelled."""
-    of: list[tuple[Any, Kind]] = [
+    kinds_by_test: list[tuple[Any, Kind]] = [
         (pa.types.is_boolean, "boolean"),
         (pa.types.is_integer, "integer"),
         (pa.types.is_floating, "float"),
@@ -660,4 +660,4 @@ def kind_of(kind: pa.DataType) -> Kind | None:
         (pa.types.is_date, "date"),
         (pa.types.is_timestamp, "datetime"),
     ]
-    return next((name for test, name in of if test(kind)), None)
+    return next((name for test, name in kinds_by_test if test(kind)), None)

@@ -64,7 +64,9 @@ def open_source(
     """
     if isinstance(source, Source):
         return source  # opened before, with options of its own
-    asked = ReadOptions.of(options, tolerant=tolerant, columns=columns, line_breaks=line_breaks)
+    asked = ReadOptions.from_options(
+        options, tolerant=tolerant, columns=columns, line_breaks=line_breaks
+    )
     if isinstance(source, str | os.PathLike):
         path, table = located(source)
         if table is not None and asked.table not in (None, table):
@@ -152,7 +154,7 @@ def expected_shape(path: Path, **options: Unpack[FileOptions]) -> tuple[int, int
     """Return about how many rows and columns a file has, without reading it; None where that cannot be told."""
     try:
         form, (file, table) = recognise(path), located(path)
-        asked = ReadOptions.of(options)
+        asked = ReadOptions.from_options(options)
         return (
             None
             if form.shape is None
@@ -262,9 +264,9 @@ def _file_bytes(path: str | os.PathLike[str]) -> int:
 def free_bytes() -> int | None:
     """Return how many bytes this process may still take: of the machine, or of its container where that has fewer; None if unknown."""
     known = [
-        left
-        for left in (_free_of_machine(), *(_left(*files) for files in _LIMITS))
-        if left is not None
+        n_bytes
+        for n_bytes in (_free_of_machine(), *(_remaining_bytes(*files) for files in _LIMITS))
+        if n_bytes is not None
     ]
     return min(known) if known else None
 
@@ -282,7 +284,7 @@ def _free_of_machine() -> int | None:
         return None  # Windows
 
 
-def _left(limit: Path, used: Path) -> int | None:
+def _remaining_bytes(limit: Path, used: Path) -> int | None:
     """Return what a limit leaves; None where there is no limit."""
     try:
         return max(int(limit.read_text("ascii")) - int(used.read_text("ascii")), 0)

@@ -118,7 +118,7 @@ def with_modelled_tails(
     middle = np.diff(np.clip(ranks, unseen, n - unseen), prepend=unseen)
     reach = int(min(REACH * (unseen + 1), max(n // 4, 2 * (unseen + 1)), n - unseen))
     from_below, from_above = (
-        np.arange(unseen, int(max(min(reach, some), unseen + 1))) for some in within
+        np.arange(unseen, int(max(min(reach, n_records), unseen + 1))) for n_records in within
     )
     below, above = (
         np.searchsorted(ranks, from_below, side="right"),
@@ -149,11 +149,11 @@ def with_modelled_tails(
 
 
 def summed_counts(
-    parts: Sequence[tuple[Numbers, NDArray[np.float64]]],
+    pairs: Sequence[tuple[Numbers, NDArray[np.float64]]],
 ) -> tuple[Numbers, NDArray[np.float64]]:
     """Return the numbers of all parts, each once and sorted, with their counts added up."""
-    values, inverse = np.unique(np.concatenate([part[0] for part in parts]), return_inverse=True)
-    return values, np.bincount(inverse, weights=np.concatenate([part[1] for part in parts])).astype(
+    values, inverse = np.unique(np.concatenate([pair[0] for pair in pairs]), return_inverse=True)
+    return values, np.bincount(inverse, weights=np.concatenate([pair[1] for pair in pairs])).astype(
         np.float64
     )
 
@@ -195,9 +195,9 @@ def _expected(
         room = max(float(LARGEST) - side * float(anchor), 0.0)
         out = np.asarray(anchor + side * np.rint(np.minimum(beyond, room)).astype(np.int64))
     else:
-        most = float(np.finfo(np.float64).max)
+        largest = float(np.finfo(np.float64).max)
         with np.errstate(over="ignore"):
-            out = np.asarray(np.clip(anchor + side * beyond, -most, most))
+            out = np.asarray(np.clip(anchor + side * beyond, -largest, largest))
     return out[:-1], float(out[-1])
 
 

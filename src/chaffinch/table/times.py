@@ -40,13 +40,13 @@ class TimeGuess:
     digits: set[int] = field(default_factory=set)
     zones: set[str] = field(default_factory=set)
 
-    def add(self, words: pa.Array) -> None:
+    def add(self, texts: pa.Array) -> None:
         """Add different words."""
-        for some in (
-            words.slice(0, 20),
-            words,
+        for sample in (
+            texts.slice(0, 20),
+            texts,
         ):  # a few words rule out most formats, all words decide
-            stems, fractions, zones = _split(some)
+            stems, fractions, zones = _split(sample)
             self.formats = tuple(
                 form for form in self.formats if _stems(stems, form, strict=True).null_count == 0
             )
@@ -72,8 +72,8 @@ class TimeGuess:
         """The type of the values: of dates, of times of day, or of moments in the zone that all have, UTC where they have several."""
         if self.formats[0] in _DATES:
             return pa.date32()
-        most = max(self.digits, default=0) - 1
-        unit = next(unit for unit, digits in _DIGITS.items() if digits >= most)
+        max_digits = max(self.digits, default=0) - 1
+        unit = next(unit for unit, digits in _DIGITS.items() if digits >= max_digits)
         if self.formats[0] in _CLOCKS:
             return pa.time32(unit) if unit in ("s", "ms") else pa.time64(unit)
         return pa.timestamp(unit, tz=_zone_name(self.offsets) if self.zones - {""} else None)
@@ -115,7 +115,7 @@ class TimeGuess:
         return space + ("%z" if all(re.search("[+-][0-9]{4}$", zone) for zone in zones) else "%:z")
 
 
-def parse_times(words: pa.Array, spelled: str, kind: pa.DataType) -> pa.Array:
+def parse_times(texts: pa.Array, spelled: str, kind: pa.DataType) -> pa.Array:
     """Return values of a type from words in a format, null where a word is not in it.
 
     Examples
@@ -125,12 +125,12 @@ def parse_times(words: pa.Array, spelled: str, kind: pa.DataType) -> pa.Array:
     """
     stem, fraction, zone = _format_parts(spelled)
     if not fraction and not zone:
-        return _stems(words, spelled, strict=False).cast(kind)
-    stems, fractions, zones = _split(words)
+        return _stems(texts, spelled, strict=False).cast(kind)
+    stems, fractions, zones = _split(texts)
     unit = _DIGITS[kind.unit]
     seconds = _stems(stems, stem, strict=False)
     given = pc.utf8_length(fractions).to_numpy(zero_copy_only=False)
-    sound = np.ones(len(words), dtype=bool) if fraction else given == 0
+    sound = np.ones(len(texts), dtype=bool) if fraction else given == 0
     sound &= given <= unit + 1
     sound &= np.asarray(pc.not_equal(zones, "").to_numpy(zero_copy_only=False)) == bool(zone)
     ticks = (
@@ -177,10 +177,10 @@ def format_times(values: pa.Array, spelled: str) -> pa.Array:
         ticks.fill_null(0).to_numpy(zero_copy_only=False), PER_SECOND[kind.unit]
     )
     absent = values.is_null().to_numpy(zero_copy_only=False)
-    words = pc.strftime(pa.array(seconds, mask=absent).cast(pa.timestamp("s")), format=stem)
+    texts = pc.strftime(pa.array(seconds, mask=absent).cast(pa.timestamp("s")), format=stem)
     if fraction:
-        words = pc.binary_join_element_wise(
-            words, _fractions(rest, _DIGITS[kind.unit], fraction), ""
+        texts = pc.binary_join_element_wise(
+            texts, _fractions(rest, _DIGITS[kind.unit], fraction), ""
         )
     if zone.endswith("z"):
         tz = kind.tz if pa.types.is_timestamp(kind) and kind.tz else "UTC"
@@ -189,10 +189,10 @@ def format_times(values: pa.Array, spelled: str) -> pa.Array:
             offsets = pc.binary_join_element_wise(
                 pc.utf8_slice_codeunits(offsets, 0, 3), pc.utf8_slice_codeunits(offsets, 3, 5), ":"
             )
-        words = pc.binary_join_element_wise(words, offsets, " " if zone.startswith(" ") else "")
+        texts = pc.binary_join_element_wise(texts, offsets, " " if zone.startswith(" ") else "")
     elif zone:
-        words = pc.binary_join_element_wise(words, zone, "")
-    return words
+        texts = pc.binary_join_element_wise(texts, zone, "")
+    return texts
 
 
 def step_of(kind: pa.DataType, spelled: str) -> int:
@@ -223,13 +223,13 @@ def _format_parts(spelled: str) -> tuple[str, str, str]:
     )
 
 
-def _split(words: pa.Array) -> tuple[pa.Array, pa.Array, pa.Array]:
+def _split(texts: pa.Array) -> tuple[pa.Array, pa.Array, pa.Array]:
     """Words without fractions and zones, their fractions with the point, and their zones; empty where there is none."""
-    parts = pc.extract_regex(words, _WORD)
+    parts = pc.extract_regex(texts, _WORD)
     fraction, zone = (
         pc.fill_null(pc.struct_field(parts, name), "") for name in ("fraction", "zone")
     )
-    return pc.coalesce(pc.struct_field(parts, "stem"), words), fraction, zone
+    return pc.coalesce(pc.struct_field(parts, "stem"), texts), fraction, zone
 
 
 def _fractions(rest: np.ndarray, unit: int, token: str) -> pa.Array:
@@ -241,12 +241,12 @@ def _fractions(rest: np.ndarray, unit: int, token: str) -> pa.Array:
     return shown if token[2:-1] else pc.if_else(pa.array(rest != 0), shown, "")
 
 
-def _stems(words: pa.Array, spelled: str, *, strict: bool) -> pa.Array:
+def _stems(texts: pa.Array, spelled: str, *, strict: bool) -> pa.Array:
     """Return timestamps in seconds, null where a word does not read as one."""
-    pattern = re.sub("%[YmdHMS]", lambda part: _PARTS[part[0]], spelled.replace(".", r"\."))
-    if strict and not pc.all(pc.match_substring_regex(words, f"^{pattern}$"), min_count=0).as_py():
-        return pa.nulls(len(words), pa.timestamp("s"))
-    return pc.strptime(words, format=spelled, unit="s", error_is_null=True)
+    pattern = re.sub("%[YmdHMS]", lambda match: _PARTS[match[0]], spelled.replace(".", r"\."))
+    if strict and not pc.all(pc.match_substring_regex(texts, f"^{pattern}$"), min_count=0).as_py():
+        return pa.nulls(len(texts), pa.timestamp("s"))
+    return pc.strptime(texts, format=spelled, unit="s", error_is_null=True)
 
 
 def _minutes(zone: str) -> int:

@@ -69,7 +69,7 @@ class WeightSums:
         return self.total / self.n_rows
 
 
-def weight_sums(parts: Iterable[NDArray[np.float64]]) -> WeightSums:
+def weight_sums(batches: Iterable[NDArray[np.float64]]) -> WeightSums:
     """Return the sums of weights that come in parts: the same to the last bit however they are cut, since blocks of rows are summed by themselves.
 
     Examples
@@ -79,12 +79,12 @@ def weight_sums(parts: Iterable[NDArray[np.float64]]) -> WeightSums:
     """
     totals, squares, n_rows = [], [], 0
     block, filled = np.empty(SUMMED), 0
-    for part in parts:
-        n_rows += len(part)
+    for weights in batches:
+        n_rows += len(weights)
         start = 0
-        while start < len(part):
-            n = min(SUMMED - filled, len(part) - start)
-            block[filled : filled + n] = part[start : start + n]
+        while start < len(weights):
+            n = min(SUMMED - filled, len(weights) - start)
+            block[filled : filled + n] = weights[start : start + n]
             filled, start = filled + n, start + n
             if filled == SUMMED:
                 totals.append(float(block.sum()))
@@ -129,10 +129,10 @@ def constant_weight_schema(schema: Schema, name: str, mean: float) -> Schema:
 def _constant(column: Column, mean: float) -> Column:
     """Return a column of one number, the nearest to the mean that its type and its decimals hold."""
     kind = value_type(parse_type(column.type))
-    whole = is_whole(kind)
+    integral = is_whole(kind)
     value = (
         np.array([round(mean)], dtype=np.int64)
-        if whole
+        if integral
         else np.array([mean if column.decimals is None else round(mean, column.decimals)])
     )
     codec = Intervals(
@@ -141,12 +141,12 @@ def _constant(column: Column, mean: float) -> Column:
         (),
         np.zeros(1, dtype=np.int64),
         np.zeros(0, dtype=np.int64),
-        whole,
-        decimals=None if whole else column.decimals,
+        integral,
+        decimals=None if integral else column.decimals,
     )
     return Column(
         column.name,
-        "integer" if whole else "float",
+        "integer" if integral else "float",
         type=column.type,
         title=column.title,
         decimals=column.decimals,

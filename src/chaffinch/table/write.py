@@ -82,7 +82,10 @@ def table_writer(
 ) -> Iterator[Callable[[Table], None]]:
     """Give a function that appends a table to a file; the file takes its place when the block ends well."""
     writer = _written(path)[1]
-    with replacing(path, overwrite=overwrite, paid=paid) as part, writer(part, Path(path)) as write:
+    with (
+        replacing(path, overwrite=overwrite, paid=paid) as temporary_path,
+        writer(temporary_path, Path(path)) as write,
+    ):
         yield lambda table: write(_bare(table))
 
 

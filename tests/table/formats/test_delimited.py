@@ -225,21 +225,25 @@ def test_nothing_is_found_where_no_record_may_be_asked(tmp_path):
     path = tmp_path / "t.csv"
     for text in (BODY, "# x\n" + BODY, "age,sex\nyears,\n" + BODY):
         path.write_text(text)
-        top = given_top(TextFile.of(path), ReadOptions(tolerant=True), None)
+        top = given_top(TextFile.from_path(path), ReadOptions(tolerant=True), None)
         assert list(top.names.names) == [
             cell or f"column_{i}" for i, cell in enumerate(text.split("\n")[0].split(","), 1)
         ]
         assert (top.lines, top.encoding, top.comment) == (1, "utf-8", "")
     path.write_text("# x\nage,sex,pay\nyears,,\n" + BODY)
     top = given_top(
-        TextFile.of(path), ReadOptions(header="units", comment="#", tolerant=True), None
+        TextFile.from_path(path), ReadOptions(header="units", comment="#", tolerant=True), None
     )
     assert (top.names.names, top.lines) == (("age", "sex", "pay"), 2)
     path.write_text("a,b\nx\n" + BODY)
-    assert given_top(TextFile.of(path), ReadOptions(header=3, tolerant=True), None).lines == 3
+    assert (
+        given_top(TextFile.from_path(path), ReadOptions(header=3, tolerant=True), None).lines == 3
+    )
     path.write_text(BODY)
     top = given_top(
-        TextFile.of(path), ReadOptions(header="no", delimiter=";", columns=2, tolerant=True), None
+        TextFile.from_path(path),
+        ReadOptions(header="no", delimiter=";", columns=2, tolerant=True),
+        None,
     )
     assert (top.names.names, top.lines, top.delimiter) == (
         ("column_1", "column_2"),
@@ -247,20 +251,24 @@ def test_nothing_is_found_where_no_record_may_be_asked(tmp_path):
         ";",
     )  # whatever the first record has
     with pytest.raises(InputError, match=r"no record is asked what divides its cells.*--delimiter"):
-        given_top(TextFile.of(path), ReadOptions(header="no", columns=3, tolerant=True), None)
+        given_top(
+            TextFile.from_path(path), ReadOptions(header="no", columns=3, tolerant=True), None
+        )
     with pytest.raises(
         InputError, match=r"no record is asked how many there are.*column_1, column_2"
     ):
-        given_top(TextFile.of(path), ReadOptions(header="no", delimiter=",", tolerant=True), None)
+        given_top(
+            TextFile.from_path(path), ReadOptions(header="no", delimiter=",", tolerant=True), None
+        )
     path.write_text('age,"sex\n' + BODY)
     with pytest.raises(InputError, match=r"ends inside quotes.*line_breaks = true"):
-        given_top(TextFile.of(path), ReadOptions(tolerant=True), None)
+        given_top(TextFile.from_path(path), ReadOptions(tolerant=True), None)
     path.write_text('age,"se\nx"\n' + BODY)
-    top = given_top(TextFile.of(path), ReadOptions(tolerant=True, line_breaks=True), None)
+    top = given_top(TextFile.from_path(path), ReadOptions(tolerant=True, line_breaks=True), None)
     assert (top.names.names, top.lines) == (("age", "se\nx"), 2)
     path.write_text("Bo,31,Xu\n" + BODY)
     with pytest.raises(InputError, match="may have the names of columns or be a record"):
-        found_top(TextFile.of(path), ReadOptions(), None)
+        found_top(TextFile.from_path(path), ReadOptions(), None)
 
 
 TEXT = "a,b\n" + "".join(f"{i},w{i % 3}\n" for i in range(40))

@@ -204,7 +204,7 @@ def test_rows_that_are_rewritten_are_seen_though_the_time_of_writing_is_set_back
     """Far from the end, whose digest stays: the system's own record of the change gives it away."""
     (known,) = identities([file])
     rewrite(file, b"m,17", b"m,99")
-    again = FileIdentity.of(file)
+    again = FileIdentity.from_path(file)
     assert (again.end, again.size, again.written, again.number) == (
         known.end,
         known.size,
@@ -222,7 +222,7 @@ def test_the_end_is_seen_whatever_the_times_say(file):
     """What a clock that ticks too slowly cannot tell."""
     (known,) = identities([file])
     file.write_bytes(file.read_bytes()[:-5] + b"m,17\n")
-    again = FileIdentity.of(file)
+    again = FileIdentity.from_path(file)
     assert again.size == known.size
     assert again.end != known.end
 
@@ -371,7 +371,7 @@ def test_text_that_looks_a_little_like_one(tmp_path, text):
 
 
 def test_what_is_said_is_kept():
-    options = ReadOptions.of(
+    options = ReadOptions.from_options(
         {
             "encoding": "latin-1",
             "delimiter": ";",
@@ -382,9 +382,10 @@ def test_what_is_said_is_kept():
         }
     )
     assert options == ReadOptions("latin-1", ";", ",", "no", "%", "May")
-    assert ReadOptions.of({}, tolerant=True) == ReadOptions(tolerant=True)
+    assert ReadOptions.from_options({}, tolerant=True) == ReadOptions(tolerant=True)
     assert [
-        ReadOptions.of({"header": header}).header for header in (True, "units", "3", 3, None)
+        ReadOptions.from_options({"header": header}).header
+        for header in (True, "units", "3", 3, None)
     ] == ["yes", "units", 3, 3, None]
 
 
@@ -404,4 +405,4 @@ def test_what_is_said_is_kept():
 )
 def test_what_cannot_be_said(options, says):
     with pytest.raises(InputError, match=says):
-        ReadOptions.of(options)
+        ReadOptions.from_options(options)

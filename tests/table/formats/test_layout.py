@@ -54,7 +54,7 @@ def test_words_alone_are_a_record_if_all_of_them_stand_below_again():
 
 def test_what_is_above_the_names_is_left_out():
     names = find_names([*rows("Report,,", ",,", "age,job,pay"), *RECORDS], None, "x")
-    assert (names.names, names.row, names.skip, names.found) == (
+    assert (names.names, names.row, names.skip, names.inferred) == (
         ("age", "job", "pay"),
         2,
         3,

@@ -43,7 +43,7 @@ def test_grouping_is_taken_out():
         (forms.address, 20_000),
         (forms.latitude, 20_000),
         (forms.longitude, 20_000),
-        (forms.place, 20_000),
+        (forms.coordinates, 20_000),
     ],
 )
 def test_different_numbers_have_different_words(make, n):

@@ -112,8 +112,12 @@ OTHER_SCRIPTS = ["имя", "Фамилия", "姓名", "電話番号", "전화�
 
 
 def test_names_in_several_languages():
-    assert [name for name in SURE if (sign := name_sign(name)) is None or sign.most != 2] == []
-    assert [name for name in LIKELY if (sign := name_sign(name)) is None or sign.most != 10] == []
+    assert [
+        name for name in SURE if (sign := name_sign(name)) is None or sign.max_distinct != 2
+    ] == []
+    assert [
+        name for name in LIKELY if (sign := name_sign(name)) is None or sign.max_distinct != 10
+    ] == []
     assert [name for name in NEITHER if name_sign(name) is not None] == []
     assert [name for name in OTHER_SCRIPTS if name_sign(name) is None] == []
 

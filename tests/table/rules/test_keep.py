@@ -102,8 +102,8 @@ def test_a_subset_is_searched_for_its_own_rules():
     total[599] += 1
     table = chaffinch.read(pa.table({"a": a, "b": b, "total": total}))
     assert table.schema.rules == ()
-    assert SubsetReader.of(table).read(np.arange(500)).schema.rules == ("total = a + b",)
-    assert SubsetReader.of(table).read(np.arange(400, 600)).schema.rules == ()
+    assert SubsetReader.from_table(table).read(np.arange(500)).schema.rules == ("total = a + b",)
+    assert SubsetReader.from_table(table).read(np.arange(400, 600)).schema.rules == ()
 
 
 def weights(n: int = 300) -> pa.Table:

@@ -168,7 +168,7 @@ class Generator(TableGenerator):
         """What reads subsets anew; None where they keep the population's grid."""
         if self.grid == "population" or promises_privacy(self.maker) or self.base.schema.sealed:
             return None
-        return SubsetReader.of(self.base)
+        return SubsetReader.from_table(self.base)
 
     @cached_property
     def _reader(self) -> ValueReader:

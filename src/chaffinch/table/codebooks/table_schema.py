@@ -76,7 +76,7 @@ def _column(field: dict[str, Any], keys: list[Any], missing: Any, number: int) -
     levels, labels = _levels(field, rules)
     if levels is not None:
         kind = "categorical"
-    own = field.get("missingValues", missing)
+    missing_values = field.get("missingValues", missing)
     spelled = isinstance(form, str) and "%" in form
     return declared_column(
         name,
@@ -92,7 +92,7 @@ def _column(field: dict[str, Any], keys: list[Any], missing: Any, number: int) -
             name,
         ),
         nullable=rules.get("required") is not True,
-        missing=codes_of(own, kind, levels),
+        missing=codes_of(missing_values, kind, levels),
         format=str(form) if spelled else _truth(field) if kind == "boolean" else "",
         decimal="," if field.get("decimalChar") == "," else ".",
         source="Table Schema",
@@ -118,12 +118,15 @@ def _levels(
 
 def _truth(field: dict[str, Any]) -> str:
     """How a boolean is spelled, true first, where that is said."""
-    words = [field.get(key) for key in ("trueValues", "falseValues")]
+    spellings = [field.get(key) for key in ("trueValues", "falseValues")]
     plain = all(
-        isinstance(word, list) and word and isinstance(word[0], str) and "/" not in word[0]
-        for word in words
+        isinstance(spelling, list)
+        and spelling
+        and isinstance(spelling[0], str)
+        and "/" not in spelling[0]
+        for spelling in spellings
     )
-    return "/".join(word[0] for word in words if word) if plain else ""
+    return "/".join(spelling[0] for spelling in spellings if spelling) if plain else ""
 
 
 EPOCH = datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)

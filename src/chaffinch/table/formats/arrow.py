@@ -102,8 +102,8 @@ def _shape(path: Path, options: ReadOptions) -> tuple[int, int] | None:
         )
 
 
-def _writer(part: Path, target: Path) -> AbstractContextManager[Callable[[Table], None]]:
-    return appending(lambda schema: pa.ipc.new_file(str(part), schema))
+def _writer(path: Path, target: Path) -> AbstractContextManager[Callable[[Table], None]]:
+    return appending(lambda schema: pa.ipc.new_file(str(path), schema))
 
 
 FORMATS.register(

@@ -58,10 +58,10 @@ def _open_sqlite(path: Path, options: ReadOptions) -> Source:
         sentence = "The database has a journal beside it (-wal) that is not read: close the program that writes to it to have all rows."
         notes.append(Note("", "database", sentence))
     with _sqlite(path) as connection:
-        found = connection.execute(
+        table_names = connection.execute(
             "SELECT name FROM sqlite_schema WHERE type IN ('table', 'view') AND name NOT LIKE 'sqlite_%' ORDER BY name"
         )
-        table = chosen_table(path, options.table, [name for (name,) in found], "table")
+        table = chosen_table(path, options.table, [name for (name,) in table_names], "table")
         asked = connection.execute(f"SELECT * FROM {_quoted(table)} LIMIT 0")  # noqa: S608 (quoted, and a name of the file's own)
         names = [column[0] for column in asked.description]
         blobs = [
@@ -132,10 +132,10 @@ def _duckdb(path: Path) -> Iterator[Any]:
 
 def _open_duckdb(path: Path, options: ReadOptions) -> Source:
     with _duckdb(path) as connection:
-        found = connection.execute(
+        table_names = connection.execute(
             "SELECT table_name FROM information_schema.tables WHERE table_schema = 'main' ORDER BY table_name"
         ).fetchall()
-        table = chosen_table(path, options.table, [name for (name,) in found], "table")
+        table = chosen_table(path, options.table, [name for (name,) in table_names], "table")
         schema = (
             connection.execute(f"SELECT * FROM {_quoted(table)} LIMIT 0").to_arrow_table().schema  # noqa: S608
         )

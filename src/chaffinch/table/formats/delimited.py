@@ -81,7 +81,15 @@ def open_text(
     schema = pa.schema([(name, pa.string()) for name in names])
     header, comment = top.names.row is not None, top.comment or "#" * bool(top.comments)
     layout = FileLayout(
-        form, "", encoding, delimiter, header, top.line, bool(top.names.units), comment, top.found
+        form,
+        "",
+        encoding,
+        delimiter,
+        header,
+        top.line,
+        bool(top.names.units),
+        comment,
+        top.inferred,
     )
     units = {
         name: Labels(title=unit.strip())
@@ -161,7 +169,9 @@ def _shape(path: Path, options: ReadOptions, *, delimiter: str | None) -> tuple[
     if packing_of(path) is not None:
         return None
     # Names in the first line are enough here: what is wrong with them is said when the file is read.
-    columns = len(given_top(TextFile.of(path), options, options.delimiter or delimiter).names.names)
+    columns = len(
+        given_top(TextFile.from_path(path), options, options.delimiter or delimiter).names.names
+    )
     with open(path, "rb") as handle:
         head = handle.read(1 << 20)
     lines = head.count(b"\n")
@@ -174,7 +184,7 @@ def _shape(path: Path, options: ReadOptions, *, delimiter: str | None) -> tuple[
 
 def _open(path: Path, options: ReadOptions, *, delimiter: str | None) -> Source:
     return open_text(
-        TextFile.of(path, by_name=options.undescribed),
+        TextFile.from_path(path, by_name=options.undescribed),
         options,
         delimiter,
         "tsv" if delimiter == "\t" else "csv",
@@ -183,11 +193,11 @@ def _open(path: Path, options: ReadOptions, *, delimiter: str | None) -> Source:
 
 @contextlib.contextmanager
 def _writer(
-    part: Path, target: Path, *, delimiter: str | None
+    path: Path, target: Path, *, delimiter: str | None
 ) -> Iterator[Callable[[Table], None]]:
     encoders: list[Any] = []
     packing = packing_by_name(target)
-    with pa.output_stream(str(part), compression=packing and packing.codec) as stream:
+    with pa.output_stream(str(path), compression=packing and packing.codec) as stream:
 
         def write(table: Table) -> None:
             sign = delimiter or _delimiter(table)
@@ -227,26 +237,26 @@ def _rows(table: Table, start: int, length: int, delimiter: str) -> str:
     cells = []
     for column in table.schema:
         values = whole_array(table.data.column(column.name).slice(start, length))
-        words = _quote(
+        text = _quote(
             format_values(values, column.format, column.decimal, column.thousands), delimiter
         )
         if column.modelled:
             spelled = missing_words(column, table.code(column.name)[start : start + length])
             if spelled is not None:
-                words = pc.coalesce(_quote(spelled, delimiter), words)
-        cells.append(pc.fill_null(words, ""))
+                text = pc.coalesce(_quote(spelled, delimiter), text)
+        cells.append(pc.fill_null(text, ""))
     lines = pc.binary_join_element_wise(*cells, delimiter)
     return "".join(f"{line}\n" for line in lines.to_pylist())
 
 
-def _quote(words: pa.Array, delimiter: str) -> pa.Array:
+def _quote(text: pa.Array, delimiter: str) -> pa.Array:
     """Put words in quotes where a delimiter, a quote or a line break needs it."""
-    words = words.cast(pa.string())
-    risky = pc.match_substring_regex(words, f'["\\n\\r{re.escape(delimiter)}]')
+    text = text.cast(pa.string())
+    risky = pc.match_substring_regex(text, f'["\\n\\r{re.escape(delimiter)}]')
     if not pc.any(risky).as_py():
-        return words
-    doubled = pc.replace_substring(words, '"', '""')
-    return pc.if_else(risky, pc.binary_join_element_wise('"', doubled, '"', ""), words)
+        return text
+    doubled = pc.replace_substring(text, '"', '""')
+    return pc.if_else(risky, pc.binary_join_element_wise('"', doubled, '"', ""), text)
 
 
 def _delimited(
@@ -286,7 +296,7 @@ class TextTop:
     comment: str = ""
     comments: int = 0
     notes: tuple[Note, ...] = ()
-    found: tuple[str, ...] = ()
+    inferred: tuple[str, ...] = ()
 
     @property
     def line(self) -> int:
@@ -307,9 +317,11 @@ def given_top(file: TextFile, options: ReadOptions, delimiter: str | None) -> Te
         if encoding == "utf-8" and handle.peek(2)[:2] in (b"\xff\xfe", b"\xfe\xff"):  # type: ignore[attr-defined]
             raise not_in(file.name, encoding)
         with io.TextIOWrapper(handle, encoding=encoding, errors="replace") as text:
-            every = _lines(text)
+            all_lines = _lines(text)
             lines = (
-                line for line in every if not (options.comment and line.startswith(options.comment))
+                line
+                for line in all_lines
+                if not (options.comment and line.startswith(options.comment))
             )
             first = next(lines, "").removeprefix("\ufeff")
             skipped = 0
@@ -379,7 +391,7 @@ def found_top(file: TextFile, options: ReadOptions, delimiter: str | None) -> Te
         if options.encoding
         else encoding_of(file.open, file.name, file.check)
     )
-    notes, found = [], []
+    notes, settings = [], []
     if options.encoding is None and encoding != "utf-8":
         notes.append(
             Note(
@@ -388,7 +400,7 @@ def found_top(file: TextFile, options: ReadOptions, delimiter: str | None) -> Te
                 f"The file is read as {NAMES.get(encoding, encoding)}, and written so.",
             )
         )
-        found.append("encoding")
+        settings.append("encoding")
     lines, comments = _top_lines(file, encoding, options.comment)
     if comments and not options.comment:
         notes.append(
@@ -398,7 +410,7 @@ def found_top(file: TextFile, options: ReadOptions, delimiter: str | None) -> Te
                 "Lines above the names that start with # are left out, and not written again.",
             )
         )
-        found.append("comment")
+        settings.append("comment")
     sign = options.delimiter or delimiter or _found_delimiter(lines)
     reader = csv.reader(lines, delimiter=sign)
     rows, ends = [], []
@@ -426,7 +438,7 @@ def found_top(file: TextFile, options: ReadOptions, delimiter: str | None) -> Te
         options.comment or "",
         comments,
         (*notes, *names.notes),
-        (*found, *names.found),
+        (*settings, *names.inferred),
     )
 
 
@@ -465,9 +477,9 @@ def _is_header(comment: str, below: Sequence[str]) -> bool:
 
 def _lines(text: io.TextIOWrapper) -> Iterator[str]:
     """Yield lines, of at most a megabyte in all: a header that is longer is none."""
-    left = MOST_HEADER
-    while left > 0 and (line := text.readline(left)):
-        left -= len(line)
+    remaining = MOST_HEADER
+    while remaining > 0 and (line := text.readline(remaining)):
+        remaining -= len(line)
         yield line
 
 
@@ -592,9 +604,9 @@ class Uncommented(io.RawIOBase):
             self._ended = not piece
             block = self._rest + piece
             cut = len(block) if self._ended else block.rfind(b"\n") + 1
-            whole, self._rest = block[:cut], block[cut:]
+            complete, self._rest = block[:cut], block[cut:]
             if lines := b"".join(
-                line for line in whole.splitlines(keepends=True) if self._is_record(line)
+                line for line in complete.splitlines(keepends=True) if self._is_record(line)
             ):
                 return lines
         return b""
@@ -635,9 +647,9 @@ class _LineRecords(io.RawIOBase):
             if not cut and not self._ended:
                 self._rest.append(piece)
                 continue
-            whole, self._rest = b"".join([*self._rest, piece[:cut]]), [piece[cut:]]
-            if kept := self._records(whole):
-                return kept
+            complete, self._rest = b"".join([*self._rest, piece[:cut]]), [piece[cut:]]
+            if records := self._records(complete):
+                return records
         return b""
 
     def _records(self, block: bytes) -> bytes:
@@ -705,8 +717,8 @@ def _restored(column: pa.ChunkedArray) -> pa.ChunkedArray:
 
     chunks = []
     for chunk in column.chunks:
-        words = [_MARKED.sub(bare, word) for word in chunk.cast(pa.binary()).to_pylist()]
+        values = [_MARKED.sub(bare, value) for value in chunk.cast(pa.binary()).to_pylist()]
         chunks.append(
-            pa.array(words, pa.binary()).view(pa.string())
+            pa.array(values, pa.binary()).view(pa.string())
         )  # not cast: Arrow would refuse what is no text
     return pa.chunked_array(chunks, pa.string())

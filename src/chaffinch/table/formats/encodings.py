@@ -136,12 +136,12 @@ def _is_western(open_bytes: Callable[[], BinaryIO]) -> bool:
                         text[match.start() - 1 : match.start()],
                         text[match.end() : match.end() + 1],
                     )
-                    beside = (before.isalpha(), after.isalpha())
-                    joined = all(beside) and sign not in "’–—\xad\xa0"
+                    near_letters = (before.isalpha(), after.isalpha())
+                    joined = all(near_letters) and sign not in "’–—\xad\xa0"
                     if (
                         joined
-                        or (beside[0] and sign not in _AFTER_LETTERS)
-                        or (beside[1] and sign not in _BEFORE_LETTERS)
+                        or (near_letters[0] and sign not in _AFTER_LETTERS)
+                        or (near_letters[1] and sign not in _BEFORE_LETTERS)
                     ):
                         return False  # it is a letter of another encoding
                     signs.add(sign)
@@ -154,4 +154,6 @@ def _is_western(open_bytes: Callable[[], BinaryIO]) -> bool:
                 return False
     if not letters:
         return not signs & _DOUBTFUL
-    return any(letters <= set(alphabet) and letters & set(some) for alphabet, some in _ALPHABETS)
+    return any(
+        letters <= set(alphabet) and letters & set(typical) for alphabet, typical in _ALPHABETS
+    )

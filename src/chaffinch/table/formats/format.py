@@ -99,7 +99,7 @@ class ReadOptions:
         return self.tolerant and self.header == "no"
 
     @classmethod
-    def of(
+    def from_options(
         cls,
         options: FileOptions,
         *,
@@ -182,19 +182,19 @@ class FileIdentity:
     end: bytes
 
     @classmethod
-    def of(cls, path: Path) -> FileIdentity | None:
+    def from_path(cls, path: Path) -> FileIdentity | None:
         """Return what a file is now; None where it is no regular file, as a pipe is not."""
-        found = path.stat()
-        if not stat.S_ISREG(found.st_mode):
+        status = path.stat()
+        if not stat.S_ISREG(status.st_mode):
             return None
         with path.open("rb") as handle:
-            handle.seek(max(found.st_size - TAIL, 0))
+            handle.seek(max(status.st_size - TAIL, 0))
             end = hashlib.blake2b(handle.read(TAIL), digest_size=16).digest()
         changed = (
-            found.st_ctime_ns if os.name == "posix" else 0
+            status.st_ctime_ns if os.name == "posix" else 0
         )  # elsewhere it is when the file was made
         return cls(
-            path, (found.st_dev, found.st_ino), found.st_size, found.st_mtime_ns, changed, end
+            path, (status.st_dev, status.st_ino), status.st_size, status.st_mtime_ns, changed, end
         )
 
 
@@ -203,17 +203,17 @@ def identities(paths: Iterable[str | os.PathLike[str]]) -> tuple[FileIdentity, .
     out = []
     for path in paths:
         try:
-            out.append(FileIdentity.of(Path(path)))
+            out.append(FileIdentity.from_path(Path(path)))
         except OSError:
             continue
-    return tuple(one for one in out if one is not None)
+    return tuple(identity for identity in out if identity is not None)
 
 
 def check_unchanged(name: str, files: Sequence[FileIdentity]) -> None:
     """Raise if a file is not what it was; `name` is what messages call the table."""
     for file in files:
         try:
-            same = FileIdentity.of(file.path) == file
+            same = FileIdentity.from_path(file.path) == file
         except OSError:
             same = False
         if not same:

@@ -34,7 +34,7 @@ def _open(path: Path, options: ReadOptions) -> Source:
 def _table(path: Path) -> pa.Table:
     import pyarrow.json as pj
 
-    file = TextFile.of(path)
+    file = TextFile.from_path(path)
     if file.packed is not None:
         with file.open() as handle:
             n_bytes = 0
@@ -56,9 +56,9 @@ def _table(path: Path) -> pa.Table:
 
 
 @contextlib.contextmanager
-def _writer(part: Path, target: Path) -> Iterator[Callable[[Table], None]]:
+def _writer(path: Path, target: Path) -> Iterator[Callable[[Table], None]]:
     packing = packing_by_name(target)
-    with pa.output_stream(str(part), compression=packing and packing.codec) as stream:
+    with pa.output_stream(str(path), compression=packing and packing.codec) as stream:
 
         def write(table: Table) -> None:
             for start in range(0, table.n_rows, 1 << 14):

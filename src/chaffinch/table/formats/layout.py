@@ -77,7 +77,7 @@ class Names:
     skip: int
     units: tuple[str, ...] = ()
     notes: tuple[Note, ...] = ()
-    found: tuple[str, ...] = ()
+    inferred: tuple[str, ...] = ()
 
 
 def plain_names(rows: Sequence[Cells], header: str | int | None, what: str) -> Names:
@@ -105,7 +105,7 @@ def find_names(
     if header is not None:
         return plain_names(rows, header, what)
     top, padded = _first_row(rows)
-    notes, found = [], []
+    notes, settings = [], []
     if top:
         notes.append(
             Note(
@@ -114,13 +114,13 @@ def find_names(
                 f"The names of columns stand in line {above + top + 1}; what is above them is left out.",
             )
         )
-        found.append("line")
+        settings.append("line")
     first, below = rows[top], [row for row in rows[top + 1 :] if any(cell.strip() for cell in row)]
     if padded:
         first = ["", *first]
     elif _is_record(first, below, what):
         names, renamed = distinct_names([""] * len(first), numbered=True)
-        return Names(names, None, top, notes=(*notes, *renamed), found=(*found, "header"))
+        return Names(names, None, top, notes=(*notes, *renamed), inferred=(*settings, "header"))
     names, renamed = distinct_names(first)
     units: tuple[str, ...] = ()
     if below and _are_units(below[0], below[1:]):
@@ -132,8 +132,8 @@ def find_names(
                 "The line after the names has units: it is no record, and is not written again.",
             )
         )
-        found.append("units")
-    return Names(names, top, top + 1 + bool(units), units, (*notes, *renamed), tuple(found))
+        settings.append("units")
+    return Names(names, top, top + 1 + bool(units), units, (*notes, *renamed), tuple(settings))
 
 
 def distinct_names(
@@ -156,10 +156,10 @@ def distinct_names(
     given, names = set(cells), []
     changes: dict[str, list[str]] = {"blank": [], "double": []}
     seen: set[str] = set()
-    for place, cell in enumerate(cells, start=1):
+    for position, cell in enumerate(cells, start=1):
         name = cell
         if not cell.strip():
-            name = _free(f"column_{place}", given | seen)
+            name = _free(f"column_{position}", given | seen)
             changes["blank"].append(name)
         elif cell in seen:
             number = 2
@@ -221,30 +221,30 @@ def _is_record(first: Cells, below: Sequence[Cells], what: str) -> bool:
     one step: those may be years, waves, the numbers of columns.
     """
     values = [cell for cell in first if _is_value(cell)]
-    words = [
-        (place, cell)
-        for place, cell in enumerate(first)
+    labels = [
+        (index, cell)
+        for index, cell in enumerate(first)
         if cell.strip() not in _NOTHING and not _is_value(cell)
     ]
     again = [
-        place
-        for place, cell in words
-        if any(len(row) > place and row[place] == cell for row in below)
+        index
+        for index, cell in labels
+        if any(len(row) > index and row[index] == cell for row in below)
     ]
-    if not values and not words:
+    if not values and not labels:
         raise _doubt(what)
     if not values:
-        if len(again) == len(words) > 1:
+        if len(again) == len(labels) > 1:
             return True
-        if len(words) > 1 and 2 * len(again) > len(words):
+        if len(labels) > 1 and 2 * len(again) > len(labels):
             raise _doubt(what)
         return False
     if again:
         return True
     rising = all(_WHOLE.fullmatch(cell.strip()) for cell in values) and _rise(values)
-    if rising and len(values) > (1 if words else 3):
+    if rising and len(values) > (1 if labels else 3):
         return False
-    if words or rising:
+    if labels or rising:
         raise _doubt(what)
     return True
 
@@ -267,16 +267,16 @@ def _are_units(row: Cells, below: Sequence[Cells]) -> bool:
     """Whether a row has words, or nothing, above columns of numbers, of which there are two or more, or one with a unit in brackets."""
     if len(below) < 3:
         return False
-    words = 0
+    n_labels = 0
     bracketed = False
-    for place, cell in enumerate(row):
-        cells = [each[place].strip() for each in below if len(each) > place]
+    for index, cell in enumerate(row):
+        cells = [each[index].strip() for each in below if len(each) > index]
         numbers = [each for each in cells if _is_value(each)]
         if not numbers or any(not _is_value(each) and each not in _NOTHING for each in cells):
             continue
         bare = cell.strip()
         if _is_value(bare) or (bare in _NOTHING and bare):
             return False
-        words += bool(bare)
+        n_labels += bool(bare)
         bracketed = bracketed or bool(re.fullmatch(r"[\[(].{1,20}[\])]", bare))
-    return words > 1 or (words == 1 and bracketed)
+    return n_labels > 1 or (n_labels == 1 and bracketed)

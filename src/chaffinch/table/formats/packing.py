@@ -136,7 +136,7 @@ class TextFile:
     packed: int | None = None
 
     @classmethod
-    def of(cls, path: Path, *, by_name: bool = False) -> TextFile:
+    def from_path(cls, path: Path, *, by_name: bool = False) -> TextFile:
         """Return the text file at a path, packed as its first bytes say, or, `by_name`, as its name does."""
         if by_name:
             packing = packing_by_name(path)

@@ -35,7 +35,7 @@ def _open(path: Path, options: ReadOptions) -> Source:
     import pyarrow.parquet as pq
 
     schema = pq.read_schema(path)
-    words = [
+    text_columns = [
         f.name for f in schema if pa.types.is_string(f.type) or pa.types.is_large_string(f.type)
     ]
     # Dictionaries of words that are asked for as such come as they are; others are checked, and bytes that are no text stop it.
@@ -49,13 +49,16 @@ def _open(path: Path, options: ReadOptions) -> Source:
 
     def read(columns: Sequence[str] | None) -> Iterator[pa.RecordBatch]:
         wanted = set(schema.names if columns is None else columns)
-        dictionaries = [*coded, *(name for name in words if name in wanted and columns is not None)]
+        dictionaries = [
+            *coded,
+            *(name for name in text_columns if name in wanted and columns is not None),
+        ]
         yield from _file(path, dictionaries).iter_batches(
             _batch_rows(len(wanted)), columns=None if columns is None else list(columns)
         )
 
     def head(n_rows: int) -> Iterator[pa.RecordBatch]:
-        yield from _file(path, [*coded, *words]).iter_batches(n_rows, use_threads=False)
+        yield from _file(path, [*coded, *text_columns]).iter_batches(n_rows, use_threads=False)
 
     return Source(
         str(path), schema, read, native="arrow", n_rows=pq.read_metadata(path).num_rows, head=head
@@ -83,10 +86,10 @@ def _shape(path: Path, options: ReadOptions) -> tuple[int, int]:
     return metadata.num_rows, metadata.num_columns
 
 
-def _writer(part: Path, target: Path) -> AbstractContextManager[Callable[[Table], None]]:
+def _writer(path: Path, target: Path) -> AbstractContextManager[Callable[[Table], None]]:
     import pyarrow.parquet as pq
 
-    return appending(lambda schema: _RowGroups(pq.ParquetWriter(part, schema, compression="zstd")))
+    return appending(lambda schema: _RowGroups(pq.ParquetWriter(path, schema, compression="zstd")))
 
 
 class _RowGroups:
@@ -100,8 +103,8 @@ class _RowGroups:
         """Write a table, or keep it until a group is full."""
         self.waiting.append(table)
         rows, size = (
-            sum(one.num_rows for one in self.waiting),
-            sum(one.nbytes for one in self.waiting),
+            sum(batch.num_rows for batch in self.waiting),
+            sum(batch.nbytes for batch in self.waiting),
         )
         if table.num_columns <= GATHERED_FROM or rows >= GROUP_ROWS or size >= GROUP_BYTES:
             self._write()
@@ -145,7 +148,7 @@ def _files(path: Path) -> list[str]:
         names = [
             str(f)
             for f in inside
-            if not any(part.startswith((".", "_")) for part in f.relative_to(path).parts)
+            if not any(segment.startswith((".", "_")) for segment in f.relative_to(path).parts)
         ]
     else:
         names = [name for name in glob.glob(str(path), recursive=True) if Path(name).is_file()]

@@ -46,8 +46,8 @@ class _Vector:
 
     @property
     def classes(self) -> list[str]:
-        held = self.attributes.get("class")
-        return [str(name) for name in held.values] if isinstance(held, _Vector) else []
+        names = self.attributes.get("class")
+        return [str(name) for name in names.values] if isinstance(names, _Vector) else []
 
 
 @dataclass
@@ -58,24 +58,25 @@ class _Reader:
     n_read: int = 0
 
     def take(self, n_bytes: int) -> bytes:
-        pieces, left = [], n_bytes
-        while left:  # a length that a damaged file claims is not made room for before it is there
-            piece = self.handle.read(min(left, 1 << 24))
+        pieces, remaining = [], n_bytes
+        # A length that a damaged file claims is not made room for before it is there.
+        while remaining:
+            piece = self.handle.read(min(remaining, 1 << 24))
             if not piece:
                 raise EOFError
             pieces.append(piece)
-            left -= len(piece)
+            remaining -= len(piece)
             self.n_read += len(piece)
             self.check(self.n_read)
         return b"".join(pieces)
 
-    def whole(self) -> int:
+    def integer(self) -> int:
         return int(struct.unpack(">i", self.take(4))[0])
 
     def length(self) -> int:
-        n = self.whole()
+        n = self.integer()
         if n == -1:
-            high, low = self.whole(), self.whole()
+            high, low = self.integer(), self.integer()
             n = (high << 32) + (low & 0xFFFFFFFF)
         if n < 0:
             raise EOFError
@@ -83,7 +84,7 @@ class _Reader:
 
     def start(self) -> None:
         """Read what comes before the first value: the version, and in version 3 the encoding."""
-        version = self.whole()
+        version = self.integer()
         self.take(8)
         if version == 3:
             self.take(self.length())
@@ -94,21 +95,21 @@ class _Reader:
         """Return the next value: a vector, a name, pairs, or None; `flags` are its first word where that has been read."""
         if depth > MOST_DEPTH:
             raise _UnreadableError("lists that lie too deep in each other")
-        flags = self.whole() if flags is None else flags
+        flags = self.integer() if flags is None else flags
         kind, attributed, tagged = flags & 0xFF, bool(flags & 0x200), bool(flags & 0x400)
         if kind in _NULLS:
             return None
         if kind == 255:  # a name that was there before
-            place = (flags >> 8) or self.whole()
-            if not 0 < place <= len(self.symbols):
+            reference = (flags >> 8) or self.integer()
+            if not 0 < reference <= len(self.symbols):
                 raise EOFError
-            return self.symbols[place - 1]
+            return self.symbols[reference - 1]
         if kind == 1:
             name = self.item(depth + 1)
             self.symbols.append(str(name))
             return self.symbols[-1]
         if kind == 9:
-            n = self.whole()
+            n = self.integer()
             return (
                 None
                 if n == -1
@@ -150,7 +151,7 @@ class _Reader:
                 self.item(depth + 1)
             name = self.item(depth + 1) if tagged else ""
             out.append((str(name), self.item(depth + 1)))
-            flags = self.whole()
+            flags = self.integer()
             if flags & 0xFF in _NULLS:
                 return out
             if flags & 0xFF != 2:  # the last of a pair is no list
@@ -201,10 +202,10 @@ def _as_r_says(number: float) -> str | None:
 
 def _open(path: Path, options: ReadOptions) -> Source:
     frame = _frame(path)
-    held = frame.attributes.get("names")
+    name_vector = frame.attributes.get("names")
     cells = (
-        [str(name or "") for name in held.values]
-        if isinstance(held, _Vector)
+        [str(name or "") for name in name_vector.values]
+        if isinstance(name_vector, _Vector)
         else [""] * len(frame.values)
     )
     names, notes = distinct_names(cells)
@@ -228,7 +229,7 @@ def _open(path: Path, options: ReadOptions) -> Source:
         )
     if not columns:
         raise InputError(f"'{path}' has no column that is a plain vector.")
-    said = [
+    all_notes = [
         *notes,
         *(
             [
@@ -243,11 +244,13 @@ def _open(path: Path, options: ReadOptions) -> Source:
         ),
     ]
     table = pa.table(columns)
-    return Source(str(path), table.schema, table_reader(table), labels=labels, notes=tuple(said))
+    return Source(
+        str(path), table.schema, table_reader(table), labels=labels, notes=tuple(all_notes)
+    )
 
 
 def _frame(path: Path) -> _Vector:
-    file = TextFile.of(path)
+    file = TextFile.from_path(path)
     with open_unpacked(path) as handle:
         reader = _Reader(handle, file.check)
         try:
@@ -257,7 +260,7 @@ def _frame(path: Path) -> _Vector:
                     f"'{path}' was saved by R as text or in the order of one machine. In R: saveRDS(table, 'table.rds') without ascii."
                 )
             reader.start()
-            held = reader.item()
+            value = reader.item()
         except (
             EOFError,
             struct.error,
@@ -272,13 +275,15 @@ def _frame(path: Path) -> _Vector:
         except _UnreadableError as error:
             raise _no_frame(path, f"holds {error}") from None
     if (
-        not isinstance(held, _Vector)
-        or "data.frame" not in held.classes
-        or not isinstance(held.values, list)
+        not isinstance(value, _Vector)
+        or "data.frame" not in value.classes
+        or not isinstance(value.values, list)
     ):
-        what = held.classes[0] if isinstance(held, _Vector) and held.classes else "vector or list"
+        what = (
+            value.classes[0] if isinstance(value, _Vector) and value.classes else "vector or list"
+        )
         raise _no_frame(path, f"holds a {what[:40]} and no data frame")
-    return held
+    return value
 
 
 def _no_frame(path: Path, why: str) -> FileError:
@@ -320,8 +325,8 @@ def _array(vector: _Vector) -> pa.Array | None:
         return _moments(np.rint(numbers * 1000), absent, pa.int64(), pa.timestamp("ms", tz=tz))
     if "difftime" in classes or "integer64" in classes:
         if "integer64" in classes and values.dtype == np.float64:
-            whole = values.view(np.int64)
-            return pa.array(whole, mask=whole == np.iinfo(np.int64).min)
+            integers = values.view(np.int64)
+            return pa.array(integers, mask=integers == np.iinfo(np.int64).min)
         return pa.array(numbers, mask=absent)
     return pa.array(values, mask=absent)
 

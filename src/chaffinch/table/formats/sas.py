@@ -77,14 +77,14 @@ def _open(path: Path, options: ReadOptions, *, form: SasForm) -> Source:
     names = list(metadata.column_names)
     if None in names:
         raise damaged(path)
-    words = {name: metadata.readstat_variable_types[name] == "string" for name in names}
+    is_text = {name: metadata.readstat_variable_types[name] == "string" for name in names}
     moments = {
-        name: None if words[name] else _moment(metadata.original_variable_types[name] or "")
+        name: None if is_text[name] else _moment(metadata.original_variable_types[name] or "")
         for name in names
     }
     kinds = {
         name: pa.string()
-        if words[name]
+        if is_text[name]
         else moment.kind
         if (moment := moments[name])
         else pa.float64()
@@ -135,20 +135,20 @@ def _values(
     absent = np.isnan(numbers)
     if moment is None:
         return pa.array(numbers, mask=absent)
-    whole = np.where(absent, 0, moment.incoming(numbers))
+    ticks = np.where(absent, 0, moment.incoming(numbers))
     units = pa.int64() if pa.types.is_timestamp(kind) else pa.int32()
     day = 86_400_000
-    if (np.abs(whole) >= 2.0 ** (units.bit_width - 1)).any() or (
-        pa.types.is_time(kind) and ((whole < 0) | (whole >= day)).any()
+    if (np.abs(ticks) >= 2.0 ** (units.bit_width - 1)).any() or (
+        pa.types.is_time(kind) and ((ticks < 0) | (ticks >= day)).any()
     ):
         raise FileError(
             f"Cannot read '{path}': column '{name}' holds dates or times beyond any calendar or day."
         )
-    return pa.array(whole.astype(np.int64), mask=absent).cast(units).cast(kind)
+    return pa.array(ticks.astype(np.int64), mask=absent).cast(units).cast(kind)
 
 
 @contextlib.contextmanager
-def _writer(part: Path, target: Path) -> Iterator[Callable[[Table], None]]:
+def _writer(path: Path, target: Path) -> Iterator[Callable[[Table], None]]:
     """Give a function that gathers tables; they are written as one transport file, version 8, when the block ends well."""
     package = pyreadstat("Writing SAS files")
     try:
@@ -158,11 +158,11 @@ def _writer(part: Path, target: Path) -> Iterator[Callable[[Table], None]]:
     tables: list[Table] = []
 
     def write(table: Table) -> None:
-        bad = [name for name in table.columns if not _NAME.fullmatch(name)]
+        refused = [name for name in table.columns if not _NAME.fullmatch(name)]
         folded = [name.upper() for name in table.columns]
-        if bad or len(set(folded)) < len(folded):
+        if refused or len(set(folded)) < len(folded):
             raise InputError(
-                f"SAS cannot hold columns named so: {listed(bad or list(table.columns))}. A name has up to 32 letters, digits and _, starts with "
+                f"SAS cannot hold columns named so: {listed(refused or list(table.columns))}. A name has up to 32 letters, digits and _, starts with "
                 "no digit, and differs from others in more than case. Rename, or write CSV or Parquet."
             )
         tables.append(table)
@@ -177,7 +177,7 @@ def _writer(part: Path, target: Path) -> Iterator[Callable[[Table], None]]:
     try:
         package.write_xport(
             frame,
-            str(part.absolute()),
+            str(path.absolute()),
             column_labels=titles or None,
             variable_format=formats or None,
             file_format_version=8,
@@ -199,8 +199,14 @@ def _outgoing(tables: Sequence[Table], name: str) -> tuple[Any, Moment | None]:
     if is_words(kind):
         column = first.schema[name]
         if column.modelled:
-            words = missing_words(column, np.concatenate([table.code(name) for table in tables]))
-            values = values if words is None else pc.coalesce(words, values.cast(pa.string()))
+            missing_text = missing_words(
+                column, np.concatenate([table.code(name) for table in tables])
+            )
+            values = (
+                values
+                if missing_text is None
+                else pc.coalesce(missing_text, values.cast(pa.string()))
+            )
         return np.array(pc.fill_null(values.cast(pa.string()), "").to_pylist(), dtype=object), None
     moment = (
         _DATE

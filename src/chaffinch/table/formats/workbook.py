@@ -112,7 +112,7 @@ def sheets_of(path: Path, *, most_cells: int = MOST_CELLS) -> list[SheetCells]:
     """
     _check_unpacked(path, most_cells)
     workbook, sheets, zipped = _workbook(path)
-    every = []
+    sheet_cells = []
     if len(sheets) > MOST_SHEETS:
         raise InputError(
             f"'{path}' has over {MOST_SHEETS} sheets, more than outputs have. Check it in parts."
@@ -134,8 +134,8 @@ def sheets_of(path: Path, *, most_cells: int = MOST_CELLS) -> list[SheetCells]:
             ((a[0] - start[0], a[1] - start[1]), (b[0] - start[0], b[1] - start[1]))
             for a, b in merged
         )
-        every.append(SheetCells(name, start[0] + 1, spelled, corners, visible))
-    return every
+        sheet_cells.append(SheetCells(name, start[0] + 1, spelled, corners, visible))
+    return sheet_cells
 
 
 def _check_unpacked(path: Path, most_cells: int) -> None:
@@ -173,8 +173,8 @@ def _check_unpacked(path: Path, most_cells: int) -> None:
         )
 
 
-def _true_size(handle: BinaryIO, member: zipfile.ZipInfo, most: int) -> int:
-    """How many bytes a part of an archive unpacks to, counted up to some more than `most`; its own word for it may be wrong."""
+def _true_size(handle: BinaryIO, member: zipfile.ZipInfo, max_bytes: int) -> int:
+    """How many bytes a part of an archive unpacks to, counted up to some more than `max_bytes`; its own word for it may be wrong."""
     handle.seek(member.header_offset)
     head = handle.read(30)
     if (
@@ -186,14 +186,14 @@ def _true_size(handle: BinaryIO, member: zipfile.ZipInfo, most: int) -> int:
     handle.seek(int.from_bytes(head[26:28], "little") + int.from_bytes(head[28:30], "little"), 1)
     if member.compress_type == zipfile.ZIP_STORED:
         return member.compress_size
-    unpacker, size, left = zlib.decompressobj(-15), 0, member.compress_size
-    while left > 0 and size <= most and not unpacker.eof:
-        packed = unpacker.unconsumed_tail or handle.read(min(left, 1 << 16))
+    unpacker, size, remaining = zlib.decompressobj(-15), 0, member.compress_size
+    while remaining > 0 and size <= max_bytes and not unpacker.eof:
+        packed = unpacker.unconsumed_tail or handle.read(min(remaining, 1 << 16))
         if not packed:
             break
-        left -= 0 if unpacker.unconsumed_tail else len(packed)
+        remaining -= 0 if unpacker.unconsumed_tail else len(packed)
         size += len(unpacker.decompress(packed, 1 << 20))
-    while unpacker.unconsumed_tail and size <= most:
+    while unpacker.unconsumed_tail and size <= max_bytes:
         size += len(unpacker.decompress(unpacker.unconsumed_tail, 1 << 20))
     return size
 
@@ -233,61 +233,61 @@ def _ods_extent(content: bytes) -> tuple[int, int]:
     """The same of an .ods workbook, whose cells and rows may say how often they are repeated."""
     n_cells, n_bytes = 0, 0
     for table in content.split(b"<table:table ")[1:]:
-        height, width, row_place = 0, 0, 0
+        height, width, row_end = 0, 0, 0
         for row in table.split(b"<table:table-row")[1:]:
             times = _repeats(row[: row.find(b">") + 1], b"rows")
-            place, filled, text = 0, 0, 0
+            column_end, filled, text = 0, 0, 0
             for cell in re.split(rb"<table:(?:covered-)?table-cell", row)[1:]:
                 head = cell[: cell.find(b">") + 1]
-                place += _repeats(head, b"columns")
+                column_end += _repeats(head, b"columns")
                 if b"office:value" in head or b"<text:p" in cell:
-                    filled = place
+                    filled = column_end
                     text += len(cell) * _repeats(head, b"columns")
-            row_place += times
+            row_end += times
             if filled:
-                height, width = row_place, max(width, filled)
+                height, width = row_end, max(width, filled)
                 n_bytes += text * times
         n_cells += height * width
     return n_cells, n_bytes
 
 
 def _repeats(head: bytes, what: bytes) -> int:
-    found = re.search(rb'number-%s-repeated="([0-9]{1,9})"' % what, head)
-    return int(found[1]) if found else 1
+    match = re.search(rb'number-%s-repeated="([0-9]{1,9})"' % what, head)
+    return int(match[1]) if match else 1
 
 
 def unread_contents(path: Path) -> list[str]:
     """Return what a workbook holds beside the cells of its sheets, in words: comments, pivot caches, objects and whatever else leaves with it."""
-    found: dict[str, None] = {}
+    contents: dict[str, None] = {}
     with zipfile.ZipFile(path) as archive:
         if archive.comment:
-            found["a comment of the archive"] = None
+            contents["a comment of the archive"] = None
         names = [name for name in archive.namelist() if not name.endswith("/")]
         if len(set(names)) < len(names):
-            found["two parts of one name"] = None
+            contents["two parts of one name"] = None
         for name in names:
             if not _READ_PARTS.fullmatch(name):
-                words = next(
+                description = next(
                     (
-                        words
-                        for pattern, words in _UNREAD_PARTS.items()
+                        description
+                        for pattern, description in _UNREAD_PARTS.items()
                         if re.fullmatch(pattern, name)
                     ),
                     "a part of another kind",
                 )
-                found[words] = None
+                contents[description] = None
         if "xl/workbook.xml" in names:
-            found |= dict.fromkeys(_unread_in_sheets(archive, names))
+            contents |= dict.fromkeys(_unread_in_sheets(archive, names))
         if "content.xml" in names:
-            found |= dict.fromkeys(_unread_in_ods(archive.read("content.xml")))
+            contents |= dict.fromkeys(_unread_in_ods(archive.read("content.xml")))
         for properties in {"docProps/core.xml", "docProps/custom.xml", "meta.xml"} & set(names):
-            content = archive.read(properties)
-            if len(content) > MOST_PROPERTIES or any(
+            properties_xml = archive.read(properties)
+            if len(properties_xml) > MOST_PROPERTIES or any(
                 re.search(rb"\d", text)
-                for text in _PROPERTY.findall(_APP_VERSION.sub(b"", content))
+                for text in _PROPERTY.findall(_APP_VERSION.sub(b"", properties_xml))
             ):
-                found["document properties"] = None
-    return list(found)
+                contents["document properties"] = None
+    return list(contents)
 
 
 def _unread_in_sheets(archive: zipfile.ZipFile, names: Sequence[str]) -> Iterator[str]:
@@ -297,18 +297,18 @@ def _unread_in_sheets(archive: zipfile.ZipFile, names: Sequence[str]) -> Iterato
         html.unescape(name)
         for name in re.findall(r'<(?:\w{1,20}:)?sheet\b[^<>]*?\bname="([^"]*)"', book)
     }
-    parts = set()
+    paths = set()
     for sheet in sheets:
         with suppress(KeyError):
-            parts.add(_sheet_path(archive, sheet))
-    if any(name not in parts for name in names if re.fullmatch(r"xl/worksheets/[^/]+\.xml", name)):
+            paths.add(_sheet_path(archive, sheet))
+    if any(name not in paths for name in names if re.fullmatch(r"xl/worksheets/[^/]+\.xml", name)):
         yield "a sheet that the workbook does not list"
     constants = re.findall(r"<(?:\w{1,20}:)?definedName\b[^<>]*>([^<]*)<", book)
-    if any("!" not in one and re.search(r"\d", one) for one in constants):
+    if any("!" not in constant and re.search(r"\d", constant) for constant in constants):
         yield "a named value"
     shown: set[bytes] = set()
-    for part in parts & set(names):
-        content = archive.read(part)
+    for path in paths & set(names):
+        content = archive.read(path)
         shown.update(
             re.findall(
                 rb'\bt="s"[^<>]{0,300}>\s{0,99}(?:<f\b[^<>]*/>|<f\b[^<>]*>[^<]*</f>)?\s{0,99}<(?:\w{1,20}:)?v>(\d+)<',
@@ -335,7 +335,7 @@ def _unread_in_sheets(archive: zipfile.ZipFile, names: Sequence[str]) -> Iterato
 
 def _unread_in_ods(content: bytes) -> Iterator[str]:
     """What the XML of an .ods workbook holds that no cell shows."""
-    for mark, words in {
+    for mark, description in {
         b"<office:annotation": "cell comments",
         b"<table:tracked-changes": "tracked changes",
         b"<draw:": "a drawing, a chart or a picture",
@@ -343,7 +343,7 @@ def _unread_in_ods(content: bytes) -> Iterator[str]:
         b"<table:content-validation ": "values in a list of allowed entries",
     }.items():
         if mark in content.replace(b"<office:scripts/>", b""):
-            yield words
+            yield description
 
 
 def _cells(workbook: Any, name: str, what: str) -> tuple[Any, list[list[Any]], Sequence[Any]]:
@@ -506,15 +506,15 @@ def _look(content: bytes) -> _SheetLook:
             continue
         attributes, inside = opened[1], content[opened.end() : match.start()]
         opened = None
-        place = _PLACE.search(attributes)
+        reference = _PLACE.search(attributes)
         kind = _TYPE.search(attributes)
         if not inside:
             continue
-        if place is not None:
+        if reference is not None:
             n_cells += 1
-            rows, columns = max(rows, int(place[2])), max(columns, _number_of(place[1]))
+            rows, columns = max(rows, int(reference[2])), max(columns, _number_of(reference[1]))
         if kind is not None and kind[1] == b"e":
-            errors[place[1].decode() if place is not None else "?"] = None
+            errors[reference[1].decode() if reference is not None else "?"] = None
         elif (
             _FORMULA.search(inside)
             and not _VALUE.search(inside)
@@ -543,8 +543,8 @@ def _sheet_path(archive: zipfile.ZipFile, name: str) -> str:
             if re.search(rf'\bId="{re.escape(key[1])}"', relation) and (
                 target := re.search(r'\bTarget="([^"]*)"', relation)
             ):
-                place = html.unescape(target[1])
-                return place.lstrip("/") if place.startswith("/") else f"xl/{place}"
+                path = html.unescape(target[1])
+                return path.lstrip("/") if path.startswith("/") else f"xl/{path}"
     raise KeyError(name)
 
 
@@ -577,8 +577,8 @@ def _sheet_source(
     body = [row for row, nothing in zip(body, empty, strict=True) if not nothing]
     columns, unnamed, mixed = {}, [], []
     blank = set(names.names) - ({*top[names.row]} if names.row is not None else set())
-    for place, name in enumerate(names.names):
-        cells = [row[place] for row in body]
+    for index, name in enumerate(names.names):
+        cells = [row[index] for row in body]
         if not any(cell != "" for cell in cells) and (name in blank or names.row is None):
             unnamed.append(name)
             continue
@@ -587,7 +587,7 @@ def _sheet_source(
             isinstance(cell, int | float) and not isinstance(cell, bool) for cell in cells
         ) and any(isinstance(cell, str) and _NUMBER.fullmatch(cell) for cell in cells):
             mixed.append(name)
-    said = [
+    name_notes = [
         note
         for note in names.notes
         if not (
@@ -613,14 +613,14 @@ def _sheet_source(
         header=names.row is not None,
         line=line,
         units=bool(names.units),
-        found=names.found,
+        found=names.inferred,
     )
     units = {
         name: Labels(title=unit.strip())
         for name, unit in zip(names.names, names.units, strict=False)
         if unit.strip()
     }
-    return spelled_source(f"{path}::{sheet}", columns, layout, [*notes, *said], units)
+    return spelled_source(f"{path}::{sheet}", columns, layout, [*notes, *name_notes], units)
 
 
 def _ending(empty: Sequence[bool]) -> int:

@@ -56,10 +56,10 @@ _STYLES = (
 
 
 @contextlib.contextmanager
-def write_workbook(part: Path, target: Path) -> Iterator[Callable[[Table], None]]:
+def write_workbook(path: Path, target: Path) -> Iterator[Callable[[Table], None]]:
     """Give a function that appends tables to one sheet."""
     with (
-        zipfile.ZipFile(part, "w", zipfile.ZIP_DEFLATED) as archive,
+        zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive,
         contextlib.ExitStack() as stack,
     ):
         sheets: list[IO[bytes]] = []
@@ -143,11 +143,11 @@ def _cells(table: Table, name: str) -> list[str]:
         )
     style = _style(values.type, column.decimals)
     cells = [_cell(value, style) for value in values.to_pylist()]
-    words = missing_words(column, table.code(name)) if column.modelled else None
-    if words is not None:
+    missing_text = missing_words(column, table.code(name)) if column.modelled else None
+    if missing_text is not None:
         cells = [
             cell if word is None else _word(word)
-            for cell, word in zip(cells, words.to_pylist(), strict=True)
+            for cell, word in zip(cells, missing_text.to_pylist(), strict=True)
         ]
     return cells
 

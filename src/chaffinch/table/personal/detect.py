@@ -73,7 +73,7 @@ def evidence_of(column: Column, profile: Profile | None = None) -> IdentifierEvi
     if column.kind in ("boolean", "date", "datetime") or pa.types.is_temporal(kind):
         return None
     sign = name_sign(column.name)
-    if sign is not None and sign.most < _distinct(column, profile) and _tells(sign, column):
+    if sign is not None and sign.max_distinct < _distinct(column, profile) and _tells(sign, column):
         return IdentifierEvidence(FORMS[sign.form].what, Reason.NAME, sign.form)
     if profile is None:
         return None
@@ -90,11 +90,11 @@ def evidence_of(column: Column, profile: Profile | None = None) -> IdentifierEvi
     if not len(values):
         return None
     if values[0] >= 0 and (
-        found := form_of_words(
+        evidence := form_of_words(
             [str(int(value)) for value in _spread(values.tolist())], numbers=True
         )
     ):
-        return found
+        return evidence
     if given_out_once(profile):
         return IdentifierEvidence("numbers that were given out once", Reason.NUMBERS)
     if given_out_in_order(profile):
@@ -116,25 +116,29 @@ def _distinct(column: Column, profile: Profile | None) -> float:
     return len(column.levels) if column.levels is not None else float("inf")
 
 
-def _spread(values: Sequence[Any], most: int = LOOKED_AT) -> Sequence[Any]:
+def _spread(values: Sequence[Any], max_values: int = LOOKED_AT) -> Sequence[Any]:
     """Values evenly spaced among all: no row is drawn."""
-    return values if len(values) <= most else [values[i * len(values) // most] for i in range(most)]
+    return (
+        values
+        if len(values) <= max_values
+        else [values[i * len(values) // max_values] for i in range(max_values)]
+    )
 
 
-def form_of_words(words: Sequence[str], *, numbers: bool = False) -> IdentifierEvidence | None:
+def form_of_words(values: Sequence[str], *, numbers: bool = False) -> IdentifierEvidence | None:
     """Return which form different words share, if chance does not explain it; a single hit says nothing.
 
     Words without check digits need a pattern that says enough by itself. `numbers`: whole numbers, which lost the zeros before them, and of
     which only check digits say anything.
     """
-    if len(words) < FEWEST:
+    if len(values) < FEWEST:
         return None
-    first = _spread(words, FIRST_LOOK)
+    first = _spread(values, FIRST_LOOK)
     best: tuple[bool, float, Form] | None = None  # check digits say more than a pattern
     for form in FORMS:
-        if not form.pattern or (numbers and (form.check is None or form.whole)):
+        if not form.pattern or (numbers and (form.check is None or form.with_separators)):
             continue
-        padded = _padded(words, form) if numbers else words
+        padded = _padded(values, form) if numbers else values
         if (
             padded is None
             or sum(map(form.has, _padded(first, form) or () if numbers else first)) < len(first) / 2
@@ -151,10 +155,10 @@ def form_of_words(words: Sequence[str], *, numbers: bool = False) -> IdentifierE
     )
 
 
-def _chance(form: Form, words: Sequence[str]) -> float:
+def _chance(form: Form, values: Sequence[str]) -> float:
     """The chance that so many words pass where their check digits mean nothing; 1 where too few have the form, 0 where it needs no check."""
-    alike = [word for word in words if form.has(word)]
-    if len(alike) < FEWEST or len(alike) < form.share * len(words):
+    alike = [word for word in values if form.has(word)]
+    if len(alike) < FEWEST or len(alike) < form.share * len(values):
         return 1.0
     if form.check is None:
         return 0.0
@@ -166,14 +170,14 @@ def _chance(form: Form, words: Sequence[str]) -> float:
     return float(bdtrc(passed - 1, len(alike), form.chance))
 
 
-def _padded(words: Sequence[str], form: Form) -> list[str] | None:
+def _padded(values: Sequence[str], form: Form) -> list[str] | None:
     """Whole numbers as the words that they were, with up to two zeros before them; None where their length is another."""
     length = len(form.mask.translate(_GROUPED))
-    longest = max(map(len, words))
+    longest = max(map(len, values))
     if form.name == "credit_card":
-        return list(words) if longest >= 13 else None
+        return list(values) if longest >= 13 else None
     return (
-        [word.zfill(length) if len(word) >= length - 2 else word for word in words]
+        [word.zfill(length) if len(word) >= length - 2 else word for word in values]
         if longest == length
         else None
     )
@@ -237,17 +241,22 @@ def given_out_once(profile: Profile) -> bool:
         or _is_grid(values)
     ):
         return False
-    whole = values.astype(np.int64)
+    integers = values.astype(np.int64)
     if (
-        _poisson_below(float((counts * (counts - 1) / 2).sum()), _expected_equals(whole, counts))
+        _poisson_below(float((counts * (counts - 1) / 2).sum()), _expected_equals(integers, counts))
         < ODDS_ONCE
     ):
         return True
-    lengths = 1 + np.searchsorted(10 ** np.arange(1, 19), np.abs(whole), side="right")
-    most = int(np.bincount(lengths, weights=counts).argmax())
-    if most >= LONG:
-        return bool(counts[lengths == most].sum() >= 0.85 * n)
-    return bool(most >= FLAT and (lengths == most).all() and len(values) == n and _is_flat(whole))
+    lengths = 1 + np.searchsorted(10 ** np.arange(1, 19), np.abs(integers), side="right")
+    usual_length = int(np.bincount(lengths, weights=counts).argmax())
+    if usual_length >= LONG:
+        return bool(counts[lengths == usual_length].sum() >= 0.85 * n)
+    return bool(
+        usual_length >= FLAT
+        and (lengths == usual_length).all()
+        and len(values) == n
+        and _is_flat(integers)
+    )
 
 
 def _is_grid(values: NDArray[np.int64]) -> bool:
@@ -272,9 +281,9 @@ def _is_flat(values: NDArray[np.int64]) -> bool:
     n = len(values)
     if n < FEWEST_FLAT or (values % 10 == 0).mean() > 0.2:
         return False
-    place = (values[1:-1] - values[0]) / (values[-1] - values[0])
+    position = (values[1:-1] - values[0]) / (values[-1] - values[0])
     rank = np.arange(1, n - 1) / (n - 2)
-    distance = max(float((rank - place).max()), float((place - rank + 1 / (n - 2)).max()))
+    distance = max(float((rank - position).max()), float((position - rank + 1 / (n - 2)).max()))
     return bool(distance * np.sqrt(n - 2) < 1.63)
 
 
@@ -315,7 +324,7 @@ def _message(reasons: Mapping[str, IdentifierEvidence]) -> str:
     import shlex
 
     width = max(map(len, reasons))
-    found = [f"  {name:{width}}  {evidence}" for name, evidence in reasons.items()]
+    lines = [f"  {name:{width}}  {evidence}" for name, evidence in reasons.items()]
     block = [
         f'format = "{FORMAT}"',
         f"version = {VERSION}",
@@ -324,17 +333,17 @@ def _message(reasons: Mapping[str, IdentifierEvidence]) -> str:
         *(f'{toml_key(name)} = "drop"' for name in reasons),
     ]
     options = " ".join(f"--personal {shlex.quote(f'{name}=drop')}" for name in reasons)
-    words = ", ".join(f'{toml_value(name)}: "drop"' for name in reasons)
+    entries = ", ".join(f'{toml_value(name)}: "drop"' for name in reasons)
     return "\n".join(
         [
             "These columns look as if they said who somebody is, and would be synthesised like any other:",
-            *found,
+            *lines,
             'Say what becomes of each: "drop" leaves it out, "fake" makes values up, "keep" synthesises it all the same. A schema may say no more than this:',
             "",
             *block,
             "",
             f"On the command line: {options}",
-            f"In Python: schema={{{words}}}, for chaffinch.release or chaffinch.read",
+            f"In Python: schema={{{entries}}}, for chaffinch.release or chaffinch.read",
         ]
     )
 

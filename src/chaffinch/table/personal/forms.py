@@ -245,7 +245,7 @@ def longitude(number: int) -> str:
     return f"-{121 + number % 500_000 / 100_000:.5f}"
 
 
-def place(number: int) -> str:
+def coordinates(number: int) -> str:
     """Return a latitude and a longitude in the emptiest part of the Pacific."""
     return f"{latitude(number)}, {longitude(number // 500_000)}"
 
@@ -259,7 +259,7 @@ class Form:
     name, what
         Its name in schema files, and what its values are, in the plural.
     pattern
-        What values match; empty for forms that only a column's name tells. Of the value without spaces, dots, dashes and slashes unless `whole`.
+        What values match; empty for forms that only a column's name tells. Of the value without spaces, dots, dashes and slashes unless `with_separators`.
     check, chance
         The check of such a value, and the share of random values of the pattern that pass it.
     share
@@ -276,7 +276,7 @@ class Form:
     name: str
     what: str
     pattern: str = ""
-    whole: bool = False
+    with_separators: bool = False
     check: Check | None = None
     chance: float = 1.0
     share: float = 0.9
@@ -290,13 +290,14 @@ class Form:
     def has(self, word: str) -> bool:
         """Whether a value has the pattern; its check is not looked at."""
         return (
-            _compiled(self.pattern).fullmatch(word if self.whole else compacted(word)) is not None
+            _compiled(self.pattern).fullmatch(word if self.with_separators else compacted(word))
+            is not None
         )
 
     def passes(self, word: str) -> bool:
         """Whether a value has the pattern and passes the check, where there is one."""
         return self.has(word) and (
-            self.check is None or self.check(word if self.whole else compacted(word))
+            self.check is None or self.check(word if self.with_separators else compacted(word))
         )
 
 
@@ -370,7 +371,7 @@ for form in (
         name="email",
         what="e-mail addresses",
         pattern=r"[^@\s,;]+@[^@\s,;]+\.[^@\s.,;]{2,}",
-        whole=True,
+        with_separators=True,
         make=email,
         size=GIVEN_NAMES * SURNAMES,
     ),
@@ -378,7 +379,7 @@ for form in (
         name="url",
         what="web addresses",
         pattern=r"(https?://|www\.)\S+",
-        whole=True,
+        with_separators=True,
         make=url,
         size=1_000_000,
     ),
@@ -386,7 +387,7 @@ for form in (
         name="ip",
         what="addresses of computers",
         pattern=r"((25[0-5]|2[0-4]\d|1?\d?\d)\.){3}(25[0-5]|2[0-4]\d|1?\d?\d)",
-        whole=True,
+        with_separators=True,
         make=ip,
         size=15 << 24,
     ),
@@ -394,7 +395,7 @@ for form in (
         name="ipv6",
         what="addresses of computers",
         pattern=r"(?=.*:.*:)([0-9A-Fa-f]{0,4}:){2,7}[0-9A-Fa-f]{0,4}",
-        whole=True,
+        with_separators=True,
         make=lambda number: f"2001:db8::{number >> 16:x}:{number & 0xFFFF:x}",
         size=1 << 32,
     ),
@@ -402,7 +403,7 @@ for form in (
         name="mac",
         what="addresses of devices",
         pattern=r"([0-9A-Fa-f]{2}[:-]){5}[0-9A-Fa-f]{2}",
-        whole=True,
+        with_separators=True,
         make=lambda number: (
             f"02:00:00:{number >> 16 & 255:02x}:{number >> 8 & 255:02x}:{number & 255:02x}"
         ),
@@ -412,14 +413,14 @@ for form in (
         name="coordinates",
         what="coordinates",
         pattern=r"\(?[+-]?\d{1,2}\.\d{3,}\s*[,; ]\s*[+-]?\d{1,3}\.\d{3,}\)?",
-        whole=True,
-        make=place,
+        with_separators=True,
+        make=coordinates,
         size=500_000**2,
     ),
     Form(
         name="address",
         what="postal addresses",
-        whole=True,
+        with_separators=True,
         share=0.6,
         make=address,
         size=120 * SURNAMES,
@@ -428,7 +429,7 @@ for form in (
     Form(
         name="postcode_and_house",
         what="postcodes with house numbers",
-        whole=True,
+        with_separators=True,
         mask="#### ?? ###",
         pattern=r"(?i)(\d{4}\s?[A-Z]{2}|[A-Z]{1,2}\d[A-Z\d]?\s?\d[A-Z]{2})[\s,/-]+\d{1,5}\s?[A-Z]?|\d{1,5}[A-Z]?[\s,/-]+(\d{4}\s?[A-Z]{2}|[A-Z]{1,2}\d[A-Z\d]?\s?\d[A-Z]{2})",
     ),
@@ -436,7 +437,7 @@ for form in (
         name="us_ssn",
         what="US social security numbers",
         pattern=r"(?!000|666|9)\d{3}[- ](?!00)\d{2}[- ](?!0000)\d{4}",
-        whole=True,
+        with_separators=True,
         mask="###-##-####",
         unissued=((0, "6"), (1, "6"), (2, "6")),
     ),
@@ -451,14 +452,14 @@ for form in (
         name="dk_cpr",
         what="Danish CPR numbers",
         pattern=rf"{_DAY}{_MONTH}\d\d-\d{{4}}",
-        whole=True,
+        with_separators=True,
         mask="######-####",
         unissued=((2, "9"),),
     ),
     Form(
         name="phone",
         what="telephone numbers",
-        whole=True,
+        with_separators=True,
         mask="+999 ### ######",
         share=0.8,
         pattern=r"(?!\d{1,4}[./-]\d{1,2}[./-]\d{1,4}$)(?=(\D*\d){7,15}\D*(x\d+)?$)((\+|00)[1-9][\d\s()./-]+\d|0\d{1,5}[\s/-]\d[\d\s/-]+|\(0?\d{2,5}\)[\s-]?\d[\d\s-]+"
@@ -526,7 +527,7 @@ for form in (
         name="fi_hetu",
         what="Finnish personal codes",
         pattern=rf"{_DAY}{_MONTH}\d\d[-+A-FU-Y]\d{{3}}[0-9A-FHJ-NPR-Y]",
-        whole=True,
+        with_separators=True,
         check=checks.hetu,
         chance=1 / 31,
         mask="######-####",

@@ -142,7 +142,7 @@ class NameSign:
     """
 
     form: str
-    most: int
+    max_distinct: int
 
 
 @lru_cache(maxsize=4096)
@@ -157,8 +157,8 @@ def name_sign(name: str) -> NameSign | None:
     lower = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name).lower()
     signs = "".join(ch for ch in unicodedata.normalize("NFC", lower) if ch.isalpha())
     if not signs.isascii():
-        for script, words in _OTHER_SCRIPTS.items():
-            if signs in words.split():
+        for script, names in _OTHER_SCRIPTS.items():
+            if signs in names.split():
                 return NameSign(
                     script,
                     2
@@ -169,16 +169,16 @@ def name_sign(name: str) -> NameSign | None:
     for text in (spelled, lower):
         plain = unicodedata.normalize("NFKD", text).encode("ascii", "ignore").decode()
         word = "".join(re.findall("[a-z]+", plain))
-        if form := _said(word, _SURE, plural=True):
+        if form := _form_of_name(word, _SURE, plural=True):
             return NameSign(form, 2)
-        if form := _said(word, _LIKELY, plural=False) or (
+        if form := _form_of_name(word, _LIKELY, plural=False) or (
             "id" if _SOMEBODY_BY_NUMBER.fullmatch(word) else None
         ):
             return NameSign(form, FEW)
     return None
 
 
-def _said(word: str, forms: dict[str, str], *, plural: bool) -> str | None:
+def _form_of_name(word: str, forms: dict[str, str], *, plural: bool) -> str | None:
     """The first form that has the word, or its singular, after the name of somebody whose it is or after none.
 
     Words are looked up: patterns of them would take longer to compile than most tables to understand.
@@ -187,7 +187,7 @@ def _said(word: str, forms: dict[str, str], *, plural: bool) -> str | None:
     if plural:
         cores |= {core[:-1] for core in cores if core.endswith("s")}
     return next(
-        (form for form, words in forms.items() if not cores.isdisjoint(words.split("|"))), None
+        (form for form, names in forms.items() if not cores.isdisjoint(names.split("|"))), None
     )
 
 

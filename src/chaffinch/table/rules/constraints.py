@@ -155,7 +155,7 @@ def _names(condition: Condition) -> Iterator[str]:
     if isinstance(condition, Comparisons):
         for operand in condition.operands:
             if isinstance(operand, Sum):
-                yield from (part.column for part in operand.parts)
+                yield from (addend.column for addend in operand.parts)
             elif isinstance(operand, Name):
                 yield operand.name
     elif isinstance(condition, Among):
@@ -167,8 +167,8 @@ def _names(condition: Condition) -> Iterator[str]:
         yield from _names(condition.when)
         yield from _names(condition.then)
     else:
-        for part in condition.parts:
-            yield from _names(part)
+        for clause in condition.parts:
+            yield from _names(clause)
 
 
 def cut_schema(schema: Schema) -> Schema:
@@ -181,9 +181,9 @@ def cut_schema(schema: Schema) -> Schema:
             column = schema[name]
             if column.codec is not None and column.codec.numeric and value is not None:
                 number = _as_number(column, value)
-                ends = {"<": at_or_above, ">=": at_or_above, "<=": above, ">": above}
-                made = [ends[sign]] if sign in ends else [at_or_above, above]
-                cuts.setdefault(name, []).extend(end(column.codec, number) for end in made)
+                end_of_sign = {"<": at_or_above, ">=": at_or_above, "<=": above, ">": above}
+                ends = [end_of_sign[sign]] if sign in end_of_sign else [at_or_above, above]
+                cuts.setdefault(name, []).extend(end(column.codec, number) for end in ends)
     columns = [
         replace(column, codec=cut_intervals(column.codec, cuts[column.name]))
         if column.name in cuts and column.codec is not None and column.codec.numeric
@@ -198,31 +198,33 @@ def cut_schema(schema: Schema) -> Schema:
 def _comparisons(condition: Condition, schema: Schema) -> Iterator[tuple[str, str, Operand | None]]:
     """Each comparison of a column with a value: None for missing."""
     if isinstance(condition, Comparisons):
-        for (left, right), sign in zip(pairwise(condition.operands), condition.signs, strict=True):
-            yield _sides(left, sign, right, schema)
+        for (lhs, rhs), sign in zip(pairwise(condition.operands), condition.signs, strict=True):
+            yield _column_and_value(lhs, sign, rhs, schema)
     elif isinstance(condition, Among):
-        yield from (_sides(condition.column, "==", value, schema) for value in condition.values)
+        yield from (
+            _column_and_value(condition.column, "==", value, schema) for value in condition.values
+        )
     elif isinstance(condition, Not):
         yield from _comparisons(condition.part, schema)
     elif isinstance(condition, Implies):
         yield from _comparisons(condition.when, schema)
         yield from _comparisons(condition.then, schema)
     else:
-        for part in condition.parts:
-            yield from _comparisons(part, schema)
+        for clause in condition.parts:
+            yield from _comparisons(clause, schema)
 
 
-def _sides(
-    left: Operand, sign: str, right: Operand, schema: Schema
+def _column_and_value(
+    lhs: Operand, sign: str, rhs: Operand, schema: Schema
 ) -> tuple[str, str, Operand | None]:
     names = [column.name for column in schema]
-    columns = [isinstance(side, Name) and side.name in names for side in (left, right)]
-    if columns[0] == columns[1] or isinstance(left, Sum) or isinstance(right, Sum):
+    columns = [isinstance(side, Name) and side.name in names for side in (lhs, rhs)]
+    if columns[0] == columns[1] or isinstance(lhs, Sum) or isinstance(rhs, Sum):
         raise SchemaError(
             f"A condition must compare a column with a number, a word in quotes, true, false or missing. It is {HELP} "
             "Two columns are compared in a rule of their own, without and, or, not, implies."
         )
-    column, value, sign = (left, right, sign) if columns[0] else (right, left, TURNED[sign])
+    column, value, sign = (lhs, rhs, sign) if columns[0] else (rhs, lhs, TURNED[sign])
     assert isinstance(column, Name)
     if isinstance(value, Name):
         if value.name == MISSING:
@@ -299,20 +301,20 @@ def _truth(condition: Condition, schema: Schema, columns: tuple[str, ...]) -> tu
     if isinstance(condition, Implies):
         return _truth(AnyOf((Not(condition.when), condition.then)), schema, columns)
     if isinstance(condition, All | AnyOf):
-        parts = [_truth(part, schema, columns) for part in condition.parts]
+        parts = [_truth(clause, schema, columns) for clause in condition.parts]
     elif isinstance(condition, Among):
         parts = [
-            _compared(*_sides(condition.column, "==", value, schema), schema, columns)
+            _compared(*_column_and_value(condition.column, "==", value, schema), schema, columns)
             for value in condition.values
         ]
-        one = AnyOf(())
-        true, false = _joined(parts, one)
+        disjunction = AnyOf(())
+        true, false = _joined(parts, disjunction)
         return (false, true) if condition.outside else (true, false)
     else:
         pairs = zip(pairwise(condition.operands), condition.signs, strict=True)
         parts = [
-            _compared(*_sides(left, sign, right, schema), schema, columns)
-            for (left, right), sign in pairs
+            _compared(*_column_and_value(lhs, sign, rhs, schema), schema, columns)
+            for (lhs, rhs), sign in pairs
         ]
         condition = All(())
     return _joined(parts, condition)
@@ -509,15 +511,15 @@ def _halves(
     else:
         rank = float(np.interp(cut, values[k - 1 : k + 1], ranks[k - 1 : k + 1]))
     leaps = 0 < k < len(values) and ranks[k - 1] == ranks[k]
-    left, right = (
+    lower, upper = (
         (ranks[:k], np.minimum(values[:k], below)),
         (ranks[k:], np.maximum(values[k:], cut)),
     )
     if not leaps:
-        left = np.append(left[0], rank), np.append(left[1], max(below, first))
-        right = np.append(rank, right[0]), np.append(cut, right[1])
-    return _stretched(*left, min(first, below), max(below, first)), _stretched(
-        *right, cut, max(float(values[-1]), cut)
+        lower = np.append(lower[0], rank), np.append(lower[1], max(below, first))
+        upper = np.append(rank, upper[0]), np.append(cut, upper[1])
+    return _stretched(*lower, min(first, below), max(below, first)), _stretched(
+        *upper, cut, max(float(values[-1]), cut)
     )
 
 

@@ -70,9 +70,11 @@ def with_found_rules(table: Table, threshold: int) -> Table:
         ),
         codes,
     )
-    found = find_rules(schema, table.n_rows, lambda _: [batch], threshold=threshold)
-    rules = (*found.rules, *constant_columns(schema, table.data, codes))
-    schema = replace(schema, rules=rules, searched=True, found=rules, suggested=found.suggested)
+    rule_search = find_rules(schema, table.n_rows, lambda _: [batch], threshold=threshold)
+    rules = (*rule_search.rules, *constant_columns(schema, table.data, codes))
+    schema = replace(
+        schema, rules=rules, searched=True, found=rules, suggested=rule_search.suggested
+    )
     table = replace(table, schema=schema, notes=(*table.notes, *found_notes(schema)))
     return replace(table, schema=replace(schema, functions=fitted_functions(table, threshold)))
 
@@ -116,9 +118,13 @@ def rules_of_batches(
     """
     notes: list[Note] = []
     if find:
-        found = find_rules(schema, n_rows, batches, threshold=threshold, sample=sample)
+        rule_search = find_rules(schema, n_rows, batches, threshold=threshold, sample=sample)
         schema = replace(
-            schema, rules=found.rules, searched=True, found=found.rules, suggested=found.suggested
+            schema,
+            rules=rule_search.rules,
+            searched=True,
+            found=rule_search.rules,
+            suggested=rule_search.suggested,
         )
         notes = found_notes(schema)
     relations, tally = relations_of(schema), _FunctionTally(schema)
@@ -136,8 +142,8 @@ def rules_of_batches(
     schema = replace(schema, functions=tally.maps(threshold))
     for function, table in zip(tally.functions, tally.counts, strict=True) if not find else ():
         sizes = schema[function.left].fitted_codec, schema[function.right].fitted_codec
-        there = table[: sizes[0].n_values - sizes[0].other, : sizes[1].n_values]
-        wrong += int(there.sum() - there.max(axis=1, initial=0).sum())
+        present = table[: sizes[0].n_values - sizes[0].other, : sizes[1].n_values]
+        wrong += int(present.sum() - present.max(axis=1, initial=0).sum())
     if wrong:
         notes = [_broken_note(schema, masked_count(wrong, threshold), schema.rules)]
     return schema, notes
@@ -242,10 +248,10 @@ class _CellNumbers:
             first, last = np.searchsorted(
                 self.cells, [row * width + column, row * width + column + 1]
             )
-            own = self.counts[first:last]
+            cell_counts = self.counts[first:last]
             return (
-                float(self.numbers[first + own.argmax()])
-                if len(own) and own.max() >= threshold
+                float(self.numbers[first + cell_counts.argmax()])
+                if len(cell_counts) and cell_counts.max() >= threshold
                 else None
             )
 
@@ -293,9 +299,9 @@ def rules_broken_by(table: Table, schema: Schema | None = None) -> dict[str, NDA
 def code_ranges(column: Column) -> Ranges:
     """Return the lowest and the highest number of each code in the units of rules, and which codes stand for numbers at all."""
     codec = column.fitted_codec
-    low, high, there = codec.number_ranges()
+    low, high, is_number = codec.number_ranges()
     spare, scale = (0, codec.size - codec.n_values), per_unit(column)
-    return np.pad(low, spare) / scale, np.pad(high, spare) / scale, np.pad(there, spare)
+    return np.pad(low, spare) / scale, np.pad(high, spare) / scale, np.pad(is_number, spare)
 
 
 def relation_groups(schema: Schema, functions: Sequence[FunctionMap]) -> tuple[AllowedCodes, ...]:
@@ -333,12 +339,12 @@ def _allowed(
             (np.arange(c.size) >= c.fitted_codec.n_values).reshape(shape)
             for c, shape in zip(columns, shapes, strict=True)
         ]
-        none, every = np.ones((1,), dtype=bool), np.ones((1,), dtype=bool)
+        all_present, all_missing = np.ones((1,), dtype=bool), np.ones((1,), dtype=bool)
         for mask in empty:
-            none, every = none & ~mask, every & mask
-        return np.asarray(none | every)
+            all_present, all_missing = all_present & ~mask, all_missing & mask
+        return np.asarray(all_present | all_missing)
     total = relation.right if isinstance(relation, Equality) else relation.difference
-    if any(part.function and not part.function.startswith("year") for part in total.parts):
+    if any(addend.function and not addend.function.startswith("year") for addend in total.parts):
         return None
     ranges = {
         column.name: (*code_ranges(column), shape)
@@ -353,10 +359,10 @@ def _allowed(
     if isinstance(relation, Equality):
         parts.append((relation.left, -1.0, ""))
     for name, factor, word in parts:
-        first, last, there, shape = ranges[name]
+        first, last, is_number, shape = ranges[name]
         ends = np.sort(np.stack([part_of(first, word), part_of(last, word)]) * factor, axis=0)
         low, high = low + ends[0].reshape(shape), high + ends[1].reshape(shape)
-        open_ones = open_ones | ~there.reshape(shape)
+        open_ones = open_ones | ~is_number.reshape(shape)
     size = np.maximum(np.abs(low), np.abs(high))
     if isinstance(relation, Order):
         return np.asarray(
@@ -366,11 +372,11 @@ def _allowed(
     return np.asarray(open_ones | ((low <= room) & (high >= -room)))
 
 
-def _by_function(function: FunctionMap, left: Column, right: Column) -> Mask:
-    allowed = np.ones((left.size, right.size), dtype=bool)
+def _by_function(function: FunctionMap, determinant: Column, dependent: Column) -> Mask:
+    allowed = np.ones((determinant.size, dependent.size), dtype=bool)
     for code, image in enumerate(function.codes):
         if image >= 0:
-            allowed[code, : right.fitted_codec.n_values] = False
+            allowed[code, : dependent.fitted_codec.n_values] = False
             allowed[code, image] = True
     return allowed
 
@@ -385,12 +391,12 @@ def function_of_counts(
 
     Left codes that no record has go where most records are. `number_of(left, right)` is the number that stands for a bin, if any does.
     """
-    left, right = schema[relation.left].fitted_codec, schema[relation.right]
-    codec = right.fitted_codec
+    domain, column = schema[relation.left].fitted_codec, schema[relation.right]
+    codec = column.fitted_codec
     n = codec.n_values
     if not n:
         return FunctionMap(relation.left, relation.right, (), ())
-    seen = np.asarray(counts)[: left.n_values, :n]
+    seen = np.asarray(counts)[: domain.n_values, :n]
     usual = int(seen.sum(axis=0).argmax())
     codes = np.where(seen.any(axis=1), seen.argmax(axis=1), usual).tolist()
     bins = set(codec.bin_codes.tolist())
@@ -431,13 +437,16 @@ def _middle(codec: Intervals, code: int) -> float:
 def check_functions(schema: Schema) -> None:
     """Raise unless the functions of a schema go with the codes of its columns: files come from strangers."""
     for function in schema.functions:
-        left, right = schema[function.left].fitted_codec, schema[function.right].fitted_codec
-        fits = len(function.codes) in (0, left.n_values) and all(
-            -1 <= code < right.n_values for code in function.codes
+        domain, image_domain = (
+            schema[function.left].fitted_codec,
+            schema[function.right].fitted_codec,
         )
-        low, high, _ = right.number_ranges()
+        fits = len(function.codes) in (0, domain.n_values) and all(
+            -1 <= code < image_domain.n_values for code in function.codes
+        )
+        low, high, _ = image_domain.number_ranges()
         fits = fits and all(
-            n is None or (right.numeric and low[c] <= n <= high[c])
+            n is None or (image_domain.numeric and low[c] <= n <= high[c])
             for c, n in zip(function.codes, function.numbers, strict=True)
         )
         if not fits:

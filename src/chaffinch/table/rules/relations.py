@@ -88,7 +88,7 @@ class Equality:
         return (self.left, *(addend.column for addend in self.right.parts))
 
     @property
-    def whole(self) -> bool:
+    def has_integer_factors(self) -> bool:
         """Whether all factors are whole numbers: what is on the digits of the right side is then on those of the left."""
         return all(float(addend.factor).is_integer() for addend in self.right.parts)
 
@@ -97,7 +97,7 @@ class Equality:
         """How far both sides may be apart by rounding."""
         others = (
             0.0
-            if self.whole
+            if self.has_integer_factors
             else sum(
                 abs(p.factor) * u for p, u in zip(self.right.parts, self.units[1:], strict=True)
             )

@@ -745,7 +745,7 @@ def are_persons(axis: str, labels: Sequence[str]) -> bool:
     (False, False, True)
     """
     sign = name_sign(axis)
-    if sign is not None and len(labels) > sign.most:
+    if sign is not None and len(labels) > sign.max_distinct:
         return True
     numbered = len(labels) > 2 and all(re.search(r"\d", label) for label in labels)
     called = axis.strip().lower().rstrip("s")

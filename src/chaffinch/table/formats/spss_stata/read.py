@@ -129,15 +129,15 @@ def check_names(names: Sequence[str], form: Program) -> None:
     pattern, reserved = (
         (_SPSS_NAME, _SPSS_RESERVED) if form == "sav" else (_STATA_NAME, _STATA_RESERVED)
     )
-    bad = [
+    refused = [
         n
         for n in names
         if not pattern.fullmatch(n) or reserved.fullmatch(n) or n != cut(n, form, "name")
     ]
-    if bad:
+    if refused:
         also = "" if form == "dta" else ", or . $ # @"
         raise InputError(
-            f"{PROGRAMS[form]} cannot hold columns named so: {listed(bad)}. A name starts with a letter, goes on with letters, "
+            f"{PROGRAMS[form]} cannot hold columns named so: {listed(refused)}. A name starts with a letter, goes on with letters, "
             f"digits, _{also}, has at most {_LONGEST[form]['name']} characters and is no reserved word. Rename, or write CSV or Parquet."
         )
     folded = [name.upper() for name in names]
@@ -317,16 +317,16 @@ class _Variable:
     def values(self, cells: list[Any]) -> pa.Array:
         """Return cells as Arrow values, null where they are missing without a code."""
         if is_words(self.kind):
-            words = pa.array(cells, type=pa.string())
-            return pc.if_else(pc.equal(words, ""), pa.scalar(None, pa.string()), words)
+            text = pa.array(cells, type=pa.string())
+            return pc.if_else(pc.equal(text, ""), pa.scalar(None, pa.string()), text)
         if not self.tagged:
             return self._numbers(cells)
-        words = pa.array(
+        text = pa.array(
             [cell if isinstance(cell, str) else None for cell in cells], type=pa.string()
         )
-        if words.null_count < len(words):
+        if text.null_count < len(text):
             cells = [None if isinstance(cell, str) else cell for cell in cells]
-        storage = pa.StructArray.from_arrays([self._numbers(cells), words], names=["value", "word"])
+        storage = pa.StructArray.from_arrays([self._numbers(cells), text], names=["value", "word"])
         return pa.ExtensionArray.from_storage(Tagged(self.kind), storage)
 
     def _numbers(self, cells: list[Any]) -> pa.Array:
@@ -334,13 +334,13 @@ class _Variable:
             return pa.array(cells, type=self.kind, from_pandas=True)
         numbers = self.moment.incoming(np.array(cells, dtype=np.float64))
         absent = np.isnan(numbers)
-        whole = np.where(absent, 0, numbers)
+        ticks = np.where(absent, 0, numbers)
         units = pa.int32() if self.kind == pa.date32() else pa.int64()
-        if (np.abs(whole) >= 2.0 ** (units.bit_width - 1)).any():
+        if (np.abs(ticks) >= 2.0 ** (units.bit_width - 1)).any():
             raise FileError(
                 f"Cannot read '{self.file.path}': column '{self.name}' holds dates beyond any calendar."
             )
-        return pa.array(whole.astype(np.int64), mask=absent).cast(units).cast(self.kind)
+        return pa.array(ticks.astype(np.int64), mask=absent).cast(units).cast(self.kind)
 
 
 def _variable(file: _StatFile, metadata: Any, name: str) -> _Variable:
@@ -441,26 +441,26 @@ class _Dictionary:
     widths: list[int] = field(
         default_factory=list
     )  # of each 8-byte piece: 0 a number, -1 the rest of a longer text
-    words: list[bytes] = field(default_factory=list)  # texts that have a label
+    labelled_texts: list[bytes] = field(default_factory=list)  # texts that have a label
     encoding: str = ""
 
     def sound(self) -> bool:
         """Return whether every set of labels has a variable, and every labelled word decodes."""
         while True:
-            record = self._whole()
+            record = self._read_integer()
             if record == 2:
                 self._variable()
             elif record == 3:
                 if not self._labels():
                     return False
             elif record == 6:
-                self._skip(80 * self._whole())
+                self._skip(80 * self._read_integer())
             elif record == 7:
                 self._extension()
             else:
                 return self._decodes()
 
-    def _whole(self) -> int:
+    def _read_integer(self) -> int:
         (number,) = struct.unpack(f"{self.order}i", self.handle.read(4))
         return int(number)
 
@@ -468,36 +468,38 @@ class _Dictionary:
         self.handle.seek(max(n_bytes, 0), 1)
 
     def _variable(self) -> None:
-        width, labelled, n_missing, *formats = (self._whole() for _ in range(5))
+        width, labelled, n_missing, *formats = (self._read_integer() for _ in range(5))
         shown_as_text = any(
             shown >> 16 & 0xFF in (1, 2) for shown in formats
         )  # A and AHEX make the reader take it for text
         self.widths.append(width or int(shown_as_text))
         self._skip(8)
         if labelled:
-            self._skip(-(-self._whole() // 4) * 4)
+            self._skip(-(-self._read_integer() // 4) * 4)
         self._skip(8 * abs(n_missing))
 
     def _labels(self) -> bool:
         values = []
-        for _ in range(self._whole()):
+        for _ in range(self._read_integer()):
             value, length = struct.unpack("8sB", self.handle.read(9))
             self._skip((length + 8) // 8 * 8 - 1)
             values.append(value)
-        if self._whole() != 4 or not 0 < (n_variables := self._whole()) <= len(self.widths):
+        if self._read_integer() != 4 or not 0 < (n_variables := self._read_integer()) <= len(
+            self.widths
+        ):
             return False
-        places = [self._whole() for _ in range(n_variables)]
-        widths = [self.widths[place - 1] for place in places if 0 < place <= len(self.widths)]
+        numbers = [self._read_integer() for _ in range(n_variables)]
+        widths = [self.widths[number - 1] for number in numbers if 0 < number <= len(self.widths)]
         if not any(width >= 0 for width in widths):
             return False
         if any(widths):
-            self.words += values
+            self.labelled_texts += values
         return True
 
     def _extension(self) -> None:
-        kind, size, count = self._whole(), self._whole(), self._whole()
+        kind, size, count = self._read_integer(), self._read_integer(), self._read_integer()
         if kind == 3 and size == 4 and count == 8:
-            page = [self._whole() for _ in range(8)][-1]
+            page = [self._read_integer() for _ in range(8)][-1]
             self.encoding = self.encoding or ("utf-8" if page == UTF8 else f"cp{page}")
         elif kind == 20 and size == 1 and 0 < count < 100:
             self.encoding = self.handle.read(count).decode("ascii", "replace")
@@ -506,7 +508,7 @@ class _Dictionary:
 
     def _decodes(self) -> bool:
         try:
-            for word in self.words:
+            for word in self.labelled_texts:
                 word.decode(self.encoding or "utf-8")
         except UnicodeError:
             return False

@@ -41,8 +41,8 @@ if TYPE_CHECKING:
 
 
 @contextlib.contextmanager
-def write_file(part: Path, target: Path, *, form: Program) -> Iterator[Callable[[Table], None]]:
-    """Give a function that gathers tables; they are written to `part` as one file when the block ends well."""
+def write_file(path: Path, target: Path, *, form: Program) -> Iterator[Callable[[Table], None]]:
+    """Give a function that gathers tables; they are written to `path` as one file when the block ends well."""
     package = pyreadstat("Writing SPSS and Stata files")
     try:
         import pandas
@@ -80,14 +80,14 @@ def write_file(part: Path, target: Path, *, form: Program) -> Iterator[Callable[
         } or None
         # `pyreadstat` names a set of value labels by its column and a number.
         labelled = enumerate(options["variable_value_labels"])
-        if bad := [name for i, name in labelled if len(f"{name}{i}") > 32]:
+        if refused := [name for i, name in labelled if len(f"{name}{i}") > 32]:
             raise InputError(
-                f"Columns with value labels need names of at most 28 characters in a Stata file: {listed(bad)}. Rename, or write "
+                f"Columns with value labels need names of at most 28 characters in a Stata file: {listed(refused)}. Rename, or write "
                 "an SPSS file, CSV or Parquet."
             )
     try:
         (package.write_sav if form == "sav" else package.write_dta)(
-            frame, str(part.absolute()), **options
+            frame, str(path.absolute()), **options
         )
     except (MemoryError, OSError):
         raise
@@ -123,11 +123,13 @@ def _column_values(column: Column, tables: Sequence[Table], form: Program) -> _C
     values = pa.chunked_array(chunks, type=metadata.type).combine_chunks()
     if pa.types.is_dictionary(values.type):
         values = values.cast(value_type(values.type))
-    words = None
+    missing_text = None
     if column.modelled:
-        words = missing_words(column, np.concatenate([table.code(column.name) for table in tables]))
+        missing_text = missing_words(
+            column, np.concatenate([table.code(column.name) for table in tables])
+        )
     known = {key.decode(): text.decode() for key, text in (metadata.metadata or {}).items()}
-    return _ColumnValues(column, form, values, words, known)
+    return _ColumnValues(column, form, values, missing_text, known)
 
 
 @dataclass(frozen=True)
@@ -137,7 +139,7 @@ class _ColumnValues:
     column: Column
     form: Program
     values: pa.Array
-    words: pa.Array | None
+    missing_text: pa.Array | None
     metadata: dict[str, str]
 
     def cells(self) -> _StatColumn:
@@ -187,15 +189,15 @@ class _ColumnValues:
 
     def _text(self) -> _StatColumn:
         values = self.values.cast(pa.string())
-        if self.words is not None:
-            values = pc.coalesce(self.words, values)
+        if self.missing_text is not None:
+            values = pc.coalesce(self.missing_text, values)
         cells = np.array(pc.fill_null(values, "").to_pylist(), dtype=object)
         name, title = self.column.name, self._title()
         if self.form == "dta":
             return _StatColumn(name, cells, "str", title, {}, self.metadata.get("stata.format", ""))
-        own = [code for code in self.column.missing if isinstance(code, str)]
-        every = list(dict.fromkeys([*(lo for lo, _ in self._declared()), *own]))
-        ranges = every if len(every) <= 3 else own
+        codes = [code for code in self.column.missing if isinstance(code, str)]
+        all_codes = list(dict.fromkeys([*(lo for lo, _ in self._declared()), *codes]))
+        ranges = all_codes if len(all_codes) <= 3 else codes
         if len(ranges) > 3 or any(len(str(code).encode()) > 8 for code in ranges):
             raise self._too_many()
         labels = {
@@ -216,7 +218,7 @@ class _ColumnValues:
         )
 
     def _spss(self, numbers: NDArray[np.float64], moment: Moment | None) -> _StatColumn:
-        own = [_number(code, moment) for code in self.column.missing if not isinstance(code, str)]
+        codes = [_number(code, moment) for code in self.column.missing if not isinstance(code, str)]
         display = self._display(moment)
         if not display and (numbers[~np.isnan(numbers)] % 1 == 0).all():
             display = "F8.0"
@@ -231,11 +233,11 @@ class _ColumnValues:
             display,
             self._measure(),
             int(self.metadata.get("spss.width", 0)),
-            self._ranges(own, numbers[~np.isnan(numbers) & ~np.isin(numbers, own)], moment),
+            self._ranges(codes, numbers[~np.isnan(numbers) & ~np.isin(numbers, codes)], moment),
         )
 
     def _ranges(
-        self, own: list[float], valid: NDArray[np.float64], moment: Moment | None
+        self, codes: list[float], valid: NDArray[np.float64], moment: Moment | None
     ) -> list[Any]:
         """Return the missing codes as SPSS takes them, three codes or a range and a code, so that no valid value is among them."""
         declared: list[Range] = [
@@ -245,9 +247,9 @@ class _ColumnValues:
             )
             for lo, hi in self._declared()
         ]
-        spare = [(code, code) for code in own if not within(np.array([code]), declared).any()]
-        attempts: list[list[Range]] = [[*declared, *spare], [(code, code) for code in own]]
-        if len(line := sorted(own)) > 3:
+        spare = [(code, code) for code in codes if not within(np.array([code]), declared).any()]
+        attempts: list[list[Range]] = [[*declared, *spare], [(code, code) for code in codes]]
+        if len(line := sorted(codes)) > 3:
             first, last = line[0], line[-1]
             attempts += [
                 [(first, last)],
@@ -275,9 +277,9 @@ class _ColumnValues:
         )
 
     def _stata(self, numbers: NDArray[np.float64], moment: Moment | None) -> _StatColumn:
-        words = [code for code in self.column.missing if isinstance(code, str)]
-        free = (letter for letter in LETTERS if letter not in words)
-        letter_of = {word: word if word in LETTERS else next(free, None) for word in words}
+        codes_of_text = [code for code in self.column.missing if isinstance(code, str)]
+        free = (letter for letter in LETTERS if letter not in codes_of_text)
+        letter_of = {word: word if word in LETTERS else next(free, None) for word in codes_of_text}
         labels: dict[Any, str] = {
             int(code): label
             for code, label in self._labels(moment).items()
@@ -292,14 +294,14 @@ class _ColumnValues:
             if code in LETTERS
         }
         present = numbers[~np.isnan(numbers)]
-        whole = moment is not TIMES["dta"] and bool(
+        integral = moment is not TIMES["dta"] and bool(
             (present % 1 == 0).all() and (np.abs(present) <= STATA_LONG).all()
         )
-        whole = whole and not pa.types.is_floating(self.values.type)
-        cells, dtype = numbers, "Int32" if whole else "float64"
-        if self.words is not None and self.words.null_count < len(self.words):
-            tags = [letter_of.get(word) for word in self.words.to_pylist()]
-            plain = [None if np.isnan(x) else int(x) if whole else float(x) for x in numbers]
+        integral = integral and not pa.types.is_floating(self.values.type)
+        cells, dtype = numbers, "Int32" if integral else "float64"
+        if self.missing_text is not None and self.missing_text.null_count < len(self.missing_text):
+            tags = [letter_of.get(word) for word in self.missing_text.to_pylist()]
+            plain = [None if np.isnan(x) else int(x) if integral else float(x) for x in numbers]
             cells = np.array(
                 [x if tag is None else tag for x, tag in zip(plain, tags, strict=True)],
                 dtype=object,
