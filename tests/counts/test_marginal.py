@@ -91,7 +91,7 @@ def test_cells_whose_weights_cancel_are_left_out():
 
 
 def test_a_sparse_tally_refuses_to_grow_without_end():
-    tally = SparseCounts([1 << 20, 1 << 20], most_cells=100)
+    tally = SparseCounts([1 << 20, 1 << 20], max_cells=100)
     codes = np.arange(90, dtype=np.uint32)
     tally.add([codes, codes])
     with pytest.raises(TooLargeError, match="more than 100 distinct"):

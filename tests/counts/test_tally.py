@@ -13,7 +13,7 @@ from chaffinch.table.codes import Codes
 
 
 def test_too_many_cells_in_all_are_refused_before_memory_is_taken(coded, monkeypatch):
-    monkeypatch.setattr(tally_module, "MOST_DENSE_CELLS", 1000)
+    monkeypatch.setattr(tally_module, "MAX_DENSE_CELLS", 1000)
     table = coded([[0], [0], [0]], [30, 30, 30])
     counter = MemoryCounter(table)
     assert len(counter.marginals([("c0", "c1")])) == 1

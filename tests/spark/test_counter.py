@@ -99,7 +99,7 @@ def test_other_rows_are_refused_and_no_count_is_said():
 
 
 def test_more_than_the_driver_can_hold_is_refused_before_a_job(monkeypatch):
-    monkeypatch.setattr(module, "MOST_COLLECTED", 10)
+    monkeypatch.setattr(module, "MAX_COLLECTED", 10)
     counter = local_counter(make_coded([[0, 1] * 3, [0, 1, 2] * 2], [2, 6]), 1)
     with pytest.raises(TooLargeError, match="12 cells together are over the limit of 10"):
         counter.marginals([("c0", "c1")])
@@ -176,7 +176,7 @@ def test_parts_that_the_driver_adds_up_are_those_that_tasks_do(coded, monkeypatc
         )
     with pytest.raises(ClusterError, match="another number of rows"):
         replace(here, rows=RowsSeen(1, here.rows.checksum)).marginals(cliques)
-    monkeypatch.setattr(module, "MOST_PARTS", 10)
+    monkeypatch.setattr(module, "MAX_PARTS", 10)
     again = replace(local_counter(table, 5), n_tasks=5)
     assert all(
         ours.same(want)

@@ -64,7 +64,7 @@ def test_rows_that_hang_on_those_before_are_refused(model):
 
 
 def test_a_model_that_is_too_large_to_travel_is_refused(model, monkeypatch):
-    monkeypatch.setattr(module, "MOST_MODEL_BYTES", 10)
+    monkeypatch.setattr(module, "MAX_MODEL_BYTES", 10)
     with pytest.raises(TooLargeError, match="too many to send"):
         draw_task(model, 5, 1)
 

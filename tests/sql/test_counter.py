@@ -121,7 +121,7 @@ def test_bad_use_is_named(monkeypatch):
         ),
     ):
         SqlCounter(5, "people", table.schema).marginals([("a",)])
-    monkeypatch.setattr(module, "MOST_ROWS", 1)
+    monkeypatch.setattr(module, "MAX_ROWS", 1)
     with pytest.raises(TooLargeError, match="more than 1 combinations"):
         counter.marginals([("a", "b")])
 
@@ -314,7 +314,7 @@ def test_every_set_is_in_one_statement(sets):
     counted = [frozenset(columns) for statement in statements for columns in statement.sets]
     assert set(counted) == {frozenset(clique) for clique in cliques}
     assert len(counted) == len(set(counted))
-    assert all(len(statement.sets) <= module.MOST_SETS for statement in statements)
+    assert all(len(statement.sets) <= module.MAX_SETS for statement in statements)
 
 
 @given(st.lists(st.integers(1, 2**40), min_size=1, max_size=6), st.data())
@@ -349,7 +349,7 @@ def test_what_sql_cannot_code_is_named(monkeypatch):
     with pytest.raises(InputError, match="Column 't' has moments or times"):
         codes_sql(when, "people")
     words = chaffinch.read(pa.table({"w": ["a", "b"] * 25, "x": ["a", "b"] * 25})).schema
-    monkeypatch.setattr(module, "MOST_LEVELS", 1)
+    monkeypatch.setattr(module, "MAX_LEVELS", 1)
     with pytest.raises(InputError, match="'w' has 2 levels, and SQL codes at most 1"):
         codes_sql(words, "people")
     with pytest.raises(UnknownNameError, match="dialect 'mysql'"):

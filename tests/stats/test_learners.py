@@ -209,7 +209,7 @@ def test_naive_bayes_is_that_of_the_definition():
 
     from scipy.stats import norm
 
-    from chaffinch.stats.learners import LEAST_VARIANCE, naive_bayes
+    from chaffinch.stats.learners import MIN_VARIANCE, naive_bayes
 
     rng = np.random.default_rng(8)
     labels = np.array(["a", "b", "c", "d"])[rng.integers(0, 4, 60) * (rng.random(60) < 0.7)]
@@ -238,7 +238,7 @@ def test_naive_bayes_is_that_of_the_definition():
                 mean = np.mean(mine) if mine else known.mean()
                 variance = (sum((v - mean) ** 2 for v in mine) + known.var()) / (len(mine) + 1)
                 score += norm.logpdf(
-                    own_number, mean, max(variance, LEAST_VARIANCE * known.var()) ** 0.5
+                    own_number, mean, max(variance, MIN_VARIANCE * known.var()) ** 0.5
                 )
             scores[name] = score
         want.append(max(scores, key=scores.get))

@@ -208,6 +208,6 @@ def how(request, monkeypatch) -> dict[str, str]:
         monkeypatch.setattr(searches, "EXACT", 0)
         search = "ordering"
     if search == "listed":
-        monkeypatch.setattr(searches, "MOST_MASKED", 0)
+        monkeypatch.setattr(searches, "MAX_MASKED_COLUMNS", 0)
         search = "greedy"
     return {"search": search, "score": score}

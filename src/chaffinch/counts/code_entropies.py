@@ -54,7 +54,7 @@ a second, for which Ctrl-C waits.
 FEW = 1 << 16
 """Counts up to which c log c is looked up."""
 
-MOST_BEGINNINGS = 1 << 22
+MAX_BEGINNINGS = 1 << 22
 """Combinations of all columns but the last that there may be; sets with more are left to be counted
 otherwise.
 """
@@ -177,13 +177,13 @@ def column_entropies(
     for run, columns in _runs(sets, sizes, n_rows):
         number = {column: index for index, column in enumerate(columns)}
         renamed = [tuple(number[column] for column in sets[q]) for q in run]
-        gathered = Codes.gathered(
+        run_codes = Codes.gathered(
             (codes.columns(columns) for codes in batches()),
             [sizes[column] for column in columns],
             n_rows,
         )
         values[run.start : run.stop], filled[run.start : run.stop] = row_entropies(
-            gathered, renamed, threads=threads
+            run_codes, renamed, threads=threads
         )
     return values, filled
 
@@ -262,9 +262,7 @@ def _column_order(columns: Columns, sizes: tuple[int, ...]) -> Columns:
     unless all but the last might have too many combinations.
     """
     order = tuple(sorted(columns, key=lambda c: (-sizes[c], c)))
-    return (
-        order if prod(sizes[c] for c in order[:-1]) <= MOST_BEGINNINGS else (*order[1:], order[0])
-    )
+    return order if prod(sizes[c] for c in order[:-1]) <= MAX_BEGINNINGS else (*order[1:], order[0])
 
 
 def _grouped(orders: list[Columns], sizes: tuple[int, ...]) -> list[tuple[Columns, list[int]]]:
@@ -274,7 +272,7 @@ def _grouped(orders: list[Columns], sizes: tuple[int, ...]) -> list[tuple[Column
     position = {order: q for q, order in enumerate(orders)}
     groups: dict[Columns, list[Columns]] = {}
     for order in sorted(orders):
-        if prod(sizes[c] for c in order[:-1]) <= MOST_BEGINNINGS:
+        if prod(sizes[c] for c in order[:-1]) <= MAX_BEGINNINGS:
             groups.setdefault(order[:-1], []).append(order)
     for beginning in sorted(
         groups, key=len, reverse=True

@@ -193,12 +193,12 @@ class StreamCounter:
             threads=self.threads,
             n_rows=self.n_rows,
         )
-        wanted = {name for clique in tally.names for name in clique}
-        seen = 0
-        for batch in self.scan.batches(columns=wanted, weight=self.weight):
+        columns = {name for clique in tally.names for name in clique}
+        n_read = 0
+        for batch in self.scan.batches(columns=columns, weight=self.weight):
             tally.add(batch.codes, batch.weights)
-            seen += batch.codes.n_rows
-            self.progress("counting", seen / max(self.n_rows, 1))
+            n_read += batch.codes.n_rows
+            self.progress("counting", n_read / max(self.n_rows, 1))
         return tally.marginals()
 
     def entropies(self, sets: list[Columns]) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
@@ -227,11 +227,11 @@ class StreamCounter:
 
     def coded(self) -> Iterator[CodedBatch]:
         """Return batches of the codes of all columns: each call reads the file once."""
-        seen = 0
+        n_read = 0
         for batch in self.scan.batches(weight=self.weight):
             yield batch
-            seen += batch.codes.n_rows
-            self.progress("counting", seen / max(self.n_rows, 1))
+            n_read += batch.codes.n_rows
+            self.progress("counting", n_read / max(self.n_rows, 1))
 
 
 @dataclass(frozen=True, eq=False)
@@ -263,12 +263,12 @@ class ReferenceCounter:
         for clique in cliques:
             positions = resolve(self.schema, clique)
             sizes = tuple(self.schema.sizes[j] for j in positions)
-            seen: dict[tuple[int, ...], float] = {}
+            totals: dict[tuple[int, ...], float] = {}
             for row in range(self.n_rows):
                 cell = tuple(int(self.table.codes[j][row]) for j in positions)
-                seen[cell] = seen.get(cell, 0) + weights[row]
-            cells = sorted(cell for cell, value in seen.items() if value)
-            counts = np.array([seen[cell] for cell in cells], dtype=dtype)
+                totals[cell] = totals.get(cell, 0) + weights[row]
+            cells = sorted(cell for cell, value in totals.items() if value)
+            counts = np.array([totals[cell] for cell in cells], dtype=dtype)
             sparse = Marginal(
                 tuple(clique),
                 sizes,

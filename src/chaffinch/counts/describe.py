@@ -16,8 +16,8 @@ from ..table.schema import Column
 from .counter import Counter, MemoryCounter
 from .marginal import Marginal
 
-MOST_COMMON = 5
-MOST_CELLS = 24
+N_COMMON = 5
+MAX_CELLS = 24
 """Bars of a small picture of a column, at the most."""
 
 
@@ -123,13 +123,15 @@ def _column(
         )
     counts = marginal.dense()
     values = counts[: codec.n_values]
-    shown = [int(code) for code in (-values).argsort(kind="stable") if values[code] >= threshold]
+    common_codes = [
+        int(code) for code in (-values).argsort(kind="stable") if values[code] >= threshold
+    ]
     bins = set(codec.bin_codes.tolist())
-    shown = [code for code in shown if code not in bins]
+    common_codes = [code for code in common_codes if code not in bins]
     level_names = level_labels(column)
     common = tuple(
         (level_names[code], masked_count(values[code], threshold, total=n_rows))
-        for code in shown[:MOST_COMMON]
+        for code in common_codes[:N_COMMON]
     )
     missing = masked_count(counts[codec.n_values :].sum(), threshold, total=n_rows)
     bars = tuple(
@@ -150,13 +152,13 @@ def _column(
 
 
 def _largest(counts: NDArray[Any]) -> list[float]:
-    """Return counts of levels as at most `MOST_CELLS` bars: the largest first, all others in the
+    """Return counts of levels as at most `MAX_CELLS` bars: the largest first, all others in the
     last.
     """
     ranked = -np.sort(-counts)
-    if len(ranked) <= MOST_CELLS:
+    if len(ranked) <= MAX_CELLS:
         return [float(count) for count in ranked]
-    return [*map(float, ranked[: MOST_CELLS - 1]), float(ranked[MOST_CELLS - 1 :].sum())]
+    return [*map(float, ranked[: MAX_CELLS - 1]), float(ranked[MAX_CELLS - 1 :].sum())]
 
 
 def _spread(counts: NDArray[Any], codec: Intervals) -> list[float]:
@@ -177,23 +179,23 @@ def _spread(counts: NDArray[Any], codec: Intervals) -> list[float]:
     )
     reach = 1.5 * max(high[upper] - low[lower], 1e-12)
     ends = np.linspace(
-        max(low[0], low[lower] - reach), min(high[-1], high[upper] + reach), MOST_CELLS + 1
+        max(low[0], low[lower] - reach), min(high[-1], high[upper] + reach), MAX_CELLS + 1
     )
     if ends[-1] <= ends[0]:
         return [float(counts.sum())]
     cuts = np.clip(ends, ends[0], ends[-1])
-    bars = np.zeros(MOST_CELLS)
+    bars = np.zeros(MAX_CELLS)
     for lower_end, upper_end, count in zip(low, high, counts, strict=True):
         if upper_end <= lower_end:  # a point mass, or a bin of one value
             bars[
-                min(max(int(np.searchsorted(cuts, lower_end, side="right")) - 1, 0), MOST_CELLS - 1)
+                min(max(int(np.searchsorted(cuts, lower_end, side="right")) - 1, 0), MAX_CELLS - 1)
             ] += count
             continue
         lower_end, upper_end = (
             float(np.clip(end, ends[0], ends[-1])) for end in (lower_end, upper_end)
         )
         if upper_end <= lower_end:
-            bars[0 if upper_end <= ends[0] else MOST_CELLS - 1] += count
+            bars[0 if upper_end <= ends[0] else MAX_CELLS - 1] += count
             continue
         shared = np.clip(
             np.minimum(cuts[1:], upper_end) - np.maximum(cuts[:-1], lower_end), 0.0, None

@@ -32,12 +32,12 @@ from .counter import Counter, EntropyCounter, RowCounter
 from .marginal import entropy
 from .plan import Columns, runs_of
 
-MOST_MASKED = 16
+MAX_MASKED_COLUMNS = 16
 """Columns up to which sets are written as bit masks: entropies then stand in an array with a place
 for every set.
 """
 
-MOST_CELLS = 1 << 25
+MAX_CELLS = 1 << 25
 """Cells of marginals that are counted together."""
 
 PAIRS_AT_A_TIME = 1 << 18
@@ -59,7 +59,7 @@ TILE_LEVELS = 2048
 BUDGET = 1 << 25
 """Cells, 4 bytes each, that are counted in one pass."""
 
-MOST_LEVELS = 1 << 12
+MAX_LEVELS = 1 << 12
 """Levels of a column whose pairs are counted here; those of others are left."""
 
 NEAR_ROWS, PIECE_ROWS = 1 << 14, 1 << 16
@@ -227,7 +227,7 @@ def _from_marginals(
 
 def batches(cells: list[int]) -> Iterator[list[int]]:
     """Return positions in runs whose tables together stay small enough to hold."""
-    return runs_of([min(size, MOST_CELLS // 8) for size in cells], MOST_CELLS)
+    return runs_of([min(size, MAX_CELLS // 8) for size in cells], MAX_CELLS)
 
 
 @dataclass(frozen=True, eq=False)
@@ -302,12 +302,12 @@ class _Tile:
 
     def __init__(self, first: _Groups, second: _Groups) -> None:
         self.first, self.second, self.same = first, second, first is second
-        wanted = (
+        is_counted = (
             np.triu(np.ones((len(first), len(second)), dtype=bool), 1)
             if self.same
             else np.ones((len(first), len(second)), dtype=bool)
         )
-        cells = np.where(wanted, first.levels[:, None] * second.levels[None, :], 0)
+        cells = np.where(is_counted, first.levels[:, None] * second.levels[None, :], 0)
         self.starts = (np.cumsum(cells) - cells.ravel()).reshape(cells.shape)
         self.n_cells = int(cells.sum())
 
@@ -401,14 +401,14 @@ def pair_entropies(
     )
     tiles = [_Tile(first, second) for first, second in combinations_with_replacement(runs, 2)]
     for run in runs_of([tile.n_cells for tile in tiles], BUDGET):
-        counted = [tiles[index] for index in run]
-        for tile in counted:
+        run_tiles = [tiles[index] for index in run]
+        for tile in run_tiles:
             tile.begin()
         for codes in batches():
             for start in range(0, codes.n_rows, PIECE_ROWS):
                 piece = codes.between(start, start + PIECE_ROWS)
-                thread_map(lambda tile: tile.add(piece), counted, threads=workers)  # noqa: B023
-        thread_map(lambda tile: tile.end(out, entropy), counted, threads=workers)
+                thread_map(lambda tile: tile.add(piece), run_tiles, threads=workers)  # noqa: B023
+        thread_map(lambda tile: tile.end(out, entropy), run_tiles, threads=workers)
     return out
 
 
@@ -418,7 +418,7 @@ def _packed(sizes: Sequence[int], max_levels: int) -> list[Columns]:
     """
     groups: dict[int, list[list[int]]] = {}
     for column in sorted(
-        (c for c in range(len(sizes)) if sizes[c] <= MOST_LEVELS), key=lambda c: (-sizes[c], c)
+        (c for c in range(len(sizes)) if sizes[c] <= MAX_LEVELS), key=lambda c: (-sizes[c], c)
     ):
         size = max(sizes[column], 1)
         full = next(

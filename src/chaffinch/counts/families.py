@@ -30,7 +30,7 @@ from .plan import Columns
 Family = tuple[int, Columns]
 """A child and its parents: positions among the modelled columns."""
 
-MOST_ROWS = 1 << 31
+MAX_ROWS = 1 << 31
 """Records up to which n^2 R fits in a 64-bit integer."""
 
 
@@ -65,8 +65,8 @@ def family_scores(
     if getattr(counter, "weight", None) is not None:
         raise InputError("Scores on counts need whole counts. Count without weights.")
     n = counter.n_rows
-    if n > MOST_ROWS:
-        raise InputError(f"Families are scored on up to {MOST_ROWS:,} records. Take a sample.")
+    if n > MAX_ROWS:
+        raise InputError(f"Families are scored on up to {MAX_ROWS:,} records. Take a sample.")
     plan = _plan(tuple(families), len(counter.schema.names), score == "I")
     if score == "F" and any(counter.schema.sizes[c] != 2 for c in plan.children.tolist()):
         odd = next(c for c in plan.children.tolist() if counter.schema.sizes[c] != 2)
@@ -231,10 +231,12 @@ def _marginals(
     at a time.
     """
     names, sizes = counter.schema.names, counter.schema.sizes
-    chosen = [(int(q), cliques[q]) for q in wanted]
-    for batch in batches([prod(sizes[c] for c in columns) for _, columns in chosen]):
-        asked = [[names[c] for c in chosen[i][1]] for i in batch]
-        yield from zip((chosen[i][0] for i in batch), counter.marginals(asked), strict=True)
+    numbered_cliques = [(int(q), cliques[q]) for q in wanted]
+    for batch in batches([prod(sizes[c] for c in columns) for _, columns in numbered_cliques]):
+        clique_names = [[names[c] for c in numbered_cliques[i][1]] for i in batch]
+        yield from zip(
+            (numbered_cliques[i][0] for i in batch), counter.marginals(clique_names), strict=True
+        )
 
 
 @compiled

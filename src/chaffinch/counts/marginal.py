@@ -23,7 +23,7 @@ from ..table.compare.classes import class_ids
 DENSE_LIMIT = 1 << 28
 """Cells beyond which `Marginal.dense()` refuses: 2 GiB of counts."""
 
-MOST_CELLS = 1 << 26
+MAX_CELLS = 1 << 26
 """Distinct combinations that one sparse tally may hold: about 1 GiB of keys and counts."""
 
 Keys = list[NDArray[np.int64]]
@@ -129,10 +129,10 @@ class SparseCounts:
     """A tally of combinations of codes that grows by batches."""
 
     def __init__(
-        self, sizes: Sequence[int], *, weighted: bool = False, most_cells: int = MOST_CELLS
+        self, sizes: Sequence[int], *, weighted: bool = False, max_cells: int = MAX_CELLS
     ) -> None:
         self.sizes = tuple(sizes)
-        self.most_cells = most_cells
+        self.max_cells = max_cells
         self.dtype = np.float64 if weighted else np.int64
         self.spans = packed_spans(self.sizes)
         self.keys: Keys = [np.empty(0, dtype=np.int64) for _ in self.spans]
@@ -165,9 +165,9 @@ class SparseCounts:
         # Old cells stand before new rows, so that weights are summed in row order, as one pass would.
         joined = [np.concatenate([old, key]) for old, key in zip(self.keys, keys, strict=True)]
         self.keys, self.counts = _merge(joined, np.concatenate([self.counts, new]))
-        if len(self.counts) > self.most_cells:
+        if len(self.counts) > self.max_cells:
             raise TooLargeError(
-                f"A marginal of {len(self.sizes)} columns has more than {self.most_cells:,} distinct combinations. "
+                f"A marginal of {len(self.sizes)} columns has more than {self.max_cells:,} distinct combinations. "
                 "Use fewer columns or fewer bins."
             )
 

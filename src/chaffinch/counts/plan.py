@@ -33,7 +33,7 @@ ROWS_A_CELL = 8
 COVERED_FROM = 200_000
 """Rows from which a plan is quicker found than counted without."""
 
-MOST_SUMMED = 6
+MAX_COVER_COLUMNS = 6
 """Columns of a covering table at most: each has two to that power parts."""
 
 
@@ -68,8 +68,8 @@ def cover(
     >>> cover([(0, 1), (0, 2), (2, 1), (0,)], [4, 5, 6], n_rows=100)
     Cover(counted=((0, 1), (0, 2), (1, 2), (0,)), sources=(0, 1, 2, 3))
     """
-    wanted = [tuple(sorted(clique)) for clique in cliques]
-    distinct = list(dict.fromkeys(wanted))
+    sorted_cliques = [tuple(sorted(clique)) for clique in cliques]
+    distinct = list(dict.fromkeys(sorted_cliques))
     over: dict[Columns, Columns] = {}
     if n_rows >= COVERED_FROM:
         max_cells = min(COVERING_CELLS, n_rows // ROWS_A_CELL)
@@ -89,7 +89,7 @@ def cover(
         while wider in over:  # what covers another may itself lie within a third
             wider = over[wider]
         places[columns] = counted.setdefault(wider, len(counted))
-    return Cover(tuple(counted), tuple(places[columns] for columns in wanted))
+    return Cover(tuple(counted), tuple(places[columns] for columns in sorted_cliques))
 
 
 def _within(covering: Sequence[Columns]) -> dict[Columns, Columns]:
@@ -98,7 +98,7 @@ def _within(covering: Sequence[Columns]) -> dict[Columns, Columns]:
     """
     over: dict[Columns, Columns] = {}
     for wider in sorted(set(covering), key=len):
-        if len(wider) > MOST_SUMMED:
+        if len(wider) > MAX_COVER_COLUMNS:
             continue
         for mask in range(1 << len(wider)):
             subset = tuple(column for i, column in enumerate(wider) if mask >> i & 1)
@@ -128,7 +128,7 @@ def _wider(
         if not uncovered[i, j]:
             continue
         inside = [i, j]
-        while len(inside) < MOST_SUMMED:
+        while len(inside) < MAX_COVER_COLUMNS:
             gain = uncovered[inside].sum(axis=0).astype(np.float64)
             gain[inside] = 0
             gain[

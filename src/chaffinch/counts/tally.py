@@ -28,7 +28,7 @@ from .plan import cover, project
 DENSE_CELLS = 1 << 22
 """Marginals with more cells than this are counted sparsely."""
 
-MOST_DENSE_CELLS = 1 << 28
+MAX_DENSE_CELLS = 1 << 28
 """Cells that one call may hold in dense arrays, all cliques together: 2 GiB."""
 
 FEW_ROWS = 20_000
@@ -81,9 +81,9 @@ class CliqueTally:
         )
         counted = self.plan.counted
         total = sum(prod(self.schema_sizes[j] for j in columns) for columns in counted)
-        if total > MOST_DENSE_CELLS:
+        if total > MAX_DENSE_CELLS:
             raise TooLargeError(
-                f"{len(counted):,} marginals with {total:,} cells together are over the limit of {MOST_DENSE_CELLS:,}. "
+                f"{len(counted):,} marginals with {total:,} cells together are over the limit of {MAX_DENSE_CELLS:,}. "
                 "Ask for fewer at a time, or use fewer bins."
             )
         chosen = set(self.dense)

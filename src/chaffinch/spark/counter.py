@@ -39,21 +39,21 @@ from .counting import (
 from .jobs import collected, mapped
 from .session import parallelism, session_of, spark_functions
 
-MOST_COLLECTED = 1 << 26
+MAX_COLLECTED = 1 << 26
 """Cells of dense tables that one call brings to the driver, at most: 512 MiB of counts."""
 
-MOST_PARTS = 1 << 21
+MAX_PARTS = 1 << 21
 """Cells of all tasks together that the driver adds up itself, at most: it is quicker than a stage
 of tasks that do.
 """
 
-MOST_SPARSE = 1 << 24
+MAX_SPARSE_CELLS = 1 << 24
 """Filled cells of large tables that one call brings to the driver, at most."""
 
 CELLS_A_TASK = 1 << 22
 """Cells that one task adds up: 32 MiB of counts."""
 
-MOST_TASKS = 1024
+MAX_TASKS = 1024
 """Tasks that add up, at most."""
 
 
@@ -157,9 +157,9 @@ class SparkCounter:
         """Return the marginal of each clique, in the order given."""
         tables = self._tables(cliques)
         dense = [q for q, table in enumerate(tables) if table.n_cells <= self.dense_cells]
-        if (total := sum(tables[q].n_cells for q in dense)) > MOST_COLLECTED:
+        if (total := sum(tables[q].n_cells for q in dense)) > MAX_COLLECTED:
             raise TooLargeError(
-                f"{len(dense):,} marginals with {total:,} cells together are over the limit of {MOST_COLLECTED:,} for the driver of a cluster. Ask for "
+                f"{len(dense):,} marginals with {total:,} cells together are over the limit of {MAX_COLLECTED:,} for the driver of a cluster. Ask for "
                 "fewer at a time, or use fewer bins."
             )
         results = (
@@ -233,12 +233,12 @@ class SparkCounter:
             CodeColumns.from_schema(self.schema),
             tuple(table.columns for table in tables),
         )
-        tasks = min(MOST_TASKS, ceil(sum(table.n_cells for table in tables) / CELLS_A_TASK) or 1)
+        tasks = min(MAX_TASKS, ceil(sum(table.n_cells for table in tables) / CELLS_A_TASK) or 1)
         return mapped(self.frame, task, PIECE_SHAPE).repartition(tasks, "clique", "piece")
 
     def _dense(self, tables: Sequence[_Clique]) -> list[Marginal]:
         lengths = tuple(table.n_cells for table in tables)
-        if self.n_tasks is not None and self.n_tasks * sum(lengths) <= MOST_PARTS:
+        if self.n_tasks is not None and self.n_tasks * sum(lengths) <= MAX_PARTS:
             task = CountPieces(
                 self.source,
                 CodeColumns.from_schema(self.schema),
@@ -278,10 +278,10 @@ class SparkCounter:
         return added_cells(mapped(self.frame, task, CELL_SHAPE))
 
     def _sparse(self, tables: Sequence[_Clique]) -> list[Marginal]:
-        answer = collected(self._cells(tables).limit(MOST_SPARSE))
-        if answer.num_rows >= MOST_SPARSE:
+        answer = collected(self._cells(tables).limit(MAX_SPARSE_CELLS))
+        if answer.num_rows >= MAX_SPARSE_CELLS:
             raise TooLargeError(
-                f"Marginals have more than {MOST_SPARSE:,} combinations that occur. Ask for fewer columns, or use fewer bins."
+                f"Marginals have more than {MAX_SPARSE_CELLS:,} combinations that occur. Ask for fewer columns, or use fewer bins."
             )
         answer = self._checked_cells(answer)
         results = []

@@ -19,7 +19,7 @@ from ..synth.model_file import model_from_bytes, model_to_bytes
 from .jobs import in_our_words, mapped
 from .session import current_session, ready
 
-MOST_MODEL_BYTES = 1 << 30
+MAX_MODEL_BYTES = 1 << 30
 """Bytes of a model that travels to workers, at most."""
 
 
@@ -98,9 +98,9 @@ def draw_task(model: FittedModel, n_rows: int | None, seed: Seed) -> DrawRows:
         )
     rows = model.n_rows if n_rows is None else whole_rows(n_rows)
     raw = model_to_bytes(model)
-    if len(raw) > MOST_MODEL_BYTES:
+    if len(raw) > MAX_MODEL_BYTES:
         raise TooLargeError(
-            f"The model has {len(raw):,} bytes, too many to send to workers ({MOST_MODEL_BYTES:,}). Use fewer parents or bins."
+            f"The model has {len(raw):,} bytes, too many to send to workers ({MAX_MODEL_BYTES:,}). Use fewer parents or bins."
         )
     root = seed_sequence(seed)
     entropy = root.entropy

@@ -21,7 +21,7 @@ MANIFEST = "_chaffinch.json"
 pass over names that begin so.
 """
 
-MOST_FILES = 10_000
+MAX_FILES = 10_000
 """Files of a folder whose columns are compared one by one, at most: beyond, evenly chosen ones."""
 
 _ADDRESS = re.compile(r"^([A-Za-z][A-Za-z0-9+.-]+):/")
@@ -169,7 +169,7 @@ def _check_alike(session: Any, frame: Any, address: str) -> None:
         files = sorted(frame.inputFiles())
     if len(files) < 2:
         return
-    chosen = files[:: -(-len(files) // MOST_FILES)]
+    chosen = files[:: -(-len(files) // MAX_FILES)]
     if hasattr(session, "_jsc"):
         jvm, conf = session._jvm, session._jsc.hadoopConfiguration()
         with in_our_words():

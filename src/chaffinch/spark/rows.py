@@ -593,13 +593,13 @@ class _RememberingCounter:
         return self.counter.n_rows
 
     def marginals(self, cliques: Sequence[Sequence[str]]) -> list[Marginal]:
-        asked = (self.steps, self.counter.dense_cells, tuple(map(tuple, cliques)))
-        if asked in self.known:
-            return self.known[asked]
+        key = (self.steps, self.counter.dense_cells, tuple(map(tuple, cliques)))
+        if key in self.known:
+            return self.known[key]
         answer = self.counter.marginals(cliques)
         n_known = sum(
             marginal.counts.size for answers in self.known.values() for marginal in answers
         )
         if n_known + sum(marginal.counts.size for marginal in answer) <= REMEMBERED_CELLS:
-            self.known[asked] = answer
+            self.known[key] = answer
         return answer

@@ -120,8 +120,8 @@ def scan(
         row_source = RawFrame(frame)
         n_rows = row_source.seen.n_rows
         enough_rows("The DataFrame", n_rows)
-        given = replace(declared, columns=columns, sealed=False)
-        return SparkScan(row_source, given, n_rows, (EncodeCells(given),))
+        fitted_schema = replace(declared, columns=columns, sealed=False)
+        return SparkScan(row_source, fitted_schema, n_rows, (EncodeCells(fitted_schema),))
     if declared is not None and declared.rules:
         raise InputError(
             "Rules of a schema are fitted to rows, which stay on Spark: fit the schema to some rows on one machine (chaffinch.read), and give the schema of "

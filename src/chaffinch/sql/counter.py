@@ -44,7 +44,7 @@ def query_of(connection: Any) -> Query:
         connection, "fetchnumpy"
     ):  # DuckDB: a cursor of it would not see what the connection registered
         return lambda sql: _of_columns(
-            connection.execute(f"SELECT * FROM ({sql}) LIMIT {MOST_ROWS + 1}").fetchnumpy()  # noqa: S608
+            connection.execute(f"SELECT * FROM ({sql}) LIMIT {MAX_ROWS + 1}").fetchnumpy()  # noqa: S608
         )
     if hasattr(connection, "cursor"):
 
@@ -52,7 +52,7 @@ def query_of(connection: Any) -> Query:
             cursor = connection.cursor()
             try:
                 cursor.execute(sql)
-                return list(cursor.fetchmany(MOST_ROWS + 1))
+                return list(cursor.fetchmany(MAX_ROWS + 1))
             finally:
                 cursor.close()
 
@@ -65,7 +65,7 @@ def query_of(connection: Any) -> Query:
     )
 
 
-MOST_ROWS = 1 << 24
+MAX_ROWS = 1 << 24
 """Combinations of a statement's sets that are fetched, at most."""
 
 
@@ -181,9 +181,9 @@ class SqlCounter:
     ) -> Iterator[tuple[tuple[str, ...], NDArray[np.int64], NDArray[np.int64]]]:
         """The columns of each set of a statement, the codes that occur together, and how often."""
         rows = query_of(self.connection)(statement.sql)
-        if len(rows) > MOST_ROWS:
+        if len(rows) > MAX_ROWS:
             raise TooLargeError(
-                f"Marginals have more than {MOST_ROWS:,} combinations that occur. Ask for fewer columns, or use fewer bins."
+                f"Marginals have more than {MAX_ROWS:,} combinations that occur. Ask for fewer columns, or use fewer bins."
             )
         cells = (
             rows
@@ -238,10 +238,10 @@ def _of_columns(columns: Mapping[str, NDArray[Any]]) -> NDArray[np.int64]:
 
 Dialect = Literal["duckdb", "postgresql", "standard"]
 
-MOST_LEVELS = 2000
+MAX_LEVELS = 2000
 """Levels of a column that SQL codes, at most: a CASE has a line for each."""
 
-MOST_SETS = 64
+MAX_SETS = 64
 """Sets of a statement."""
 
 UNKNOWN_CODE = -1
@@ -338,9 +338,9 @@ def counts_sql(
     for each statement.
     """
     distinct = {frozenset(columns): tuple(columns) for columns in reversed(sets)}
-    wanted = tuple(reversed(distinct.values()))
-    for start in range(0, len(wanted), MOST_SETS):
-        yield _statement(wanted[start : start + MOST_SETS], sizes, coded, dialect)
+    distinct_sets = tuple(reversed(distinct.values()))
+    for start in range(0, len(distinct_sets), MAX_SETS):
+        yield _statement(distinct_sets[start : start + MAX_SETS], sizes, coded, dialect)
 
 
 def _statement(
@@ -410,9 +410,9 @@ def _code(column: Column, dialect: Dialect) -> str:
     elif not codec.n_values and codec.null and not is_words(kind):
         last = codec.n_values  # too few numbers to keep: made missing
     else:
-        if len(codec.levels) > MOST_LEVELS:
+        if len(codec.levels) > MAX_LEVELS:
             raise InputError(
-                f"Column '{column.name}' has {len(codec.levels):,} levels, and SQL codes at most {MOST_LEVELS:,}. Pool rare ones, or declare fewer."
+                f"Column '{column.name}' has {len(codec.levels):,} levels, and SQL codes at most {MAX_LEVELS:,}. Pool rare ones, or declare fewer."
             )
         cases += [
             (f"{x} = {literal(level)}", code)

@@ -132,12 +132,12 @@ def excess(
     error, degrees = excess_error(rule, first, second, null_error)
     # A class statistic loses classes when people are drawn twice (see ClassStatistic.variance): its shape is the permuted one.
     ratio = isinstance(rule, Ratio)
-    drawn = panel.resampled(resamples, child(root, 1), threads=threads)[:, 0] if ratio else permuted
+    draws = panel.resampled(resamples, child(root, 1), threads=threads)[:, 0] if ratio else permuted
     return Excess(
         value=value,
         members=ours,
         others=theirs,
-        interval=_between(value, error * stretch(degrees, 0.5 + level / 2), drawn, level, low=-1.0),
+        interval=_between(value, error * stretch(degrees, 0.5 + level / 2), draws, level, low=-1.0),
         standard_error=error,
         p_value=greater,
         p_two_sided=two_sided,
@@ -185,9 +185,9 @@ def interval(
         return _between(value, error, np.zeros(2), level, low=0.0)
     empty: Group = (group[0][:0], group[1][:0])
     panel = AttackPanel.from_groups([group], [empty], [rule])
-    drawn = panel.resampled_members(resamples, child(seed_sequence(seed), 0))[:, 0]
-    drawn = drawn[~np.isnan(drawn)]
-    return _between(value, error, drawn, level, low=0.0)
+    draws = panel.resampled_members(resamples, child(seed_sequence(seed), 0))[:, 0]
+    draws = draws[~np.isnan(draws)]
+    return _between(value, error, draws, level, low=0.0)
 
 
 def standard_error(group: Group, statistic: Statistic, *, common: int | None = None) -> float:
@@ -231,8 +231,8 @@ def excess_error(
     common = min(len(members[0]), len(others[0]))
     parts = [_error(group, statistic, common) for group in (members, others)]
     total = sum(error**2 for error, _ in parts)
-    spent = sum(error**4 / degrees for error, degrees in parts)
-    return sqrt(total), total**2 / spent if spent > 0 else inf
+    degree_sum = sum(error**4 / degrees for error, degrees in parts)
+    return sqrt(total), total**2 / degree_sum if degree_sum > 0 else inf
 
 
 def upper_distance(
@@ -338,18 +338,18 @@ def p_values(permuted: Floats, observed: float) -> tuple[float, float]:
 
 
 def _between(
-    value: float, error: float, drawn: Floats, level: float, *, low: float
+    value: float, error: float, draws: Floats, level: float, *, low: float
 ) -> tuple[float, float]:
     """Return the interval: percentiles of the draws about their mean (normal ones where draws do
     not differ) times the error.
     """
     from scipy.special import ndtri
 
-    spread = float(drawn.std(ddof=1))
+    spread = float(draws.std(ddof=1))
     ends = np.array([(1 - level) / 2, (1 + level) / 2])
     # Weibull's points, p (B + 1): the usual ones, p (B - 1), are too near the middle for few draws.
-    drawn = (drawn - drawn.mean()) / (spread or 1.0)
-    z = np.quantile(drawn, ends, method="weibull") if spread > 1e-9 else ndtri(ends)
+    draws = (draws - draws.mean()) / (spread or 1.0)
+    z = np.quantile(draws, ends, method="weibull") if spread > 1e-9 else ndtri(ends)
     return max(low, value + float(z[0]) * error), min(1.0, value + float(z[1]) * error)
 
 

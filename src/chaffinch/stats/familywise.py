@@ -220,8 +220,8 @@ def family(
         values.append(value_of(rule, ours, panel.common) - value_of(rule, theirs, panel.common))
         error, degrees = excess_error(rule, ours, theirs, float(wide) if wide > TIE else None)
         errors.append(error * stretch(degrees, level))
-    drawn = panel.resampled(resamples, child(root, 1), threads=threads)
-    reach = reach_of(drawn, level)
+    draws = panel.resampled(resamples, child(root, 1), threads=threads)
+    reach = reach_of(draws, level)
     lower = [max(-1.0, value - reach * error) for value, error in zip(values, errors, strict=True)]
 
     def spread_out(per_attack: Sequence[float] | Floats) -> tuple[float | None, ...]:
@@ -242,7 +242,7 @@ def family(
             others,
             rules,
             dict(zip(numbers, spread, strict=True)),
-            drawn,
+            draws,
             level,
             about_nobody,
         ),
@@ -255,7 +255,7 @@ def upper_bounds(
     others: Sequence[Pair],
     rules: Sequence[Statistic],
     spread: Mapping[int, float],
-    drawn: Floats | None,
+    draws: Floats | None,
     level: float,
     about_nobody: Collection[int] = (),
 ) -> tuple[float | None, ...]:
@@ -263,7 +263,7 @@ def upper_bounds(
     probability `level`; None where nobody is counted.
 
     `spread` is the standard deviation of permuted excesses of the attacks that can be compared, by
-    number, and `drawn` their excesses in draws of people.
+    number, and `draws` their excesses in draws of people.
     """
     from scipy.special import ndtri
 
@@ -273,7 +273,7 @@ def upper_bounds(
         if not (groups := checked(members[j], others[j], rule))[2]
     }
     alpha = (1.0 - level) / max(len(groups), 1)
-    reach = 0.0 if drawn is None else reach_of(-drawn, 1.0 - alpha * len(spread))
+    reach = 0.0 if draws is None else reach_of(-draws, 1.0 - alpha * len(spread))
     out: list[float | None] = []
     for j, rule in enumerate(rules):
         if j not in groups:
@@ -394,14 +394,14 @@ def _evidence(z: Floats, shares: Floats) -> Floats:
     return out
 
 
-def reach_of(drawn: Floats, level: float) -> float:
+def reach_of(draws: Floats, level: float) -> float:
     """Return how many standard errors below its value a bound must lie for all bounds to hold
     together.
     """
     from scipy.special import ndtri
 
     short = -standardised(
-        drawn
+        draws
     )  # percentiles: a draw far below its mean is a value that far above the truth's bound
     return max(float(np.quantile(short.max(axis=1), level, method="weibull")), float(ndtri(level)))
 
@@ -486,7 +486,7 @@ def largest_excess(
         [m for m, _ in groups], [o for _, o in groups], [rules[j] for j in numbers]
     )
     root = seed_sequence(seed)
-    drawn = panel.resampled(resamples, child(root, 1), threads=threads)
+    draws = panel.resampled(resamples, child(root, 1), threads=threads)
     spread = np.full(len(numbers), np.nan)
     if any(
         not isinstance(rules[j], Ratio) for j in numbers
@@ -499,18 +499,18 @@ def largest_excess(
         plain.append(error)
         errors.append(error * stretch(degrees, level))
     value, width = np.array(values), np.array(errors)
-    lower = value - reach_of(drawn, level) * width
+    lower = value - reach_of(draws, level) * width
     bounds = upper_bounds(
         members,
         others,
         rules,
         dict(zip(numbers, np.nan_to_num(spread), strict=True)),
-        drawn,
+        draws,
         level,
         about_nobody,
     )
-    near = _may_be_largest(value, width, drawn, len(groups[0][0][0]) + len(groups[0][1][0]))
-    middle = value[near] - reach_of(drawn[:, near], 0.5) * width[near]
+    near = _may_be_largest(value, width, draws, len(groups[0][0][0]) + len(groups[0][1][0]))
+    middle = value[near] - reach_of(draws[:, near], 0.5) * width[near]
     strongest = int(lower.argmax())
     return LargestExcess(
         estimate=_within(middle.max()),
@@ -525,11 +525,11 @@ def largest_excess(
     )
 
 
-def _may_be_largest(value: Floats, error: Floats, drawn: Floats, people: int) -> NDArray[np.int64]:
+def _may_be_largest(value: Floats, error: Floats, draws: Floats, people: int) -> NDArray[np.int64]:
     """Return the attacks whose excess may well be the largest: those within twice their reach of
     the best lower bound, at the level the paper takes.
     """
-    reach = reach_of(drawn, 1 - 0.1 / log(max(people, 3)))
+    reach = reach_of(draws, 1 - 0.1 / log(max(people, 3)))
     return np.flatnonzero(value >= (value - reach * error).max() - 2 * reach * error)
 
 
@@ -658,11 +658,11 @@ def contrasts(
         if error < NONE:
             low, high = wilson(0.0, float(panel.common))
             error, degrees = (high - low) / 1.959963984540054, inf
-        drawn = resampled[:, j] if groups.ratios else permuted[:, j]
+        draws = resampled[:, j] if groups.ratios else permuted[:, j]
         value = float(values[j])
         out[number] = Contrast(
             value=value,
-            interval=_interval(value, error * stretch(degrees, 0.5 + level / 2), drawn, level),
+            interval=_interval(value, error * stretch(degrees, 0.5 + level / 2), draws, level),
             standard_error=error,
             p_value=p_values(permuted[:, j], value)[0],
             p_family=float(adjusted[j]),
@@ -713,7 +713,7 @@ def _linear(comparison: _Checked) -> tuple[float, float]:
     """Return the standard error of a contrast of ratios and Welch's degrees of freedom, from each
     person's part in it.
     """
-    variances, spent = [], []
+    variances, degree_terms = [], []
     for groups in (comparison.members, comparison.others):
         influence = np.zeros(len(groups[0][0]))
         for (numerator, weight), share in zip(groups, comparison.weights, strict=True):
@@ -721,20 +721,22 @@ def _linear(comparison: _Checked) -> tuple[float, float]:
             influence += share * (numerator - float(numerator.sum()) / total * weight) / total
         n = len(influence)
         variances.append(float(influence @ influence) * (n / (n - 1) if n > 1 else 2.0))
-        spent.append(variances[-1] ** 2 / max(n - 1.0, 1.0))
-    return sqrt(sum(variances)), sum(variances) ** 2 / sum(spent) if sum(spent) > 0 else inf
+        degree_terms.append(variances[-1] ** 2 / max(n - 1.0, 1.0))
+    return sqrt(sum(variances)), sum(variances) ** 2 / sum(degree_terms) if sum(
+        degree_terms
+    ) > 0 else inf
 
 
-def _interval(value: float, error: float, drawn: Floats, level: float) -> tuple[float, float]:
+def _interval(value: float, error: float, draws: Floats, level: float) -> tuple[float, float]:
     """Return percentiles of the draws about their mean, normal ones where draws do not differ,
     times the error.
     """
     from scipy.special import ndtri
 
     ends = np.array([(1 - level) / 2, (1 + level) / 2])
-    spread = float(drawn.std(ddof=1))
+    spread = float(draws.std(ddof=1))
     z = (
-        np.quantile((drawn - drawn.mean()) / spread, ends, method="weibull")
+        np.quantile((draws - draws.mean()) / spread, ends, method="weibull")
         if spread > NONE
         else ndtri(ends)
     )

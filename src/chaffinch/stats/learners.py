@@ -67,8 +67,8 @@ class Encoder:
         if encoding not in ENCODINGS:
             raise unknown_name("encoding", encoding, ENCODINGS)
         schema = tables[0].schema
-        chosen = schema.names if columns is None else tuple(columns)
-        for name in chosen:
+        feature_names = schema.names if columns is None else tuple(columns)
+        for name in feature_names:
             if name not in schema.names:
                 raise unknown_name("column", name, schema.names)
         if any(
@@ -78,7 +78,7 @@ class Encoder:
             raise InputError(
                 "Tables that become features together need one schema. Bring them together with align()."
             )
-        features = tuple(schema[name] for name in chosen)
+        features = tuple(schema[name] for name in feature_names)
         gaps = {
             c.name
             for c in features
@@ -182,7 +182,7 @@ _ELSEWHERE = {
     "svc": "it predicts classes, not numbers; svr predicts numbers",
     "svr": "it predicts numbers, not classes; svc predicts classes",
 }
-LEAST_VARIANCE = 0.1
+MIN_VARIANCE = 0.1
 """The smallest variance of a number within a class in naive Bayes, as a share of its variance in
 all training records.
 
@@ -215,17 +215,17 @@ def chosen_models(models: Models, *, task: Task) -> tuple[dict[str, Any], dict[s
     known = CLASSIFIERS if task == "classification" else REGRESSORS
     if isinstance(models, str):
         models = [models]
-    asked = known if models is None else tuple(models)
-    if not asked:
+    names = known if models is None else tuple(models)
+    if not names:
         raise InputError(f"Name at least one model of {', '.join(known)}.")
     if isinstance(models, Mapping):
         return {name: _checked(name, estimator, task) for name, estimator in models.items()}, {}
-    for name in asked:
+    for name in names:
         if name not in known and name not in _ELSEWHERE:
             raise unknown_name("model", name, known)
-    left_out = {name: _ELSEWHERE[name] for name in asked if name not in known}
+    left_out = {name: _ELSEWHERE[name] for name in names if name not in known}
     make = _classifier if task == "classification" else _regressor
-    return {name: make(name) for name in asked if name in known}, left_out
+    return {name: make(name) for name in names if name in known}, left_out
 
 
 def _classifier(name: str) -> Any:
@@ -398,7 +398,7 @@ def naive_bayes(
     record's share of all training records, `(n_code,class + n_code / n) / (n_class + 1)`. A code
     that no training record has is ignored. A feature of floats is a number: Gaussian, its variance
     within a class smoothed by one record's share of the variance in all, and at least
-    `LEAST_VARIANCE` of it. NaN is ignored.
+    `MIN_VARIANCE` of it. NaN is ignored.
 
     Examples
     --------
@@ -410,33 +410,36 @@ def naive_bayes(
     classes, which = np.unique(labels, return_inverse=True)
     sizes = np.bincount(which)
     scores = np.tile(np.log(sizes / len(which)), (len(test[0]), 1))
-    for known, asked in zip(train, test, strict=True):
-        likelihood = _gaussian if np.issubdtype(known.dtype, np.floating) else _categorical
-        scores += likelihood(known, which, sizes, asked)
+    for train_column, test_column in zip(train, test, strict=True):
+        likelihood = _gaussian if np.issubdtype(train_column.dtype, np.floating) else _categorical
+        scores += likelihood(train_column, which, sizes, test_column)
     return np.asarray(classes[scores.argmax(axis=1)])
 
 
 def _categorical(
-    known: NDArray[Any], which: NDArray[np.int64], sizes: NDArray[np.int64], asked: NDArray[Any]
+    train_column: NDArray[Any],
+    which: NDArray[np.int64],
+    sizes: NDArray[np.int64],
+    test_column: NDArray[Any],
 ) -> Matrix:
-    n_codes = 1 + int(max(known.max(), asked.max(initial=0)))
-    counts = np.bincount(which * n_codes + known, minlength=len(sizes) * n_codes).reshape(
+    n_codes = 1 + int(max(train_column.max(), test_column.max(initial=0)))
+    counts = np.bincount(which * n_codes + train_column, minlength=len(sizes) * n_codes).reshape(
         len(sizes), n_codes
     )
     overall = counts.sum(axis=0)
-    shares = (counts + overall / len(known)) / (sizes[:, None] + 1)
+    shares = (counts + overall / len(train_column)) / (sizes[:, None] + 1)
     logs = np.log(np.where(overall, shares, 1.0))
-    return np.asarray(logs[:, asked].T)
+    return np.asarray(logs[:, test_column].T)
 
 
 def _gaussian(
-    known: Matrix, which: NDArray[np.int64], sizes: NDArray[np.int64], asked: Matrix
+    train_column: Matrix, which: NDArray[np.int64], sizes: NDArray[np.int64], test_column: Matrix
 ) -> Matrix:
-    present = ~np.isnan(known)
-    numbers, groups = known[present], which[present]
+    present = ~np.isnan(train_column)
+    numbers, groups = train_column[present], which[present]
     spread = float(numbers.var()) if len(numbers) else 0.0
     if not spread > 0:
-        return np.zeros((len(asked), len(sizes)))
+        return np.zeros((len(test_column), len(sizes)))
     counts = np.bincount(groups, minlength=len(sizes))
     means = np.where(
         counts,
@@ -444,9 +447,9 @@ def _gaussian(
         numbers.mean(),
     )
     squares = np.bincount(groups, (numbers - means[groups]) ** 2, minlength=len(sizes))
-    variances = np.maximum((squares + spread) / (counts + 1), LEAST_VARIANCE * spread)
-    logs = -0.5 * (np.log(variances / spread) + (asked[:, None] - means) ** 2 / variances)
-    return np.where(np.isnan(asked)[:, None], 0.0, logs)
+    variances = np.maximum((squares + spread) / (counts + 1), MIN_VARIANCE * spread)
+    logs = -0.5 * (np.log(variances / spread) + (test_column[:, None] - means) ** 2 / variances)
+    return np.where(np.isnan(test_column)[:, None], 0.0, logs)
 
 
 def _search(model: Any, train: Matrix) -> dict[str, str]:
@@ -686,6 +689,6 @@ def _first_of_each(
     order = rng.permutation(len(classes))
     order = order[np.argsort(classes[order], kind="stable")]
     rank = np.arange(len(classes)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
-    chosen = np.zeros(len(classes), dtype=bool)
-    chosen[order] = rank < np.repeat(quotas, sizes)
-    return chosen
+    is_first = np.zeros(len(classes), dtype=bool)
+    is_first[order] = rank < np.repeat(quotas, sizes)
+    return is_first

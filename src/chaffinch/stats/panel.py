@@ -428,10 +428,10 @@ def resample(
     step = max(1, FEW // max(len(unit_of), 1))  # small groups: many draws in one go
     for start in range(0, draws, step):
         times = head[start : start + step, -1]
-        drawn = unit_of[rng.integers(len(unit_of), size=times.sum())] if len(unit_of) else unit_of
+        units = unit_of[rng.integers(len(unit_of), size=times.sum())] if len(unit_of) else unit_of
         if len(times) > 1:
-            drawn += np.repeat(np.arange(len(times)) * len(counts), times)
-        out[start : start + step] = np.bincount(drawn, minlength=len(times) * len(counts)).reshape(
+            units += np.repeat(np.arange(len(times)) * len(counts), times)
+        out[start : start + step] = np.bincount(units, minlength=len(times) * len(counts)).reshape(
             -1, len(counts)
         )
     out[:, :bulk] = head[:, :-1]

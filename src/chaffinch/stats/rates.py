@@ -230,10 +230,10 @@ class ClassStatistic:
     def trials(self, group: Group) -> float:
         """Return the classes that count, discounted for unequal weights."""
         if self.empty == "zero":
-            counted = self.weights
+            weights = self.weights
         else:
-            counted = self.weights[np.unique(group[0][group[0] >= 0]).astype(np.int64)]
-        return float(counted.sum()) ** 2 / float((counted**2).sum())
+            weights = self.weights[np.unique(group[0][group[0] >= 0]).astype(np.int64)]
+        return float(weights.sum()) ** 2 / float((weights**2).sum())
 
 
 @lru_cache(maxsize=8)

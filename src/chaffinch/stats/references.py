@@ -110,10 +110,11 @@ def _times_drawn(
     rng, first, before = np.random.default_rng(seed_of(stream)), number * WINDOW, 0
     times: NDArray[Any] = np.zeros(max(0, min(WINDOW, n_original - first)), dtype=dtype)
     for start in range(0, n_rows, DRAWN):
-        drawn = rng.integers(0, n_original, min(DRAWN, n_rows - start))
-        before += int(np.count_nonzero(drawn < first))
+        positions = rng.integers(0, n_original, min(DRAWN, n_rows - start))
+        before += int(np.count_nonzero(positions < first))
         rows, counts = np.unique(
-            drawn[(drawn >= first) & (drawn < first + WINDOW)] - first, return_counts=True
+            positions[(positions >= first) & (positions < first + WINDOW)] - first,
+            return_counts=True,
         )
         times[rows] += counts.astype(dtype)
     return before, times
@@ -163,9 +164,9 @@ class DrawIndependentCodes:
         codes = []
         for name in self.schema.names:
             values, ends = self.columns[name]
-            drawn = row_numbers(substream(self.stream, self.streams[name]), first, n_rows)
+            uniforms = row_numbers(substream(self.stream, self.streams[name]), first, n_rows)
             codes.append(
-                values[np.searchsorted(ends, _as_integers(drawn * ends[-1]), side="right")]
+                values[np.searchsorted(ends, _as_integers(uniforms * ends[-1]), side="right")]
             )
         coded = Codes.of(codes, self.schema.sizes)
         return Table(self.schema, pa.table({}), coded, first_row=first)
@@ -192,8 +193,10 @@ class RedrawByLabel(Step):
         labels, n_rows = chunk.code(self.label), chunk.codes.n_rows
         codes = [chunk.code(name) for name in chunk.schema.names]
         for name, (values, ends, starts, counts) in self.columns.items():
-            drawn = row_numbers(substream(self.stream, self.streams[name]), chunk.first_row, n_rows)
-            rows = starts[labels] + _as_integers(drawn * counts[labels])
+            uniforms = row_numbers(
+                substream(self.stream, self.streams[name]), chunk.first_row, n_rows
+            )
+            rows = starts[labels] + _as_integers(uniforms * counts[labels])
             codes[chunk.schema.places[name]] = values[np.searchsorted(ends, rows, side="right")]
         return replace(chunk, codes=Codes.of(codes, chunk.schema.sizes))
 

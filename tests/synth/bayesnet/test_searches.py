@@ -430,7 +430,7 @@ def as_sets(network, names):
 @pytest.mark.parametrize("few", [True, False], ids=["few columns", "as with many columns"])
 def test_greedy_equals_the_plain_one(most, seed, few, linked, monkeypatch):
     if not few:
-        monkeypatch.setattr(searches, "MOST_MASKED", 0)
+        monkeypatch.setattr(searches, "MAX_MASKED_COLUMNS", 0)
     table = linked(seed, [3, 4, 2, 3, 5, 3], 700, noise=0.9)
     names = table.schema.names
     columns = [table.code(name) for name in names]

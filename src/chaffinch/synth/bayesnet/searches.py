@@ -34,11 +34,11 @@ from ..._base.checks import check_at_least
 from ..._base.compiled import compiled
 from ..._base.errors import InputError
 from ...counts.counter import Counter
-from ...counts.entropies import MOST_MASKED, JointEntropies, every_entropy, masks_up_to
+from ...counts.entropies import MAX_MASKED_COLUMNS, JointEntropies, every_entropy, masks_up_to
 from ...counts.plan import Columns
 from .network import Rules, allowed_sets, columns_of, parents_first
 
-EXACT = MOST_MASKED
+EXACT = MAX_MASKED_COLUMNS
 """Columns up to which the best order is found exactly."""
 
 MOST_FAMILIES = 300
@@ -74,7 +74,7 @@ class FamilyScores:
         return self._pairs
 
     def _all_pairs(self) -> NDArray[np.float64]:
-        if self.d <= MOST_MASKED:
+        if self.d <= MAX_MASKED_COLUMNS:
             bits = 1 << np.arange(self.d)
             values, _ = self._by_mask(2)
             out = (
@@ -119,7 +119,7 @@ class FamilyScores:
 
     def total(self, score: Score, parents: Sequence[Columns]) -> float:
         """Return the score of a whole network, given the parents of each column."""
-        if self.d > MOST_MASKED:
+        if self.d > MAX_MASKED_COLUMNS:
             family = getattr(self, score)
             self.ask(enumerate(parents))
             return float(sum(family(child, chosen) for child, chosen in enumerate(parents)))
@@ -490,7 +490,7 @@ def greedy_search(
     def place(column: int) -> None:
         placed.append(column)
         left.discard(column)
-        if rules.d <= MOST_MASKED:
+        if rules.d <= MAX_MASKED_COLUMNS:
             _update(best, left, placed, rules, scores, score)
             return
         new = [(child, chosen) for child in left for chosen in _new_sets(child, placed, rules)]
