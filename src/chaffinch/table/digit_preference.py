@@ -58,18 +58,18 @@ def with_digit_preferences(
     positions = _positions(codec, values)
     ranks = np.cumsum(counts) / n
     span = float(positions[np.searchsorted(ranks, 0.95)] - positions[np.searchsorted(ranks, 0.05)])
-    grains = []
+    preferences = []
     for family in _families(column, codec):
         best: tuple[float, DigitPreference] | None = None
         for width, classes in family:
             if 3 * width * classes > span:
                 continue
-            found = _fitted(codec, values, positions, counts, width, classes)
-            if found is not None and (best is None or found[0] > best[0]):
-                best = found
+            fitted = _fitted(codec, values, positions, counts, width, classes)
+            if fitted is not None and (best is None or fitted[0] > best[0]):
+                best = fitted
         if best is not None:
-            grains.append(best[1])
-    return replace(codec, grains=tuple(grains)) if grains else codec
+            preferences.append(best[1])
+    return replace(codec, grains=tuple(preferences)) if preferences else codec
 
 
 def _positions(codec: Intervals, values: Numbers) -> NDArray[np.int64]:

@@ -415,7 +415,7 @@ class Intervals(_Domain):
                 codes,
                 rng.random(len(codes)),
                 layout.is_atom,
-                layout.place,
+                layout.position,
                 layout.first,
                 layout.last,
                 fixed.astype(out.dtype),
@@ -430,7 +430,7 @@ class Intervals(_Domain):
 
     def ranges(self) -> tuple[NDArray[Any], NDArray[Any]]:
         """Return the lowest and the highest number of each value code; the same one for an atom."""
-        is_atom, index = self._layout.is_atom, self._layout.place
+        is_atom, index = self._layout.is_atom, self._layout.position
         low = np.zeros(self.n_values, dtype=self.atoms.dtype)
         high = low.copy()
         low[is_atom] = high[is_atom] = self.atoms[index[is_atom]]

@@ -28,8 +28,12 @@ class DigitPreference:
             self.width >= 1
             and 2 <= len(self.shares) == len(self.smooth)
             and all(
-                bool(np.isfinite(some).all() and (some >= 0).all() and abs(some.sum() - 1) < 1e-3)
-                for some in (self.shares, self.smooth)
+                bool(
+                    np.isfinite(distribution).all()
+                    and (distribution >= 0).all()
+                    and abs(distribution.sum() - 1) < 1e-3
+                )
+                for distribution in (self.shares, self.smooth)
             )
             and bool((self.smooth > 0).all())
         )
@@ -42,13 +46,13 @@ class DigitPreference:
 class BinLayout(NamedTuple):
     """What drawing numbers from codes needs, in the order of `draw_numbers`.
 
-    `is_atom` and `place`: whether each code is that of an atom, and its number among the atoms or the bins. `ranks` and `values`: the knots of all bins, one bin
-    after the other, from `offsets` on. `first` and `last`: the lowest and the highest number of each bin. `avoid`: what no draw from a bin may hit, atoms and missing codes.
+    `is_atom` and `position`: whether each code is that of a point mass, and its number among the point masses or the bins. `ranks` and `values`: the knots of all bins, one bin
+    after the other, from `offsets` on. `first` and `last`: the lowest and the highest number of each bin. `avoid`: what no draw from a bin may hit, point masses and missing codes.
     """
 
     is_atom: NDArray[np.bool_]
-    place: NDArray[np.int64]
-    atoms: NDArray[Any]
+    position: NDArray[np.int64]
+    point_masses: NDArray[Any]
     ranks: NDArray[np.float64]
     values: NDArray[np.float64]
     offsets: NDArray[np.int64]
@@ -63,8 +67,8 @@ MOST_TURNS = 9
 
 @compiled
 def _on(value, listed):  # type: ignore[no-untyped-def]
-    at = np.searchsorted(listed, value)
-    return at < listed.size and listed[at] == value
+    position = np.searchsorted(listed, value)
+    return position < listed.size and listed[position] == value
 
 
 @compiled
@@ -74,7 +78,7 @@ def draw_numbers(  # type: ignore[no-untyped-def]
     uniform,
     is_atom,
     index,
-    atoms,
+    point_masses,
     ranks,
     values,
     offsets,
@@ -84,19 +88,19 @@ def draw_numbers(  # type: ignore[no-untyped-def]
     step,
     scale,
 ):
-    """Fill in a number for each code: the atom, or a draw from the bin's quantile function.
+    """Fill in a number for each code: the point mass, or a draw from the bin's quantile function.
 
     A draw is rounded to a multiple of `step` (above 0), or else to 1 / `scale` (above 0), kept between `first` and
-    `last` of its bin, and moved to the nearest number of the bin that is not to be avoided (atoms, missing codes).
+    `last` of its bin, and moved to the nearest number of the bin that is not to be avoided (point masses, missing codes).
     """
     for i in range(codes.size):
         code = codes[i]
-        at = index[code]
+        position = index[code]
         if is_atom[code]:
-            out[i] = atoms[at]
+            out[i] = point_masses[position]
             continue
         u = uniform[i]
-        j, end = offsets[at], offsets[at + 1] - 1
+        j, end = offsets[position], offsets[position + 1] - 1
         while end - j > 1:  # the last knot at or below the rank: of two at one rank the second
             middle = (j + end) // 2
             if ranks[middle] <= u:
@@ -109,7 +113,7 @@ def draw_numbers(  # type: ignore[no-untyped-def]
             x = np.rint(x / step) * step
         elif scale > 0:
             x = np.rint(x * scale) / scale
-        low, high = first[at], last[at]
+        low, high = first[position], last[position]
         x = min(max(x, low), high)
         if avoid.size and _on(x, avoid):
             for reach in range(1, 2 * avoid.size + 3):
@@ -155,7 +159,7 @@ def move_to_classes(  # type: ignore[no-untyped-def]
         else:
             here = np.int64(out[i]) // step
             lowest, highest = np.int64(np.ceil(low / step)), np.int64(np.floor(high / step))
-        turn, start, end = here // width, lowest // width, highest // width
+        cell, start, end = here // width, lowest // width, highest // width
         u = uniform[i]
         if end - start + 1 < classes:
             total = 0.0
@@ -167,17 +171,19 @@ def move_to_classes(  # type: ignore[no-untyped-def]
                 u -= wanted[to % classes]
                 to += 1
         else:
-            own = turn % classes
-            if u < stay[own]:
+            own_class = cell % classes
+            if u < stay[own_class]:
                 continue
             to = min(
-                np.searchsorted(taken, (u - stay[own]) / (1.0 - stay[own]), side="right"),
+                np.searchsorted(
+                    taken, (u - stay[own_class]) / (1.0 - stay[own_class]), side="right"
+                ),
                 classes - 1,
             )
-            apart = (to - own) % classes
+            apart = (to - own_class) % classes
             if 2 * apart > classes:
                 apart -= classes
-            to = turn + apart
+            to = cell + apart
             if to > end:
                 to -= classes
             elif to < start:
@@ -186,16 +192,16 @@ def move_to_classes(  # type: ignore[no-untyped-def]
             MOST_TURNS
         ):  # where it may not be, the same class a turn away: above, below, two above
             away = (reach + 1) // 2 * (1 if reach % 2 else -1) * classes
-            there = here + (to + away - turn) * width
+            target = here + (to + away - cell) * width
             if reach == 0:
-                there = min(max(there, lowest), highest)
-            if there < lowest or there > highest:
+                target = min(max(target, lowest), highest)
+            if target < lowest or target > highest:
                 continue
             if scale > 0:
-                number = np.float64(there) / scale
+                number = np.float64(target) / scale
                 if number >= low and number <= high and not _on(number, fixed):
                     out[i] = number
                     break
-            elif not _on(there * step, fixed):
-                out[i] = there * step
+            elif not _on(target * step, fixed):
+                out[i] = target * step
                 break

@@ -116,14 +116,14 @@ class SignCount:
     )
 
     def add(
-        self, words: pa.Array, counts: NDArray[np.int64], whole: NDArray[np.bool_]
+        self, texts: pa.Array, counts: NDArray[np.int64], integral: NDArray[np.bool_]
     ) -> NDArray[np.bool_]:
-        """Add different words with their counts, and return which of them are numbers; `whole` says which are plain whole ones."""
-        point, comma = matches(words, POINT), matches(words, COMMA)
-        number: NDArray[np.bool_] = whole | point | comma
-        signed = point & ~whole & matches(words, r"\.")
+        """Add different words with their counts, and return which of them are numbers; `integral` says which are plain whole ones."""
+        point, comma = matches(texts, POINT), matches(texts, COMMA)
+        number: NDArray[np.bool_] = integral | point | comma
+        signed = point & ~integral & matches(texts, r"\.")
         if (signed | comma).any():
-            doubtful = matches(words, DOUBTFUL)
+            doubtful = matches(texts, DOUBTFUL)
             self.evidence |= SignEvidence(
                 bool((signed & ~doubtful).any()),
                 bool((comma & ~doubtful).any()),
@@ -131,27 +131,27 @@ class SignCount:
                 bool((comma & doubtful).any()),
             )
         if not number.all():
-            number |= self._add_grouped(words, counts, ~number)
+            number |= self._add_grouped(texts, counts, ~number)
         if number.all():
-            self._add_decimals(words, counts)
+            self._add_decimals(texts, counts)
         return number
 
     def _add_grouped(
-        self, words: pa.Array, counts: NDArray[np.int64], rest: NDArray[np.bool_]
+        self, texts: pa.Array, counts: NDArray[np.int64], rest: NDArray[np.bool_]
     ) -> NDArray[np.bool_]:
         """Return which of the other words are numbers with their thousands apart."""
-        number: NDArray[np.bool_] = np.zeros(len(words), dtype=bool)
-        if not (matches(words, r"^[+-]?[1-9][0-9]{0,2}[^0-9A-Za-z][0-9]{3}") & rest).any():
+        number: NDArray[np.bool_] = np.zeros(len(texts), dtype=bool)
+        if not (matches(texts, r"^[+-]?[1-9][0-9]{0,2}[^0-9A-Za-z][0-9]{3}") & rest).any():
             return number  # most columns of words
         for (decimal, thousands), pattern in _SURE.items():
-            if (hit := matches(words, pattern) & rest).any():
+            if (hit := matches(texts, pattern) & rest).any():
                 number |= hit
-                self._add_signs(words.filter(pa.array(hit)), decimal, thousands)
+                self._add_signs(texts.filter(pa.array(hit)), decimal, thousands)
         for thousands, decimal in product(_SPACES, ".,"):
             pattern = grouped_pattern(thousands, decimal)
-            if (hit := matches(words, pattern) & rest & ~number).any():
+            if (hit := matches(texts, pattern) & rest & ~number).any():
                 number |= hit
-                chosen = words.filter(pa.array(hit))
+                chosen = texts.filter(pa.array(hit))
                 self._add_signs(chosen, decimal, thousands)
                 self.n_spaced += int(counts[hit].sum())
                 self.spaced.update(
@@ -170,17 +170,17 @@ class SignCount:
         for decimals in self.decimals.values():
             decimals[0] += n_cells
 
-    def _add_decimals(self, words: pa.Array, counts: NDArray[np.int64]) -> None:
-        exponent = matches(words, "[eE]")
+    def _add_decimals(self, texts: pa.Array, counts: NDArray[np.int64]) -> None:
+        exponent = matches(texts, "[eE]")
         for sign, decimals in self.decimals.items():
-            held = matches(words, re.escape(sign))
-            if not held.any() and not exponent.any():
+            has_sign = matches(texts, re.escape(sign))
+            if not has_sign.any() and not exponent.any():
                 decimals[0] += int(counts.sum())
                 continue
             after = pc.replace_substring_regex(
-                words, rf"^[^{sign}]*(\{sign}[^{sign}]*\{sign}.*|\{sign})?", ""
+                texts, rf"^[^{sign}]*(\{sign}[^{sign}]*\{sign}.*|\{sign})?", ""
             )
-            digits = np.where(held, pc.utf8_length(after).to_numpy(zero_copy_only=False), 0)
+            digits = np.where(has_sign, pc.utf8_length(after).to_numpy(zero_copy_only=False), 0)
             digits = np.where(exponent, FULL_PRECISION, np.minimum(digits, FULL_PRECISION))
             decimals += np.bincount(digits, weights=counts, minlength=FULL_PRECISION + 1).astype(
                 np.int64
@@ -229,15 +229,15 @@ class TextGuess:
     def add(self, cells: pa.Array) -> None:
         """Add a batch of cells."""
         word_counts = pc.value_counts(cells.drop_null())
-        words, counts = (
+        texts, counts = (
             word_counts.field("values"),
             word_counts.field("counts").to_numpy(zero_copy_only=False),
         )
-        trimmed = pc.utf8_trim_whitespace(words)
+        trimmed = pc.utf8_trim_whitespace(texts)
         known = [*NULL_WORDS, *(code for code in self.declared if isinstance(code, str))]
         null = pc.is_in(trimmed, value_set=pa.array(known)).to_numpy(zero_copy_only=False)
         empty = pc.equal(trimmed, "").to_numpy(zero_copy_only=False)
-        self.missing.update(dict.fromkeys(sorted(words.filter(pa.array(null)).to_pylist())))
+        self.missing.update(dict.fromkeys(sorted(texts.filter(pa.array(null)).to_pylist())))
         present = ~(null | empty)
         trimmed, counts = trimmed.filter(pa.array(present)), counts[present]
         if not len(trimmed):
@@ -249,31 +249,31 @@ class TextGuess:
             self.boolean = len(trimmed) <= 2 and _boolean_words(self.booleans) is not None
         self.times.add(trimmed)
 
-    def _add_numbers(self, words: pa.Array, counts: NDArray[np.int64]) -> None:
-        whole = matches(words, INTEGER)
-        if whole.all():  # most columns: nothing else needs to be looked for
+    def _add_numbers(self, texts: pa.Array, counts: NDArray[np.int64]) -> None:
+        integral = matches(texts, INTEGER)
+        if integral.all():  # most columns: nothing else needs to be looked for
             self.n_number += int(counts.sum())
             self.signs.add_whole(int(counts.sum()))
-            _collect(self.numbers, words, whole, _MOST_NUMBERS)
-            self._add_codes(words, counts, whole)
+            _collect(self.numbers, texts, integral, _MOST_NUMBERS)
+            self._add_codes(texts, counts, integral)
             return
-        number = self.signs.add(words, counts, whole)
-        self.integer = self.integer and bool(whole.all())
+        number = self.signs.add(texts, counts, integral)
+        self.integer = self.integer and bool(integral.all())
         self.n_number += int(counts[number].sum())
-        _collect(self.numbers, words, number, _MOST_NUMBERS)
-        self._add_codes(words, counts, number)
-        infinite = matches(words, _INFINITE)
+        _collect(self.numbers, texts, number, _MOST_NUMBERS)
+        self._add_codes(texts, counts, number)
+        infinite = matches(texts, _INFINITE)
         self.n_infinite += int(counts[infinite].sum())
         if not number.all():
             rest = ~(number | infinite)
             for word, n in zip(
-                words.filter(pa.array(rest)).to_pylist()[:1000], counts[rest], strict=False
+                texts.filter(pa.array(rest)).to_pylist()[:1000], counts[rest], strict=False
             ):
                 if len(self.odd) < 1000 or word in self.odd:
                     self.odd[word] = self.odd.get(word, 0) + int(n)
 
     def _add_codes(
-        self, words: pa.Array, counts: NDArray[np.int64], number: NDArray[np.bool_]
+        self, texts: pa.Array, counts: NDArray[np.int64], number: NDArray[np.bool_]
     ) -> None:
         """Count the words that only codes have: digits beside letters or dashes (A17, 10-B), digits after a zero (00772)."""
         code = ~number
@@ -282,14 +282,14 @@ class TextGuess:
             _CODE,
         ):  # the second takes long to make ready: most columns need not
             if code.any():
-                code &= matches(words, pattern)
+                code &= matches(texts, pattern)
         self.n_code += int(counts[code].sum())
-        _collect(self.codes, words, code, _MOST_CODES)
-        digits = matches(words, "^[0-9]+$")
+        _collect(self.codes, texts, code, _MOST_CODES)
+        digits = matches(texts, "^[0-9]+$")
         self.padded = self.padded or bool((digits & ~number).any())
         if len(self.widths) < 2 and (number | digits).any():
             # Signs and points are no digits of a code: their width is that of no word.
-            widths = np.where(digits, pc.utf8_length(words).to_numpy(zero_copy_only=False), 0)
+            widths = np.where(digits, pc.utf8_length(texts).to_numpy(zero_copy_only=False), 0)
             self.widths.update(np.unique(widths[number | digits]).tolist())
 
     def _is_code(self) -> bool:
@@ -332,8 +332,8 @@ class TextGuess:
     def _spelling(self, missing: tuple[str, ...], decimal: DecimalSign) -> Spelling:
         if not self.n_present:
             return Spelling(pa.string(), "", missing)
-        if self.boolean and (words := _boolean_words(self.booleans)):
-            return Spelling(pa.bool_(), words, missing)
+        if self.boolean and (spelling := _boolean_words(self.booleans)):
+            return Spelling(pa.bool_(), spelling, missing)
         if self.integer:
             return Spelling(pa.int64(), "", missing)
         if self._is_numeric():
@@ -451,15 +451,17 @@ def thousands_of(name: str, evidence: SignEvidence, decimal: str) -> str:
     return other if doubt else ""
 
 
-def _collect(into: dict[str, None], words: pa.Array, which: NDArray[np.bool_], most: int) -> None:
+def _collect(
+    into: dict[str, None], texts: pa.Array, which: NDArray[np.bool_], max_texts: int
+) -> None:
     """Add the chosen words to different ones, up to a number of them."""
-    if len(into) < most and which.any():
-        into.update(dict.fromkeys(words.filter(pa.array(which)).slice(0, most).to_pylist()))
+    if len(into) < max_texts and which.any():
+        into.update(dict.fromkeys(texts.filter(pa.array(which)).slice(0, max_texts).to_pylist()))
 
 
-def _boolean_words(words: dict[str, None]) -> str | None:
+def _boolean_words(texts: dict[str, None]) -> str | None:
     """Return "True/False" in the spelling of the words, if they are no more than that; None if not."""
     for true, false in (("true", "false"), ("True", "False"), ("TRUE", "FALSE")):
-        if words and set(words) <= {true, false}:
+        if texts and set(texts) <= {true, false}:
             return f"{true}/{false}"
     return None

@@ -291,10 +291,10 @@ def _whole_numbers(numbers: Numbers, mask: NDArray[np.bool_] | None, kind: pa.Da
     info = np.iinfo(str(kind))
     if np.asarray(numbers).dtype.kind == "f":
         numbers = np.clip(numbers, -LARGEST, LARGEST)
-    whole = np.clip(
+    integers = np.clip(
         np.asarray(numbers).astype(np.int64), max(info.min, -(2**63)), min(info.max, 2**63 - 1)
     )
-    return pa.array(whole, mask=mask).cast(kind)
+    return pa.array(integers, mask=mask).cast(kind)
 
 
 def _decimals(numbers: Numbers, mask: NDArray[np.bool_] | None, kind: pa.DataType) -> pa.Array:
@@ -302,10 +302,10 @@ def _decimals(numbers: Numbers, mask: NDArray[np.bool_] | None, kind: pa.DataTyp
 
     A float is some 53 bits and a power of two, so it is split into words of 64 bits without error.
     """
-    most = np.nextafter(10.0**kind.precision, 0.0)
+    largest = np.nextafter(10.0**kind.precision, 0.0)
     with np.errstate(over="ignore"):
         units = np.clip(
-            np.rint(np.asarray(numbers, dtype=np.float64) * 10.0**kind.scale), -most, most
+            np.rint(np.asarray(numbers, dtype=np.float64) * 10.0**kind.scale), -largest, largest
         )
     rest, limbs = np.abs(units), []
     for _ in range(kind.bit_width // 64):
@@ -317,7 +317,7 @@ def _decimals(numbers: Numbers, mask: NDArray[np.bool_] | None, kind: pa.DataTyp
     for limb in range(bits.shape[1]):
         bits[carry, limb] += np.uint64(1)
         carry = carry & (bits[:, limb] == 0)
-    whole = pa.Array.from_buffers(
+    decimals = pa.Array.from_buffers(
         kind, len(units), [None, pa.py_buffer(bits.astype("<u8").tobytes())]
     )
-    return whole if mask is None else pc.if_else(pa.array(mask), pa.scalar(None, kind), whole)
+    return decimals if mask is None else pc.if_else(pa.array(mask), pa.scalar(None, kind), decimals)
