@@ -423,9 +423,14 @@ def check_comparable(schema: Schema) -> None:
             )
 
 
+def as_rows(data: Any) -> Rows | None:
+    """Return what is given where it is rows already; None where it is a path or an object that has to be read."""
+    return data if isinstance(data, Rows) else None
+
+
 def open_rows(data: Any, **options: Any) -> Rows:
     """Return rows as they are, and anything else as the table that is read of it: the one door of public functions."""
-    return data if isinstance(data, Rows) else read(data, **options)
+    return as_rows(data) or read(data, **options)
 
 
 def open_table(data: Any, schema: Schema | None = None) -> Table:
@@ -433,9 +438,10 @@ def open_table(data: Any, schema: Schema | None = None) -> Table:
     return open_rows(data, schema=schema).table()
 
 
-def as_it_came(table: Any) -> Any:
+def as_it_came(data: Any, **options: Any) -> Any:
     """Return anything that can be read as a table, to be read by the schema of another."""
-    return table.raw() if isinstance(table, Rows) else SourceRows(open_source(table))
+    rows = as_rows(data)
+    return SourceRows(open_source(data, **options)) if rows is None else rows.raw()
 
 
 def joined(tables: list[Table]) -> Table:

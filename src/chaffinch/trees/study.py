@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from .._base.errors import InputError
 from .._base.masking import THRESHOLD
-from ..table import Table
+from ..table.rows import as_rows
 from .attack import attack_trees, intersections, midpoints
 from .formats import TREE_FORMATS, OpenedModel, as_opened
 from .formats.files import open_model
@@ -146,7 +146,8 @@ def as_records(
         return data
     if label is None:
         raise InputError(f"{what} needs label: the column of the data that the model predicts.")
-    source = data.to_arrow() if isinstance(data, Table) else data
+    rows = as_rows(data)
+    source = data if rows is None else rows.table().to_arrow()
     return read_records(source, opened.ensemble, _names(label), decimal=decimal)
 
 

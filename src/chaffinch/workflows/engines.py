@@ -17,7 +17,7 @@ from ..privacy.project import open_project
 from ..synth import BayesNet, Model, Panel, Settings
 from ..table import Note, Schema, Table
 from ..table.holdout import set_aside
-from ..table.rows import Rows
+from ..table.rows import Rows, as_rows
 from ..table.sources import open_source
 
 if TYPE_CHECKING:
@@ -195,8 +195,8 @@ def parted(
     data: Any, reading: ReadSettings, share: float, *, seed: int | None, person: str | None = None
 ) -> tuple[Any, Any]:
     """Return what is left of the data, and the people who are set aside, all rows of a person together."""
-    if isinstance(data, Rows):
-        return set_aside(data, share, seed=seed, person=person)
+    if (rows := as_rows(data)) is not None:
+        return set_aside(rows, share, seed=seed, person=person)
     declared = reading.declared
     known = person or (None if declared is None else declared.only("person"))
     return set_aside(open_source(data, **reading.file), share, seed=seed, person=known)

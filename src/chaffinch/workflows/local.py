@@ -44,7 +44,7 @@ from ..table.personal.detect import (
 from ..table.persons import person_numbers, with_persons
 from ..table.profile import Profile
 from ..table.refit import on_codes_of
-from ..table.rows import MEASURED_IN_MEMORY, Rows, SourceRows, joined, open_rows
+from ..table.rows import MEASURED_IN_MEMORY, Rows, SourceRows, as_rows, joined, open_rows
 from ..table.sources import EngineChoice, choose_engine, open_source
 from ..table.types import is_words, parse_type
 from ..table.weights import weight_note, with_weight, without_weight
@@ -142,9 +142,7 @@ class LocalEngine:
 
     def other(self, data: Any, reading: ReadSettings) -> Rows:
         """Return a table as it came, of a file with what was said of the original's: encoding, delimiter, header and the like."""
-        return (
-            data if isinstance(data, Rows) else SourceRows(open_source(data, **reading.other_file))
-        )
+        return as_rows(data) or SourceRows(open_source(data, **reading.other_file))
 
     def original(
         self, synthesis: Synthesis, source: Any, check: Check, files: Sequence[Any]
@@ -218,9 +216,9 @@ class LocalEngine:
     ) -> LocalOriginal:
         settings, run = synthesis.settings, synthesis.run
         reading, synthesiser = settings.reading, settings.synthesiser
-        prepared = isinstance(source, Undiscovered) or (
-            isinstance(source, Rows) and source.schema.sealed
-        )
+        rows = as_rows(source)
+        sealed = rows is not None and rows.schema.sealed
+        prepared = sealed or isinstance(source, Undiscovered)
         unread = None
         if not prepared:
             unread = open_unread(

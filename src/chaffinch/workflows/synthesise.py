@@ -27,7 +27,7 @@ from ..synth.account import AccountNote, SynthesisAccount
 from ..synth.data import enough_to_learn
 from ..table import FileOptions, Schema, Table
 from ..table.personal.detect import with_decisions
-from ..table.rows import Rows
+from ..table.rows import Rows, as_rows
 from ..table.schema_file import SchemaLike, as_schema
 from .engines import Check, Engine, Original, engine_of
 from .run import RunOptions
@@ -94,7 +94,8 @@ def synthesise(
         synthesis = Synthesis(settings, RunOptions(seed=seed, threads=threads, progress=show))
         synthesis.read(data)
         (drawn,) = synthesis.draw(synthesis.fit(), hold=1)
-    return drawn if isinstance(data, str | os.PathLike | Rows) else drawn.to_native()
+    given = isinstance(data, str | os.PathLike) or as_rows(data) is not None
+    return drawn if given else drawn.to_native()
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -28,7 +28,7 @@ from ...table.holdout import (
     set_aside_note,
 )
 from ...table.persons import one_row_each
-from ...table.rows import Rows, open_rows
+from ...table.rows import Rows, as_rows, open_rows
 from ...table.sources import open_source
 from ...table.table import Table
 from ...table.weights import without_weight
@@ -256,12 +256,14 @@ def measure_risk(
 
 def _set_aside(original: Any, share: float, seed: Seed) -> tuple[Any, Any]:
     """Return what is left of an original, and the people who are set aside."""
-    rows = original if isinstance(original, Rows) else open_source(original)
-    if not getattr(rows, "local", True):
+    rows = as_rows(original)
+    if rows is not None and not rows.local:
         raise InputError(
             "People are set aside where files are read here: name a holdout, or pass --engine stream."
         )
-    return set_aside(rows, share, seed=seed if isinstance(seed, int) else None)
+    return set_aside(
+        rows or open_source(original), share, seed=seed if isinstance(seed, int) else None
+    )
 
 
 def _check_engine(source: Rows, several: Sequence[Any], model: Any) -> None:

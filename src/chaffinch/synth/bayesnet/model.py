@@ -29,7 +29,7 @@ from ..._base.svg import Drawing
 from ...privacy.ledger import Account, account_from_dict
 from ...table.domain import OTHER, encode_column
 from ...table.refit import on_codes_of
-from ...table.rows import joined, open_table
+from ...table.rows import as_rows, joined, open_table
 from ...table.schema import Column, Schema
 from ...table.table import Origin, Table
 from ...table.text import Spelling, parse_words
@@ -249,9 +249,10 @@ class BayesNetModel(FittedModel):
 
     def _coded(self, data: Any, names: Sequence[str]) -> Table:
         """Return data on the codes of the model; numbers of a table that was read already may be cut otherwise, as trees do."""
-        if not isinstance(data, Table):
+        rows = as_rows(data)
+        if rows is None:
             return open_table(data, self.schema)
-        return on_codes_of(data, self.schema, names)
+        return on_codes_of(rows.table(), self.schema, names)
 
     def state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         """Return what a file needs beside the schema: the network and how it was fitted as plain data, and its tables as arrays."""
