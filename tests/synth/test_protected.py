@@ -108,17 +108,20 @@ def test_an_attack_is_left_with_what_the_label_tells():
 def test_real_attackers_fall_to_the_level_of_the_label():
     """The attackers of `risk`, on the same tables: nothing above the label's own level is left, all of it is there in the copy."""
     table = chaffinch.read(people_whose_job_tells_the_wage(2_000))
-    protected = Protected(same, ["wage"], label="vote").fit(table, seed=1).sample(seed=2)
+    model = Protected(same, ["wage"], label="vote").fit(table, seed=1)
     by_label = guesses(table, table, ["vote"], "wage")
-    found = {}
-    for name, synthetic in (("copy", table), ("protected", protected)):
-        result = chaffinch.risk(table, synthetic, keys=["job", "vote"], sensitive=["wage"], seed=1)
-        found[name] = [
-            row["value"] for row in result.to_dict()["attacks"] if row["value"] is not None
-        ]
-    assert max(found["copy"]) > 0.99
-    assert found["protected"]
-    assert max(found["protected"]) < by_label + 0.06
+    values: dict[str, list[float]] = {}
+    options = {"keys": ["job", "vote"], "sensitive": ["wage"], "resamples": 20, "tests": []}
+    for seed in range(4):
+        result = chaffinch.risk(table, model.sample(seed=seed), seed=seed, **options)
+        for attack in result.attacks:
+            values.setdefault(attack.measure, []).append(attack.value or 0.0)
+    copy = chaffinch.risk(table, table, seed=1, **options)
+    assert max(attack.value or 0.0 for attack in copy.attacks) > 0.99
+    # Five equally near rows of a class vote for all of its people: of eight classes a share is right by luck, off by .17 as a rule, and the mean of four
+    # tables off by .085. It is .34 too large once in 30,000 times.
+    assert np.mean(values.pop("knn")) < by_label + 0.34
+    assert max(map(max, values.values())) < by_label + 0.06
 
 
 def test_sensitive_columns_keep_their_relation_to_the_label():
