@@ -9,7 +9,7 @@ import chaffinch
 from chaffinch import BayesNet, Panel
 from chaffinch.synth import SYNTHESISERS, MethodOptions
 from chaffinch.synth.panel import LENGTH, before, sequences_of, step
-from chaffinch.workflows.synthesise import synthesiser_for
+from chaffinch.workflows.engines import synthesiser_for
 
 
 def chain(n_persons: int, seed: int) -> pd.DataFrame:
