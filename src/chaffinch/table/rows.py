@@ -1,8 +1,10 @@
-"""One way to say rows, wherever they are: tasks are reduced over chunks of them, steps make other rows of them.
+"""The rows of a table, wherever they are: in memory, in files or on a cluster.
 
-A chunk is a `Table` that knows the number of its first row (`Table.first_row`). A table in memory is one chunk, a file is a stream of them, and a cluster has
-some in each place. Whatever is random in a step hangs on the numbers of rows, so that rows do not depend on how they came in chunks, and engines
-give the same figures.
+Tasks are reduced over chunks of rows, and steps turn chunks into other chunks. A chunk is a `Table`
+with the number of its first row (`Table.first_row`). A table in memory is one chunk, a file is a
+stream of chunks, and a cluster has some in each partition. Random numbers in a step depend on the
+seed and on row numbers alone, so chunk boundaries change nothing and all engines give the same
+figures.
 """
 
 from __future__ import annotations
@@ -37,14 +39,14 @@ RAW = Schema((Column("\x00raw", "text"),))
 """The schema of rows as they came: no column has codes."""
 
 UNKNOWN = -1
-"""The number of rows of a source that was not gone through yet."""
+"""The number of rows of a source before its first pass."""
 
 
 class Task(Protocol[R_co]):
-    """What is asked of rows: a small table of the chunks in each place, and an answer from all of these.
+    """A question about rows: a small Arrow table for the chunks of each place, and an answer from all of these.
 
-    A frozen dataclass of plain values, since it may travel to where the rows are. `columns`: those that chunks need; None: all. `values`: whether values are
-    looked at, or codes alone, which may come from a cache.
+    A frozen dataclass of plain values: it is sent to workers. `columns`: the columns it reads; None:
+    all. `values`: whether it reads values, or codes alone, which may come from a cache.
     """
 
     @property
@@ -61,25 +63,26 @@ class Task(Protocol[R_co]):
 
 
 class Step:
-    """What makes a chunk of a chunk. A frozen dataclass of plain values, since it may travel to where the rows are.
+    """Turns a chunk into another chunk. A frozen dataclass of plain values: it is sent to workers.
 
-    `values`: whether it looks at values even where codes alone are asked for. `filters`: whether it leaves some rows of a chunk, as they are; who goes through them numbers these anew.
+    `values`: whether it reads values even where codes alone are asked for. `filters`: whether it
+    keeps a subset of the rows unchanged; their new row numbers are assigned by the caller.
     """
 
     values: bool = False
     filters: bool = False
 
     def needs(self, columns: Names) -> Names:
-        """Return the columns that the named ones are made of."""
+        """Return the columns that it needs to give the named ones."""
         return columns
 
     def __call__(self, chunk: Table) -> Table:
-        """Return the chunk that is made of one; its `first_row` is the number of its first row among all that are made."""
+        """Return the new chunk; its `first_row` is its first row's number among all new rows."""
         raise NotImplementedError
 
 
 class Draw(Protocol):
-    """What makes rows of nothing, in chunks of `chunk_rows` but for the last. A frozen dataclass of plain values."""
+    """Draws rows in chunks of `chunk_rows`, the last one shorter. A frozen dataclass of plain values."""
 
     @property
     def chunk_rows(self) -> int: ...
@@ -90,35 +93,35 @@ class Draw(Protocol):
 
 @runtime_checkable
 class Rows(Protocol):
-    """Rows under a schema. What measures ask of them is the same whether they are in memory, in files or on a cluster."""
+    """Rows under a schema, in memory, in files or on a cluster: the interface that measures use."""
 
     @property
     def schema(self) -> Schema:
-        """The schema that their codes are of."""
+        """The schema of their codes."""
 
     @property
     def n_rows(self) -> int:
-        """How many there are."""
+        """The number of rows."""
 
     @property
     def notes(self) -> tuple[Note, ...]:
-        """What should be said of their columns."""
+        """Notes on their columns."""
 
     @property
     def person_of(self) -> NDArray[np.int64] | None:
-        """A number for each row that says whose it is, in memory alone; None: every row is a person of its own."""
+        """The person of each row, in memory only; None: every row is another person."""
 
     @property
     def n_persons(self) -> int:
-        """How many people they are of."""
+        """The number of persons."""
 
     @property
     def local(self) -> bool:
-        """Whether this machine goes through them: what is never to leave a cluster, as ids, may then be looked at."""
+        """Whether this machine reads them; identifiers, which must not leave a cluster, are compared only then."""
 
     @property
     def in_memory(self) -> bool:
-        """Whether they are one chunk in memory, so that no sample of them is needed."""
+        """Whether they are one chunk in memory; no sample is drawn then."""
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -126,43 +129,43 @@ class Rows(Protocol):
 
     @property
     def text(self) -> bool:
-        """Whether cells are words of a text file, still to be understood."""
+        """Whether cells are unparsed words of a text file."""
 
     @property
     def name(self) -> str:
-        """What messages call them; empty: what they are compared as."""
+        """Their name in messages; empty: their role (synthetic, holdout) is used."""
 
     def reduce(self, task: Task[T]) -> T:
-        """Return what a task makes of all rows."""
+        """Return the answer of a task over all rows."""
 
     def map(
         self, step: Step, schema: Schema, *, n_rows: int | None = None, notes: tuple[Note, ...] = ()
     ) -> Rows:
-        """Return the rows that a step makes of these, under its schema; as many unless `n_rows` says otherwise."""
+        """Return the rows after a step, under its schema; `n_rows` is their number where it changes."""
 
     def draw_rows(self, draw: Draw, schema: Schema, n_rows: int) -> Rows:
-        """Return rows that are drawn without reading any, where these are."""
+        """Return drawn rows, in the same place as these."""
 
     def cached(self) -> AbstractContextManager[Rows]:
-        """Give the same rows with their codes held until the block ends, so that later passes are quick."""
+        """Give the same rows with their codes cached until the block ends."""
 
     def once(self, name: str, work: Callable[[ExitStack], T]) -> T:
-        """Return what several measures ask of cached rows, worked out when the first asks; what it enters lasts as long as the cache."""
+        """Return a result that several measures share, computed once per cache; contexts it enters close with the cache."""
 
     def table(self, limit: float = inf) -> Table:
-        """Return all rows as a table in memory; where they are more than `limit`, more than that, and perhaps not all."""
+        """Return all rows as a table in memory; reading stops once there are more than `limit`."""
 
     def open(self, other: Any) -> Rows:
-        """Return another table as it came, to be compared with these where they are."""
+        """Return another table unparsed, in the same place as these, for comparison."""
 
     def raw(self) -> Rows:
-        """Return the rows as they came, to be read by another schema."""
+        """Return the rows unparsed, to be read under another schema."""
 
     def comparable(self) -> Rows:
-        """Return the rows as they are compared with others; raise where that takes all of them in memory."""
+        """Return the rows in the form that is compared; raise where comparison needs memory."""
 
     def counter(self, dense_cells: int) -> Any:
-        """Return what counts them where they are; None where whoever counts goes through chunks."""
+        """Return the engine's own counter; None where chunks are counted."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -174,7 +177,7 @@ class CodedBatch:
 
 
 class LocalRows:
-    """Rows that this machine goes through chunk by chunk, as often as asked: whoever has `chunks` has the rest."""
+    """Rows that this machine reads chunk by chunk; subclasses implement `chunks`."""
 
     schema: Schema
     n_rows: int
@@ -204,7 +207,7 @@ class LocalRows:
         return task.result(iter([task.summary(self.counted_chunks(task.columns, task.values))]))
 
     def counted_chunks(self, columns: Names, values: bool) -> Iterator[Table]:
-        """Yield chunks, and raise where they have not the rows that the first pass had."""
+        """Yield chunks; raise if their number of rows differs from the first pass."""
         n_rows = 0
         for chunk in self.chunks(columns, values=values):
             n_rows += chunk.codes.n_rows
