@@ -70,7 +70,7 @@ def test_equal_to_marginals(coded, monkeypatch, way, seed, n, sizes, rows, budge
     passes: list[int] = []
     monkeypatch.setattr(code_entropies, "HELD_BYTES", budget)
     monkeypatch.setattr(code_entropies, "BUDGET", budget)
-    monkeypatch.setattr(code_entropies, "MAX_BEGINNINGS", 1 << 30)  # none of the sets is left
+    monkeypatch.setattr(code_entropies, "MAX_PREFIXES", 1 << 30)  # none of the sets is left
     if way == "rows":
         values, filled = joint_entropies(MemoryCounter(table), sets)
     else:
@@ -100,7 +100,7 @@ def test_what_does_not_fit_waits_for_another_pass(coded, monkeypatch):
 
 
 def test_sets_with_too_many_beginnings_are_left_to_others(coded, monkeypatch):
-    monkeypatch.setattr(code_entropies, "MAX_BEGINNINGS", 50)
+    monkeypatch.setattr(code_entropies, "MAX_PREFIXES", 50)
     rng = np.random.default_rng(3)
     table = coded(rng.integers(0, 10, (3, 40)), [10] * 3)
     sets = [(0,), (0, 1), (0, 1, 2)]
@@ -178,7 +178,7 @@ def test_many_rows_are_counted_in_batches_with_the_same_bits(coded, monkeypatch)
         "FEW_ROWS": 1,
         "MANY_SETS": 1,
         "BLOCK_ROWS": 64,
-        "MAX_BEGINNINGS": 300,  # the widest sets are left to the other way
+        "MAX_PREFIXES": 300,  # the widest sets are left to the other way
     }.items():
         monkeypatch.setattr(code_entropies, name, value)
     for threads in (1, 3):

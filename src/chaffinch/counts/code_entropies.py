@@ -1,5 +1,4 @@
-"""Joint entropies of many sets of columns, from codes of rows: one set after the other, or all of
-them batch by batch.
+"""Joint entropies of many sets of columns, counted from the codes of rows.
 
 *Set after set* (`row_entropies`): sets that begin alike share the numbers of the rows'
 combinations. Where rows are few this is the quickest way, since nothing else is held. Of a file
@@ -54,7 +53,7 @@ a second, for which Ctrl-C waits.
 FEW = 1 << 16
 """Counts up to which c log c is looked up."""
 
-MAX_BEGINNINGS = 1 << 22
+MAX_PREFIXES = 1 << 22
 """Combinations of all columns but the last that there may be; sets with more are left to be counted
 otherwise.
 """
@@ -74,8 +73,8 @@ Numbers = NDArray[np.uint32]
 def table_entropies(
     codes: Codes, sets: list[Columns], *, threads: int | None = None
 ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-    """Return the entropy and the number of filled cells of each set (sorted, none empty) of a table
-    in memory; -1 cells where that needs too much scratch.
+    """Return the entropy and the number of filled cells of each column set of a table in memory.
+    Sets are sorted and not empty; -1 cells mark a set that needs too much scratch.
     """
     values, filled = nothing_counted(len(sets))
     if codes.n_rows >= FEW_ROWS and len(sets) >= MANY_SETS:
@@ -96,14 +95,14 @@ def table_entropies(
 
 
 def nothing_counted(n_sets: int) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-    """Return what says of each set that it is left to be counted otherwise."""
+    """Return zero entropies and -1 filled cells: the marks of sets that were not counted."""
     return np.zeros(n_sets), np.full(n_sets, -1, dtype=np.int64)
 
 
 def row_entropies(
     codes: Codes, sets: Sequence[Columns], *, threads: int | None = None
 ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-    """Return what `table_entropies` does, of each set from all rows."""
+    """Return entropies and filled cells as `table_entropies`, each set counted from all rows."""
     n_rows = codes.n_rows
     spread, filled = spread_of_sets(codes, *padded(sets), threads=threads)
     return np.maximum(np.log(n_rows) - (spread.real + spread.imag) / n_rows, 0.0), filled
@@ -116,8 +115,8 @@ def spread_of_sets(
     *,
     threads: int | None = None,
 ) -> tuple[NDArray[np.complex128], NDArray[np.int64]]:
-    """Return the sum of c log c, in the parts of `count_log_count`, and the number of filled cells
-    of each set, given as `padded`; -1 cells where that needs too much scratch.
+    """Return the sum of c log c (in two parts, see `count_log_count`) and the number of filled
+    cells of each set in the form of `padded`; -1 cells mark a set that needs too much scratch.
     """
     n_rows, width = codes.n_rows, sets.shape[1]
     c_log_c = count_log_count(np.arange(n_rows + 2), n_rows)
@@ -134,7 +133,7 @@ def spread_of_sets(
 
 
 def padded(sets: Sequence[Columns]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Sets as rows of one array, filled up with -1, and their widths."""
+    """Return column sets as the rows of one array, padded with -1, and their widths."""
     widths = np.fromiter(map(len, sets), dtype=np.int64, count=len(sets))
     out = np.full((len(sets), max(1, int(widths.max(initial=0)))), -1, dtype=np.int64)
     out[np.arange(out.shape[1]) < widths[:, None]] = np.fromiter(
@@ -144,18 +143,14 @@ def padded(sets: Sequence[Columns]) -> tuple[NDArray[np.int64], NDArray[np.int64
 
 
 def scratch(sizes: Sequence[int], n_rows: int, width: int) -> int:
-    """Return how many cells of scratch a set of `width` columns may need, if its beginning is
-    numbered densely.
-    """
+    """Return the largest number of scratch cells that a set of `width` columns may need."""
     return int(min(SCRATCH_CELLS, n_rows * max(sizes, default=1), prod(sorted(sizes)[-width:])))
 
 
 def in_threads(
     work: Callable[[slice], None], n_sets: int, *, n_rows: int, visits: int, threads: int | None
 ) -> None:
-    """Do the work for all sets, in runs of them that take tenths of a second at most, on several
-    threads where that pays.
-    """
+    """Run the work for all sets in short runs, on several threads where that pays."""
     workers = 1 if n_rows * visits < 2_000_000 else thread_count(threads)
     pieces = max(4 * workers if workers > 1 else 1, -(-n_rows * visits // PIECE_VISITS))
     edges = np.linspace(0, n_sets, min(pieces, n_sets) + 1).astype(int)
@@ -170,8 +165,8 @@ def column_entropies(
     *,
     threads: int | None = None,
 ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-    """Return what `row_entropies` does, of rows that come in batches; `batches` gives all of them
-    once for each run of columns that fits into memory.
+    """Return entropies and filled cells as `row_entropies`, for rows that come in batches;
+    `batches` is called once for each run of columns that fits into memory.
     """
     values, filled = np.zeros(len(sets)), np.zeros(len(sets), dtype=np.int64)
     for run, columns in _runs(sets, sizes, n_rows):
@@ -191,8 +186,8 @@ def column_entropies(
 def _runs(
     sets: Sequence[Columns], sizes: tuple[int, ...], n_rows: int
 ) -> Iterator[tuple[range, list[int]]]:
-    """Yield runs of sets with the columns that they have between them, ascending, as many as may be
-    held at a time.
+    """Yield runs of column sets with the columns of each run, ascending: as many as fit into
+    `HELD_BYTES`.
     """
     bytes_of = [np.dtype(narrowest(size)).itemsize * n_rows for size in sizes]
     first, columns, n_bytes = 0, set[int](), 0
@@ -221,8 +216,8 @@ def batch_entropies(
     *,
     threads: int | None = None,
 ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-    """Return the entropy and the number of filled cells of each set (sorted, none empty); -1 cells
-    where its beginning may have too many combinations.
+    """Return the entropy and the number of filled cells of each column set, counted batch by batch.
+    Sets are sorted and not empty; -1 cells mark a set whose prefix may have too many combinations.
 
     `batches` gives all rows as often as asked: once for each 2^25 cells that are filled.
     """
@@ -243,10 +238,10 @@ def batch_entropies(
         for codes in batches():
             thread_map(lambda share: share.add(codes), shares, threads=workers)  # noqa: B023
         for share in shares:
-            for beginning, (_, places) in zip(share.open, share.waiting, strict=False):
+            for tables, (_, places) in zip(share.open, share.waiting, strict=False):
                 for q, (value, n) in zip(
                     [*(q for q in places if q >= 0), *(~q for q in places if q < 0)],
-                    beginning.results(entropy),
+                    tables.results(entropy),
                     strict=False,
                 ):
                     values[q], filled[q] = value, n
@@ -258,42 +253,43 @@ def batch_entropies(
 
 
 def _column_order(columns: Columns, sizes: tuple[int, ...]) -> Columns:
-    """The columns of a set in the order in which they are numbered: those with many levels first,
-    unless all but the last might have too many combinations.
+    """Return the columns of a set in the order in which they are numbered: those with many levels
+    first, unless all but the last may have too many combinations.
     """
     order = tuple(sorted(columns, key=lambda c: (-sizes[c], c)))
-    return order if prod(sizes[c] for c in order[:-1]) <= MAX_BEGINNINGS else (*order[1:], order[0])
+    return order if prod(sizes[c] for c in order[:-1]) <= MAX_PREFIXES else (*order[1:], order[0])
 
 
 def _grouped(orders: list[Columns], sizes: tuple[int, ...]) -> list[tuple[Columns, list[int]]]:
-    """Return beginnings, ascending, with the places of the sets whose last column they lack and, as
-    its complement, of the set that they are: that is summed, not counted.
+    """Return the column prefixes, ascending, each with the indices of the sets that add one column
+    to it. The complement of an index stands for the set that is the prefix itself: it is summed,
+    not counted.
     """
     position = {order: q for q, order in enumerate(orders)}
     groups: dict[Columns, list[Columns]] = {}
     for order in sorted(orders):
-        if prod(sizes[c] for c in order[:-1]) <= MAX_BEGINNINGS:
+        if prod(sizes[c] for c in order[:-1]) <= MAX_PREFIXES:
             groups.setdefault(order[:-1], []).append(order)
-    for beginning in sorted(
+    for prefix in sorted(
         groups, key=len, reverse=True
     ):  # what has sets of its own to count is not counted itself
-        groups[beginning] = [order for order in groups[beginning] if not groups.get(order)]
+        groups[prefix] = [order for order in groups[prefix] if not groups.get(order)]
     return [
         (
-            beginning,
+            prefix,
             [
                 *(position[order] for order in group),
-                *([~position[beginning]] if beginning in position else []),
+                *([~position[prefix]] if prefix in position else []),
             ],
         )
-        for beginning, group in sorted(groups.items())
+        for prefix, group in sorted(groups.items())
         if group
     ]
 
 
 class _Share:
-    """The work of one thread: beginnings that wait, those that are counted in this pass, and the
-    numbers that they share.
+    """The work of one thread: prefixes that wait, prefixes that are counted in this pass, and the
+    combination numbers that they share.
     """
 
     def __init__(
@@ -307,35 +303,31 @@ class _Share:
         self.begin()
 
     def begin(self) -> None:
-        self.open: list[_Beginning] = []
+        self.open: list[_PrefixTables] = []
         self.started = False
         self.prefixes: dict[Columns, _Prefix] = {}
         self.buffers: list[Numbers] = []
 
     def add(self, codes: Codes) -> None:
-        """Add a batch to all beginnings that are open; the first opens as many as fit, one at
-        least.
-        """
+        """Add a batch to all open prefixes; the first batch opens as many as fit, at least one."""
         self.path: list[int] = []
         self.grouped: dict[Columns, NDArray[np.unsignedinteger]] = {}
         self.codes = codes
-        for beginning in self.open:
-            beginning.add(self._numbers(beginning.columns), self._group)
+        for tables in self.open:
+            tables.add(self._numbers(tables.columns), self._group)
         total = 0
         for columns, places in self.waiting if not self.started else ():
             prefix = self._prefix(columns) if columns else None
-            beginning = _Beginning(
+            tables = _PrefixTables(
                 columns, [self.lasts(q) for q in places if q >= 0], self.sizes, prefix
             )
-            beginning.add(self._numbers(columns), self._group)
-            self.open.append(beginning)
-            total += beginning.cells
+            tables.add(self._numbers(columns), self._group)
+            self.open.append(tables)
+            total += tables.cells
             if total > self.budget:
                 break
         self.started = True
-        while (
-            len(self.open) > 1 and sum(beginning.cells for beginning in self.open) > 2 * self.budget
-        ):
+        while len(self.open) > 1 and sum(tables.cells for tables in self.open) > 2 * self.budget:
             self.open.pop()  # it grew: counted in a later pass
 
     def _prefix(self, columns: Columns) -> _Prefix:
@@ -345,8 +337,8 @@ class _Share:
         return self.prefixes[columns]
 
     def _numbers(self, columns: Columns) -> Numbers:
-        """The numbers of a beginning in all rows of the batch; what it shares with the one before
-        is not worked out again.
+        """Return the combination numbers of a prefix in all rows of the batch; the part shared with
+        the previous prefix is reused.
         """
         n = self.codes.n_rows
         while len(self.buffers) <= len(columns) or len(self.buffers[0]) < n:
@@ -366,7 +358,7 @@ class _Share:
         return self.buffers[len(columns)][:n]
 
     def _group(self, columns: Columns) -> NDArray[np.unsignedinteger]:
-        """The codes of several columns as one."""
+        """Return the codes of several columns combined into one."""
         if len(columns) == 1:
             return self.codes[columns[0]]
         if columns not in self.grouped:
@@ -379,8 +371,8 @@ class _Share:
 
 
 class _Prefix:
-    """The numbers of the combinations of some columns: their own where those that might occur are
-    few, else in order of appearance.
+    """The combination numbers of some columns: cell numbers where few are possible, else numbers in
+    order of appearance.
     """
 
     def __init__(self, before: _Prefix | None, size: int) -> None:
@@ -392,8 +384,8 @@ class _Prefix:
         self.distinct = 0 if self.numbers is not None else self.possible
 
     def number(self, before: Numbers, codes: NDArray[np.unsignedinteger], out: Numbers) -> None:
-        """Fill in the numbers of some rows from those of all columns but the last, and the codes of
-        that.
+        """Fill in the combination numbers of rows, from those of all columns but the last and the
+        codes of the last.
         """
 
         if self.numbers is None:
@@ -406,8 +398,8 @@ class _Prefix:
         )
 
 
-class _Beginning:
-    """The tables of all sets that begin alike: combinations of the beginning by each group of last
+class _PrefixTables:
+    """The tables of all sets with the same prefix: combinations of the prefix by each group of last
     columns.
     """
 
@@ -421,20 +413,20 @@ class _Beginning:
 
     @property
     def distinct(self) -> int:
-        """The combinations of the beginning so far."""
+        """The number of combinations of the prefix so far."""
         return 1 if self.prefix is None else self.prefix.distinct
 
     @property
     def cells(self) -> int:
-        """The cells of its tables and of the list of numbers."""
+        """The number of cells of its tables and of the list of combination numbers."""
         numbers = self.prefix.numbers if self.prefix is not None else None
         return sum(map(len, self.tables)) + (0 if numbers is None else len(numbers))
 
     def add(
         self, numbers: Numbers, codes: Callable[[Columns], NDArray[np.unsignedinteger]]
     ) -> None:
-        """Add a batch of rows, given the numbers of the beginning and what gives the codes of a
-        group of columns.
+        """Add a batch of rows, from the combination numbers of the prefix and a function that
+        returns the codes of a group of columns.
         """
 
         for i, (group, shape) in enumerate(zip(self.groups, self.shapes, strict=True)):
@@ -443,7 +435,7 @@ class _Beginning:
 
     def results(self, entropy: EntropySum) -> Iterable[tuple[float, int]]:
         """Return the entropy and the number of filled cells of each set, in the order of the last
-        columns, and then of the beginning itself.
+        columns, then of the prefix itself.
         """
         by_last = dict[int, tuple[float, int]]()
         alone = (0.0, 1)
@@ -454,8 +446,8 @@ class _Beginning:
 
 
 def _packed(lasts: list[int], sizes: tuple[int, ...]) -> list[Columns]:
-    """Return columns in groups that have few combinations: each joins the first that has room for
-    it.
+    """Return columns in groups of at most `SHARED_LEVELS` combinations; each column joins the first
+    group with room for it.
     """
     groups: list[list[int]] = []
     for column in sorted(lasts, key=lambda c: (-sizes[c], c)):
@@ -470,9 +462,7 @@ def _packed(lasts: list[int], sizes: tuple[int, ...]) -> list[Columns]:
 
 
 def _grown(cells: Numbers, min_cells: int) -> Numbers:
-    """Return cells with at least so many places, twice as many as are needed where it has to
-    grow.
-    """
+    """Return cells with room for at least `min_cells`, twice that where they grow."""
     if min_cells <= len(cells):
         return cells
     grown = np.zeros(min_cells if not len(cells) else 2 * min_cells, dtype=np.uint32)
@@ -481,8 +471,8 @@ def _grown(cells: Numbers, min_cells: int) -> Numbers:
 
 
 def count_log_count(counts: NDArray[np.integer[Any]], n: int) -> NDArray[np.complex128]:
-    """Return c log c as two parts: multiples of a grid on which sums up to n log n are exact, and
-    rests, whose sums are exact too where they are few.
+    """Return c log c as two parts: a multiple of a grid on which sums up to n log n are exact, and
+    a remainder.
 
     Real and imaginary parts carry the two, so that one kernel sums both; and no sum depends on the
     order of cells, so all engines agree to the last bit.
@@ -494,8 +484,8 @@ def count_log_count(counts: NDArray[np.integer[Any]], n: int) -> NDArray[np.comp
 
 
 def entropy_of_counts(counts: NDArray[np.integer[Any]], n: int) -> float:
-    """Return the entropy in nats of n records that are in cells by these counts, none of them 0,
-    whatever the order of cells.
+    """Return the entropy in nats of n records from the counts of the non-empty cells, whatever
+    their order.
 
     Examples
     --------
@@ -507,8 +497,8 @@ def entropy_of_counts(counts: NDArray[np.integer[Any]], n: int) -> float:
 
 
 class EntropySum:
-    """What `entropy_of_counts` returns, of many tables of the same n records; small counts, which
-    most are, are looked up.
+    """The entropies of many tables of the same n records, as `entropy_of_counts`; small counts are
+    looked up.
     """
 
     def __init__(self, n: int) -> None:
@@ -519,7 +509,7 @@ class EntropySum:
         self, cells: NDArray[np.uint32], n_groups: int, shape: Sequence[int]
     ) -> list[tuple[float, int]]:
         """Return the entropy and the number of filled cells of a table of groups by each of several
-        columns, and then of the groups alone.
+        columns, then of the groups alone.
 
         `cells` are the counts by group and by all of these columns, which have so many levels.
         """

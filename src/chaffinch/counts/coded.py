@@ -1,5 +1,5 @@
-"""A file as a cache of codes: read twice, once for its schema and once to encode it, and counted
-from the cache after that.
+"""A file as a cache of codes: read once for its schema, once to encode it, then counted from the
+cache.
 
 The cache holds the codes of the schema and, for numbers, those of the finer one that trees are
 grown on, so that a fit of either kind reads the source no more. Rules are verified while it is
@@ -40,8 +40,8 @@ from ..table.weights import WeightSums, constant_weight_schema, weight_sums
 
 @dataclass(frozen=True, eq=False)
 class CodedScan:
-    """A scan whose batches come from a cache of codes: what a `StreamCounter` counts. Make one with
-    `coded_scan`.
+    """A scan whose batches come from a cache of codes, to be counted by `StreamCounter`. Make one
+    with `coded_scan`.
 
     `fine` is the schema with numbers cut finer; `view` says whose codes are handed out, 0 for
     `schema` and 1 for the finer one. `weights`: those of records, where these are counted by a
@@ -75,14 +75,14 @@ class CodedScan:
 
     @property
     def notes(self) -> tuple[Note, ...]:
-        """What should be said of the columns."""
+        """The notes on the columns."""
         return self.scan.notes
 
     def batches(
         self, *, columns: Collection[str] | None = None, weight: str | None = None
     ) -> Iterator[CodedBatch]:
-        """Return batches of the codes of all columns, and with `weight` the weights that the cache
-        was made with, scaled to as many records as they tell of.
+        """Return batches of the codes of all columns; with `weight`, also the stored weights,
+        scaled to add up to the number of records.
         """
         if weight is None:
             yield from (CodedBatch(codes) for codes in self.cache.batches(self.view))
@@ -98,17 +98,17 @@ class CodedScan:
 
     @property
     def total_weight(self) -> float | None:
-        """What weights add up to: as many records as they tell of; None where records have none."""
+        """The sum of the scaled weights, which is the number of records; None without weights."""
         known = self.weights is not None and self.weights.sums is not None
         return self.weights.sums.effective_rows if known else None  # type: ignore[union-attr]
 
     @property
     def look(self) -> Origin:
-        """What tables drawn from a model of it look like."""
+        """The format of the file, which drawn tables follow."""
         return self.scan.empty.look
 
     def rebin_finely(self, *, progress: Progress = silent) -> CodedScan:
-        """Return the same rows on the finer codes."""
+        """Return the same rows on the codes of finer bins."""
         return replace(self, view=1)
 
 
@@ -125,8 +125,8 @@ def coded_scan(
     progress: Progress = silent,
     **options: Unpack[FileOptions],
 ) -> Iterator[CodedScan]:
-    """Give a file as a cache of codes, which is removed when the block ends, however it ends;
-    arguments as for `scan`.
+    """Yield a cache of the codes of a file, removed at the end of the block; arguments as for
+    `scan`.
 
     `weight`: the column that records are counted by, the schema's role unless named: eight bytes a
     row more. `folder`: where the cache lies, a byte or two a cell; None: where the system has
@@ -210,8 +210,8 @@ def coded_scan(
 
 @dataclass
 class _Encoding:
-    """The pass that encodes: its rows are looked at by whoever pulls them, and written to the cache
-    in passing.
+    """The pass that encodes the rows of a scan: they are yielded, and written to the cache on the
+    way.
     """
 
     scan: Scan
@@ -223,8 +223,8 @@ class _Encoding:
     complete: bool = False
 
     def rows(self, columns: Collection[str] | None) -> Iterator[RowBatch]:
-        """Yield all rows, of all columns or of those named; the first time all columns are
-        written.
+        """Yield all rows, with all columns or those named; the first pass writes all columns to the
+        cache.
         """
         if self.complete:
             yield from self.scan.row_batches(columns)
@@ -238,8 +238,8 @@ class _Encoding:
         self.complete = True
 
     def coded_rows(self, columns: Collection[str]) -> Iterator[RowBatch]:
-        """Yield all rows of some columns from the cache, once it is complete, with their codes
-        alone; from the source where a column has bins.
+        """Yield all rows of some columns with their codes alone, from the complete cache; from the
+        source where a column has bins.
         """
         if not self.complete or any(has_bins(self.scan.schema[name].codec) for name in columns):
             yield from self.scan.row_batches(columns)
@@ -273,7 +273,7 @@ class _Encoding:
 
 
 def _codes(column: Column, cells: CellValues, weights: StoredWeights | None) -> NDArray[Any]:
-    """The codes of a column; 0 for all weights, which have one code."""
+    """Return the codes of a column; weights all have the code 0."""
     values, tokens = cells[column.name]
     if weights is not None and column.name == weights.column.name:
         return np.zeros(len(values), dtype=np.uint8)
@@ -282,8 +282,8 @@ def _codes(column: Column, cells: CellValues, weights: StoredWeights | None) -> 
 
 @dataclass(frozen=True)
 class StoredWeights:
-    """The weights of records in a file beside a cache of codes, in the order of rows; confidential,
-    as the cache is.
+    """The weights of records, in row order, in a file next to a cache of codes; confidential, as
+    the cache is.
 
     `column`: the weights as they are. `schema`: with one code for all of them. `sums`: None while
     they are being written.
@@ -296,8 +296,8 @@ class StoredWeights:
 
     @classmethod
     def waiting(cls, schema: Schema, file: Path) -> StoredWeights | None:
-        """Return where the weights of a table go, whose mean is not known yet; None where records
-        have none.
+        """Return the file for the weights of a table, before their mean is known; None without
+        weights.
         """
         name = schema.only("weight")
         if name is None or not schema[name].modelled:
@@ -305,7 +305,7 @@ class StoredWeights:
         return cls(schema[name], constant_weight_schema(schema, name, 0.0), file)
 
     def add(self, cells: CellValues) -> None:
-        """Write the weights of some rows; raise where one is no weight."""
+        """Append the weights of some rows; raise for a value that is not a weight."""
         weights = weights_of(self.column, cells[self.column.name][0])
         with writing_to(self.file.parent), self.file.open("ab") as handle:
             handle.write(np.ascontiguousarray(weights, dtype=np.float64).data)
@@ -323,12 +323,12 @@ class StoredWeights:
         )
 
     def in_schema(self, schema: Schema) -> Schema:
-        """Return a schema of the same columns with the code that stands for the mean weight."""
+        """Return a schema of the same columns with one code for the mean weight."""
         return replace(schema, columns=self._columns(schema, self.schema[self.column.name]))
 
     def reader(self) -> Callable[[int], NDArray[np.float64]]:
-        """Return a function that gives the weights of the next rows, scaled to as many records as
-        they tell of.
+        """Return a function that returns the weights of the next rows, scaled to add up to the
+        number of records.
         """
         assert self.sums is not None
         weights: NDArray[np.float64] = (

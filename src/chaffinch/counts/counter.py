@@ -1,5 +1,5 @@
-"""What every counting engine offers, three things and nothing else; and the engines that count a
-table in memory and a file larger than memory.
+"""The protocol of counting engines, and the engines for a table in memory and for a file larger
+than memory.
 """
 
 from __future__ import annotations
@@ -53,23 +53,23 @@ class Counter(Protocol):
 
 @runtime_checkable
 class RowCounter(Counter, Protocol):
-    """A counter that also hands out the codes of its rows, some at a time and always in the same
-    order: what trees are counted from.
+    """A counter that also returns the codes of its rows, in batches and always in the same order:
+    trees are counted from these.
     """
 
     def coded(self) -> Iterator[CodedBatch]:
-        """Return batches of the codes of all columns, with the weights that records count by."""
+        """Return batches of the codes of all columns, with the weights of records."""
 
 
 @runtime_checkable
 class EntropyCounter(Counter, Protocol):
-    """A counter that reduces tables to their entropies where it counts them, so that wide tables
-    need not travel: searches ask it for these.
+    """A counter that returns joint entropies without sending the tables: structure searches use
+    these.
     """
 
     def entropies(self, sets: list[Columns]) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-        """Return the joint entropy in nats and the number of filled cells of each set of columns;
-        -1 cells for a set that it leaves to `marginals`.
+        """Return the joint entropy in nats and the number of filled cells of each column set; -1
+        cells mark a set that is left to `marginals`.
         """
 
 
@@ -124,8 +124,8 @@ class MemoryCounter:
         return tally.marginals()
 
     def entropies(self, sets: list[Columns]) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-        """Return the joint entropy and the number of filled cells of each set; -1 cells, where a
-        set needs too much scratch or records have weights.
+        """Return the joint entropy and the number of filled cells of each column set; -1 cells
+        where a set needs too much scratch or records have weights.
         """
         if self.weight is not None or not self.n_rows:
             return nothing_counted(len(sets))
@@ -136,12 +136,12 @@ class MemoryCounter:
         yield CodedBatch(self.table.codes, self._weights)
 
     def rebin_finely(self) -> MemoryCounter:
-        """Return a counter of the same rows with numbers cut finer."""
+        """Return a counter of the same rows with finer bins of numbers."""
         return replace(self, table=rebin_finely(self.table))
 
     @property
     def look(self) -> Origin:
-        """What tables drawn from a model of it look like."""
+        """The format of the table (kind of object, types, file), which drawn tables follow."""
         return self.table.look
 
     @cached_property
@@ -178,8 +178,8 @@ class StreamCounter:
 
     @property
     def total(self) -> float | None:
-        """What weights add up to where they are scaled, as those of a cache of codes are: as many
-        records as they tell of; None otherwise.
+        """The sum of scaled weights, which is the number of records; None where weights are not
+        scaled.
         """
         return None if self.weight is None else getattr(self.scan, "total_weight", None)
 
@@ -202,8 +202,8 @@ class StreamCounter:
         return tally.marginals()
 
     def entropies(self, sets: list[Columns]) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-        """Return the joint entropy and the number of filled cells of each set; -1 cells, where a
-        set has too many or records have weights.
+        """Return the joint entropy and the number of filled cells of each column set; -1 cells
+        where a set has too many combinations or records have weights.
         """
         if self.weight is not None:
             return nothing_counted(len(sets))
@@ -217,12 +217,12 @@ class StreamCounter:
         )
 
     def rebin_finely(self) -> StreamCounter:
-        """Return a counter of the same rows with numbers cut finer."""
+        """Return a counter of the same rows with finer bins of numbers."""
         return replace(self, scan=self.scan.rebin_finely(progress=self.progress))  # type: ignore[union-attr]
 
     @property
     def look(self) -> Origin | None:
-        """What tables drawn from a model of it look like, where that is known."""
+        """The format of the file, which drawn tables follow; None where it is not known."""
         return getattr(self.scan, "look", None)
 
     def coded(self) -> Iterator[CodedBatch]:
@@ -236,7 +236,7 @@ class StreamCounter:
 
 @dataclass(frozen=True, eq=False)
 class ReferenceCounter:
-    """Counts marginals row by row. For tests and for reading; hours where the others take a
+    """Counts marginals row by row. For tests and for reading: hours where the others take a
     second.
     """
 
@@ -280,7 +280,7 @@ class ReferenceCounter:
         return out
 
     def rebin_finely(self) -> ReferenceCounter:
-        """Return a counter of the same rows with numbers cut finer."""
+        """Return a counter of the same rows with finer bins of numbers."""
         return replace(self, table=rebin_finely(self.table))
 
     def coded(self) -> Iterator[CodedBatch]:
@@ -298,7 +298,7 @@ def counter_of(
     threads: int | None = None,
     progress: Progress = silent,
 ) -> Counter:
-    """Return what counts rows: where they are, or chunk by chunk."""
+    """Return the counter of rows: the engine's own, or one that streams chunks."""
     counter = rows.counter(dense_cells)
     if counter is not None:
         return counter

@@ -1,4 +1,6 @@
-"""What a table holds, in counts that may be shown: columns, kinds, levels, missing."""
+"""The description of a table in counts that may be published: columns, kinds, levels, missing
+values.
+"""
 
 from __future__ import annotations
 
@@ -70,7 +72,7 @@ class Description:
         }
 
     def rows(self) -> list[tuple[str, str, str, str, str, str]]:
-        """Return a row of words for each column: name, kind, role, levels, missing, most common
+        """Return a row of text for each column: name, kind, role, levels, missing, most common
         levels.
         """
         return [
@@ -97,7 +99,8 @@ class Description:
 def describe(
     counter: Counter | Any, *, notes: tuple[str, ...] = (), threshold: int = THRESHOLD
 ) -> Description:
-    """Return what a table holds, or that of a counter, from its one-way marginals alone.
+    """Return the description of a table, or of the table of a counter, from its one-way marginals
+    alone.
 
     Levels of numeric columns are bins and atoms; their names come from means of ten records or
     more. Missing counts and counts of levels are rounded to multiples of the threshold, those below
@@ -162,8 +165,8 @@ def _largest(counts: NDArray[Any]) -> list[float]:
 
 
 def _spread(counts: NDArray[Any], codec: Intervals) -> list[float]:
-    """Return counts of bins and atoms as bars of one width from low to high, each bin spread evenly
-    over the bars that it reaches into.
+    """Return counts of bins and point masses as bars of equal width from low to high; the count of
+    a bin is spread evenly over the bars that it overlaps.
 
     The outermost bars hold what lies far beyond the middle half of the records: no extreme
     stretches the picture.

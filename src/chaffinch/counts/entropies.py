@@ -1,4 +1,4 @@
-"""Joint entropies of many sets of columns at once: what searches for structure feed on.
+"""Joint entropies of many sets of columns at once, for structure searches.
 
 I(child; parents) = H(child) + H(parents) - H(parents and child), so a search over a thousand
 families needs the entropies of the sets, each once. In memory and in a stream of codes sets that
@@ -87,13 +87,13 @@ class JointEntropies:
         self._pairs: PairEntropies | None = None
 
     def ask_pairs(self) -> NDArray[np.float64]:
-        """Count all pairs, and return their entropies in the order of words."""
+        """Count all pairs, and return their entropies in lexicographic order."""
         if self._pairs is None:
             self._pairs = every_pair(self.counter)
         return self._pairs.values
 
     def ask(self, sets: Iterable[Columns]) -> None:
-        """Count all of these sets that are not known yet, together."""
+        """Count those of these sets that are not known yet, together."""
         new = sorted(
             {
                 columns
@@ -112,11 +112,11 @@ class JointEntropies:
         return self._lookup(columns)[0]
 
     def filled(self, columns: Columns) -> int:
-        """Return how many combinations of a set of columns occur."""
+        """Return the number of combinations of a column set that occur."""
         return self._lookup(columns)[1]
 
     def information(self, child: int, parents: Columns) -> float:
-        """Return I(child; parents): 0 if the parents tell nothing of the child."""
+        """Return the mutual information I(child; parents): 0 if they are independent."""
         both = tuple(sorted((*parents, child)))
         return max(0.0, self.entropy((child,)) + self.entropy(parents) - self.entropy(both))
 
@@ -159,9 +159,7 @@ def every_entropy(counter: Counter, width: int) -> tuple[NDArray[np.float64], ND
 
 
 def every_pair(counter: Counter) -> PairEntropies:
-    """Return the entropies and the numbers of filled cells of all pairs of columns, however many
-    these are.
-    """
+    """Return the entropies and the numbers of filled cells of all pairs of columns."""
     d, weight = len(counter.schema.names), getattr(counter, "weight", None)
     if isinstance(counter, RowCounter) and weight is None:
         threads = getattr(counter, "threads", None)
@@ -183,7 +181,7 @@ def every_pair(counter: Counter) -> PairEntropies:
 def joint_entropies(
     counter: Counter, sets: list[Columns]
 ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-    """Return the entropy and the number of filled cells of each set (sorted, none empty): the
+    """Return the entropy and the number of filled cells of each column set (sorted, not empty): the
     counter's own where it has them, else those of its marginals.
     """
     if isinstance(counter, EntropyCounter) and counter.n_rows:
@@ -200,7 +198,7 @@ def joint_entropies(
 
 @lru_cache(maxsize=32)
 def _every_set(d: int, width: int) -> tuple[list[Columns], NDArray[np.int64]]:
-    """All sets of at most `width` columns in the order of words, and their masks."""
+    """Return all sets of at most `width` columns in lexicographic order, and their bit masks."""
     sets = sorted(columns for w in range(1, width + 1) for columns in combinations(range(d), w))
     return sets, np.array([sum(1 << c for c in columns) for columns in sets], dtype=np.int64)
 
@@ -226,14 +224,14 @@ def _from_marginals(
 
 
 def batches(cells: list[int]) -> Iterator[list[int]]:
-    """Return positions in runs whose tables together stay small enough to hold."""
+    """Yield runs of positions whose tables together have at most `MAX_CELLS` cells."""
     return runs_of([min(size, MAX_CELLS // 8) for size in cells], MAX_CELLS)
 
 
 @dataclass(frozen=True, eq=False)
 class PairEntropies:
-    """Entropies in nats and numbers of filled cells, -1 where they were left to be counted
-    otherwise, of all pairs of `d` columns in the order of words.
+    """Entropies in nats and numbers of filled cells of all pairs of `d` columns, in lexicographic
+    order; -1 cells mark a pair that was not counted.
     """
 
     d: int
@@ -242,7 +240,7 @@ class PairEntropies:
 
     @classmethod
     def nothing(cls, d: int) -> PairEntropies:
-        """Return what holds the entropies of no pair yet."""
+        """Return an object without the entropy of any pair."""
         return cls(d, np.zeros(d * (d - 1) // 2), np.full(d * (d - 1) // 2, -1, dtype=np.int32))
 
     def pair_index(self, first: int, second: int) -> int:
@@ -257,7 +255,7 @@ class PairEntropies:
         return first * (2 * self.d - first - 1) // 2 + second - first - 1
 
     def pairs(self, places: Sequence[int] | NDArray[np.int64]) -> list[Columns]:
-        """Return the pairs that stand in these places, ascending."""
+        """Return the pairs with these indices, ascending."""
         firsts = np.cumsum([0, *range(self.d - 1, 0, -1)])
         first = np.searchsorted(firsts, places, side="right") - 1
         second = np.asarray(places) - firsts[first] + first + 1
@@ -265,8 +263,8 @@ class PairEntropies:
 
 
 class _Groups:
-    """A run of groups of columns, each group counted as one; and, of all their columns one after
-    the other, which they are and what codes of a group mean for them.
+    """A run of groups of columns, each group coded as one column; and, for the columns of all
+    groups in order, their positions, sizes and codes by group code.
     """
 
     def __init__(self, groups: Sequence[Columns], sizes: Sequence[int]) -> None:
@@ -298,7 +296,9 @@ class _Groups:
 
 
 class _Tile:
-    """The tables of each group of one run by each of another, or by those after it in the same."""
+    """The tables of each group of one run by each group of another run, or by the later groups of
+    the same run.
+    """
 
     def __init__(self, first: _Groups, second: _Groups) -> None:
         self.first, self.second, self.same = first, second, first is second
@@ -413,8 +413,8 @@ def pair_entropies(
 
 
 def _packed(sizes: Sequence[int], max_levels: int) -> list[Columns]:
-    """Return columns in groups of at most so many combinations, unless a column has more by itself:
-    each joins the fullest group that has room for it.
+    """Return columns in groups of at most `max_levels` combinations, unless a single column has
+    more; each joins the fullest group with room for it.
     """
     groups: dict[int, list[list[int]]] = {}
     for column in sorted(
@@ -430,9 +430,7 @@ def _packed(sizes: Sequence[int], max_levels: int) -> list[Columns]:
 
 
 def _runs(groups: Sequence[Columns], sizes: Sequence[int], workers: int) -> list[_Groups]:
-    """Return groups in runs of about equal levels, so many runs that all threads have tiles to work
-    on.
-    """
+    """Return runs of groups with about equal numbers of levels, enough runs for all threads."""
     levels = [prod(sizes[column] for column in group) for group in groups]
     max_levels = min(TILE_LEVELS, -(-sum(levels) // (2 * workers)))
     return [
@@ -442,7 +440,7 @@ def _runs(groups: Sequence[Columns], sizes: Sequence[int], workers: int) -> list
 
 
 def _within(group: Columns, counts: NDArray[np.int64], out: PairEntropies, n: int) -> None:
-    """Put the entropies of pairs of columns of one group into their places."""
+    """Fill in the entropies of the pairs of columns within one group."""
     for a, b in combinations(range(len(group)), 2):
         table = counts.sum(axis=tuple(axis for axis in range(counts.ndim) if axis not in (a, b)))
         index = out.pair_index(*sorted((group[a], group[b])))
@@ -454,8 +452,8 @@ def _within(group: Columns, counts: NDArray[np.int64], out: PairEntropies, n: in
 
 @compiled
 def count_tables(firsts, seconds, levels, starts, same, cells):  # type: ignore[no-untyped-def]
-    """Count the rows' codes of each first group by each second one, by those after it if they are
-    the same; the table of two groups begins at its start.
+    """Count the rows' codes of each first group by each second group, or by the later groups if
+    both are the same; the table of a pair starts at its entry of `starts`.
 
     Two tables at a time: where most rows have one code, the next row need not wait for the same
     cell.
@@ -480,8 +478,8 @@ def count_tables(firsts, seconds, levels, starts, same, cells):  # type: ignore[
 
 @compiled
 def sum_tables(cells, starts, start, n_first, first, second, d, c_log_c, parts, sums, results):  # type: ignore[no-untyped-def]
-    """Fill in the place, the sum of c log c and the number of filled cells of each pair of a column
-    of one group with one of the groups from `start` on; return how many counts are left.
+    """Fill in the index, the sum of c log c and the number of filled cells of each pair of a column
+    of one group with a column of the groups from `start` on; return the number of large counts.
 
     Counts beyond the list `c_log_c` are left: they are put into `large`, two rows of pairs and
     counts. `parts` and `sums` are scratch.

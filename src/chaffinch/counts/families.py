@@ -84,8 +84,8 @@ def family_scores(
 
 
 class _FamilyPlan(NamedTuple):
-    """Families in the order of the kernels: sorted sets, and where each family's own stand among
-    them.
+    """Families in the order of the kernels: sorted column sets, and the indices of each family's
+    sets among them.
     """
 
     sets: tuple[Columns, ...]
@@ -227,7 +227,7 @@ def _listed(marginal: Marginal) -> tuple[NDArray[np.int64], NDArray[np.int64], N
 def _marginals(
     counter: Counter, cliques: Sequence[Columns], wanted: NDArray[np.int64]
 ) -> Iterator[tuple[int, Marginal]]:
-    """Yield the places and the marginals of the cliques wanted, counted a bounded number of cells
+    """Yield the indices and the marginals of the wanted cliques, counted a bounded number of cells
     at a time.
     """
     names, sizes = counter.schema.names, counter.schema.sizes

@@ -1,5 +1,5 @@
-"""A marginal: how many records (or how much weight) share each combination of codes of a few
-columns; and what its columns tell of each other.
+"""A marginal: the number (or weight) of records with each combination of codes of a few columns;
+its entropy and mutual information.
 
 Where combinations are too many for an array only those that occur are kept (`SparseCounts`). A
 combination is packed into one 64-bit key, or into several where the domain is larger than 2^63.
@@ -172,7 +172,7 @@ class SparseCounts:
             )
 
     def marginal(self, columns: tuple[str, ...]) -> Marginal:
-        """Return what was counted as a sparse marginal, without cells whose weight came to zero."""
+        """Return the sparse marginal, without cells whose weight is zero."""
         keep = self.counts != 0
         cells = np.empty((int(keep.sum()), len(self.sizes)), dtype=np.uint32)
         for span, key in zip(self.spans, self.keys, strict=True):

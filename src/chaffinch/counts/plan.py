@@ -1,4 +1,4 @@
-"""What to count so that all that was asked for follows: fewer and wider tables, from which the
+"""A plan of which tables to count for the cliques asked for: fewer and wider ones, from which the
 others are summed.
 
 Counting a table of three columns takes hardly longer than one of two, so three pairs are had for
@@ -93,8 +93,8 @@ def cover(
 
 
 def _within(covering: Sequence[Columns]) -> dict[Columns, Columns]:
-    """Return for sets of columns the covering set with the least columns that holds them and
-    more.
+    """Return for each subset of a covering set the covering set with the fewest columns that
+    contains it and is larger.
     """
     over: dict[Columns, Columns] = {}
     for wider in sorted(set(covering), key=len):
@@ -146,8 +146,8 @@ def _wider(
 
 
 def project(counts: NDArray[Any], columns: Columns, clique: Sequence[int]) -> NDArray[Any]:
-    """Return the counts of a clique, an axis for each of its columns in its own order, from those
-    of a set that holds it (axes ascending).
+    """Return the counts of a clique, an axis for each of its columns in its order, from the counts
+    of a set that contains it (axes ascending).
 
     Examples
     --------
@@ -161,8 +161,8 @@ def project(counts: NDArray[Any], columns: Columns, clique: Sequence[int]) -> ND
 
 
 def runs_of(cells: Sequence[int], max_cells: int) -> Iterator[list[int]]:
-    """Return positions in runs whose tables together have at most so many cells, one at least in
-    each.
+    """Yield runs of positions whose tables together have at most `max_cells` cells, at least one in
+    each run.
 
     Examples
     --------

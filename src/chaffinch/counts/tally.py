@@ -1,5 +1,5 @@
-"""A tally: many cliques counted together, batch by batch. Engines differ only in who hands it
-batches.
+"""A tally of many cliques, counted together batch by batch. Engines differ only in where the
+batches come from.
 
 Its kernels work on a block of rows at a time: the cell number of each row is folded from one column
 after the other in a small buffer (`key = key * size + code`, which compilers turn into vector
@@ -175,7 +175,7 @@ def count_cells(
 
 
 class _DenseJob:
-    """Some cliques whose cells lie one after the other in one array: the work of one thread."""
+    """Cliques whose cells lie one after the other in one array: the work of one thread."""
 
     def __init__(self, cliques: list[list[int]], sizes: tuple[int, ...], *, weighted: bool) -> None:
         cells = [prod(sizes[j] for j in clique) for clique in cliques]
@@ -206,7 +206,7 @@ class _DenseJob:
             count(self._cells, self.offsets[:-1], self.ends, *self._where(piece), stretch)
 
     def _where(self, codes: Codes) -> tuple[Any, ...]:
-        """Where the columns of all cliques stand, as kernels ask for it."""
+        """Return the positions of the columns of all cliques, in the form of the kernels."""
         return (
             codes.groups[self.columns],
             codes.rows[self.columns],

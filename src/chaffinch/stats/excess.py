@@ -1,5 +1,5 @@
-"""Are members of the original data at more risk than people who are not in it? One attack, with its
-uncertainty.
+"""The excess risk of members of the original data over people who are not in it: one attack, with
+its uncertainty.
 
 An attack from a fixed synthetic table scores every person by two numbers (see `rates`). The excess
 is the value for the original's people less the value for the holdout's. All is conditional on the
@@ -39,8 +39,8 @@ TIE = 1e-8
 
 @dataclass(frozen=True, kw_only=True)
 class Excess:
-    """How much more an attack tells about members than about others, or the reason why that cannot
-    be said.
+    """The excess of an attack's value for members over its value for others, or the reason why
+    there is none.
 
     Parameters
     ----------
@@ -157,7 +157,7 @@ def interval(
     level: float = 0.95,
     seed: Seed = None,
 ) -> tuple[float, float] | None:
-    """Return the interval of an attack's value for one group of people; None where the group has no
+    """Return the interval of an attack's value for one group of people; None for a group without a
     value.
 
     People are resampled; the shape is that of the resampled values (percentiles), the scale the
@@ -191,8 +191,8 @@ def interval(
 
 
 def standard_error(group: Group, statistic: Statistic, *, common: int | None = None) -> float:
-    """Return the standard error of a group's value; where all people score alike, Wilson's distance
-    in its units.
+    """Return the standard error of a group's value; Wilson's distance where all people have the
+    same score.
     """
     return _error(group, statistic, len(group[0]) if common is None else common)[0]
 
@@ -245,8 +245,8 @@ def upper_distance(
     z: float,
     level: float,
 ) -> float:
-    """Return how far above its value an excess may lie: the distance to an upper bound that is `z`
-    standard errors away.
+    """Return the distance of an upper bound from the value of an excess, for a bound `z` standard
+    errors away.
 
     An upper bound from the standard error alone is too low where few people score: a rate of 1 in
     800 has the error of 1 in 800, and a true rate of 5 in 800 gives that often. So the distance is
@@ -286,8 +286,8 @@ def upper_distance(
 
 
 def stretch(degrees: float, tail: float) -> float:
-    """Return how much wider Student's interval is than the normal one: percentiles of few people
-    are too narrow by that.
+    """Return the ratio of the widths of Student's and the normal interval: percentiles of few
+    people are too narrow by it.
     """
     return (
         1.0
@@ -311,7 +311,7 @@ def _error(group: Group, statistic: Statistic, common: int) -> tuple[float, floa
 def _null_error(
     statistic: Statistic, members: Group, others: Group, permuted: Floats
 ) -> float | None:
-    """Return the standard error if both groups are alike: from all people for ratios, else that of
+    """Return the standard error under the null hypothesis: from all people for ratios, else that of
     the permuted values.
     """
     if not isinstance(statistic, Ratio):
@@ -327,7 +327,7 @@ def _null_error(
 
 
 def p_values(permuted: Floats, observed: float) -> tuple[float, float]:
-    """Return the one-sided and the two-sided p-value; the observed choice of members is one of the
+    """Return the one-sided and the two-sided p-value; the observed split counts as one of the
     random ones.
     """
     greater, less = (

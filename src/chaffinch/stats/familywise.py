@@ -1,5 +1,5 @@
-"""Many attacks on the same people: one p-value for all, bounds that hold together, the largest
-excess, and contrasts of attacks.
+"""Many attacks on the same people: one p-value, simultaneous bounds, the largest excess, and
+contrasts of attacks.
 
 The largest of several estimates flatters the attacker: of twenty attacks that tell nothing, some
 one looks as if it told something, and of attacks with few people it looks like much. The estimate
@@ -37,7 +37,7 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, kw_only=True)
 class Family:
-    """What several attacks say together about whether members are at more risk than others.
+    """The joint test of several attacks: whether members are at more risk than others.
 
     `p_value`: of "members and others are alike under every attack": the share of random choices of
     members whose largest standardised excess over all attacks is as large as the observed one (that
@@ -107,7 +107,7 @@ class Family:
 
     @classmethod
     def from_dict(cls, data: Any) -> Family:
-        """Return the family that plain data hold."""
+        """Return the family of plain data."""
         plain = without_none(data)
         lower = plain.get("lower_bounds") or (
             [plain["lower_bound"]] if "lower_bound" in plain else []
@@ -120,7 +120,7 @@ class Family:
         )
 
     def without(self, hidden: Collection[int], threshold: int = 0) -> Family:
-        """Return the family without the excesses of some attacks, by number: those that are about
+        """Return the family without the excesses of some attacks, by number, because they are about
         few people.
 
         Their upper bounds are rounded up to whole multiples of `threshold` of the people who count,
@@ -259,8 +259,8 @@ def upper_bounds(
     level: float,
     about_nobody: Collection[int] = (),
 ) -> tuple[float | None, ...]:
-    """Return an upper bound of the excess of each attack, all of which hold together with the
-    probability `level`; None where nobody is counted.
+    """Return simultaneous upper bounds of the excess of each attack at the confidence `level`; None
+    where nobody is counted.
 
     `spread` is the standard deviation of permuted excesses of the attacks that can be compared, by
     number, and `draws` their excesses in draws of people.
@@ -345,8 +345,8 @@ def comparable_attacks(
 
 
 def _one_score(members: Group, others: Group, rule: Statistic) -> bool:
-    """Return whether no choice of members could have another excess: every counted person scores
-    the same.
+    """Return whether every counted person has the same score, so that no split could have another
+    excess.
     """
     first, second = (np.concatenate([members[k], others[k]]) for k in (0, 1))
     if isinstance(rule, Ratio):
@@ -367,8 +367,8 @@ def standardised(excesses: Floats) -> Floats:
 
 
 def _shares(given: Sequence[float | None], attacks: int, comparable: Sequence[int]) -> Floats:
-    """Return the share of each attack that can be compared: those given, and of the rest an equal
-    part for each other.
+    """Return the share of the level for each comparable attack: those given, and equal parts of the
+    rest.
     """
     known = [share for share in given if share is not None]
     if (
@@ -385,8 +385,8 @@ def _shares(given: Sequence[float | None], attacks: int, comparable: Sequence[in
 
 
 def _evidence(z: Floats, shares: Floats) -> Floats:
-    """Return how far out standardised excesses are for the shares of the level: minus the log of
-    their normal tail over the share.
+    """Return minus the log of the normal tail of standardised excesses over their shares of the
+    level.
     """
     from scipy.special import log_ndtr
 
@@ -395,8 +395,8 @@ def _evidence(z: Floats, shares: Floats) -> Floats:
 
 
 def reach_of(draws: Floats, level: float) -> float:
-    """Return how many standard errors below its value a bound must lie for all bounds to hold
-    together.
+    """Return the number of standard errors by which simultaneous lower bounds lie below their
+    values.
     """
     from scipy.special import ndtri
 
@@ -408,7 +408,7 @@ def reach_of(draws: Floats, level: float) -> float:
 
 @dataclass(frozen=True, kw_only=True)
 class LargestExcess:
-    """The largest excess of several attacks, or the reason why nothing can be said of it.
+    """The largest excess of several attacks, or the reason why there is none.
 
     Parameters
     ----------
@@ -526,8 +526,8 @@ def largest_excess(
 
 
 def _may_be_largest(value: Floats, error: Floats, draws: Floats, people: int) -> NDArray[np.int64]:
-    """Return the attacks whose excess may well be the largest: those within twice their reach of
-    the best lower bound, at the level the paper takes.
+    """Return the attacks whose excess may be the largest: those within twice their reach of the
+    best lower bound, at the level of the paper.
     """
     reach = reach_of(draws, 1 - 0.1 / log(max(people, 3)))
     return np.flatnonzero(value >= (value - reach * error).max() - 2 * reach * error)
@@ -543,7 +543,7 @@ NONE = 1e-9
 
 @dataclass(frozen=True, eq=False)
 class ScoreComparison:
-    """Attacks on the same people, the first to be held against the mean of the rest.
+    """Attacks on the same people: the first is compared with the mean of the others.
 
     `members`, `others`: for each attack two numbers for each person. `statistics`: what they are;
     (numerator, weight) of a ratio unless given.
@@ -555,7 +555,7 @@ class ScoreComparison:
 
     @property
     def rules(self) -> list[Statistic]:
-        """What the numbers of each attack are."""
+        """The statistic of each attack."""
         return (
             list(self.statistics) if self.statistics is not None else [Ratio()] * len(self.members)
         )
@@ -589,7 +589,7 @@ class Contrast:
 
 @dataclass(frozen=True, eq=False)
 class _Checked:
-    """A comparison whose groups can be compared."""
+    """A comparison whose groups passed the checks."""
 
     members: list[Group]
     others: list[Group]
@@ -613,8 +613,8 @@ def contrasts(
     seed: Seed = None,
     threads: int | None = None,
 ) -> tuple[Contrast, ...]:
-    """Return for each comparison how much larger the excess of its first attack is than the mean
-    excess of the rest.
+    """Return for each comparison the excess of its first attack minus the mean excess of the
+    others.
 
     Notes
     -----
@@ -700,7 +700,9 @@ def _panel(several: Sequence[_Checked]) -> AttackPanel:
 
 
 def _weights(several: Sequence[_Checked]) -> Floats:
-    """Return the matrix that makes contrasts of the attacks' differences: one column a contrast."""
+    """Return the matrix from the attacks' differences to contrasts, one column for each
+    contrast.
+    """
     out = np.zeros((sum(len(comparison.rules) for comparison in several), len(several)))
     offset = 0
     for j, comparison in enumerate(several):
@@ -711,7 +713,7 @@ def _weights(several: Sequence[_Checked]) -> Floats:
 
 def _linear(comparison: _Checked) -> tuple[float, float]:
     """Return the standard error of a contrast of ratios and Welch's degrees of freedom, from each
-    person's part in it.
+    person's influence on it.
     """
     variances, degree_terms = [], []
     for groups in (comparison.members, comparison.others):
@@ -728,8 +730,8 @@ def _linear(comparison: _Checked) -> tuple[float, float]:
 
 
 def _interval(value: float, error: float, draws: Floats, level: float) -> tuple[float, float]:
-    """Return percentiles of the draws about their mean, normal ones where draws do not differ,
-    times the error.
+    """Return the interval from percentiles of the draws about their mean times the error; normal
+    percentiles where draws do not differ.
     """
     from scipy.special import ndtri
 

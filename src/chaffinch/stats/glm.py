@@ -35,7 +35,7 @@ SETTLED = 1e-16
 
 
 class CannotFitError(InputError):
-    """The data cannot be fitted; the message is the reason, to follow "because"."""
+    """Raised for data that cannot be fitted; the message is the reason, to follow "because"."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,7 +57,7 @@ class RegressionFit:
     df: int
 
     def among(self, columns: Mask) -> RegressionFit:
-        """Return the fit with a place for every column of a wider design; those that were not
+        """Return the fit with an entry for every column of a wider design; columns that were not
         fitted are aliased.
         """
 
@@ -103,8 +103,8 @@ def independent_columns(x: Floats) -> Mask:
 
 
 class Influence(NamedTuple):
-    """How much of a fit a few records are: 0 none of it, 1 all of it. NaN where there is nothing to
-    share.
+    """The shares of a fit that depend on a few records: 0 none of it, 1 all of it, NaN where
+    undefined.
 
     `equations`: for each column x_j of the design, the share that the `top` largest |x_ij y_i| have
     of their sum. Coefficients are published in place of these sums: the score equations of a
@@ -120,8 +120,8 @@ class Influence(NamedTuple):
 
 
 def influence(x: Floats, y: Floats, *, top: int = LARGEST) -> Influence:
-    """Return how much of a regression of y on the columns of x the `top` most influential records
-    are.
+    """Return the share of a regression of y on the columns of x that depends on the `top` most
+    influential records.
 
     Examples
     --------
@@ -146,8 +146,8 @@ def influence(x: Floats, y: Floats, *, top: int = LARGEST) -> Influence:
 def class_influence(
     x: Floats, label: NDArray[np.integer], *, min_records: int, top: int = LARGEST
 ) -> Floats:
-    """Return, for each column, the largest share that the `top` largest |x_ij| of a class of the
-    label have of that class's sum.
+    """Return for each column the largest share of the `top` largest |x_ij| in the sum of their
+    class of the label.
 
     Classes of fewer than `min_records` records are left out: their number alone shows too much. A
     regression on a label of classes has sums of this kind in its score equations.
@@ -168,7 +168,7 @@ def class_influence(
 
 
 def _largest_share(parts: Floats, top: int) -> float:
-    """The share of the `top` largest of some parts of at least 0 in their sum."""
+    """Return the share of the `top` largest of nonnegative numbers in their sum."""
     total = float(parts.sum())
     if not total > 0:
         return np.nan
@@ -294,7 +294,7 @@ def _fit(
 
 
 def _lengths(x: Floats) -> Floats:
-    """Return the length of each column, 1 for a column of zeros."""
+    """Return the Euclidean norm of each column, 1 for a column of zeros."""
     lengths = np.sqrt(np.einsum("ij,ij->j", x, x))
     return np.where(lengths > 0, lengths, 1.0)
 
@@ -334,8 +334,8 @@ def _independent(r: Floats) -> tuple[Mask, Floats]:
 
 
 def _basis(r: Floats) -> _Basis:
-    """Return the independent columns of a triangle; a coefficient that no dropped column bears on
-    is determined.
+    """Return the independent columns of a triangle; a coefficient is determined if no dropped
+    column depends on it.
     """
     mask, orthonormal = _independent(r)
     independent = np.flatnonzero(mask)
@@ -358,13 +358,12 @@ def _chance(eta: Floats) -> Floats:
 
 
 def _curve(z: Floats, eta: Floats) -> Floats:
-    """Return the curvature of the loss."""
     return (z * (_chance(eta) * _chance(-eta))[:, None]).T @ z
 
 
 def _without_certain(x: Floats, y: Mask) -> tuple[Floats, Mask]:
-    """Return the records less those with a value in a one-signed column that only one of the
-    responses has.
+    """Return the records without those with a value in a one-signed column that occurs with one
+    response only.
 
     A level whose records all answer alike, and the like: the commonest separation, found by adding
     up.
@@ -381,8 +380,8 @@ def _without_certain(x: Floats, y: Mask) -> tuple[Floats, Mask]:
 
 
 def _newton(z: Floats, y: Mask) -> tuple[Floats, Mask | None]:
-    """Return the coefficients of most likelihood; or, if there are none, the records that some
-    direction predicts surely.
+    """Return the maximum likelihood coefficients or, under separation, the records that some
+    direction predicts perfectly.
 
     `z` has orthonormal columns. Steps are halved until the likelihood does not fall. In separated
     data each step adds about 1 to the margins of the records that can be predicted and ever less to

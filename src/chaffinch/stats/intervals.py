@@ -1,6 +1,5 @@
-"""Intervals: for rates of independent trials and of trials in clusters, for AUCs, for repeated
-runs, for anything computed from counts, and for means over people and datasets at once; and the
-result of a measure, a number with its direction and its interval.
+"""Confidence intervals for rates, clustered trials, AUCs, repeated runs, jackknife estimates and
+crossed means over people and datasets; and the result of a measure with its direction and interval.
 
 **Crossed means.** Each person is asked about by each dataset, so the two are crossed. Two things
 are uncertain. Another ensemble of datasets would answer differently: the variance over datasets.
@@ -26,7 +25,7 @@ Interval = tuple[float, float]
 
 
 class LimitState(StrEnum):
-    """What confidence bounds say of a limit: it is exceeded, it is shown to be kept, or neither."""
+    """The verdict of confidence bounds on a limit: exceeded, shown to be kept, or undecided."""
 
     EXCEEDS = "exceeds"
     SHOWN = "shown to keep"
@@ -34,8 +33,7 @@ class LimitState(StrEnum):
 
 
 def limit_state(lower: float | None, upper: float | None, limit: float) -> LimitState:
-    """Return what bounds of a quantity say of a limit on it; a bound that is not known decides
-    nothing.
+    """Return the verdict of confidence bounds on a limit; an unknown bound decides nothing.
 
     Examples
     --------
@@ -71,8 +69,8 @@ def wilson(successes: float, trials: float, *, level: float = 0.95) -> Interval:
 
 
 def clopper_pearson(successes: float, trials: float, *, level: float = 0.95) -> Interval:
-    """Return the exact interval of a rate of independent trials: covers at least as often as it
-    says. Counts need not be whole.
+    """Return the exact interval of a rate of independent trials: coverage at least as stated.
+    Counts need not be integers.
 
     Examples
     --------
@@ -94,8 +92,8 @@ def clopper_pearson(successes: float, trials: float, *, level: float = 0.95) -> 
 def exact_lower(
     successes: NDArray[np.int64], trials: int, *, level: float = 0.95
 ) -> NDArray[np.float64]:
-    """Return the lower ends of Clopper and Pearson's intervals for many counts at once; the upper
-    end is 1 less that of the misses.
+    """Return the lower ends of Clopper and Pearson's intervals for many counts; an upper end is 1
+    minus that of the misses.
     """
     from scipy.special import betaincinv
 
@@ -106,8 +104,8 @@ def exact_lower(
 
 
 def clustered_rate(hits: NDArray[Any], cluster: NDArray[Any], *, level: float = 0.95) -> Interval:
-    """Return Korn and Graubard's (1998) interval of the share of trials that hit, trials of one
-    cluster not independent.
+    """Return Korn and Graubard's (1998) interval of a hit rate, for dependent trials within
+    clusters.
 
     It is Clopper and Pearson's exact interval with the trials divided by the design effect, the
     variance between clusters over that of independent trials, at least 1. With one trial a cluster
@@ -150,8 +148,8 @@ def clustered_auc(
     stratum: NDArray[np.int64] | None = None,
     level: float = 0.95,
 ) -> tuple[float, Interval]:
-    """Return the chance that a member scores above another, ties half, and its interval, trials of
-    one cluster not independent.
+    """Return the AUC, the probability that a member scores above another (ties half), and its
+    interval, for dependent trials within clusters.
 
     A score interval with the shape of Newcombe's (2006, method 5), which also holds near 1, scaled
     so that its variance at the value is that of DeLong's components summed by cluster (Obuchowski,
@@ -214,8 +212,8 @@ def clustered_auc(
 def _cluster_sums(
     components: NDArray[np.float64], cell: NDArray[np.int64], cluster: NDArray[np.int64]
 ) -> NDArray[np.float64]:
-    """The sum of each cluster's parts about the means of their cells, each cell corrected for its
-    own mean by its clusters.
+    """Return the sum of each cluster's components about the means of their cells, corrected for the
+    estimated mean of each cell.
     """
     clusters, cells = int(cluster.max()) + 1, int(cell.max()) + 1
     trials = np.bincount(cell, minlength=cells)
@@ -290,7 +288,7 @@ about half a per cent of itself.
 @dataclass(frozen=True)
 class Estimate:
     """A number with its standard error, its interval and the degrees of freedom of the error; all
-    nan where nothing was measured.
+    NaN where nothing was measured.
     """
 
     value: Number
@@ -301,11 +299,11 @@ class Estimate:
 
     @property
     def quantile(self) -> float:
-        """The half width of the interval in standard errors; nan where there is none."""
+        """The half width of the interval in standard errors; NaN without an interval."""
         return (self.high - self.low) / (2.0 * self.error) if self.error > 0.0 else math.nan
 
     def within(self, lowest: float, highest: float) -> Estimate:
-        """Return the same with an interval that ends where the number must: at 0 and 1 for a rate.
+        """Return the estimate with its interval clipped to a range: 0 to 1 for a rate.
 
         Examples
         --------
@@ -326,9 +324,9 @@ NOTHING = Estimate(math.nan)
 
 @dataclass(frozen=True, eq=False, repr=False)
 class CrossedPart:
-    """What one fold says about a number: its `values` by dataset; the `influence` of each person of
-    the whole data on their mean, 0 for people who are not asked about; and for each dataset the
-    `squares` of influences on its own number, summed over people.
+    """The estimates of one fold: `values` by dataset; the `influence` of each person of the whole
+    data on their mean, 0 for people outside the fold; and for each dataset the sum over people of
+    the `squares` of influences on its own number.
     """
 
     values: Floats
@@ -336,7 +334,7 @@ class CrossedPart:
     squares: Floats
 
     def less(self, other: CrossedPart) -> CrossedPart:
-        """Return this number less another one of the same datasets, about other people."""
+        """Return the difference from another number of the same datasets, about other people."""
         return CrossedPart(
             self.values - other.values,
             self.influence - other.influence,
@@ -367,8 +365,8 @@ def crossed_mean(parts: Sequence[CrossedPart], *, level: float = LEVEL) -> Estim
 def crossed_means(
     numbers: Sequence[Sequence[CrossedPart]], *, level: float = LEVEL
 ) -> tuple[Estimate, ...]:
-    """Return the means of several numbers of the same datasets and people, with intervals that hold
-    together with the probability `level`.
+    """Return the means of several numbers of the same datasets and people, with simultaneous
+    intervals at the confidence `level`.
 
     Intervals are as many standard errors wide as the largest of so many t statistics is with that
     probability (single-step maximum; Hothorn, Bretz and Westfall 2008): hardly wider than one where
@@ -406,7 +404,7 @@ def crossed_means(
 
 
 def _correlation(numbers: Sequence[Sequence[CrossedPart]]) -> Floats:
-    """How numbers of the same datasets and people vary together."""
+    """Return the correlation matrix of numbers of the same datasets and people."""
     k = len(numbers[0])
     people = np.array(
         [np.sum([crossed.influence for crossed in parts], axis=0) / k for parts in numbers]
@@ -430,8 +428,8 @@ def _correlation(numbers: Sequence[Sequence[CrossedPart]]) -> Floats:
 
 
 def _largest_of(correlation: Floats, freedom: float, level: float) -> float:
-    """The quantile of the largest absolute one of correlated t statistics, between that of one and
-    Bonferroni's.
+    """Return the quantile of the largest absolute value of correlated t statistics, between that of
+    a single one and Bonferroni's.
     """
     values, vectors = np.linalg.eigh(correlation)
     root = vectors * np.sqrt(np.maximum(values, 0.0))
@@ -451,7 +449,7 @@ def _largest_of(correlation: Floats, freedom: float, level: float) -> float:
 def crossed_difference(
     these: Sequence[CrossedPart], those: Sequence[CrossedPart], *, level: float = LEVEL
 ) -> Estimate:
-    """Return the mean of these parts less that of those: two ensembles about the same people.
+    """Return the difference of the means of two ensembles about the same people.
 
     Their datasets are independent, their people the same: variances of datasets are added,
     influences subtracted, as in `crossed_mean`.
@@ -466,8 +464,8 @@ def crossed_difference(
 
 
 def _combined(weighted: Sequence[tuple[float, CrossedPart]], level: float) -> Estimate:
-    """The weighted sum of parts whose datasets are independent of each other, and whose people may
-    be the same.
+    """Return the weighted sum of parts whose datasets are independent of each other, and whose
+    people may be the same.
     """
     if not weighted:
         return NOTHING
@@ -538,9 +536,7 @@ class Result:
             raise ValueError(f"{self.name} needs either a value or the reason why there is none.")
 
     def details(self) -> dict[str, Any]:
-        """Return what the number is made of, as plain data that may leave: no record, no small
-        count.
-        """
+        """Return the components of the number as plain data without records or small counts."""
         return {}
 
     def to_dict(self) -> dict[str, Any]:
@@ -560,9 +556,7 @@ class Result:
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Self:
-        """Return the result that plain data hold: undoes `to_dict`, numbers as far as they were
-        written.
-        """
+        """Return the result of plain data: the inverse of `to_dict`, up to rounding."""
         return from_plain(cls, cls._fields_of(data), what=f"'{cls.name}'")
 
     @classmethod

@@ -1,5 +1,5 @@
-"""Learning from tables: a table as a matrix, models by short name, one way to fit and to ask them,
-how well they did, and which records train and test.
+"""Learning from tables: feature matrices, models by short name, fitting and prediction, scores, and
+splits into training and test records.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ Matrix = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Encoder:
-    """How tables of one schema become matrices with the same features. Make one with
+    """The encoding of tables of one schema as matrices with the same features. Make one with
     `Encoder.from_tables`.
 
     Numbers, dates and times stand as their numbers, NaN where missing; a column that has missing
@@ -53,8 +53,8 @@ class Encoder:
         *,
         encoding: Encoding = "codes",
     ) -> Encoder:
-        """Return the encoder of tables that share a schema (see `align`), for all modelled columns
-        unless some are named.
+        """Return the encoder of tables that share a schema (see `align`), for the named columns.
+        Default: all modelled columns.
 
         Examples
         --------
@@ -93,7 +93,7 @@ class Encoder:
 
     @cached_property
     def scaled(self) -> NDArray[np.bool_]:
-        """Which features are to be standardised: all, or with `onehot` the numbers alone."""
+        """Whether each feature is to be standardised: all, or with `onehot` the numbers alone."""
         if self.encoding == "codes":
             return np.ones(len(self.owners), dtype=bool)
         first = np.array(
@@ -133,8 +133,8 @@ class Encoder:
 def standardised(
     train: Matrix, *others: Matrix, scaled: NDArray[np.bool_] | None = None
 ) -> list[Matrix]:
-    """Return matrices with missing numbers at the mean of the training side, then scaled to its
-    mean 0 and variance 1.
+    """Return matrices with missing numbers at the training mean, scaled to training mean 0 and
+    variance 1.
 
     A feature without any number on the training side is 0 everywhere. `scaled` says which features
     to scale (all).
@@ -201,8 +201,8 @@ R = TypeVar("R")
 
 
 def chosen_models(models: Models, *, task: Task) -> tuple[dict[str, Any], dict[str, str]]:
-    """Return unfitted scikit-learn estimators by name, and why each named one that cannot do the
-    task is left out.
+    """Return unfitted scikit-learn estimators by name, and the reason for each named one that
+    cannot do the task.
 
     Named ones have scikit-learn's defaults. `models` may also be estimators by name; None is all
     that do the task.
@@ -274,9 +274,7 @@ def _checked(name: str, estimator: Any, task: Task) -> Any:
 
 
 def is_svm(estimator: Any) -> bool:
-    """Return whether a model is a kernel machine, whose time grows with the square of the rows or
-    faster.
-    """
+    """Return whether a model is a kernel machine, whose time is at least quadratic in the rows."""
     from sklearn.svm import SVC, SVR, NuSVC, NuSVR
 
     inner = [
@@ -307,7 +305,7 @@ def _open_states(estimator: Any) -> list[str]:
 
 @dataclass(frozen=True, eq=False)
 class Predictions:
-    """What a fitted model says of the records of a test set.
+    """The predictions of a fitted model for the records of a test set.
 
     `predicted` holds classes or numbers. `chances`, if asked for and if the model has them, has one
     column for each of the fit's classes: the higher, the likelier (probabilities, or distances from
@@ -320,7 +318,7 @@ class Predictions:
 
 @dataclass(frozen=True, eq=False)
 class LearnerFit:
-    """The answers of one fitted model to each test set, the classes it knows, and whether its
+    """The predictions of a fitted model for each test set, the classes it knows, and whether its
     iterations converged.
     """
 
@@ -329,8 +327,8 @@ class LearnerFit:
     converged: bool = True
 
     def chance(self, test: int, wanted: Any) -> Matrix:
-        """Return the chances of one class for the records of a test set: 0 for a class that was not
-        trained.
+        """Return the probabilities of one class for the records of a test set: 0 for a class that
+        was not trained.
         """
         chances = self.answers[test].chances
         where = np.flatnonzero(self.classes == wanted)
@@ -349,7 +347,7 @@ def fit(
     seed: int = 0,
     chances: bool = False,
 ) -> LearnerFit:
-    """Return what a fresh copy of a model, fitted to training records, says of test sets.
+    """Return the predictions for test sets of a fresh copy of a model, fitted to training records.
 
     `seed` fills every random state that the model leaves open. Where the training records have one
     class, every answer is that class, whatever the model.
@@ -453,7 +451,7 @@ def _gaussian(
 
 
 def _search(model: Any, train: Matrix) -> dict[str, str]:
-    """Return how to look for neighbours where that is left open.
+    """Return the neighbour search algorithm where it is left open.
 
     Among thousands of records in more than a few dimensions, trees look at nearly all of them:
     comparing all by matrix products finds the same neighbours six times faster (Adult). Ties alone
@@ -504,7 +502,7 @@ def work(
     doing: str = "learning",
     span: tuple[float, float] = (0.0, 1.0),
 ) -> list[R]:
-    """Return `[function(item) for item in items]`, worked by threads that fit models.
+    """Return `[function(item) for item in items]`, computed on threads that fit models.
 
     Libraries below take one thread each, so that neither the number of threads nor of cores changes
     a result (ties between neighbours are broken in the order in which they are met). Models that do
@@ -613,7 +611,7 @@ Labels = NDArray[Any]
 def split(
     labels: Labels | None, n_rows: int, share: float, rng: np.random.Generator
 ) -> tuple[Rows, Rows]:
-    """Return the rows that train and the rows that test, each in rising order.
+    """Return the training rows and the test rows, each ascending.
 
     Each class is split by itself: the share of it tests, rounded, but at least one record of it
     tests and one trains. A class with a single record trains. Without labels (None) the share is of
@@ -641,7 +639,7 @@ def split(
 def subsample(
     labels: Labels | None, n_rows: int, max_rows: int | None, rng: np.random.Generator
 ) -> Rows:
-    """Return at most `max_rows` rows (None: all), in rising order, each class with its share and at
+    """Return at most `max_rows` rows (None: all), ascending, each class in proportion and with at
     least one record.
 
     With more classes than `max_rows`, or without labels (None), rows are drawn whatever their
@@ -667,7 +665,7 @@ def subsample(
 
 
 def _quotas(sizes: Rows, total: int) -> Rows:
-    """Return how many of each class: its share of the total, by largest remainders, and at least
+    """Return the quota of each class: proportional to its size, by largest remainders, and at least
     one.
     """
     exact = sizes * (total / int(sizes.sum()))
@@ -685,7 +683,7 @@ def _quotas(sizes: Rows, total: int) -> Rows:
 def _first_of_each(
     classes: Rows, sizes: Rows, quotas: Rows, rng: np.random.Generator
 ) -> NDArray[np.bool_]:
-    """Return which rows are among the first so many of their class, in a random order."""
+    """Return which rows are within the quota of their class, in a random order."""
     order = rng.permutation(len(classes))
     order = order[np.argsort(classes[order], kind="stable")]
     rank = np.arange(len(classes)) - np.repeat(np.cumsum(sizes) - sizes, sizes)

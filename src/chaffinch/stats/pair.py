@@ -1,4 +1,6 @@
-"""Two tables on one grid, and their counts: whole, and by group of records for intervals."""
+"""Two tables with one schema, and their counts: of all records, and by group of records for
+intervals.
+"""
 
 from __future__ import annotations
 
@@ -27,8 +29,8 @@ DEALT = 1 << 20
 
 @dataclass(frozen=True, eq=False)
 class TablePair:
-    """An original and a synthetic table with the same schema: same columns, same levels, same bins.
-    Rows of both are in the same kind of place.
+    """An original and a synthetic table with the same schema: same columns, levels and bins. Both
+    are on the same engine.
     """
 
     original: Rows
@@ -41,7 +43,7 @@ class TablePair:
 
     @property
     def weight(self) -> str | None:
-        """The column by which both are counted; None where records are."""
+        """The column of weights of both; None without weights."""
         return self.schema.only("weight")
 
     @property
@@ -56,7 +58,7 @@ class TablePair:
 
     @cached_property
     def totals(self) -> tuple[float, float]:
-        """What the counts of each table add up to: its records, or their weights."""
+        """The total count of each table: its records, or their weights."""
 
         def total(rows: Rows) -> float:
             if self.weight is None:
@@ -80,7 +82,7 @@ class TablePair:
     def marginals_of_groups(
         self, cliques: Sequence[Sequence[str]], *, dense_cells: int = DENSE_CELLS
     ) -> tuple[list[Marginal], list[Marginal]]:
-        """Return the same with the group of records (see `grouped`) as the first column."""
+        """Return the marginals with the jackknife group (see `grouped`) as the first column."""
         wide = [(GROUP, *clique) for clique in cliques]
         first, second = (
             counter_of(rows, weight=self.weight, dense_cells=dense_cells).marginals(wide)
@@ -110,14 +112,16 @@ class TablePair:
 
 
 def pair_up(original: Any, synthetic: Any) -> TablePair:
-    """Return two tables on the grid of the original; `synthetic` may be rows, a path or a frame."""
+    """Return two tables with the schema of the original; `synthetic` may be rows, a path or a
+    frame.
+    """
     first, second = align(original, synthetic)
     return TablePair(first, second)
 
 
 def with_groups(rows: Rows, groups: int = GROUPS) -> Rows:
-    """Return rows with a column before the others that says to which group a record belongs; as
-    they are where they have one.
+    """Return rows with a first column for the jackknife group of each record; rows that have it are
+    returned unchanged.
     """
     if GROUP in rows.schema.names:
         return rows
@@ -129,8 +133,8 @@ def with_groups(rows: Rows, groups: int = GROUPS) -> Rows:
 
 @dataclass(frozen=True, eq=False)
 class JackknifeGroups(Step):
-    """Deals the records of a table at random, always in the same way, into groups of nearly equal
-    size, a column before the others.
+    """Assigns records at random, with a fixed seed, to groups of nearly equal size, as the first
+    column.
 
     Rows of one person are dealt together.
     """
@@ -139,7 +143,7 @@ class JackknifeGroups(Step):
     schema: Schema
 
     def needs(self, columns: Names) -> Names:
-        """Return the columns without that of groups."""
+        """Return the columns without that of the groups."""
         return None if columns is None else [name for name in columns if name != GROUP]
 
     def __call__(self, chunk: Table) -> Table:
@@ -154,7 +158,7 @@ class JackknifeGroups(Step):
 
 
 def _groups_between(n_rows: int, first: int, last: int) -> NDArray[np.uint8]:
-    """Return the groups of the records between two numbers of rows, of so many in all."""
+    """Return the groups of the records between two row numbers."""
     blocks = [
         _block_of_groups(n_rows, number)[max(first - number * DEALT, 0) : last - number * DEALT]
         for number in range(first // DEALT, -(-last // DEALT))

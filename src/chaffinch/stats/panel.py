@@ -38,8 +38,8 @@ NEAR = 8
 
 @dataclass(frozen=True, eq=False)
 class PanelSide:
-    """Attacks over units of people who are alike under all of them: the attacks' values from counts
-    of the units.
+    """Attacks on units of people with equal scores under all of them: the attacks' values from
+    counts of the units.
 
     `statistics`, `scores`: for each attack, what it scores a group by and its two numbers for each
     unit. `counts`: how many people a unit has; the first `bulk` units have many.
@@ -56,7 +56,7 @@ class PanelSide:
         return int(self.counts.sum())
 
     def only(self, counts: Counts) -> PanelSide:
-        """Return the side of the units that have people by other counts."""
+        """Return the side with other counts of people, without empty units."""
         here = np.flatnonzero(counts)
         scores = tuple((first[here], second[here]) for first, second in self.scores)
         return PanelSide(
@@ -64,7 +64,7 @@ class PanelSide:
         )
 
     def sums(self, counts: Counted) -> Counted:
-        """Return the sums that ratios are made of: numerators, then weights that are not all 1."""
+        """Return the sums for ratios: numerators, then weights that are not all 1."""
         return counts @ self._ratios[1]
 
     def values(self, counts: Counted, sums: Counted, people: int, common: int) -> Floats:
@@ -98,8 +98,8 @@ class PanelSide:
 
     @cached_property
     def _ratios(self) -> tuple[list[int], Counted, list[int]]:
-        """The columns of attacks that are ratios, their sums as one matrix, and which of them have
-        weights of their own.
+        """The columns of attacks that are ratios, the matrix of their numerators and weights, and
+        which of them have weights other than 1.
         """
         columns = [j for j, statistic in enumerate(self.statistics) if isinstance(statistic, Ratio)]
         weighted = [k for k, j in enumerate(columns) if not bool(np.all(self.scores[j][1] == 1.0))]
@@ -156,13 +156,13 @@ class AttackPanel:
 
     @property
     def common(self) -> int:
-        """The size at which both groups are compared: that of the smaller; of one group alone, its
-        own.
+        """The size at which both groups are compared: that of the smaller group, or of the only
+        one.
         """
         return min(self.members.people, self.others.people) or self.pool.people
 
     def observed(self) -> Floats:
-        """Return the difference of each attack as it is."""
+        """Return the observed difference of each attack."""
         return self._split(self.n_members_of[None, :].astype(self.pool.dtype))[0]
 
     def permuted(
@@ -206,9 +206,7 @@ class AttackPanel:
         return _in_blocks(block, draws, self.pool.people, root, 1)
 
     def _split(self, members: Counted) -> Floats:
-        """Return the differences when these are the members' counts and the rest of the pool are
-        others.
-        """
+        """Return the differences for these counts of members, the rest of the pool being others."""
         pool = self.pool
         ours = pool.sums(members)
         # Sums of the rest by subtraction, exact on the grid; its counts only where a mean over classes needs them.
@@ -276,8 +274,8 @@ def _divided(above: Floats, below: Floats) -> Floats:
 
 
 def _units(joined: Sequence[Group], statistics: Sequence[Statistic]) -> Counts:
-    """Return each person's unit: people alike under all attacks; for one ratio with many scores,
-    nearly alike.
+    """Return each person's unit: people with equal scores under all attacks; nearly equal for one
+    ratio with many scores.
     """
     people = len(joined[0][0])
     single = len(joined) == 1 and isinstance(statistics[0], Ratio)
@@ -289,7 +287,7 @@ def _units(joined: Sequence[Group], statistics: Sequence[Statistic]) -> Counts:
 
 
 def _large_first(units: Counts) -> Counts:
-    """Return units renumbered, those of many people first."""
+    """Return units renumbered by size, largest first."""
     sizes = np.bincount(units)
     if sizes.max() == 1:
         return units
@@ -314,8 +312,7 @@ def _grid(numbers: Floats, bits: int) -> Floats:
 
 
 def _gathered(numerator: Floats, weight: Floats) -> Counts:
-    """Return a cell for each person: people of nearly equal scores, by their rank and place among
-    all people.
+    """Return a cell for each person: people of nearly equal scores, by their rank and score.
 
     Cells are the same whoever is a member, so a permutation test on their means is exact still; the
     spread of what is drawn is scaled to the known variance afterwards, so nothing is lost but the
@@ -349,8 +346,8 @@ BLOCK_CELLS = 1 << 20
 
 
 def alike(columns: Sequence[NDArray[Any]], *, max_units: int) -> Counts | None:
-    """Return the number of each person's unit, people alike in all columns having the same; None
-    for more than `max_units`.
+    """Return each person's unit number, equal for people equal in all columns; None for more than
+    `max_units` units.
 
     Examples
     --------
@@ -369,7 +366,7 @@ def alike(columns: Sequence[NDArray[Any]], *, max_units: int) -> Counts | None:
 
 
 def block_sizes(draws: int, people: int) -> list[int]:
-    """Return how many draws each block makes: what fits in memory, whatever the number of
+    """Return the number of draws of each block: what fits in memory, independent of the number of
     threads.
     """
     size = int(np.clip(BLOCK_CELLS // max(people, 1), 1, draws))
@@ -412,8 +409,8 @@ def resample(
     bulk: int = 0,
     dtype: DTypeLike = np.float64,
 ) -> Drawn:
-    """Return how often each unit's people are drawn when as many people as there are are drawn with
-    replacement.
+    """Return how often people of each unit are drawn, for as many draws with replacement as there
+    are people.
 
     Examples
     --------
@@ -439,8 +436,8 @@ def resample(
 
 
 def subsets(n_people: int, sizes: Counts, rng: np.random.Generator) -> NDArray[np.bool_]:
-    """Return random choices of people, one row for each size, every choice of that size with the
-    same chance.
+    """Return random choices of people, one row for each size, uniform over the choices of that
+    size.
 
     Few people are shuffled. Of many, each is chosen by a random byte, so all choices of the size
     that came out have the same chance; people chosen too many are dropped, or too few added, at

@@ -1,5 +1,5 @@
-"""What an attack gives each person (`Scores`), and what it scores a group by: a ratio of sums, or a
-mean over classes of the attacked table.
+"""The scores of an attack for each person (`Scores`), and the statistics of a group: a ratio of
+sums, or a mean over classes of the attacked table.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class Statistic(Protocol):
         ...
 
     def trials(self, group: Group) -> float:
-        """Return how many independent trials the value is made of, at most."""
+        """Return an upper bound of the number of independent trials behind the value."""
         ...
 
 
@@ -103,7 +103,7 @@ class Ratio:
         return float(group[1].sum())
 
     def trials(self, group: Group) -> float:
-        """Return the people with a weight, discounted for unequal weights."""
+        """Return the effective number of people: with a weight, discounted for unequal weights."""
         return float(group[1].sum()) ** 2 / float((group[1] ** 2).sum())
 
 
@@ -228,7 +228,7 @@ class ClassStatistic:
         )
 
     def trials(self, group: Group) -> float:
-        """Return the classes that count, discounted for unequal weights."""
+        """Return the effective number of classes, discounted for unequal weights."""
         if self.empty == "zero":
             weights = self.weights
         else:
@@ -238,8 +238,8 @@ class ClassStatistic:
 
 @lru_cache(maxsize=8)
 def _seen(people: int, common: int) -> Floats:
-    """Return the chance that `common` of the people, chosen at random, hold one of n of them, for
-    each n from 0 on.
+    """Return, for n from 0 on, the probability that `common` people chosen at random include at
+    least one of n given ones.
     """
     n = np.arange(people + 1.0)
     if common >= people:

@@ -1,5 +1,5 @@
-"""Rows to hold a synthetic table against, made of the original: its records drawn again, and
-independent columns.
+"""Reference rows for a synthetic table, made from the original: resampled records, and independent
+columns.
 
 What is random hangs on a seed and on numbers of rows alone, so that the rows are the same whatever
 chunks the original comes in, and wherever.
@@ -37,18 +37,18 @@ Stream = tuple[int, tuple[int, ...]]
 
 
 def stream_of(seed: np.random.SeedSequence) -> Stream:
-    """Return a seed as plain values, which may travel."""
+    """Return a seed as plain, picklable values."""
     assert isinstance(seed.entropy, int)
     return seed.entropy, tuple(seed.spawn_key)
 
 
 def seed_of(stream: Stream, *key: int) -> np.random.SeedSequence:
-    """Return the seed that plain values stand for, or one of its streams."""
+    """Return the seed, or one of its streams, from plain values."""
     return np.random.SeedSequence(stream[0], spawn_key=(*stream[1], *key))
 
 
 def row_numbers(stream: Stream, first: int, n_rows: int) -> NDArray[np.float64]:
-    """Return a random number from 0 to 1 for each row, by its number from `first` on.
+    """Return a uniform random number from 0 to 1 for each row, by its row number from `first` on.
 
     Examples
     --------
@@ -76,8 +76,8 @@ def resampled(rows: Rows, n_rows: int, seed: np.random.SeedSequence) -> Rows:
 
 @dataclass(frozen=True, eq=False)
 class Resample(Step):
-    """Repeats each row of a chunk as often as it is drawn in `n_rows` draws from `n_original` rows:
-    those that one call of a generator makes.
+    """Repeats each row of a chunk as often as it is drawn in `n_rows` draws with replacement from
+    `n_original` rows.
     """
 
     n_original: int
@@ -102,8 +102,8 @@ class Resample(Step):
 def _times_drawn(
     n_original: int, n_rows: int, stream: Stream, number: int
 ) -> tuple[int, NDArray[Any]]:
-    """Return how many draws are of rows before a window, and how often each row of the window is
-    drawn; all draws are made again for each window.
+    """Return the number of draws of rows before a window, and how often each row of the window is
+    drawn; all draws are repeated for each window.
     """
     mean = n_rows / max(n_original, 1)
     dtype = np.uint8 if mean < 20 else np.uint16 if mean < 20_000 else np.uint32
@@ -122,7 +122,7 @@ def _times_drawn(
 
 @dataclass(frozen=True, eq=False)
 class DrawFromModel:
-    """Draws rows of a model, a chunk by its number: the rows that `model.sample` gives for the
+    """Draws rows of a model, chunk by chunk number: the same rows as `model.sample` with the
     seed.
     """
 
@@ -144,8 +144,8 @@ class DrawFromModel:
 
 @dataclass(frozen=True, eq=False)
 class DrawIndependentCodes:
-    """Draws rows whose columns are independent: for each column the codes it has, in order, and how
-    many rows have one or a lower one.
+    """Draws rows with independent columns, from the ascending codes of each column and their
+    cumulative counts.
 
     `streams`: a number for each column, so that its draws do not hang on which others there are.
     """
@@ -174,7 +174,7 @@ class DrawIndependentCodes:
 
 @dataclass(frozen=True, eq=False)
 class RedrawByLabel(Step):
-    """Draws the codes of some columns anew, each from those of the rows with the same label.
+    """Draws the codes of some columns anew, each from the rows with the same label.
 
     `columns`: for each, the codes by label and in order, how many rows have one or a lower one, and
     for each label how many rows have lower labels and how many have it.
@@ -202,8 +202,8 @@ class RedrawByLabel(Step):
 
 
 def codes_by_label(cells: Ints, counts: Ints, n_labels: int) -> tuple[Ints, Ints, Ints, Ints]:
-    """Return what `RedrawByLabel` draws a column from: `cells` are the labels and codes that occur
-    together, sorted, a row for each.
+    """Return the tables that `RedrawByLabel` draws a column from: `cells` are the sorted pairs of
+    label and code that occur, one a row.
     """
     rows = np.bincount(cells[:, 0], counts, n_labels).astype(np.int64)
     return cells[:, 1], np.cumsum(counts), np.cumsum(rows) - rows, rows

@@ -1,5 +1,5 @@
-"""Which figures are of all records and which of a sample, where tables are in files that are read
-part by part.
+"""Which figures are based on all records and which on a sample, for tables in files that are read
+in chunks.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ HOW: Mapping[ChosenBy, str] = {
 
 @dataclass(frozen=True)
 class SampledRecords:
-    """How many records of each table a sample has, masked, of how many, how they were chosen,
-    whether it has the whole tables, and words for it all.
+    """The sizes of a sample and of the tables it is from, masked; how it was chosen, whether it has
+    all records, and sentences for the report.
     """
 
     chosen_by: ChosenBy = "place"
@@ -55,8 +55,8 @@ class SampledRecords:
         chosen_by: ChosenBy,
         threshold: int,
     ) -> SampledRecords:
-        """Return the numbers of samples and of the files that they are of; of several synthetic
-        ones (`synthetic-1` and so on) those of all together.
+        """Return the sizes of samples and of their files; several synthetic tables (`synthetic-1`
+        and so on) are summed.
         """
 
         def rows(tables: Mapping[str, Rows]) -> list[int | str | None]:
@@ -81,8 +81,8 @@ class SampledRecords:
         )
 
     def saying(self, of_all: Sequence[str], of_sample: Sequence[str], *more: str) -> SampledRecords:
-        """Return the sample with sentences that say which figures are of all records and which of
-        it, what it is, and more where it is not whole.
+        """Return the sample with sentences on which figures are based on all records and which on
+        the sample.
         """
         if self.whole or not of_sample:
             return replace(self, sentences=(f"Of all records: {listed([*of_all, *of_sample])}.",))
@@ -109,11 +109,11 @@ def _number(n: int | str | None) -> str:
 
 
 def check_sample_rows(rows: int) -> None:
-    """Raise unless a sample of so many records may be asked for."""
+    """Raise unless `rows` is a valid sample size."""
     if isinstance(rows, bool) or not isinstance(rows, int | np.integer) or rows < FEWEST:
         raise InputError(f"sample_rows must be a whole number of at least {FEWEST}. Got {rows}.")
 
 
 def hash_key(root: np.random.SeedSequence) -> int:
-    """Return the key of a hash that chooses records, from a random stream."""
+    """Return the key of the hash that chooses records, from a random stream."""
     return int.from_bytes(root.generate_state(2, np.uint64).tobytes(), "little")
