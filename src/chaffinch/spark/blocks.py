@@ -1,5 +1,5 @@
-"""Blocks of codes: what Spark holds of a table between passes. One row of a frame, or of an Arrow
-file, stands for up to 65,536 records.
+"""Blocks of codes, the form in which Spark holds a table between passes. One row of a frame, or of
+an Arrow file, stands for up to 65,536 records.
 
 A block is one of the code cache of one machine (`table.code_cache`), with the sum of its records'
 hashes and the number of its first record beside it. The hashes are those of the raw values, taken
@@ -56,7 +56,7 @@ _BLOCK = pa.schema(
 
 
 class BlockSource(Protocol):
-    """Where a task finds the blocks of its partition."""
+    """The source of the blocks of a task's partition."""
 
     def read(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Return batches of blocks."""
@@ -74,7 +74,7 @@ class RowBlocks:
 @dataclass(frozen=True)
 class FileBlocks:
     """Blocks in Arrow files that all workers see; a row of the frame is the number of a unit: a
-    file, its first block, and the one after its last.
+    file, its first block, and the index after its last block.
     """
 
     units: tuple[tuple[str, int, int], ...]
@@ -96,8 +96,8 @@ class FileBlocks:
 
 
 def hashed(frame: Any, names: Sequence[str]) -> Any:
-    """Return the named columns of a frame, a hash of each row over all of its columns that can be
-    hashed, and the number of its partition.
+    """Return the named columns of a frame, a hash of each row over all hashable columns, and the
+    number of its partition.
 
     Columns are called by their places, c0, c1 ...: names with points or quotes in them would be
     parsed. Tasks name them again.
@@ -114,27 +114,25 @@ def hashed(frame: Any, names: Sequence[str]) -> Any:
 
 
 def unhashable(kind: Any) -> bool:
-    """Return whether Spark has no hash for values of a type."""
+    """Return whether Spark cannot hash values of a type."""
     return any(word in kind.simpleString() for word in ("map<", "variant"))
 
 
 @dataclass(frozen=True)
 class CodeColumns:
-    """What counting needs to know of a schema: names of columns, and how many codes each has."""
+    """The names of the columns of a schema and the number of codes of each: what counting needs."""
 
     names: tuple[str, ...]
     sizes: tuple[int, ...]
 
     @classmethod
     def from_schema(cls, schema: Schema) -> CodeColumns:
-        """Return those of a schema."""
+        """Return the names and sizes of a schema's columns."""
         return cls(tuple(schema.names), tuple(schema.sizes))
 
     @property
     def schema(self) -> Schema:
-        """A schema of numbers for levels: built once by a worker, whatever the number of its
-        tasks.
-        """
+        """A schema with numbers for levels; built once by a worker, for all of its tasks."""
         return _bare_schema(self)
 
 
@@ -144,7 +142,7 @@ def _bare_schema(columns: CodeColumns) -> Schema:
 
 
 def summed(hashes: NDArray[np.int64]) -> int:
-    """Return the sum of hashes in 64 bits, as a signed number: any order of adding gives the same.
+    """Return the sum of hashes in 64 bits as a signed number, independent of the order of adding.
 
     Examples
     --------
@@ -157,8 +155,8 @@ def summed(hashes: NDArray[np.int64]) -> int:
 
 
 def in_utc(batch: pa.RecordBatch) -> pa.RecordBatch:
-    """Return a batch with its moments in UTC: Spark hands them out in the time zone of the session,
-    which is no matter of the data.
+    """Return a batch with its timestamps in UTC: Spark returns them in the time zone of the
+    session.
     """
     for i, field in enumerate(batch.schema):
         if (kind := in_utc_type(field.type)) != field.type:
@@ -167,7 +165,7 @@ def in_utc(batch: pa.RecordBatch) -> pa.RecordBatch:
 
 
 def in_utc_type(kind: pa.DataType) -> pa.DataType:
-    """Return the type of the same moments in UTC; any other type as it is."""
+    """Return the UTC type of a timestamp type; any other type unchanged."""
     return (
         pa.timestamp(kind.unit, "UTC")
         if pa.types.is_timestamp(kind) and kind.tz is not None
@@ -176,7 +174,7 @@ def in_utc_type(kind: pa.DataType) -> pa.DataType:
 
 
 def regrouped(batches: Iterator[pa.RecordBatch], n_rows: int) -> Iterator[pa.RecordBatch]:
-    """Return the same rows in batches of at most `n_rows`, moments in UTC: Spark hands out 10,000
+    """Return the same rows in batches of at most `n_rows`, timestamps in UTC: Spark returns 10,000
     at a time.
     """
     waiting, n_waiting = [], 0
@@ -200,7 +198,7 @@ def _joined(batches: list[pa.RecordBatch]) -> pa.RecordBatch:
 
 def block_of(codes: Codes, check: int, first_row: int = 0) -> pa.RecordBatch:
     """Return the block of some rows: their codes, the sum of their hashes, and the number of the
-    first.
+    first row.
     """
     arrays = [
         array if pa.types.is_integer(array.type) else array.cast(pa.binary())
@@ -213,7 +211,7 @@ def block_of(codes: Codes, check: int, first_row: int = 0) -> pa.RecordBatch:
 def codes_of(
     blocks: Iterator[pa.RecordBatch], sizes: tuple[int, ...]
 ) -> Iterator[tuple[Codes, int]]:
-    """Return the codes of blocks, each with the sum of its rows' hashes."""
+    """Yield the codes of each block with the sum of its rows' hashes."""
     for batch in blocks:
         for index, check in enumerate(batch.column("checksum").to_pylist()):
             yield codes_of_block(batch, sizes, index), check
@@ -224,8 +222,8 @@ FILE_SHAPE = "path string, blocks int, n long, checksum long, first_row long"
 
 @dataclass(frozen=True)
 class WriteBlocks:
-    """The task that writes blocks of codes to a file of its own, and gives its name, its blocks,
-    its records and the sum of their hashes.
+    """The task that writes blocks of codes to a file of its own; it returns the file's name,
+    blocks, records and sum of hashes.
 
     A task that is tried again, or twice at a time, writes another file; only what is in the answer
     of the one that Spark took is read later.

@@ -1,6 +1,4 @@
-"""Counting on a cluster: the same tables that one machine counts, whatever the number of
-partitions.
-"""
+"""Counting on a cluster: the same marginals as on one machine, for any number of partitions."""
 
 from __future__ import annotations
 
@@ -59,7 +57,7 @@ MAX_TASKS = 1024
 
 @dataclass(frozen=True)
 class RowsSeen:
-    """How many rows a pass saw, and the sum of their hashes: what must not change between
+    """The number of rows of a pass and the sum of their hashes, which must not change between
     passes.
     """
 
@@ -67,9 +65,7 @@ class RowsSeen:
     checksum: int
 
     def check(self, later: RowsSeen, where: str = "") -> None:
-        """Raise ClusterError unless a later pass saw the same rows; `where` follows what it saw
-        instead.
-        """
+        """Raise ClusterError unless a later pass saw the same rows; `where` ends the sentence."""
         if self != later:
             what = (
                 "another number of rows"
@@ -88,19 +84,19 @@ class RowsSeen:
 
 @dataclass(frozen=True)
 class PartitionRows:
-    """What a first pass saw of each partition that has rows, by its number."""
+    """The rows and hashes of a first pass, by the number of each partition that has rows."""
 
     seen: Mapping[int, RowsSeen]
 
     @cached_property
     def total(self) -> RowsSeen:
-        """What it saw in all."""
+        """The rows and hashes of all partitions."""
         return sum(self.seen.values(), RowsSeen(0, 0))
 
     @cached_property
     def first_rows(self) -> dict[int, int]:
-        """The number of the first row of each partition, where rows are numbered one partition
-        after another.
+        """The number of the first row of each partition, with rows numbered in the order of
+        partitions.
         """
         numbers = sorted(self.seen)
         ends = accumulate(self.seen[number].n_rows for number in numbers)
@@ -113,8 +109,8 @@ class PartitionRows:
 
 @dataclass(frozen=True, eq=False)
 class SparkCounter:
-    """Counts marginals of blocks of codes that Spark, or a folder that all workers see, holds.
-    `SparkScan.coded` makes one.
+    """Counts marginals of blocks of codes, held by Spark or in a folder that all workers see. Make
+    one with `SparkScan.coded`.
 
     Each call of `marginals` and of `entropies` is one job (two where tables have more than 2^22
     cells): ask for many at a time. Rows stay where they are: counts alone come to the driver.
@@ -148,7 +144,9 @@ class SparkCounter:
         self.close()
 
     def close(self) -> None:
-        """Remove the cached codes. What was counted stays; nothing more can be."""
+        """Remove the cached codes. Marginals that were counted stay valid; no more can be
+        counted.
+        """
         if not self._state["closed"]:
             self._state["closed"] = True
             self.on_close()
@@ -173,8 +171,8 @@ class SparkCounter:
         return [results[q] for q in range(len(tables))]
 
     def entropies(self, sets: list[Columns]) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-        """Return the joint entropy in nats of each set of columns, and how many of its combinations
-        occur: 16 bytes a piece of a table travel.
+        """Return the joint entropy in nats of each column set, and the number of its combinations
+        that occur: 16 bytes for each piece of a table are sent.
         """
         names = self.schema.names
         tables = self._tables([[names[j] for j in columns] for columns in sets])
@@ -227,7 +225,7 @@ class SparkCounter:
         ]
 
     def _pieces(self, tables: Sequence[_Clique]) -> Any:
-        """The frame of pieces of dense tables, all parts of a piece in one partition."""
+        """Return the frame of pieces of dense tables, all parts of a piece in one partition."""
         task = CountPieces(
             self.source,
             CodeColumns.from_schema(self.schema),
@@ -269,7 +267,7 @@ class SparkCounter:
         ]
 
     def _cells(self, tables: Sequence[_Clique]) -> Any:
-        """The frame of filled cells of large tables, each once, with its count."""
+        """Return the frame of the distinct filled cells of large tables, with their counts."""
         task = CountCells(
             self.source,
             CodeColumns.from_schema(self.schema),
@@ -295,8 +293,8 @@ class SparkCounter:
         return results
 
     def _checked(self, answer: pa.Table) -> pa.Table:
-        """The rows of an answer without the one that stands for rows seen, which must be those of
-        the first pass.
+        """Return the rows of an answer without those that hold row counts, which must equal the
+        first pass's.
         """
         of_rows = pc.equal(answer.column("clique"), ROWS)
         seen = answer.filter(of_rows)
@@ -306,7 +304,9 @@ class SparkCounter:
         return answer.filter(pc.invert(of_rows))
 
     def _checked_cells(self, answer: pa.Table) -> pa.Table:
-        """The same for cells of large tables."""
+        """Return the cells of an answer without those that hold row counts, which must equal the
+        first pass's.
+        """
         of_rows = pc.equal(answer.column("clique"), ROWS)
         seen = answer.filter(of_rows)
         hashes = [
@@ -319,8 +319,8 @@ class SparkCounter:
 
 
 def added_cells(cells: Any) -> Any:
-    """Return the frame of cells, each once, with its count: Spark adds up, and spills where they
-    are many.
+    """Return the frame of distinct cells with their counts: Spark adds them up, and spills where
+    they are many.
 
     A task for each core, where Spark would take 200 whatever there is. Tasks gave each cell once,
     so adding up before cells travel would save nothing.

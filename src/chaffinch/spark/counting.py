@@ -1,5 +1,5 @@
-"""Counting blocks of codes on workers: tables of a partition in pieces, summed by piece, and left
-as counts or reduced to entropies.
+"""Counting blocks of codes on workers: tables of a partition in pieces, summed by piece, and
+returned as counts or reduced to entropies.
 
 Counts are whole numbers, so no order of adding changes them. A piece is a run of cells of one
 table; workers that add up get whole pieces, so what goes to the driver is each sum once, or for
@@ -44,9 +44,7 @@ Cliques = tuple[tuple[str, ...], ...]
 
 @dataclass(frozen=True)
 class CountPieces:
-    """The task that counts dense tables of its partition, and gives those pieces of them that are
-    not empty.
-    """
+    """The task that counts dense tables of its partition, and returns their non-empty pieces."""
 
     source: BlockSource
     columns: CodeColumns
@@ -56,7 +54,7 @@ class CountPieces:
         yield from gathered(self.pieces(batches))
 
     def pieces(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """Return rows and pieces of this partition, one by one."""
+        """Yield the row count and the pieces of this partition."""
         schema = self.columns.schema
         sizes = dict(zip(schema.names, schema.sizes, strict=True))
         # Tables of many sets do not fit into memory together; codes of a partition do, a byte or so for each cell.
@@ -91,8 +89,8 @@ class CountPieces:
 
 
 def gathered(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Return the same rows in few batches of some megabytes: each batch that goes to Spark costs as
-    much as counting thousands of rows.
+    """Yield the same rows in few batches of some megabytes: each batch sent to Spark costs as much
+    as counting thousands of rows.
     """
     waiting, n_bytes = [], 0
     for batch in batches:
@@ -123,8 +121,8 @@ def _piece(
 
 
 def packed(cells: NDArray[np.int64]) -> tuple[bytes, bytes]:
-    """Return the places and counts of cells that are not 0, or no places and all counts where that
-    is shorter.
+    """Return the indices and counts of non-zero cells, or no indices and all counts where that is
+    shorter.
 
     Counts are of 4 bytes where they fit, and a first byte says so.
     """
@@ -138,7 +136,7 @@ def packed(cells: NDArray[np.int64]) -> tuple[bytes, bytes]:
 
 
 def unpacked(places: pa.Scalar, counts: pa.Scalar) -> tuple[NDArray[np.uint16], NDArray[Any]]:
-    """Return what `packed` packed: places (none: all) and counts."""
+    """Return the indices (none: all) and counts that `packed` wrote."""
     buffer = counts.as_buffer()
     if not buffer.size:
         return np.empty(0, dtype=np.uint16), np.empty(0, dtype=np.int64)
@@ -150,8 +148,8 @@ def unpacked(places: pa.Scalar, counts: pa.Scalar) -> tuple[NDArray[np.uint16], 
 
 @dataclass(frozen=True)
 class SumPieces:
-    """The task that sums pieces of all partitions: all parts of a piece are in one partition by
-    then. `lengths`: the cells of each table.
+    """The task that sums the pieces of all partitions, after all parts of a piece were brought to
+    one partition. `lengths`: the cells of each table.
     """
 
     lengths: tuple[int, ...]
@@ -204,7 +202,7 @@ class ReducePieces:
         yield from gathered(self.reduced(batches))
 
     def reduced(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """Return the sums of this partition's pieces, one by one."""
+        """Yield the sums of this partition's pieces."""
         for (clique, piece), (n, check, cells) in self.pieces.sums(batches):
             full = cells[cells > 0].astype(np.float64)
             arrays = [
@@ -219,8 +217,8 @@ class ReducePieces:
 
 @dataclass(frozen=True)
 class CountCells:
-    """The task that counts tables too large for an array, and gives a row for each cell of them
-    that occurs in its partition.
+    """The task that counts tables too large for an array, and returns a row for each cell that
+    occurs in its partition.
     """
 
     source: BlockSource
@@ -255,7 +253,7 @@ class CountCells:
 
 
 def cell_batch(clique: int, keys: Sequence[bytes], counts: NDArray[Any]) -> pa.RecordBatch:
-    """Return rows of cells of a table, as they travel."""
+    """Return cells of a table as an Arrow batch."""
     arrays = [
         pa.array([clique] * len(keys), pa.int32()),
         pa.array(keys, pa.binary()),
@@ -265,7 +263,7 @@ def cell_batch(clique: int, keys: Sequence[bytes], counts: NDArray[Any]) -> pa.R
 
 
 def cell_keys(tally: SparseCounts) -> NDArray[np.bytes_]:
-    """Return the cells of a tally as bytes whose order is that of cells."""
+    """Return the cells of a tally as bytes that sort in the order of cells."""
     width = 8 * len(tally.keys)
     stacked = np.stack(tally.keys, axis=1).astype(
         ">i8"
@@ -283,7 +281,7 @@ def marginal_of_cells(
     keys: Sequence[bytes],
     counts: NDArray[np.int64],
 ) -> Marginal:
-    """Return the sparse marginal of cells by their keys."""
+    """Return the sparse marginal of cells given by their keys."""
     tally = SparseCounts(sizes)
     spans = len(tally.keys)
     table = np.frombuffer(b"".join(keys), dtype=">i8").astype(np.int64).reshape(-1, spans)

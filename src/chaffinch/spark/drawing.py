@@ -1,4 +1,4 @@
-"""Rows drawn on workers: the very rows that one machine draws from the seed, whatever the number of
+"""Rows drawn on workers: the same rows as on one machine with the seed, for any number of
 partitions.
 """
 
@@ -25,15 +25,13 @@ MAX_MODEL_BYTES = 1 << 30
 
 @lru_cache(maxsize=2)
 def cached_model(raw: bytes) -> FittedModel:
-    """Return the model in bytes: read once by a worker, whatever the number of its tasks."""
+    """Return the model from its bytes; read once by a worker, for all of its tasks."""
     return model_from_bytes(raw)
 
 
 @dataclass(frozen=True)
 class DrawRows:
-    """The task that draws batches of rows, by their numbers: each from a random stream of its
-    own.
-    """
+    """The task that draws batches of rows by batch number, each from its own random stream."""
 
     model: bytes
     n_rows: int
@@ -46,7 +44,7 @@ class DrawRows:
                 yield from table.combine_chunks().to_batches()
 
     def tables(self, numbers: list[int]) -> Iterator[pa.Table]:
-        """Return batches of rows by their numbers, in types that Spark has."""
+        """Yield batches of rows by batch number, with types that Spark supports."""
         model, entropy = (
             cached_model(self.model),
             list(self.entropy) if isinstance(self.entropy, tuple) else self.entropy,
@@ -65,7 +63,7 @@ def draw(
     session: Any = None,
     partitions: int | None = None,
 ) -> Any:
-    """Return a Spark DataFrame of new rows, drawn when it is written or counted: those of
+    """Return a Spark DataFrame of new rows, drawn when it is written or counted: the rows of
     `model.sample(n_rows, seed=seed)`, in any number of partitions.
 
     `session`: the active one unless given. `partitions`: one for each batch of rows at most, 65,536
@@ -114,7 +112,7 @@ def draw_task(model: FittedModel, n_rows: int | None, seed: Seed) -> DrawRows:
 
 
 def plain_table(table: pa.Table) -> pa.Table:
-    """Return a table in types that Spark has."""
+    """Return a table with types that Spark supports."""
     for i, field in enumerate(table.schema):
         if (kind := plain_type(field.type)) != field.type:
             table = table.set_column(i, field.with_type(kind), table.column(i).cast(kind))
@@ -124,8 +122,8 @@ def plain_table(table: pa.Table) -> pa.Table:
 
 
 def plain_type(kind: pa.DataType) -> pa.DataType:
-    """Return the type that Spark has for an Arrow type: no dictionaries, no unsigned numbers,
-    moments in microseconds.
+    """Return the Spark-compatible type of an Arrow type: no dictionaries, no unsigned numbers,
+    timestamps in microseconds.
 
     Examples
     --------

@@ -1,5 +1,4 @@
-"""Drawn rows as Parquet files that workers write themselves: Spark hands out the work, and no row
-goes through its own writer.
+"""Drawn rows as Parquet files that workers write themselves, without Spark's own writer.
 
 A task writes a file under a name of its own into a folder beside the one that is asked for. What
 Spark took of the answers lists the files that count; the others, of tasks that failed or were run
@@ -39,8 +38,8 @@ ROWS_SHAPE = "path string, batch long, n long"
 
 @dataclass(frozen=True)
 class WrittenRows:
-    """Where rows were written: the folder, its files in the order of their rows, and how many rows
-    there are.
+    """The files of written rows: the folder, its files in the order of their rows, and the number
+    of rows.
     """
 
     folder: Path
@@ -50,8 +49,8 @@ class WrittenRows:
 
 @dataclass(frozen=True)
 class WriteRows:
-    """The task that draws batches of rows, by their numbers, and writes them to a file of its own;
-    its answer has a row for each batch.
+    """The task that draws batches of rows by batch number and writes them to a file of its own; its
+    answer has a row for each batch.
     """
 
     rows: DrawRows
@@ -132,8 +131,8 @@ def write(
 def check_folder(
     folder: str | os.PathLike[str], *, overwrite: bool = False, paid: bool = False
 ) -> Path:
-    """Return the folder to write, checked: nothing that somebody else put there is ever replaced,
-    and rows of an earlier run only with `overwrite`.
+    """Return the checked output folder: other files are never replaced, and rows of an earlier run
+    only with `overwrite`.
     """
     if is_address(os.fspath(folder)):
         raise FileError(
@@ -156,8 +155,8 @@ def check_folder(
 
 
 def _sorted_files(staging: Path, answer: pa.Table, *, batches: int, n_rows: int) -> list[str]:
-    """Rename the files that count by the order of their rows, remove the others, and write the
-    manifest; return the names.
+    """Rename the valid files by the order of their rows, remove the others, and write the manifest;
+    return the names.
     """
     rows = sorted(answer.to_pylist(), key=lambda row: int(row["batch"]))
     if [row["batch"] for row in rows] != list(range(batches)) or sum(
@@ -189,8 +188,8 @@ def _sorted_files(staging: Path, answer: pa.Table, *, batches: int, n_rows: int)
 
 
 def _move_into_place(staging: Path, target: Path) -> None:
-    """Put a whole folder in the place of the old one, if there is one: it is moved aside, and back
-    if that fails.
+    """Move a complete folder to its target; an old one is moved aside first, and back if that
+    fails.
     """
     old = (
         target.with_name(f".{target.name}.{secrets.token_hex(4)}.old") if target.exists() else None

@@ -1,5 +1,5 @@
-"""Where codes of a frame are held between passes: by Spark, in a place that it writes to, or in
-files that workers write and map.
+"""The cache of a frame's codes between passes: held by Spark, in an address that it writes to, or
+in files that workers write and map.
 """
 
 from __future__ import annotations
@@ -37,7 +37,8 @@ def held_codes(
     session: Any,
     cache: str | os.PathLike[str] | None,
 ) -> SparkCounter:
-    """Return a counter of what a task encodes of a frame, held as `SparkScan.coded` says.
+    """Return a counter of the codes that a task encodes from a frame, cached as `SparkScan.coded`
+    documents.
 
     `seen`: how many rows it makes, and the sum of the hashes of those that it makes them of.
     """
@@ -115,14 +116,14 @@ def _written_by_workers(
 
 
 def _tasks(n_units: int, n_blocks: int, cores: int) -> int:
-    """How many tasks read so many files or parts of files: one for each core, and more where that
-    would be much for one; starting a task costs as much as counting a million rows.
+    """Return the number of tasks that read the files or parts of files: one for each core, more
+    where that is too much for one; starting a task costs as much as counting a million rows.
     """
     return max(1, min(n_units, max(cores, -(-n_blocks // TASK_BLOCKS))))
 
 
 def _units(files: pa.Table) -> tuple[tuple[str, int, int], ...]:
-    """What tasks read: files, or parts of large ones."""
+    """Return the units that tasks read: files, or parts of large ones."""
     return tuple(
         (path, first, min(first + UNIT_BLOCKS, blocks))
         for path, blocks in zip(

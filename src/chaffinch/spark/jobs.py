@@ -1,4 +1,4 @@
-"""Jobs on Spark: a task that workers run on Arrow batches, and faults in our words.
+"""Jobs on Spark: tasks that workers run on Arrow batches, and their errors translated into ours.
 
 What Spark says of a fault quotes values (a text that is no number, a row that was being worked on),
 and messages leave a trusted environment more easily than data do. So a worker's fault travels as
@@ -43,7 +43,7 @@ _ARROW_TYPES = {
 
 
 class WorkerError(RuntimeError):
-    """A fault in a task, as it travels to the driver: its kind and a sentence, and no value."""
+    """The error of a task as it is sent to the driver: its kind and a sentence, and no value."""
 
     def __init__(self, kind: str, sentence: str) -> None:
         super().__init__(
@@ -52,7 +52,7 @@ class WorkerError(RuntimeError):
 
 
 def guarded(task: Task, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Return what a task gives, on one thread; whatever it raises leaves as a fault without
+    """Yield the batches of a task, run on one thread; any exception becomes an error without
     values.
     """
     try:
@@ -68,7 +68,7 @@ def guarded(task: Task, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.Record
 
 
 def _fault_location(error: Exception) -> str:
-    """Where in our code a fault arose, as far as that is known: a module and a line."""
+    """Return the module and line of our code where an error arose, if known."""
     frames = [
         frame
         for frame in traceback.extract_tb(error.__traceback__)
@@ -81,8 +81,8 @@ def _fault_location(error: Exception) -> str:
 
 
 def settle() -> bool:
-    """Take what a worker of Spark has loaded out of the reach of the garbage collector, again where
-    it has loaded much more, and return whether that was done now.
+    """Move what a Spark worker has loaded out of the reach of the garbage collector, again after
+    much more was loaded; return whether that was done now.
 
     After each task Spark has a worker that it uses again collect garbage. Where numba and Arrow are
     loaded, that goes through half a million objects that stay anyway: 60 ms of CPU a task, as much
@@ -99,8 +99,8 @@ def settle() -> bool:
 
 
 def mapped(frame: Any, task: Task, shape: str) -> Any:
-    """Return the frame of what a task makes of each partition's batches; `shape` names its columns
-    and types, as Spark writes them.
+    """Return the frame of a task's results for each partition's batches; `shape` has its column
+    names and types in Spark's notation.
     """
 
     def work(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -117,7 +117,7 @@ def mapped(frame: Any, task: Task, shape: str) -> Any:
 
 
 def reason(error: OSError) -> str:
-    """Return why the system refused a file, without its name: Arrow puts that in.
+    """Return why the system refused a file, without the file's name, which Arrow adds.
 
     Examples
     --------
@@ -146,8 +146,8 @@ ADAPTIVE = "spark.sql.adaptive.enabled"
 
 @contextlib.contextmanager
 def in_one_job(frame: Any) -> Iterator[None]:
-    """Keep Spark from making a job of every stage to plan the next by its size: what we shuffle is
-    small, and partitions stay what they are in every pass.
+    """Keep Spark from planning stage by stage (adaptive execution): our shuffles are small, and
+    partitions must be the same in every pass.
     """
     session = getattr(frame, "sparkSession", None)
     before = None
@@ -163,13 +163,13 @@ def in_one_job(frame: Any) -> Iterator[None]:
 
 
 def _plain(cell: Any) -> Any:
-    """Bytes where Spark 3.5 has an array of them; anything else as it is."""
+    """Return bytes where Spark 3.5 has an array of them; anything else unchanged."""
     return bytes(cell) if isinstance(cell, bytearray) else cell
 
 
 @contextlib.contextmanager
 def in_our_words() -> Iterator[None]:
-    """Raise faults of Spark in the block as errors of ours, without what Spark says of them."""
+    """Raise Spark's exceptions in the block as errors of ours, without Spark's messages."""
     try:
         yield
     except ChaffinchError:
@@ -191,8 +191,8 @@ def _of_spark(error: Exception) -> bool:
 
 
 def translated(error: Exception) -> ChaffinchError:
-    """Return the error of ours that says what a fault of Spark means: a sentence of a task, a known
-    cause, or its condition alone.
+    """Return our error for a Spark exception: the sentence of a task, a known cause, or the name of
+    its condition.
     """
     text = str(error)
     if match := _FAULT.search(text):
@@ -212,7 +212,7 @@ _LOOK = "What Spark says of it may hold values of records, and is not repeated h
 
 
 def install_sentence() -> str:
-    """Return what has to be installed on workers, and how Spark is told of it."""
+    """Return the sentence on what to install on workers, and how."""
     import platform
 
     from .. import __version__
@@ -225,7 +225,9 @@ def install_sentence() -> str:
 
 
 def _condition(error: Exception) -> str:
-    """The name that Spark has for a fault, or the class of the exception: neither holds values."""
+    """Return Spark's name of an error condition, or the class of the exception: neither contains
+    values.
+    """
     for ask in ("getCondition", "getErrorClass"):
         with contextlib.suppress(Exception):
             if name := getattr(error, ask)():

@@ -1,6 +1,4 @@
-"""Tables by their places: what Spark reads from an address or a folder, and what it writes there,
-whole or not at all.
-"""
+"""Tables by address: reading from an address or a folder, and writing there atomically."""
 
 from __future__ import annotations
 
@@ -51,7 +49,7 @@ _MIXED = (
 
 
 def is_address(address: str) -> bool:
-    """Return whether a place has a scheme, which Spark and not this machine's disk knows.
+    """Return whether an address has a scheme that Spark resolves, and not this machine's disk.
 
     Examples
     --------
@@ -63,7 +61,7 @@ def is_address(address: str) -> bool:
 
 
 def local_path(address: str) -> Path:
-    """Return the path of a place on a disk: without the scheme file, if it has it.
+    """Return the path of an address on a disk, without the scheme file.
 
     Examples
     --------
@@ -123,8 +121,8 @@ def _on_disk(path: Path) -> str:
 
 
 def _no_table(address: str, error: Exception) -> ChaffinchError:
-    """The error of ours for a place that Spark cannot read; what Spark says may quote what a file
-    holds.
+    """Return our error for an address that Spark cannot read, without Spark's message, which may
+    quote file contents.
     """
     text = str(error)
     if any(word in text for word in _MIXED):
@@ -162,8 +160,8 @@ def _mixed(address: str) -> FileError:
 
 
 def _check_alike(session: Any, frame: Any, address: str) -> None:
-    """Raise unless all Parquet files of a folder have the same columns: Spark takes those of one,
-    and nothing for what others lack.
+    """Raise unless all Parquet files of a folder have the same columns: Spark takes those of one
+    file, and fills in nulls for what others lack.
     """
     with in_our_words():
         files = sorted(frame.inputFiles())
@@ -200,8 +198,8 @@ def _footer(jvm: Any, conf: Any, file: str) -> Any:
 
 
 def _shape(message: str) -> str:
-    """The columns and types of a footer in words, without its name and whether values may be
-    missing: writers differ in these.
+    """Return the columns and types of a footer as text, without its name and nullability, in which
+    writers differ.
 
     Examples
     --------
@@ -212,8 +210,8 @@ def _shape(message: str) -> str:
 
 
 def check_free(session: Any, address: str, *, paid: bool = False) -> None:
-    """Raise unless rows can go to an address: nothing is there, or rows that were written there
-    before and may be overwritten, never by rows that are `paid` for.
+    """Raise unless rows may be written to an address: it is empty, or has rows of an earlier run
+    that may be overwritten, never by rows that are `paid` for.
     """
     if hasattr(session, "_jsc"):
         try:
@@ -236,8 +234,8 @@ def check_free(session: Any, address: str, *, paid: bool = False) -> None:
 
 
 def write_frame(session: Any, frame: Any, address: str, n_rows: int, *, paid: bool = False) -> None:
-    """Write drawn rows to an address by Spark's own writer, beside, and rename them into place:
-    until then what was there is untouched.
+    """Write drawn rows with Spark's writer to a staging folder and rename it to the address: until
+    then the old rows are untouched.
 
     Connect cannot rename: there the address must be new, and Spark's mark `_SUCCESS` says that it
     is whole.
@@ -281,14 +279,14 @@ def write_frame(session: Any, frame: Any, address: str, n_rows: int, *, paid: bo
 
 
 def on_hadoop(session: Any, address: str) -> tuple[Any, Any]:
-    """Return a place and its file system, as Hadoop has them; not on Connect."""
+    """Return the Hadoop path and file system of an address; not on Connect."""
     path = session._jvm.org.apache.hadoop.fs.Path(address)
     return path, path.getFileSystem(session._jsc.hadoopConfiguration())
 
 
 def own_folder(session: Any, address: str) -> None:
-    """Make a folder that its owner alone may look into, on file systems that know owners; Connect
-    cannot, and leaves it to the server.
+    """Make a folder that only its owner may read, on file systems with owners; on Connect this is
+    left to the server.
     """
     if hasattr(session, "_jsc"):
         path, files = on_hadoop(session, address)
@@ -298,8 +296,8 @@ def own_folder(session: Any, address: str) -> None:
 
 
 def remover(session: Any, frame: Any, address: str, *, inside: str = "") -> Callable[[], None]:
-    """Return what removes a folder that Spark wrote: by Hadoop where its classes can be reached,
-    else by writing nothing over what is `inside` it.
+    """Return the function that removes a folder that Spark wrote: by Hadoop where its classes can
+    be reached, else by overwriting `inside` with no rows.
     """
 
     def forget() -> None:

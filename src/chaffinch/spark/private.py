@@ -1,5 +1,5 @@
-"""A Spark DataFrame for a private fit: coded under a declared schema, row by row, with at most so
-many rows of a person.
+"""A Spark DataFrame for a private fit: encoded under a declared schema, with a bounded number of
+rows per person.
 
 Workers count; noise is drawn on the driver alone, where every answer is charged
 (`privacy.PrivateCounter`). No record is collected.
@@ -35,8 +35,8 @@ _BLANKS = r"[ \t\n\r\x0B\f]+"
 
 @dataclass(frozen=True, eq=False)
 class EncodeDeclared(Step):
-    """Makes codes of cells as they came, under a declared schema: each code is a function of its
-    own cell and of the declaration.
+    """Encodes raw cells under a declared schema: each code depends on its own cell and the
+    declaration alone.
     """
 
     schema: Schema
@@ -106,8 +106,8 @@ def prepare(
 
 
 def first_rows(frame: Any, person: str, max_rows: int, *, key: str | None = None) -> Any:
-    """Return at most so many rows of each person: the first by a hash of the row and a secret key.
-    Rows without an id are persons of their own.
+    """Return at most `max_rows` rows of each person: the first by a hash of the row and a secret
+    key. Rows without an id are persons of their own.
 
     Words are compared without the blanks around them, so that two spellings of an id are one
     person.

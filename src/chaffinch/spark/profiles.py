@@ -52,8 +52,8 @@ Missing = tuple[Any, ...]
 
 
 def profiled(frame: Any, empty: TableProfile) -> tuple[TableProfile, PartitionRows]:
-    """Return the profiles of a frame's columns, read as empty ones say, and how many rows each
-    partition has with the sum of their hashes: one job.
+    """Return the profiles of a frame's columns, with the types of the empty ones, and the rows and
+    hashes of each partition: one job.
     """
     names = tuple(empty.columns)
     parts = mapped(
@@ -111,8 +111,8 @@ class ProfileRows:
 
 @dataclass(frozen=True)
 class MergeProfiles:
-    """The task that merges profiles of a column, in the order of partitions, bucket by bucket or
-    the buckets; what was seen of each partition stays as it is.
+    """The task that merges the profiles of a column in the order of partitions, within buckets or
+    across them; row counts of partitions are passed on.
     """
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -154,8 +154,8 @@ def _row(
 
 
 def packed_profile(profile: Profile) -> bytes:
-    """Return a profile as bytes that travel. It holds values of records, and stays among workers
-    and the driver.
+    """Return a profile as bytes. It holds values of records, and stays among workers and the
+    driver.
     """
     batch = profile.to_arrow()
     sink = pa.BufferOutputStream()
@@ -165,6 +165,6 @@ def packed_profile(profile: Profile) -> bytes:
 
 
 def unpacked_profile(raw: bytes) -> Profile:
-    """Return the profile in bytes."""
+    """Return the profile from its bytes."""
     with pa.ipc.open_stream(raw) as reader:
         return Profile.from_arrow(reader.read_next_batch())

@@ -1,5 +1,5 @@
-"""Rows on Spark (`table.rows.Rows`): tasks and steps go to workers, and summaries, counts or a
-sample come back.
+"""Rows on Spark (`table.rows.Rows`): tasks and steps are sent to workers, and summaries, counts or
+a sample come back.
 
 Workers know the number of every row. A first pass tells how many rows each partition has, and rows
 are numbered one partition after another, so that groups, samples and references are those of one
@@ -58,8 +58,8 @@ _NO_VALUES = pa.table({})
 
 
 class ChunkReader(Protocol):
-    """What turns the batches of a partition into chunks, each with what was seen of its rows. It
-    travels.
+    """A picklable function from the batches of a partition to chunks, each with its row count and
+    hashes.
     """
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[tuple[Table, RowsSeen]]: ...
@@ -67,8 +67,8 @@ class ChunkReader(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class FrameChunks:
-    """Chunks of a frame's rows as they came. Without `partitions` rows are numbered within each,
-    and not compared with those of another pass.
+    """Chunks of a frame's raw rows. Without `partitions`, rows are numbered within each partition
+    and not compared with another pass.
     """
 
     names: tuple[str, ...]
@@ -91,7 +91,7 @@ class FrameChunks:
 
 @dataclass(frozen=True, eq=False)
 class DrawnChunks:
-    """Chunks that are drawn by their numbers."""
+    """Chunks drawn by chunk number."""
 
     draw: Draw
 
@@ -105,7 +105,7 @@ class DrawnChunks:
 
 @dataclass(frozen=True, eq=False)
 class BlockChunks:
-    """Chunks of codes that are held in blocks."""
+    """Chunks of the codes in blocks."""
 
     source: BlockSource
     schema: Schema
@@ -124,13 +124,13 @@ class BlockChunks:
 
 @dataclass(frozen=True, eq=False)
 class SteppedChunks:
-    """The chunks that steps make of those of a reader."""
+    """The chunks of a reader after some steps."""
 
     reader: ChunkReader
     steps: tuple[Step, ...] = ()
 
     def stepped(self, chunk: Table) -> Table:
-        """Return what the steps make of a chunk."""
+        """Return a chunk after all steps."""
         for step in self.steps:
             chunk = step(chunk)
         return chunk
@@ -138,8 +138,8 @@ class SteppedChunks:
 
 @dataclass(frozen=True, eq=False)
 class EncodeBlocks:
-    """Makes blocks of the codes of chunks: a task, and a source of blocks that are counted as they
-    are made.
+    """Encodes chunks as blocks of codes: a task, and a source of blocks that are counted without
+    being stored.
     """
 
     chunks: SteppedChunks
@@ -155,8 +155,8 @@ class EncodeBlocks:
 
 @dataclass(frozen=True, eq=False)
 class Summarise:
-    """The task that makes a summary of the chunks of a partition: one for each run of chunks that
-    stand one after another, as blocks may come in any order.
+    """The task that summarises the chunks of a partition: one summary for each run of consecutive
+    chunks, as blocks may come in any order.
     """
 
     chunks: SteppedChunks
@@ -177,8 +177,8 @@ class Summarise:
 
 
 def _run_numbers() -> Callable[[tuple[Table, RowsSeen]], int]:
-    """Return what gives chunks of one run the same number: that of their first row, less the rows
-    that came before.
+    """Return a function that numbers chunks by run: the number of their first row minus the rows
+    before.
     """
     before = 0
 
@@ -192,7 +192,7 @@ def _run_numbers() -> Callable[[tuple[Table, RowsSeen]], int]:
 
 
 class _SeenChunks:
-    """Chunks that go by, and what was seen of their rows."""
+    """An iterator of chunks that records the number of their rows and hashes."""
 
     def __init__(self, chunks: Iterable[tuple[Table, RowsSeen]]) -> None:
         self.chunks, self.seen, self.first_row = iter(chunks), RowsSeen(0, 0), -1
@@ -221,7 +221,7 @@ class CountRows:
 
 
 def packed_table(table: pa.Table) -> bytes:
-    """Return a table as bytes that travel."""
+    """Return a table as bytes."""
     sink = pa.BufferOutputStream()
     with pa.ipc.new_stream(sink, table.schema) as writer:
         writer.write_table(table)
@@ -229,14 +229,14 @@ def packed_table(table: pa.Table) -> bytes:
 
 
 def unpacked_table(raw: bytes) -> pa.Table:
-    """Return the table in bytes."""
+    """Return the table from its bytes."""
     with pa.ipc.open_stream(raw) as reader:
         return reader.read_all()
 
 
 @dataclass(frozen=True, eq=False)
 class EncodeCells(Step):
-    """Makes codes of cells as they came, under a fitted schema."""
+    """Encodes raw cells under a fitted schema."""
 
     schema: Schema
 
@@ -256,7 +256,7 @@ class EncodeCells(Step):
 
 @dataclass(frozen=True, eq=False)
 class CollectRows:
-    """Brings rows to the driver, values and codes: of each place no more chunks than have more than
+    """Collects rows on the driver, values and codes: from each partition no chunks after more than
     `limit` rows.
     """
 
@@ -267,7 +267,7 @@ class CollectRows:
     values = True
 
     def summary(self, chunks: Iterator[Table]) -> pa.Table:
-        """Return values and codes of chunks, one column beside the other."""
+        """Return the values and codes of chunks as columns of one table."""
         tables, n_rows = [self._empty()], 0
         for chunk in chunks:
             if chunk.n_rows or not tables[0].columns:
@@ -283,7 +283,7 @@ class CollectRows:
         )
 
     def result(self, summaries: Iterator[pa.Table]) -> Table:
-        """Return the rows of all places."""
+        """Return the rows of all partitions."""
         tables = [self._table(summary) for summary in summaries]
         return joined([table for table in tables if table.n_rows] or tables[:1])
 
@@ -301,7 +301,7 @@ class CollectRows:
 
 
 class RowSource(Protocol):
-    """Where rows come from: a frame, and what its partitions become."""
+    """The source of rows: a frame, and the reader of its partitions."""
 
     @property
     def columns(self) -> tuple[str, ...]: ...
@@ -311,16 +311,18 @@ class RowSource(Protocol):
 
     @property
     def seen(self) -> RowsSeen:
-        """What every pass must see."""
+        """The rows and hashes that every pass must have."""
 
     def read(self, columns: Names) -> tuple[Any, ChunkReader]:
-        """Return a frame of what the named columns need, and what makes chunks of it."""
+        """Return a frame with the columns that the named ones need, and the reader of its
+        chunks.
+        """
 
 
 @dataclass(frozen=True, eq=False)
 class RawFrame:
-    """The rows of a DataFrame as they came. `counted`: what a first pass saw; None: one job counts
-    when it is asked for.
+    """The raw rows of a DataFrame. `counted`: the rows of a first pass; None: one job counts them
+    when needed.
     """
 
     frame: Any
@@ -338,32 +340,32 @@ class RawFrame:
 
     @property
     def seen(self) -> RowsSeen:
-        """What every pass must see."""
+        """The rows and hashes that every pass must have."""
         return self.partitions.total
 
     @cached_property
     def partitions(self) -> PartitionRows:
-        """What the first pass saw of each partition."""
+        """The rows and hashes of each partition in the first pass."""
         if self.counted is not None:
             return self.counted
         answer = collected(mapped(self.select(()), CountRows(), COUNT_SHAPE)).to_pylist()
         return PartitionRows({row["part"]: RowsSeen(row["n"], row["checksum"]) for row in answer})
 
     def select(self, names: Sequence[str]) -> Any:
-        """Return the named columns with hashes and numbers of partitions. All columns are hashed,
-        so that every pass has one plan, and one order of rows.
+        """Return the named columns with row hashes and partition numbers. All columns are hashed,
+        so that every pass has the same plan and order of rows.
         """
         return hashed(self.frame, names)
 
     def read(self, columns: Names) -> tuple[Any, ChunkReader]:
-        """Return the named columns, or all; one at least, to learn how many rows a chunk has."""
+        """Return the named columns, or all; at least one, to know the number of rows of a chunk."""
         names = self.columns if columns is None else tuple(columns) or self.columns[:1]
         return self.select(names), FrameChunks(names, self.partitions)
 
 
 @dataclass(frozen=True, eq=False)
 class DrawnFrame:
-    """Rows that workers draw in chunks, by the numbers of these."""
+    """Rows that workers draw in chunks, by chunk number."""
 
     session: Any
     draw: Draw
@@ -373,11 +375,11 @@ class DrawnFrame:
 
     @property
     def seen(self) -> RowsSeen:
-        """What every pass must see."""
+        """The rows and hashes that every pass must have."""
         return RowsSeen(self.n_rows, 0)
 
     def read(self, columns: Names) -> tuple[Any, ChunkReader]:
-        """Return the numbers of chunks, whatever columns are asked for."""
+        """Return the frame of chunk numbers, for any columns."""
         n_chunks = -(-self.n_rows // self.draw.chunk_rows)
         n_tasks = max(parallelism(self.session), -(-n_chunks // CHUNKS_A_TASK))
         with in_our_words():
@@ -387,7 +389,7 @@ class DrawnFrame:
 
 @dataclass(frozen=True, eq=False)
 class HeldCodes:
-    """Codes that are held in blocks."""
+    """Codes in blocks that are cached."""
 
     session: Any
     counter: SparkCounter
@@ -396,18 +398,17 @@ class HeldCodes:
 
     @property
     def seen(self) -> RowsSeen:
-        """What every pass must see."""
+        """The rows and hashes that every pass must have."""
         return self.counter.rows
 
     def read(self, columns: Names) -> tuple[Any, ChunkReader]:
-        """Return the blocks, whatever columns are asked for: what is not looked at is not read."""
+        """Return the frame of blocks, for any columns: unused columns are not read."""
         return self.counter.frame, BlockChunks(self.counter.source, self.counter.schema)
 
 
 @dataclass(frozen=True, eq=False)
 class SparkRows:
-    """Rows on Spark under a schema: what steps make of the rows of a place, whenever they are gone
-    through.
+    """Rows on Spark under a schema: the rows of a source after some steps, recomputed in each pass.
 
     `cache`: where codes are held while the rows are cached, as `SparkScan.coded` says. Of cached
     rows, `codes` are the same rows with codes alone, and `resources` are what lasts as long as the
@@ -434,7 +435,7 @@ class SparkRows:
 
     @property
     def n_persons(self) -> int:
-        """How many people they are of: as many as rows."""
+        """The number of people: that of rows."""
         return self.n_rows
 
     @property
@@ -443,17 +444,15 @@ class SparkRows:
         return self.schema.names or self.row_source.columns
 
     def read(self, columns: Names) -> tuple[Any, SteppedChunks]:
-        """Return a frame, and what workers make of it: chunks with the named columns, or with
-        all.
-        """
+        """Return a frame and the reader of its chunks, with the named columns or all."""
         for step in reversed(self.steps):
             columns = step.needs(columns)
         frame, reader = self.row_source.read(columns)
         return frame, SteppedChunks(reader, self.steps)
 
     def reduce(self, task: Task[T]) -> T:
-        """Return what a task makes of the summaries that workers make of their rows; codes alone
-        come from the cache.
+        """Return the result of a task from the summaries that workers make of their rows; tasks on
+        codes alone use the cache.
         """
         if self.codes is not None and not task.values:
             return self.codes.reduce(task)
@@ -469,8 +468,8 @@ class SparkRows:
     def map(
         self, step: Step, schema: Schema, *, n_rows: int | None = None, notes: tuple[Note, ...] = ()
     ) -> SparkRows:
-        """Return the rows that a step makes of these; of cached ones from their codes, where it
-        looks at no values.
+        """Return the rows after one more step; of cached rows from their codes, if the step needs
+        no values.
         """
         codes = (
             None
@@ -489,13 +488,13 @@ class SparkRows:
         )
 
     def draw_rows(self, draw: Draw, schema: Schema, n_rows: int) -> SparkRows:
-        """Return rows that workers draw whenever they are gone through."""
+        """Return rows that workers draw in each pass."""
         row_source = DrawnFrame(self.row_source.session, draw, n_rows)
         return SparkRows(row_source, schema, n_rows, cache=self.cache)
 
     @contextmanager
     def cached(self) -> Iterator[SparkRows]:
-        """Give the rows with their codes held, until the block ends."""
+        """Yield the rows with their codes cached until the block ends."""
         source = self if self.codes is None else self.codes
         frame, chunks = source.read(self.schema.names)
         seen, session = (
@@ -510,7 +509,7 @@ class SparkRows:
             yield replace(self, codes=codes, resources=resources, shared={}, known={})
 
     def once(self, name: str, work: Callable[[ExitStack], T]) -> T:
-        """Return what was worked out before of cached rows, or work it out."""
+        """Return the result of work on cached rows, computed once by name."""
         if self.resources is None:
             with ExitStack() as resources:
                 return work(resources)
@@ -520,13 +519,13 @@ class SparkRows:
         return result
 
     def table(self, limit: float = inf) -> Table:
-        """Return all rows as a table on the driver; where they are more than `limit`, more than
-        that, and perhaps not all.
+        """Return all rows as a table on the driver; of more than `limit` rows perhaps not all, but
+        more than `limit`.
         """
         return replace(self.reduce(CollectRows(self.schema, limit)), notes=self.notes)
 
     def open(self, other: Any) -> Rows:
-        """Return a DataFrame, or a scan of one, as it came."""
+        """Return the raw rows of a DataFrame, or of a scan of one."""
         if isinstance(other, SparkRows):
             return replace(other.raw(), cache=other.cache or self.cache)
         session_of(other)
@@ -538,12 +537,14 @@ class SparkRows:
         return self
 
     def comparable(self) -> Rows:
-        """Return the rows themselves; raise where people have several or records have weights."""
+        """Return the rows themselves; raise where people have several rows or records have
+        weights.
+        """
         check_comparable(self.schema)
         return self
 
     def counter(self, dense_cells: int) -> Counter:
-        """Return what counts them where they are, and remembers what was asked before."""
+        """Return a counter on Spark that caches its marginals."""
         if self.codes is not None:
             return self.codes.counter(dense_cells)
         return _RememberingCounter(
@@ -551,7 +552,7 @@ class SparkRows:
         )
 
     def _counter(self) -> SparkCounter:
-        """What counts blocks: those that are held, or those that are made while they are
+        """Return the counter of the cached blocks, or of blocks that are encoded while they are
         counted.
         """
         if isinstance(self.row_source, HeldCodes) and not self.steps:
@@ -566,19 +567,19 @@ class SparkRows:
 
 
 def raw_rows(row_source: RowSource, cache: str | os.PathLike[str] | None = None) -> SparkRows:
-    """Return the rows of a place as they came."""
+    """Return the raw rows of a source."""
     return SparkRows(row_source, RAW, row_source.seen.n_rows, cache=cache)
 
 
 def check_names(names: Sequence[str]) -> None:
-    """Raise where columns of a DataFrame have one name."""
+    """Raise for duplicate column names of a DataFrame."""
     if double := sorted({name for name in names if names.count(name) > 1}):
         raise InputError(f"The DataFrame has columns of one name: {listed(double)}. Rename them.")
 
 
 @dataclass(frozen=True, eq=False)
 class _RememberingCounter:
-    """A counter that remembers its answers, up to a number of cells."""
+    """A counter that caches its marginals, up to a number of cells."""
 
     counter: SparkCounter
     steps: tuple[Step, ...]

@@ -1,4 +1,4 @@
-"""A Spark DataFrame under a fitted schema, and its codes, held where the data are."""
+"""A Spark DataFrame under a fitted schema, and its codes, cached where the data are."""
 
 from __future__ import annotations
 
@@ -59,12 +59,12 @@ class SparkScan(SparkRows):
         return self.row_source.frame
 
     def raw(self) -> SparkRows:
-        """Return the rows as they came."""
+        """Return the raw rows."""
         return raw_rows(self.row_source, self.cache)
 
     def coded(self, cache: str | os.PathLike[str] | None = None) -> SparkCounter:
-        """Return a counter of the codes of all rows: use it in a `with` block, at whose end the
-        codes are removed.
+        """Return a counter of the codes of all rows, for a `with` block, at whose end the codes are
+        removed.
 
         `cache`: a folder that the driver and all workers see under the same path: workers write
         codes there and map them into memory, which is the quickest. An address with a scheme
@@ -154,7 +154,7 @@ _NO_RULES = "Rules between columns (one that determines another, sums, orders) w
 
 
 def _source(frame: Any) -> Source:
-    """The columns of a frame as a source that nobody reads here."""
+    """Return the columns of a frame as a source without rows."""
     from pyspark.sql.pandas.types import to_arrow_schema
 
     def refuse(_columns: Sequence[str] | None) -> Iterator[pa.RecordBatch]:

@@ -1,4 +1,4 @@
-"""The Spark session: whether there is one, and whether its workers are fit for the work."""
+"""The Spark session, and the check of its workers."""
 
 from __future__ import annotations
 
@@ -30,9 +30,7 @@ _fit_sessions: WeakSet[Any] = WeakSet()
 
 @dataclass(frozen=True)
 class Workers:
-    """What workers run: versions of Spark, Python, Chaffinch and of the packages that counting
-    needs.
-    """
+    """The versions on workers: of Spark, Python, Chaffinch and the packages that counting needs."""
 
     spark: str
     python: str
@@ -63,7 +61,7 @@ def session_of(frame: Any) -> Any:
 
 
 def parallelism(session: Any) -> int:
-    """Return how many tasks a cluster does at a time, as far as it says: Connect does not."""
+    """Return the number of parallel tasks of a cluster, if known: on Connect it is not."""
     with suppress(Exception):
         return max(1, int(session.sparkContext.defaultParallelism))
     return 32
@@ -89,8 +87,8 @@ def current_session(session: Any = None) -> Any:
 
 @contextmanager
 def started_session() -> Iterator[Any]:
-    """Give the active session, or a new one as the environment has it (spark-submit, SPARK_REMOTE,
-    spark-defaults.conf; else this machine), ended after the block.
+    """Yield the active session, or a new one configured by the environment (spark-submit,
+    SPARK_REMOTE, spark-defaults.conf; else local) and stopped after the block.
 
     Raises
     ------
@@ -126,9 +124,7 @@ def started_session() -> Iterator[Any]:
 
 
 def _use_own_python() -> None:
-    """Have workers of this machine run the Python that runs here, unless something else is asked
-    for.
-    """
+    """Let workers of this machine run the driver's Python, unless another is set."""
     if not any(
         os.environ.get(name)
         for name in (
@@ -142,9 +138,7 @@ def _use_own_python() -> None:
 
 
 def _check_remote(address: str) -> None:
-    """Raise where nothing answers at the address of a Connect server: Spark itself would try for
-    ten minutes.
-    """
+    """Raise if no Connect server answers at an address: Spark itself would try for ten minutes."""
     parsed = urlsplit(address)
     if parsed.scheme != "sc" or not parsed.hostname:
         return
@@ -155,8 +149,8 @@ def _check_remote(address: str) -> None:
 
 
 def _no_cluster(error: Exception) -> ClusterError:
-    """The error of ours for a session that could not be started; Spark's settings are named, and
-    nothing that it says is repeated.
+    """Return our error for a session that could not be started, with Spark's settings and without
+    its messages.
     """
     text = f"{type(error).__name__} {error}"
     if (
@@ -179,8 +173,8 @@ def _kind(error: Exception) -> str:
 
 
 def check_workers(session: Any) -> Workers:
-    """Return what the workers of a session run; ClusterError, with what to install, where they
-    cannot count as the driver does.
+    """Return the versions on the workers of a session; raise ClusterError, with what to install, if
+    they cannot count as the driver does.
 
     One short job, done once a session by whatever needs workers.
     """
@@ -216,7 +210,7 @@ def check_workers(session: Any) -> Workers:
 
 
 def ready(session: Any) -> None:
-    """Look at the workers of a session unless that was done."""
+    """Check the workers of a session, once."""
     if session not in _fit_sessions:
         check_workers(session)
 

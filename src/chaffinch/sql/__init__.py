@@ -1,5 +1,5 @@
-"""The same counts in a database, for engines without Python on their workers: SQL goes in, and
-counts alone come out.
+"""Counting in a database, for engines without Python on their workers: SQL is sent, and only counts
+come back.
 """
 
 from .counter import Dialect, SqlCounter, codes_sql, counts_sql

@@ -1,5 +1,5 @@
-"""Counting in a database: a group-by for each set of columns, a statement for many at a time. Only
-counts leave it.
+"""Counting in a database: a group-by for each column set, many in one statement. Only counts leave
+the database.
 
 The SQL is text that codes the rows of a table and counts combinations of codes. A code is a CASE
 over the values of its column, as `encode_column` has them; -1 stands for a value that the schema
@@ -37,8 +37,8 @@ missing.
 
 
 def query_of(connection: Any) -> Query:
-    """Return what runs statements on a connection: DuckDB's, or any of Python's database interface
-    (PEP 249); a function is taken as it is.
+    """Return the function that runs statements on a connection: DuckDB's, or one of Python's
+    database interface (PEP 249); a function is returned unchanged.
     """
     if hasattr(
         connection, "fetchnumpy"
@@ -71,8 +71,8 @@ MAX_ROWS = 1 << 24
 
 @dataclass(frozen=True, eq=False)
 class SqlCounter:
-    """Counts marginals of a table in a database under a fitted schema. Rows stay there: each call
-    runs one statement for up to 64 marginals.
+    """Counts marginals of a table in a database under a fitted schema. Rows stay there: one
+    statement counts up to 64 marginals.
 
     `connection`: of DuckDB or any other database of Python's interface, or a function that runs
     SQL. `table`: its name, or names with that of its schema. `coded`: a table of codes that
@@ -111,7 +111,7 @@ class SqlCounter:
 
     @property
     def n_rows(self) -> int:
-        """The number of records, asked for once."""
+        """The number of records, queried once."""
         if "n" not in self._rows:
             ((n,),) = query_of(self.connection)(
                 f"SELECT COUNT(*) AS n FROM {quoted_name(self.coded or self.table)}"  # noqa: S608
@@ -120,7 +120,7 @@ class SqlCounter:
         return self._rows["n"]
 
     def statements(self, cliques: Sequence[Sequence[str]]) -> list[CountStatement]:
-        """Return the statements that count cliques, to be read or to be run elsewhere."""
+        """Return the statements that count cliques, to be read or run elsewhere."""
         for clique in cliques:
             resolve(self.schema, clique)
         coded = (
@@ -158,9 +158,7 @@ class SqlCounter:
         return dict(zip(self.schema.names, self.schema.sizes, strict=True))
 
     def _check_coded(self) -> None:
-        """Raise where a table of codes has some that the schema has not: it was made with another.
-        Asked once.
-        """
+        """Raise if a table of codes has codes that the schema does not have. Checked once."""
         if "coded" in self._rows or not self.n_rows:
             return
         columns = ", ".join(
@@ -179,7 +177,9 @@ class SqlCounter:
     def _counted(
         self, statement: CountStatement
     ) -> Iterator[tuple[tuple[str, ...], NDArray[np.int64], NDArray[np.int64]]]:
-        """The columns of each set of a statement, the codes that occur together, and how often."""
+        """Yield the columns of each set of a statement, the combinations of codes that occur, and
+        their counts.
+        """
         rows = query_of(self.connection)(statement.sql)
         if len(rows) > MAX_ROWS:
             raise TooLargeError(
@@ -215,7 +215,7 @@ class SqlCounter:
         codes: NDArray[np.int64],
         counts: NDArray[np.int64],
     ) -> Marginal:
-        """The marginal of a clique, from the codes and counts of a set that holds it."""
+        """Return the marginal of a clique from the codes and counts of a set that contains it."""
         sizes = tuple(self._sizes[name] for name in clique)
         if not clique:
             return Marginal((), (), np.array(int(counts.sum()), dtype=np.int64))
@@ -230,7 +230,7 @@ class SqlCounter:
 
 
 def _of_columns(columns: Mapping[str, NDArray[Any]]) -> NDArray[np.int64]:
-    """Rows of columns of numbers, 0 where one is missing."""
+    """Return rows from columns of numbers, with 0 for missing ones."""
     return np.stack(
         [np.ma.filled(column, 0).astype(np.int64) for column in columns.values()], axis=1
     )
@@ -259,8 +259,8 @@ _DAYS = {
 
 @dataclass(frozen=True)
 class CountStatement:
-    """A statement that counts some sets of columns. A row of its result has the number of a set,
-    its key, or several, and a count.
+    """A statement that counts some column sets. A row of its result has the number of a set, one
+    key or several, and a count.
 
     `sets`: the columns of each set. `sizes`: how many codes each of these has.
     """
@@ -270,8 +270,8 @@ class CountStatement:
     sizes: tuple[tuple[int, ...], ...]
 
     def codes(self, number: int, keys: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return the codes of a set's columns, a column for each, from rows of its keys; -1 for
-        what the schema does not know.
+        """Return the codes of a set's columns, one column each, from rows of its keys; -1 for
+        values that the schema does not know.
 
         Examples
         --------
@@ -301,8 +301,7 @@ def key_spans(sizes: Sequence[int]) -> list[list[int]]:
 
 
 def quoted_name(name: str | Sequence[str]) -> str:
-    """Return a name as SQL reads it, whatever it holds; of several parts those of a table in a
-    schema.
+    """Return a quoted SQL identifier; several parts are joined as schema and table.
 
     Examples
     --------
@@ -314,7 +313,7 @@ def quoted_name(name: str | Sequence[str]) -> str:
 
 
 def codes_sql(schema: Schema, table: str | Sequence[str], *, dialect: Dialect = "duckdb") -> str:
-    """Return the SELECT of the codes of all modelled columns, under the names of the columns."""
+    """Return the SELECT of the codes of all modelled columns, named as the columns."""
     if dialect not in get_args(Dialect):
         raise unknown_name("dialect", dialect, get_args(Dialect))
     lines = [
@@ -331,8 +330,8 @@ def counts_sql(
     *,
     dialect: Dialect = "duckdb",
 ) -> Iterator[CountStatement]:
-    """Return statements that count sets of columns, each once, up to 64 in one; `sizes`: how many
-    codes each column has.
+    """Yield statements that count column sets, each once, up to 64 in one; `sizes`: the number of
+    codes of each column.
 
     `coded`: the table of codes as SQL names it, or the SELECT that makes it, which is then run once
     for each statement.
@@ -367,8 +366,8 @@ def _statement(
 
 
 def _key(columns: Sequence[str], sizes: Sequence[int]) -> str:
-    """The key of some columns: their codes plus one as digits, so that what has no code is told
-    from what has the first.
+    """Return the key expression of some columns: their codes plus one as digits, so that no code
+    differs from the first code.
     """
     strides = [prod(size + 1 for size in sizes[j + 1 :]) for j in range(len(sizes))]
     wide = prod(size + 1 for size in sizes) >= 1 << 31
@@ -426,7 +425,7 @@ def _code(column: Column, dialect: Dialect) -> str:
 
 
 def _number(column: Column, kind: pa.DataType, dialect: Dialect) -> str:
-    """The expression of a column's values; dates as days."""
+    """Return the SQL expression of a column's values; dates as days."""
     name = quoted_name(column.name)
     if pa.types.is_date32(kind):
         return _DAYS[dialect].format(x=name)
@@ -438,7 +437,7 @@ def _number(column: Column, kind: pa.DataType, dialect: Dialect) -> str:
 
 
 def _interval_cases(column: Column, codec: Intervals, x: str) -> tuple[list[tuple[str, int]], int]:
-    """The cases of atoms and bins, and the code of what is beyond them all."""
+    """Return the cases of point masses and bins, and the code of values beyond them."""
     cases: list[tuple[str, int]] = []
     bounds = codec.bounds or ((column.edges[0], column.edges[-1]) if column.edges else None)
     if bounds is not None:
@@ -471,15 +470,14 @@ def _interval_cases(column: Column, codec: Intervals, x: str) -> tuple[list[tupl
 
 
 def _comparable(value: Scalar, kind: pa.DataType) -> bool:
-    """Whether a level or a missing code can stand in a column of this type."""
+    """Return whether a level or a missing code can occur in a column of this type."""
     if pa.types.is_boolean(kind):
         return isinstance(value, bool)
     return isinstance(value, str) if is_words(kind) else not isinstance(value, str | bool)
 
 
 def literal(value: Scalar) -> str:
-    """Return a value as SQL reads it: words in quotes, and fractions in the form that is no
-    decimal.
+    """Return a value as an SQL literal: text in quotes, fractions as floating point numbers.
 
     Examples
     --------
