@@ -1,12 +1,18 @@
-"""Bins of a numeric column: point masses, edges and the in-bin sketch, from distinct values and their counts.
+"""Bins of a numeric column: point masses, edges and the in-bin sketch, from distinct values and
+their counts.
 
-No number that fewer than ten records share is kept. Point masses, and values that come out as they are inside a bin, are those that at least ten records share; edges
-and knots are means of at least ten records. In all these means the nine most extreme records at each end are not looked at:
-expected values stand in for them (`tails`), so that no outlier shows through a mean; beyond them the column ends, unless bounds are declared.
+No number that fewer than ten records share is kept. Point masses, and values that come out as they
+are inside a bin, are those that at least ten records share; edges and knots are means of at least
+ten records. In all these means the nine most extreme records at each end are not looked at:
+expected values stand in for them (`tails`), so that no outlier shows through a mean; beyond them
+the column ends, unless bounds are declared.
 
-Codes at the ends that mean something else (-8, 999) stand apart. A value that ten records share is a level of its own, with its own share, where the gap to the next one inwards is wider than from there to the
-median; so is a negative one among few. Values that fewer records share are never drawn where the gap is ten times as wide, which numbers that go on smoothly never do with ten records beyond it, however long
-their tail is: the column goes on as if these records were not there, unless a person declares the values as missing codes. No bin reaches across a wide gap.
+Codes at the ends that mean something else (-8, 999) stand apart. A value that ten records share is
+a level of its own, with its own share, where the gap to the next one inwards is wider than from
+there to the median; so is a negative one among few. Values that fewer records share are never drawn
+where the gap is ten times as wide, which numbers that go on smoothly never do with ten records
+beyond it, however long their tail is: the column goes on as if these records were not there, unless
+a person declares the values as missing codes. No bin reaches across a wide gap.
 """
 
 from __future__ import annotations
@@ -27,33 +33,43 @@ from .tails import TrimmedTails, summed_counts, with_modelled_tails
 from .types import Numbers
 
 MOST_MARKS = 1_000
-"""Values at most that come out as they are inside bins: those that most records share."""
+"""The largest number of repeated values inside bins that are drawn as they are: the most frequent
+ones.
+"""
 
 GROWN_LEVELS = 150
 RECORDS_EACH = 1_000
-"""A column with at most so many different values, and so many records for each, has a level for each."""
+"""A column with at most `GROWN_LEVELS` distinct values and `RECORDS_EACH` records for each has a
+level for each.
+"""
 
 LARGEST = 1e290
-"""Numbers beyond are taken for it, so that no sum of them overflows."""
+"""Larger numbers are clipped to it, so that no sum of them overflows."""
 
 Counts = NDArray[np.float64]
 MOST_CODES = 10
-"""Values that stand apart at one end of a column at most: more of them are no codes, but a part of the column."""
+"""The largest number of outlying codes at one end of a column: more of them are a part of the
+distribution.
+"""
 
 MOST_NEGATIVE = 5
 """Negative values of a column that is otherwise not negative, up to which they are codes."""
 
 MOST_SHARE = 0.2
-"""The share of records at most that may stand apart at one end."""
+"""The largest share of records that may be outlying at one end."""
 
 FAR = 10
-"""Values that few records share are left out beyond a gap of so many times the distance from there to the median."""
+"""Rare values are left out beyond a gap of this many times the distance from there to the
+median.
+"""
 
 GAP_SHARE = 4
-"""A gap is wide if it is more than one in so many parts of what lies between the tenth record from below and the tenth from above."""
+"""A gap is wide if it is more than 1 / `GAP_SHARE` of the range between the tenth record from below
+and the tenth from above.
+"""
 
 MOST_KNOTS = 8
-"""Means of records between two values that stand for themselves at most, where that is not at an end of the column."""
+"""The largest number of knots between two repeated values, away from the ends of the column."""
 
 Group = tuple[NDArray[np.float64], NDArray[np.float64]]
 Piece = tuple[float, float, float, float, NDArray[np.float64], NDArray[np.float64]]
@@ -64,7 +80,8 @@ def fit_intervals(
 ) -> Intervals:
     """Return the codec of a numeric column from its sorted distinct values and their counts.
 
-    `integral`: integers, dates, times. `single`: of 32-bit floats, so that edges are numbers that such a float can hold.
+    `integral`: integers, dates, times. `single`: of 32-bit floats, so that edges are numbers that
+    such a float can hold.
     """
     if not integral:
         values = values.astype(np.float64)
@@ -128,7 +145,7 @@ def fit_intervals(
 
 
 def leaves_out(column: Column, values: Numbers, counts: Counts, *, integral: bool) -> bool:
-    """Return whether records of a column stand so far apart, and are so few, that their values are never drawn."""
+    """Return whether a column has outlying values of so few records that they are never drawn."""
     if not _is_free(column):
         return False
     rest = ~np.isin(values, _find_point_masses(column, values, counts, integral=integral))
@@ -139,7 +156,9 @@ def leaves_out(column: Column, values: Numbers, counts: Counts, *, integral: boo
 
 
 def _is_free(column: Column) -> bool:
-    """Whether nobody said where a column ends or what its levels are, so that what stands apart in it is looked for."""
+    """Whether a column has neither declared bounds nor declared levels, so that outlying codes are
+    searched for.
+    """
     return column.binning == "quantile" and column.bounds is None and column.atoms is None
 
 
@@ -148,8 +167,9 @@ def _find_point_masses(
 ) -> Numbers:
     """Return the values that are levels of their own.
 
-    With few enough distinct values, or many records for each, all that ten records share. Otherwise a value that carries at least a bin's share
-    of the records, then of the records left when it is taken out, and so on, for at most half of the levels.
+    With few enough distinct values, or many records for each, all that ten records share. Otherwise
+    a value that carries at least a bin's share of the records, then of the records left when it is
+    taken out, and so on, for at most half of the levels.
     """
     if column.atoms is not None:
         return np.array(sorted(column.atoms), dtype=np.int64 if integral else np.float64)
@@ -169,7 +189,9 @@ def _find_point_masses(
 
 
 def _grown(column: Column, values: Numbers, counts: Counts) -> int:
-    """The levels that a column's records bear: where nobody asked for a number of them, one for each of up to 150 values with a thousand records each."""
+    """The number of levels: without a declared one, one for each of up to 150 values with a
+    thousand records each.
+    """
     bears = (
         column.bins == Column.bins
         and len(values) <= GROWN_LEVELS
@@ -179,7 +201,9 @@ def _grown(column: Column, values: Numbers, counts: Counts) -> int:
 
 
 def _marks(values: Numbers, counts: Counts) -> Numbers:
-    """Return the values inside bins that come out as they are: those that ten records share, of more than a thousand those of most records."""
+    """Return the values inside bins that come out as they are: those that ten records share, of
+    more than a thousand those of most records.
+    """
     heavy = np.flatnonzero(counts >= THRESHOLD)
     if len(heavy) > MOST_MARKS:
         heavy = np.sort(heavy[np.argsort(-counts[heavy], kind="stable")[:MOST_MARKS]])
@@ -187,7 +211,9 @@ def _marks(values: Numbers, counts: Counts) -> Numbers:
 
 
 def _soft_gap(values: Numbers, counts: Counts, index: int) -> tuple[float, float]:
-    """Return the means of the ten records below a gap and of the ten above it; a value that ten share is its own mean."""
+    """Return the means of the ten records below a gap and of the ten above it; a value that ten
+    share is its own mean.
+    """
     below, above = float(counts[:index].sum()), float(counts[index:].sum())
     low = _means(values[:index], counts[:index], [below - THRESHOLD], [below])
     high = _means(values[index:], counts[index:], [0.0], [min(float(THRESHOLD), above)])
@@ -203,9 +229,11 @@ def _cut_at_gaps(
     *,
     integral: bool,
 ) -> tuple[NDArray[Any], list[tuple[float, float]]]:
-    """Return starts of bins of ten records or more, of which none reaches across a gap, and the gaps that this holds of.
+    """Return starts of bins of ten records or more, of which none reaches across a gap, and the
+    gaps that this holds of.
 
-    A bin starts in the middle between the means of ten records on both sides, if that is in the gap.
+    A bin starts in the middle between the means of ten records on both sides, if that is in the
+    gap.
     """
     if not len(starts):
         return starts, []
@@ -271,7 +299,8 @@ def _means(
 ) -> NDArray[np.float64]:
     """Return the means of the records from one rank to another, sharing out those at the borders.
 
-    Sums up to a rank are straight lines between those at the borders of values: two look-ups for each mean.
+    Sums up to a rank are straight lines between those at the borders of values: two look-ups for
+    each mean.
     """
     first, last = np.asarray(first, dtype=np.float64), np.asarray(last, dtype=np.float64)
     if not len(values):
@@ -286,7 +315,9 @@ def _means(
 
 
 def _soft_range(values: Numbers, counts: Counts) -> tuple[float, float]:
-    """Return the means of the ten lowest and of the ten highest records, expected values standing in for the nine outermost."""
+    """Return the means of the ten lowest and of the ten highest records, expected values standing
+    in for the nine outermost.
+    """
     n = float(counts.sum())
     few = min(float(THRESHOLD), n)
     low, high = _means(values, counts, [0.0, n - few], [few, n])
@@ -294,7 +325,9 @@ def _soft_range(values: Numbers, counts: Counts) -> tuple[float, float]:
 
 
 def _thick_enough(starts: NDArray[Any], values: Numbers, counts: Counts) -> NDArray[Any]:
-    """Drop starts until every bin holds at least ten records: a thin bin joins the one before it."""
+    """Drop starts until every bin holds at least ten records: a thin bin joins the one before
+    it.
+    """
     if not len(starts):
         return starts
     index = np.searchsorted(starts[1:], values, side="right")
@@ -310,10 +343,11 @@ def _thick_enough(starts: NDArray[Any], values: Numbers, counts: Counts) -> NDAr
 
 @dataclass(frozen=True)
 class OutlyingCodes:
-    """Values that stand apart from a column.
+    """Outlying values of a column, such as codes for missing.
 
-    `codes`: those that ten records or more share. `rare`: which values (a mask) fewer records share, where they are ten or more together, so that they would be looked at.
-    `few`: whether fewer than ten records stand very far from all others; they are not looked at anyway.
+    `codes`: those that ten records or more share. `rare`: which values (a mask) fewer records
+    share, where they are ten or more together, so that they would be looked at. `few`: whether
+    fewer than ten records stand very far from all others; they are not looked at anyway.
     """
 
     codes: Numbers
@@ -322,9 +356,10 @@ class OutlyingCodes:
 
 
 def find_outlying_codes(values: Numbers, counts: Counts, *, signed: bool) -> OutlyingCodes:
-    """Return what stands apart from sorted distinct values.
+    """Return the outlying codes among sorted distinct values.
 
-    `signed`: 0 divides the values in kind (amounts, not dates), so that a few negative ones among others are codes.
+    `signed`: 0 divides the values in kind (amounts, not dates), so that a few negative ones among
+    others are codes.
 
     Examples
     --------
@@ -358,7 +393,9 @@ def find_outlying_codes(values: Numbers, counts: Counts, *, signed: bool) -> Out
 
 
 def _n_outside(distances: NDArray[np.float64], counts: Counts, times: int) -> int:
-    """How many values stand apart at one end, outermost first: beyond the innermost gap that is as wide as so many times the distance from there to the median."""
+    """The number of outlying values at one end: those beyond the innermost gap that is wider than
+    `times` the distance from there to the median.
+    """
     n_codes = min(MOST_CODES, len(distances) - 1)
     within = np.cumsum(counts[:n_codes]) <= MOST_SHARE * counts.sum()
     inner = distances[1 : n_codes + 1]
@@ -368,7 +405,8 @@ def _n_outside(distances: NDArray[np.float64], counts: Counts, times: int) -> in
 
 
 def wide_gaps(values: Numbers, counts: Counts) -> NDArray[np.int64]:
-    """Return where sorted distinct values go on after a wide gap: twenty records or more lie on both sides of it, up to the next.
+    """Return where sorted distinct values go on after a wide gap: twenty records or more lie on
+    both sides of it, up to the next.
 
     Examples
     --------
@@ -407,8 +445,10 @@ def sketch(
 ) -> list[NDArray[np.float64]]:
     """Return for each bin the knots of its quantile function.
 
-    A value that ten records share is level over their share of the ranks. Between such values groups of at least ten records give one knot each, at their mean, and expected values one each; between and outside them the function
-    is straight, to the borders of the bin, the means beside a gap, or for the outermost bins to the ends of the column.
+    A value that ten records share is level over their share of the ranks. Between such values
+    groups of at least ten records give one knot each, at their mean, and expected values one each;
+    between and outside them the function is straight, to the borders of the bin, the means beside a
+    gap, or for the outermost bins to the ends of the column.
     """
     if not len(starts):
         return []
@@ -476,7 +516,9 @@ def _pieces(
     top: float,
     unit: float,
 ) -> list[Piece]:
-    """Return the pieces of a bin with values that stand for themselves: from and to which rank, from and to which number, and the groups between."""
+    """Return the linear pieces of the quantile function of a bin with repeated values: ranks and
+    numbers at both ends, and the groups between.
+    """
     out = list[Piece]()
     before, mass = float(records[pieces[0]]), float(records[pieces[-1] + 1] - records[pieces[0]])
     for p in pieces:
@@ -519,12 +561,15 @@ def _quantile_function(pieces: list[Piece], bottom: float, top: float) -> NDArra
 def _group_means(
     values: Numbers, counts: Counts, ends: list[int], is_mark: NDArray[np.bool_], singles: int
 ) -> list[Group]:
-    """Return for each run of values the ranks, 0 to 1, and the means of its groups of records; runs are short and many, so they are worked together.
+    """Return for each run of values the ranks, 0 to 1, and the means of its groups of records; runs
+    are short and many, so they are worked together.
 
-    A value that stands for itself has no groups. `singles`: how many expected values at each end of the column are groups of their own.
+    A value that stands for itself has no groups. `singles`: how many expected values at each end of
+    the column are groups of their own.
 
-    Sums up to a rank are straight lines between those at the borders of values, as in `_means`. Counts are whole, so a rank lies between the
-    same borders as the whole number below it, and one search finds them all.
+    Sums up to a rank are straight lines between those at the borders of values, as in `_means`.
+    Counts are whole, so a rank lies between the same borders as the whole number below it, and one
+    search finds them all.
     """
     if not len(values):
         return [(np.empty(0), np.empty(0))] * (len(ends) - 1)
@@ -573,10 +618,12 @@ def _group_means(
 
 
 def _groups(n: float, singles: int, *, first: bool, last: bool) -> list[float]:
-    """Return the ranks between which a run of records is averaged: up to eight even groups of ten or more.
+    """Return the ranks between which a run of records is averaged: up to eight even groups of ten
+    or more.
 
-    Towards an end of the column groups halve in size, down to ten records: tails are where the shape bends. The outermost are expected values, one each;
-    what is left between those of both ends, if it is less than ten records, is a group that nobody looks at.
+    Towards an end of the column groups halve in size, down to ten records: tails are where the
+    shape bends. The outermost are expected values, one each; what is left between those of both
+    ends, if it is less than ten records, is a group that nobody looks at.
     """
     start = min(float(singles), n) if first else 0.0
     end = max(n - singles, start) if last else n

@@ -1,8 +1,12 @@
-"""Last digits: which cents, minutes, round thousands or weekdays the numbers of a column end in, kept where its records have them.
+"""Last digits: which cents, minutes, round thousands or weekdays the numbers of a column end in,
+kept where its records have them.
 
-Numbers fall into classes that take turns: the cents 00 to 99, the minutes of an hour, the days of a week. What is drawn inside a bin is smooth, and has each class with about the same share; where records differ from that beyond doubt, a drawn number moves to the nearest
-one of another class, as often as it takes and no more. Only shares of classes are looked at that ten records or more of different values have, the others have their part of the rest: a record shows as one of ten at least,
-and which number of a class is drawn is as smooth as before.
+Numbers fall into classes that take turns: the cents 00 to 99, the minutes of an hour, the days of a
+week. What is drawn inside a bin is smooth, and has each class with about the same share; where
+records differ from that beyond doubt, a drawn number moves to the nearest one of another class, as
+often as it takes and no more. Only shares of classes are looked at that ten records or more of
+different values have, the others have their part of the rest: a record shows as one of ten at
+least, and which number of a class is drawn is as smooth as before.
 """
 
 from __future__ import annotations
@@ -22,16 +26,18 @@ from .schema import Column
 from .types import PER_SECOND, Numbers, parse_type
 
 FEWEST = 100
-"""Records below which nothing is said of last digits."""
+"""The number of records below which no digit preference is fitted."""
 
 LEAST_MOVED = 0.05
-"""The share of drawn numbers that has to move at least, for a digit preference to be worth it."""
+"""The smallest share of drawn numbers that a digit preference has to move to be kept."""
 
 SMOOTH_TURNS = 4
-"""A straight piece over so many turns of the classes has all of them alike."""
+"""A linear piece over this many cycles of the classes has all of them with equal shares."""
 
 NARROW, PIECES = 256, 2048
-"""Classes that a straight piece runs over at most to be worked out together with others, and how many such are at a time."""
+"""Classes that a straight piece runs over at most to be worked out together with others, and how
+many such are at a time.
+"""
 
 Counts = NDArray[np.float64]
 
@@ -39,9 +45,11 @@ Counts = NDArray[np.float64]
 def with_digit_preferences(
     codec: Intervals, column: Column, values: Numbers, counts: Counts
 ) -> Intervals:
-    """Return the codec with the digit preferences of its records: at most one of the calendar's and one of digits.
+    """Return the codec with the digit preferences of its records: at most one of the calendar's and
+    one of digits.
 
-    `values`, `counts`: those that are drawn smoothly, without point masses and without values that ten records share.
+    `values`, `counts`: those that are drawn smoothly, without point masses and without values that
+    ten records share.
 
     Examples
     --------
@@ -82,7 +90,9 @@ def _positions(codec: Intervals, values: Numbers) -> NDArray[np.int64]:
 
 
 def _families(column: Column, codec: Intervals) -> list[list[tuple[int, int]]]:
-    """Widths of classes, in units of the column, and how many there are: of the calendar first, then of digits."""
+    """Widths of classes, in units of the column, and how many there are: of the calendar first,
+    then of digits.
+    """
     if not codec.whole:
         return (
             [[(1, 10), (1, 100)][: 1 if codec.decimals == 1 else 2]]
@@ -126,7 +136,9 @@ def _fitted(
     width: int,
     classes: int,
 ) -> tuple[float, DigitPreference] | None:
-    """The digit preference over some classes and what it gains in likelihood beyond its price; None where it gains nothing, or moves hardly anything."""
+    """The penalised gain in log-likelihood of a digit preference over classes, and the preference;
+    None where there is no gain, or hardly a number moves.
+    """
     class_counts: Counts = np.bincount(
         positions // width % classes, weights=counts, minlength=classes
     ).astype(np.float64)
@@ -144,7 +156,9 @@ def _fitted(
 def _gain(
     class_counts: Counts, common: NDArray[np.bool_], smooth: NDArray[np.float64]
 ) -> tuple[float, NDArray[np.float64]]:
-    """What the shares of classes gain in likelihood over smooth ones beyond their price, and these shares: what no common class has is shared out as if it were smooth."""
+    """The penalised gain in log-likelihood of class shares over smooth ones, and the shares: rare
+    classes share the rest in proportion to the smooth shares.
+    """
     n = float(class_counts.sum())
     rest = float(smooth[~common].sum())
     shares = np.where(common, class_counts / n, 0.0)
@@ -161,7 +175,9 @@ def _gain(
 def _smooth_shares(
     codec: Intervals, values: Numbers, counts: Counts, width: int, classes: int
 ) -> NDArray[np.float64]:
-    """The shares of classes in what is drawn smoothly: pieces of the bins' quantile functions, each even over its numbers."""
+    """The shares of classes in what is drawn smoothly: pieces of the bins' quantile functions, each
+    even over its numbers.
+    """
     in_bin = np.bincount(
         np.searchsorted(codec.starts[1:], values, side="right"),
         weights=counts,
@@ -205,7 +221,9 @@ def _smooth_shares(
 
 
 def _add_piece(out: NDArray[np.float64], mass: float, low: float, high: float) -> None:
-    """Add to the classes what a straight piece has of each: its part of all, even from one place to another, in widths of a class."""
+    """Add the mass of a linear piece, uniform from `low` to `high` in widths of a class, to the
+    classes.
+    """
     edges = np.concatenate([[low], np.arange(math.floor(low) + 1, math.ceil(high)), [high]])
     pieces = edges[1:] - edges[:-1]
     out += np.bincount(
@@ -224,7 +242,8 @@ def _add_narrow(
     *,
     integral: bool,
 ) -> None:
-    """Add many pieces as `_add_piece` does each, in their order and to the last bit: a column of values that many records share has ten thousands.
+    """Add many pieces as `_add_piece` does each, in their order and to the last bit: a column of
+    values that many records share has ten thousands.
 
     Those that are `even` over all classes add as much to each.
     """

@@ -1,4 +1,6 @@
-"""Numbers that are drawn from the codes of a numeric column: the atom itself, or a draw from the quantile function of a bin, moved to the digits that are common."""
+"""Numbers that are drawn from the codes of a numeric column: the atom itself, or a draw from the
+quantile function of a bin, moved to the digits that are common.
+"""
 
 from __future__ import annotations
 
@@ -14,9 +16,11 @@ from .._base.errors import SchemaError
 
 @dataclass(frozen=True, eq=False)
 class DigitPreference:
-    """How common the classes are that numbers of a column fall into in turn: last digits, minutes, weekdays.
+    """How common the classes are that numbers of a column fall into in turn: last digits, minutes,
+    weekdays.
 
-    `width`: how many units of the column are in one class; `shares`: the share of each class, from that of the number 0 on; `smooth`: the shares that drawn numbers have without a grain.
+    `width`: how many units of the column are in one class; `shares`: the share of each class, from
+    that of the number 0 on; `smooth`: the shares that drawn numbers have without a grain.
     """
 
     width: int
@@ -44,10 +48,12 @@ class DigitPreference:
 
 
 class BinLayout(NamedTuple):
-    """What drawing numbers from codes needs, in the order of `draw_numbers`.
+    """The arrays that drawing numbers from codes needs, in the order of `draw_numbers`.
 
-    `is_atom` and `position`: whether each code is that of a point mass, and its number among the point masses or the bins. `ranks` and `values`: the knots of all bins, one bin
-    after the other, from `offsets` on. `first` and `last`: the lowest and the highest number of each bin. `avoid`: what no draw from a bin may hit, point masses and missing codes.
+    `is_atom` and `position`: whether each code is that of a point mass, and its number among the
+    point masses or the bins. `ranks` and `values`: the knots of all bins, one bin after the other,
+    from `offsets` on. `first` and `last`: the lowest and the highest number of each bin. `avoid`:
+    what no draw from a bin may hit, point masses and missing codes.
     """
 
     is_atom: NDArray[np.bool_]
@@ -90,8 +96,9 @@ def draw_numbers(  # type: ignore[no-untyped-def]
 ):
     """Fill in a number for each code: the point mass, or a draw from the bin's quantile function.
 
-    A draw is rounded to a multiple of `step` (above 0), or else to 1 / `scale` (above 0), kept between `first` and
-    `last` of its bin, and moved to the nearest number of the bin that is not to be avoided (point masses, missing codes).
+    A draw is rounded to a multiple of `step` (above 0), or else to 1 / `scale` (above 0), kept
+    between `first` and `last` of its bin, and moved to the nearest number of the bin that is not to
+    be avoided (point masses, missing codes).
     """
     for i in range(codes.size):
         code = codes[i]
@@ -139,10 +146,13 @@ def draw_numbers(  # type: ignore[no-untyped-def]
 def move_to_classes(  # type: ignore[no-untyped-def]
     out, codes, uniform, is_atom, index, first, last, fixed, width, stay, taken, wanted, step, scale
 ):
-    """Move numbers to the nearest ones of classes that take turns, so that classes have the shares they are wanted with.
+    """Move numbers to the nearest ones of classes that take turns, so that classes have the shares
+    they are wanted with.
 
-    Positions are numbers in steps, or in units of 1 / `scale` (above 0); `width` of them are in one class. A number stays with the odds `stay` of its class; else it takes a class by
-    the running shares `taken`. In a bin that has not all classes, one of its own is taken by the weights `wanted`. Atoms, and what is `fixed`, do not move, and no number moves there.
+    Positions are numbers in steps, or in units of 1 / `scale` (above 0); `width` of them are in one
+    class. A number stays with the odds `stay` of its class; else it takes a class by the running
+    shares `taken`. In a bin that has not all classes, one of its own is taken by the weights
+    `wanted`. Atoms, and what is `fixed`, do not move, and no number moves there.
     """
     classes = stay.size
     for i in range(codes.size):

@@ -2,10 +2,12 @@
 
 The grammar is that of `_base/formula.py`, with these factors.
 
-    formula  =  factor "~" sum                                 0 and 1 stand outside parentheses and products, powers are 1 to 8
-    factor   =  name | "C(" name ")" | "log(" name ")"         names with spaces or signs stand in backquotes
+    formula  =  factor "~" sum                                 0 and 1 stand outside parentheses and
+    products, powers are 1 to 8 factor   =  name | "C(" name ")" | "log(" name ")"         names
+    with spaces or signs stand in backquotes
 
-Nothing else is read, and nothing is executed. `C(x)` takes the codes of a numeric column (its atoms and bins) as levels. Laid out, each factor is codes and what they stand for (`design`), and
+Nothing else is read, and nothing is executed. `C(x)` takes the codes of a numeric column (its atoms
+and bins) as levels. Laid out, each factor is codes and what they stand for (`design`), and
 `_base/design.py` makes columns of them.
 """
 
@@ -40,7 +42,9 @@ MAX_COEFFICIENTS = 1_000
 
 @dataclass(frozen=True, order=True)
 class ColumnFactor:
-    """A column in a formula, as it is or through a function: `C` makes levels of numbers, `log` is natural."""
+    """A column in a formula, as it is or through a function: `C` makes levels of numbers, `log` is
+    natural.
+    """
 
     column: str
     function: Literal["", "C", "log"] = ""
@@ -65,7 +69,9 @@ Term = tuple[ColumnFactor, ...]
 
 @dataclass(frozen=True)
 class RegressionFormula:
-    """A response, terms from low order to high, and whether there is an intercept; `str` gives it as text again."""
+    """A response, terms from low order to high, and whether there is an intercept; `str` gives it
+    as text again.
+    """
 
     response: ColumnFactor
     terms: tuple[Term, ...]
@@ -87,7 +93,8 @@ def formula_of(text: str, schema: Schema) -> RegressionFormula:
     Raises
     ------
     InputError
-        If the text does not follow the grammar (position and rule are named), or names what the schema lacks.
+        If the text does not follow the grammar (position and rule are named), or names what the
+        schema lacks.
 
     Examples
     --------
@@ -246,15 +253,17 @@ def _placed(error: UnknownNameError, token: Token) -> UnknownNameError:
 
 
 Coefficient = tuple[tuple[ColumnFactor, int | None], ...]
-"""The factors of one column of a design, each with its level, None for numbers; empty for the intercept."""
+"""The factors of one column of a design, each with its level, None for numbers; empty for the
+intercept.
+"""
 
 
 @dataclass(frozen=True, eq=False)
 class Coded:
     """A factor of a table: a code for each complete record, and what each code stands for.
 
-    `levels` names those of a categorical factor, `reference` being the one that others are compared with; `values` are the numbers, rising,
-    of any other. The one that does not apply is empty.
+    `levels` names those of a categorical factor, `reference` being the one that others are compared
+    with; `values` are the numbers, rising, of any other. The one that does not apply is empty.
     """
 
     factor: ColumnFactor
@@ -270,7 +279,9 @@ class Coded:
 
 @dataclass(frozen=True, eq=False)
 class Design:
-    """The complete records of a table under a formula: the response and the factors, coded, and the coefficients."""
+    """The complete records of a table under a formula: the response and the factors, coded, and the
+    coefficients.
+    """
 
     formula: RegressionFormula
     response: Coded
@@ -298,7 +309,9 @@ class Design:
         return ":".join(parts) or "Intercept"
 
     def matrix(self) -> NDArray[np.float64]:
-        """Return the dense design matrix: a row for each complete record, a column for each coefficient."""
+        """Return the dense design matrix: a row for each complete record, a column for each
+        coefficient.
+        """
         out = np.zeros((self.n_rows, len(self.coefficients)), order="F")
         first = 0
         for block in self.parts:
@@ -318,10 +331,11 @@ def design(
     *,
     references: Mapping[ColumnFactor, int] | None = None,
 ) -> Design:
-    """Return a formula laid out for a table: records with a missing value in a column of the formula are left out.
+    """Return a formula laid out for a table: records with a missing value in a column of the
+    formula are left out.
 
-    The reference of a categorical column is its first level, unless `references` says otherwise. All levels of the
-    schema have a coefficient, also those that no record has.
+    The reference of a categorical column is its first level, unless `references` says otherwise.
+    All levels of the schema have a coefficient, also those that no record has.
 
     Examples
     --------

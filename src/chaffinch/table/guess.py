@@ -1,11 +1,12 @@
 """What a column of a text file means, decided from every cell.
 
-A CSV file has only words. Guessing is done on distinct words with their counts, batch by batch, and a type is
-taken only if every present word has it: `007` keeps a column text, `1.50` keeps two decimals. Codes that mix digits and
-letters are text as they stand; a measure with stray words in it is an error that says how to declare them.
+A CSV file has only words. Guessing is done on distinct words with their counts, batch by batch, and
+a type is taken only if every present word has it: `007` keeps a column text, `1.50` keeps two
+decimals. Codes that mix digits and letters are text as they stand; a measure with stray words in it
+is an error that says how to declare them.
 
-Half of the world writes 79,04 and 1.234,50 and divides cells by semicolons. Decimal signs and thousands separators are given, or found from all
-numbers of a file where they leave no doubt.
+Half of the world writes 79,04 and 1.234,50 and divides cells by semicolons. Decimal signs and
+thousands separators are given, or found from all numbers of a file where they leave no doubt.
 """
 
 from __future__ import annotations
@@ -54,7 +55,9 @@ SIGN_NAMES = {
 
 _SPACES = tuple(sign for sign in THOUSANDS if sign and sign not in ".,")
 CODE_SHARE = 50
-"""Numbers are codes of categories if at least one in so many of the words beside them is one that only codes have."""
+"""Numbers are codes of categories if at least one in so many of the words beside them is one that
+only codes have.
+"""
 
 _CODE = r"^[\pL0-9][\pL0-9._/-]*$"
 _MOST_NUMBERS = 50_000
@@ -71,10 +74,11 @@ _SURE = {
 
 @dataclass(frozen=True)
 class SignEvidence:
-    """What the cells of a column that holds numbers only say of decimal signs and thousands.
+    """Evidence on decimal and thousands signs from the cells of a numeric column.
 
-    `point` and `comma`: a cell has that decimal sign for certain. `point_doubt` and `comma_doubt`: a cell has the sign where it may also set
-    thousands apart, as in 1.234. `thousands`: what sets thousands apart for certain. `short` and `long`: there are whole numbers below 1,000, and
+    `point` and `comma`: a cell has that decimal sign for certain. `point_doubt` and `comma_doubt`:
+    a cell has the sign where it may also set thousands apart, as in 1.234. `thousands`: what sets
+    thousands apart for certain. `short` and `long`: there are whole numbers below 1,000, and
     others, without any sign.
     """
 
@@ -87,7 +91,7 @@ class SignEvidence:
     long: bool = False
 
     def __or__(self, other: SignEvidence) -> SignEvidence:
-        """What two parts of a column say together."""
+        """The evidence of two batches together."""
         return SignEvidence(
             *(getattr(self, f.name) | getattr(other, f.name) for f in fields(SignEvidence))
         )
@@ -104,7 +108,7 @@ class SignEvidence:
 
 @dataclass
 class SignCount:
-    """Collects what the numbers of a text column say of signs, batch by batch."""
+    """Collects evidence on decimal and thousands signs from a text column, batch by batch."""
 
     evidence: SignEvidence = SignEvidence()
     spaced: set[int] = field(default_factory=set)
@@ -118,7 +122,9 @@ class SignCount:
     def add(
         self, texts: pa.Array, counts: NDArray[np.int64], integral: NDArray[np.bool_]
     ) -> NDArray[np.bool_]:
-        """Add different words with their counts, and return which of them are numbers; `integral` says which are plain whole ones."""
+        """Add different words with their counts, and return which of them are numbers; `integral`
+        says which are plain whole ones.
+        """
         point, comma = matches(texts, POINT), matches(texts, COMMA)
         number: NDArray[np.bool_] = integral | point | comma
         signed = point & ~integral & matches(texts, r"\.")
@@ -187,7 +193,9 @@ class SignCount:
             )
 
     def are_codes(self, n_numbers: int) -> bool:
-        """Return whether so many numbers are codes: all with spaces and of one length, as numbers of members are."""
+        """Return whether so many numbers are codes: all with spaces and of one length, as numbers
+        of members are.
+        """
         return (
             0 < self.n_spaced == n_numbers
             and len(self.spaced) == 1
@@ -195,7 +203,7 @@ class SignCount:
         )
 
     def evidence_with(self, numbers: Iterable[str]) -> SignEvidence:
-        """Return what all numbers say; `numbers` are different ones among them."""
+        """Return the evidence of all numbers; `numbers` are distinct ones among them."""
         if not (self.evidence.point_doubt or self.evidence.comma_doubt):
             return self.evidence  # only in doubt does it matter which numbers have no sign
         bare = [word.lstrip("+-") for word in numbers if word.lstrip("+-").isdecimal()]
@@ -275,7 +283,9 @@ class TextGuess:
     def _add_codes(
         self, texts: pa.Array, counts: NDArray[np.int64], number: NDArray[np.bool_]
     ) -> None:
-        """Count the words that only codes have: digits beside letters or dashes (A17, 10-B), digits after a zero (00772)."""
+        """Count the words that only codes have: digits beside letters or dashes (A17, 10-B), digits
+        after a zero (00772).
+        """
         code = ~number
         for pattern in (
             "[0-9]",
@@ -293,10 +303,12 @@ class TextGuess:
             self.widths.update(np.unique(widths[number | digits]).tolist())
 
     def _is_code(self) -> bool:
-        """Return whether a column of numbers and words holds codes: categories, and not a measure with words in it.
+        """Return whether a column of numbers and words holds codes: categories, and not a measure
+        with words in it.
 
-        It does if its digits are padded with zeros to one width, or if words that only codes have are at least one in fifty of
-        its cells and of its different words. A word without digits (unknown, refused) and a bound (<5, 90+) say nothing.
+        It does if its digits are padded with zeros to one width, or if words that only codes have
+        are at least one in fifty of its cells and of its different words. A word without digits
+        (unknown, refused) and a bound (<5, 90+) say nothing.
         """
         if self.padded and len(self.widths) == 1:
             return True
@@ -305,7 +317,7 @@ class TextGuess:
 
     @property
     def evidence(self) -> SignEvidence:
-        """What the column says of the signs of its file: nothing unless it holds numbers only."""
+        """The evidence on the signs of the file: none unless the column is numeric."""
         return self.signs.evidence_with(self.numbers) if self._is_numeric() else SignEvidence()
 
     def _is_numeric(self) -> bool:
@@ -313,7 +325,8 @@ class TextGuess:
         return only and not self.signs.are_codes(self.n_number)
 
     def spelling(self, decimal: DecimalSign = ".") -> Spelling:
-        """Return what the column is, from all cells added; raise if it mixes numbers and text.
+        """Return the spelling of the column, from all cells added; raise if it mixes numbers and
+        text.
 
         Numbers with another decimal sign than the file's are text.
         """
@@ -347,7 +360,9 @@ class TextGuess:
         return Spelling(pa.string(), "", missing)
 
     def _numbers(self, missing: tuple[str, ...], decimal: DecimalSign) -> Spelling:
-        """Return how numbers are read, under the decimal sign of their file; how many decimals they have at least is how they are written again."""
+        """Return how numbers are read, under the decimal sign of their file; how many decimals they
+        have at least is how they are written again.
+        """
         if self.evidence.needs - {decimal}:
             return Spelling(
                 pa.string(), "", missing, f"numbers without the decimal sign '{decimal}'"
@@ -372,7 +387,9 @@ class TextGuess:
         )
 
     def plain_format(self, kind: pa.DataType) -> str:
-        """Return how the cells spell values of a type, if plainly (ISO 8601) and all alike; else an empty string."""
+        """Return how the cells spell values of a type, if plainly (ISO 8601) and all alike; else an
+        empty string.
+        """
         return self.times.plain_format(kind) if self.n_present else ""
 
     def _times(self, missing: tuple[str, ...]) -> Spelling:
@@ -382,7 +399,9 @@ class TextGuess:
 
 
 def check_column(name: str, evidence: SignEvidence) -> None:
-    """Raise if the numbers of a column need both decimal signs, or set thousands apart in two ways."""
+    """Raise if the numbers of a column need both decimal signs, or set thousands apart in two
+    ways.
+    """
     if len(evidence.needs) > 1 or len(evidence.thousands) > 1:
         raise SchemaError(
             f"Column '{name}' mixes ways to write numbers: some with a decimal point and some with a comma, or thousands set apart by different "
@@ -391,11 +410,13 @@ def check_column(name: str, evidence: SignEvidence) -> None:
 
 
 def file_sign(columns: Mapping[str, SignEvidence], name: str, delimiter: str = ",") -> DecimalSign:
-    """Return the decimal sign of a text file from its columns of numbers; raise where they leave a doubt.
+    """Return the decimal sign of a text file from its columns of numbers; raise where they leave a
+    doubt.
 
-    A point unless a column needs a comma. Where a sign stands before three digits only, as in 1,234 or 1.234, it may set thousands apart: then
-    other columns decide, and without those nobody does. Points are taken for decimals unless whole numbers below 1,000 stand beside
-    them, or semicolons divide the cells.
+    A point unless a column needs a comma. Where a sign stands before three digits only, as in 1,234
+    or 1.234, it may set thousands apart: then other columns decide, and without those nobody does.
+    Points are taken for decimals unless whole numbers below 1,000 stand beside them, or semicolons
+    divide the cells.
 
     Examples
     --------
@@ -433,7 +454,8 @@ def file_sign(columns: Mapping[str, SignEvidence], name: str, delimiter: str = "
 
 
 def thousands_of(name: str, evidence: SignEvidence, decimal: str) -> str:
-    """Return what sets the thousands of a column apart, given the decimal sign of its file; empty for nothing.
+    """Return the thousands separator of a column, given the decimal sign of its file; empty for
+    none.
 
     Examples
     --------
@@ -460,7 +482,9 @@ def _collect(
 
 
 def _boolean_words(texts: dict[str, None]) -> str | None:
-    """Return "True/False" in the spelling of the words, if they are no more than that; None if not."""
+    """Return "True/False" in the spelling of the words, if they are no more than that; None if
+    not.
+    """
     for true, false in (("true", "false"), ("True", "False"), ("TRUE", "FALSE")):
         if texts and set(texts) <= {true, false}:
             return f"{true}/{false}"

@@ -1,12 +1,16 @@
 """People who are not in the data: whether a holdout is made of them, and how to set some aside.
 
-Two samples of one population are exchangeable: given all rows, each choice of the rows that are the holdout's is as likely as any other. So of `m` equal rows,
-as many pairs lie one in the input and one in the holdout as that choice explains, however often rows repeat in the population. A holdout with rows of the input
-has more: each of these rows is half of such a pair. The test (`explained`) is a permutation test of that, exact whatever the table. It looks at rows that few share: where
-many do, a split that was stratified by a label is as even as one with copies. A systematic split of a file that is sorted by all columns is no random choice, and may be refused.
+Two samples of one population are exchangeable: given all rows, each choice of the rows that are the
+holdout's is as likely as any other. So of `m` equal rows, as many pairs lie one in the input and
+one in the holdout as that choice explains, however often rows repeat in the population. A holdout
+with rows of the input has more: each of these rows is half of such a pair. The test (`explained`)
+is a permutation test of that, exact whatever the table. It looks at rows that few share: where many
+do, a split that was stratified by a label is as even as one with copies. A systematic split of a
+file that is sorted by all columns is no random choice, and may be refused.
 
-What it cannot see: copies of rows that many people have, which change nothing that can be counted (`overlap_notes` says where 5 % of copies would not be seen), and rows
-that were changed. Ids are compared besides.
+What it cannot see: copies of rows that many people have, which change nothing that can be counted
+(`overlap_notes` says where 5 % of copies would not be seen), and rows that were changed. Ids are
+compared besides.
 """
 
 from __future__ import annotations
@@ -39,19 +43,27 @@ FALSE_REFUSALS = 0.001
 """Honest holdouts that are refused, at most: a share of them. Tests of ids and of rows share it."""
 
 DRAWS = 4_999
-"""Permutations that an overlap is compared with, at least; fewer where it is soon seen whether chance explains it."""
+"""Permutations that an overlap is compared with, at least; fewer where it is soon seen whether
+chance explains it.
+"""
 
 PERMUTED_ROWS = 12_000
 """Rows that are permuted, at most: of more, those of the classes that say most about copies."""
 
 LARGEST_CLASS = 10
-"""Units of a class that is looked at, at most: in larger ones a stratified split is more even than chance, as copies are."""
+"""Units of a class that is looked at, at most: in larger ones a stratified split is more even than
+chance, as copies are.
+"""
 
 COUNTED_ROWS = 4_000_000
-"""Rows of both tables whose classes are counted, about: of more, those in a slice of the space of rows."""
+"""Rows of both tables whose classes are counted, about: of more, those in a slice of the space of
+rows.
+"""
 
 BLOCKED_ROWS = 200_000
-"""Rows of both tables up to which classes are weighted by how many rows differ from them in one block of columns."""
+"""Rows of both tables up to which classes are weighted by how many rows differ from them in one
+block of columns.
+"""
 
 BLOCKS = 16
 """Blocks of columns that are left out one at a time: single columns in tables of no more."""
@@ -63,7 +75,9 @@ COPIED_SHARE = 0.05
 """The share of a holdout's rows that are rows of the input, which the test should see."""
 
 _KEY, _SEED, _ASIDE = 41, 410, 1 << 22
-"""The key of hashes of rows, the seed of permutations (the same data have the same verdict), and the random stream by which people are set aside."""
+"""The key of hashes of rows, the seed of permutations (the same data have the same verdict), and
+the random stream by which people are set aside.
+"""
 
 
 # Equal rows.
@@ -71,9 +85,11 @@ _KEY, _SEED, _ASIDE = 41, 410, 1 << 22
 
 @dataclass(frozen=True, eq=False)
 class RowClasses:
-    """Classes of equal units (rows, or persons with all their rows) of an input and a holdout: how many of each are in which.
+    """Classes of equal units (rows, or persons with all their rows) of an input and a holdout: how
+    many of each are in which.
 
-    `n_input`, `n_holdout`: the units of both, also where the classes are those of a slice. `weight`: what a class counts.
+    `n_input`, `n_holdout`: the units of both, also where the classes are those of a slice.
+    `weight`: what a class counts.
     """
 
     in_input: Ints
@@ -115,9 +131,11 @@ class RowClasses:
 
     @property
     def shared(self) -> tuple[float, float, int]:
-        """The share of the holdout's units that have an equal one in the input, that which chance explains, and how many the first is of.
+        """The share of the holdout's units that have an equal one in the input, that which chance
+        explains, and how many the first is of.
 
-        Of m units each is the holdout's with the chance q: m q of them are, and m q^m where no other is the input's.
+        Of m units each is the holdout's with the chance q: m q of them are, and m q^m where no
+        other is the input's.
         """
         q = self.n_holdout / (self.n_input + self.n_holdout)
         n, m = max(int(self.in_holdout.sum()), 1), self.sizes
@@ -125,18 +143,24 @@ class RowClasses:
         return n_shared / n, float((m * q - m * q**m).sum()) / n, n_shared
 
     def statistic(self, in_holdout: NDArray[Any]) -> Any:
-        """Return the weighted sum over classes of the share of pairs that lie one in each table, for one or more choices of the holdout's units."""
+        """Return the weighted sum over classes of the share of pairs that lie one in each table,
+        for one or more choices of the holdout's units.
+        """
         m = self.sizes
         return (in_holdout * (m - in_holdout)) @ (self.weight / (m * (m - 1.0)))
 
     @property
     def expected(self) -> float:
-        """The mean of the statistic over all choices: a pair lies in both tables with one chance, whatever its class."""
+        """The mean of the statistic over all choices: a pair lies in both tables with one chance,
+        whatever its class.
+        """
         n, h = self.n_input, self.n_holdout
         return float(self.weight.sum()) * n * h / ((n + h) * (n + h - 1))
 
     def repeated(self) -> RowClasses:
-        """Return the classes of two units to `LARGEST_CLASS`; of more units than are permuted, those with the most weight for each unit."""
+        """Return the classes of two units to `LARGEST_CLASS`; of more units than are permuted,
+        those with the most weight for each unit.
+        """
         chosen = np.flatnonzero((self.sizes > 1) & (self.sizes <= LARGEST_CLASS))
         if int(self.sizes[chosen].sum()) > PERMUTED_ROWS:
             chosen = chosen[np.argsort(-self.weight[chosen] / self.sizes[chosen], kind="stable")]
@@ -165,11 +189,13 @@ class RowClasses:
 
 
 def explained(classes: RowClasses, level: float = FALSE_REFUSALS) -> bool:
-    """Return whether two samples of one population have so many equal units in both: False for at most a share `level` of honest holdouts.
+    """Return whether two samples of one population explain the number of equal units in both: False
+    for at most a share `level` of honest holdouts.
 
-    The rank of an observed statistic among B permutations is uniform where units are exchangeable, so that r of them reach it with a chance of at most
-    (r + 1) / (B + 1). Drawing ends where too many have, or where the statistic is so far above its mean, which is known, that Cantelli's inequality
-    is enough: with a spread that is estimated from 256 draws, twice what it asks for.
+    The rank of an observed statistic among B permutations is uniform where units are exchangeable,
+    so that r of them reach it with a chance of at most (r + 1) / (B + 1). Drawing ends where too
+    many have, or where the statistic is so far above its mean, which is known, that Cantelli's
+    inequality is enough: with a spread that is estimated from 256 draws, twice what it asks for.
 
     Examples
     --------
@@ -209,9 +235,11 @@ def explained(classes: RowClasses, level: float = FALSE_REFUSALS) -> bool:
 
 
 def overlap_unseen(classes: RowClasses, share: float = COPIED_SHARE, *, trials: int = 20) -> bool:
-    """Return whether a holdout with a share of its units taken from the input would be missed in more than one of five cases.
+    """Return whether a holdout with a share of its units taken from the input would be missed in
+    more than one of five cases.
 
-    Units are taken so, at random; the statistic is then compared with its mean and spread under permutation.
+    Units are taken so, at random; the statistic is then compared with its mean and spread under
+    permutation.
     """
     rng = np.random.default_rng(_SEED)
     b, a = classes.in_input, classes.in_holdout
@@ -242,7 +270,9 @@ def overlap_unseen(classes: RowClasses, share: float = COPIED_SHARE, *, trials: 
 
 @dataclass(frozen=True)
 class CountRows:
-    """Counts the distinct rows of parts: hashes (see `hashes_without`), and how often each occurs. `share`: of the space of rows, by the hash of the whole row."""
+    """Counts the distinct rows of parts: hashes (see `hashes_without`), and how often each occurs.
+    `share`: of the space of rows, by the hash of the whole row.
+    """
 
     key: int
     blocks: int
@@ -279,11 +309,15 @@ def _distinct(rows: NDArray[np.uint64], counts: Ints) -> tuple[NDArray[np.uint64
 
 
 Counted = tuple[NDArray[np.uint64], Ints, int | None]
-"""Hashes of distinct units, how often each occurs, and how many units there are where they are not rows."""
+"""Hashes of distinct units, how often each occurs, and how many units there are where they are not
+rows.
+"""
 
 
 def _persons(table: Table) -> Counted:
-    """A person is one unit: all rows of one together, in whatever order, or rows of one person would count as people who are alike."""
+    """A person is one unit: all rows of one together, in whatever order, or rows of one person
+    would count as people who are alike.
+    """
     assert table.person_of is not None
     hashes = hashes_without(table, _KEY, 0)[:, 0]
     _, whose = np.unique(table.person_of, return_inverse=True)
@@ -298,7 +332,9 @@ def _persons(table: Table) -> Counted:
 
 @dataclass(frozen=True)
 class _SharedIds:
-    """Ids of one column that occur in both tables: whether that alone says that people are in both, and what to say where it does not."""
+    """Ids of one column that occur in both tables: whether that alone shows that people are in
+    both, and the note where it does not.
+    """
 
     column: str
     refused: bool
@@ -308,7 +344,7 @@ class _SharedIds:
 def _shared_ids(
     column: Column, first: pa.Array, second: pa.Array, level: float
 ) -> _SharedIds | None:
-    """Return what ids of an input and a holdout say; None where none is in both.
+    """Compare the ids of an input and a holdout; None where no id is in both.
 
     - Ids that say whose row it is: whoever is in both is in the data.
     - Rows numbered from 0 or 1 in each file: they say nothing.
@@ -354,7 +390,9 @@ def _numbers_rows(ids: pa.Array) -> bool:
 
 @dataclass(frozen=True, eq=False)
 class IdWords:
-    """Reads the ids of a table as words, without those that are missing; None where they are of another kind."""
+    """Reads the ids of a table as words, without those that are missing; None where they are of
+    another kind.
+    """
 
     column: Column
     name: str
@@ -368,7 +406,9 @@ class IdWords:
         return [self.column.name]
 
     def summary(self, chunks: Iterator[Table]) -> pa.Table:
-        """Return the words of chunks, of the first rows alone where there are many; without a column where they are of another kind."""
+        """Return the words of chunks, of the first rows alone where there are many; without a
+        column where they are of another kind.
+        """
         ids: list[pa.Array] = []
         for chunk in chunks:
             try:
@@ -391,7 +431,9 @@ class IdWords:
 
 
 def _id_text(values: pa.Array | pa.ChunkedArray) -> pa.Array:
-    """Return values as words, without blanks around them, whole numbers without decimals; missing and empty ones are left out."""
+    """Return values as words, without blanks around them, whole numbers without decimals; missing
+    and empty ones are left out.
+    """
     if isinstance(values, pa.ChunkedArray):
         values = values.combine_chunks() if values.num_chunks != 1 else values.chunk(0)
     if pa.types.is_dictionary(values.type):
@@ -426,7 +468,8 @@ NEXT_STEP = (
 def check_holdout(
     original: Rows, holdout: Any, *, set_aside: bool = False
 ) -> tuple[Rows, tuple[str, ...]]:
-    """Raise unless a holdout may be of people who are not in the input; return it, and what else is to be said of it.
+    """Raise unless a holdout may be of people who are not in the input; return it, and what else is
+    to be said of it.
 
     Beside an input in memory it comes back on that one's grid, so that it is read and encoded once.
 
@@ -435,14 +478,17 @@ def check_holdout(
     original
         The input, in memory or elsewhere.
     holdout
-        A table, a path, a frame or a source; of any order of columns and any spelling that `align` understands.
+        A table, a path, a frame or a source; of any order of columns and any spelling that `align`
+        understands.
     set_aside
-        Whether its people were set aside here: ids alone are then compared, since rows of theirs that are in both are chance.
+        Whether its people were set aside here: ids alone are then compared, since rows of theirs
+        that are in both are chance.
 
     Raises
     ------
     InputError
-        If people of the input are in it by their ids, or more of its rows are equal to rows of the input than two samples of one population explain.
+        If people of the input are in it by their ids, or more of its rows are equal to rows of the
+        input than two samples of one population explain.
         At most one honest holdout in 1,000 is refused.
     """
     opened = original.open(holdout)
@@ -458,7 +504,9 @@ IDS_UNCOMPARED = "Holdout: ids of input and holdout were not compared on the clu
 def check_aligned(
     first: Rows, second: Rows, original: Rows, holdout: Any, *, set_aside: bool = False
 ) -> tuple[str, ...]:
-    """Do what `check_holdout` does with tables that are under one schema. `original`, `holdout`: as they were read, with their ids; these are not compared on a cluster."""
+    """Do what `check_holdout` does with tables that are under one schema. `original`, `holdout`: as
+    they were read, with their ids; these are not compared on a cluster.
+    """
     columns = [c for c in original.schema if c.kind == "identifier" and c.role != "weight"]
     level = FALSE_REFUSALS / 2 if columns else FALSE_REFUSALS
     notes: tuple[str, ...] = ()
@@ -488,10 +536,14 @@ UNSEEN = "Holdout: no more rows are equal to rows of the input than chance expla
 
 
 ALIKE = 20
-"""Classes of equal rows that a holdout and the input have the same number of each, where one is a copy of the other: chance has no part in so many."""
+"""Classes of equal rows that a holdout and the input have the same number of each, where one is a
+copy of the other: chance has no part in so many.
+"""
 
 RUNS = 20
-"""Changes from one row to an unequal one in a holdout whose rows are looked for in the input in their order: fewer may be alike in two sorted tables."""
+"""Changes from one row to an unequal one in a holdout whose rows are looked for in the input in
+their order: fewer may be alike in two sorted tables.
+"""
 
 ORDERED_ROWS = 2_000_000
 """Rows of a table up to which rows are looked for in their order."""
@@ -515,10 +567,13 @@ class HashRows:
 
 
 def is_run_of(first: Rows, second: Rows) -> bool:
-    """Return whether the rows of the second table stand in the first one after another: a copy, or so many lines of a file.
+    """Return whether the rows of the second table are a contiguous run of rows of the first: a
+    copy, or the first lines of a file.
 
-    It sees such a part also where rows are so alike that counts say nothing. In samples it has no chance, whether rows are in a random order (at most n c^h
-    for h rows, c the chance that two rows are equal) or sorted: all but the first and the last run of equal rows would have one length in both.
+    It sees such a part also where rows are so alike that counts say nothing. In samples it has no
+    chance, whether rows are in a random order (at most n c^h for h rows, c the chance that two rows
+    are equal) or sorted: all but the first and the last run of equal rows would have one length in
+    both.
     """
     if not second.n_rows <= first.n_rows <= ORDERED_ROWS:
         return False
@@ -583,10 +638,11 @@ def check_holdout_share(share: float | None, holdout: Any = None) -> None:
 def set_aside(
     data: Rows | Source, share: float, *, seed: Seed = None, person: str | None = None
 ) -> tuple[Any, Any]:
-    """Return what is left of rows or of a source, and about a share of the people, who are set aside.
+    """Split rows or a source into the rest and a holdout of about a share of the people.
 
-    Each person is chosen by a keyed hash of the id in the column `person`; without one each row by its place. The same seed chooses the same people of the same
-    file, whatever the engine; no seed is seed 0. Of a source both parts are read anew, so that nothing that is inferred of the first
+    Each person is chosen by a keyed hash of the id in the column `person`; without one each row by
+    its place. The same seed chooses the same people of the same file, whatever the engine; no seed
+    is seed 0. Of a source both parts are read anew, so that nothing that is inferred of the first
     (levels, bins) is of people who were set aside; rows keep the schema that they have.
 
     Examples
@@ -627,7 +683,7 @@ class SetAside(Step):
     filters = True
 
     def needs(self, columns: Names) -> Names:
-        """Return the columns, and the one that says whose row it is."""
+        """Return the columns, and the person column."""
         known = columns is None or self.person is None or self.person in columns
         return columns if known else [*columns, self.person]  # type: ignore[list-item,misc]
 
@@ -682,10 +738,12 @@ def _filtered(source: Source, step: SetAside) -> Source:
 
 
 def check_set_aside(synthetic: Rows, aside: Rows, name: str) -> None:
-    """Raise where a synthetic table has more rows of the people who were set aside than a sample of any population without them explains.
+    """Raise where a synthetic table has more rows of the people who were set aside than a sample of
+    any population without them explains.
 
-    A sample of another population than theirs has fewer rows in common with them than one of theirs (the inequality of Cauchy and Schwarz), so that a table made of
-    other people is refused no more often than an honest holdout.
+    A sample of another population than theirs has fewer rows in common with them than one of theirs
+    (the inequality of Cauchy and Schwarz), so that a table made of other people is refused no more
+    often than an honest holdout.
     """
     if not explained(RowClasses.from_rows(synthetic, aside)):
         raise InputError(
@@ -695,5 +753,5 @@ def check_set_aside(synthetic: Rows, aside: Rows, name: str) -> None:
 
 
 def set_aside_note(share: float) -> str:
-    """Return what is said of people who were set aside."""
+    """Return the note on people who were set aside."""
     return f"Holdout: {share:.0%} of the people of the input, set aside by the seed."

@@ -1,4 +1,6 @@
-"""What each column is, decided from the counts of all of its values, and the role that it may have, by its name. Deterministic: no row is sampled."""
+"""What each column is, decided from the counts of all of its values, and the role that it may have,
+by its name. Deterministic: no row is sampled.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,9 @@ CODED_LEVELS = 10
 """Whole numbers with at most this many distinct values are taken for codes of categories."""
 
 TEXT_LEVELS = 20
-"""Text with more distinct values than this is free text if most of its records have a rare value."""
+"""Text with more distinct values than this is free text if most of its records have a rare
+value.
+"""
 
 _ID_TOKENS = {"id", "ids", "uuid", "guid", "pid", "hid", "ssn", "identifier", "serial", "key"}
 _ID_NAME = re.compile(
@@ -77,7 +81,8 @@ def infer_column(
     threshold: int = THRESHOLD,
     keep: bool = False,
 ) -> Column:
-    """Return what a column is, with the reason in words; no value that fewer records than the threshold share is in it.
+    """Return what a column is, with the reason in words; no value that fewer records than the
+    threshold share is in it.
 
     `keep`: it is to be modelled, so that it is no identifier and no free text.
     """
@@ -166,7 +171,9 @@ class _Inference:
         return self._column("integer", f"{amount} whole numbers{self._odd_one_out()}", step=step)
 
     def _odd_one_out(self) -> str:
-        """Return a hint where a single negative number stands among many that are not: often a missing code."""
+        """Return a hint where a single negative number stands among many that are not: often a
+        missing code.
+        """
         values, counts = self.profile.numbers.result()
         if len(values) > 2 and values[0] < 0 <= values[1] and counts[0] >= self.threshold:
             return f"; {values[0]:g} alone is negative: if it means missing, write missing = [{values[0]:g}]"
@@ -215,7 +222,9 @@ class _Inference:
         return self._column("categorical", f"{distinct:,} distinct values")
 
     def _step(self) -> int:
-        """Return the largest natural step (day, hour, minute, second) that nearly all times are multiples of."""
+        """Return the largest natural step (day, hour, minute, second) that nearly all times are
+        multiples of.
+        """
         if pa.types.is_date32(self.kind):
             return 1
         second = 1000 if pa.types.is_date64(self.kind) else PER_SECOND[self.kind.unit]
@@ -262,7 +271,8 @@ class Suggestion:
 
 
 def suggested_role(column: Column) -> Suggestion | None:
-    """Return the role that a column's name suggests, or the evidence that it identifies somebody; None where nothing does.
+    """Return the role that a column's name suggests, or the evidence that it identifies somebody;
+    None where nothing does.
 
     Examples
     --------
@@ -279,7 +289,9 @@ def suggested_role(column: Column) -> Suggestion | None:
 
 
 def _can_be(role: Role, column: Column) -> bool:
-    """Whether a column of this kind can have a role: weights are numbers, and what is predicted has few classes or is a number."""
+    """Whether a column of this kind can have a role: weights are numbers, and what is predicted has
+    few classes or is a number.
+    """
     if role == "weight":
         return column.kind in ("integer", "float")
     if role == "label":

@@ -68,7 +68,9 @@ class PersonRows:
 
     @property
     def steps(self) -> tuple[Rows, Rows]:
-        """The positions of every row but each person's first, and of the row of the same person before it."""
+        """The positions of every row but each person's first, and of the row of the same person
+        before it.
+        """
         later = np.ones(len(self.rows), dtype=bool)
         later[self.starts] = False
         positions = np.flatnonzero(later)
@@ -76,7 +78,8 @@ class PersonRows:
 
 
 def person_rows(table: Table) -> PersonRows:
-    """Return the rows of each person in their order: by the column with the role `order`, without one as the table has them.
+    """Return the rows of each person in their order: by the column with the role `order`, without
+    one as the table has them.
 
     Raises
     ------
@@ -115,7 +118,9 @@ def person_rows(table: Table) -> PersonRows:
 
 
 def order_numbers(column: Column, values: pa.Array | pa.ChunkedArray) -> NDArray[Any]:
-    """Return values as numbers that tell which row came first; raise unless they are numbers, dates or times, and all there."""
+    """Return values as numbers that tell which row came first; raise unless they are numbers, dates
+    or times, and all there.
+    """
     if not is_numeric(value_type(values.type)):
         raise InputError(
             f"Column '{column.name}' cannot order rows: it holds {column.type}, not numbers, dates or times. Name another, or leave "
@@ -135,10 +140,11 @@ def order_numbers(column: Column, values: pa.Array | pa.ChunkedArray) -> NDArray
 
 
 def with_persons(table: Table, person: str | None, order: str | None = None) -> Table:
-    """Return the table with a column that says whose row it is, and perhaps one that orders a person's rows.
+    """Return the table with a person column, and perhaps one that orders a person's rows.
 
-    The first has no codes any more: it is drawn anew, never synthesised. Levels and bins of the others are fitted again where they come
-    from the data, each person counted once for a value: a value that ten rows of one person share is as rare as one row's.
+    The first has no codes any more: it is drawn anew, never synthesised. Levels and bins of the
+    others are fitted again where they come from the data, each person counted once for a value: a
+    value that ten rows of one person share is as rare as one row's.
     """
     if person is None and order is None:
         return table
@@ -157,7 +163,9 @@ def with_persons(table: Table, person: str | None, order: str | None = None) -> 
 
 
 def one_row_each(table: Table, rng: np.random.Generator) -> Table:
-    """Return one row of each person, drawn at random: people are counted once then, and rows are independent of each other."""
+    """Return one row of each person, drawn at random: people are counted once then, and rows are
+    independent of each other.
+    """
     if table.person_of is None:
         return table
     shuffled = rng.permutation(table.n_rows)
@@ -166,7 +174,8 @@ def one_row_each(table: Table, rng: np.random.Generator) -> Table:
 
 
 def table_of_persons(table: Table, person: str | None, order: str | None, *, refit: bool) -> Table:
-    """Return a table that was read, with whose rows they are: as named here, or as its schema says; unchanged where nobody says it.
+    """Return a table that was read, with whose rows they are: as named here, or as its schema says;
+    unchanged where nobody says it.
 
     Without `refit` levels and bins stay as they are: they are another table's.
     """
@@ -180,7 +189,9 @@ def table_of_persons(table: Table, person: str | None, order: str | None, *, ref
 
 
 def counted_by_person(table: Table) -> Table:
-    """Return the table with levels and bins that count each person once for a value, however many rows have it."""
+    """Return the table with levels and bins that count each person once for a value, however many
+    rows have it.
+    """
     person = table.schema.only("person")
     assert person is not None
     persons = person_numbers(table.data.column(person))
@@ -207,7 +218,7 @@ def counted_by_person(table: Table) -> Table:
 
 
 def _person_note(schema: Schema) -> Note:
-    """Return what is said of a table in which people have several rows."""
+    """Return the note on a table in which people have several rows."""
     person, order = schema.only("person"), schema.only("order")
     by = f"ordered by '{order}'" if order is not None else "in the order of the source"
     sentence = f"it says whose row it is, and is made anew; a person's rows belong together, {by}, and levels and bins count persons."
@@ -217,7 +228,9 @@ def _person_note(schema: Schema) -> Note:
 def _refitted(
     column: Column, table: Table, persons: Rows
 ) -> tuple[Column, list[Note], NDArray[Any]]:
-    """Return a column with a codec of values counted once a person, what is to be said of it, and its codes."""
+    """Return a column with a codec of values counted once a person, what is to be said of it, and
+    its codes.
+    """
     old, old_codes = column.fitted_codec, table.code(column.name).astype(np.int64)
     values = whole_array(table.data.column(column.name))
     present = np.flatnonzero(old_codes < old.n_values)
@@ -245,7 +258,9 @@ def _refitted(
 
 
 def schema_with_persons(schema: Schema, person: str | None, order: str | None = None) -> Schema:
-    """Return the schema with the roles `person` and `order` given to columns; whoever had them before is `other`."""
+    """Return the schema with the roles `person` and `order` given to columns; whoever had them
+    before is `other`.
+    """
     if person is not None and person == order:
         raise InputError(
             f"Column '{person}' cannot say whose row it is and order the rows. Name two columns."
@@ -313,7 +328,9 @@ def person_numbers(
 
 
 def plain_ids(ids: pa.Array | pa.ChunkedArray | NDArray[Any] | Sequence[Any]) -> pa.Array:
-    """Return ids so that two that are equal are one: words as bytes, still with the blanks around them, null where there is none."""
+    """Return ids so that two that are equal are one: words as bytes, still with the blanks around
+    them, null where there is none.
+    """
     values = ids if isinstance(ids, pa.Array | pa.ChunkedArray) else pa.array(ids, from_pandas=True)
     values = whole_array(values)
     if pa.types.is_dictionary(values.type):

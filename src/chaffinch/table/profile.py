@@ -1,9 +1,10 @@
 """What a column holds, as counts of its values: all that inference and fitting need.
 
-Counts add, so a profile is built from one batch or from a million, and profiles of parts of a table merge. Exact up to a million
-distinct values; beyond that numbers are merged into small groups of neighbours (each kept at its mean), with
-values that carry real mass and the ends kept exact, so memory stays bounded and ranks stay right to about one in a thousand. Groups are
-made at the ends of blocks of 2^18 rows, so that the same rows give the same groups in whatever batches they come.
+Counts add, so a profile is built from one batch or from a million, and profiles of parts of a table
+merge. Exact up to a million distinct values; beyond that numbers are merged into small groups of
+neighbours (each kept at its mean), with values that carry real mass and the ends kept exact, so
+memory stays bounded and ranks stay right to about one in a thousand. Groups are made at the ends of
+blocks of 2^18 rows, so that the same rows give the same groups in whatever batches they come.
 """
 
 from __future__ import annotations
@@ -30,7 +31,9 @@ FEW_NUMBERS = 1024
 BLOCK_ROWS = 1 << 18
 """Rows after which numbers of a column with too many distinct ones are grouped."""
 CLOSE = 16
-"""Whole numbers from the lowest to the highest, for each number given, up to which counting is quicker than sorting."""
+"""Whole numbers from the lowest to the highest, for each number given, up to which counting is
+quicker than sorting.
+"""
 FULL_PRECISION = 10
 """Decimals from which a float column counts as having full precision."""
 VERSION = 1
@@ -62,7 +65,9 @@ class NumberTally:
         self._n_numbers = 0
 
     def add(self, numbers: Numbers, *, ends_block: bool = True) -> Numbers:
-        """Add a batch and return its distinct numbers; what is added until a block ends is grouped together."""
+        """Add a batch and return its distinct numbers; what is added until a block ends is grouped
+        together.
+        """
         values, counts = _distinct(numbers)
         self._open.append((values, counts.astype(np.float64)))
         if ends_block:
@@ -70,7 +75,9 @@ class NumberTally:
         return values
 
     def merge(self, other: NumberTally) -> None:
-        """Add what another tally counted. Beyond `most` distinct numbers groups hang on the order of merging."""
+        """Add the counts of another tally. Beyond `max_distinct` distinct numbers, groups depend on
+        the order of merging.
+        """
         self._close()
         other._close()
         self._parts += other._parts
@@ -120,7 +127,9 @@ class NumberTally:
 def _one_column(
     codes: list[Any], numbers: Numbers, kind: pa.DataType, *, has_numbers: bool
 ) -> pa.Array:
-    """Return missing codes and then numbers in one column; nulls where the numbers are of another type."""
+    """Return missing codes and then numbers in one column; nulls where the numbers are of another
+    type.
+    """
     return pa.concat_arrays(
         [
             pa.array(codes, type=kind),
@@ -130,7 +139,9 @@ def _one_column(
 
 
 def _distinct(numbers: Numbers) -> tuple[Numbers, NDArray[np.int64]]:
-    """Return the sorted distinct numbers and their counts: by counting where they lie close together, which sorting takes ten times as long for."""
+    """Return the sorted distinct numbers and their counts: by counting where they lie close
+    together, which sorting takes ten times as long for.
+    """
     if len(numbers) < FEW_NUMBERS:
         return np.unique(numbers, return_counts=True)
     low, high = numbers.min(), numbers.max()
@@ -149,9 +160,11 @@ def _distinct(numbers: Numbers) -> tuple[Numbers, NDArray[np.int64]]:
 def _compress(
     values: Numbers, counts: NDArray[np.float64], groups: int
 ) -> tuple[Numbers, NDArray[np.float64]]:
-    """Return about `groups` numbers: heavy values and the ends as they are, runs of light neighbours as their mean.
+    """Return about `groups` numbers: heavy values and the ends as they are, runs of light
+    neighbours as their mean.
 
-    The ends stay apart so that an outlier is no part of the mean of a run, which would be looked at (see `tails`).
+    The ends stay apart so that an outlier is no part of the mean of a run, which would be looked at
+    (see `tails`).
     """
     heavy = counts >= counts.sum() / groups
     heavy[: REACH * THRESHOLD] = heavy[-REACH * THRESHOLD :] = True
@@ -196,7 +209,9 @@ class Profile:
     most_words: int = MOST_DISTINCT
 
     def add(self, values: pa.Array, tokens: NDArray[np.int16] | None = None) -> None:
-        """Add a batch. `tokens` says which missing code a text file spelled for a null, -1 for none."""
+        """Add a batch. `tokens` says which missing code a text file spelled for a null, -1 for
+        none.
+        """
         values = whole_array(values)
         self.n_null += values.null_count
         if tokens is not None:
@@ -221,8 +236,9 @@ class Profile:
     def merge(self, other: Profile) -> None:
         """Add what a profile of later rows of the same column holds.
 
-        Counts add, so the result is that of one profile of all rows, but for columns of more than a million distinct numbers: merge
-        parts in the order of their rows, always the same parts, to have the same groups of neighbours again.
+        Counts add, so the result is that of one profile of all rows, but for columns of more than a
+        million distinct numbers: merge parts in the order of their rows, always the same parts, to
+        have the same groups of neighbours again.
         """
         if (self.kind, self.missing) != (other.kind, other.missing):
             raise InputError(
@@ -245,7 +261,9 @@ class Profile:
             self._count_words(other.words.keys(), other.words.values())
 
     def to_arrow(self) -> pa.RecordBatch:
-        """Return the profile as Arrow data, which travels between processes and machines: it holds values, and is confidential."""
+        """Return the profile as Arrow data, which travels between processes and machines: it holds
+        values, and is confidential.
+        """
         numbers, counts = self.numbers.result()
         values, inner = [*self.words, *self.categories], value_type(self.kind)
         known, more = len(self.missing) + len(values) + len(self.decimals), len(numbers)
@@ -439,7 +457,9 @@ class Profile:
             self._add_decimals(numbers, distinct)
 
     def _add_decimals(self, numbers: NDArray[np.float64], distinct: NDArray[np.float64]) -> None:
-        """Count records by the decimals they need; full precision, once common, is not looked into further."""
+        """Count records by the decimals they need; full precision, once common, is not looked into
+        further.
+        """
         self.n_fraction += int((np.rint(numbers) != numbers).sum())
         if self.decimals[FULL_PRECISION] >= THRESHOLD:
             return

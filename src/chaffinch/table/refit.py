@@ -1,7 +1,10 @@
-"""A table fitted anew: with its numbers cut finer, or a subset of its rows as a file of these rows alone would be read.
+"""A table fitted anew: with its numbers cut finer, or a subset of its rows as a file of these rows
+alone would be read.
 
-Tables of counts need few levels; trees split where it matters, so that more cost them little, and what is drawn keeps the grain of the data: values that ten records share
-stay themselves, and what lies inside a narrow bin hangs on the same narrow bins of other columns. No level stands for fewer than ten records (`bins.py`).
+Tables of counts need few levels; trees split where it matters, so that more cost them little, and
+what is drawn keeps the grain of the data: values that ten records share stay themselves, and what
+lies inside a narrow bin hangs on the same narrow bins of other columns. No level stands for fewer
+than ten records (`bins.py`).
 """
 
 from __future__ import annotations
@@ -37,7 +40,9 @@ Tokens = NDArray[np.int16] | None
 
 
 def is_coarse(column: Column) -> bool:
-    """Return whether a column's levels are what inference cuts by default, so that nobody asked for just these."""
+    """Return whether a column's levels are what inference cuts by default, so that nobody asked for
+    just these.
+    """
     usual = (
         column.binning == "quantile"
         and column.bins == Column.bins
@@ -77,7 +82,9 @@ def rebin_finely(table: Table) -> Table:
 
 
 def rebin_scan_finely(scanned: Scan, *, progress: Progress = silent) -> Scan:
-    """Return a scan of the same file with its numbers cut finer, from the profiles of the pass that fitted its schema, or one more pass."""
+    """Return a scan of the same file with its numbers cut finer, from the profiles of the pass that
+    fitted its schema, or one more pass.
+    """
     schema = rebin_schema_finely(scanned, progress=progress)
     if schema is scanned.schema:
         return scanned
@@ -91,9 +98,11 @@ def rebin_scan_finely(scanned: Scan, *, progress: Progress = silent) -> Scan:
 def rebin_schema_finely(
     scanned: Scan, columns: Sequence[Column] | None = None, *, progress: Progress = silent
 ) -> Schema:
-    """Return the schema of a scan with its numbers cut finer; functions among its rules are still those of the coarse one.
+    """Return the schema of a scan with its numbers cut finer; functions among its rules are still
+    those of the coarse one.
 
-    `columns`: what `rebin_columns_finely` gave for the same columns under other rules, where that is known.
+    `columns`: what `rebin_columns_finely` gave for the same columns under other rules, where that
+    is known.
     """
     schema = scanned.schema
     if not any(is_coarse(column) for column in schema):
@@ -103,7 +112,9 @@ def rebin_schema_finely(
 
 
 def rebin_columns_finely(scanned: Scan, *, progress: Progress = silent) -> tuple[Column, ...]:
-    """Return the columns of a scan with their numbers cut finer, not yet at the numbers that rules name."""
+    """Return the columns of a scan with their numbers cut finer, not yet at the numbers that rules
+    name.
+    """
     schema = scanned.schema
     coarse = [column for column in schema if is_coarse(column)]
     profiles = {} if scanned.profiles is None else scanned.profiles.columns
@@ -131,7 +142,9 @@ def _rebin_column_finely(column: Column, profile: Profile, rare_below: int) -> C
 
 
 def on_codes_of(table: Table, schema: Schema, names: Collection[str]) -> Table:
-    """Return a table with some numeric columns on the codes of another schema of the same columns; all others must have them already."""
+    """Return a table with some numeric columns on the codes of another schema of the same columns;
+    all others must have them already.
+    """
     arrays, columns, wanted = [], list[Column](), set(names)
     for column in table.schema:
         if (
@@ -162,10 +175,12 @@ def on_codes_of(table: Table, schema: Schema, names: Collection[str]) -> Table:
 class SubsetReader:
     """Reads subsets of a table anew. Make one with `SubsetReader.from_table`.
 
-    What was declared of a column stays: kinds, levels, bounds, edges, missing codes, roles. A column of which nothing was declared is inferred
-    again from the subset, but stays in: settings may name it. Columns that the whole table does not model stay out.
+    What was declared of a column stays: kinds, levels, bounds, edges, missing codes, roles. A
+    column of which nothing was declared is inferred again from the subset, but stays in: settings
+    may name it. Columns that the whole table does not model stay out.
 
-    `table`: the whole table. `inferred`: the columns that are what inference makes of the whole table, so that nothing was declared of them.
+    `table`: the whole table. `inferred`: the columns that are what inference makes of the whole
+    table, so that nothing was declared of them.
 
     Examples
     --------
@@ -233,14 +248,14 @@ class SubsetReader:
 
 
 def profile_of(column: Column, values: pa.Array, tokens: Tokens) -> Profile:
-    """Return what a fit needs of a column's values."""
+    """Return the profile of a column's values."""
     profile = Profile(values.type, column.missing)
     profile.add(values, tokens)
     return profile
 
 
 def _inferred(column: Column, profile: Profile, rare_below: int) -> Column:
-    """What inference makes of a column's values, in the role that the column has."""
+    """The column that is inferred from values, in its given role."""
     spelling = Spelling(
         profile.kind,
         "" if column.format == "nan" else column.format,
@@ -269,7 +284,8 @@ def _inferred(column: Column, profile: Profile, rare_below: int) -> Column:
 def cells_of(
     table: Table, column: Column, rows: NDArray[np.int64] | None = None
 ) -> tuple[pa.Array, Tokens]:
-    """Return the values of a column, and which missing code a file spelled in place of each (-1: none), where values are null and only codes still say.
+    """Return the values of a column, and which missing code a file spelled in place of each (-1:
+    none), where values are null and only codes still say.
 
     `rows`: of which of the codes the values are, where not of all.
     """

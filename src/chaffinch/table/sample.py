@@ -1,8 +1,10 @@
-"""Rows chosen by a keyed hash: the same ones whatever the batches they come in, and without holding the others.
+"""Rows chosen by a keyed hash: the same ones whatever the batches they come in, and without holding
+the others.
 
-By *place*, each row has the same chance, whatever it holds: a simple random sample. By *values*, rows that are equal are chosen together, in
-one table and across tables: what is chosen of an original, a synthetic table and a holdout are their rows in one slice of the space of rows, in
-which a copy is still a copy.
+By *place*, each row has the same chance, whatever it holds: a simple random sample. By *values*,
+rows that are equal are chosen together, in one table and across tables: what is chosen of an
+original, a synthetic table and a holdout are their rows in one slice of the space of rows, in which
+a copy is still a copy.
 """
 
 from __future__ import annotations
@@ -34,7 +36,8 @@ _STEP = np.uint64(0x9E3779B97F4A7C15)
 def choose_rows(
     tables: Mapping[str, Rows], n_rows: int, *, key: int, by: ChosenBy
 ) -> dict[str, Table]:
-    """Return tables of chosen rows, in their order: of the largest about `n_rows`, of the others the same share.
+    """Return tables of chosen rows, in their order: of the largest about `n_rows`, of the others
+    the same share.
 
     Where the largest has no more than `n_rows`, all rows of all tables.
     """
@@ -45,9 +48,11 @@ def choose_rows(
 def choose_slice(
     tables: Mapping[str, Rows], n_rows: int, *, key: int
 ) -> tuple[dict[str, Table], ChosenBy]:
-    """Return tables of rows chosen by their values; or by their places, where rows that are equal are so many that a slice is no fair share.
+    """Return tables of rows chosen by their values; or by their places, where rows that are equal
+    are so many that a slice is no fair share.
 
-    A slice of the first table that has less than half or more than twice the rows that it should is no fair share.
+    A slice of the first table that has less than half or more than twice the rows that it should is
+    no fair share.
     """
     share = _share(tables, n_rows)
     chosen: dict[str, Table] = {}
@@ -62,9 +67,11 @@ def choose_slice(
 
 
 def choose_people(rows: Rows, n_rows: int, *, key: int, person: str | None = None) -> Table:
-    """Return about `n_rows` rows, chosen by their places, as a table; all rows where there are no more.
+    """Return about `n_rows` rows, chosen by their places, as a table; all rows where there are no
+    more.
 
-    `person`: a column that says whose row it is: all rows of a person are then chosen together, or none.
+    `person`: a column that says whose row it is: all rows of a person are then chosen together, or
+    none.
     """
     by: ChosenBy = "place" if person is None else "person"
     table = _chosen(rows, ChooseRows(_share({"": rows}, n_rows), key, by, person))
@@ -88,7 +95,9 @@ def _chosen(rows: Rows, step: ChooseRows, limit: float = inf) -> Table:
 
 @dataclass(frozen=True, eq=False)
 class ChooseRows(Step):
-    """Leaves a share of the rows of a chunk, chosen by a keyed hash of their numbers, of their values, or of whose they are (the column `person`)."""
+    """Leaves a share of the rows of a chunk, chosen by a keyed hash of their numbers, of their
+    values, or of whose they are (the column `person`).
+    """
 
     share: float
     key: int
@@ -130,7 +139,8 @@ def hashes_of(places: NDArray[np.int64], key: int) -> Hashes:
 
 
 def hashes_of_persons(ids: pa.Array | pa.ChunkedArray, start: int, key: int) -> Hashes:
-    """Return a hash of each id, the same for rows of one person; of a row without one, which stands at `start` or after it, that of its place.
+    """Return a hash of each id, the same for rows of one person; of a row without one, which stands
+    at `start` or after it, that of its place.
 
     Examples
     --------
@@ -154,7 +164,8 @@ def hashes_of_persons(ids: pa.Array | pa.ChunkedArray, start: int, key: int) -> 
 def hashes_of_values(table: Table, key: int) -> Hashes:
     """Return a hash of the values of each row, of all modelled columns: equal where all values are.
 
-    Tables must share a schema. Levels are told apart by their codes, those that share the code `(other)` by their words, numbers by value.
+    Tables must share a schema. Levels are told apart by their codes, those that share the code
+    `(other)` by their words, numbers by value.
     """
     out = np.full(table.n_rows, _seed(key, "values"))
     for j, cells in enumerate(_cells(table, key)):
@@ -163,9 +174,11 @@ def hashes_of_values(table: Table, key: int) -> Hashes:
 
 
 def hashes_without(table: Table, key: int, blocks: int) -> Hashes:
-    """Return a hash of the values of each row, and beside it one for each block of columns that leaves the block out: a row of them for each row.
+    """Return a hash of the values of each row, and beside it one for each block of columns that
+    leaves the block out: a row of them for each row.
 
-    Fractions are compared as 32-bit floats, so that a column that was stored so in one of two files is equal in both.
+    Fractions are compared as 32-bit floats, so that a column that was stored so in one of two files
+    is equal in both.
 
     Examples
     --------
@@ -186,7 +199,9 @@ def hashes_without(table: Table, key: int, blocks: int) -> Hashes:
 
 
 def _cells(table: Table, key: int, *, coarse: bool = False) -> Iterator[Hashes]:
-    """Yield a number for each cell of each modelled column, equal where the values are; `coarse`: fractions as 32-bit floats."""
+    """Yield a number for each cell of each modelled column, equal where the values are; `coarse`:
+    fractions as 32-bit floats.
+    """
     for column in table.schema.modelled:
         codec = column.fitted_codec
         codes = table.code(column.name)
@@ -233,7 +248,9 @@ def _digest(key: int, word: bytes) -> np.uint64:
 
 
 def _mixed(numbers: Hashes) -> Hashes:
-    """Return numbers with their bits mixed: the finaliser of SplitMix64 (Steele, Lea and Flood 2014), a permutation of 64-bit numbers."""
+    """Return numbers with their bits mixed: the finaliser of SplitMix64 (Steele, Lea and Flood
+    2014), a permutation of 64-bit numbers.
+    """
     out = numbers ^ (numbers >> np.uint64(30))
     out = out * np.uint64(0xBF58476D1CE4E5B9)
     out ^= out >> np.uint64(27)

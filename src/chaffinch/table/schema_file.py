@@ -1,4 +1,6 @@
-"""Schemas as files that people read and edit: TOML with a comment for each column; and blank ones to fill in, from names and stored types alone, so that no record has a say in them."""
+"""Schemas as files that people read and edit: TOML with a comment for each column; and blank ones
+to fill in, from names and stored types alone, so that no record has a say in them.
+"""
 
 from __future__ import annotations
 
@@ -39,7 +41,9 @@ Code = (
 )
 
 SchemaLike = Schema | str | os.PathLike[str] | Mapping[str, Any]
-"""A schema as such, the path of its file, or what it says of single columns, as {"sex": "key", "name": "drop", "age": {"bounds": [0, 110]}}."""
+"""A schema as such, the path of its file, or what it says of single columns, as {"sex": "key",
+"name": "drop", "age": {"bounds": [0, 110]}}.
+"""
 
 CASES = (
     (
@@ -124,7 +128,7 @@ class _ColumnEntry(BaseModel):
 
 
 def _key_of(word: str) -> str:
-    """What one word in place of an entry says: what becomes of the column, its kind or its role.
+    """The key that one word in place of an entry sets: output, kind or role.
 
     Examples
     --------
@@ -152,7 +156,7 @@ class _SchemaEntry(BaseModel):
 
 
 def as_schema(schema: SchemaLike | None) -> Schema | None:
-    """Return a schema that was given as such, as the path of a file, or as what it says of columns.
+    """Return a schema from a schema, the path of a file, or a mapping of columns.
 
     Examples
     --------
@@ -193,7 +197,9 @@ def read_schema(path: str | os.PathLike[str]) -> Schema:
 
 
 def schema_from_toml(text: str, *, name: str = "schema", with_rules: bool = True) -> Schema:
-    """Return the schema that TOML text describes, or all of it but its rules; raise with the place and the rule where it does not."""
+    """Return the schema that TOML text describes, or all of it but its rules; raise with the place
+    and the rule where it does not.
+    """
     try:
         data = tomllib.loads(text)
     except (tomllib.TOMLDecodeError, RecursionError, ValueError) as error:
@@ -297,7 +303,9 @@ def _code(word: str) -> Scalar:
 
 
 def number_of(value: Moment, kind: str, name: str) -> float:
-    """Return a bound or edge as a number of the column's units: dates and times may be written as such."""
+    """Return a bound or edge as a number of the column's units: dates and times may be written as
+    such.
+    """
     if isinstance(value, datetime.time):
         return _time_of_day(value, kind, name)
     if not isinstance(value, datetime.date):
@@ -386,7 +394,9 @@ def schema_text(schema: Schema, *, source: str = "") -> str:
 
 
 def _rule_lines(schema: Schema) -> list[str]:
-    """The rules, those that were found with a word on it, and those that are suggested as comments."""
+    """The rules, those that were found with a word on it, and those that are suggested as
+    comments.
+    """
     if not schema.rules and not schema.suggested:
         none = (
             "none was found; delete this line to look again"
@@ -482,7 +492,7 @@ def _perhaps(column: Column) -> str:
 
 
 def _question(column: Column) -> str:
-    """What is to be decided of a column that looks as if it said who somebody is."""
+    """The decision that a column which looks personal needs."""
     if column.evidence is None or not column.modelled or column.output:
         return ""
     return f'; {column.evidence}: write output = "drop", "fake" or "keep"'
@@ -526,10 +536,13 @@ def blank_text(
     decimal: DecimalSign | None = None,
     codebook: Schema | None = None,
 ) -> str:
-    """Return a schema to fill in, from the names of columns and their stored types (None: words of a text file).
+    """Return a schema to fill in, from the names of columns and their stored types (None: words of
+    a text file).
 
-    `decimal` is the decimal sign of a text file where it was given, `codebook` what is declared of columns elsewhere. A kind is proposed where the stored type settles it, or where the
-    name says that the column tells who somebody is. `public = true` stands in a comment: it is the word of whoever fills it in.
+    `decimal` is the decimal sign of a text file where it was given, `codebook` what is declared of
+    columns elsewhere. A kind is proposed where the stored type settles it, or where the name says
+    that the column tells who somebody is. `public = true` stands in a comment: it is the word of
+    whoever fills it in.
 
     Examples
     --------
@@ -635,7 +648,8 @@ def _comment(by_name: Kind | None, kind: Kind | None, stored: pa.DataType | None
 
 
 def kind_by_name(name: str) -> Kind | None:
-    """Return "identifier" for a name that says who somebody is, or that numbers rows; None for all others.
+    """Return "identifier" for a name that says who somebody is, or that numbers rows; None for all
+    others.
 
     Examples
     --------
@@ -651,7 +665,9 @@ def kind_by_name(name: str) -> Kind | None:
 
 
 def kind_of(kind: pa.DataType) -> Kind | None:
-    """Return the kind that a stored type settles; None for words and for what cannot be modelled."""
+    """Return the kind that a stored type settles; None for words and for what cannot be
+    modelled.
+    """
     kinds_by_test: list[tuple[Any, Kind]] = [
         (pa.types.is_boolean, "boolean"),
         (pa.types.is_integer, "integer"),

@@ -1,4 +1,6 @@
-"""Where a table comes from: files and objects, all as streams of Arrow batches that can be read again; and whether all rows of a file are held in memory or read batch by batch."""
+"""Where a table comes from: files and objects, all as streams of Arrow batches that can be read
+again; and whether all rows of a file are held in memory or read batch by batch.
+"""
 
 from __future__ import annotations
 
@@ -26,19 +28,27 @@ HEAD = 4096
 _ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:/+[^/].*", re.DOTALL)
 Engine = Literal["auto", "memory", "stream"]
 ENGINES: tuple[Engine, ...] = ("auto", "memory", "stream")
-"""How files are worked on: "memory": all rows are held; "stream": batches of them; "auto": the first where rows are few and fit."""
+"""How files are worked on: "memory": all rows are held; "stream": batches of them; "auto": the
+first where rows are few and fit.
+"""
 
 MANY_ROWS = 1_000_000
-"""Rows of a table from which on "auto" reads batch by batch. Of 4,000,000 rows of 15 columns memory took 2.8 GiB and a stream 0.55, with no more time of the processor."""
+"""Rows of a table from which on "auto" reads batch by batch. Of 4,000,000 rows of 15 columns memory
+took 2.8 GiB and a stream 0.55, with no more time of the processor.
+"""
 
 HELD = 42
-"""Bytes that a cell takes while a table is read and coded: 5.9 GiB for 10,000,000 rows of 15 columns."""
+"""Bytes that a cell takes while a table is read and coded: 5.9 GiB for 10,000,000 rows of 15
+columns.
+"""
 
 UNPACKED = 10
 """Bytes in memory for each byte of a file whose rows cannot be told without reading it."""
 
 SHARE = 0.5
-"""The share of free memory that tables may take before they are read batch by batch: measuring needs room beside them."""
+"""The share of free memory that tables may take before they are read batch by batch: measuring
+needs room beside them.
+"""
 
 _LIMITS = (
     (Path("/sys/fs/cgroup/memory.max"), Path("/sys/fs/cgroup/memory.current")),
@@ -58,9 +68,11 @@ def open_source(
     line_breaks: bool = False,
     **options: Unpack[FileOptions],
 ) -> Source:
-    """Return a source for a path, for a pandas, polars, pyarrow or any other Arrow-speaking object, or a dataset.
+    """Return a source for a path, for a pandas, polars, pyarrow or any other Arrow-speaking object,
+    or a dataset.
 
-    `tolerant` gives one that no record can stop, for private fits, where `columns` and `line_breaks` are declared: see `ReadOptions`.
+    `tolerant` gives one that no record can stop, for private fits, where `columns` and
+    `line_breaks` are declared: see `ReadOptions`.
     """
     if isinstance(source, Source):
         return source  # opened before, with options of its own
@@ -110,9 +122,11 @@ def located(source: str | os.PathLike[str]) -> tuple[Path, str | None]:
 
 
 def recognise(source: str | os.PathLike[str], *, by_name: bool = False) -> Format:
-    """Return the format of a file by its first bytes, unpacked, or for text by its name: CSV where no format claims it.
+    """Return the format of a file by its first bytes, unpacked, or for text by its name: CSV where
+    no format claims it.
 
-    `by_name` asks for a text file by its name alone, whatever its bytes: those are of a record where no line has the names of columns.
+    `by_name` asks for a text file by its name alone, whatever its bytes: those are of a record
+    where no line has the names of columns.
     """
     path, _ = located(source)
     if path.is_dir() or is_pattern(path):
@@ -151,7 +165,9 @@ def recognise(source: str | os.PathLike[str], *, by_name: bool = False) -> Forma
 
 
 def expected_shape(path: Path, **options: Unpack[FileOptions]) -> tuple[int, int] | None:
-    """Return about how many rows and columns a file has, without reading it; None where that cannot be told."""
+    """Return the approximate number of rows and columns of a file, without reading it; None if
+    unknown.
+    """
     try:
         form, (file, table) = recognise(path), located(path)
         asked = ReadOptions.from_options(options)
@@ -187,8 +203,9 @@ def _open_file(path: Path, options: ReadOptions) -> Source:
 class EngineChoice:
     """The engine that works on files, whether it was chosen for them, and what decided.
 
-    `needed` and `free`: the bytes of their tables in memory, and free ones. `n_rows`: about how many rows the longest has, where that is known.
-    `in_memory`: what of the work needs all rows at once, in a sentence.
+    `needed` and `free`: the bytes of their tables in memory, and free ones. `n_rows`: about how
+    many rows the longest has, where that is known. `in_memory`: what of the work needs all rows at
+    once, in a sentence.
     """
 
     engine: Literal["memory", "stream"]
@@ -205,7 +222,9 @@ class EngineChoice:
 
     @property
     def sentence(self) -> str:
-        """What to say of the choice; empty where it was made by whoever asked, or where a table is held as most are."""
+        """What to say of the choice; empty where it was made by whoever asked, or where a table is
+        held as most are.
+        """
         if not self.chosen:
             return ""
         if self.in_memory:
@@ -229,9 +248,11 @@ def choose_engine(
     free: int | None = None,
     **options: Unpack[FileOptions],
 ) -> EngineChoice:
-    """Return the engine for files: the one that was asked for, or for "auto" memory where tables are short, and fit in half of what is free.
+    """Return the engine for files: the one that was asked for, or for "auto" memory where tables
+    are short, and fit in half of what is free.
 
-    `in_memory` says what of the work needs all rows at once, if anything does: then "auto" is memory, and says why where it would have been another.
+    `in_memory` says what of the work needs all rows at once, if anything does: then "auto" is
+    memory, and says why where it would have been another.
 
     Examples
     --------
@@ -262,7 +283,9 @@ def _file_bytes(path: str | os.PathLike[str]) -> int:
 
 
 def free_bytes() -> int | None:
-    """Return how many bytes this process may still take: of the machine, or of its container where that has fewer; None if unknown."""
+    """Return how many bytes this process may still take: of the machine, or of its container where
+    that has fewer; None if unknown.
+    """
     known = [
         n_bytes
         for n_bytes in (_free_of_machine(), *(_remaining_bytes(*files) for files in _LIMITS))
@@ -285,7 +308,7 @@ def _free_of_machine() -> int | None:
 
 
 def _remaining_bytes(limit: Path, used: Path) -> int | None:
-    """Return what a limit leaves; None where there is no limit."""
+    """Return the bytes that a limit leaves; None where there is no limit."""
     try:
         return max(int(limit.read_text("ascii")) - int(used.read_text("ascii")), 0)
     except (OSError, ValueError):

@@ -1,7 +1,9 @@
-"""One spelling for each value, whatever it is stored as: what a cell says must not depend on the cells beside it.
+"""One spelling for each value, whatever it is stored as: what a cell says must not depend on the
+cells beside it.
 
-One odd cell makes pandas store a whole column as Python objects, or whole numbers as floats. So a value is spelled the same as an
-Arrow value and as a Python object, and two values of one type have two spellings: identifiers stay apart.
+One odd cell makes pandas store a whole column as Python objects, or whole numbers as floats. So a
+value is spelled the same as an Arrow value and as a Python object, and two values of one type have
+two spellings: identifiers stay apart.
 """
 
 from __future__ import annotations
@@ -23,7 +25,8 @@ _NANOSECONDS = {"s": 10**9, "ms": 10**6, "us": 10**3, "ns": 1}
 
 
 def spell(cell: Any) -> str | None:
-    """Return the spelling of a Python object; None for None, NaN and the like, and where an object refuses to be spelled.
+    """Return the spelling of a Python object; None for None, NaN and the like, and where an object
+    refuses to be spelled.
 
     Examples
     --------
@@ -35,7 +38,8 @@ def spell(cell: Any) -> str | None:
 
 
 def spell_bytes(cell: Any) -> bytes | None:
-    """Return the spelling of a Python object as bytes, also where it is no text: two words that differ in that alone stay apart.
+    """Return the spelling of a Python object as bytes, also where it is no text: two words that
+    differ in that alone stay apart.
 
     Examples
     --------
@@ -54,7 +58,9 @@ def spell_bytes(cell: Any) -> bytes | None:
 
 
 def _is_missing(cell: Any) -> bool:
-    """Whether an object stands for none. Not by comparison with itself: a Decimal may raise at that."""
+    """Whether an object stands for none. Not by comparison with itself: a Decimal may raise at
+    that.
+    """
     if isinstance(cell, np.datetime64 | np.timedelta64):
         return bool(np.isnat(cell))
     if isinstance(cell, Decimal):
@@ -97,12 +103,15 @@ def _spell_float(number: float | None) -> str | None:
 
 
 def _short(moment: str) -> str:
-    """Leave out the zeros that end the fraction of a second: how many there are is a matter of the stored type."""
+    """Leave out the zeros that end the fraction of a second: how many there are is a matter of the
+    stored type.
+    """
     return moment.rstrip("0").rstrip(".") if "." in moment else moment
 
 
 def spell_values(values: pa.Array) -> pa.Array:
-    """Return the spelling of each value of an Arrow array (large_string); null for null and NaN, and for types that have none.
+    """Return the spelling of each value of an Arrow array (large_string); null for null and NaN,
+    and for types that have none.
 
     Examples
     --------

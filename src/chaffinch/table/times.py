@@ -1,7 +1,10 @@
-"""How a text file spells dates, times of day and moments, with fractions of a second and offsets from UTC.
+"""How a text file spells dates, times of day and moments, with fractions of a second and offsets
+from UTC.
 
-A format is that of `strftime`, and after the seconds perhaps `.%3f` (three digits of a second, always) or `.%f` (none where the second is whole), and at the end
-perhaps `Z` (UTC), `%:z` (+02:00) or `%z` (+0200). Moments that all have one offset keep it, in their type and in output. Where offsets differ all are read in UTC, and written so.
+A format is that of `strftime`, and after the seconds perhaps `.%3f` (three digits of a second,
+always) or `.%f` (none where the second is whole), and at the end perhaps `Z` (UTC), `%:z` (+02:00)
+or `%z` (+0200). Moments that all have one offset keep it, in their type and in output. Where
+offsets differ all are read in UTC, and written so.
 """
 
 from __future__ import annotations
@@ -57,7 +60,9 @@ class TimeGuess:
 
     @property
     def fitting(self) -> tuple[str, ...]:
-        """The formats that all words read as, with their fractions and zones; none where some have a zone and others do not."""
+        """The formats that all words read as, with their fractions and zones; none where some have
+        a zone and others do not.
+        """
         if self.zones - {""} and "" in self.zones:
             return ()
         stems = self.formats
@@ -69,7 +74,9 @@ class TimeGuess:
 
     @property
     def kind(self) -> pa.DataType:
-        """The type of the values: of dates, of times of day, or of moments in the zone that all have, UTC where they have several."""
+        """The type of the values: of dates, of times of day, or of moments in the zone that all
+        have, UTC where they have several.
+        """
         if self.formats[0] in _DATES:
             return pa.date32()
         max_digits = max(self.digits, default=0) - 1
@@ -84,7 +91,9 @@ class TimeGuess:
         return {_minutes(zone) for zone in self.zones - {""}}
 
     def plain_format(self, kind: pa.DataType) -> str:
-        """Return how the words spell values of a type, if plainly (ISO 8601) and all alike; else an empty string."""
+        """Return how the words spell values of a type, if plainly (ISO 8601) and all alike; else an
+        empty string.
+        """
         if pa.types.is_time(kind):
             return next((form for form in self.fitting if form.startswith("%H")), "")
         plain = [form for form in self.fitting if form.startswith("%Y-%m-%d")]
@@ -224,7 +233,9 @@ def _format_parts(spelled: str) -> tuple[str, str, str]:
 
 
 def _split(texts: pa.Array) -> tuple[pa.Array, pa.Array, pa.Array]:
-    """Words without fractions and zones, their fractions with the point, and their zones; empty where there is none."""
+    """Words without fractions and zones, their fractions with the point, and their zones; empty
+    where there is none.
+    """
     parts = pc.extract_regex(texts, _WORD)
     fraction, zone = (
         pc.fill_null(pc.struct_field(parts, name), "") for name in ("fraction", "zone")

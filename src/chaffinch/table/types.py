@@ -1,7 +1,8 @@
-"""Arrow types: their names as they stand in schema and model files, and back; and values as numbers on a line, and back.
+"""Arrow types: their names as they stand in schema and model files, and back; and values as numbers
+on a line, and back.
 
-Arrow prints types but does not parse all of what it prints; this small grammar round-trips every type that
-a modelled column can have.
+Arrow prints types but does not parse all of what it prints; this small grammar round-trips every
+type that a modelled column can have.
 """
 
 from __future__ import annotations
@@ -58,9 +59,11 @@ FIELD_METADATA = {
         rb"|%-?(d|t[dcCwmqhybg])(CC|cc|YY|yy|JJJ|jjj|[Mm]onth|[Mm]on|NN|nn|DD|dd|[Dd]ayname|[Dd]ay|[Dd]a|[hHqQ]|WW|ww|HH|Hh|hH|hh|MM|mm|SS|ss|\.s{1,3}|[ap]\.?m\.?|[-/:., _+])*"
     ),
 }
-"""Metadata of a field that its type needs, and what their values look like: how SPSS and Stata show a number, and which are missing.
+"""Metadata of a field that its type needs, and what their values look like: how SPSS and Stata show
+a number, and which are missing.
 
-All else that a file says of itself or of a column is about the original: its history, the query that it came from, comments, its number of rows.
+All else that a file says of itself or of a column is about the original: its history, the query
+that it came from, comments, its number of rows.
 """
 
 _UNITS = re.compile(
@@ -116,7 +119,9 @@ def whole_array(values: pa.Array | pa.ChunkedArray) -> pa.Array:
 
 
 def value_type(kind: pa.DataType) -> pa.DataType:
-    """Return the type of the values: that of its dictionary for a dictionary type, itself otherwise."""
+    """Return the type of the values: that of its dictionary for a dictionary type, itself
+    otherwise.
+    """
     return kind.value_type if pa.types.is_dictionary(kind) else kind
 
 
@@ -142,7 +147,9 @@ def is_decimal_type(kind: pa.DataType) -> bool:
 
 
 def type_family(kind: pa.DataType) -> str:
-    """Return what values of a type are: families differ in what a value means, types of one family in how it is held."""
+    """Return what values of a type are: families differ in what a value means, types of one family
+    in how it is held.
+    """
     if is_words(kind) or is_bytes(kind):
         return "words"
     families = {
@@ -171,7 +178,9 @@ def is_numeric(kind: pa.DataType) -> bool:
 
 
 def is_nested(kind: pa.DataType) -> bool:
-    """Return whether the type is none that a column can be modelled by: lists, structs, bytes and the like."""
+    """Return whether the type is none that a column can be modelled by: lists, structs, bytes and
+    the like.
+    """
     inner = value_type(kind)
     known = (
         is_words(inner)
@@ -183,7 +192,8 @@ def is_nested(kind: pa.DataType) -> bool:
 
 
 def without_metadata(schema: pa.Schema, *, keep: Collection[bytes] = ()) -> pa.Schema:
-    """Return an Arrow schema without its metadata and those of its fields, but for what types need (`FIELD_METADATA`) and keys to `keep`.
+    """Return an Arrow schema without its metadata and those of its fields, but for what types need
+    (`FIELD_METADATA`) and keys to `keep`.
 
     Examples
     --------
@@ -218,8 +228,8 @@ def is_whole(kind: pa.DataType) -> bool:
 def to_numbers(values: pa.Array) -> tuple[Numbers, NDArray[np.bool_]]:
     """Return the numbers of an Arrow array (int64 or float64) and which of them are not null.
 
-    Dates and times become whole units of their type; moments with a fixed offset from UTC those of its clock, on which whole
-    hours and days fall. Where an entry is null, the number is 0.
+    Dates and times become whole units of their type; moments with a fixed offset from UTC those of
+    its clock, on which whole hours and days fall. Where an entry is null, the number is 0.
     """
     values = whole_array(values)
     if pa.types.is_dictionary(values.type):
@@ -244,7 +254,9 @@ def to_numbers(values: pa.Array) -> tuple[Numbers, NDArray[np.bool_]]:
 
 
 def clock_shift(kind: pa.DataType) -> int:
-    """Return the units between the clock of a type with a fixed offset from UTC and UTC itself; 0 for all other types."""
+    """Return the units between the clock of a type with a fixed offset from UTC and UTC itself; 0
+    for all other types.
+    """
     fixed = _OFFSET.fullmatch(kind.tz) if pa.types.is_timestamp(kind) and kind.tz else None
     if fixed is None:
         return 0
@@ -266,7 +278,9 @@ def _zero(kind: pa.DataType) -> pa.Scalar:
 
 
 def from_numbers(numbers: Numbers, present: NDArray[np.bool_], kind: pa.DataType) -> pa.Array:
-    """Return numbers as an Arrow array of a type, null where they are not present; what the type cannot hold is the nearest that it can."""
+    """Return numbers as an Arrow array of a type, null where they are not present; what the type
+    cannot hold is the nearest that it can.
+    """
     mask = None if present.all() else ~present
     if pa.types.is_temporal(kind):
         narrow = pa.int32() if kind.bit_width == 32 else pa.int64()
@@ -298,7 +312,8 @@ def _whole_numbers(numbers: Numbers, mask: NDArray[np.bool_] | None, kind: pa.Da
 
 
 def _decimals(numbers: Numbers, mask: NDArray[np.bool_] | None, kind: pa.DataType) -> pa.Array:
-    """Return numbers as decimals, made of whole units of the last digit: a cast from float cuts instead of rounding.
+    """Return numbers as decimals, made of whole units of the last digit: a cast from float cuts
+    instead of rounding.
 
     A float is some 53 bits and a power of two, so it is split into words of 64 bits without error.
     """

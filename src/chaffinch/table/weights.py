@@ -1,7 +1,8 @@
 """Survey weights: records that stand for many people each.
 
-A table whose schema gives a column the role `weight` is counted by it. What is drawn of such counts stands for the people, not for the
-records, so every drawn row has one and the same weight: the mean, so that totals stay.
+A table whose schema gives a column the role `weight` is counted by it. What is drawn of such counts
+stands for the people, not for the records, so every drawn row has one and the same weight: the
+mean, so that totals stay.
 """
 
 from __future__ import annotations
@@ -34,7 +35,8 @@ def with_weight(table: Table, weight: str | None) -> Table:
 
 
 def effective_rows(weights: NDArray[np.float64]) -> float:
-    """Return how many records of equal weight tell as much as these (Kish 1965): all of them if weights are equal, 1 if one has all.
+    """Return how many records of equal weight tell as much as these (Kish 1965): all of them if
+    weights are equal, 1 if one has all.
 
     Examples
     --------
@@ -59,18 +61,21 @@ class WeightSums:
 
     @property
     def scale(self) -> float:
-        """What weights are multiplied by, so that they add up to as many records as they tell of."""
+        """The factor with which weights sum to the effective number of records."""
         return self.effective_rows / (self.total or 1.0)
 
     def mean_of(self, name: str) -> float:
-        """Return the mean weight; raise, in the name of their column, where weights add up to nothing."""
+        """Return the mean weight; raise, in the name of their column, where weights add up to
+        nothing.
+        """
         if not self.total > 0:
             raise InputError(f"Column '{name}' cannot be a weight: its values add up to 0.")
         return self.total / self.n_rows
 
 
 def weight_sums(batches: Iterable[NDArray[np.float64]]) -> WeightSums:
-    """Return the sums of weights that come in parts: the same to the last bit however they are cut, since blocks of rows are summed by themselves.
+    """Return the sums of weights that come in parts: the same to the last bit however they are cut,
+    since blocks of rows are summed by themselves.
 
     Examples
     --------
@@ -97,7 +102,8 @@ def weight_sums(batches: Iterable[NDArray[np.float64]]) -> WeightSums:
 
 
 def with_constant_weight(table: Table) -> Table:
-    """Return the table with one code for every weight, which stands for their mean; the weights themselves stay beside it.
+    """Return the table with one code, the mean weight, for all weights; the weights themselves are
+    kept.
 
     A table that has no weight, or one code for it already, is returned as it is.
 
@@ -120,14 +126,16 @@ def with_constant_weight(table: Table) -> Table:
 
 
 def constant_weight_schema(schema: Schema, name: str, mean: float) -> Schema:
-    """Return a schema with one code for every weight, which stands for their mean."""
+    """Return a schema with one code, the mean weight, for all weights."""
     column = replace(_constant(schema[name], mean), role="weight")
     bare = without_rules_on(schema, name)  # one weight for all keeps no rule about weights
     return replace(bare, columns=tuple(column if c.name == name else c for c in schema))
 
 
 def _constant(column: Column, mean: float) -> Column:
-    """Return a column of one number, the nearest to the mean that its type and its decimals hold."""
+    """Return a column of one number, the nearest to the mean that its type and its decimals
+    hold.
+    """
     kind = value_type(parse_type(column.type))
     integral = is_whole(kind)
     value = (
@@ -156,7 +164,9 @@ def _constant(column: Column, mean: float) -> Column:
 
 
 def without_weight(table: Table) -> Table:
-    """Return the table with its weights as no part of what is compared: in a table drawn by weights all are the same."""
+    """Return the table with its weights as no part of what is compared: in a table drawn by weights
+    all are the same.
+    """
     name = table.schema.only("weight")
     if name is None or not table.schema[name].modelled:
         return table
@@ -173,7 +183,7 @@ def without_weight(table: Table) -> Table:
 
 
 def weight_note(column: str) -> Note:
-    """Return what is said of a table that is counted by a column."""
+    """Return the note on a weighted table."""
     return Note(
         column,
         "weight",

@@ -19,7 +19,9 @@ from .table import Table
 from .types import without_metadata
 
 NOTE = "chaffinch"
-"""The key of metadata that say how Chaffinch made a table: the only ones of a whole table that are written. No table that is read keeps it."""
+"""The key of metadata that say how Chaffinch made a table: the only ones of a whole table that are
+written. No table that is read keeps it.
+"""
 
 
 def file_format(path: str | os.PathLike[str]) -> str:
@@ -28,7 +30,8 @@ def file_format(path: str | os.PathLike[str]) -> str:
 
 
 def ending_like(path: str | os.PathLike[str]) -> str:
-    """Return the ending of a file that is written as another came: its own, or that of a format that its kind is written in.
+    """Return the ending of a file that is written as another came: its own, or that of a format
+    that its kind is written in.
 
     Examples
     --------
@@ -80,7 +83,9 @@ def write_table(table: Table, path: str | os.PathLike[str], *, overwrite: bool =
 def table_writer(
     path: str | os.PathLike[str], *, overwrite: bool = False, paid: bool = False
 ) -> Iterator[Callable[[Table], None]]:
-    """Give a function that appends a table to a file; the file takes its place when the block ends well."""
+    """Give a function that appends a table to a file; the file takes its place when the block ends
+    well.
+    """
     writer = _written(path)[1]
     with (
         replacing(path, overwrite=overwrite, paid=paid) as temporary_path,
@@ -90,7 +95,9 @@ def table_writer(
 
 
 def _bare(table: Table) -> Table:
-    """Return the table without what its Arrow fields say besides their types: no file carries the history or the comments of an original."""
+    """Return the table without what its Arrow fields say besides their types: no file carries the
+    history or the comments of an original.
+    """
     schema = without_metadata(table.data.schema, keep=(NOTE.encode(),))
     return (
         table

@@ -1,8 +1,10 @@
-"""What a codebook is: a file that says of columns what they are, written by people and not made from records.
+"""What a codebook is: a file that says of columns what they are, written by people and not made
+from records.
 
-Value labels, constraints and lists of allowed values are declarations. Categories that a data frame or an Arrow dictionary lists are
-values that occur, and are never taken over. Whether a given file was written by hand or from the data nothing can tell: schemas made
-of codebooks are not public before a person says so.
+Value labels, constraints and lists of allowed values are declarations. Categories that a data frame
+or an Arrow dictionary lists are values that occur, and are never taken over. Whether a given file
+was written by hand or from the data nothing can tell: schemas made of codebooks are not public
+before a person says so.
 """
 
 from __future__ import annotations
@@ -25,14 +27,16 @@ MOST_BYTES = 64 << 20
 
 @dataclass(frozen=True)
 class Codebook:
-    """A kind of codebook. A new one is a file in this folder, or one that a user registers in `CODEBOOKS`.
+    """A kind of codebook. A new one is a file in this folder, or one that a user registers in
+    `CODEBOOKS`.
 
     Parameters
     ----------
     name, title
         In messages, and in `--help`: "sdv", "SDV metadata".
     describes
-        Whether the content of a JSON file is such a codebook; None where files of this kind are no JSON.
+        Whether the content of a JSON file is such a codebook; None where files of this kind are no
+        JSON.
     from_json
         The schema that the content says, given the name of the file.
     magic
@@ -54,7 +58,7 @@ CODEBOOKS: Registry[Codebook] = Registry("kind of codebook")
 
 
 def read_codebook(path: str | os.PathLike[str]) -> Schema:
-    """Return the schema that a codebook says, kinds open where it says none; it is not public."""
+    """Return the schema of a codebook, with open kinds where it has none; it is not public."""
     file = Path(path)
     try:
         with open(file, "rb") as handle:
@@ -73,7 +77,9 @@ def read_codebook(path: str | os.PathLike[str]) -> Schema:
 
 
 def schema_from_json(text: str, name: str) -> Schema:
-    """Return the schema that JSON of any registered kind says; raise, with the kinds that there are, for any other."""
+    """Return the schema of a JSON codebook of any registered kind; raise, with the known kinds, for
+    any other.
+    """
     try:
         data = json.loads(text)
     except (ValueError, RecursionError):
@@ -100,7 +106,7 @@ def declared_column(
     decimal: Literal[".", ","] = ".",
     **settings: Any,
 ) -> Column:
-    """Return a column as a codebook says it is; the kind stays open where it says none."""
+    """Return a column as a codebook declares it; the kind stays open where it has none."""
     reason = f"from {source}"
     if kind in ("identifier", "text"):
         role: Literal["identifier", "other"] = "identifier" if kind == "identifier" else "other"

@@ -26,8 +26,9 @@ _WHOLE = re.compile(r"Int(8|16|32|64)|UInt(8|16|32|64)")
 def schema_from_sdv(data: Any, name: str = "metadata") -> Schema:
     """Return the schema that SDV metadata describes.
 
-    Types that are neither numbers, categories, booleans, dates nor ids (SDV's e-mail, phone number and so on) are
-    personal and become identifiers. Missing values are allowed in every column: SDV does not say.
+    Types that are neither numbers, categories, booleans, dates nor ids (SDV's e-mail, phone number
+    and so on) are personal and become identifiers. Missing values are allowed in every column: SDV
+    does not say.
     """
     columns, key = _table(data, name)
     out = []

@@ -1,7 +1,9 @@
-"""The codebook inside SPSS and Stata files: titles, value labels, missing codes, formats. Records are not read.
+"""The codebook inside SPSS and Stata files: titles, value labels, missing codes, formats. Records
+are not read.
 
-A variable is categorical if SPSS calls it nominal or ordinal, or, where that is not said, if labels begin at 0 or 1: those of a measure name its
-special codes, as 97 and 98. Values without a label may occur, and go to `(other)`.
+A variable is categorical if SPSS calls it nominal or ordinal, or, where that is not said, if labels
+begin at 0 or 1: those of a measure name its special codes, as 97 and 98. Values without a label may
+occur, and go to `(other)`.
 """
 
 from __future__ import annotations
@@ -23,7 +25,7 @@ _WHOLE = re.compile(r"[FN][0-9]+(\.0)?|%-?[0-9]+\.0[fg]c?")
 
 
 def column_from_labels(name: str, kind: pa.DataType, labels: Labels, source: str) -> Column:
-    """Return a column as its labels say it is."""
+    """Return the column that its labels declare."""
     missing = tuple(_plain(code) for code in labels.missing)
     values = {
         _plain(value): label

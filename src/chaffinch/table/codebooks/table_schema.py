@@ -1,4 +1,5 @@
-"""Reading JSON Table Schema (Frictionless), alone or in a data package: types, lists of allowed values, ranges, missing values, keys.
+"""Reading JSON Table Schema (Frictionless), alone or in a data package: types, lists of allowed
+values, ranges, missing values, keys.
 
 Specification: datapackage.org/standard/table-schema, versions 1 and 2.
 """
@@ -29,7 +30,9 @@ _PERSONAL = ("email", "uri", "uuid")
 
 
 def schema_from_table_schema(data: Any, name: str = "schema") -> Schema:
-    """Return the schema that a Table Schema says; strings without a list of values are categories whose levels are open."""
+    """Return the schema of a Table Schema; strings without a list of values are categories with
+    open levels.
+    """
     schema = _schema(data, name)
     fields = schema.get("fields")
     if (
@@ -135,7 +138,8 @@ EPOCH = datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
 def codes_of(
     values: Any, kind: Kind | None, levels: Sequence[Scalar] | None = None
 ) -> tuple[Scalar, ...]:
-    """Return missing codes as values of a column: numbers where it has numbers. Empty cells are null, and no code.
+    """Return missing codes as values of a column: numbers where it has numbers. Empty cells are
+    null, and no code.
 
     Examples
     --------
@@ -165,7 +169,8 @@ def _number(value: Any) -> Any:
 
 
 def bounds_of(low: Any, high: Any, kind: Kind | None, name: str) -> tuple[float, float] | None:
-    """Return a range that is said at both ends, in the units of the kind: days for dates, seconds for moments. None otherwise.
+    """Return a range that is said at both ends, in the units of the kind: days for dates, seconds
+    for moments. None otherwise.
 
     Examples
     --------

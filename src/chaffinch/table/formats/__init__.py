@@ -1,4 +1,6 @@
-"""File formats and objects that tables are read from and written to: each one file, registered in `FORMATS` or `OBJECTS`."""
+"""File formats and objects that tables are read from and written to: each one file, registered in
+`FORMATS` or `OBJECTS`.
+"""
 
 # isort: off
 # The order of registration is that of help and messages.

@@ -74,9 +74,11 @@ def _words_as_bytes(schema: pa.Schema) -> pa.Schema:
 
 
 def _sound(array: pa.Array) -> pa.Array:
-    """Return an array whose offsets and indices lie inside it, words as bytes; what its values mean is not looked at.
+    """Return an array whose offsets and indices lie inside it, words as bytes; what its values mean
+    is not looked at.
 
-    A byte that is no text, a time after midnight or a decimal of too many digits is a record's affair, and may not stop a reader.
+    A byte that is no text, a time after midnight or a decimal of too many digits is a record's
+    affair, and may not stop a reader.
     """
     kind = array.type
     if pa.types.is_dictionary(kind):

@@ -1,4 +1,6 @@
-"""Files of SQLite and DuckDB: one table or view of them, by its name. They are opened read-only, and open nothing else."""
+"""Files of SQLite and DuckDB: one table or view of them, by its name. They are opened read-only,
+and open nothing else.
+"""
 
 from __future__ import annotations
 
@@ -35,7 +37,9 @@ def _quoted(name: str) -> str:
 
 @contextlib.contextmanager
 def _sqlite(path: Path) -> Iterator[sqlite3.Connection]:
-    """Give a connection that cannot write, load code or follow what a stranger's schema says beyond SQL."""
+    """Give a connection that cannot write, load code or follow what a stranger's schema says beyond
+    SQL.
+    """
     try:
         connection = sqlite3.connect(
             f"file:{quote(str(path.absolute()))}?mode=ro&immutable=1", uri=True
@@ -103,7 +107,9 @@ def _open_sqlite(path: Path, options: ReadOptions) -> Source:
 
 @contextlib.contextmanager
 def _duckdb(path: Path) -> Iterator[Any]:
-    """Give a connection that cannot write, and reaches no other file, no network and no extension."""
+    """Give a connection that cannot write, and reaches no other file, no network and no
+    extension.
+    """
     try:
         import duckdb
     except ImportError:

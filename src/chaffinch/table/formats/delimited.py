@@ -1,6 +1,7 @@
 """Text files whose cells a delimiter divides: CSV and TSV, also packed.
 
-Their top says the encoding, what divides cells, which lines are no records, and the names of columns: given, or found where the file leaves no doubt. For private fits a file is read so that no
+Their top says the encoding, what divides cells, which lines are no records, and the names of
+columns: given, or found where the file leaves no doubt. For private fits a file is read so that no
 record stops it (`every_row`): bytes that are no text, and rows of too many or too few cells.
 """
 
@@ -61,9 +62,11 @@ _MARKED = re.compile(
 def open_text(
     file: TextFile, options: ReadOptions, delimiter: str | None = None, form: str = "csv"
 ) -> Source:
-    """Return a text file as a source of words: its encoding, delimiter, comments and header as given, or as found.
+    """Return a text file as a source of words: its encoding, delimiter, comments and header as
+    given, or as found.
 
-    With `tolerant` nothing is found but the delimiter, from the line with the names, which are public; without such a line nothing is.
+    With `tolerant` nothing is found but the delimiter, from the line with the names, which are
+    public; without such a line nothing is.
     """
     import pyarrow.csv as pv
 
@@ -155,7 +158,9 @@ def open_text(
 
 
 def _stream(file: TextFile, comment: str | None, encoding: str) -> Any:
-    """Return a file as Arrow reads it: as it is, or recoded to UTF-8 without lines that are comments."""
+    """Return a file as Arrow reads it: as it is, or recoded to UTF-8 without lines that are
+    comments.
+    """
     if comment is None:
         return file.stream()
     raw: Any = file.open()
@@ -222,7 +227,9 @@ def _writer(
 
 
 def _delimiter(table: Table) -> str:
-    """Return what divides the cells of a CSV file: as they came, else a comma, or a semicolon beside decimal commas."""
+    """Return the delimiter of a CSV file: that of the original, else a comma, or a semicolon with
+    decimal commas.
+    """
     if table.origin.layout.delimiter not in ("", "\t"):
         return table.origin.layout.delimiter
     return (
@@ -283,10 +290,11 @@ FORMATS.register(_delimited("tsv", "TSV (both also .gz, .zst, .bz2)", "\t", (".t
 
 @dataclass(frozen=True)
 class TextTop:
-    """What the top of a text file says.
+    """The header of a text file and how it is read.
 
-    `lines`: how many lines there are before the first record, comments included where they are not filtered. `comment`: the sign of lines
-    that are to be filtered, empty for none; `comments`: how many lines at the top are comments.
+    `lines`: how many lines there are before the first record, comments included where they are not
+    filtered. `comment`: the sign of lines that are to be filtered, empty for none; `comments`: how
+    many lines at the top are comments.
     """
 
     names: Names
@@ -305,10 +313,12 @@ class TextTop:
 
 
 def given_top(file: TextFile, options: ReadOptions, delimiter: str | None) -> TextTop:
-    """Return the top of a file as it is given. Only the delimiter is found, from the line with the names, which are public.
+    """Return the top of a file as it is given. Only the delimiter is found, from the line with the
+    names, which are public.
 
-    No record is read beyond what a buffer holds: a file that is damaged after its header has one all the same. Under a promise (`tolerant`) the names end
-    with their line, unless line breaks are declared, and where no line has them nothing is read: the first line is a record.
+    No record is read beyond what a buffer holds: a file that is damaged after its header has one
+    all the same. Under a promise (`tolerant`) the names end with their line, unless line breaks are
+    declared, and where no line has them nothing is read: the first line is a record.
     """
     encoding = normal(options.encoding or "utf-8")
     if options.undescribed:
@@ -370,9 +380,10 @@ def _undescribed_top(
 
 @functools.cache
 def closed_line(delimiter: str) -> re.Pattern[bytes]:
-    """Return what matches a line, in UTF-8, that does not end inside quotes.
+    """Return the pattern of a line, in UTF-8, that does not end inside quotes.
 
-    As Arrow reads: a quote opens where a cell starts, two of them inside are one, and what follows the closing one belongs to the cell as it is.
+    As Arrow reads: a quote opens where a cell starts, two of them inside are one, and what follows
+    the closing one belongs to the cell as it is.
 
     Examples
     --------
@@ -443,7 +454,9 @@ def found_top(file: TextFile, options: ReadOptions, delimiter: str | None) -> Te
 
 
 def _top_lines(file: TextFile, encoding: str, comment: str | None) -> tuple[list[str], int]:
-    """Return the first lines of a file without those at the top that are comments, and how many those are."""
+    """Return the first lines of a file without those at the top that are comments, and how many
+    those are.
+    """
     with (
         file.open() as handle,
         io.TextIOWrapper(handle, encoding=encoding, errors="replace", newline="") as text,
@@ -464,7 +477,9 @@ def _top_lines(file: TextFile, encoding: str, comment: str | None) -> tuple[list
 
 
 def _is_header(comment: str, below: Sequence[str]) -> bool:
-    """Whether the last line with # has the names: as many cells as the next lines, and the very next is like those after it."""
+    """Whether the last line with # has the names: as many cells as the next lines, and the very
+    next is like those after it.
+    """
     sign = _sniff(below[0])
     widths = [len(_cells(line, sign)) for line in (comment, *below[:3])]
     if widths[0] < 2 or len(set(widths)) > 1 or len(widths) < 3:
@@ -488,13 +503,17 @@ def _cells(line: str, delimiter: str) -> list[str]:
 
 
 def _sniff(first: str) -> str:
-    """Return the delimiter that divides the first line into the most cells; a comma if none does."""
+    """Return the delimiter that divides the first line into the most cells; a comma if none
+    does.
+    """
     line = first.splitlines()[0] if first else ""
     return max(DELIMITERS, key=lambda d: (len(_cells(line, d)), d == ","))
 
 
 def _found_delimiter(lines: Sequence[str]) -> str:
-    """Return what divides the lines into cells: what divides the first into most, if it divides the others so too; else what divides most lines alike."""
+    """Return the delimiter: the sign that divides the first line into most cells, if it divides the
+    others alike; else the one that divides most lines alike.
+    """
     written = [line for line in lines if line.strip()][:50]
     if not written:
         return ","
@@ -517,7 +536,9 @@ def _agreement(lines: Sequence[str], delimiter: str) -> tuple[float, int]:
 
 
 def as_words(names: Sequence[str], columns: Sequence[str] | None) -> Any:
-    """Return how cells are converted: all are words, of the columns asked for, and an empty one is no null."""
+    """Return how cells are converted: all are words, of the columns asked for, and an empty one is
+    no null.
+    """
     import pyarrow.csv as pv
 
     types = dict.fromkeys(names, pa.string())
@@ -528,9 +549,11 @@ def as_words(names: Sequence[str], columns: Sequence[str] | None) -> Any:
 def every_row(
     file: TextFile, top: TextTop, schema: pa.Schema, *, line_breaks: bool = False
 ) -> Callable[[Sequence[str] | None], Iterator[pa.RecordBatch]]:
-    """A reader of a text file that no row stops: what has too many or too few cells comes last, as a row of nulls.
+    """A reader of a text file that no row stops: what has too many or too few cells comes last, as
+    a row of nulls.
 
-    A line is a record, so that no quote takes in the records after it: a line that ends inside quotes is a row of nulls too. Not so where `line_breaks` are declared.
+    A line is a record, so that no quote takes in the records after it: a line that ends inside
+    quotes is a row of nulls too. Not so where `line_breaks` are declared.
     """
     import pyarrow.csv as pv
 
@@ -589,7 +612,9 @@ def every_row(
 
 
 class Uncommented(io.RawIOBase):
-    """A stream of UTF-8 without lines that start with a sign, but for those that start so inside quotes."""
+    """A stream of UTF-8 without lines that start with a sign, but for those that start so inside
+    quotes.
+    """
 
     def __init__(self, raw: Any, comment: str) -> None:
         self._raw, self._sign = raw, comment.encode()
@@ -619,10 +644,12 @@ class Uncommented(io.RawIOBase):
 
 
 class _LineRecords(io.RawIOBase):
-    """A stream of UTF-8 in which every line is a record, whatever its quotes: what becomes of a line depends on that line alone.
+    """A stream of UTF-8 in which every line is a record, whatever its quotes: what becomes of a
+    line depends on that line alone.
 
-    A line that ends inside quotes becomes one of too many cells; lines that start with the sign of comments are left out. Arrow takes a mark of the byte order
-    off the first line: where that is a record, such marks are taken off every line.
+    A line that ends inside quotes becomes one of too many cells; lines that start with the sign of
+    comments are left out. Arrow takes a mark of the byte order off the first line: where that is a
+    record, such marks are taken off every line.
     """
 
     def __init__(self, raw: Any, top: TextTop, n_columns: int) -> None:
@@ -670,10 +697,11 @@ class _LineRecords(io.RawIOBase):
 
 
 class _Recoded(io.RawIOBase):
-    """A stream of bytes as UTF-8, which is what Arrow reads; each byte that is no text is a character of its own (`_restored`).
+    """A stream of bytes as UTF-8, which is what Arrow reads; each byte that is no text is a
+    character of its own (`_restored`).
 
-    So two identifiers that differ in such bytes alone stay two: as one person they would share the rows that are kept of each, and
-    without the one more rows of the other would be.
+    So two identifiers that differ in such bytes alone stay two: as one person they would share the
+    rows that are kept of each, and without the one more rows of the other would be.
     """
 
     def __init__(self, raw: Any, encoding: str) -> None:

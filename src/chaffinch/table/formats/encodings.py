@@ -1,8 +1,10 @@
 """The encoding of a text file, found from all of its bytes where they leave no doubt.
 
-A mark at the start is certain, and so is every second byte zero (UTF-16 without one), and text that is UTF-8 throughout. Bytes of another
-encoding are taken for Western (cp1252, of which latin-1 is a part) only if what they spell is written in the letters of one Western language, inside words:
-Central European, Baltic, Turkish, Cyrillic, Greek, Mac and DOS text read so gives letters that no one language has.
+A mark at the start is certain, and so is every second byte zero (UTF-16 without one), and text that
+is UTF-8 throughout. Bytes of another encoding are taken for Western (cp1252, of which latin-1 is a
+part) only if what they spell is written in the letters of one Western language, inside words:
+Central European, Baltic, Turkish, Cyrillic, Greek, Mac and DOS text read so gives letters that no
+one language has.
 """
 
 from __future__ import annotations
@@ -65,7 +67,8 @@ def normal(encoding: str) -> str:
 def encoding_of(
     open_bytes: Callable[[], BinaryIO], name: str, check: Callable[[int], None] = lambda n: None
 ) -> str:
-    """Return the encoding of a text file from all of its bytes, or raise a FileError where they leave a doubt.
+    """Return the encoding of a text file from all of its bytes, or raise a FileError where they
+    leave a doubt.
 
     `check` is called with the number of bytes that have been read.
     """
@@ -104,7 +107,9 @@ def not_in(name: str, encoding: str) -> FileError:
 
 
 def _without_mark(block: bytes) -> str:
-    """Return UTF-16 of either order where nearly every second byte is zero and the others are not; else an empty string."""
+    """Return UTF-16 of either order where nearly every second byte is zero and the others are not;
+    else an empty string.
+    """
     head = block[:4096]
     if len(head) < 8 or b"\0" not in head:
         return ""
@@ -116,7 +121,9 @@ def _without_mark(block: bytes) -> str:
 
 
 def _is_western(open_bytes: Callable[[], BinaryIO]) -> bool:
-    """Return whether all bytes spell, as cp1252, words in the letters of one Western language, and signs that stand beside words."""
+    """Return whether all bytes spell, as cp1252, words in the letters of one Western language, and
+    signs that stand beside words.
+    """
     letters: set[str] = set()
     signs: set[str] = set()
     decoder = codecs.getincrementaldecoder("cp1252")()

@@ -1,4 +1,6 @@
-"""What a file format is: one entry of `FORMATS`, with how its files are known, opened as a stream of Arrow batches, and written; and how a file is to be read, as far as somebody says so."""
+"""What a file format is: one entry of `FORMATS`, with how its files are known, opened as a stream
+of Arrow batches, and written; and how a file is to be read, as far as somebody says so.
+"""
 
 from __future__ import annotations
 
@@ -33,21 +35,27 @@ if TYPE_CHECKING:
 
 
 HEADERS = ("yes", "no", "units")
-"""What may be said of the header of a text file or sheet, besides the number of the line that it stands in."""
+"""What may be said of the header of a text file or sheet, besides the number of the line that it
+stands in.
+"""
 
 TAIL = 1 << 14
 """Last bytes of a file that are compared."""
 
 BATCH_ROWS = 1 << 18
 Writer = Callable[[Path, Path], AbstractContextManager[Callable[["Table"], None]]]
-"""Opens a file under its temporary name, given the name that it is to have, for tables that are appended until the block ends."""
+"""Opens a file under its temporary name, given the name that it is to have, for tables that are
+appended until the block ends.
+"""
 
 FORMATS: Registry[Format] = Registry("format")
-"""Every file format there is. Those of the package are in `table/formats/`; `FORMATS.register` adds another."""
+"""Every file format there is. Those of the package are in `table/formats/`; `FORMATS.register` adds
+another.
+"""
 
 
 class FileOptions(TypedDict, total=False):
-    """What may be said of a file, in `chaffinch.read` and wherever else one is named.
+    """Options of a file, in `chaffinch.read` and wherever else one is named.
 
     encoding
         Of a text file: utf-8 unless given, or what its bytes leave no doubt about.
@@ -56,12 +64,16 @@ class FileOptions(TypedDict, total=False):
     decimal
         The decimal sign of a text file, "." or ",": found from all of its numbers unless given.
     header
-        "yes": the first line has the names of columns; "no": no line has, and they are called column_1, column_2 ...; "units": the line after the
-        names has units; a number: the line with the names. True and False say yes and no. Found unless given.
+        "yes": the first line has the names of columns; "no": no line has, and they are called
+        column_1, column_2 ...; "units": the line after the
+        names has units; a number: the line with the names. True and False say yes and no. Found
+        unless given.
     comment
-        The sign that lines start with that are no records. Unless given, lines with # above the names are left out.
+        The sign that lines start with that are no records. Unless given, lines with # above the
+        names are left out.
     table
-        The sheet of a workbook, the table of a database, the file in a zip archive; the only one unless given.
+        The sheet of a workbook, the table of a database, the file in a zip archive; the only one
+        unless given.
     """
 
     encoding: str | None
@@ -76,11 +88,13 @@ class FileOptions(TypedDict, total=False):
 class ReadOptions:
     """How a file or object is read: `FileOptions`, checked, and whether records may stop it.
 
-    `tolerant` asks for a source that no record can stop or shape, for private fits: nothing is found from a file, so that what is not
-    given is plain (UTF-8, names in the first line, no comments). A line of a text file is a record, unless `line_breaks` declares that cells in quotes
-    hold line breaks; without a line of names the delimiter and the number of `columns` are to be given. Rows of a text file with too many or too few cells
-    become rows without values, after the others; bytes that are no text become U+FFFD; one column is enough; pandas columns of Python objects become words;
-    the bytes of words in Arrow files come as they are.
+    `tolerant` asks for a source that no record can stop or shape, for private fits: nothing is
+    found from a file, so that what is not given is plain (UTF-8, names in the first line, no
+    comments). A line of a text file is a record, unless `line_breaks` declares that cells in quotes
+    hold line breaks; without a line of names the delimiter and the number of `columns` are to be
+    given. Rows of a text file with too many or too few cells become rows without values, after the
+    others; bytes that are no text become U+FFFD; one column is enough; pandas columns of Python
+    objects become words; the bytes of words in Arrow files come as they are.
     """
 
     encoding: str | None = None
@@ -95,7 +109,9 @@ class ReadOptions:
 
     @property
     def undescribed(self) -> bool:
-        """Whether nothing but records stands in a text file, and none of them may be asked what it is."""
+        """Whether nothing but records stands in a text file, and none of them may be asked what it
+        is.
+        """
         return self.tolerant and self.header == "no"
 
     @classmethod
@@ -107,7 +123,7 @@ class ReadOptions:
         columns: int | None = None,
         line_breaks: bool = False,
     ) -> ReadOptions:
-        """Return checked options, or raise an InputError that says what may be said."""
+        """Return checked options, or raise an InputError that names the valid ones."""
         encoding, delimiter, comment = (
             options.get("encoding"),
             options.get("delimiter"),
@@ -161,17 +177,21 @@ def _checked_header(header: str | int | bool | None) -> str | int | None:
 
 @dataclass(frozen=True)
 class FileIdentity:
-    """A file as it was at one moment: `number` on its device, `size` in bytes, nanoseconds of its last writing and change, and a digest of its end.
+    """A file as it was at one moment: `number` on its device, `size` in bytes, nanoseconds of its
+    last writing and change, and a digest of its end.
 
-    It tells that a file is the one that was opened: files are read several times, and figures of two versions must not be mixed.
-    Compared before and after every pass: the file's number on its disk, its size, when it was written and when the system last recorded a change of it, and a
-    digest of its last bytes, where Parquet has its footer. That is two looks at the system and 16 KiB a file and pass, whatever the rows. The time of the
-    recorded change is the system's own: whoever writes a file and sets its time of writing back changes it all the same. So does a change of rights or
-    of links, which is refused too.
+    It tells that a file is the one that was opened: files are read several times, and figures of
+    two versions must not be mixed. Compared before and after every pass: the file's number on its
+    disk, its size, when it was written and when the system last recorded a change of it, and a
+    digest of its last bytes, where Parquet has its footer. That is two looks at the system and 16
+    KiB a file and pass, whatever the rows. The time of the recorded change is the system's own:
+    whoever writes a file and sets its time of writing back changes it all the same. So does a
+    change of rights or of links, which is refused too.
 
-    What it cannot see: a file of the same size and end that is written to within the tick of the file system's clock (some milliseconds; two seconds on FAT), or through
-    a system that reports times late or not at all, as network file systems may; and on Windows, where no time of change is told, one whose time of writing is set back.
-    Rows are counted besides.
+    What it cannot see: a file of the same size and end that is written to within the tick of the
+    file system's clock (some milliseconds; two seconds on FAT), or through a system that reports
+    times late or not at all, as network file systems may; and on Windows, where no time of change
+    is told, one whose time of writing is set back. Rows are counted besides.
     """
 
     path: Path
@@ -183,7 +203,7 @@ class FileIdentity:
 
     @classmethod
     def from_path(cls, path: Path) -> FileIdentity | None:
-        """Return what a file is now; None where it is no regular file, as a pipe is not."""
+        """Return the identity of a file; None where it is no regular file, such as a pipe."""
         status = path.stat()
         if not stat.S_ISREG(status.st_mode):
             return None
@@ -199,7 +219,9 @@ class FileIdentity:
 
 
 def identities(paths: Iterable[str | os.PathLike[str]]) -> tuple[FileIdentity, ...]:
-    """Return what files are now; those that cannot be looked at are left out, since reading them says what is wrong."""
+    """Return the identities of files; those that cannot be opened are left out, since reading them
+    raises the error.
+    """
     out = []
     for path in paths:
         try:
@@ -225,7 +247,7 @@ def check_unchanged(name: str, files: Sequence[FileIdentity]) -> None:
 
 @dataclass(frozen=True)
 class Labels:
-    """What SPSS and Stata files say of a column besides its values."""
+    """Metadata of a column in SPSS and Stata files: its label, value labels, missing codes."""
 
     title: str = ""
     values: Mapping[Scalar, str] = field(default_factory=dict)
@@ -235,7 +257,9 @@ class Labels:
 
 
 class Tagged(pa.ExtensionType):  # type: ignore[misc]
-    """The type of values with words beside them that say why one is missing, as Stata's .a to .z do."""
+    """The type of values with words beside them that say why one is missing, as Stata's .a to .z
+    do.
+    """
 
     def __init__(self, values: pa.DataType) -> None:
         self.values = values
@@ -253,11 +277,13 @@ class Tagged(pa.ExtensionType):  # type: ignore[misc]
 class Source:
     """A table that can be read batch by batch, more than once.
 
-    `text` says that every column is words of a text file, still to be understood; `decimal` is the decimal sign that was given for it.
-    `layout` says how the table lies in its file, `notes` what should be said of that. `native` is the kind of object to give back,
-    `dtypes` the types it had there where Arrow alone would not restore them, `index` the columns that were its index. `n_rows` is how many
-    rows it has, where that is known before they are read. `head` reads the first rows alone, where that is quicker than to begin to read all. `files`
-    are those that are read, as they were when it was opened.
+    `text` says that every column is words of a text file, still to be understood; `decimal` is the
+    decimal sign that was given for it. `layout` says how the table lies in its file, `notes` what
+    should be said of that. `native` is the kind of object to give back, `dtypes` the types it had
+    there where Arrow alone would not restore them, `index` the columns that were its index.
+    `n_rows` is how many rows it has, where that is known before they are read. `head` reads the
+    first rows alone, where that is quicker than to begin to read all. `files` are those that are
+    read, as they were when it was opened.
     """
 
     name: str
@@ -276,7 +302,9 @@ class Source:
     files: tuple[FileIdentity, ...] = ()
 
     def batches(self, columns: Sequence[str] | None = None) -> Iterator[pa.RecordBatch]:
-        """Return batches of rows, of all columns or of those named; InputError where the files are not those that were opened."""
+        """Return batches of rows, of all columns or of those named; InputError where the files are
+        not those that were opened.
+        """
         check_unchanged(self.name, self.files)
         with readable(self.name):
             yield from self.read(columns)
@@ -306,7 +334,8 @@ class Source:
 
 @dataclass(frozen=True)
 class Format:
-    """A kind of file. A new one is a file in this folder, or one that a user registers in `FORMATS`.
+    """A kind of file. A new one is a file in this folder, or one that a user registers in
+    `FORMATS`.
 
     Parameters
     ----------
@@ -315,19 +344,24 @@ class Format:
     title
         In `--help`: "Parquet"; empty where it is not to be listed.
     endings
-        Of file names: one that ends so is written in this format. Longer ones win: ".csv.gz" over ".gz".
+        Of file names: one that ends so is written in this format. Longer ones win: ".csv.gz" over
+        ".gz".
     magic
-        First bytes, by which a file is known whatever its name. Without any, and without `recognise`, its name says what it is.
+        First bytes, by which a file is known whatever its name. Without any, and without
+        `recognise`, its name says what it is.
     recognise
-        Whether first bytes and a name in small letters are of this format, where `magic` is not enough.
+        Whether first bytes and a name in small letters are of this format, where `magic` is not
+        enough.
     open
         Reads the header and returns the source; None where such files are known but not read.
     writer
         Opens a file for writing; None where none is written.
     shape
-        About how many rows and columns a file has, without reading it; None where that cannot be told.
+        About how many rows and columns a file has, without reading it; None where that cannot be
+        told.
     private
-        Whether `open` with `tolerant` cannot be stopped by a record, so that a private fit may read it. Only claim what is so.
+        Whether `open` with `tolerant` cannot be stopped by a record, so that a private fit may read
+        it. Only claim what is so.
     extra
         The package that it needs beyond the core, if any.
     files
@@ -374,7 +408,9 @@ class Format:
         return not self.magic and self.recognise is None
 
     def starts(self, head: bytes, name: str) -> bool:
-        """Return whether a file that starts so, and is called so, is of this format by what is in it."""
+        """Return whether a file that starts so, and is called so, is of this format by what is in
+        it.
+        """
         return head.startswith(self.magic) or (
             self.recognise is not None and self.recognise(head, name)
         )
@@ -389,7 +425,9 @@ class Format:
 
 @contextlib.contextmanager
 def appending(open_writer: Callable[[pa.Schema], Any]) -> Iterator[Callable[[Table], None]]:
-    """Give a function that appends tables to what is opened with the Arrow schema of the first, and is closed when the block ends."""
+    """Give a function that appends tables to what is opened with the Arrow schema of the first, and
+    is closed when the block ends.
+    """
     with contextlib.ExitStack() as stack:
         opened: list[Any] = []
 
@@ -426,7 +464,9 @@ def readable(name: str) -> Iterator[None]:
 
 
 def damaged(name: str | Path) -> FileError:
-    """Return the error for a file that does not hold what its kind holds; it quotes nothing of the file."""
+    """Return the error for a file that does not hold what its kind holds; it quotes nothing of the
+    file.
+    """
     return FileError(
         f"Cannot read '{name}': it is damaged, truncated or not of the format it claims."
     )
@@ -435,7 +475,7 @@ def damaged(name: str | Path) -> FileError:
 def table_reader(
     table: pa.Table, most_rows: int | None = None
 ) -> Callable[[Sequence[str] | None], Iterator[pa.RecordBatch]]:
-    """Return what reads a table that is in memory batch by batch, of all columns or of those named."""
+    """Return a reader of a table in memory, batch by batch, of all columns or of those named."""
 
     def read(columns: Sequence[str] | None) -> Iterator[pa.RecordBatch]:
         chosen = table if columns is None else table.select(list(columns))
@@ -493,7 +533,9 @@ def _spelled(cell: Any, timed: bool) -> str:
 
 
 def _whole_second(moment: datetime.datetime) -> datetime.datetime:
-    """Return the nearest second: workbooks hold times as fractions of a day, which are not exact."""
+    """Return the nearest second: workbooks hold times as fractions of a day, which are not
+    exact.
+    """
     try:
         return (moment + datetime.timedelta(microseconds=500_000)).replace(microsecond=0)
     except OverflowError:
@@ -501,7 +543,9 @@ def _whole_second(moment: datetime.datetime) -> datetime.datetime:
 
 
 def chosen_table(path: Any, asked: str | None, names: Sequence[str], what: str) -> str:
-    """Return the table that is asked for, or the only one; raise with the names of all where that is not one."""
+    """Return the table that is asked for, or the only one; raise with the names of all where that
+    is not one.
+    """
     if asked is not None:
         if asked not in names:
             raise unknown_name(what, asked, names)

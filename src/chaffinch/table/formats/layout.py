@@ -1,7 +1,8 @@
-"""How a table lies in a text file or sheet: where its names stand, what is above and below them, and what they are.
+"""How a table lies in a text file or sheet: where its names stand, what is above and below them,
+and what they are.
 
-Names are not records. A record that is taken for the names is lost, and its cells stand in every message and file; so where a first row may be
-either, nothing is guessed.
+Names are not records. A record that is taken for the names is lost, and its cells stand in every
+message and file; so where a first row may be either, nothing is guessed.
 """
 
 from __future__ import annotations
@@ -32,14 +33,16 @@ _NOTHING = frozenset(
 
 @dataclass(frozen=True)
 class FileLayout:
-    """How a table lies in its file: given or found, so that it can be shown, and another table be written the same way.
+    """How a table lies in its file: given or found, so that it can be shown, and another table be
+    written the same way.
 
     Parameters
     ----------
     format
         The name of the file format: "csv".
     table
-        The sheet, the table of a database or the member of an archive; empty where a file has one table only.
+        The sheet, the table of a database or the member of an archive; empty where a file has one
+        table only.
     encoding, delimiter
         Of text files; empty elsewhere.
     header
@@ -51,7 +54,8 @@ class FileLayout:
     comment
         The sign of lines that were left out; empty where none were.
     found
-        What of this was found from the file and is not what files usually have; the rest was given, or is usual.
+        What of this was found from the file and is not what files usually have; the rest was given,
+        or is usual.
     """
 
     format: str = ""
@@ -67,9 +71,11 @@ class FileLayout:
 
 @dataclass(frozen=True)
 class Names:
-    """The names of columns, how many rows at the top are no records, and what should be said of that.
+    """The names of columns, how many rows at the top are no records, and what should be said of
+    that.
 
-    `row`: which row has the names, from 0; None where none has. `skip`: rows before the first record. `units`: what the row of units says.
+    `row`: which row has the names, from 0; None where none has. `skip`: rows before the first
+    record. `units`: what the row of units says.
     """
 
     names: tuple[str, ...]
@@ -81,7 +87,9 @@ class Names:
 
 
 def plain_names(rows: Sequence[Cells], header: str | int | None, what: str) -> Names:
-    """Return the names where `header` says they are, in the first row unless it says otherwise. No record is looked at, but counted in cells."""
+    """Return the names where `header` says they are, in the first row unless it says otherwise. No
+    record is looked at, but counted in cells.
+    """
     row = header - 1 if isinstance(header, int) else 0
     if row >= len(rows):
         raise InputError(f"{what} has no line {row + 1}: the names of columns cannot stand there.")
@@ -98,7 +106,8 @@ def plain_names(rows: Sequence[Cells], header: str | int | None, what: str) -> N
 def find_names(
     rows: Sequence[Cells], header: str | int | None, what: str, *, above: int = 0
 ) -> Names:
-    """Return the names of the columns from the rows at the top of a file, as found where `header` does not say; raise where they leave a doubt.
+    """Return the names of the columns from the rows at the top of a file, as found where `header`
+    does not say; raise where they leave a doubt.
 
     `above` is how many lines there are above these rows.
     """
@@ -185,7 +194,8 @@ def _free(name: str, taken: set[str]) -> str:
 
 
 def _first_row(rows: Sequence[Cells]) -> tuple[int, bool]:
-    """Return which row is the first of the table, and whether it lacks the name of the first column, as R writes row names.
+    """Return which row is the first of the table, and whether it lacks the name of the first
+    column, as R writes row names.
 
     Rows above it have fewer cells with something in them than nearly all rows have cells.
     """
@@ -217,8 +227,9 @@ def _is_value(cell: str) -> bool:
 def _is_record(first: Cells, below: Sequence[Cells], what: str) -> bool:
     """Return whether a first row is a record; raise where it may be one and may be names.
 
-    Words that stand in their column again are values and not names. Numbers and dates alone are a record, but for whole numbers that rise by
-    one step: those may be years, waves, the numbers of columns.
+    Words that stand in their column again are values and not names. Numbers and dates alone are a
+    record, but for whole numbers that rise by one step: those may be years, waves, the numbers of
+    columns.
     """
     values = [cell for cell in first if _is_value(cell)]
     labels = [
@@ -264,7 +275,9 @@ def _rise(values: Sequence[str]) -> bool:
 
 
 def _are_units(row: Cells, below: Sequence[Cells]) -> bool:
-    """Whether a row has words, or nothing, above columns of numbers, of which there are two or more, or one with a unit in brackets."""
+    """Whether a row has words, or nothing, above columns of numbers, of which there are two or
+    more, or one with a unit in brackets.
+    """
     if len(below) < 3:
         return False
     n_labels = 0

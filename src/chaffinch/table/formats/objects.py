@@ -1,4 +1,6 @@
-"""Objects in memory as sources: what pandas, polars, pyarrow and other Arrow-speaking libraries hold."""
+"""Objects in memory as sources: what pandas, polars, pyarrow and other Arrow-speaking libraries
+hold.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +31,8 @@ class ObjectKind:
     recognise
         Whether an object is of this kind; must not import its library.
     open
-        The source of an object; the second argument asks for one that no record can stop (`ReadOptions.tolerant`).
+        The source of an object; the second argument asks for one that no record can stop
+        (`ReadOptions.tolerant`).
     give_back
         A table as such an object.
     """
@@ -92,7 +95,9 @@ def _open_pandas(frame: Any, tolerant: bool) -> Source:
 
 
 def _with_index(frame: Any) -> tuple[Any, tuple[str, ...]]:
-    """Return a pandas table with the levels of its index as columns, and their names; an index without names only numbers rows."""
+    """Return a pandas table with the levels of its index as columns, and their names; an index
+    without names only numbers rows.
+    """
     names = tuple(frame.index.names)
     if not all(isinstance(name, str) and name for name in names) or set(names) & set(frame.columns):
         return frame, ()
@@ -152,7 +157,9 @@ def _from_pandas(frame: Any, tolerant: bool) -> pa.Table:
 
 
 def _by_dtype(column: Any) -> pa.Array | pa.ChunkedArray:
-    """Return a pandas column in the type that its dtype alone decides; Python objects, categories and the like as words."""
+    """Return a pandas column in the type that its dtype alone decides; Python objects, categories
+    and the like as words.
+    """
     if column.dtype != object and not hasattr(column.dtype, "categories"):
         with contextlib.suppress(
             pa.ArrowException, TypeError, ValueError

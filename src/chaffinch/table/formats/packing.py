@@ -1,4 +1,6 @@
-"""Files as bytes that can be read again and again: plain, or packed as a whole by gzip, zstandard, bzip2 or xz, which are known by their first bytes."""
+"""Files as bytes that can be read again and again: plain, or packed as a whole by gzip, zstandard,
+bzip2 or xz, which are known by their first bytes.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,9 @@ import pyarrow as pa
 from ..._base.errors import FileError
 
 MOST_RATIO = 1000
-"""A file that grows by more than this, and beyond `FREE_BYTES`, is taken for one that is made to fill a memory."""
+"""A file that grows by more than this, and beyond `FREE_BYTES`, is taken for one that is made to
+fill a memory.
+"""
 
 FREE_BYTES = 1 << 28
 """Bytes that a packed file may hold whatever it grows by."""
@@ -29,7 +33,9 @@ ZIP = b"PK\x03\x04"
 
 @dataclass(frozen=True)
 class Packing:
-    """A way to pack a file: its name, ending and first bytes, what Arrow calls it (None: Arrow does not unpack it), and how it is opened."""
+    """A way to pack a file: its name, ending and first bytes, what Arrow calls it (None: Arrow does
+    not unpack it), and how it is opened.
+    """
 
     name: str
     ending: str
@@ -86,7 +92,9 @@ def unpacked_head(path: Path, n_bytes: int = 512) -> bytes:
 
 
 def archive_names(path: Path) -> bytes:
-    """Return the names of the files in a zip archive, a line each: they tell a workbook from other archives. Nothing for other files."""
+    """Return the names of the files in a zip archive, a line each: they tell a workbook from other
+    archives. Nothing for other files.
+    """
     with open(path, "rb") as handle:
         if handle.read(4) != ZIP:
             return b""
@@ -104,7 +112,9 @@ def archive_names(path: Path) -> bytes:
 
 
 def check_archive(path: Path) -> None:
-    """Raise where an archive, a workbook among them, would fill a memory when it is unpacked, or is locked."""
+    """Raise where an archive, a workbook among them, would fill a memory when it is unpacked, or is
+    locked.
+    """
     with zipfile.ZipFile(path) as archive:
         for member in archive.infolist():
             if member.flag_bits & 1:
@@ -115,7 +125,9 @@ def check_archive(path: Path) -> None:
 
 
 def check_ratio(name: str, unpacked: int, packed: int) -> None:
-    """Raise where a packed file unpacks to so much more than it is that it may be made to fill a memory."""
+    """Raise where a packed file unpacks to so much more than it is that it may be made to fill a
+    memory.
+    """
     if unpacked > FREE_BYTES and unpacked > MOST_RATIO * max(packed, 1):
         raise FileError(
             f"'{name}' unpacks to more than {MOST_RATIO:,} times its size: no table does. If you trust it, unpack it first and name the "
@@ -125,9 +137,11 @@ def check_ratio(name: str, unpacked: int, packed: int) -> None:
 
 @dataclass(frozen=True)
 class TextFile:
-    """A text file, packed or not, or one in an archive: its name in messages, and how it is opened as bytes, again and again.
+    """A text file, packed or not, or one in an archive: its name in messages, and how it is opened
+    as bytes, again and again.
 
-    `stream` opens it for Arrow, which unpacks without Python where it can; `packed` is its size where it is packed.
+    `stream` opens it for Arrow, which unpacks without Python where it can; `packed` is its size
+    where it is packed.
     """
 
     name: str
@@ -137,7 +151,9 @@ class TextFile:
 
     @classmethod
     def from_path(cls, path: Path, *, by_name: bool = False) -> TextFile:
-        """Return the text file at a path, packed as its first bytes say, or, `by_name`, as its name does."""
+        """Return the text file at a path, packed as its first bytes say, or, `by_name`, as its name
+        does.
+        """
         if by_name:
             packing = packing_by_name(path)
             opened: Callable[[], Any] = (

@@ -1,4 +1,6 @@
-"""Parquet files, and folders of them and patterns of their names: one table in many files, also with values in the names of folders (sex=f/)."""
+"""Parquet files, and folders of them and patterns of their names: one table in many files, also
+with values in the names of folders (sex=f/).
+"""
 
 from __future__ import annotations
 
@@ -25,7 +27,9 @@ LEAST_ROWS = 1 << 12
 """Rows of a batch, however many columns there are."""
 
 GATHERED_FROM, GROUP_ROWS, GROUP_BYTES = 64, 1 << 16, 1 << 26
-"""Columns above which tables are gathered before they are written, and the rows and bytes at which a row group is full."""
+"""Columns above which tables are gathered before they are written, and the rows and bytes at which
+a row group is full.
+"""
 
 BUFFER_BYTES = 1 << 16
 """Bytes of a column that are read at a time."""
@@ -66,7 +70,9 @@ def _open(path: Path, options: ReadOptions) -> Source:
 
 
 def _file(path: Path, dictionaries: Sequence[str]) -> Any:
-    """Open a file that is read batch by batch. Arrow's own buffers would hold all of its bytes, or of a row group's, until the last batch is read."""
+    """Open a file that is read batch by batch. Arrow's own buffers would hold all of its bytes, or
+    of a row group's, until the last batch is read.
+    """
     import pyarrow.parquet as pq
 
     return pq.ParquetFile(
@@ -75,7 +81,9 @@ def _file(path: Path, dictionaries: Sequence[str]) -> Any:
 
 
 def _batch_rows(n_columns: int) -> int:
-    """Return the rows of a batch: fewer where there are many columns, so that a batch has some four million cells."""
+    """Return the rows of a batch: fewer where there are many columns, so that a batch has some four
+    million cells.
+    """
     return min(BATCH_ROWS, max(BATCH_CELLS // max(n_columns, 1), LEAST_ROWS))
 
 
@@ -93,7 +101,9 @@ def _writer(path: Path, target: Path) -> AbstractContextManager[Callable[[Table]
 
 
 class _RowGroups:
-    """Writes tables as row groups. Small tables of many columns are gathered: a file notes some 800 bytes of each column of each group, and holds them until its end."""
+    """Writes tables as row groups. Small tables of many columns are gathered: a file notes some 800
+    bytes of each column of each group, and holds them until its end.
+    """
 
     def __init__(self, writer: Any) -> None:
         self.writer = writer
@@ -142,7 +152,9 @@ def is_pattern(path: Path) -> bool:
 
 
 def _files(path: Path) -> list[str]:
-    """Return the files of a folder or pattern, in the order of their names; hidden ones and those that start with _ are left out."""
+    """Return the files of a folder or pattern, in the order of their names; hidden ones and those
+    that start with _ are left out.
+    """
     if path.is_dir():
         inside = (file for file in path.rglob("*") if file.is_file())
         names = [

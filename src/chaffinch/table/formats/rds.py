@@ -1,7 +1,9 @@
-"""Data frames that R saved with `saveRDS` (.rds): read by a small reader of our own, which knows vectors and nothing that runs.
+"""Data frames that R saved with `saveRDS` (.rds): read by a small reader of our own, which knows
+vectors and nothing that runs.
 
-The format is R's serialisation, version 2 or 3, in XDR ("R Internals", section 1.8). Functions, environments, promises and other code are not read: a file that
-holds them is refused. Factors become words, dates dates, times times.
+The format is R's serialisation, version 2 or 3, in XDR ("R Internals", section 1.8). Functions,
+environments, promises and other code are not read: a file that holds them is refused. Factors
+become words, dates dates, times times.
 """
 
 from __future__ import annotations
@@ -92,7 +94,9 @@ class _Reader:
             raise EOFError
 
     def item(self, depth: int = 0, flags: int | None = None) -> Any:
-        """Return the next value: a vector, a name, pairs, or None; `flags` are its first word where that has been read."""
+        """Return the next value: a vector, a name, pairs, or None; `flags` are its first word where
+        that has been read.
+        """
         if depth > MOST_DEPTH:
             raise _UnreadableError("lists that lie too deep in each other")
         flags = self.integer() if flags is None else flags
@@ -144,7 +148,9 @@ class _Reader:
         return [self.item(depth + 1) for _ in range(n)]
 
     def pairs(self, attributed: bool, tagged: bool, depth: int) -> list[tuple[str, Any]]:
-        """Return a list of names and values, the name empty where there is none; each is followed by the next, so that it is read in a loop."""
+        """Return a list of names and values, the name empty where there is none; each is followed
+        by the next, so that it is read in a loop.
+        """
         out: list[tuple[str, Any]] = []
         while True:
             if attributed:
@@ -159,7 +165,9 @@ class _Reader:
             attributed, tagged = bool(flags & 0x200), bool(flags & 0x400)
 
     def compact(self, depth: int) -> Any:
-        """Return a vector that R keeps in a short form: a range of numbers, words of numbers, or another with a note beside it."""
+        """Return a vector that R keeps in a short form: a range of numbers, words of numbers, or
+        another with a note beside it.
+        """
         info, state, attributes = (
             self.item(depth + 1),
             self.item(depth + 1),
@@ -293,7 +301,9 @@ def _no_frame(path: Path, why: str) -> FileError:
 
 
 def _array(vector: _Vector) -> pa.Array | None:
-    """Return a column as Arrow values; None for lists and other objects that are no plain vectors."""
+    """Return a column as Arrow values; None for lists and other objects that are no plain
+    vectors.
+    """
     values, classes = vector.values, vector.classes
     if isinstance(values, list):
         return (

@@ -1,4 +1,6 @@
-"""Files that are known, so that they can be refused in words that say how to convert them; pickles run code when they are opened."""
+"""Files that are known, so that they can be refused in words that say how to convert them; pickles
+run code when they are opened.
+"""
 
 from __future__ import annotations
 

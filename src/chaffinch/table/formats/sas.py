@@ -1,7 +1,8 @@
-"""Files of SAS: tables (.sas7bdat), which are read, and transport files (.xpt), which are written too, through the extra `pyreadstat`.
+"""Files of SAS: tables (.sas7bdat), which are read, and transport files (.xpt), which are written
+too, through the extra `pyreadstat`.
 
-Formats that show a number as a date or time make it one. Special missing values (.A to .Z) come as missing. Value labels lie in a catalog
-beside the file and are not read.
+Formats that show a number as a date or time make it one. Special missing values (.A to .Z) come as
+missing. Value labels lie in a catalog beside the file and are not read.
 """
 
 from __future__ import annotations
@@ -58,7 +59,7 @@ def _moment(display: str) -> Moment | None:
 
 
 def _read(path: Path, form: SasForm, **options: Any) -> tuple[dict[str, list[Any]], Any]:
-    """Return cells by column, and what the file says of them. Errors quote nothing of the file."""
+    """Return cells by column, and the metadata of the file. Errors quote nothing of the file."""
     package = pyreadstat("Reading SAS files")
     read = package.read_sas7bdat if form == "sas7bdat" else package.read_xport
     try:
@@ -124,7 +125,9 @@ def _open(path: Path, options: ReadOptions, *, form: SasForm) -> Source:
 def _values(
     path: Path, name: str, cells: list[Any], kind: pa.DataType, moment: Moment | None
 ) -> pa.Array:
-    """Return cells as Arrow values, null where they are missing; an empty text is missing, as SAS has it."""
+    """Return cells as Arrow values, null where they are missing; an empty text is missing, as SAS
+    has it.
+    """
     if is_words(kind):
         text = pa.array(cells, pa.string())
         return pc.if_else(pc.equal(text, ""), pa.scalar(None, pa.string()), text)
@@ -149,7 +152,9 @@ def _values(
 
 @contextlib.contextmanager
 def _writer(path: Path, target: Path) -> Iterator[Callable[[Table], None]]:
-    """Give a function that gathers tables; they are written as one transport file, version 8, when the block ends well."""
+    """Give a function that gathers tables; they are written as one transport file, version 8, when
+    the block ends well.
+    """
     package = pyreadstat("Writing SAS files")
     try:
         import pandas
@@ -189,7 +194,9 @@ def _writer(path: Path, target: Path) -> Iterator[Callable[[Table], None]]:
 
 
 def _outgoing(tables: Sequence[Table], name: str) -> tuple[Any, Moment | None]:
-    """Return one column of all tables as SAS holds it: words, or numbers with NaN where they are missing."""
+    """Return one column of all tables as SAS holds it: words, or numbers with NaN where they are
+    missing.
+    """
     first = tables[0]
     kind = value_type(first.data.schema.field(name).type)
     chunks = [table.data.column(name).cast(kind) for table in tables]

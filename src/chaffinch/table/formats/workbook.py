@@ -1,8 +1,10 @@
-"""Workbooks of Excel and LibreOffice (.xlsx, .xls, .ods): one sheet of them, by its name, through the extra `excel`.
+"""Workbooks of Excel and LibreOffice (.xlsx, .xls, .ods): one sheet of them, by its name, through
+the extra `excel`.
 
-Cells are spelled and then understood as those of a text file are, so that numbers that are stored as text are numbers, and codes with leading zeros
-stay codes. Formulas are read by the values that were stored with them. What would come in wrong in silence (formulas without values, merged
-records, cells of errors) is refused or said.
+Cells are spelled and then understood as those of a text file are, so that numbers that are stored
+as text are numbers, and codes with leading zeros stay codes. Formulas are read by the values that
+were stored with them. What would come in wrong in silence (formulas without values, merged records,
+cells of errors) is refused or said.
 """
 
 from __future__ import annotations
@@ -34,7 +36,9 @@ from .packing import ZIP, check_archive
 from .workbook_writer import write_workbook
 
 MOST_CELLS = 50_000_000
-"""Cells between the first and the last of a sheet: more are a sheet with something far from its table."""
+"""Cells between the first and the last of a sheet: more are a sheet with something far from its
+table.
+"""
 
 MOST_UNPACKED = 64 << 20
 """Bytes that a workbook of outputs unpacks to."""
@@ -58,7 +62,9 @@ _PROPERTY = re.compile(
 _APP_VERSION = re.compile(
     rb'<(meta:user-defined|property)\b[^<>]*name="AppVersion"[^<>]*>.{0,200}?</\1>', re.DOTALL
 )
-"""The version of the program that wrote a workbook, which LibreOffice files among the properties."""
+"""The version of the program that wrote a workbook, which LibreOffice files among the
+properties.
+"""
 
 _READ_PARTS = re.compile(
     r"\[Content_Types\]\.xml|_rels/\.rels|docProps/(core|app|custom)\.xml|xl/(workbook|styles|sharedStrings|calcChain|metadata)\.(xml|bin)"
@@ -66,7 +72,9 @@ _READ_PARTS = re.compile(
     r"|xl/theme/_rels/[^/]+\.rels|xl/tables/[^/]+\.(xml|bin)|xl/printerSettings/printerSettings\d+\.bin"
     r"|mimetype|content\.xml|styles\.xml|meta\.xml|settings\.xml|manifest\.rdf|META-INF/manifest\.xml|Configurations2/.*|Thumbnails/thumbnail\.png"
 )
-"""Parts of .xlsx, .xlsb and .ods archives that hold the cells that are read, how they look, and which parts there are."""
+"""Parts of .xlsx, .xlsb and .ods archives that hold the cells that are read, how they look, and
+which parts there are.
+"""
 
 _UNREAD_PARTS = {
     r"xl/(threaded)?comments.*|xl/persons/.*": "cell comments",
@@ -92,7 +100,8 @@ def _calamine() -> Any:
 
 @dataclass(frozen=True)
 class SheetCells:
-    """A sheet as it stands: its cells as text, row by row from `first` (counted from 1), and merged ranges, from and to as (row, column) from 0.
+    """A sheet as it stands: its cells as text, row by row from `first` (counted from 1), and merged
+    ranges, from and to as (row, column) from 0.
 
     `visible`: whether it shows.
     """
@@ -105,10 +114,12 @@ class SheetCells:
 
 
 def sheets_of(path: Path, *, most_cells: int = MOST_CELLS) -> list[SheetCells]:
-    """Return all sheets of a workbook that have something in them, hidden ones too, as they stand; FileError or InputError where they cannot be read.
+    """Return all sheets of a workbook that have something in them, hidden ones too, as they stand;
+    FileError or InputError where they cannot be read.
 
-    The workbook is measured before it is unpacked: one of more than `most_cells` cells, empty ones between the first and the last of a sheet among them, or
-    whose bytes or text would fill a memory, is refused.
+    The workbook is measured before it is unpacked: one of more than `most_cells` cells, empty ones
+    between the first and the last of a sheet among them, or whose bytes or text would fill a
+    memory, is refused.
     """
     _check_unpacked(path, most_cells)
     workbook, sheets, zipped = _workbook(path)
@@ -139,7 +150,9 @@ def sheets_of(path: Path, *, most_cells: int = MOST_CELLS) -> list[SheetCells]:
 
 
 def _check_unpacked(path: Path, most_cells: int) -> None:
-    """Raise where a workbook would fill a memory: by its true sizes, not by those that the archive states."""
+    """Raise where a workbook would fill a memory: by its true sizes, not by those that the archive
+    states.
+    """
     fault = f"'{path}' unpacks to more than an output holds"
     try:
         check_archive(path)
@@ -174,7 +187,9 @@ def _check_unpacked(path: Path, most_cells: int) -> None:
 
 
 def _true_size(handle: BinaryIO, member: zipfile.ZipInfo, max_bytes: int) -> int:
-    """How many bytes a part of an archive unpacks to, counted up to some more than `max_bytes`; its own word for it may be wrong."""
+    """The unpacked size of a member of an archive in bytes, counted up to just above `max_bytes`:
+    the size in its header may be wrong.
+    """
     handle.seek(member.header_offset)
     head = handle.read(30)
     if (
@@ -199,7 +214,9 @@ def _true_size(handle: BinaryIO, member: zipfile.ZipInfo, max_bytes: int) -> int
 
 
 def _xlsx_extent(archive: zipfile.ZipFile, sizes: Collection[str]) -> tuple[int, int]:
-    """How many cells the sheets of an .xlsx workbook span, and about how many bytes of text they hold with shared texts written out."""
+    """How many cells the sheets of an .xlsx workbook span, and about how many bytes of text they
+    hold with shared texts written out.
+    """
     n_cells, n_texts, n_bytes = 0, 0, 0
     for name in sizes:
         if name.endswith(".xml") and name not in (
@@ -230,7 +247,7 @@ def _xlsx_extent(archive: zipfile.ZipFile, sizes: Collection[str]) -> tuple[int,
 
 
 def _ods_extent(content: bytes) -> tuple[int, int]:
-    """The same of an .ods workbook, whose cells and rows may say how often they are repeated."""
+    """The number of cells and bytes of an .ods workbook, repeated cells and rows among them."""
     n_cells, n_bytes = 0, 0
     for table in content.split(b"<table:table ")[1:]:
         height, width, row_end = 0, 0, 0
@@ -257,7 +274,9 @@ def _repeats(head: bytes, what: bytes) -> int:
 
 
 def unread_contents(path: Path) -> list[str]:
-    """Return what a workbook holds beside the cells of its sheets, in words: comments, pivot caches, objects and whatever else leaves with it."""
+    """Return descriptions of what a workbook holds besides the cells of its sheets: comments, pivot
+    caches, objects and other parts.
+    """
     contents: dict[str, None] = {}
     with zipfile.ZipFile(path) as archive:
         if archive.comment:
@@ -434,7 +453,9 @@ def _is_filled(path: Path, workbook: Any, name: str, zipped: bool) -> bool:
 
 @dataclass(frozen=True)
 class _SheetLook:
-    """What the cells of a sheet say that the reader would lose: errors, formulas without values, and how far they reach."""
+    """Facts on the cells of a sheet that the reader would lose: errors, formulas without values,
+    and the extent.
+    """
 
     n_cells: int
     rows: int
@@ -476,7 +497,9 @@ def _looked_at(path: Path, name: str) -> _SheetLook | None:
 
 
 def _ods_look(path: Path, name: str) -> tuple[bool, list[int]]:
-    """Return whether a workbook of LibreOffice has cells of errors, and which rows of a sheet have cells that belong to a merged one."""
+    """Return whether a workbook of LibreOffice has cells of errors, and which rows of a sheet have
+    cells that belong to a merged one.
+    """
     with zipfile.ZipFile(path) as archive:
         if "content.xml" not in archive.namelist():
             return False, []  # a binary workbook (.xlsb)
@@ -532,7 +555,7 @@ def _number_of(letters: bytes) -> int:
 
 
 def _sheet_path(archive: zipfile.ZipFile, name: str) -> str:
-    """Return where a sheet lies in an .xlsx archive; KeyError where it cannot be told."""
+    """Return the path of a sheet in an .xlsx archive; KeyError if unknown."""
     book = archive.read("xl/workbook.xml").decode("utf-8", "replace")
     relations = archive.read("xl/_rels/workbook.xml.rels").decode("utf-8", "replace")
     for sheet in _SHEET.findall(book):
@@ -557,7 +580,9 @@ def _sheet_source(
     options: ReadOptions,
     notes: list[Note],
 ) -> Source:
-    """Return the table in the rows of a sheet: under its names, without columns and rows that are empty."""
+    """Return the table in the rows of a sheet: under its names, without columns and rows that are
+    empty.
+    """
     what = f"'{path}::{sheet}'"
     top = [spelled_column(row).to_pylist() for row in rows[:LOOKED_AT]]
     if not top:

@@ -1,7 +1,8 @@
-"""Writing a table as a sheet of Excel (.xlsx): numbers as numbers, dates as dates, words as words whatever they look like.
+"""Writing a table as a sheet of Excel (.xlsx): numbers as numbers, dates as dates, words as words
+whatever they look like.
 
-A small writer of our own: rows go out as they come, nothing else is stored, and the same table gives the same bytes. Layout: ECMA-376, part 1,
-section 18.
+A small writer of our own: rows go out as they come, nothing else is stored, and the same table
+gives the same bytes. Layout: ECMA-376, part 1, section 18.
 """
 
 from __future__ import annotations
@@ -102,7 +103,9 @@ def _member(name: str) -> zipfile.ZipInfo:
 
 
 def _parts() -> dict[str, str]:
-    """Return all that a workbook of one sheet has besides it. The sheet has a name of its own: that of the original may say whose data they are."""
+    """Return all that a workbook of one sheet has besides it. The sheet has a name of its own: that
+    of the original may say whose data they are.
+    """
     from xml.sax.saxutils import quoteattr  # brings the whole of http with it
 
     formats = "".join(
@@ -132,7 +135,9 @@ def _row(cells: Sequence[str]) -> bytes:
 
 
 def _cells(table: Table, name: str) -> list[str]:
-    """Return the cells of a column: values, missing codes as the words that they are, nothing where nothing stands."""
+    """Return the cells of a column: values, missing codes as the words that they are, nothing where
+    nothing stands.
+    """
     column = table.schema[name]
     values = table.data.column(name).combine_chunks()
     if pa.types.is_dictionary(values.type):

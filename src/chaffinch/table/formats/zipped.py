@@ -1,4 +1,6 @@
-"""Text files in a zip archive: the only one, or the one that is named. Nothing is unpacked to disk."""
+"""Text files in a zip archive: the only one, or the one that is named. Nothing is unpacked to
+disk.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Check digits of numbers that are given to persons and accounts, each as a function of the number without spaces and dashes."""
+"""Check digits of numbers that are given to persons and accounts, each as a function of the number
+without spaces and dashes.
+"""
 
 from __future__ import annotations
 
@@ -67,7 +69,9 @@ def weighted(digits: str, weights: Sequence[int]) -> int:
 
 
 def luhn(digits: str) -> bool:
-    """Whether the last digit is the Luhn digit of the others (ISO/IEC 7812): credit cards, Swedish and Canadian numbers."""
+    """Whether the last digit is the Luhn digit of the others (ISO/IEC 7812): credit cards, Swedish
+    and Canadian numbers.
+    """
     doubled = [int(digit) * (1 + i % 2) for i, digit in enumerate(reversed(digits))]
     return sum(value - 9 * (value > 9) for value in doubled) % 10 == 0
 
@@ -92,13 +96,17 @@ def dni(text: str) -> bool:
 
 
 def nir(text: str) -> bool:
-    """Whether the key of a French social security number is 97 less its remainder; Corsican departments count as 19 and 18."""
+    """Whether the key of a French social security number is 97 less its remainder; Corsican
+    departments count as 19 and 18.
+    """
     number = int(text[:13].replace("2A", "19").replace("2B", "18"))
     return 97 - number % 97 == int(text[13:])
 
 
 def codice_fiscale(text: str) -> bool:
-    """Whether the last letter of an Italian tax code is right: odd and even places have tables of their own."""
+    """Whether the last letter of an Italian tax code is right: odd and even places have tables of
+    their own.
+    """
     total = sum(
         _ODD[ch]
         if i % 2 == 0
@@ -109,7 +117,9 @@ def codice_fiscale(text: str) -> bool:
 
 
 def personnummer(digits: str) -> bool:
-    """Whether ten digits of a Swedish number are a day and end in the Luhn digit; coordination numbers add 60 to the day."""
+    """Whether ten digits of a Swedish number are a day and end in the Luhn digit; coordination
+    numbers add 60 to the day.
+    """
     short = digits[-10:]
     return luhn(short) and day(short[:2], short[2:4], str(int(short[4:6]) % 60))
 
@@ -122,7 +132,9 @@ def hetu(text: str) -> bool:
 
 
 def fnr(digits: str) -> bool:
-    """Whether both check digits of a Norwegian birth number are right; D-numbers add 40 to the day, synthetic ones 80 to the month."""
+    """Whether both check digits of a Norwegian birth number are right; D-numbers add 40 to the day,
+    synthetic ones 80 to the month.
+    """
     first = weighted(digits, (3, 7, 6, 1, 8, 9, 4, 5, 2, 1))
     second = weighted(digits, (5, 4, 3, 2, 7, 6, 5, 4, 3, 2, 1))
     return (
@@ -133,20 +145,26 @@ def fnr(digits: str) -> bool:
 
 
 def pesel(digits: str) -> bool:
-    """Whether a Polish PESEL starts with a day (the month tells the century by twenties) and ends in its check digit."""
+    """Whether a Polish PESEL starts with a day (the month tells the century by twenties) and ends
+    in its check digit.
+    """
     total = weighted(digits, (1, 3, 7, 9, 1, 3, 7, 9, 1, 3, 1))
     return total % 10 == 0 and day(digits[:2], str(int(digits[2:4]) % 20), digits[4:6])
 
 
 def kvnr(text: str) -> bool:
-    """Whether the last digit of a German health insurance number is right: the letter as two digits, then as Luhn from the left."""
+    """Whether the last digit of a German health insurance number is right: the letter as two
+    digits, then as Luhn from the left.
+    """
     digits = f"{ord(text[0]) - 64:02d}{text[1:9]}"
     total = sum(sum(divmod(int(digit) * (1 + i % 2), 10)) for i, digit in enumerate(digits))
     return total % 10 == int(text[9])
 
 
 def svnr(digits: str) -> bool:
-    """Whether the fourth digit of an Austrian social insurance number is right; a month of 13 stands for an unknown day."""
+    """Whether the fourth digit of an Austrian social insurance number is right; a month of 13
+    stands for an unknown day.
+    """
     weights = (3, 7, 9, 0, 5, 8, 4, 2, 1, 6)
     return weighted(digits, weights) % 11 == int(digits[3]) and (
         day(digits[8:], digits[6:8], digits[4:6]) or digits[6:8] == "13"
@@ -159,13 +177,17 @@ def ahv(digits: str) -> bool:
 
 
 def insz(digits: str) -> bool:
-    """Whether the last two digits of a Belgian register number are 97 less the remainder, before or after the year 2000."""
+    """Whether the last two digits of a Belgian register number are 97 less the remainder, before or
+    after the year 2000.
+    """
     key = int(digits[9:])
     return key in (97 - int(digits[:9]) % 97, 97 - int("2" + digits[:9]) % 97)
 
 
 def nhs(digits: str) -> bool:
-    """Whether the last digit of an English NHS number is right: modulo 11, where 10 is not given out."""
+    """Whether the last digit of an English NHS number is right: modulo 11, where 10 is not given
+    out.
+    """
     return weighted(digits, (10, 9, 8, 7, 6, 5, 4, 3, 2, 1)) % 11 == 0
 
 
@@ -182,13 +204,17 @@ def cpf(digits: str) -> bool:
 
 
 def rodne_cislo(digits: str) -> bool:
-    """Whether a Czech or Slovak birth number of ten digits divides by 11 (10 becomes 0) and starts with a day; women's months add 50."""
+    """Whether a Czech or Slovak birth number of ten digits divides by 11 (10 becomes 0) and starts
+    with a day; women's months add 50.
+    """
     month = str(int(digits[2:4]) % 50 % 20)
     return int(digits[:9]) % 11 % 10 == int(digits[9]) and day(digits[:2], month, digits[4:6])
 
 
 def isikukood(digits: str) -> bool:
-    """Whether an Estonian or Lithuanian code ends in its check digit: a second row of weights where the first gives 10."""
+    """Whether an Estonian or Lithuanian code ends in its check digit: a second row of weights where
+    the first gives 10.
+    """
     check = weighted(digits, (1, 2, 3, 4, 5, 6, 7, 8, 9, 1)) % 11
     if check == 10:
         check = weighted(digits, (3, 4, 5, 6, 7, 8, 9, 1, 2, 3)) % 11 % 10
@@ -196,7 +222,9 @@ def isikukood(digits: str) -> bool:
 
 
 def egn(digits: str) -> bool:
-    """Whether a Bulgarian EGN ends in its check digit and starts with a day; the month tells the century."""
+    """Whether a Bulgarian EGN ends in its check digit and starts with a day; the month tells the
+    century.
+    """
     check = weighted(digits, (2, 4, 8, 5, 10, 9, 7, 3, 6)) % 11 % 10
     return check == int(digits[9]) and day(digits[:2], str(int(digits[2:4]) % 20), digits[4:6])
 

@@ -1,6 +1,8 @@
-"""Columns that look as if they said who somebody is: by their names, by form and check digits, and by what only numbers that are given out once do.
+"""Columns that look as if they said who somebody is: by their names, by form and check digits, and
+by what only numbers that are given out once do.
 
-Nothing is synthesised before somebody has said what becomes of them (`check_decided`). Under a promise of privacy names and declarations are all that is looked at.
+Nothing is synthesised before somebody has said what becomes of them (`check_decided`). Under a
+promise of privacy names and declarations are all that is looked at.
 """
 
 from __future__ import annotations
@@ -27,7 +29,9 @@ PERSONAL = "personal"
 """What a note on such columns is about."""
 
 ODDS = 1e-6
-"""The chance with which check digits that mean nothing are taken for ones that mean something, in one column and for one form."""
+"""The chance with which check digits that mean nothing are taken for ones that mean something, in
+one column and for one form.
+"""
 
 FEWEST = 3
 """Different values from which a form says something."""
@@ -43,7 +47,9 @@ PRECISE = 3
 
 _GROUPED = str.maketrans("", "", " .-/")
 ODDS_ONCE = 1e-4
-"""The chance with which numbers of independent records are taken for ones that were given out once."""
+"""The chance with which numbers of independent records are taken for ones that were given out
+once.
+"""
 
 FEWEST_NUMBERS = 20
 """Records from which numbers are looked at."""
@@ -55,7 +61,9 @@ FLAT = 6
 """Digits from which numbers that spread evenly are taken for personal ones."""
 
 LONG = 9
-"""Digits from which whole numbers that are all of one length and almost all different are taken for personal ones."""
+"""Digits from which whole numbers that are all of one length and almost all different are taken for
+personal ones.
+"""
 
 ALMOST_ALL = 0.95
 DECISIONS = ("drop", "fake", "keep")
@@ -63,12 +71,14 @@ DECISIONS = ("drop", "fake", "keep")
 
 
 def with_evidence(columns: Iterable[Column]) -> tuple[Column, ...]:
-    """Return columns with what says that they identify somebody by names and declarations alone, as it must be under a promise of privacy."""
+    """Return columns with the evidence of names and declarations alone that they identify somebody,
+    as a privacy guarantee requires.
+    """
     return tuple(replace(column, evidence=evidence_of(column)) for column in columns)
 
 
 def evidence_of(column: Column, profile: Profile | None = None) -> IdentifierEvidence | None:
-    """Return what says that a column identifies somebody; None where nothing does."""
+    """Return the evidence that a column identifies somebody; None without any."""
     kind = parse_type(column.type)
     if column.kind in ("boolean", "date", "datetime") or pa.types.is_temporal(kind):
         return None
@@ -103,7 +113,9 @@ def evidence_of(column: Column, profile: Profile | None = None) -> IdentifierEvi
 
 
 def _tells(sign: NameSign, column: Column) -> bool:
-    """Whether a column that is named so can hold such values: coordinates are numbers, and precise ones tell a house."""
+    """Whether a column that is named so can hold such values: coordinates are numbers, and precise
+    ones tell a house.
+    """
     if sign.form in ("latitude", "longitude"):
         return column.kind == "float" and (column.decimals is None or column.decimals >= PRECISE)
     return column.kind != "float"
@@ -126,10 +138,10 @@ def _spread(values: Sequence[Any], max_values: int = LOOKED_AT) -> Sequence[Any]
 
 
 def form_of_words(values: Sequence[str], *, numbers: bool = False) -> IdentifierEvidence | None:
-    """Return which form different words share, if chance does not explain it; a single hit says nothing.
+    """Return the evidence of a form that distinct values share, if chance does not explain it.
 
-    Words without check digits need a pattern that says enough by itself. `numbers`: whole numbers, which lost the zeros before them, and of
-    which only check digits say anything.
+    Words without check digits need a pattern that says enough by itself. `numbers`: whole numbers,
+    which lost the zeros before them, and of which only check digits say anything.
     """
     if len(values) < FEWEST:
         return None
@@ -156,7 +168,9 @@ def form_of_words(values: Sequence[str], *, numbers: bool = False) -> Identifier
 
 
 def _chance(form: Form, values: Sequence[str]) -> float:
-    """The chance that so many words pass where their check digits mean nothing; 1 where too few have the form, 0 where it needs no check."""
+    """The p-value of the number of values that pass a check by chance; 1 where too few have the
+    form, 0 where it needs no check.
+    """
     alike = [word for word in values if form.has(word)]
     if len(alike) < FEWEST or len(alike) < form.share * len(values):
         return 1.0
@@ -171,7 +185,9 @@ def _chance(form: Form, values: Sequence[str]) -> float:
 
 
 def _padded(values: Sequence[str], form: Form) -> list[str] | None:
-    """Whole numbers as the words that they were, with up to two zeros before them; None where their length is another."""
+    """Whole numbers as the words that they were, with up to two zeros before them; None where their
+    length is another.
+    """
     length = len(form.mask.translate(_GROUPED))
     longest = max(map(len, values))
     if form.name == "credit_card":
@@ -184,7 +200,9 @@ def _padded(values: Sequence[str], form: Form) -> list[str] | None:
 
 
 def undecided(columns: Iterable[Column]) -> dict[str, IdentifierEvidence]:
-    """Return the columns that would be modelled, look as if they said who somebody is, and of which nobody said what becomes of them."""
+    """Return the columns that would be modelled, look as if they said who somebody is, and of which
+    nobody said what becomes of them.
+    """
     return {
         column.name: column.evidence
         for column in columns
@@ -193,7 +211,7 @@ def undecided(columns: Iterable[Column]) -> dict[str, IdentifierEvidence]:
 
 
 def personal_note(columns: Iterable[Column]) -> list[Note]:
-    """Return what to say of undecided columns, and what to do; nothing of none."""
+    """Return the note on undecided columns and what to do; empty without any."""
     reasons = undecided(columns)
     if not reasons:
         return []
@@ -209,7 +227,9 @@ def personal_note(columns: Iterable[Column]) -> list[Note]:
 
 
 def warn_of(notes: Iterable[Note]) -> None:
-    """Give a Python warning of columns that look like names or personal numbers to the caller of the calling function."""
+    """Give a Python warning of columns that look like names or personal numbers to the caller of
+    the calling function.
+    """
     for note in notes:
         if note.what == PERSONAL:
             warnings.warn(note.sentence, PersonalDataWarning, stacklevel=3)
@@ -217,20 +237,25 @@ def warn_of(notes: Iterable[Note]) -> None:
 
 @contextmanager
 def without_personal_warnings() -> Iterator[None]:
-    """Keep Python from warning of columns that look personal: who is told of notes says it in their own way."""
+    """Keep Python from warning of columns that look personal: who is told of notes says it in their
+    own way.
+    """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", PersonalDataWarning)
         yield
 
 
 def given_out_once(profile: Profile) -> bool:
-    """Return whether whole numbers look as if each was given to one person: almost all differ, and not as a measure's do.
+    """Return whether whole numbers look as if each was given to one person: almost all differ, and
+    not as a measure's do.
 
-    Three signs, each of them enough. *Fewer equals than neighbours*: of two independent records of a measure, both have the same number about as
-    often as the second has the one a step above the first's, since a smooth density has no holes beside its values and people round to
-    the same numbers; numbers that were given out once have neighbours and no equals. *Long*: nine digits or more, nearly all of one length.
-    *Flat*: all different, all of one length of six digits or more, as often near one end of their range as near any other place, and not
-    rounded: amounts of money and numbers of people are skewed, and end in zeros.
+    Three signs, each of them enough. *Fewer equals than neighbours*: of two independent records of
+    a measure, both have the same number about as often as the second has the one a step above the
+    first's, since a smooth density has no holes beside its values and people round to the same
+    numbers; numbers that were given out once have neighbours and no equals. *Long*: nine digits or
+    more, nearly all of one length. *Flat*: all different, all of one length of six digits or more,
+    as often near one end of their range as near any other place, and not rounded: amounts of money
+    and numbers of people are skewed, and end in zeros.
     """
     values, counts = profile.numbers.result()
     n = float(counts.sum())
@@ -260,13 +285,17 @@ def given_out_once(profile: Profile) -> bool:
 
 
 def _is_grid(values: NDArray[np.int64]) -> bool:
-    """Whether sorted numbers go by one step of two or more, as years of a series do and numbers that were given out do not."""
+    """Whether sorted numbers go by one step of two or more, as years of a series do and numbers
+    that were given out do not.
+    """
     gaps = np.diff(values)
     return bool(gaps.min() == gaps.max() and gaps[0] > 1)
 
 
 def _expected_equals(values: NDArray[np.int64], counts: NDArray[np.float64]) -> float:
-    """How many pairs of records should be equal if all were drawn by themselves: by the pairs that are a few steps apart."""
+    """How many pairs of records should be equal if all were drawn by themselves: by the pairs that
+    are a few steps apart.
+    """
     gaps = np.diff(values)
     step = int(np.gcd.reduce(gaps))
     reach = max(step, int(np.median(gaps)) // step * step)
@@ -277,7 +306,9 @@ def _expected_equals(values: NDArray[np.int64], counts: NDArray[np.float64]) -> 
 
 
 def _is_flat(values: NDArray[np.int64]) -> bool:
-    """Whether sorted numbers spread evenly over their range (Kolmogorov and Smirnov's distance, at 1 %) and are not rounded."""
+    """Whether sorted numbers spread evenly over their range (Kolmogorov and Smirnov's distance, at
+    1 %) and are not rounded.
+    """
     n = len(values)
     if n < FEWEST_FLAT or (values % 10 == 0).mean() > 0.2:
         return False
@@ -298,9 +329,11 @@ def _poisson_below(seen: float, expected: float) -> float:
 
 
 def given_out_in_order(profile: Profile) -> bool:
-    """Return whether whole numbers rise from each row to the next, by steps that differ: as numbers do that were given out as people came.
+    """Return whether whole numbers rise from each row to the next, by steps that differ: as numbers
+    do that were given out as people came.
 
-    Tables may be sorted by a measure, but measures have equals; and by time, but years and days of a series go by one step.
+    Tables may be sorted by a measure, but measures have equals; and by time, but years and days of
+    a series go by one step.
     """
     values, counts = profile.numbers.result()
     if not profile.rising or len(values) < FEWEST_NUMBERS or profile.n_present < profile.n_rows:
@@ -310,13 +343,17 @@ def given_out_in_order(profile: Profile) -> bool:
 
 
 def check_decided(columns: Iterable[Column]) -> None:
-    """Raise PersonalDataError, with all that is to be written, if columns look as if they said who somebody is and nobody decided on them."""
+    """Raise PersonalDataError, with all that is to be written, if columns look as if they said who
+    somebody is and nobody decided on them.
+    """
     if reasons := undecided(columns):
         raise PersonalDataError(_message(reasons))
 
 
 def check_declared_decided(schema: Schema) -> None:
-    """The same under a promise of privacy: by names and declarations alone, whatever was found in records."""
+    """The same under a promise of privacy: by names and declarations alone, whatever was found in
+    records.
+    """
     check_decided(with_evidence(schema))
 
 
@@ -349,7 +386,9 @@ def _message(reasons: Mapping[str, IdentifierEvidence]) -> str:
 
 
 def with_decisions(schema: Schema | None, decisions: Mapping[str, str]) -> Schema | None:
-    """Return a schema with what was decided of columns; without one, a schema that says nothing else."""
+    """Return a schema with what was decided of columns; without one, a schema that says nothing
+    else.
+    """
     if not decisions:
         return schema
     for decision in decisions.values():

@@ -1,10 +1,13 @@
-"""Made-up values in place of direct identifiers: of the same form, offline, from a seed, and never one of the original values.
+"""Made-up values in place of direct identifiers: of the same form, offline, from a seed, and never
+one of the original values.
 
-That none is an original value is settled when a schema is fitted: its form is narrowed until no value of the column has it. So a
-model needs to keep no value, and rows drawn from it years later need not be compared with anything. Under a promise of privacy
-the form is the declared one, or that of the column's name, and no record is looked at.
+That none is an original value is settled when a schema is fitted: its form is narrowed until no
+value of the column has it. So a model needs to keep no value, and rows drawn from it years later
+need not be compared with anything. Under a promise of privacy the form is the declared one, or that
+of the column's name, and no record is looked at.
 
-A mask is the form of codes, as `P-####`: `#` a digit, `?` a capital letter, `*` a small one, all else as it stands (after `\\` too).
+A mask is the form of codes, as `P-####`: `#` a digit, `?` a capital letter, `*` a small one, all
+else as it stands (after `\\` too).
 """
 
 from __future__ import annotations
@@ -44,12 +47,15 @@ MOST_NUMBERED = 1 << 62
 """Values that a mask tells apart by number; the slots beyond are filled at random."""
 
 SYLLABLES = ("", "zoq", "wyx", "qub", "xev", "jaq", "zuvq", "qexo", "vyjz", "qwozx")
-"""What is put into made-up words so that none of them is an original one; empty where none is anyway."""
+"""What is put into made-up words so that none of them is an original one; empty where none is
+anyway.
+"""
 
 
 @dataclass(frozen=True)
 class FakeForm:
-    """How values are made up: by a form's own rule, with a syllable of their own, or by a mask whose check digits are wrong.
+    """How values are made up: by a form's own rule, with a syllable of their own, or by a mask
+    whose check digits are wrong.
 
     Examples
     --------
@@ -132,7 +138,9 @@ class FakeForm:
 
 
 def parse_form(text: str) -> FakeForm:
-    """Return the form that a schema names: that of a registered form, a mask, or both, as `nl_bsn`, `P-####`, `es_dni:########-?`."""
+    """Return the form that a schema names: that of a registered form, a mask, or both, as `nl_bsn`,
+    `P-####`, `es_dni:########-?`.
+    """
     name, colon, rest = text.partition(":")
     if name in FORMS:
         form = FORMS[name]
@@ -151,8 +159,9 @@ def parse_form(text: str) -> FakeForm:
 def fitted_form(column: Column, profile: Profile | None = None) -> Column:
     """Return a column that is to be made up with the form of its values; other columns as they are.
 
-    A declared form comes first, then what its values or its name say, then what its values look like. With a profile the form is free of every value of the
-    column. Without one, nothing but the declaration and the name is looked at.
+    A declared form comes first, then what its values or its name say, then what its values look
+    like. With a profile the form is free of every value of the column. Without one, nothing but the
+    declaration and the name is looked at.
     """
     if column.output != "fake":
         return column
@@ -203,7 +212,8 @@ def fitted_form(column: Column, profile: Profile | None = None) -> Column:
 def fake_values(
     column: Column, first_row: int, n_rows: int, *, key: int, rng: np.random.Generator
 ) -> pa.Array:
-    """Return made-up values for rows from `first_row` on; rows of one key have different values, first names and surnames apart.
+    """Return made-up values for rows from `first_row` on; rows of one key have different values,
+    first names and surnames apart.
 
     Examples
     --------
@@ -315,7 +325,9 @@ def parse_mask(text: str) -> Mask:
 
 
 def learnt_mask(values: Sequence[str]) -> Mask | None:
-    """Return the most common form of different words; None where fewer than ten share one. Letters that all of these share stay, digits vary."""
+    """Return the most common form of different words; None where fewer than ten share one. Letters
+    that all of these share stay, digits vary.
+    """
     shapes = Counter(map(_shape, values))
     (shape, n), *_ = shapes.most_common(1) or [("", 0)]
     if n < THRESHOLD or len(shape) > MOST_SIGNS:
@@ -358,11 +370,13 @@ def free_of(
     whole_number: bool = False,
     fixed: Sequence[int] = (),
 ) -> Mask:
-    """Return a mask of nearly the same form that none of the words has, with room for so many rows.
+    """Return a mask of nearly the same form that matches none of the values, with `rows` codes or
+    more.
 
-    One place after the other is given the sign that the fewest words have there, until none is left; where there is no room for that, the
-    mask gets a digit more. So what is made of it can never be one of the words, and need not be compared with them. `hits` says which words of
-    the form count; `fixed` are places to leave alone. A whole number does not start with 0.
+    One place after the other is given the sign that the fewest words have there, until none is
+    left; where there is no room for that, the mask gets a digit more. So what is made of it can
+    never be one of the words, and need not be compared with them. `hits` says which words of the
+    form count; `fixed` are places to leave alone. A whole number does not start with 0.
 
     Examples
     --------
@@ -384,7 +398,9 @@ def free_of(
 def _narrowed(
     mask: Mask, values: list[str], whole_number: bool, fixed: Sequence[int]
 ) -> Mask | None:
-    """The mask with signs fixed until it has none of the words; None if every slot was needed and some are left."""
+    """The mask with signs fixed until it matches none of the values; None if it still does with
+    every slot fixed.
+    """
     if whole_number and len(mask.places[0]) > 1 and len(mask.places) > 1:
         mask, values = _rarest(mask, values, [0], "0")
     while values:
@@ -398,7 +414,9 @@ def _narrowed(
 def _rarest(
     mask: Mask, values: list[str], positions: Sequence[int], never: str
 ) -> tuple[Mask, list[str]]:
-    """The mask with the sign fixed that the fewest words have at any of some places, and these words."""
+    """The mask with the sign fixed that the fewest values have at any of the positions, and these
+    values.
+    """
     best = None
     for i in positions:
         counts = Counter(word[i] for word in values)
@@ -421,7 +439,9 @@ def _is_number(form: Form) -> bool:
 
 
 def _free_of(fake: FakeForm, values: Sequence[str], rows: int, integral: bool) -> FakeForm:
-    """The form with a mask that makes no value which is among the words; those that pass a check are out of its reach anyway."""
+    """The form with a mask that makes no value which is among the words; those that pass a check
+    are out of its reach anyway.
+    """
     mask, position, form = fake.mask, fake.check_place, fake.form
     assert mask is not None
     if (
@@ -445,7 +465,7 @@ def _free_of(fake: FakeForm, values: Sequence[str], rows: int, integral: bool) -
 
 
 def _distinct_values(column: Column, profile: Profile) -> list[str]:
-    """The different values of a column as words. Beyond a million they are not all known: numbers then stand for their ends."""
+    """The distinct values of a column as text. Beyond a million not all are known."""
     if profile.words or profile.too_many_words:
         return [str(word) for word in profile.words]
     values, _ = profile.numbers.result()
@@ -456,7 +476,9 @@ def _distinct_values(column: Column, profile: Profile) -> list[str]:
 
 
 def _foreign_syllable(fake: FakeForm, values: Iterable[str]) -> str | None:
-    """The first syllable that makes every made-up word different from all words; None if there is none for this form."""
+    """The first syllable that makes every made-up word different from all words; None if there is
+    none for this form.
+    """
     assert fake.form is not None
     lower = [word.lower() for word in values]
     if not any(map(_could_be_ours(fake.form), lower)):
@@ -532,7 +554,9 @@ def _position_in_mask(mask: Mask, compact_place: int) -> int:
 
 
 def _unissued(form: Form, mask: Mask) -> Mask:
-    """The mask with the signs at certain places with which no number of the form was ever given out."""
+    """The mask with the signs at certain places with which no number of the form was ever given
+    out.
+    """
     if form.name == "phone":
         return _phone(mask)
     signs = [i for i, signs in enumerate(mask.places) if signs not in " .-/"]
@@ -542,9 +566,11 @@ def _unissued(form: Form, mask: Mask) -> Mask:
 
 
 def _phone(mask: Mask) -> Mask:
-    """A form of telephone numbers that nobody has: 555-01## where the form is North American, +999 where it is international, else 000.
+    """A form of telephone numbers that nobody has: 555-01## where the form is North American, +999
+    where it is international, else 000.
 
-    No country has the code 999, and no number starts with three zeros: two lead abroad, and no code of a country starts with a third.
+    No country has the code 999, and no number starts with three zeros: two lead abroad, and no code
+    of a country starts with a third.
     """
     digits = [
         i for i, signs in enumerate(mask.places) if signs == SLOTS["#"] or signs in SLOTS["#"]
@@ -565,7 +591,9 @@ def _phone(mask: Mask) -> Mask:
 
 
 def _shuffled(rows: range, fake: FakeForm, name: str, key: int) -> list[int]:
-    """The numbers of rows in an order that the key decides: one to one, so that no two rows have the same."""
+    """The numbers of rows in an order that the key decides: one to one, so that no two rows have
+    the same.
+    """
     size = min(fake.size, 1 << 62)
     if fake.mask is not None and rows.stop > size:
         raise InputError(

@@ -1,8 +1,12 @@
-"""Forms of direct identifiers: what values look like, which check digits they have, how often chance gets these right, and how one makes them up.
+"""Forms of direct identifiers: what values look like, which check digits they have, how often
+chance gets these right, and how one makes them up.
 
-A made-up value must belong to nobody. Where a range is kept out of use, it is made there: e-mail and web addresses lie in domains that RFC 2606 keeps for examples, numbers of
-computers in ranges that RFC 5737, 1112 and 3849 keep out of use, places in the emptiest part of the Pacific, numbers under prefixes that are never given out. Where there is no such range, check
-digits are wrong on purpose: a number that passes its check may be somebody's. No name here was taken from a register: the same number gives the same words, different numbers different ones.
+A made-up value must belong to nobody. Where a range is kept out of use, it is made there: e-mail
+and web addresses lie in domains that RFC 2606 keeps for examples, numbers of computers in ranges
+that RFC 5737, 1112 and 3849 keep out of use, places in the emptiest part of the Pacific, numbers
+under prefixes that are never given out. Where there is no such range, check digits are wrong on
+purpose: a number that passes its check may be somebody's. No name here was taken from a register:
+the same number gives the same words, different numbers different ones.
 """
 
 from __future__ import annotations
@@ -208,7 +212,8 @@ def url(number: int) -> str:
 
 
 def ip(number: int) -> str:
-    """Return an address of version 4 that no computer has: the ranges for documentation (RFC 5737), then class E (RFC 1112).
+    """Return an address of version 4 that no computer has: the ranges for documentation (RFC 5737),
+    then class E (RFC 1112).
 
     Examples
     --------
@@ -259,13 +264,15 @@ class Form:
     name, what
         Its name in schema files, and what its values are, in the plural.
     pattern
-        What values match; empty for forms that only a column's name tells. Of the value without spaces, dots, dashes and slashes unless `with_separators`.
+        What values match; empty for forms that only a column's name tells. Of the value without
+        spaces, dots, dashes and slashes unless `with_separators`.
     check, chance
         The check of such a value, and the share of random values of the pattern that pass it.
     share
         The share of values that must have the form.
     mask, unissued, check_at
-        How values without records to learn from are made up; the signs at certain places with which no number was ever given out; and
+        How values without records to learn from are made up; the signs at certain places with which
+        no number was ever given out; and
         the place (from the end where negative) whose sign is chosen so that the check fails.
     make, size
         How the value of a number is made up instead, and how many short ones there are.

@@ -1,4 +1,6 @@
-"""What the name of a column says of persons, in some twenty languages. All that is looked at under a promise of privacy."""
+"""What the name of a column says of persons, in some twenty languages. All that is looked at under
+a promise of privacy.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +10,9 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 FEW = 10
-"""Different values up to which a column is taken for yes and no, or for a few groups, where its name may stand for these."""
+"""Different values up to which a column is taken for yes and no, or for a few groups, where its
+name may stand for these.
+"""
 
 _OWNERS = [
     "person",
@@ -136,9 +140,11 @@ _SPELLINGS = {"ä": "ae", "ö": "oe", "ü": "ue", "ß": "ss", "ø": "o", "ł": "
 
 @dataclass(frozen=True)
 class NameSign:
-    """What a column's name says: the form of its values, and how many different ones it may have before it is taken to say who somebody is.
+    """What a column's name says: the form of its values, and how many different ones it may have
+    before it is taken to say who somebody is.
 
-    Two where the name says nothing else (`nachname`, `ssn`), ten where it may stand for something else (`name`, `phone`, `patient_id`).
+    Two where the name says nothing else (`nachname`, `ssn`), ten where it may stand for something
+    else (`name`, `phone`, `patient_id`).
     """
 
     form: str
@@ -147,7 +153,7 @@ class NameSign:
 
 @lru_cache(maxsize=4096)
 def name_sign(name: str) -> NameSign | None:
-    """Return what a column's name says of persons; None where it says nothing.
+    """Return the personal meaning of a column's name; None where it has none.
 
     Examples
     --------
@@ -179,9 +185,11 @@ def name_sign(name: str) -> NameSign | None:
 
 
 def _form_of_name(word: str, forms: dict[str, str], *, plural: bool) -> str | None:
-    """The first form that has the word, or its singular, after the name of somebody whose it is or after none.
+    """The first form that has the word, or its singular, after the name of somebody whose it is or
+    after none.
 
-    Words are looked up: patterns of them would take longer to compile than most tables to understand.
+    Words are looked up: patterns of them would take longer to compile than most tables to
+    understand.
     """
     cores = {word[len(owner) :] for owner in ("", *_OWNERS) if word.startswith(owner)}
     if plural:

@@ -1,10 +1,13 @@
-"""What no record can be: those rules of a schema that compare columns with values, as combinations of codes that may occur.
+"""What no record can be: those rules of a schema that compare columns with values, as combinations
+of codes that may occur.
 
-    age < 16 implies marital == 'never'        not (sex == 'm' and pregnant == true)        income == missing or age >= 15
+    age < 16 implies marital == 'never'        not (sex == 'm' and pregnant == true)        income
+    == missing or age >= 15
 
-A comparison with a missing value is neither true nor false, and a record breaks a constraint only where it is false. Bins of numbers
-are cut at the numbers that constraints name, so that each bin lies on one side of them, and so does every number drawn from it.
-Rules that tie columns to each other are `table.rules.relations`.
+A comparison with a missing value is neither true nor false, and a record breaks a constraint only
+where it is false. Bins of numbers are cut at the numbers that constraints name, so that each bin
+lies on one side of them, and so does every number drawn from it. Rules that tie columns to each
+other are `table.rules.relations`.
 """
 
 from __future__ import annotations
@@ -57,7 +60,7 @@ _SIGNS: dict[str, Any] = {
 
 @dataclass(frozen=True)
 class Constraint:
-    """A constraint: its text, what it says, and the columns that it is about, in the order of the schema."""
+    """A constraint: its text, its condition, and its columns, in the order of the schema."""
 
     text: str
     condition: Condition
@@ -66,7 +69,9 @@ class Constraint:
 
 @dataclass(frozen=True, eq=False)
 class AllowedCodes:
-    """Columns that constraints tie together, and which combinations of their codes may occur (C order, an axis for each column)."""
+    """Columns that constraints tie together, and which combinations of their codes may occur (C
+    order, an axis for each column).
+    """
 
     columns: tuple[str, ...]
     allowed: Mask
@@ -78,7 +83,9 @@ class AllowedCodes:
 
 
 def rules_of(schema: Schema) -> tuple[Constraint, ...]:
-    """Return the constraints among the rules of a schema; rules about columns that it does not have are passed over."""
+    """Return the constraints among the rules of a schema; rules about columns that it does not have
+    are passed over.
+    """
     names = [column.name for column in schema]
     out = []
     for number, text in enumerate(schema.rules, start=1):
@@ -101,7 +108,9 @@ def _known(condition: Condition, names: Sequence[str]) -> bool:
 
 
 def check_rules(schema: Schema) -> Schema:
-    """Return the schema; SchemaError if one of its rules cannot be read, names no column, or one of a kind that it cannot be about."""
+    """Return the schema; SchemaError if one of its rules cannot be read, names no column, or one of
+    a kind that it cannot be about.
+    """
     names = [column.name for column in schema]
     for number, text in enumerate(schema.rules, start=1):
         rule = parsed(text, f"Rule {number}")
@@ -172,7 +181,9 @@ def _names(condition: Condition) -> Iterator[str]:
 
 
 def cut_schema(schema: Schema) -> Schema:
-    """Return a fitted schema with bins cut at the numbers that its rules name; raise if no record could keep them."""
+    """Return a fitted schema with bins cut at the numbers that its rules name; raise if no record
+    could keep them.
+    """
     if not schema.rules:
         return schema
     cuts: dict[str, list[float]] = {}
@@ -251,7 +262,8 @@ def _as_number(column: Column, value: Operand) -> float:
 
 
 def allowed_codes(schema: Schema) -> tuple[AllowedCodes, ...]:
-    """Return the combinations of codes that may occur under a fitted schema, for each set of columns that constraints tie together.
+    """Return the combinations of codes that may occur under a fitted schema, for each set of
+    columns that constraints tie together.
 
     Raises SchemaError if nothing may occur: the constraints contradict each other, or the levels.
     """
@@ -294,7 +306,9 @@ def _together(rules: Sequence[Constraint]) -> list[list[Constraint]]:
 
 
 def _truth(condition: Condition, schema: Schema, columns: tuple[str, ...]) -> tuple[Mask, Mask]:
-    """Where a condition is true, and where it is false, over the grid of some columns; neither where a missing value leaves it open."""
+    """Masks over the grid of codes of columns: where a condition is true, and where it is false;
+    neither where a missing value leaves it open.
+    """
     if isinstance(condition, Not):
         true, false = _truth(condition.part, schema, columns)
         return false, true
@@ -363,7 +377,9 @@ def _compared(
 
 
 def _bins_hold(codec: Intervals, sign: str, number: float) -> tuple[Mask, Mask]:
-    """Where a comparison is true and where it is false of every number of a code; cuts leave no code between."""
+    """Where a comparison is true and where it is false of every number of a code; cuts leave no
+    code between.
+    """
     low, high = drawn_ranges(codec)
     if sign in ("==", "!="):
         alone, apart = (low == number) & (high == number), (high < number) | (low > number)
@@ -434,9 +450,11 @@ def above(codec: Intervals, number: float) -> float:
 
 
 def cut_intervals(codec: Intervals, cuts: Iterable[float]) -> Intervals:
-    """Return the codec with a new bin from each cut on that lies inside a bin; what is drawn from both together is as before.
+    """Return the codec with a new bin from each cut on that lies inside a bin; what is drawn from
+    both together is as before.
 
-    The quantile function of a bin is cut where it passes the number. Codes are given anew, in order of value.
+    The quantile function of a bin is cut where it passes the number. Codes are given anew, in order
+    of value.
     """
     starts, knots = list(codec.starts.tolist()), list(codec.knots)
     point_masses = set(codec.atoms.tolist())
@@ -465,7 +483,9 @@ def cut_intervals(codec: Intervals, cuts: Iterable[float]) -> Intervals:
 
 
 def drawn_ranges(codec: Intervals) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Return the lowest and the highest number of each value code, point masses at the ends of a bin left out: they are codes of their own."""
+    """Return the lowest and the highest number of each value code, point masses at the ends of a
+    bin left out: they are codes of their own.
+    """
     low, high = (ends.copy() for ends in codec.ranges())
     point_masses = set(codec.atoms.tolist())
     for code in codec.bin_codes.tolist():
@@ -487,7 +507,9 @@ def _before(codec: Intervals, number: float) -> float:
 
 
 def _past(codec: Intervals, cut: float, point_masses: set[Any]) -> float:
-    """A cut, moved past numbers that are point masses: a bin that begins with them begins after them."""
+    """A cut, moved past numbers that are point masses: a bin that begins with them begins after
+    them.
+    """
     while cut in point_masses:
         cut = above(codec, cut)
     return cut
@@ -526,7 +548,9 @@ def _halves(
 def _stretched(
     ranks: NDArray[Any], values: NDArray[Any], bottom: float, top: float
 ) -> NDArray[np.float64]:
-    """A quantile function, its ranks stretched to run from 0 to 1; straight from bottom to top where there is nothing between."""
+    """A quantile function, its ranks stretched to run from 0 to 1; straight from bottom to top
+    where there is nothing between.
+    """
     span = float(ranks[-1] - ranks[0]) if len(ranks) else 0.0
     if not span > 1e-12:
         return np.array([[0.0, 1.0], [bottom, max(top, bottom)]])

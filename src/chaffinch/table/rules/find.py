@@ -1,12 +1,15 @@
-"""Rules that the records of a table keep: candidates from a sample of rows, each with the odds that it holds by chance, verified on all rows.
+"""Rules that the records of a table keep: candidates from a sample of rows, each with the odds that
+it holds by chance, verified on all rows.
 
-What holds in every record, and not by chance, becomes a rule; what holds in nearly all is suggested. Nothing here runs under a promise of
-privacy: that a rule holds in every record is a fact about records.
+What holds in every record, and not by chance, becomes a rule; what holds in nearly all is
+suggested. Nothing here runs under a promise of privacy: that a rule holds in every record is a fact
+about records.
 
-A sample loses no candidate that holds in all rows, and only makes work where it errs.
-What is compared: every two columns of numbers (k * b + c, and orders), every three (a = b + c), all of them together for longer sums,
-dates with columns that may be their year, month or day, and columns with few values with all others. At most `MOST_COLUMNS` columns of numbers
-are looked at, the first ones, so the cost is bounded whatever the width.
+A sample loses no candidate that holds in all rows, and only makes work where it errs. What is
+compared: every two columns of numbers (k * b + c, and orders), every three (a = b + c), all of them
+together for longer sums, dates with columns that may be their year, month or day, and columns with
+few values with all others. At most `MOST_COLUMNS` columns of numbers are looked at, the first ones,
+so the cost is bounded whatever the width.
 """
 
 from __future__ import annotations
@@ -61,15 +64,21 @@ ALMOST = 0.97
 """The share of a sample's rows that keep a candidate."""
 
 CHANCE = 1e-9
-"""The chance, over all that is tried, that columns which have nothing to do with each other pass for related."""
+"""The chance, over all that is tried, that columns which have nothing to do with each other pass
+for related.
+"""
 
 SHUFFLED = 0.95
-"""The largest share of rows that may keep an order when one of its columns is shuffled: above, the ranges alone explain it."""
+"""The largest share of rows that may keep an order when one of its columns is shuffled: above, the
+ranges alone explain it.
+"""
 
 MOST_TERMS = 12
 MOST_LEVELS = 1000
 FIRST = 1_000
-"""Rows of a sample that show, for most pairs of columns, that neither is a function of the other."""
+"""Rows of a sample that show, for most pairs of columns, that neither is a function of the
+other.
+"""
 
 SMALL = 10_000
 """Cells of a table of two columns up to which these rows are looked at alone first."""
@@ -77,7 +86,9 @@ SMALL = 10_000
 
 @dataclass(frozen=True, eq=False)
 class RowBatch:
-    """The values and codes of some rows, all modelled columns; and their numbers as they are stored."""
+    """The values and codes of some rows, all modelled columns; and their numbers as they are
+    stored.
+    """
 
     values: Mapping[str, Values]
     codes: Mapping[str, NDArray[Any]]
@@ -91,7 +102,9 @@ class RowBatch:
 
 @dataclass(frozen=True, eq=False)
 class RuleSample:
-    """Values of some rows under a fitted schema, all columns that are modelled, and the codes of these rows."""
+    """Values of some rows under a fitted schema, all columns that are modelled, and the codes of
+    these rows.
+    """
 
     schema: Schema
     values: Mapping[str, Values]
@@ -103,7 +116,9 @@ class RuleSample:
         return len(next(iter(self.codes.values()))) if self.codes else 0
 
     def numeric(self) -> list[Column]:
-        """Return the columns of numbers and dates, the first `MOST_COLUMNS`, that have two values or more in the sample."""
+        """Return the columns of numbers and dates, the first `MOST_COLUMNS`, that have two values
+        or more in the sample.
+        """
         out = []
         for column in self.schema.modelled:
             kind = parse_type(column.type)
@@ -125,7 +140,7 @@ class RuleSample:
 
 @dataclass(frozen=True)
 class FoundRules:
-    """Rules that hold in every record, and others, each with what speaks against it."""
+    """Rules that hold in every record, and suggested ones, each with the evidence against it."""
 
     rules: tuple[str, ...] = ()
     suggested: tuple[tuple[str, str], ...] = ()
@@ -139,8 +154,9 @@ def find_rules(
     threshold: int = THRESHOLD,
     sample: RowBatch | None = None,
 ) -> FoundRules:
-    """Return the rules that all rows keep under a fitted schema. `batches` gives all rows, of all columns or of those named: once to verify, and once
-    before for the rows of `sampled_rows`, where these are not given as `sample`.
+    """Return the rules that all rows keep under a fitted schema. `batches` gives all rows, of all
+    columns or of those named: once to verify, and once before for the rows of `sampled_rows`, where
+    these are not given as `sample`.
     """
     if n_rows < FEWEST or len(schema.names) < 2:
         return FoundRules()
@@ -196,7 +212,9 @@ class _Candidate:
 
 
 def sampled_rows(n_rows: int) -> NDArray[np.int64]:
-    """Return the numbers of rows that a fixed stream chooses: no order of rows, and no period in them, has a say."""
+    """Return the indices of rows that a fixed random stream chooses, whatever the order or period
+    of rows.
+    """
     if n_rows <= SAMPLE_ROWS:
         return np.arange(n_rows)
     return np.unique(np.random.default_rng(0).integers(0, n_rows, SAMPLE_ROWS))
@@ -362,7 +380,9 @@ def _independent(candidates: list[_Candidate], schema: Schema) -> list[_Candidat
 
 
 def _functions(candidates: list[_Candidate], schema: Schema) -> list[_Candidate]:
-    """Return functions of which none follows from others; of two columns that tell each other, the one with words comes first."""
+    """Return functions of which none follows from others; of two columns that tell each other, the
+    one with words comes first.
+    """
     pairs = {candidate.relation.columns: candidate for candidate in candidates}
     for determinant, dependent in list(pairs):
         if (determinant, dependent) in pairs and (dependent, determinant) in pairs:
@@ -390,7 +410,9 @@ def _orders(candidates: list[_Candidate]) -> list[_Candidate]:
 
 
 def _reduced(pairs: Mapping[tuple[str, ...], _Candidate]) -> list[_Candidate]:
-    """Return pairs without those that two others make: a to c, where there are a to b and b to c."""
+    """Return pairs without those that two others make: a to c, where there are a to b and b to
+    c.
+    """
     middles = {second for _, second in pairs} & {first for first, _ in pairs}
     return [
         c
@@ -402,7 +424,9 @@ def _reduced(pairs: Mapping[tuple[str, ...], _Candidate]) -> list[_Candidate]:
 def constant_columns(
     schema: Schema, data: pa.Table, codes: Mapping[str, NDArray[Any]]
 ) -> Iterator[str]:
-    """Return `person determines sex` for identifiers whose values repeat and columns that are the same in all rows of each."""
+    """Return `person determines sex` for identifiers whose values repeat and columns that are the
+    same in all rows of each.
+    """
     for identifier in schema:
         if identifier.kind != "identifier":
             continue
@@ -429,7 +453,9 @@ def constant_columns(
 
 
 def family(column: Column) -> str:
-    """Return what a column may be compared with: dates, moments, times of day, or plain numbers."""
+    """Return the family of a column, within which columns are compared: dates, moments, times of
+    day, or plain numbers.
+    """
     kind = value_type(parse_type(column.type))
     for name, test in (
         ("date", pa.types.is_date),
@@ -443,19 +469,25 @@ def family(column: Column) -> str:
 
 
 def room(column: Column, numbers: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return by how much a computed number may miss numbers of a column: half a unit, or what floats lose."""
+    """Return by how much a computed number may miss numbers of a column: half a unit, or what
+    floats lose.
+    """
     return np.asarray(unit_of(column) / 2 * (1 + 1e-6) + EXACT * np.abs(numbers))
 
 
 def by_chance(agreeing: float, n_rows: int, tried: int) -> bool:
-    """Return whether something that holds in all of `n_rows` with a chance of `agreeing` each may do so by accident, `tried` being tried."""
+    """Return whether something that holds in all of `n_rows` with a chance of `agreeing` each may
+    do so by accident, `tried` being tried.
+    """
     return agreeing >= 1 or n_rows * log(max(agreeing, 1e-300)) > log(CHANCE / max(tried, 1))
 
 
 def _shuffled_share(
     values: NDArray[np.float64], expected: NDArray[np.float64], slack: NDArray[np.float64]
 ) -> float:
-    """The share of rows in which two columns agree when one of them is shifted against the other, over eight shifts."""
+    """The share of rows in which two columns agree when one of them is shifted against the other,
+    over eight shifts.
+    """
     n = len(values)
     shifts = [n * i // 9 for i in range(1, 9)]
     return float(
@@ -492,7 +524,9 @@ def _affine(
     n_rows: int,
     tried: int,
 ) -> str:
-    """The simplest line, of either column given the other, that all points keep: up to rounding of the left side, else of both."""
+    """The simplest line, of either column given the other, that all points keep: up to rounding of
+    the left side, else of both.
+    """
     lines = []
     for result, a, source, b in ways:
         db = b - b.mean()
@@ -524,7 +558,9 @@ def _affine(
 def _simple_lines(
     a: NDArray[np.float64], b: NDArray[np.float64], slope: float
 ) -> dict[tuple[float, str, float], int]:
-    """Lines through the points, through 0 with the ratio and with the slope, and how many digits each takes."""
+    """Lines through the points, through 0 with the ratio and with the slope, and how many digits
+    each takes.
+    """
     lines: dict[tuple[float, str, float], int] = {}
     ratio = float(a @ b / (b @ b)) if (b != 0).any() else 0.0
     for digits in range(1, 11):
@@ -565,7 +601,9 @@ def _affine_text(result: Column, source: Column, factor: float, word: str, const
 
 
 def sums_of_two(sample: RuleSample, n_rows: int, tied: set[frozenset[str]]) -> Iterator[str]:
-    """Return `a = b + c` for columns of which one is the sum of two others; not where two of the three are tied already."""
+    """Return `a = b + c` for columns of which one is the sum of two others; not where two of the
+    three are tied already.
+    """
     columns = sample.numeric()
     matrix = sample.matrix(columns)
     few = matrix[:: max(1, len(matrix) // SCREENED)][:SCREENED]
@@ -612,7 +650,9 @@ def sums_of_two(sample: RuleSample, n_rows: int, tied: set[frozenset[str]]) -> I
 
 
 def _addable(first: Column, second: Column) -> str | None:
-    """What the sum of two columns is: a number, or a date where one of them is a date and the other a number of days."""
+    """The family of the sum of two columns: a number, or a date where one of them is a date and the
+    other a number of days.
+    """
     kinds = [family(first), family(second)]
     if "number" not in kinds:
         return None
@@ -621,7 +661,9 @@ def _addable(first: Column, second: Column) -> str | None:
 
 
 def long_sums(sample: RuleSample, determined: set[str]) -> Iterator[str]:
-    """Return sums and differences of two to twelve columns and a constant that give a column: columns that depend linearly on those before them."""
+    """Return sums and differences of two to twelve columns and a constant that give a column:
+    columns that depend linearly on those before them.
+    """
     columns = [c for c in sample.numeric() if family(c) == "number" and c.name not in determined]
     matrix = sample.matrix(columns)
     while len(columns) > 3 and (~np.isnan(matrix).any(axis=1)).sum() < max(64, 4 * len(columns)):
@@ -687,7 +729,8 @@ def _long_sum(
 
 
 def order_pairs(sample: RuleSample, tied: set[frozenset[str]]) -> Iterator[tuple[str, str]]:
-    """Return pairs of columns of which the first is hardly ever above the second, where neither ranges (`SHUFFLED`) nor chance (`CHANCE`) explain it.
+    """Return pairs of columns of which the first is hardly ever above the second, where neither
+    ranges (`SHUFFLED`) nor chance (`CHANCE`) explain it.
 
     Two dates that all rows have in order are returned whatever explains it.
     """
@@ -733,7 +776,9 @@ def date_parts(sample: RuleSample) -> Iterator[str]:
 
 
 def missing_groups(sample: RuleSample) -> list[list[str]]:
-    """Return columns that are missing in the same rows of the sample, at least ten of them, and present in ten."""
+    """Return columns that are missing in the same rows of the sample, at least ten of them, and
+    present in ten.
+    """
     groups: dict[bytes, list[str]] = {}
     for name, values in sample.values.items():
         empty = int((~values.filled).sum())
@@ -749,7 +794,9 @@ def listable(column: Column) -> bool:
 
 
 def function_pairs(sample: RuleSample, tied: set[frozenset[str]]) -> Iterator[tuple[str, str]]:
-    """Return pairs of columns of which the first determines the second: it has few values, each with several rows, and no fewer than the second."""
+    """Return pairs of columns of which the first determines the second: it has few values, each
+    with several rows, and no fewer than the second.
+    """
     ids: dict[str, tuple[NDArray[np.int64], int]] = {}
     for column in sample.schema.modelled:
         values = sample.values[column.name]
@@ -798,9 +845,11 @@ def _rule_out(
     max_misses: float,
     possible: Any,
 ) -> None:
-    """Mark the right columns as impossible of which more rows than `max_misses` do not have the commonest right value of their left value.
+    """Mark dependent columns as impossible where more than `max_misses` rows differ from the
+    commonest value of their determinant.
 
-    Rows without a value (-1) are left out, and columns whose tables have more cells than `max_cells` not looked at. Most columns are ruled out by their first rows.
+    Rows without a value (-1) are left out, and columns whose tables have more cells than
+    `max_cells` not looked at. Most columns are ruled out by their first rows.
     """
     table, common = np.zeros(max_cells, dtype=np.int64), np.zeros(n_left, dtype=np.int64)
     for j in range(dependents.shape[0]):
@@ -824,7 +873,9 @@ def _rule_out(
 
 
 def log_odds_of_function(table: NDArray[np.int64]) -> float:
-    """Return the logarithm of the chance that every row of a table of counts has one filled column only, if the two had nothing to do with each other."""
+    """Return the logarithm of the chance that every row of a table of counts has one filled column
+    only, if the two had nothing to do with each other.
+    """
     shares = table.sum(axis=0) / max(table.sum(), 1)
     rows = table.sum(axis=1)
     sizes, many = np.unique(rows[rows > 1], return_counts=True)

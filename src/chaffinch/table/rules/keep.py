@@ -1,7 +1,10 @@
-"""The rules of a table: found where the schema states none, fitted to its records, and said with how many records break them.
+"""The rules of a table: found where the schema states none, fitted to its records, and said with
+how many records break them.
 
-Relations are put on codes here: which combinations of codes leave a relation possible, and what a column that determines another maps to. Codes of numbers are ranges. A combination
-of codes may occur if some numbers of their ranges keep the relation; which numbers are drawn is decided afterwards. Missing codes leave every relation open.
+Relations are put on codes here: which combinations of codes leave a relation possible, and what a
+column that determines another maps to. Codes of numbers are ranges. A combination of codes may
+occur if some numbers of their ranges keep the relation; which numbers are drawn is decided
+afterwards. Missing codes leave every relation open.
 """
 
 from __future__ import annotations
@@ -38,14 +41,17 @@ from .relations import (
 
 SHOWN = 6
 MOST_GRID = 1 << 18
-"""The most combinations of codes that are looked at for one relation; above, rows are put right by their numbers alone."""
+"""The most combinations of codes that are looked at for one relation; above, rows are put right by
+their numbers alone.
+"""
 
 Mask = NDArray[np.bool_]
 Ranges = tuple[NDArray[np.float64], NDArray[np.float64], Mask]
 
 
 def with_rules(table: Table, threshold: int) -> Table:
-    """Return a table with its declared rules fitted to it, and a note if records break them: how many, if that is no small count.
+    """Return a table with its declared rules fitted to it, and a note if records break them: how
+    many, if that is no small count.
 
     Raises SchemaError where the schema refuses such records. Never for a private fit.
     """
@@ -111,10 +117,12 @@ def rules_of_batches(
     sample: RowBatch | None = None,
     codes: Callable[[Collection[str]], Iterable[RowBatch]] | None = None,
 ) -> tuple[Schema, list[Note]]:
-    """Return a schema with its rules fitted to rows that come in batches, and notes: what `with_found_rules` and `with_rules` do to a table.
+    """Return a schema with its rules fitted to rows that come in batches, and notes: what
+    `with_found_rules` and `with_rules` do to a table.
 
-    `batches` gives all rows, of all columns or of those named; `sample` is as in `find_rules`. `codes` gives rows of which the codes of the named
-    columns are enough, and the numbers as they are stored where they have bins; None: `batches` does.
+    `batches` gives all rows, of all columns or of those named; `sample` is as in `find_rules`.
+    `codes` gives rows of which the codes of the named columns are enough, and the numbers as they
+    are stored where they have bins; None: `batches` does.
     """
     notes: list[Note] = []
     if find:
@@ -152,7 +160,9 @@ def rules_of_batches(
 def functions_of_batches(
     schema: Schema, batches: Callable[[Collection[str]], Iterable[RowBatch]], threshold: int
 ) -> tuple[FunctionMap, ...]:
-    """Return what `fitted_functions` does, of rows that come in batches: one pass over the columns of functions, none where there are none."""
+    """Return what `fitted_functions` does, of rows that come in batches: one pass over the columns
+    of functions, none where there are none.
+    """
     tally = _FunctionTally(schema)
     for batch in batches(tally.columns) if tally.functions else ():
         tally.add(batch)
@@ -160,7 +170,7 @@ def functions_of_batches(
 
 
 def has_bins(codec: ColumnDomain | None) -> bool:
-    """Return whether some of the codes stand for several numbers."""
+    """Return whether any code is a bin of several numbers."""
     return codec is not None and len(codec.bin_codes) > 0
 
 
@@ -242,7 +252,9 @@ class _CellNumbers:
         )
 
     def usual(self, width: int, threshold: int) -> Callable[[int, int], float | None]:
-        """Return what gives the number that most records of a cell (row, column of so many) have, the least of these; None if they are too few."""
+        """Return a function that gives the most frequent number of a cell (row, column of `width`),
+        the lowest of ties; None below the threshold.
+        """
 
         def number(row: int, column: int) -> float | None:
             first, last = np.searchsorted(
@@ -277,7 +289,9 @@ class Lazy(Mapping[str, Any]):
 
 
 def rules_broken_by(table: Table, schema: Schema | None = None) -> dict[str, NDArray[np.bool_]]:
-    """Return for each rule of a schema (the table's own unless given) which rows of a table break it. Confidential: it says so of records."""
+    """Return for each rule of a schema (the table's own unless given) which rows of a table break
+    it. Confidential: it says so of records.
+    """
     schema = schema or table.schema
     out: dict[str, NDArray[np.bool_]] = {}
     relations = [
@@ -297,7 +311,9 @@ def rules_broken_by(table: Table, schema: Schema | None = None) -> dict[str, NDA
 
 
 def code_ranges(column: Column) -> Ranges:
-    """Return the lowest and the highest number of each code in the units of rules, and which codes stand for numbers at all."""
+    """Return the lowest and the highest number of each code in the units of rules, and which codes
+    are numbers.
+    """
     codec = column.fitted_codec
     low, high, is_number = codec.number_ranges()
     spare, scale = (0, codec.size - codec.n_values), per_unit(column)
@@ -305,7 +321,8 @@ def code_ranges(column: Column) -> Ranges:
 
 
 def relation_groups(schema: Schema, functions: Sequence[FunctionMap]) -> tuple[AllowedCodes, ...]:
-    """Return for each relation of a fitted schema which combinations of codes may occur. Relations over too many combinations have none.
+    """Return for each relation of a fitted schema which combinations of codes may occur. Relations
+    over too many combinations have none.
 
     Raises SchemaError if a relation allows nothing: it contradicts the levels or bounds.
     """
@@ -387,9 +404,10 @@ def function_of_counts(
     counts: NDArray[Any],
     number_of: Callable[[int, int], float | None],
 ) -> FunctionMap:
-    """Return the map that counts of records by left and right code speak for: the right code that most records of a left code have.
+    """Return the map of each left code to the right code that most of its records have.
 
-    Left codes that no record has go where most records are. `number_of(left, right)` is the number that stands for a bin, if any does.
+    Left codes that no record has go where most records are. `number_of(left, right)` is the number
+    that stands for a bin, if any does.
     """
     domain, column = schema[relation.left].fitted_codec, schema[relation.right]
     codec = column.fitted_codec
@@ -435,7 +453,9 @@ def _middle(codec: Intervals, code: int) -> float:
 
 
 def check_functions(schema: Schema) -> None:
-    """Raise unless the functions of a schema go with the codes of its columns: files come from strangers."""
+    """Raise unless the functions of a schema fit the codes of its columns: files are not
+    trusted.
+    """
     for function in schema.functions:
         domain, image_domain = (
             schema[function.left].fitted_codec,
@@ -456,7 +476,7 @@ def check_functions(schema: Schema) -> None:
 
 
 def fitted_functions(table: Table, threshold: int) -> tuple[FunctionMap, ...]:
-    """Return what columns that determine others map to, from all records of a table."""
+    """Return the maps of columns that determine others, fitted to all records of a table."""
     names = table.schema.names
     stored = Lazy(lambda name: to_numbers(table.data.column(name))[0], names)
     batch = RowBatch({}, {name: table.code(name) for name in names}, stored)

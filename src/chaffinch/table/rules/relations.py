@@ -1,13 +1,16 @@
-"""What ties columns of a record to each other: relations among the rules of a schema, read and put to values.
+"""What ties columns of a record to each other: relations among the rules of a schema, read and put
+to values.
 
-    change = after - before      total = a + b + c      kg = lb / 2.2046      year = year(seen)        an equality: one column is computed
-    start <= end                 low <= open <= high    start + 30 < end                               orders
-    education determines education_num                                                                 a function of one column
-    missing(a) == missing(b)                                                                           missing together
+    change = after - before      total = a + b + c      kg = lb / 2.2046      year = year(seen)
+    an equality: one column is computed start <= end                 low <= open <= high    start +
+    30 < end                               orders education determines education_num
+    a function of one column missing(a) == missing(b)
+    missing together
 
-A relation says something of the records in which all its columns are present, and nothing of others. Dates count in days, moments and
-times of day in seconds. An equality holds where the left side is the right side rounded to its own digits; where a factor is no whole number, the
-columns on the right may have been rounded too. Nothing is evaluated as Python: see `_base.conditions`.
+A relation says something of the records in which all its columns are present, and nothing of
+others. Dates count in days, moments and times of day in seconds. An equality holds where the left
+side is the right side rounded to its own digits; where a factor is no whole number, the columns on
+the right may have been rounded too. Nothing is evaluated as Python: see `_base.conditions`.
 """
 
 from __future__ import annotations
@@ -47,7 +50,9 @@ if TYPE_CHECKING:
 
 
 EXACT = 1e-9
-"""The share of its size by which a computed number may differ where a column has no digits of its own: what floats lose in a sum."""
+"""The share of its size by which a computed number may differ where a column has no digits of its
+own: what floats lose in a sum.
+"""
 
 NARROW = 1e-5
 """The same, where a column is stored in floats of 32 bits or fewer."""
@@ -57,9 +62,11 @@ Mask = NDArray[np.bool_]
 
 @dataclass(frozen=True, eq=False)
 class Values:
-    """The values of a column as numbers (of words: their codes), which of them are there, which are not missing, and which were pooled.
+    """The values of a column as numbers (of words: their codes), which of them are there, which are
+    not missing, and which were pooled.
 
-    A pooled word is there, but determines nothing: `(other)` stands for several. A pooled number is there if it is still known.
+    A pooled word is there, but determines nothing: `(other)` stands for several. A pooled number is
+    there if it is still known.
     """
 
     numbers: NDArray[np.float64]
@@ -74,7 +81,9 @@ class Values:
 
 @dataclass(frozen=True)
 class Equality:
-    """A column that is a sum of others, rounded to its own digits. `units` are the steps of the left side and of each part."""
+    """A column that is a sum of others, rounded to its own digits. `units` are the steps of the
+    left side and of each part.
+    """
 
     text: str
     left: str
@@ -89,7 +98,9 @@ class Equality:
 
     @property
     def has_integer_factors(self) -> bool:
-        """Whether all factors are whole numbers: what is on the digits of the right side is then on those of the left."""
+        """Whether all factors are whole numbers: what is on the digits of the right side is then on
+        those of the left.
+        """
         return all(float(addend.factor).is_integer() for addend in self.right.parts)
 
     @property
@@ -156,7 +167,9 @@ Relation = Equality | Order | Function | MissingTogether
 
 
 def quoted(name: str) -> str:
-    """Return a column's name as a rule has it: in backticks where it would be read as something else."""
+    """Return a column's name as a rule has it: in backticks where it would be read as something
+    else.
+    """
     keywords = ("missing", "and", "or", "not", "in", "implies", "determines", "true", "false")
     plain = (
         name.isidentifier()
@@ -168,7 +181,7 @@ def quoted(name: str) -> str:
 
 @lru_cache(maxsize=4096)
 def parsed(text: str, what: str = "A rule") -> Rule:
-    """Return what the text of a rule says; SchemaError where it says nothing."""
+    """Return the parsed rule of a text; SchemaError where it does not parse."""
     try:
         return read_rule(Reader(text, what=what))
     except InputError as error:
@@ -176,7 +189,9 @@ def parsed(text: str, what: str = "A rule") -> Rule:
 
 
 def is_relation(rule: Rule, names: Sequence[str]) -> bool:
-    """Return whether a rule ties columns to each other: what compares columns with values alone is a constraint."""
+    """Return whether a rule ties columns to each other: what compares columns with values alone is
+    a constraint.
+    """
     if isinstance(rule, Determines):
         return True
     if not isinstance(rule, Comparisons):
@@ -186,7 +201,9 @@ def is_relation(rule: Rule, names: Sequence[str]) -> bool:
 
 
 def relations_of(schema: Schema) -> tuple[Relation, ...]:
-    """Return the relations that a schema states of columns that it models; rules about columns that it lacks are passed over."""
+    """Return the relations that a schema states of columns that it models; rules about columns that
+    it lacks are passed over.
+    """
     names, modelled = [column.name for column in schema], set(schema.names)
     out: list[Relation] = []
     for number, text in enumerate(schema.rules, start=1):
@@ -210,7 +227,9 @@ def named_columns(rule: Rule) -> set[str]:
 
 
 def relation_of(text: str, rule: Rule, schema: Schema, what: str) -> tuple[Relation, ...]:
-    """Return the relations of one rule, one for each sign; SchemaError for unknown columns and for types that do not go together."""
+    """Return the relations of one rule, one for each sign; SchemaError for unknown columns and for
+    types that do not go together.
+    """
     names = [column.name for column in schema]
     for name in named_columns(rule):
         if name not in names:
@@ -335,7 +354,9 @@ def _check_types(addends: Sequence[Addend], schema: Schema, what: str) -> None:
 
 
 def stored_type(column: Column) -> pa.DataType:
-    """Return the type of a column's values; that usual for its kind where a schema leaves it open."""
+    """Return the type of a column's values; that usual for its kind where a schema leaves it
+    open.
+    """
     kind = value_type(parse_type(column.type))
     return (
         kind
@@ -345,7 +366,9 @@ def stored_type(column: Column) -> pa.DataType:
 
 
 def per_unit(column: Column) -> float:
-    """Return how many steps of its stored type make one in rules: a day of dates, a second of moments and times, else 1."""
+    """Return how many steps of its stored type make one in rules: a day of dates, a second of
+    moments and times, else 1.
+    """
     kind = stored_type(column)
     if pa.types.is_date64(kind):
         return 86_400_000.0
@@ -354,7 +377,9 @@ def per_unit(column: Column) -> float:
 
 
 def unit_of(column: Column) -> float:
-    """Return the distance of neighbouring values of a column of numbers; 0 where it has any digits."""
+    """Return the distance of neighbouring values of a column of numbers; 0 where it has any
+    digits.
+    """
     if column.kind == "float":
         return 0.0 if column.decimals is None else 10.0**-column.decimals
     integral = not pa.types.is_floating(stored_type(column)) or column.kind == "integer"
@@ -362,7 +387,9 @@ def unit_of(column: Column) -> float:
 
 
 def values_of(column: Column, values: Any, codes: NDArray[Any]) -> Values:
-    """Return the values of a column, with its codes, as rules see them: what has a missing code is not there."""
+    """Return the values of a column, with its codes, as rules see them: what has a missing code is
+    not there.
+    """
     codec = column.fitted_codec
     filled = np.asarray(codes < codec.n_values)
     pooled = codec.is_other(codes)
@@ -392,7 +419,9 @@ def summed(
 
 
 def part_of(numbers: NDArray[np.float64], function: str) -> NDArray[np.float64]:
-    """Return a part of dates in days, or of moments in seconds where the function says so; without one the numbers as they are."""
+    """Return a part of dates in days, or of moments in seconds where the function says so; without
+    one the numbers as they are.
+    """
     if not function:
         return numbers
     function, _, seconds = function.partition(" ")
@@ -406,7 +435,9 @@ def part_of(numbers: NDArray[np.float64], function: str) -> NDArray[np.float64]:
 
 
 def broken(relation: Relation, values: Mapping[str, Values]) -> Mask:
-    """Return the rows that break a relation. Of a function: the rows with another value than most that have the same on the left."""
+    """Return the rows that break a relation. Of a function: the rows with another value than most
+    that have the same on the left.
+    """
     present = np.logical_and.reduce([values[name].present for name in relation.columns])
     if isinstance(relation, MissingTogether):
         filled = [values[name].filled for name in relation.columns]

@@ -1,13 +1,16 @@
-"""Reading SPSS (.sav) and Stata (.dta) files, with labels and missing codes, through the extra `pyreadstat`.
+"""Reading SPSS (.sav) and Stata (.dta) files, with labels and missing codes, through the extra
+`pyreadstat`.
 
-Titles, value labels and missing codes become part of the schema. What only these programs know (display
-format, measure, column width, ranges of missing codes) rides along as metadata of the Arrow fields, under
-`spss.*` and `stata.*`, and is written again. The label of the file is not read: it is about the original, as its notes are.
+Titles, value labels and missing codes become part of the schema. What only these programs know
+(display format, measure, column width, ranges of missing codes) rides along as metadata of the
+Arrow fields, under `spss.*` and `stata.*`, and is written again. The label of the file is not read:
+it is about the original, as its notes are.
 
-SPSS declares numbers, words or a range as missing; a range becomes those of its codes that occur. Stata's .a to
-.z are the words "a" to "z" beside numbers (`Tagged`). An empty text is missing: neither program tells the two
-apart. Lost on the way out: Stata's byte, int and float become long and double, labels of fractions are left out
-of Stata files, and words that mean missing in a column of numbers become system-missing in SPSS.
+SPSS declares numbers, words or a range as missing; a range becomes those of its codes that occur.
+Stata's .a to .z are the words "a" to "z" beside numbers (`Tagged`). An empty text is missing:
+neither program tells the two apart. Lost on the way out: Stata's byte, int and float become long
+and double, labels of fractions are left out of Stata files, and words that mean missing in a column
+of numbers become system-missing in SPSS.
 """
 
 from __future__ import annotations
@@ -148,7 +151,7 @@ def check_names(names: Sequence[str], form: Program) -> None:
 
 
 def within(numbers: NDArray[Any], ranges: Sequence[Range]) -> NDArray[np.bool_]:
-    """Return which numbers lie in one of some ranges."""
+    """Return which numbers lie in any of the ranges."""
     hit = np.zeros(len(numbers), dtype=bool)
     for lo, hi in ranges:
         hit |= (numbers >= (-np.inf if lo is None else lo)) & (
@@ -181,7 +184,9 @@ _NUMBERS = {
 
 
 def open_file(path: Path, options: ReadOptions, *, form: Program) -> Source:
-    """Return an SPSS ("sav") or Stata ("dta") file as a source, with what it says of its columns as labels."""
+    """Return an SPSS ("sav") or Stata ("dta") file as a source, with the metadata of its columns as
+    labels.
+    """
     file = _StatFile(path, form)
     metadata, variables = file.variables()
     schema = pa.schema([variable.field() for variable in variables.values()])
@@ -216,7 +221,8 @@ def open_file(path: Path, options: ReadOptions, *, form: Program) -> Source:
 
 
 def read_labels(path: Path, form: Program) -> dict[str, tuple[pa.DataType, Labels]]:
-    """Return the type of each variable of a file and what the file says of it, missing codes that are declared one by one among it.
+    """Return the type of each variable of a file and what the file says of it, missing codes that
+    are declared one by one among it.
 
     No record is read: this is the codebook in the file.
     """
@@ -236,7 +242,9 @@ class _StatFile:
     form: Program
 
     def read(self, **options: Any) -> tuple[dict[str, list[Any]], Any]:
-        """Return cells by column, and what the file says of them. Errors quote nothing of the file."""
+        """Return cells by column, and the metadata of the file. Errors quote nothing of the
+        file.
+        """
         package = pyreadstat("Reading SPSS and Stata files")
         read = package.read_sav if self.form == "sav" else package.read_dta
         try:
@@ -259,7 +267,7 @@ class _StatFile:
         return cells, metadata
 
     def variables(self) -> tuple[Any, dict[str, _Variable]]:
-        """Return what the file says of itself and of its variables; no record is read."""
+        """Return the metadata of the file and of its variables; no record is read."""
         if self.form == "sav":
             check_sav(self.path)
         elif not self.ends():
@@ -270,7 +278,9 @@ class _StatFile:
         return metadata, {name: _variable(self, metadata, name) for name in metadata.column_names}
 
     def ends(self) -> bool:
-        """Return whether a Stata file of version 13 or later has its end: the reader would drop lost labels in silence."""
+        """Return whether a Stata file of version 13 or later has its end: the reader would drop
+        lost labels in silence.
+        """
         with open(self.path, "rb") as handle:
             start = handle.read(11)
             handle.seek(-min(64, handle.seek(0, 2)), 2)
@@ -279,7 +289,9 @@ class _StatFile:
 
 @dataclass(frozen=True)
 class _Variable:
-    """One variable of a file in Arrow's terms: codes of dates are days, those of times milliseconds."""
+    """One variable of a file in Arrow's terms: codes of dates are days, those of times
+    milliseconds.
+    """
 
     file: _StatFile
     name: str
@@ -383,7 +395,9 @@ def _missing_codes(
     read: Callable[[Sequence[str] | None], Iterator[pa.RecordBatch]],
     variables: dict[str, _Variable],
 ) -> dict[str, list[Scalar]]:
-    """Return the missing codes of each variable: those declared one by one, and those that occur in a declared range."""
+    """Return the missing codes of each variable: those declared one by one, and those that occur in
+    a declared range.
+    """
     codes: dict[str, list[Scalar]] = {}
     wide: dict[str, list[Range]] = {}
     for name, variable in variables.items():
@@ -417,11 +431,13 @@ UTF8 = 65001
 
 
 def check_sav(path: Path) -> None:
-    """Raise a FileError if the labels of an SPSS file do not fit its variables; all else is left to the reader.
+    """Raise a FileError if the labels of an SPSS file do not fit its variables; all else is left to
+    the reader.
 
-    The C reader behind `pyreadstat` (1.3.7) does not raise but kills the process when a set of value labels belongs to
-    no variable, or labels a word that does not decode. One damaged byte is enough, so such files are refused here.
-    Layout of the records: the PSPP manual, "System File Format".
+    The C reader behind `pyreadstat` (1.3.7) does not raise but kills the process when a set of
+    value labels belongs to no variable, or labels a word that does not decode. One damaged byte is
+    enough, so such files are refused here. Layout of the records: the PSPP manual, "System File
+    Format".
     """
     with open(path, "rb") as handle:
         head = handle.read(HEADER)

@@ -1,4 +1,6 @@
-"""Writing SPSS (.sav) and Stata (.dta) files, with labels and missing codes, through the extra `pyreadstat`."""
+"""Writing SPSS (.sav) and Stata (.dta) files, with labels and missing codes, through the extra
+`pyreadstat`.
+"""
 
 from __future__ import annotations
 
@@ -42,7 +44,9 @@ if TYPE_CHECKING:
 
 @contextlib.contextmanager
 def write_file(path: Path, target: Path, *, form: Program) -> Iterator[Callable[[Table], None]]:
-    """Give a function that gathers tables; they are written to `path` as one file when the block ends well."""
+    """Give a function that gathers tables; they are written to `path` as one file when the block
+    ends well.
+    """
     package = pyreadstat("Writing SPSS and Stata files")
     try:
         import pandas
@@ -134,7 +138,9 @@ def _column_values(column: Column, tables: Sequence[Table], form: Program) -> _C
 
 @dataclass(frozen=True)
 class _ColumnValues:
-    """One column on its way out: its values, the words of its missing ones, and what the file that it came from said."""
+    """One column on its way out: its values, the words of its missing ones, and what the file that
+    it came from said.
+    """
 
     column: Column
     form: Program
@@ -170,7 +176,9 @@ class _ColumnValues:
         return {_number(code, moment): cut(label, self.form, "label") for code, label in named}
 
     def _display(self, moment: Moment | None) -> str:
-        """Return the display format that the file had, if it still fits, else one that shows dates as dates."""
+        """Return the display format that the file had, if it still fits, else one that shows dates
+        as dates.
+        """
         had = self.metadata.get(f"{PROGRAMS[self.form].lower()}.format", "")
         if had and moment_of(self.form, had) == moment:
             return had
@@ -239,7 +247,9 @@ class _ColumnValues:
     def _ranges(
         self, codes: list[float], valid: NDArray[np.float64], moment: Moment | None
     ) -> list[Any]:
-        """Return the missing codes as SPSS takes them, three codes or a range and a code, so that no valid value is among them."""
+        """Return the missing codes as SPSS takes them, three codes or a range and a code, so that
+        no valid value is among them.
+        """
         declared: list[Range] = [
             (
                 None if lo is None else _number(lo, moment),
