@@ -21,7 +21,7 @@ def test_independent_columns_have_the_shares_of_the_counts(monkeypatch):
     }
     n = 40_000
     draw = DrawIndependentCodes(
-        columns, {"a": 0, "b": 1}, key_schema({"a": 10, "b": 1}), n, (1, (2,))
+        columns, {"a": 0, "b": 1}, key_schema({"a": 10, "b": 1}), n, ((1,), (2,))
     )
     rows = draw(0)
     for code, share in ((3, 0.1), (5, 0.2), (9, 0.7)):
@@ -38,7 +38,7 @@ def test_sensitive_values_are_drawn_from_records_with_the_same_label():
     chunk = chaffinch.Table(schema, pa.table({}), Codes.of([keys, labels, labels], schema.sizes))
     cells = np.array([[0, 0], [1, 0], [1, 1]])
     by_label = codes_by_label(cells, np.array([40, 10, 30]), 2)
-    redrawn = RedrawByLabel(LABEL, {"ill": by_label}, {"ill": 5}, (17, ()))(chunk)
+    redrawn = RedrawByLabel(LABEL, {"ill": by_label}, {"ill": 5}, ((17,), ()))(chunk)
     assert not redrawn.code("ill")[labels == 0].any()
     assert abs(redrawn.code("ill")[labels == 1].mean() - 0.75) < 5 * np.sqrt(0.75 * 0.25 / 4000)
     assert (redrawn.code("key") == keys).all()

@@ -16,7 +16,7 @@ import chaffinch
 from chaffinch.counts.counter import MemoryCounter, counter_of
 from chaffinch.errors import InputError
 from chaffinch.stats.pair import with_groups
-from chaffinch.stats.references import Resample, resampled, row_numbers
+from chaffinch.stats.references import Resample, resampled, row_uniforms
 from chaffinch.table.align import align
 from chaffinch.table.codes import Codes
 from chaffinch.table.groups import GROUP
@@ -97,7 +97,7 @@ def test_groups_and_draws_do_not_hang_on_chunks(n_rows, drawn, seed):
 
 
 def test_draws_of_many_windows_are_those_of_one(monkeypatch):
-    step = Resample(120, 500, (4, ()))
+    step = Resample(120, 500, ((4,), ()))
     (whole,) = [step(chaffinch.read(DATA))]
     monkeypatch.setattr("chaffinch.stats.references.WINDOW", 7)
     monkeypatch.setattr("chaffinch.stats.references.DRAWN", 11)
@@ -111,12 +111,12 @@ def test_draws_of_many_windows_are_those_of_one(monkeypatch):
 
 def test_random_numbers_of_rows_are_uniform_and_their_own(monkeypatch):
     monkeypatch.setattr("chaffinch.stats.references.BLOCK", 1000)
-    numbers = row_numbers((3, (1,)), 0, 20_000)
+    numbers = row_uniforms(((3,), (1,)), 0, 20_000)
     # The mean of 20,000 uniform numbers is off by .011 less than once in ten million times.
     assert abs(numbers.mean() - 0.5) < 0.011
     assert len(np.unique(numbers)) == 20_000
-    np.testing.assert_array_equal(numbers[1_500:4_700], row_numbers((3, (1,)), 1_500, 3_200))
-    assert (numbers != row_numbers((3, (2,)), 0, 20_000)).all()
+    np.testing.assert_array_equal(numbers[1_500:4_700], row_uniforms(((3,), (1,)), 1_500, 3_200))
+    assert (numbers != row_uniforms(((3,), (2,)), 0, 20_000)).all()
 
 
 def test_what_is_asked_for_twice_of_cached_rows_is_worked_out_once():

@@ -1,8 +1,7 @@
-"""Reference rows for a synthetic table, made from the original: resampled records, and independent
-columns.
+"""Reference tables drawn from the original: its records resampled, and independent columns.
 
-What is random hangs on a seed and on numbers of rows alone, so that the rows are the same whatever
-chunks the original comes in, and wherever.
+Random numbers depend on a seed and on row numbers alone, so a reference is the same whatever the
+chunks of the original, and in every engine.
 """
 
 from __future__ import annotations
@@ -32,27 +31,35 @@ WINDOW = 1 << 25
 BLOCK = 1 << 18
 """Rows whose random numbers come from one stream."""
 
-Stream = tuple[int, tuple[int, ...]]
-"""A seed as plain values: its entropy, and which of its streams."""
+Stream = tuple[tuple[int, ...], tuple[int, ...]]
+"""A seed as plain values: its entropy and its spawn key."""
 
 
 def stream_of(seed: np.random.SeedSequence) -> Stream:
-    """Return a seed as plain, picklable values."""
-    assert isinstance(seed.entropy, int)
-    return seed.entropy, tuple(seed.spawn_key)
-
-
-def seed_of(stream: Stream, *key: int) -> np.random.SeedSequence:
-    """Return the seed, or one of its streams, from plain values."""
-    return np.random.SeedSequence(stream[0], spawn_key=(*stream[1], *key))
-
-
-def row_numbers(stream: Stream, first: int, n_rows: int) -> NDArray[np.float64]:
-    """Return a uniform random number from 0 to 1 for each row, by its row number from `first` on.
+    """Return a seed as plain values, which can be sent to workers.
 
     Examples
     --------
-    >>> bool((row_numbers((7, ()), 3, 2) == row_numbers((7, ()), 0, 5)[3:]).all())
+    >>> seed = np.random.SeedSequence([3, 4], spawn_key=(1,))
+    >>> stream_of(seed), bool((seed_of(stream_of(seed)).pool == seed.pool).all())
+    (((3, 4), (1,)), True)
+    """
+    entropy = [seed.entropy] if isinstance(seed.entropy, int) else list(seed.entropy or ())
+    return tuple(map(int, entropy)), tuple(seed.spawn_key)
+
+
+def seed_of(stream: Stream, *key: int) -> np.random.SeedSequence:
+    """Return the seed of plain values, or one of its child streams."""
+    entropy: Any = stream[0][0] if len(stream[0]) == 1 else list(stream[0])
+    return np.random.SeedSequence(entropy, spawn_key=(*stream[1], *key))
+
+
+def row_uniforms(stream: Stream, first: int, n_rows: int) -> NDArray[np.float64]:
+    """Return a uniform random number for each row, from the row number `first` on.
+
+    Examples
+    --------
+    >>> bool((row_uniforms(((7,), ()), 3, 2) == row_uniforms(((7,), ()), 0, 5)[3:]).all())
     True
     """
     last = first + n_rows
@@ -164,7 +171,7 @@ class DrawIndependentCodes:
         codes = []
         for name in self.schema.names:
             values, ends = self.columns[name]
-            uniforms = row_numbers(substream(self.stream, self.streams[name]), first, n_rows)
+            uniforms = row_uniforms(substream(self.stream, self.streams[name]), first, n_rows)
             codes.append(
                 values[np.searchsorted(ends, _as_integers(uniforms * ends[-1]), side="right")]
             )
@@ -193,7 +200,7 @@ class RedrawByLabel(Step):
         labels, n_rows = chunk.code(self.label), chunk.codes.n_rows
         codes = [chunk.code(name) for name in chunk.schema.names]
         for name, (values, ends, starts, counts) in self.columns.items():
-            uniforms = row_numbers(
+            uniforms = row_uniforms(
                 substream(self.stream, self.streams[name]), chunk.first_row, n_rows
             )
             rows = starts[labels] + _as_integers(uniforms * counts[labels])

@@ -285,7 +285,7 @@ def column_coders(
     }
 
 
-# Codes of keys and sensitive values as rows, wherever these are, and the sources that attacks are held against.
+# Keys and sensitive values as rows of codes, in any engine, and the reference sources of attacks.
 
 LABEL = "\x00label"
 """The name of the label's codes of the schema beside those by value: none that a file has."""
