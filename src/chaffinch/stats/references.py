@@ -6,7 +6,7 @@ chunks of the original, and in every engine.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
@@ -44,7 +44,8 @@ def stream_of(seed: np.random.SeedSequence) -> Stream:
     >>> stream_of(seed), bool((seed_of(stream_of(seed)).pool == seed.pool).all())
     (((3, 4), (1,)), True)
     """
-    entropy = [seed.entropy] if isinstance(seed.entropy, int) else list(seed.entropy or ())
+    several = isinstance(seed.entropy, Sequence | np.ndarray)
+    entropy: Any = seed.entropy if several else [seed.entropy]
     return tuple(map(int, entropy)), tuple(seed.spawn_key)
 
 
