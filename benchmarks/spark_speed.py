@@ -77,7 +77,12 @@ def code_files(table: chaffinch.Table, n_rows: int, folder: Path) -> FileBlocks:
             while left:
                 rows = rng.integers(0, table.n_rows, min(left, 1 << 16))
                 writer.write_batch(
-                    block_of(Codes.of([table.codes[j][rows] for j in range(len(sizes))], sizes), 0)
+                    block_of(
+                        Codes.from_columns(
+                            [table.codes[j][rows] for j in range(len(sizes))], sizes
+                        ),
+                        0,
+                    )
                 )
                 left, blocks = left - len(rows), blocks + 1
         units.append((str(path), 0, blocks))

@@ -483,7 +483,7 @@ SMALL_WORDS = frozenset(
 )
 NAMED_BY_SMALL_WORDS = {
     "_base": 107,
-    "table": 60,
+    "table": 18,
     "counts": 0,
     "privacy": 109,
     "synth": 213,

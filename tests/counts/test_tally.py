@@ -72,7 +72,7 @@ def test_cliques_of_mixed_widths_are_counted_as_numpy_does(n_rows, stretch):
     rng = np.random.default_rng(n_rows)
     sizes = (3, 300, 70_000)
     columns = [rng.integers(0, size, n_rows).astype(np.uint32) for size in sizes]
-    codes = Codes.of(columns, sizes)
+    codes = Codes.from_columns(columns, sizes)
     cliques = [(0, 1), (2,), ()]
     flat = np.array([j for clique in cliques for j in clique])
     cells = [int(np.prod([sizes[j] for j in clique], dtype=np.int64)) for clique in cliques]

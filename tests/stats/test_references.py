@@ -35,7 +35,9 @@ def test_sensitive_values_are_drawn_from_records_with_the_same_label():
     """With label 0 everybody has 0; with 1 three of four have 1: 5 standard errors of 4,000 rows."""
     schema = key_schema({"key": 4, "ill": 2, LABEL: 2})
     labels, keys = np.tile([0, 1], 4000), np.tile([0, 1, 2, 3], 2000)
-    chunk = chaffinch.Table(schema, pa.table({}), Codes.of([keys, labels, labels], schema.sizes))
+    chunk = chaffinch.Table(
+        schema, pa.table({}), Codes.from_columns([keys, labels, labels], schema.sizes)
+    )
     cells = np.array([[0, 0], [1, 0], [1, 1]])
     by_label = codes_by_label(cells, np.array([40, 10, 30]), 2)
     redrawn = RedrawByLabel(LABEL, {"ill": by_label}, {"ill": 5}, ((17,), ()))(chunk)

@@ -34,7 +34,7 @@ def written(folder, layout, table, cuts):
             writer.write(
                 table.codes.take(slice(start, stop))
                 if stop > start
-                else Codes.of([np.empty(0, np.uint8)] * len(SIZES), SIZES)
+                else Codes.from_columns([np.empty(0, np.uint8)] * len(SIZES), SIZES)
             )
     return CodeCache.open(folder, layout)
 
@@ -50,7 +50,10 @@ def test_codes_come_back_in_blocks_of_equal_length(coded, monkeypatch, seed, n, 
     table = coded([rng.integers(0, size, n) for size in SIZES], SIZES)
     with temporary_folder() as folder:
         opened = written(
-            folder, CodeLayout.of(table.schema), table, sorted(min(cut, n) for cut in cuts)
+            folder,
+            CodeLayout.from_schemas(table.schema),
+            table,
+            sorted(min(cut, n) for cut in cuts),
         )
         blocks = [[codes[j].tolist() for j in range(len(SIZES))] for codes in opened.batches()]
         assert opened.n_rows == n
@@ -63,7 +66,7 @@ def test_codes_come_back_in_blocks_of_equal_length(coded, monkeypatch, seed, n, 
 def test_blocks_and_files_of_wide_tables_have_fewer_rows(coded, tmp_path, monkeypatch):
     """What is mapped at a time is bounded in bytes, whatever the columns: 32 MiB a block, 64 MiB a file, but for the least rows of a block."""
     for d in (1, 15, 40, 100, 1_000, 5_000):
-        layout = CodeLayout.of(coded(np.zeros((d, 1), dtype=int), [2] * d).schema)
+        layout = CodeLayout.from_schemas(coded(np.zeros((d, 1), dtype=int), [2] * d).schema)
         assert layout.row_bytes == d
         assert layout.block_rows == min(1 << 20, max(1 << 12, (1 << 25) // d))
         assert layout.block_rows * d <= max(1 << 25, d << 12)
@@ -72,7 +75,7 @@ def test_blocks_and_files_of_wide_tables_have_fewer_rows(coded, tmp_path, monkey
     monkeypatch.setattr(code_cache, "FILE_BYTES", 400)
     monkeypatch.setattr(code_cache, "FEWEST_ROWS", 4)
     table = coded(np.random.default_rng(1).integers(0, 2, (10, 100)), [2] * 10)
-    layout = CodeLayout.of(table.schema)
+    layout = CodeLayout.from_schemas(table.schema)
     with CodeWriter(tmp_path, layout) as writer:
         writer.write(table.codes)
     opened = CodeCache.open(tmp_path, layout)
@@ -91,7 +94,7 @@ def test_a_block_is_mapped_and_not_copied(coded):
 
 
 def written_two(folder, table):
-    layout = CodeLayout.of(table.schema)
+    layout = CodeLayout.from_schemas(table.schema)
     with CodeWriter(folder, layout) as writer:
         writer.write(table.codes)
     return CodeCache.open(folder, layout)
@@ -99,13 +102,15 @@ def written_two(folder, table):
 
 def test_a_column_that_two_schemas_share_is_stored_once(coded):
     coarse, fine = coded([[0, 1], [1, 2]], [2, 3]), coded([[0, 1], [1, 7]], [2, 9])
-    layout = CodeLayout.of(coarse.schema, fine.schema)
+    layout = CodeLayout.from_schemas(coarse.schema, fine.schema)
     assert [column.size for column in layout.columns] == [2, 3, 9]
     assert layout.views == ((0, 1), (0, 2))
     assert layout.row_bytes == 3
     with temporary_folder() as folder:
         with CodeWriter(folder, layout) as writer:
-            writer.write(Codes.of([coarse.codes[0], coarse.codes[1], fine.codes[1]], layout.sizes))
+            writer.write(
+                Codes.from_columns([coarse.codes[0], coarse.codes[1], fine.codes[1]], layout.sizes)
+            )
         opened = CodeCache.open(folder, layout)
         for view, table in enumerate((coarse, fine)):
             (codes,) = opened.batches(view)
@@ -142,7 +147,7 @@ def test_codes_of_other_schemas_versions_and_halves_are_refused(tmp_path, coded)
     table = coded([[0, 1]], [2])
     opened = written_two(tmp_path, table)
     with pytest.raises(FileError, match="of another schema"):
-        CodeCache.open(tmp_path, CodeLayout.of(coded([[0, 1]], [3]).schema))
+        CodeCache.open(tmp_path, CodeLayout.from_schemas(coded([[0, 1]], [3]).schema))
     head = json.loads((tmp_path / "head.json").read_text())
     (tmp_path / "head.json").write_text(json.dumps({**head, "version": 99}))
     with pytest.raises(FileError, match="of another version"):
@@ -155,7 +160,7 @@ def test_codes_of_other_schemas_versions_and_halves_are_refused(tmp_path, coded)
         CodeCache.open(tmp_path, opened.layout)
     with (
         pytest.raises(FileError, match="not those of the layout"),
-        CodeWriter(tmp_path, CodeLayout.of(coded([[0]], [9]).schema)) as writer,
+        CodeWriter(tmp_path, CodeLayout.from_schemas(coded([[0]], [9]).schema)) as writer,
     ):
         writer.write(table.codes)
 

@@ -54,7 +54,7 @@ def test_no_atom_edge_or_knot_rests_on_fewer_than_ten_records():
 def test_codes_come_back_whatever_the_mix_of_widths(sizes, n_rows, seed):
     rng = np.random.default_rng(seed)
     columns = [rng.integers(0, size, n_rows).astype(np.uint32) for size in sizes]
-    codes = Codes.of(columns, sizes, n_rows=n_rows)
+    codes = Codes.from_columns(columns, sizes, n_rows=n_rows)
     assert len(codes) == len(sizes)
     assert codes.n_rows == n_rows
     for j, column in enumerate(columns):
@@ -66,13 +66,13 @@ def test_codes_come_back_whatever_the_mix_of_widths(sizes, n_rows, seed):
 
 def test_what_does_not_fit_is_refused():
     with pytest.raises(InputError, match="A code lies outside its column: column 1 has 2 codes"):
-        Codes.of([np.array([0], np.uint8), np.array([2], np.uint8)], [1, 2])
+        Codes.from_columns([np.array([0], np.uint8), np.array([2], np.uint8)], [1, 2])
     for columns, sizes in (
         ([np.zeros(2, np.uint8), np.zeros(3, np.uint8)], [1, 1]),
         ([np.zeros(2, np.uint8)], [1, 1]),
     ):
         with pytest.raises(InputError, match="one array for each size, all of one length"):
-            Codes.of(columns, sizes)
+            Codes.from_columns(columns, sizes)
 
 
 @given(
@@ -83,7 +83,7 @@ def test_what_does_not_fit_is_refused():
 def test_rows_that_are_cut_apart_are_joined_again(sizes, lengths, seed):
     rng = np.random.default_rng(seed)
     n = sum(lengths)
-    codes = Codes.of([rng.integers(0, size, n) for size in sizes], sizes, n_rows=n)
+    codes = Codes.from_columns([rng.integers(0, size, n) for size in sizes], sizes, n_rows=n)
     ends = np.cumsum([0, *lengths]).tolist()
     parts = [codes.between(start, stop) for start, stop in pairwise(ends)]
     assert [part.n_rows for part in parts] == lengths
@@ -102,7 +102,7 @@ def test_rows_that_are_cut_apart_are_joined_again(sizes, lengths, seed):
 
 def test_codes_of_other_columns_are_not_joined():
     with pytest.raises(InputError, match="of the same columns"):
-        Codes.joined([Codes.of([np.zeros(1, np.uint8)], [size]) for size in (1, 2)])
+        Codes.joined([Codes.from_columns([np.zeros(1, np.uint8)], [size]) for size in (1, 2)])
 
 
 @given(
@@ -113,7 +113,7 @@ def test_codes_of_other_columns_are_not_joined():
 def test_parts_are_gathered_as_they_come_also_of_some_columns(sizes, lengths, data):
     rng = np.random.default_rng(1)
     n = sum(lengths)
-    codes = Codes.of([rng.integers(0, size, n) for size in sizes], sizes, n_rows=n)
+    codes = Codes.from_columns([rng.integers(0, size, n) for size in sizes], sizes, n_rows=n)
     places = data.draw(st.permutations(range(len(sizes))))[:3]
     ends = np.cumsum([0, *lengths]).tolist()
     chosen = codes.columns(places)
@@ -130,7 +130,7 @@ def test_parts_are_gathered_as_they_come_also_of_some_columns(sizes, lengths, da
 
 
 def test_other_rows_or_columns_than_were_to_come_are_not_gathered():
-    codes = Codes.of([np.zeros(3, np.uint8)], [1])
+    codes = Codes.from_columns([np.zeros(3, np.uint8)], [1])
     for sizes, n_rows in (([2], 3), ([1], 2)):
         with pytest.raises(InputError, match="of the same columns, and no more rows"):
             Codes.gathered([codes], sizes, n_rows)

@@ -43,7 +43,7 @@ class TurnB(Step):
 
     def __call__(self, chunk):
         codes = [chunk.code("a"), 1 - chunk.code("b")]
-        return replace(chunk, codes=Codes.of(codes, chunk.schema.sizes))
+        return replace(chunk, codes=Codes.from_columns(codes, chunk.schema.sizes))
 
 
 def test_a_table_in_memory_is_one_chunk_and_a_file_is_many():

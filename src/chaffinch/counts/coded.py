@@ -159,7 +159,7 @@ def coded_scan(
     scanned = replace(scanned, profiles=None)
     del profiled
     give_memory_back()  # what profiles held: of many columns much, and nobody asks for it again
-    layout = CodeLayout.of(scanned.schema, rebin_schema_finely(scanned, columns))
+    layout = CodeLayout.from_schemas(scanned.schema, rebin_schema_finely(scanned, columns))
     with temporary_folder(
         folder,
         n_bytes=scanned.n_rows
@@ -188,7 +188,7 @@ def coded_scan(
             if weights is None
             else [weights.schema[c.name] if c.name == weights.column.name else c for c in columns],
         )
-        final = CodeLayout.of(coded.schema, fine)
+        final = CodeLayout.from_schemas(coded.schema, fine)
         if (
             not encoded.complete or final.digest != layout.digest
         ):  # rules that were found cut bins anew, or weights have one code
@@ -263,7 +263,7 @@ class _Encoding:
             if weights is not None:
                 weights.add(cells)
             codes = thread_map(lambda column: _codes(column, cells, weights), stored)  # noqa: B023
-            writer.write(Codes.of(codes, self.layout.sizes, n_rows=batch.num_rows))
+            writer.write(Codes.from_columns(codes, self.layout.sizes, n_rows=batch.num_rows))
             self.progress("encoding", writer.n_rows_given / max(self.scan.n_rows, 1))
             codes_by_name = {
                 column.name: codes[position]

@@ -163,7 +163,7 @@ def count_cells(
     if any(is_outside.any() for is_outside in outside):
         inside = ~np.logical_or.reduce(outside)
         columns = [column[inside] for column in columns]
-    codes = Codes.of(columns, sizes, n_rows=n_rows)
+    codes = Codes.from_columns(columns, sizes, n_rows=n_rows)
     if 0 < codes.n_rows <= FEW_ROWS:
         cell = np.zeros(codes.n_rows, dtype=np.int64)
         for j, size in enumerate(sizes):

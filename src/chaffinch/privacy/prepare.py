@@ -148,7 +148,9 @@ def coded_cells(cells: StoredCells, sealed: Schema) -> Table:
     origin = replace(
         cells.origin, dtypes=_dtypes(sealed) if cells.origin.native == "pandas" else {}
     )
-    return Table(sealed, data, Codes.of(codes, sealed.sizes, n_rows=data.num_rows), (), origin)
+    return Table(
+        sealed, data, Codes.from_columns(codes, sealed.sizes, n_rows=data.num_rows), (), origin
+    )
 
 
 def declared_of(source: Any, schema: SchemaLike | None) -> Schema:

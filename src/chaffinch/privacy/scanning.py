@@ -128,7 +128,7 @@ class FileCells:
         """Return the records under a schema that declares all, as a cache of codes in the folder."""
         look = replace(prepare_declared(self.empty(), schema), notes=tuple(notes))
         scan = DeclaredScan(self.source, look.schema, 0, look.notes)
-        codes, layout = self.folder / "codes", CodeLayout.of(look.schema)
+        codes, layout = self.folder / "codes", CodeLayout.from_schemas(look.schema)
         with CodeWriter(codes, layout) as writer:
             for batch in self.source.batches():
                 if batch.num_rows:

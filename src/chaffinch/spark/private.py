@@ -52,7 +52,7 @@ class EncodeDeclared(Step):
             chunk,
             schema=self.schema,
             data=table.data,
-            codes=Codes.of(codes, self.schema.sizes, n_rows=chunk.n_rows),
+            codes=Codes.from_columns(codes, self.schema.sizes, n_rows=chunk.n_rows),
         )
 
 

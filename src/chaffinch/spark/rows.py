@@ -81,7 +81,7 @@ class FrameChunks:
             number = batch.column(PART)[0].as_py()
             first_row = self.partitions.first_rows.get(number, 0) if self.partitions else 0
             cells = pa.Table.from_arrays(batch.columns[: len(self.names)], list(self.names))
-            codes = Codes.of([], [], n_rows=batch.num_rows)
+            codes = Codes.from_columns([], [], n_rows=batch.num_rows)
             seen = RowsSeen(batch.num_rows, summed(batch.column(CHECK).to_numpy()))
             yield Table(RAW, cells, codes, first_row=first_row + total.n_rows), seen
             total += seen
@@ -250,7 +250,7 @@ class EncodeCells(Step):
             chunk,
             schema=schema,
             data=data,
-            codes=Codes.of(codes, schema.sizes, n_rows=chunk.n_rows),
+            codes=Codes.from_columns(codes, schema.sizes, n_rows=chunk.n_rows),
         )
 
 
@@ -290,11 +290,13 @@ class CollectRows:
     def _table(self, summary: pa.Table) -> Table:
         width = summary.num_columns - len(self.schema.sizes)
         codes = [column.to_numpy() for column in summary.columns[width:]]
-        return Table(self.schema, summary.select(range(width)), Codes.of(codes, self.schema.sizes))
+        return Table(
+            self.schema, summary.select(range(width)), Codes.from_columns(codes, self.schema.sizes)
+        )
 
     def _empty(self) -> Table:
         nothing = [np.zeros(0, dtype=np.uint8)] * len(self.schema.sizes)
-        return Table(self.schema, _NO_VALUES, Codes.of(nothing, self.schema.sizes))
+        return Table(self.schema, _NO_VALUES, Codes.from_columns(nothing, self.schema.sizes))
 
 
 # On the driver.

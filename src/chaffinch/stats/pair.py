@@ -154,7 +154,9 @@ class JackknifeGroups(Step):
             persons, numbers = np.unique(chunk.person_of, return_inverse=True)
             groups = _groups_between(len(persons), 0, len(persons))[numbers]
         codes = [groups % self.schema.sizes[0], *(chunk.codes[j] for j in range(len(chunk.codes)))]
-        return replace(chunk, schema=self.schema, codes=Codes.of(codes, self.schema.sizes))
+        return replace(
+            chunk, schema=self.schema, codes=Codes.from_columns(codes, self.schema.sizes)
+        )
 
 
 def _groups_between(n_rows: int, first: int, last: int) -> NDArray[np.uint8]:

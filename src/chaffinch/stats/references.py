@@ -176,7 +176,7 @@ class DrawIndependentCodes:
             codes.append(
                 values[np.searchsorted(ends, _as_integers(uniforms * ends[-1]), side="right")]
             )
-        coded = Codes.of(codes, self.schema.sizes)
+        coded = Codes.from_columns(codes, self.schema.sizes)
         return Table(self.schema, pa.table({}), coded, first_row=first)
 
 
@@ -206,7 +206,7 @@ class RedrawByLabel(Step):
             )
             rows = starts[labels] + _as_integers(uniforms * counts[labels])
             codes[chunk.schema.places[name]] = values[np.searchsorted(ends, rows, side="right")]
-        return replace(chunk, codes=Codes.of(codes, chunk.schema.sizes))
+        return replace(chunk, codes=Codes.from_columns(codes, chunk.schema.sizes))
 
 
 def codes_by_label(cells: Ints, counts: Ints, n_labels: int) -> tuple[Ints, Ints, Ints, Ints]:

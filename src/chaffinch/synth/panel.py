@@ -216,7 +216,7 @@ class PanelModel(FittedModel):
                 )
             elif column.written:
                 arrays[column.name] = new_identifiers(column, first_person, len(drawn.persons))
-        coded = Codes.of(codes, self.schema.sizes, n_rows=len(drawn.persons))
+        coded = Codes.from_columns(codes, self.schema.sizes, n_rows=len(drawn.persons))
         return replace(
             Table.from_arrays(self.schema, arrays, coded, like=look),
             person_of=first_person + drawn.persons,
@@ -768,6 +768,6 @@ def _fitted(column: Column, values: pa.Array) -> tuple[Column, NDArray[np.intege
 def _coded(parts: Mapping[str, tuple[Column, NDArray[np.integer]]], n_rows: int) -> Table:
     """Return a table of codes alone: nothing but counts is asked of it."""
     schema = Schema(tuple(replace(column, role="other") for column, _ in parts.values()))
-    codes = Codes.of([codes for _, codes in parts.values()], schema.sizes, n_rows=n_rows)
+    codes = Codes.from_columns([codes for _, codes in parts.values()], schema.sizes, n_rows=n_rows)
     values = {name: pa.nulls(n_rows) for name in parts}
     return Table(schema, pa.table(values), codes)

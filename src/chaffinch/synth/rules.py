@@ -459,7 +459,7 @@ def _replaced(
     codes = [
         np.concatenate([table.codes[j], source.codes[j]])[order] for j in range(len(table.codes))
     ]
-    return replace(table, data=data, codes=Codes.of(codes, table.codes.sizes))
+    return replace(table, data=data, codes=Codes.from_columns(codes, table.codes.sizes))
 
 
 def _settled(
@@ -716,4 +716,4 @@ def _written(table: Table, columns: Mapping[str, _Cells]) -> Table:
             )
             j = table.schema.names.index(name)
             codes[j] = cells.codes.astype(codes[j].dtype)
-    return replace(table, data=data, codes=Codes.of(codes, table.codes.sizes))
+    return replace(table, data=data, codes=Codes.from_columns(codes, table.codes.sizes))

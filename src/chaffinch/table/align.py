@@ -130,7 +130,7 @@ class SelectColumns(Step):
 
     def __call__(self, chunk: Table) -> Table:
         names = [name for name in self.schema.names if name in chunk.schema.places]
-        codes = Codes.of([chunk.code(name) for name in names], self.schema.sizes)
+        codes = Codes.from_columns([chunk.code(name) for name in names], self.schema.sizes)
         values = [name for name in names if name in chunk.data.column_names]
         return replace(chunk, schema=self.schema, data=chunk.data.select(values), codes=codes)
 
@@ -179,7 +179,9 @@ class AlignChunk(Step):
         return Table(
             self.schema,
             pa.Table.from_arrays([values for values, _ in coded], names=list(codes)),
-            Codes.of([codes.get(name, nothing) for name in self.schema.names], self.schema.sizes),
+            Codes.from_columns(
+                [codes.get(name, nothing) for name in self.schema.names], self.schema.sizes
+            ),
             (),
             self.origin,
             person_of=self._persons(chunk),

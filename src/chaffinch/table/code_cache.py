@@ -69,7 +69,7 @@ class CodeLayout:
     views: tuple[tuple[int, ...], ...]
 
     @classmethod
-    def of(cls, *schemas: Schema) -> CodeLayout:
+    def from_schemas(cls, *schemas: Schema) -> CodeLayout:
         """Return the layout for schemas of one source."""
         columns: list[Column] = []
         by_name: dict[str, list[int]] = {}
@@ -78,13 +78,13 @@ class CodeLayout:
             view = []
             for column in schema.modelled:
                 stored = by_name.setdefault(column.name, [])
-                place = next(
+                index = next(
                     (i for i in stored if same_codes(columns[i].codec, column.codec)), len(columns)
                 )
-                if place == len(columns):
+                if index == len(columns):
                     columns.append(column)
-                    stored.append(place)
-                view.append(place)
+                    stored.append(index)
+                view.append(index)
             views.append(tuple(view))
         return cls(tuple(columns), tuple(views))
 
@@ -130,8 +130,8 @@ def _digest(digest: Any, value: Any) -> None:
         digest.update(np.ascontiguousarray(little))
     elif isinstance(value, tuple):
         digest.update(f"[{len(value)}".encode())
-        for part in value:
-            _digest(digest, part)
+        for item in value:
+            _digest(digest, item)
     elif is_dataclass(value):
         _digest(digest, tuple((field.name, getattr(value, field.name)) for field in fields(value)))
     else:
@@ -153,13 +153,13 @@ def block_of(codes: Codes) -> pa.RecordBatch:
     return pa.RecordBatch.from_arrays(arrays, schema=_FIELDS)
 
 
-def codes_of_block(block: pa.RecordBatch, sizes: Sequence[int], place: int = 0) -> Codes:
-    """Return the codes of a block, without a copy, given the number of codes of each stored column; `place`: its row, where a batch has several blocks."""
-    n_rows = block.column("rows")[place].as_py()
+def codes_of_block(block: pa.RecordBatch, sizes: Sequence[int], row: int = 0) -> Codes:
+    """Return the codes of a block, without a copy, given the number of codes of each stored column; `row`: its row, where a batch has several blocks."""
+    n_rows = block.column("rows")[row].as_py()
 
     def matrix(group: int, n_columns: int) -> NDArray[Any]:
         little = np.dtype(WIDTHS[group]).newbyteorder("<")
-        cells = np.frombuffer(block.column(group + 1)[place].as_buffer(), dtype=little)
+        cells = np.frombuffer(block.column(group + 1)[row].as_buffer(), dtype=little)
         if len(cells) != n_columns * n_rows:
             raise FileError(
                 "A block of codes does not have the columns of its schema. The cache is damaged: run the command again."
@@ -191,13 +191,13 @@ class CodeWriter:
         self.n_rows_given += codes.n_rows
         start = 0
         while start < codes.n_rows:
-            room = self.layout.block_rows - sum(part.n_rows for part in self._waiting)
-            part = (
+            room = self.layout.block_rows - sum(batch.n_rows for batch in self._waiting)
+            batch = (
                 codes if start == 0 and codes.n_rows <= room else codes.between(start, start + room)
             )
-            self._waiting.append(part)
-            start += part.n_rows
-            if part.n_rows == room:
+            self._waiting.append(batch)
+            start += batch.n_rows
+            if batch.n_rows == room:
                 self._write_block()
 
     def __exit__(self, kind: object, error: object, trace: object) -> None:
@@ -281,32 +281,34 @@ class CodeCache:
 
 @contextlib.contextmanager
 def temporary_folder(
-    beside: str | os.PathLike[str] | None = None, *, n_bytes: int = 0
+    folder: str | os.PathLike[str] | None = None, *, n_bytes: int = 0
 ) -> Iterator[Path]:
     """Give a new folder that only its owner can read, and remove it with all it holds when the block ends, also by an error, Ctrl-C or SIGTERM.
 
-    It lies in the folder `beside`, else in that of the system for temporary files (`TMPDIR`). FileError where there is no room for `n_bytes`. What a
+    It lies in `folder`, else in that of the system for temporary files (`TMPDIR`). FileError where there is no room for `n_bytes`. What a
     process that was killed left there is removed before.
     """
-    place = Path(tempfile.gettempdir() if beside is None else beside)
+    parent = Path(tempfile.gettempdir() if folder is None else folder)
     try:
-        free = shutil.disk_usage(place).free
-        remove_left_behind(place, PREFIX)
-        folder = Path(tempfile.mkdtemp(prefix=PREFIX, dir=place))  # readable by its owner alone
+        free = shutil.disk_usage(parent).free
+        remove_left_behind(parent, PREFIX)
+        cache_folder = Path(
+            tempfile.mkdtemp(prefix=PREFIX, dir=parent)
+        )  # readable by its owner alone
     except OSError as error:
         raise FileError(
-            f"Cannot make a code cache in '{place}': {error.strerror or 'the system refused'}. Set TMPDIR to another folder."
+            f"Cannot make a code cache in '{parent}': {error.strerror or 'the system refused'}. Set TMPDIR to another folder."
         ) from None
     try:
         if n_bytes > free:
             raise FileError(
-                f"The code cache needs {size_words(n_bytes)}, and '{place}' has {size_words(free)} left. Set TMPDIR to a folder with more room, "
+                f"The code cache needs {size_words(n_bytes)}, and '{parent}' has {size_words(free)} left. Set TMPDIR to a folder with more room, "
                 "or use --engine memory."
             )
-        with raising_on_sigterm(), held(folder):
-            yield folder
+        with raising_on_sigterm(), held(cache_folder):
+            yield cache_folder
     finally:
-        shutil.rmtree(folder, ignore_errors=True)
+        shutil.rmtree(cache_folder, ignore_errors=True)
 
 
 @contextlib.contextmanager

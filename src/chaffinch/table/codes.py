@@ -41,7 +41,7 @@ class Codes:
     n_rows: int
 
     @classmethod
-    def of(
+    def from_columns(
         cls,
         columns: Sequence[NDArray[np.integer]],
         sizes: Sequence[int],
@@ -66,14 +66,14 @@ class Codes:
     def gathered(cls, parts: Iterable[Codes], sizes: Sequence[int], n_rows: int) -> Codes:
         """Return the rows of several codes of the same columns, one after the other, `n_rows` in all: each is copied as it comes, and need not stay."""
         codes, start = cls._empty(sizes, n_rows), 0
-        for part in parts:
-            if part.sizes != codes.sizes or start + part.n_rows > n_rows:
+        for batch in parts:
+            if batch.sizes != codes.sizes or start + batch.n_rows > n_rows:
                 raise InputError(
                     "Codes are gathered where they are of the same columns, and no more rows than were to come."
                 )
             for j in range(len(codes)):
-                codes[j][start : start + part.n_rows] = part[j]
-            start += part.n_rows
+                codes[j][start : start + batch.n_rows] = batch[j]
+            start += batch.n_rows
         if start != n_rows:
             raise InputError("Codes that are gathered must have all of the rows that were to come.")
         return codes._closed()
@@ -126,10 +126,10 @@ class Codes:
     def joined(cls, parts: Sequence[Codes]) -> Codes:
         """Return the rows of several codes of the same columns, one after the other."""
         first = parts[0]
-        if any(part.sizes != first.sizes for part in parts):
+        if any(batch.sizes != first.sizes for batch in parts):
             raise InputError("Codes are joined where they are of the same columns.")
         matrices = tuple(
-            np.concatenate([part.matrices[group] for part in parts], axis=1)
+            np.concatenate([batch.matrices[group] for batch in parts], axis=1)
             for group in range(len(WIDTHS))
         )
         return cls(
@@ -137,7 +137,7 @@ class Codes:
             matrices,  # type: ignore[arg-type]
             first.groups,
             first.rows,
-            sum(part.n_rows for part in parts),
+            sum(batch.n_rows for batch in parts),
         )
 
     def between(self, start: int, stop: int) -> Codes:
@@ -149,4 +149,6 @@ class Codes:
     def take(self, rows: NDArray[np.int64] | slice) -> Codes:
         """Return the codes of the chosen rows."""
         n_rows = len(range(self.n_rows)[rows]) if isinstance(rows, slice) else len(rows)
-        return Codes.of([self[j][rows] for j in range(len(self))], self.sizes, n_rows=n_rows)
+        return Codes.from_columns(
+            [self[j][rows] for j in range(len(self))], self.sizes, n_rows=n_rows
+        )

@@ -106,19 +106,19 @@ class _Domain:
         """Return codes as those of a domain that differs in `(other)` and null alone."""
         if self.size == new.size:
             return codes
-        places = new._places()
-        table = [places.get(place, 0) for place in self._places()]
+        codes_by_meaning = new._places()
+        table = [codes_by_meaning.get(meaning, 0) for meaning in self._places()]
         return np.array(table, dtype=narrowest(new.size))[codes]
 
     def _places(self) -> dict[object, int]:
         """The code of each value (by number), of (other), of null and of each missing code (by number)."""
-        places = [
+        meanings = [
             *range(self.n_values - self.other),
             *["other"] * self.other,
             *["null"] * self.null,
             *(("missing", i) for i in range(len(self.missing))),
         ]
-        return {place: code for code, place in enumerate(places)}
+        return {meaning: code for code, meaning in enumerate(meanings)}
 
     def names(self, kind: pa.DataType | None = None) -> list[str]:
         """Return a readable name for each code: words, numbers, ranges; those of dates and times as such where the type is given."""
@@ -184,11 +184,11 @@ class Categories(_Domain):
 
     def number_ranges(self) -> Ranges:
         """Return the lowest and the highest number of each value code, and which of them stand for numbers."""
-        low, there = np.zeros(self.n_values), np.zeros(self.n_values, dtype=bool)
+        low, is_number = np.zeros(self.n_values), np.zeros(self.n_values, dtype=bool)
         for code, level in enumerate(self.levels):
             if not isinstance(level, str):
-                low[code], there[code] = float(level), True
-        return low, low.copy(), there
+                low[code], is_number[code] = float(level), True
+        return low, low.copy(), is_number
 
     def codes_of_numbers(
         self, numbers: NDArray[np.float64]
@@ -342,15 +342,15 @@ class Intervals(_Domain):
     @classmethod
     def from_dict(cls, data: Any) -> Self:
         """Return the domain of plain data; what is of the wrong type is an error of Python's."""
-        whole, bounds = _checked(data["whole"], bool), data["bounds"]
-        kind: Any = np.int64 if whole else np.float64
+        integral, bounds = _checked(data["whole"], bool), data["bounds"]
+        kind: Any = np.int64 if integral else np.float64
         return cls(
             np.array(data["atoms"], dtype=kind),
             np.array(data["starts"], dtype=kind),
             tuple(np.array(knot, dtype=np.float64) for knot in data["knots"]),
             np.array(data["atom_codes"], dtype=np.int64),
             np.array(data["bin_codes"], dtype=np.int64),
-            whole,
+            integral,
             int(data["step"]),
             None if data["decimals"] is None else int(data["decimals"]),
             _checked(data["null"], bool),
@@ -643,11 +643,11 @@ def missing_words(column: Column, codes: NDArray[np.integer[Any]]) -> pa.Array |
         or not any(isinstance(code, str) for code in domain.missing)
     ):
         return None
-    words = pa.array(
+    texts = pa.array(
         [code if isinstance(code, str) else None for code in domain.missing], type=pa.string()
     )
     index = domain.missing_index(codes)
-    return words.take(pa.array(np.maximum(index, 0), mask=index < 0))
+    return texts.take(pa.array(np.maximum(index, 0), mask=index < 0))
 
 
 def _encode_numbers(
@@ -667,13 +667,13 @@ def _encode_numbers(
             return quick
     if numbers.dtype == np.float64:
         present = present & ~np.isnan(numbers)
-    out, left = np.full(len(numbers), null, dtype=np.int64), present.copy()
+    out, remaining = np.full(len(numbers), null, dtype=np.int64), present.copy()
     for code, number in domain.missing_numbers:
         hit = (numbers == number) & present
         out[hit] = code
-        left &= ~hit
-    if left.any():
-        out[left] = domain.encode_numbers(column, numbers[left])
+        remaining &= ~hit
+    if remaining.any():
+        out[remaining] = domain.encode_numbers(column, numbers[remaining])
     return out
 
 

@@ -93,7 +93,7 @@ def fit_schema(
             check_rules(schema)
         rare_below = schema.rare_below
     spellings, sign_notes = _spellings(source, _by_name(schema), threshold, progress)
-    profiles = TableProfile.of(spellings)
+    profiles = TableProfile.from_spellings(spellings)
     for batch in source.batches(
         names
     ):  # all by name: words then come as dictionaries where the file has them so
@@ -119,7 +119,7 @@ class TableProfile:
     n_rows: int = 0
 
     @classmethod
-    def of(cls, spellings: Mapping[str, Spelling]) -> TableProfile:
+    def from_spellings(cls, spellings: Mapping[str, Spelling]) -> TableProfile:
         """Return profiles of no rows yet."""
         return cls(
             spellings,
@@ -146,7 +146,7 @@ class TableProfile:
 
 def typed_profile(source: Source, schema: Schema | None = None) -> TableProfile:
     """Return empty profiles for the columns of a source that is no text file, as a schema declares them: what a worker fills with its rows."""
-    return TableProfile.of(_spellings(source, _by_name(schema), THRESHOLD, silent)[0])
+    return TableProfile.from_spellings(_spellings(source, _by_name(schema), THRESHOLD, silent)[0])
 
 
 def fit_profiles(
@@ -330,16 +330,16 @@ def _spellings(
     for name, evidence in signs.items():
         check_column(name, evidence)
     decimal = source.decimal or file_sign(signs, source.name, source.layout.delimiter)
-    found = {name: guess.spelling(decimal) for name, guess in guesses.items()}
-    notes = _sign_notes(signs, found, decimal, given=source.decimal is not None)
+    guessed = {name: guess.spelling(decimal) for name, guess in guesses.items()}
+    notes = _sign_notes(signs, guessed, decimal, given=source.decimal is not None)
     if mixed := [
         name
-        for name, spelling in found.items()
+        for name, spelling in guessed.items()
         if pa.types.is_timestamp(spelling.type) and len(guesses[name].times.offsets) > 1
     ]:
         sentence = f"Moments in columns {listed(mixed)} have several offsets from UTC: they are read in UTC, and written so."
         notes.append(Note("", "zones", sentence))
-    return spellings | found, notes
+    return spellings | guessed, notes
 
 
 def _sign_notes(
@@ -451,20 +451,20 @@ def completed(declared: Column | None, inferred: Column) -> Column:
     if declared is None:
         return inferred
     plain = Column(declared.name, declared.kind)
-    said = {
+    declarations = {
         f.name: value
         for f in fields(Column)
         if f.name not in _OWN and (value := getattr(declared, f.name)) != getattr(plain, f.name)
     }
-    ranged = bool({"bounds", "edges", "atoms", "bins", "binning"} & said.keys())
+    ranged = bool({"bounds", "edges", "atoms", "bins", "binning"} & declarations.keys())
     kind = (
         "integer"
         if ranged and inferred.kind == "categorical" and inferred.type.startswith(("int", "uint"))
         else inferred.kind
     )
-    if kind in NUMERIC_KINDS and "edges" in said:
-        said["binning"] = "edges"
-    return replace(inferred, kind=kind, **said)
+    if kind in NUMERIC_KINDS and "edges" in declarations:
+        declarations["binning"] = "edges"
+    return replace(inferred, kind=kind, **declarations)
 
 
 def _unmodelled(column: Column) -> Note:
@@ -518,8 +518,8 @@ def _intervals(
             f"Column '{column.name}' is declared {column.kind}, but holds {column.type}. Declare kind = \"categorical\"."
         )
     values, counts = profile.numbers.result()
-    whole = is_whole(kind) or column.kind == "integer"
-    if whole:
+    integral = is_whole(kind) or column.kind == "integer"
+    if integral:
         values = np.asarray(values).astype(np.int64)
     _check_range(column, values)
     declared = column.bounds is not None or column.edges is not None or column.atoms
@@ -527,14 +527,14 @@ def _intervals(
         sentence = f"fewer than {rare_below} records have a value; these are made missing."
         notes.append(Note(column.name, "rare", sentence))
         return Categories((), False, True, column.missing)
-    if leaves_out(column, values, counts, integral=whole):
+    if leaves_out(column, values, counts, integral=integral):
         sentence = (
             "few records, none of whose values ten records share, lie far away from all others: these values are never drawn. "
             "If they mean missing, list them in missing."
         )
         notes.append(Note(column.name, "far away", sentence))
     return fit_intervals(
-        column, values, counts, integral=whole, single=kind in (pa.float32(), pa.float16())
+        column, values, counts, integral=integral, single=kind in (pa.float32(), pa.float16())
     )
 
 

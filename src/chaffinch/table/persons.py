@@ -155,7 +155,7 @@ def with_persons(table: Table, person: str | None, order: str | None = None) -> 
         replace(
             table,
             schema=schema,
-            codes=Codes.of(
+            codes=Codes.from_columns(
                 [table.code(n) for n in schema.names], schema.sizes, n_rows=table.n_rows
             ),
         )
@@ -211,7 +211,7 @@ def counted_by_person(table: Table) -> Table:
     return replace(
         table,
         schema=schema,
-        codes=Codes.of(codes, schema.sizes, n_rows=table.n_rows),
+        codes=Codes.from_columns(codes, schema.sizes, n_rows=table.n_rows),
         notes=tuple(notes),
         person_of=persons,
     )

@@ -113,8 +113,8 @@ def in_memory(source: Source) -> Source:
 
     def batches(columns: Any) -> Any:
         chosen = table if columns is None else table.select(list(columns))
-        whole = chosen.combine_chunks()
-        yield from whole.to_batches() or [pa.RecordBatch.from_pylist([], schema=chosen.schema)]
+        combined = chosen.combine_chunks()
+        yield from combined.to_batches() or [pa.RecordBatch.from_pylist([], schema=chosen.schema)]
 
     return replace(source, schema=table.schema, read=batches, files=())
 
@@ -133,15 +133,19 @@ def _parsed_cells(fitted: FittedSchema, batches: Sequence[CellValues]) -> CellVa
 
 def encoded(source: Source, schema: Schema, notes: Any, cells: CellValues | None = None) -> Table:
     """Return the rows of a source as a table under a fitted schema; `cells` are those that were parsed before."""
-    whole, cells = source.table(), cells or {}
+    table, cells = source.table(), cells or {}
     unread = {column.name: spelling_of(column) for column in schema if column.name not in cells}
-    values = cells | typed(whole, unread, text=source.text)
+    values = cells | typed(table, unread, text=source.text)
     arrays = thread_map(lambda column: encode_column(column, *values[column.name]), schema.modelled)
-    fields = [whole.schema.field(c.name).with_type(values[c.name][0].type) for c in schema]
+    fields = [table.schema.field(c.name).with_type(values[c.name][0].type) for c in schema]
     data = pa.Table.from_arrays(
         [values[c.name][0] for c in schema], schema=without_metadata(pa.schema(fields))
     )
     origin = Origin(source.native, source.dtypes, source.layout, index=source.index)
     return Table(
-        schema, data, Codes.of(arrays, schema.sizes, n_rows=data.num_rows), tuple(notes), origin
+        schema,
+        data,
+        Codes.from_columns(arrays, schema.sizes, n_rows=data.num_rows),
+        tuple(notes),
+        origin,
     )

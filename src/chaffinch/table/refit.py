@@ -77,7 +77,9 @@ def rebin_finely(table: Table) -> Table:
             arrays.append(table.code(column.name))
         columns.append(column)
     fine = cut_schema(replace(schema, columns=tuple(columns), sealed=False))
-    out = replace(table, schema=fine, codes=Codes.of(arrays, fine.sizes, n_rows=table.n_rows))
+    out = replace(
+        table, schema=fine, codes=Codes.from_columns(arrays, fine.sizes, n_rows=table.n_rows)
+    )
     return replace(out, schema=replace(fine, functions=fitted_functions(out, THRESHOLD)))
 
 
@@ -123,7 +125,7 @@ def rebin_columns_finely(scanned: Scan, *, progress: Progress = silent) -> tuple
         for column in coarse
     ):
         spellings = {column.name: spelling_of(column) for column in coarse}
-        fresh = TableProfile.of(spellings)
+        fresh = TableProfile.from_spellings(spellings)
         for batch in scanned.source.batches(list(spellings)):
             fresh.add(batch, text=scanned.source.text)
             progress("reading", -1)
@@ -168,7 +170,9 @@ def on_codes_of(table: Table, schema: Schema, names: Collection[str]) -> Table:
     ):
         return table
     merged = replace(table.schema, columns=tuple(columns))
-    return replace(table, schema=merged, codes=Codes.of(arrays, merged.sizes, n_rows=table.n_rows))
+    return replace(
+        table, schema=merged, codes=Codes.from_columns(arrays, merged.sizes, n_rows=table.n_rows)
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -233,7 +237,11 @@ class SubsetReader:
         schema = cut_schema(replace(table.schema, columns=tuple(columns), rows=size, sealed=False))
         codes = [encode_column(schema[name], values, tokens) for name, values, tokens in cells]
         subset = Table(
-            schema, data, Codes.of(codes, schema.sizes, n_rows=len(rows)), table.notes, table.origin
+            schema,
+            data,
+            Codes.from_columns(codes, schema.sizes, n_rows=len(rows)),
+            table.notes,
+            table.origin,
         )
         if schema.searched:  # a file of these rows would be searched for its own
             bare = replace(schema, rules=(), found=(), suggested=(), functions=())

@@ -236,7 +236,7 @@ class LocalRows:
     @contextmanager
     def cached(self) -> Iterator[Rows]:
         """Give the rows with their codes in a folder that its owner alone can read, which later passes map: a few bytes a row."""
-        layout = CodeLayout.of(self.schema)
+        layout = CodeLayout.from_schemas(self.schema)
         with ExitStack() as held:
             folder = held.enter_context(temporary_folder(n_bytes=self.n_rows * layout.row_bytes))
             with CodeWriter(folder / "codes", layout) as writer:
@@ -390,7 +390,7 @@ class SourceRows(LocalRows):
         tables = (pa.Table.from_batches([batch]) for batch in batches)
         first_row = 0
         for cells in [pa.concat_tables(tables)] if self.in_memory else tables:
-            codes = Codes.of([], [], n_rows=cells.num_rows)
+            codes = Codes.from_columns([], [], n_rows=cells.num_rows)
             yield Table(RAW, cells, codes, first_row=first_row)
             first_row += cells.num_rows
 

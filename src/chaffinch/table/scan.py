@@ -51,10 +51,10 @@ class Scan(LocalRows):
         if weight is not None:
             read[weight] = spelling_of(self.schema[weight])
         names = [c.name for c in wanted]
-        one = self.schema.columns[0]
+        first = self.schema.columns[0]
         if not read:
-            read[one.name] = spelling_of(
-                one
+            read[first.name] = spelling_of(
+                first
             )  # something has to be read to learn how many rows a batch has
         for batch in self.source.batches(list(read)):
             values = typed(batch, read, text=self.source.text)
@@ -68,7 +68,9 @@ class Scan(LocalRows):
             )
             nothing: NDArray[Any] = np.zeros(batch.num_rows, dtype=np.uint8)
             arrays = [coded.get(c.name, nothing) for c in self.schema.modelled]
-            yield CodedBatch(Codes.of(arrays, self.schema.sizes, n_rows=batch.num_rows), weights)
+            yield CodedBatch(
+                Codes.from_columns(arrays, self.schema.sizes, n_rows=batch.num_rows), weights
+            )
 
     @property
     def name(self) -> str:  # type: ignore[override]
@@ -120,7 +122,7 @@ class Scan(LocalRows):
         waiting: list[pa.Table] = []
         n_waiting = seen = 0
 
-        def part() -> Table:
+        def next_table() -> Table:
             rows = pa.concat_tables(waiting)
             waiting.clear()
             return self.encoded(rows.to_batches())
@@ -137,9 +139,9 @@ class Scan(LocalRows):
                 )
                 if n_waiting == n_rows:
                     n_waiting = 0
-                    yield part()
+                    yield next_table()
         if n_waiting:
-            yield part()
+            yield next_table()
         if seen != self.n_rows:
             raise InputError(
                 f"'{self.source.name}' has other rows than when it was first read. Work on a file that nobody writes to."
@@ -154,12 +156,12 @@ class Scan(LocalRows):
             if columns is None
             else replace(self.schema, columns=tuple(self.schema[name] for name in columns))
         )
-        every = list(batches)
+        held_batches = list(batches)
         stored = (
-            every[0].schema if every else self.source.schema
+            held_batches[0].schema if held_batches else self.source.schema
         )  # words that are asked for by name may come as dictionaries
         return encoded(
-            replace(self.source, schema=stored, read=lambda _: iter(every), files=()),
+            replace(self.source, schema=stored, read=lambda _: iter(held_batches), files=()),
             schema,
             self.notes,
         )
@@ -246,12 +248,12 @@ class _WatchedRows:
 
     def add(self, batch: pa.RecordBatch) -> None:
         """Keep what was chosen of a batch."""
-        own = (
+        rows = (
             self.chosen[(self.chosen >= self.first) & (self.chosen < self.first + batch.num_rows)]
             - self.first
         )
         self.first += batch.num_rows
-        self.parts.append(batch.take(pa.array(own)))
+        self.parts.append(batch.take(pa.array(rows)))
 
 
 def scan(

@@ -369,7 +369,7 @@ class Schema:
     @cached_property
     def places(self) -> Mapping[str, int]:
         """Where each modelled column stands among these, by its name."""
-        return {name: place for place, name in enumerate(self.names)}
+        return {name: index for index, name in enumerate(self.names)}
 
     @cached_property
     def sizes(self) -> tuple[int, ...]:
@@ -465,7 +465,7 @@ class FunctionMap:
     def from_dict(cls, data: Any) -> FunctionMap:
         """Return the map that `to_dict` described; SchemaError for anything else."""
         try:
-            left, right, codes, numbers = (
+            determinant, dependent, codes, numbers = (
                 data["left"],
                 data["right"],
                 data["codes"],
@@ -474,8 +474,8 @@ class FunctionMap:
         except (KeyError, TypeError):
             raise SchemaError("A function among the rules of a model is incomplete.") from None
         sound = (
-            isinstance(left, str)
-            and isinstance(right, str)
+            isinstance(determinant, str)
+            and isinstance(dependent, str)
             and isinstance(codes, list)
             and isinstance(numbers, list)
             and len(codes) == len(numbers)
@@ -490,8 +490,8 @@ class FunctionMap:
                 "A function among the rules of a model has an entry of the wrong type."
             )
         return cls(
-            left,
-            right,
+            determinant,
+            dependent,
             tuple(codes),
             tuple(None if number is None else float(number) for number in numbers),
         )
@@ -526,12 +526,12 @@ def note_lines(notes: Iterable[Note]) -> list[str]:
     ...     print(line)
     Columns 'q0', 'q1', 'q2', 'q3', 'q4', 'q5', 'q6', 'q7', 'q8', 'q9' and 790 more: it has a single value.
     """
-    every = list(notes)
+    all_notes = list(notes)
     alike: dict[tuple[str, str], list[str]] = {}
-    for note in every:
+    for note in all_notes:
         alike.setdefault((note.what, note.sentence), []).append(note.column)
     lines = list[str]()
-    for note in every:
+    for note in all_notes:
         columns = alike[note.what, note.sentence]
         if len(columns) <= SHOWN or not note.column:
             lines.append(str(note))

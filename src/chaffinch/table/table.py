@@ -127,7 +127,9 @@ class Table:
         those that are to be made up differ between rows of one `key`; free text and dropped identifiers are left out. `like` is a table, or its `look`, whose Arrow schema and kind to follow.
         """
         rng = generator(seed)
-        coded = Codes.of(codes, schema.sizes) if len(codes) else Codes.of([], [])
+        coded = (
+            Codes.from_columns(codes, schema.sizes) if len(codes) else Codes.from_columns([], [])
+        )
         arrays: dict[str, pa.Array] = {}
         for column in schema:
             if column.modelled:
@@ -199,7 +201,7 @@ class Table:
         columns = tuple(self.schema[name] for name in names)
         modelled = [column.name for column in columns if column.modelled]
         schema = replace(self.schema, columns=columns)
-        codes = Codes.of([self.code(name) for name in modelled], schema.sizes)
+        codes = Codes.from_columns([self.code(name) for name in modelled], schema.sizes)
         table = replace(
             self, schema=schema, data=self.data.select(list(names)), codes=codes, shown=False
         )
@@ -266,8 +268,8 @@ class Table:
 
     def once(self, name: str, work: Callable[[ExitStack], T]) -> T:
         """Work out what is asked: a table remembers nothing."""
-        with ExitStack() as held:
-            return work(held)
+        with ExitStack() as stack:
+            return work(stack)
 
     def table(self, limit: float = inf) -> Table:
         """Return the table itself."""
@@ -304,11 +306,13 @@ class Table:
     def with_new_identifiers(self, first_row: int, key: int, rng: np.random.Generator) -> Table:
         """Return the table with the row numbers and made-up values of its rows in their order, from `first_row` on; see `from_codes`."""
         data = self.data
-        for at, name in enumerate(self.columns):
+        for index, name in enumerate(self.columns):
             column = self.schema[name]
             if not column.modelled and column.written:
                 data = data.set_column(
-                    at, data.schema.field(at), _new_values(column, first_row, self.n_rows, key, rng)
+                    index,
+                    data.schema.field(index),
+                    _new_values(column, first_row, self.n_rows, key, rng),
                 )
         return self if data is self.data else replace(self, data=data)
 
@@ -372,7 +376,7 @@ class Table:
             if self.n_rows
         }
         return frame.with_columns(
-            polars.col(name).cast(polars.Enum(words)) for name, words in levels.items()
+            polars.col(name).cast(polars.Enum(values)) for name, values in levels.items()
         )
 
     def to_native(self) -> Any:

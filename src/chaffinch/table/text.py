@@ -294,14 +294,14 @@ def _number(word: str | None) -> int | float | None:
 
 
 def _numbers(numbers: Iterable[int | float | None], kind: pa.DataType, *, exact: bool) -> pa.Array:
-    whole = pa.types.is_integer(
+    integral = pa.types.is_integer(
         kind
     )  # cell by cell: a fraction in one must not cost another its last digits
     nearest = [
-        None if n is None else _whole(n, exact=exact) if whole else _real(n) for n in numbers
+        None if n is None else _integer(n, exact=exact) if integral else _real(n) for n in numbers
     ]
     present = np.array([n is not None for n in nearest], dtype=bool)
-    dtype = np.int64 if whole else np.float64
+    dtype = np.int64 if integral else np.float64
     return from_numbers(np.array([n or 0 for n in nearest], dtype=dtype), present, kind)
 
 
@@ -313,7 +313,7 @@ def _real(number: int | float) -> float:
         return math.inf if number > 0 else -math.inf
 
 
-def _whole(number: int | float, *, exact: bool) -> int | None:
+def _integer(number: int | float, *, exact: bool) -> int | None:
     """Return a number as one that int64 holds: the nearest, or None where `exact` is asked and it is none."""
     if isinstance(number, int):
         return min(max(number, -(2**63)), 2**63 - 1)
@@ -353,9 +353,9 @@ def format_values(
     )
 
 
-def grouped_pattern(thousands: str, decimal: str, least: int = 1) -> str:
+def grouped_pattern(thousands: str, decimal: str, min_groups: int = 1) -> str:
     """Return the pattern of numbers with at least so many groups of thousands set apart."""
-    groups = f"({re.escape(thousands)}[0-9]{{3}}){{{least},}}"
+    groups = f"({re.escape(thousands)}[0-9]{{3}}){{{min_groups},}}"
     return rf"^[+-]?[1-9][0-9]{{0,2}}{groups}({re.escape(decimal)}[0-9]*)?$"
 
 
@@ -414,7 +414,7 @@ def grouped(cells: pa.Array, thousands: str) -> pa.Array:
         None
         if word is None
         else _WHOLE_PART.sub(
-            lambda part: part[1] + f"{int(part[2]):,}".replace(",", thousands), word
+            lambda match: match[1] + f"{int(match[2]):,}".replace(",", thousands), word
         )
         for word in coded.dictionary.to_pylist()
     ]
@@ -497,8 +497,8 @@ def _at_least(values: pa.Array, decimals: int) -> pa.Array:
 def _padded(word: str, decimals: int) -> str:
     if not word.lstrip("+-")[:1].isdigit() or "e" in word.lower():
         return word
-    whole, _, fraction = word.partition(".")
-    return f"{whole}.{fraction.ljust(decimals, '0')}"
+    integer, _, fraction = word.partition(".")
+    return f"{integer}.{fraction.ljust(decimals, '0')}"
 
 
 def matches(cells: pa.Array, pattern: str) -> NDArray[np.bool_]:

@@ -122,7 +122,9 @@ def with_constant_weight(table: Table) -> Table:
     codes = [
         np.zeros(table.n_rows, dtype=np.uint8) if n == name else table.code(n) for n in schema.names
     ]
-    return replace(table, schema=schema, codes=Codes.of(codes, schema.sizes, n_rows=table.n_rows))
+    return replace(
+        table, schema=schema, codes=Codes.from_columns(codes, schema.sizes, n_rows=table.n_rows)
+    )
 
 
 def constant_weight_schema(schema: Schema, name: str, mean: float) -> Schema:
@@ -178,7 +180,9 @@ def without_weight(table: Table) -> Table:
     return replace(
         table,
         schema=schema,
-        codes=Codes.of([table.code(n) for n in schema.names], schema.sizes, n_rows=table.n_rows),
+        codes=Codes.from_columns(
+            [table.code(n) for n in schema.names], schema.sizes, n_rows=table.n_rows
+        ),
     )
 
 

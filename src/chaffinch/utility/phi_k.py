@@ -505,7 +505,9 @@ class GridCodes(Step):
             else chunk.code(column.name)
             for column in self.columns
         ]
-        return replace(chunk, schema=self.schema, codes=Codes.of(codes, self.schema.sizes))
+        return replace(
+            chunk, schema=self.schema, codes=Codes.from_columns(codes, self.schema.sizes)
+        )
 
 
 def _on_grid(rows: Rows, step: GridCodes, groups: int) -> Rows:

@@ -510,7 +510,7 @@ def as_written(table: Table) -> Table:
             pooled = empty & codec.is_other(codes[j])
             if pooled.any():
                 codes[j] = np.where(pooled, codec.n_values, codes[j]).astype(codes[j].dtype)
-    return replace(table, codes=Codes.of(codes, table.schema.sizes))
+    return replace(table, codes=Codes.from_columns(codes, table.schema.sizes))
 
 
 def write_batches(table: Table, path: Path) -> None:

@@ -54,7 +54,9 @@ def rows(draw, most: int = 25):
 
 def count_keys(table: dict[str, np.ndarray], *cliques: tuple[str, ...]) -> list[KeyCounts]:
     schema = key_schema({name: SIZES[name] for name in table})
-    rows = chaffinch.Table(schema, pa.table({}), Codes.of(list(table.values()), schema.sizes))
+    rows = chaffinch.Table(
+        schema, pa.table({}), Codes.from_columns(list(table.values()), schema.sizes)
+    )
     found = counter_of(rows).marginals(cliques)
     return [counts_of_marginal(own, clique) for own, clique in zip(found, cliques, strict=True)]
 

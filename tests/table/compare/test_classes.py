@@ -157,7 +157,7 @@ def test_reprs_hold_no_small_count() -> None:
 
 def codes_of(rows, tops) -> Codes:
     columns = [np.array([row[j] for row in rows], dtype=np.int64) for j in range(len(tops))]
-    return Codes.of(columns, [top + 1 for top in tops])
+    return Codes.from_columns(columns, [top + 1 for top in tops])
 
 
 def looked_up(first, second, tops) -> tuple[int, int]:
@@ -236,10 +236,10 @@ def test_a_slice_holds_its_share_of_rows_and_estimates_the_whole(monkeypatch) ->
     monkeypatch.setattr(module, "MAX_KEYED", 2_500)
     rng = np.random.default_rng(1)
     sizes = (50_000, 60_000)
-    original = Codes.of([rng.integers(0, size, 20_000) for size in sizes], sizes)
-    fresh = Codes.of([rng.integers(0, size, 20_000) for size in sizes], sizes)
+    original = Codes.from_columns([rng.integers(0, size, 20_000) for size in sizes], sizes)
+    fresh = Codes.from_columns([rng.integers(0, size, 20_000) for size in sizes], sizes)
     half = np.arange(20_000) % 2 == 0
-    synthetic = Codes.of([np.where(half, original[j], fresh[j]) for j in range(2)], sizes)
+    synthetic = Codes.from_columns([np.where(half, original[j], fresh[j]) for j in range(2)], sizes)
     keyed = KeyedRows.from_chunks([original], sizes, 20_000)
     equal, compared = keyed.look_up(synthetic)
     assert keyed.bits == 3

@@ -222,7 +222,7 @@ class AttackData:
             sizes[LABEL] = self.tables["original"].schema[label].size
             codes.append(self.tables["original"].code(label))
         schema = key_schema(sizes)
-        return Table(schema, pa.table({}), Codes.of(codes, schema.sizes))
+        return Table(schema, pa.table({}), Codes.from_columns(codes, schema.sizes))
 
     def with_union(self, sides: Sequence[str], *, name: str) -> AttackData:
         """Return the data with a source that has the rows of several sides."""
@@ -320,7 +320,7 @@ class CodeByValue(Step):
         ]
         if self.label is not None:
             codes.append(chunk.code(self.label) if self.label in known else nothing)
-        coded = Codes.of(codes, self.schema.sizes)
+        coded = Codes.from_columns(codes, self.schema.sizes)
         return Table(self.schema, pa.table({}), coded, first_row=chunk.first_row)
 
 

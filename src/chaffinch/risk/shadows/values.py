@@ -125,7 +125,7 @@ def _on_grid(table: Table, roomy: Schema) -> Table:
         encode_column(column, table.data.column(column.name), missing_tokens(table, column))
         for column in schema.columns
     ]
-    return Table(schema, table.data, Codes.of(codes, schema.sizes, n_rows=table.n_rows))
+    return Table(schema, table.data, Codes.from_columns(codes, schema.sizes, n_rows=table.n_rows))
 
 
 def _back(codec: ColumnDomain, wide: ColumnDomain, unknown: int) -> NDArray[np.int64]:

@@ -189,7 +189,7 @@ def _joined(table: Table, population: Table) -> Table:
     schema = replace(
         table.schema, columns=columns, rows=None if table.schema.rows is None else data.num_rows
     )
-    return Table(schema, data, Codes.of(codes, schema.sizes), table.notes, table.origin)
+    return Table(schema, data, Codes.from_columns(codes, schema.sizes), table.notes, table.origin)
 
 
 @dataclass(frozen=True, eq=False)

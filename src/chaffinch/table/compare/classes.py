@@ -248,7 +248,7 @@ class KeyedRows:
 
         Examples
         --------
-        >>> first, second = (Codes.of([np.array(a), np.array(b)], [3, 2]) for a, b in (([0, 0, 2], [1, 1, 0]), ([0, 0, 2, 1], [1, 0, 0, 1])))
+        >>> first, second = (Codes.from_columns([np.array(a), np.array(b)], [3, 2]) for a, b in (([0, 0, 2], [1, 1, 0]), ([0, 0, 2, 1], [1, 0, 0, 1])))
         >>> KeyedRows.from_chunks([first], [3, 2], 3).look_up(second)
         (2, 4)
         """

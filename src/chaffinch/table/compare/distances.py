@@ -17,7 +17,7 @@ ROWS = 2048
 @compiled
 def gower_sums(numbers, levels, i, row_numbers, row_levels, out):  # type: ignore[no-untyped-def]
     """Set `out` to the summed distance of record i to each row: the mean over columns times their number."""
-    one = np.float32(1.0)
+    unit = np.float32(1.0)
     for start in range(0, out.size, ROWS):
         sums = out[start : start + ROWS]
         sums[:] = np.float32(0.0)
@@ -29,7 +29,7 @@ def gower_sums(numbers, levels, i, row_numbers, row_levels, out):  # type: ignor
             else:
                 for r in range(sums.size):
                     apart = abs(x - column[r])
-                    sums[r] += apart if apart < one else one  # a missing number is not below 1
+                    sums[r] += apart if apart < unit else unit  # a missing number is not below 1
         for j in range(levels.shape[0]):
             level, column = levels[j, i], row_levels[j, start : start + ROWS]
             for r in range(sums.size):
