@@ -483,7 +483,7 @@ SMALL_WORDS = frozenset(
 )
 NAMED_BY_SMALL_WORDS = {
     "_base": 107,
-    "table": 18,
+    "table": 8,
     "counts": 0,
     "privacy": 109,
     "synth": 213,

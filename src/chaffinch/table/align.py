@@ -84,9 +84,9 @@ def align(
                 replace(step, name=name, text=rows.text, person=person),
                 grid,
                 n_rows=n_rows,
-                notes=tuple(said),
+                notes=tuple(table_notes),
             )
-            for rows, name, n_rows, said in zip(opened, names, sizes, notes, strict=False)
+            for rows, name, n_rows, table_notes in zip(opened, names, sizes, notes, strict=False)
         ),
     )
 
@@ -169,13 +169,15 @@ class AlignChunk(Step):
         """Return the columns themselves: one at least, to learn how many rows a chunk has; all where persons are looked for."""
         if columns is None:
             return None if self.person is not None else self.schema.names
-        return [c.own.name for c in self.shared if c.own.name in columns] or [self.schema.names[0]]
+        return [c.original.name for c in self.shared if c.original.name in columns] or [
+            self.schema.names[0]
+        ]
 
     def __call__(self, chunk: Table) -> Table:
-        wanted = [c for c in self.shared if c.own.name in chunk.data.column_names]
+        wanted = [c for c in self.shared if c.original.name in chunk.data.column_names]
         coded = thread_map(lambda column: self._coded(chunk, column), wanted)
         nothing: NDArray[Any] = np.zeros(chunk.n_rows, dtype=np.uint8)
-        codes = {c.own.name: codes for c, (_, codes) in zip(wanted, coded, strict=True)}
+        codes = {c.original.name: codes for c, (_, codes) in zip(wanted, coded, strict=True)}
         return Table(
             self.schema,
             pa.Table.from_arrays([values for values, _ in coded], names=list(codes)),
@@ -190,10 +192,10 @@ class AlignChunk(Step):
 
     def _coded(self, chunk: Table, column: SharedColumn) -> tuple[Any, NDArray[Any]]:
         if not self.name:
-            return chunk.data.column(column.own.name), column.of_rows(chunk)
-        values, tokens = values_of_column(chunk, column.own, self.name, text=self.text)
-        known = column.own.name in chunk.schema.places
-        if known and chunk.schema[column.own.name].codec is column.own.codec:
+            return chunk.data.column(column.original.name), column.of_rows(chunk)
+        values, tokens = values_of_column(chunk, column.original, self.name, text=self.text)
+        known = column.original.name in chunk.schema.places
+        if known and chunk.schema[column.original.name].codec is column.original.codec:
             return values, column.of_rows(chunk)
         return values, column.of_other(values, tokens)
 
@@ -205,7 +207,7 @@ class AlignChunk(Step):
         return person_numbers(chunk.data.column(self.person))
 
 
-def with_room(column: Column, *, fractions: bool) -> Column:
+def widen_column(column: Column, *, fractions: bool) -> Column:
     """Return the column with codes for missing values, for levels outside its own, and no bounds; whole numbers stay so without `fractions`."""
     wide = column.fitted_codec.widened(parse_type(column.type), fractions=fractions)
     if not wide.numeric:
@@ -243,9 +245,11 @@ def has_fractions(values: pa.Array) -> bool:
     return bool((np.rint(finite) != finite).any())
 
 
-def widening_notes(column: Column, roomy: Column, used: NDArray[np.bool_], name: str) -> list[Note]:
+def widening_notes(
+    column: Column, widened: Column, used: NDArray[np.bool_], name: str
+) -> list[Note]:
     """Return what to say of a column of another table, which uses some codes, that the original's codes have no room for."""
-    codec, wide = column.fitted_codec, roomy.fitted_codec
+    codec, wide = column.fitted_codec, widened.fitted_codec
     sentences = []
     if wide.other and used[len(wide.levels)]:
         if not used[: len(wide.levels)].any() and len(codec.levels):
@@ -264,18 +268,18 @@ def widening_notes(column: Column, roomy: Column, used: NDArray[np.bool_], name:
     return [Note(column.name, "widened", sentence) for sentence in sentences]
 
 
-def without_spare_room(column: Column, roomy: Column, used: NDArray[np.bool_]) -> Column:
+def narrow_column(column: Column, widened: Column, used: NDArray[np.bool_]) -> Column:
     """Return the column without the codes for (other) and missing that were added and that no table uses."""
-    final = roomy.fitted_codec.narrowed(column.fitted_codec, used)
-    return column if final is column.codec else replace(roomy, codec=final)
+    final = widened.fitted_codec.narrowed(column.fitted_codec, used)
+    return column if final is column.codec else replace(widened, codec=final)
 
 
 @dataclass(frozen=True)
 class SharedColumn:
     """A column of the original, with room for what only others have, and as it is shared."""
 
-    own: Column
-    roomy: Column
+    original: Column
+    widened: Column
     final: Column
 
     def of_rows(self, chunk: Table) -> NDArray[Any]:
@@ -283,23 +287,25 @@ class SharedColumn:
 
         The few values that were made missing are values here, or a copy of the file would differ from the original.
         """
-        if not self.own.fitted_codec.n_values:
-            values = whole_array(chunk.data.column(self.own.name))
-            return self.of_other(values, missing_tokens(chunk, self.own))
-        return self.own.fitted_codec.remap(chunk.code(self.own.name), self.final.fitted_codec)
+        if not self.original.fitted_codec.n_values:
+            values = whole_array(chunk.data.column(self.original.name))
+            return self.of_other(values, missing_tokens(chunk, self.original))
+        return self.original.fitted_codec.remap(
+            chunk.code(self.original.name), self.final.fitted_codec
+        )
 
     def of_other(self, values: pa.Array, tokens: Any) -> NDArray[Any]:
         """Return the codes of another table's values."""
-        codes = encode_column(self.roomy, values, tokens)
-        return self.roomy.fitted_codec.remap(codes, self.final.fitted_codec)
+        codes = encode_column(self.widened, values, tokens)
+        return self.widened.fitted_codec.remap(codes, self.final.fitted_codec)
 
 
-class ColumnRoom:
-    """What of one table's values a column of the original has no codes for."""
+class UsedCodes:
+    """The codes of a widened column that one table uses, and whether a value is a fraction."""
 
     def __init__(self, column: Column) -> None:
         self.column = column
-        self.used = np.zeros(with_room(column, fractions=True).size, dtype=bool)
+        self.used = np.zeros(widen_column(column, fractions=True).size, dtype=bool)
         self.fractions = False
 
     def add(self, values: pa.Array, tokens: Any) -> None:
@@ -308,8 +314,8 @@ class ColumnRoom:
         self.fractions |= fractions
         rows = _one_of_each(values, tokens, by_value=not self.column.fitted_codec.numeric)
         few = None if tokens is None else tokens[rows]
-        roomy = with_room(self.column, fractions=fractions)
-        self.used[np.unique(encode_column(roomy, values.take(pa.array(rows)), few))] = True
+        widened = widen_column(self.column, fractions=fractions)
+        self.used[np.unique(encode_column(widened, values.take(pa.array(rows)), few))] = True
 
 
 def _one_of_each(
@@ -333,7 +339,7 @@ def _one_of_each(
 class UnseenLevels:
     """Finds what of a table's values the original's columns have no codes for, and how many rows it has. `original`: it is the original itself."""
 
-    of: tuple[Column, ...]
+    compared: tuple[Column, ...]
     name: str
     text: bool = False
     original: bool = False
@@ -343,19 +349,19 @@ class UnseenLevels:
     @property
     def columns(self) -> list[str]:
         """The names of the columns."""
-        return [column.name for column in self.of]
+        return [column.name for column in self.compared]
 
     def summary(self, chunks: Iterator[Table]) -> pa.Table:
         """Return the codes of each column that are used, and whether there are fractions."""
-        rooms, n_rows = [ColumnRoom(column) for column in self.of], 0
+        used_codes, n_rows = [UsedCodes(column) for column in self.compared], 0
         for chunk in chunks:
-            thread_map(lambda room: room.add(*self._values(chunk, room.column)), rooms)  # noqa: B023
+            thread_map(lambda codes: codes.add(*self._values(chunk, codes.column)), used_codes)  # noqa: B023
             n_rows += chunk.n_rows
         return pa.table(
             {
-                "used": [room.used.tobytes() for room in rooms],
-                "fractions": [bool(room.fractions) for room in rooms],
-                "n_rows": [n_rows] * len(rooms),
+                "used": [codes.used.tobytes() for codes in used_codes],
+                "fractions": [bool(codes.fractions) for codes in used_codes],
+                "n_rows": [n_rows] * len(used_codes),
             }
         )
 
@@ -364,44 +370,49 @@ class UnseenLevels:
             return whole_array(chunk.data.column(column.name)), missing_tokens(chunk, column)
         return values_of_column(chunk, column, self.name, text=self.text)
 
-    def result(self, summaries: Iterator[pa.Table]) -> tuple[list[ColumnRoom], int]:
+    def result(self, summaries: Iterator[pa.Table]) -> tuple[list[UsedCodes], int]:
         """Return what each column needs, and the number of rows."""
-        rooms, n_rows = [ColumnRoom(column) for column in self.of], 0
+        used_codes, n_rows = [UsedCodes(column) for column in self.compared], 0
         for summary in summaries:
-            for room, place in zip(rooms, summary.to_pylist(), strict=True):
-                room.used |= np.frombuffer(place["used"], dtype=bool)
-                room.fractions |= place["fractions"]
+            for codes, row in zip(used_codes, summary.to_pylist(), strict=True):
+                codes.used |= np.frombuffer(row["used"], dtype=bool)
+                codes.fractions |= row["fractions"]
             n_rows += summary.column("n_rows")[0].as_py()
-        return rooms, n_rows
+        return used_codes, n_rows
 
 
 def shared_columns(
     schema: Schema,
-    unseen: Sequence[Sequence[ColumnRoom]],
-    own: Mapping[str, ColumnRoom],
+    unseen: Sequence[Sequence[UsedCodes]],
+    original_codes: Mapping[str, UsedCodes],
     names: Sequence[str],
 ) -> tuple[list[SharedColumn], Schema, list[list[Note]]]:
     """Return the columns of a grid that has room for what other tables have, its schema, and what is to be said of each of those tables."""
     shared: list[SharedColumn] = []
     notes: list[list[Note]] = [[] for _ in unseen]
     for j, column in enumerate(schema.modelled):
-        rooms = [levels[j] for levels in unseen]
-        roomy = with_room(column, fractions=any(room.fractions for room in rooms))
-        for name, room, note in zip(names, rooms, notes, strict=False):
-            note += widening_notes(column, roomy, room.used, name)
-        if column.name in own:
-            rooms.append(own[column.name])
-        used = np.logical_or.reduce(
-            [np.zeros(roomy.size, dtype=bool), *(room.used for room in rooms)]
+        used_codes = [levels[j] for levels in unseen]
+        widened = widen_column(
+            column, fractions=any(column_codes.fractions for column_codes in used_codes)
         )
-        shared.append(SharedColumn(column, roomy, without_spare_room(column, roomy, used)))
+        for name, column_codes, note in zip(names, used_codes, notes, strict=False):
+            note += widening_notes(column, widened, column_codes.used, name)
+        if column.name in original_codes:
+            used_codes.append(original_codes[column.name])
+        used = np.logical_or.reduce(
+            [
+                np.zeros(widened.size, dtype=bool),
+                *(column_codes.used for column_codes in used_codes),
+            ]
+        )
+        shared.append(SharedColumn(column, widened, narrow_column(column, widened, used)))
     return shared, Schema(tuple(column.final for column in shared), schema.rare_below), notes
 
 
-def _own_levels(original: Rows) -> dict[str, ColumnRoom]:
+def _own_levels(original: Rows) -> dict[str, UsedCodes]:
     """Return what the original itself needs in columns whose few values were made missing: a copy of the file must not differ from it."""
-    gone = tuple(c for c in original.schema.modelled if not c.fitted_codec.n_values)
-    if not gone:
+    emptied = tuple(c for c in original.schema.modelled if not c.fitted_codec.n_values)
+    if not emptied:
         return {}
-    rooms, _ = original.reduce(UnseenLevels(gone, "original", original=True))
-    return {room.column.name: room for room in rooms}
+    used_codes, _ = original.reduce(UnseenLevels(emptied, "original", original=True))
+    return {column_codes.column.name: column_codes for column_codes in used_codes}

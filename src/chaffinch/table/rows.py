@@ -237,18 +237,18 @@ class LocalRows:
     def cached(self) -> Iterator[Rows]:
         """Give the rows with their codes in a folder that its owner alone can read, which later passes map: a few bytes a row."""
         layout = CodeLayout.from_schemas(self.schema)
-        with ExitStack() as held:
-            folder = held.enter_context(temporary_folder(n_bytes=self.n_rows * layout.row_bytes))
+        with ExitStack() as stack:
+            folder = stack.enter_context(temporary_folder(n_bytes=self.n_rows * layout.row_bytes))
             with CodeWriter(folder / "codes", layout) as writer:
                 for chunk in self.counted_chunks(None, False):
                     writer.write(chunk.codes)
             cache = CodeCache.open(folder / "codes", layout)
-            yield CachedRows(self, cache, held, self.schema, self.n_rows, self.notes)
+            yield CachedRows(self, cache, stack, self.schema, self.n_rows, self.notes)
 
     def once(self, name: str, work: Callable[[ExitStack], T]) -> T:
         """Work out what is asked: rows that are not cached remember nothing."""
-        with ExitStack() as held:
-            return work(held)
+        with ExitStack() as stack:
+            return work(stack)
 
     def table(self, limit: float = inf) -> Table:
         """Return all rows as a table; where they are more than `limit`, perhaps not all."""
@@ -258,8 +258,8 @@ class LocalRows:
                 tables.append(chunk)
             if sum(table.n_rows for table in tables) > limit:
                 break
-        whole = joined([table for table in tables if table.n_rows] or tables[:1])
-        return replace(whole, schema=self.schema, notes=self.notes, first_row=0)
+        merged = joined([table for table in tables if table.n_rows] or tables[:1])
+        return replace(merged, schema=self.schema, notes=self.notes, first_row=0)
 
     def open(self, other: Any) -> Rows:
         """Return another table to be compared with these, read in chunks."""
@@ -331,11 +331,11 @@ class MadeRows(LocalRows):
 
 @dataclass(frozen=True, eq=False)
 class CachedRows(LocalRows):
-    """Rows whose codes are in a cache; values are read where the rows are. `held`: what lasts as long as the cache."""
+    """Rows whose codes are in a cache; values are read where the rows are. `stack`: resources that last as long as the cache."""
 
     rows: LocalRows
     cache: CodeCache
-    held: ExitStack
+    stack: ExitStack
     schema: Schema
     n_rows: int
     notes: tuple[Note, ...]
@@ -354,7 +354,7 @@ class CachedRows(LocalRows):
     def once(self, name: str, work: Callable[[ExitStack], T]) -> T:
         """Return what was worked out before, or work it out."""
         if name not in self.shared:
-            self.shared[name] = work(self.held)
+            self.shared[name] = work(self.stack)
         result: T = self.shared[name]
         return result
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...table.align import with_room
+from ...table.align import widen_column
 from ...table.codes import Codes
 from ...table.compare.values import UNSEEN, ColumnCoder, column_coder, missing_tokens, numbers_of
 from ...table.domain import ColumnDomain, encode_column
@@ -49,13 +49,13 @@ class PlainValues:
 class ValueReader:
     """Reads tables into `PlainValues` and into codes of the population's grid. Make one with `ValueReader.of`.
 
-    `schema`: the population's. `roomy`: the same with codes for missing values and for levels that the population lacks: a release may hold both.
+    `schema`: the population's. `widened`: the same with codes for missing values and for levels that the population lacks: a release may hold both.
     `numeric`, `categorical`: which of the modelled columns are which. `coders`: the codes of words; one that the population's grid pooled has a code of
     its own.
     """
 
     schema: Schema
-    roomy: Schema
+    widened: Schema
     numeric: tuple[int, ...]
     categorical: tuple[int, ...]
     coders: Mapping[str, ColumnCoder] = field(repr=False)
@@ -65,24 +65,24 @@ class ValueReader:
     def of(cls, population: Table, unknown: int) -> ValueReader:
         """Return the reader of tables like a population; `unknown` is the grid code of a value that the population lacks."""
         columns = population.schema.modelled
-        roomy = Schema(tuple(with_room(column, fractions=False) for column in columns))
+        widened = Schema(tuple(widen_column(column, fractions=False) for column in columns))
         numeric = tuple(j for j, column in enumerate(columns) if column.is_numeric)
         categorical = tuple(j for j in range(len(columns)) if j not in numeric)
-        table = _on_grid(population, roomy)
+        table = _on_grid(population, widened)
         coders = {
             columns[j].name: column_coder([table], columns[j].name, unseen=True)
             for j in categorical
         }
-        return cls(population.schema, roomy, numeric, categorical, coders, unknown)
+        return cls(population.schema, widened, numeric, categorical, coders, unknown)
 
     @property
     def names(self) -> tuple[str, ...]:
         """The names of the columns."""
-        return self.roomy.names
+        return self.widened.names
 
     def reads(self, table: Table) -> bool:
         """Whether a table has the population's columns in the population's types. A column that its own reading left out is absent."""
-        for column in self.roomy:
+        for column in self.widened:
             if column.name not in table.data.column_names:
                 if column.name in table.schema.names:
                     return False
@@ -92,7 +92,7 @@ class ValueReader:
 
     def read(self, table: Table) -> PlainValues:
         """Return the values of a table that `reads` accepts. A column that it lacks is missing throughout."""
-        rows = _on_grid(table, self.roomy)
+        rows = _on_grid(table, self.widened)
         numbers = np.full((len(self.numeric), table.n_rows), np.nan)
         words = np.full((len(self.categorical), table.n_rows), UNSEEN, dtype=np.int32)
         for number, name in zip(numbers, (self.names[j] for j in self.numeric), strict=True):
@@ -109,17 +109,17 @@ class ValueReader:
         out = np.full((values.n_rows, len(self.names)), self.unknown, dtype=dtype)
         for j, name in enumerate(self.names):
             if name in values.table.schema.names:
-                codecs = self.schema[name].fitted_codec, self.roomy[name].fitted_codec
+                codecs = self.schema[name].fitted_codec, self.widened[name].fitted_codec
                 out[:, j] = _back(*codecs, self.unknown)[values.table.code(name)]
         for word, j in zip(values.words, self.categorical, strict=True):
             out[word == UNSEEN, j] = self.unknown
         return out
 
 
-def _on_grid(table: Table, roomy: Schema) -> Table:
+def _on_grid(table: Table, widened: Schema) -> Table:
     """Return a table under a schema with room for all its values, without the columns that it lacks."""
     schema = replace(
-        roomy, columns=tuple(c for c in roomy.columns if c.name in table.data.column_names)
+        widened, columns=tuple(c for c in widened.columns if c.name in table.data.column_names)
     )
     codes = [
         encode_column(column, table.data.column(column.name), missing_tokens(table, column))
