@@ -29,6 +29,7 @@ from ..table.fit_schema import check_columns
 from ..table.formats import Source, Tagged
 from ..table.formats.format import FileOptions, ReadOptions
 from ..table.persons import person_numbers
+from ..table.rows import as_rows
 from ..table.schema import UNKNOWN, Column, Note, Schema
 from ..table.schema_file import SchemaLike, as_schema, kind_by_name
 from ..table.sources import open_source, recognise
@@ -159,8 +160,9 @@ def declared_of(source: Any, schema: SchemaLike | None) -> Schema:
     A table that was read without the promise has the types that its source stored, which records may have decided: its whole
     numbers become int64, its floats double, its words strings.
     """
-    if schema is None and isinstance(source, Table):
-        plain = source.schema
+    rows = as_rows(source)
+    if schema is None and rows is not None:
+        plain = rows.schema
         return (
             plain if plain.sealed else replace(plain, columns=tuple(map(_with_plain_type, plain)))
         )
@@ -238,7 +240,8 @@ def open_cells(
 
 
 def _cells(source: Any, schema: Schema, options: FileOptions) -> StoredCells:
-    if isinstance(source, Table):
+    if (rows := as_rows(source)) is not None:
+        source = rows.table()
         words = {c.name: missing_words(c, source.code(c.name)) for c in source.schema.modelled}
         return StoredCells(
             "table",

@@ -24,6 +24,7 @@ from ..table.formats import Source
 from ..table.formats.format import FileOptions
 from ..table.formats.objects import OBJECTS
 from ..table.personal.detect import personal_note, warn_of, with_evidence
+from ..table.rows import Rows, as_rows
 from ..table.schema import Column, Schema
 from ..table.schema_file import SchemaLike
 from ..table.spell import spell
@@ -307,29 +308,31 @@ def promised_schema(schema: Schema, *, person: str | None, rows_per_person: int)
 
 
 def open_private(
-    data: Table | Counter | Undiscovered, budget: Budget, unit: Unit, *, seed: Seed = None
+    data: Rows | Counter | Undiscovered, budget: Budget, unit: Unit, *, seed: Seed = None
 ) -> PrivateCounter:
     """Return the one handle on the data; everything read through it is charged to a ledger of its own.
 
     What the schema leaves to be discovered is discovered first, from the same budget.
     """
-    if isinstance(data, Table):
-        data = MemoryCounter(data if data.schema.sealed else prepare_declared(data))
-    opening = opening_of(data.schema, budget, unit)
+    source: Any = data
+    if (rows := as_rows(data)) is not None:
+        table = rows.table()
+        source = MemoryCounter(table if table.schema.sealed else prepare_declared(table))
+    opening = opening_of(source.schema, budget, unit)
     unit = opening.unit
     ledger, noise = Ledger(opening.budget, unit), noise_of(seed)
-    if isinstance(data, Undiscovered):
-        schema, discoveries = data.schema, opening.discoveries
+    if isinstance(source, Undiscovered):
+        schema, discoveries = source.schema, opening.discoveries
         if opening.kinds:
             schema = discover_kinds(
-                data.cells, schema, opening.kinds, noise, opening.budget, unit, ledger.charge
+                source.cells, schema, opening.kinds, noise, opening.budget, unit, ledger.charge
             )
             discoveries = _discoveries(schema, opening.budget)
         discovered = discover_domain(
-            data.cells, schema, discoveries, noise, opening.budget, unit, ledger.charge
+            source.cells, schema, discoveries, noise, opening.budget, unit, ledger.charge
         )
-        data = data.counter(with_decimals(discovered, opening.unknown))
-    return PrivateCounter(data, ledger, noise)
+        source = source.counter(with_decimals(discovered, opening.unknown))
+    return PrivateCounter(source, ledger, noise)
 
 
 def public_rows(counter: PrivateCounter) -> tuple[int, RowsHow]:
@@ -427,7 +430,7 @@ def _may_change(column: Column) -> bool:
 
 def warn_if_parsed(source: Any, schema: Schema, person: str | None = None) -> None:
     """Warn of a table of pandas or polars where one record may have decided how cells of others were read."""
-    if isinstance(source, Table):
+    if as_rows(source) is not None:
         return
     kind = next((kind.name for kind in OBJECTS if kind.recognise(source)), "")
     if kind not in PARSERS or not (columns := changed_by_parsing(schema, person)):

@@ -13,7 +13,7 @@ from ..counts.counter import Counter, MemoryCounter, RowCounter, StreamCounter
 from ..privacy.session import Undiscovered
 from ..table.personal.detect import check_decided, check_declared_decided
 from ..table.read import is_model, read
-from ..table.rows import open_table
+from ..table.rows import as_rows, open_table
 from ..table.table import Origin, Table
 from ..table.weights import effective_rows, with_constant_weight
 
@@ -77,7 +77,7 @@ def fine_counter(counter: Counter) -> RowCounter:
 
 def private_data(data: Any) -> tuple[Table | Counter | Undiscovered, Origin | None]:
     """Return data that a private fit may open, and their look; what has no declared domain is refused before it is read."""
-    if isinstance(data, Table | Undiscovered):
+    if isinstance(data, Undiscovered) or as_rows(data) is not None:
         check_declared_decided(data.schema)
         return data, getattr(data, "look", None)
     if isinstance(data, StreamCounter) and data.schema.sealed:

@@ -21,6 +21,7 @@ from ..privacy.selection import (
     plan_selection,
     select_candidate,
 )
+from ..table.rows import as_rows
 from ..table.schema import Schema
 from ..table.table import Table
 from .bayesnet.model import BayesNetModel
@@ -88,11 +89,12 @@ class SelectedSettings(PureMethod):
 
     def fit(self, data: Any, *, seed: Seed = None, progress: Progress = silent) -> BayesNetModel:
         """Return the model of the candidate that was chosen; its account is of all fits and the choice. A seed is for tests."""
-        if not isinstance(data, Table | MemoryCounter):
+        rows = as_rows(data)
+        if rows is None and not isinstance(data, MemoryCounter):
             raise PrivacyError(
                 "A private selection needs a table under a declared schema: chaffinch.prepare(data, 'schema.toml') returns one."
             )
-        counter = data if isinstance(data, MemoryCounter) else MemoryCounter(data)
+        counter = data if rows is None else MemoryCounter(rows.table())
         progress("fitting and choosing candidates", -1)
         selected = select_candidate(
             counter,

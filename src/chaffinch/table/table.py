@@ -59,6 +59,13 @@ class Origin:
     fields: pa.Schema | None = None
     index: tuple[str, ...] = ()
 
+    notes: ClassVar[tuple[Note, ...]] = ()
+
+    @property
+    def look(self) -> Origin:
+        """The origin itself, where a table may be given in its place."""
+        return self
+
 
 @dataclass(frozen=True, eq=False)
 class Table:
@@ -148,13 +155,13 @@ class Table:
         like: Table | Origin | None = None,
     ) -> Table:
         """Return a table of values that were made for a schema, with their codes; `like` as in `from_codes`."""
-        look = like.look if isinstance(like, Table) else Origin() if like is None else like
+        look = Origin() if like is None else like.look
         written = tuple(column for column in schema if column.written)
         fields = [_field_like(look.fields, column, arrays[column.name]) for column in written]
         data = pa.Table.from_arrays(
             [arrays[c.name] for c in written], schema=without_metadata(pa.schema(fields))
         )
-        notes = like.notes if isinstance(like, Table) else ()
+        notes = () if like is None else like.notes
         return cls(replace(schema, columns=written), data, codes, notes, replace(look, fields=None))
 
     @property

@@ -18,6 +18,7 @@ from ..._base.seeds import child
 from ...synth.protocol import TableGenerator, promises_privacy
 from ...table.align import align
 from ...table.refit import SubsetReader
+from ...table.rows import as_rows
 from ...table.schema import Schema
 from ...table.table import Table
 from .values import ValueReader
@@ -138,7 +139,8 @@ class Generator(TableGenerator):
     def _read(self, table: Any, rows: int | None) -> tuple[Table, NDArray[Any] | None]:
         """A released table in the population's types, cut to so many rows, and its codes on the population's grid where these are at hand."""
         names = self.base.schema.names
-        if isinstance(table, Table):
+        if (given := as_rows(table)) is not None:
+            table = given.table()
             table = table if rows is None or table.n_rows <= rows else table.take(np.arange(rows))
             if self._same_grid(table.schema):
                 return table, np.stack(
