@@ -37,7 +37,7 @@ test-spark: ## Run the tests of the Spark engine, on Spark 4 and 3.5; skipped wi
 	  echo "Skipped: Spark needs Java, and there is none here. Install a JRE (Debian and Ubuntu: default-jre-headless)."; \
 	else \
 	  $(MAKE) --no-print-directory $(SPARK_VENV)/.spark $(OLD_SPARK_VENV)/.spark && \
-	  $(SPARK_VENV)/bin/python -m pytest tests/spark tests/workflows/test_on_spark.py tests/workflows/test_engines_agree.py tests/cli/test_on_spark.py -m spark && \
+	  $(SPARK_VENV)/bin/python -m pytest tests/spark tests/workflows/test_on_spark.py tests/workflows/test_engines.py tests/workflows/test_engines_agree.py tests/cli/test_on_spark.py -m spark && \
 	  $(OLD_SPARK_VENV)/bin/python -m pytest tests/spark tests/workflows/test_on_spark.py -m "spark and not slow"; \
 	fi
 

@@ -298,7 +298,8 @@ def test_a_private_model_that_leaves_says_nothing_that_its_original_says_of_itse
         public=True,
     )
     model = chaffinch.PrivBayes(epsilon=1, neighbours="add-remove").fit(
-        chaffinch.prepare(_planted_arrow().select(["age", "word"]), schema)
+        chaffinch.prepare(_planted_arrow().select(["age", "word"]), schema),
+        seed=3,  # or the noisy number of rows is the true one in 1.4 % of runs
     )
     model.save(tmp_path / "model.chaffinch")
     model.sample(100, seed=1).write(tmp_path / "t.parquet")
