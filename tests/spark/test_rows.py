@@ -205,6 +205,13 @@ def test_rows_that_are_not_cached_are_counted_as_they_are_coded(people):
     assert all(a.same(b) for a, b in zip(got, counter_of(want).marginals(cliques), strict=True))
 
 
+def test_rows_of_a_cluster_are_not_compared_with_rows_of_this_machine(people):
+    ours, want = people
+    for original in (want, chaffinch.scan(want.data)):
+        with pytest.raises(InputError, match="A table on Spark is compared with one on Spark"):
+            align(original, ours)
+
+
 def test_a_table_that_travels_comes_back():
     table = pa.table({"a": [1, None], "b": ["x", "y"], "c": [b"", b"\x00"]})
     assert unpacked_table(packed_table(table)).equals(table)

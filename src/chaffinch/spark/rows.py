@@ -28,7 +28,7 @@ from ..table.code_cache import codes_of_block
 from ..table.codes import Codes
 from ..table.domain import encode_column
 from ..table.fit_schema import typed
-from ..table.rows import RAW, Draw, Names, Rows, Step, Task, check_comparable, joined
+from ..table.rows import RAW, Draw, Names, Rows, RowsOutOfMemory, Step, Task, joined
 from ..table.schema import Note, Schema
 from ..table.table import Table
 from ..table.text import spelling_of
@@ -409,7 +409,7 @@ class HeldCodes:
 
 
 @dataclass(frozen=True, eq=False)
-class SparkRows:
+class SparkRows(RowsOutOfMemory):
     """Rows on Spark under a schema: the rows of a source after some steps, recomputed in each pass.
 
     `cache`: where codes are held while the rows are cached, as `SparkScan.coded` says. Of cached
@@ -429,16 +429,7 @@ class SparkRows:
     shared: dict[str, Any] = field(default_factory=dict, repr=False)
     known: dict[Any, list[Marginal]] = field(default_factory=dict, repr=False)
 
-    person_of = None
     local = False
-    in_memory = False
-    text = False
-    name = ""
-
-    @property
-    def n_persons(self) -> int:
-        """The number of people: that of rows."""
-        return self.n_rows
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -533,17 +524,6 @@ class SparkRows:
         session_of(other)
         check_names(other.columns)
         return raw_rows(RawFrame(other), self.cache)
-
-    def raw(self) -> SparkRows:
-        """Return the rows themselves."""
-        return self
-
-    def comparable(self) -> Rows:
-        """Return the rows themselves; raise where people have several rows or records have
-        weights.
-        """
-        check_comparable(self.schema)
-        return self
 
     def counter(self, dense_cells: int) -> Counter:
         """Return a counter on Spark that caches its marginals."""

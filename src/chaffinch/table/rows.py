@@ -9,7 +9,7 @@ figures.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from math import inf
@@ -176,22 +176,36 @@ class CodedBatch:
     weights: NDArray[np.float64] | None = None
 
 
-class LocalRows:
-    """Rows that this machine reads chunk by chunk; subclasses implement `chunks`."""
+class RowsOutOfMemory:
+    """What all rows have in common that are not a table in memory: each row is another person, without a weight."""
 
     schema: Schema
     n_rows: int
-    notes: tuple[Note, ...]
     person_of = None
-    local = True
     in_memory = False
     text = False
     name = ""
 
     @property
     def n_persons(self) -> int:
-        """How many people they are of: as many as rows."""
+        """The number of persons: of rows."""
         return self.n_rows
+
+    def raw(self) -> Any:
+        """Return the rows themselves."""
+        return self
+
+    def comparable(self) -> Any:
+        """Return the rows themselves; raise where people have several rows or records have weights."""
+        check_comparable(self.schema)
+        return self
+
+
+class LocalRows(RowsOutOfMemory):
+    """Rows that this machine reads chunk by chunk; subclasses implement `chunks`."""
+
+    notes: tuple[Note, ...]
+    local = True
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -265,15 +279,6 @@ class LocalRows:
         """Return another table to be compared with these, read in chunks."""
         return as_it_came(other)
 
-    def raw(self) -> Rows:
-        """Return the rows themselves."""
-        return self
-
-    def comparable(self) -> Rows:
-        """Return the rows themselves; raise where people have several or records have weights."""
-        check_comparable(self.schema)
-        return self
-
     def counter(self, dense_cells: int) -> None:
         """Return nothing: whoever counts goes through chunks."""
 
@@ -306,11 +311,9 @@ class MappedRows(LocalRows):
 
     def chunks(self, columns: Names = None, *, values: bool = True) -> Iterator[Table]:
         """Return the chunks that the step makes."""
-        needed, first_row = self.step.needs(columns), 0
-        for source in self.rows.counted_chunks(needed, values or self.step.values):
-            chunk = self.step(source)
-            yield replace(chunk, first_row=first_row) if self.step.filters else chunk
-            first_row += chunk.codes.n_rows
+        needed = self.step.needs(columns)
+        chunks = map(self.step, self.rows.counted_chunks(needed, values or self.step.values))
+        yield from numbered(chunks) if self.step.filters else chunks
 
 
 @dataclass(frozen=True, eq=False)
@@ -346,10 +349,8 @@ class CachedRows(LocalRows):
         if values:
             yield from self.rows.chunks(columns)
             return
-        first_row, bare = 0, pa.table({})
-        for codes in self.cache.batches():
-            yield Table(self.schema, bare, codes, first_row=first_row)
-            first_row += codes.n_rows
+        bare = pa.table({})
+        yield from numbered(Table(self.schema, bare, codes) for codes in self.cache.batches())
 
     def once(self, name: str, work: Callable[[ExitStack], T]) -> T:
         """Return what was worked out before, or work it out."""
@@ -386,13 +387,13 @@ class SourceRows(LocalRows):
 
     def chunks(self, columns: Names = None, *, values: bool = True) -> Iterator[Table]:
         """Return the batches of the source, or all of them as one."""
+        return numbered(self._batches(columns))
+
+    def _batches(self, columns: Names) -> Iterator[Table]:
         batches = self.source.batches(None if columns is None else list(columns))
         tables = (pa.Table.from_batches([batch]) for batch in batches)
-        first_row = 0
         for cells in [pa.concat_tables(tables)] if self.in_memory else tables:
-            codes = Codes.from_columns([], [], n_rows=cells.num_rows)
-            yield Table(RAW, cells, codes, first_row=first_row)
-            first_row += cells.num_rows
+            yield Table(RAW, cells, Codes.from_columns([], [], n_rows=cells.num_rows))
 
     def loaded(self) -> SourceRows:
         """Return the rows in memory."""
@@ -444,7 +445,21 @@ def open_table(data: Any, schema: Schema | None = None) -> Table:
 def as_it_came(data: Any, **options: Any) -> Any:
     """Return anything that can be read as a table, to be read by the schema of another."""
     rows = as_rows(data)
-    return SourceRows(open_source(data, **options)) if rows is None else rows.raw()
+    if rows is None:
+        return SourceRows(open_source(data, **options))
+    if not rows.local:
+        raise InputError(
+            "A table on Spark is compared with one on Spark: scan the original with chaffinch.spark.scan."
+        )
+    return rows.raw()
+
+
+def numbered(chunks: Iterable[Table]) -> Iterator[Table]:
+    """Yield chunks that follow one another, with the numbers of their first rows."""
+    first_row = 0
+    for chunk in chunks:
+        yield replace(chunk, first_row=first_row)
+        first_row += chunk.codes.n_rows
 
 
 def joined(tables: list[Table]) -> Table:

@@ -20,7 +20,7 @@ from .formats import Source
 from .formats.format import FileOptions
 from .personal.detect import warn_of
 from .read import encoded
-from .rows import CodedBatch, LocalRows, Names, Rows, SourceRows
+from .rows import CodedBatch, LocalRows, Names, Rows, SourceRows, numbered
 from .rules.find import RowBatch, sampled_rows
 from .rules.keep import Lazy, rules_of_batches
 from .rules.relations import values_of
@@ -85,10 +85,8 @@ class Scan(LocalRows):
     def chunks(self, columns: Names = None, *, values: bool = True) -> Iterator[Table]:
         """Return the rows batch by batch: what `read` gives of them under the schema of all, all columns unless some are named."""
         names = None if columns is None else list(columns)
-        first_row = 0
-        for batch in self.source.batches(names):
-            yield replace(self.encoded([batch], names), first_row=first_row)
-            first_row += batch.num_rows
+        batches = self.source.batches(names)
+        return numbered(self.encoded([batch], names) for batch in batches)
 
     def raw(self) -> Rows:
         """Return the rows as they came."""

@@ -44,7 +44,7 @@ from ..table.personal.detect import (
 from ..table.persons import person_numbers, with_persons
 from ..table.profile import Profile
 from ..table.refit import on_codes_of
-from ..table.rows import MEASURED_IN_MEMORY, Rows, SourceRows, as_rows, joined, open_rows
+from ..table.rows import MEASURED_IN_MEMORY, Rows, as_it_came, as_rows, joined, open_rows
 from ..table.sources import EngineChoice, choose_engine, open_source
 from ..table.types import is_words, parse_type
 from ..table.weights import weight_note, with_weight, without_weight
@@ -142,7 +142,8 @@ class LocalEngine:
 
     def other(self, data: Any, reading: ReadSettings) -> Rows:
         """Return a table as it came, of a file with what was said of the original's: encoding, delimiter, header and the like."""
-        return as_rows(data) or SourceRows(open_source(data, **reading.other_file))
+        rows: Rows = as_it_came(data, **reading.other_file)
+        return rows
 
     def original(
         self, synthesis: Synthesis, source: Any, check: Check, files: Sequence[Any]
