@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from chaffinch.outputs.domain import Field, Fields
-from chaffinch.outputs.rules import Finding, Policy, RuleReport, check_entries
+from chaffinch.outputs.rules import Policy, RuleFinding, RuleReport, check_entries
 
 
 @pytest.fixture(scope="session")
@@ -54,10 +54,10 @@ def judged(people_fields: Fields) -> Callable[..., RuleReport]:
 
 
 @pytest.fixture(scope="session")
-def one() -> Callable[..., Finding]:
+def one() -> Callable[..., RuleFinding]:
     """The finding of a rule about an output."""
 
-    def find(report: RuleReport, rule: str, output: str = "o1") -> Finding:
+    def find(report: RuleReport, rule: str, output: str = "o1") -> RuleFinding:
         found = [each for each in report if each.rule == rule and each.output == output]
         assert len(found) == 1, [(each.rule, each.output, each.status) for each in report]
         return found[0]

@@ -14,7 +14,7 @@ import chaffinch
 from chaffinch.outputs.check import CheckResult
 from chaffinch.outputs.check.paper_figures import ErrorLine, ErrorPoint
 from chaffinch.outputs.rules import RuleReport
-from chaffinch.outputs.rules.findings import Finding
+from chaffinch.outputs.rules.findings import RuleFinding
 from chaffinch.report import check as pages
 from chaffinch.report.check import check_page, mitigation_blocks, rules_sentence
 from chaffinch.report.check_figures import counted, error_lines, estimate
@@ -462,7 +462,7 @@ def test_the_policy_is_named_with_its_hash_and_small_counts_are_not_told():
 def test_sentences_on_rules():
     def said(*statuses):
         findings = tuple(
-            Finding("t", None, "threshold", status, "Frequencies", 1, 4, (), "")
+            RuleFinding("t", None, "threshold", status, "Frequencies", 1, 4, (), "")
             for status in statuses
         )
         return rules_sentence(RuleReport(findings, "p", "0" * 64))

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from ..outputs.check import CheckResult
     from ..outputs.check.mitigation import MitigationPlan
     from ..outputs.check.result import OutputSummary
-    from ..outputs.rules.findings import Finding
+    from ..outputs.rules.findings import RuleFinding
     from ..table import FileOptions
 
 
@@ -437,7 +437,7 @@ def _cut(word: str, width: int) -> str:
     return word if len(word) <= width else f"{word[: width - 1]}…"
 
 
-def _bad(findings: Iterable[Finding]) -> list[str]:
+def _bad(findings: Iterable[RuleFinding]) -> list[str]:
     """A line for each rule that failed, was not assessed to the end or wants a look, failed ones first; the same of several pairs in one."""
     alike: dict[tuple[str, ...], list[str]] = {}
     for one in findings:

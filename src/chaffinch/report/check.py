@@ -12,7 +12,7 @@ from ..outputs.check.mitigation import Loss, MitigationPlan
 from ..outputs.check.result import hold_back
 from ..outputs.check.settings import ResolvedSettings
 from ..outputs.rules import RuleReport
-from ..outputs.rules.findings import Finding
+from ..outputs.rules.findings import RuleFinding
 from .check_figures import (
     counted,
     cumulative,
@@ -391,7 +391,7 @@ def _verdict(result: CheckResult) -> tuple[Block, ...]:
     return tuple(blocks)
 
 
-def _names(one: Finding) -> str:
+def _names(one: RuleFinding) -> str:
     return " and ".join(shown(name) for name in one.names)
 
 

@@ -47,7 +47,7 @@ from .check_request import AnyPath, CheckRequest
 if TYPE_CHECKING:
     from ..outputs.domain import Codes
     from ..outputs.kinds import OutputSpec
-    from ..outputs.rules.findings import Finding
+    from ..outputs.rules.findings import RuleFinding
 
 
 @dataclass(frozen=True)
@@ -548,7 +548,7 @@ def _comments(request: CheckRequest, result: CheckResult) -> dict[str, str]:
     }
 
 
-def _beside(one: Finding, names: Collection[str]) -> str:
+def _beside(one: RuleFinding, names: Collection[str]) -> str:
     """The other outputs of a finding between several, if there are any."""
     others = [f"'{name}'" for name in one.names if name not in names]
     return f", with {' and '.join(others)}" if others else ""

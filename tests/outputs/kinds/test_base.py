@@ -33,7 +33,7 @@ from chaffinch.outputs.kinds.base import (
 from chaffinch.outputs.numbers import Number, Printer, compared, count_number
 from chaffinch.outputs.rules import Policy, check_rules
 from chaffinch.outputs.rules.counts import threshold
-from chaffinch.outputs.rules.findings import Finding
+from chaffinch.outputs.rules.findings import RuleFinding
 from chaffinch.outputs.rules.tallies import COUNT, OutputTally, Tallier
 from chaffinch.workflows.evolve import evolve
 
@@ -90,7 +90,7 @@ class AboveSpec(OutputSpec):
 
     def findings(
         self, tallies: list[OutputTally], tallier: Tallier, policy: Policy
-    ) -> list[Finding]:
+    ) -> list[RuleFinding]:
         return threshold(tallies, policy)
 
 

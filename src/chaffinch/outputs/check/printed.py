@@ -10,7 +10,7 @@ from itertools import combinations
 from ..._base.errors import InputError
 from ..readers.files.protocol import FoundOutput, UnclearOutput
 from ..rules import Policy, RuleReport
-from ..rules.findings import Finding, finding, not_assessed, statbarn_of
+from ..rules.findings import RuleFinding, finding, not_assessed, statbarn_of
 from .measurement import Measurement
 from .result import CheckedOutput, CheckResult, verdict_of
 from .settings import CheckSettings, ResolvedSettings
@@ -26,7 +26,7 @@ def printed_rules(outputs: Sequence[FoundOutput], policy: Policy) -> RuleReport:
     Each output is judged by itself; two that are of nearly the same number of people are for a person to look at. What several outputs give away
     together needs the records and is not assessed.
     """
-    findings: list[Finding] = []
+    findings: list[RuleFinding] = []
     for one in outputs:
         try:
             findings += one.facts.findings(one.name, policy.of(one.facts.kind))

@@ -18,7 +18,7 @@ from ...stats.intervals import Estimate
 from ..document import Outputs
 from ..margins import KnownMargins
 from ..rules import RuleReport
-from ..rules.findings import ORDER, Finding, Status
+from ..rules.findings import ORDER, RuleFinding, Status
 from .agreement import Agreement, Exposed
 from .assessment import CumulativeStage, OutputFit, Stage
 from .attribution import EnsembleTcap, RiskMeasure
@@ -670,7 +670,7 @@ def _replaced(one: CheckedOutput, replaced: Mapping[str, bool]) -> Iterator[tupl
         yield "review", "a recipe was judged in its place"
 
 
-def _by_rule(name: str, findings: Sequence[Finding]) -> Iterator[tuple[Status, str]]:
+def _by_rule(name: str, findings: Sequence[RuleFinding]) -> Iterator[tuple[Status, str]]:
     """What the rules say of an output: each rule once, with the other outputs that it is about."""
     others: dict[tuple[Status, str], list[str]] = {}
     for one in findings:

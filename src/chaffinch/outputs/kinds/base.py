@@ -55,7 +55,7 @@ from ..numbers import (
     is_withheld,
     printed,
 )
-from ..rules.findings import Finding
+from ..rules.findings import RuleFinding
 from ..rules.policy import Policy
 from ..rules.tallies import OutputTally, Tallier
 
@@ -232,7 +232,7 @@ class OutputSpec(PartialSpec):
     @abstractmethod
     def findings(
         self, tallies: list[OutputTally], tallier: Tallier, policy: Policy
-    ) -> list[Finding]:
+    ) -> list[RuleFinding]:
         """Return what the rules say of the output by itself."""
 
     def check_recipe(self, frame: Frame) -> None:

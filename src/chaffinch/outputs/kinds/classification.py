@@ -21,7 +21,7 @@ from ..domain import Fields, Floats, Scalar
 from ..equations import Output
 from ..numbers import Interval, Number
 from ..rules.counts import threshold
-from ..rules.findings import Finding
+from ..rules.findings import RuleFinding
 from ..rules.policy import Policy
 from ..rules.tallies import OutputTally, Tallier
 from .base import KINDS, Kind, OutputSpec, PrintedNumbers, Sample, no_estimate
@@ -174,7 +174,7 @@ class ConfusionSpec(PartedNumbers):
 
     def findings(
         self, tallies: list[OutputTally], tallier: Tallier, policy: Policy
-    ) -> list[Finding]:
+    ) -> list[RuleFinding]:
         """Return small cells, and what the rules on tables say."""
         return self.part_findings(tallier, policy, threshold(tallies, policy))
 
@@ -408,7 +408,7 @@ class RocSpec(OutputSpec):
 
     def findings(
         self, tallies: list[OutputTally], tallier: Tallier, policy: Policy
-    ) -> list[Finding]:
+    ) -> list[RuleFinding]:
         """Return whether few people have the label or not, or lie between two points."""
         return threshold(tallies, policy)
 

@@ -17,7 +17,7 @@ from ..domain import Floats
 from ..equations import Output
 from ..numbers import UNSAID, WITHHELD, Interval, Number, Printer, is_withheld
 from ..rules.counts import degrees_of_freedom, threshold
-from ..rules.findings import Finding
+from ..rules.findings import RuleFinding
 from ..rules.policy import Policy
 from ..rules.tallies import OutputTally, Tallier
 from .base import (
@@ -243,7 +243,7 @@ class CorrelationSpec(OutputSpec):
 
     def findings(
         self, tallies: list[OutputTally], tallier: Tallier, policy: Policy
-    ) -> list[Finding]:
+    ) -> list[RuleFinding]:
         """Return whether n is small, and whether there are enough records: n - 2 degrees of freedom."""
         dof = degrees_of_freedom(self.name, self.kind, len(tallier.inside) - 2, policy)
         return [*threshold(tallies, policy), dof]

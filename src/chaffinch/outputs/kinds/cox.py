@@ -30,7 +30,7 @@ from ..domain import Codes, Fields, Floats, Scalar
 from ..equations import Output, SumSystem, Terms
 from ..formula import Formula
 from ..numbers import Interval
-from ..rules.findings import Finding
+from ..rules.findings import RuleFinding
 from ..rules.policy import Policy
 from ..rules.tallies import OutputTally, Tallier
 from .base import KINDS, ROWS, Kind, Sample
@@ -205,7 +205,7 @@ class CoxSpec(EstimatedModel):
 
     def findings(
         self, tallies: list[OutputTally], tallier: Tallier, policy: Policy
-    ) -> list[Finding]:
+    ) -> list[RuleFinding]:
         """Return what degrees of freedom, covariate patterns, groups behind coefficients and their events say."""
         from .regression.rules import model_rules
 

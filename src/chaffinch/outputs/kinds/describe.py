@@ -12,7 +12,7 @@ from pydantic import Field as Key
 from ..cells import Frame
 from ..equations import Output
 from ..numbers import Interval
-from ..rules.findings import Finding
+from ..rules.findings import RuleFinding
 from ..rules.policy import Policy
 from ..rules.tallies import OutputTally, Tallier
 from .base import KINDS, Kind, Sample
@@ -79,7 +79,7 @@ class DescribeSpec(PartedNumbers):
 
     def findings(
         self, tallies: list[OutputTally], tallier: Tallier, policy: Policy
-    ) -> list[Finding]:
+    ) -> list[RuleFinding]:
         """Return what the rules say of each part."""
         return self.part_findings(tallier, policy, [])
 

@@ -16,7 +16,7 @@ from ..cells import Crossing, Frame
 from ..domain import Codes, Floats
 from ..numbers import Number, count_number
 from ..rules.counts import degrees_of_freedom, threshold
-from ..rules.findings import Finding, some
+from ..rules.findings import RuleFinding, some
 from ..rules.magnitudes import quantile_rules
 from ..rules.policy import Policy
 from ..rules.tallies import OutputTally, Tallier
@@ -70,7 +70,7 @@ class ScatterSpec(OutputSpec):
 
     def findings(
         self, tallies: list[OutputTally], tallier: Tallier, policy: Policy
-    ) -> list[Finding]:
+    ) -> list[RuleFinding]:
         """Return the points that fewer people than the threshold have, each of which shows these people."""
         points, counts = self._points(tallier.frame, tallier.inside)
         x, y = tallier.fields[self.x], tallier.fields[self.y]
@@ -150,7 +150,7 @@ class ResidualSpec(OutputSpec):
 
     def findings(
         self, tallies: list[OutputTally], tallier: Tallier, policy: Policy
-    ) -> list[Finding]:
+    ) -> list[RuleFinding]:
         """Return small n, too few records for the parameters, and residuals that are one person's: the ends always are, unless many share them."""
         inside = tallies[0].labels >= 0
         residuals, parameters = self._residuals(tallier.frame, tallier.codes[inside], "the data")

@@ -20,7 +20,7 @@ from ..domain import Floats
 from ..equations import Output
 from ..numbers import Interval
 from ..rules.counts import degrees_of_freedom, threshold
-from ..rules.findings import Finding
+from ..rules.findings import RuleFinding
 from ..rules.policy import Policy
 from ..rules.tallies import OutputTally, Tallier
 from .base import KINDS, Kind, Sample
@@ -228,7 +228,7 @@ class FisherSpec(PartedNumbers):
 
     def findings(
         self, tallies: list[OutputTally], tallier: Tallier, policy: Policy
-    ) -> list[Finding]:
+    ) -> list[RuleFinding]:
         """Return small cells behind the test, and whether there are enough records for its cells."""
         dof = int(tallies[0].counts.sum()) - int((tallies[0].counts > 0).sum())
         own = [*threshold(tallies, policy), degrees_of_freedom(self.name, self.kind, dof, policy)]

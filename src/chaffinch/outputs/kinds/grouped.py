@@ -18,7 +18,7 @@ from ..cells import Frame, scalar_code
 from ..domain import Codes, Floats, Scalar
 from ..equations import Output
 from ..formula import Formula
-from ..rules.findings import Finding, finding
+from ..rules.findings import RuleFinding, finding
 from ..rules.policy import Policy
 from ..rules.tallies import OutputTally, Tallier
 from .base import KINDS, Kind, Sample
@@ -70,7 +70,7 @@ class _GroupedModel(EstimatedModel):
 
     def findings(
         self, tallies: list[OutputTally], tallier: Tallier, policy: Policy
-    ) -> list[Finding]:
+    ) -> list[RuleFinding]:
         """Return what degrees of freedom, covariate patterns, groups behind coefficients and the number of groups say."""
         from .regression.rules import model_rules
 
@@ -98,7 +98,7 @@ class _GroupedModel(EstimatedModel):
         """Whether the label is one of two classes."""
         return False
 
-    def _few_groups(self, records: Codes, tallier: Tallier, policy: Policy) -> Finding:
+    def _few_groups(self, records: Codes, tallier: Tallier, policy: Policy) -> RuleFinding:
         """Whether what is between groups is that of a few groups, or some group has few people."""
         _, sizes = np.unique(records[:, tallier.fields.position(self.group)], return_counts=True)
         where = [self.group] if len(sizes) < policy.threshold else []

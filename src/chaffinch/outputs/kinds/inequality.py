@@ -20,7 +20,7 @@ from ..domain import Fields, Floats
 from ..equations import Output
 from ..numbers import Number
 from ..rules.counts import threshold
-from ..rules.findings import Finding, some
+from ..rules.findings import RuleFinding, some
 from ..rules.magnitudes import group_rules
 from ..rules.policy import Policy
 from ..rules.tallies import OutputTally, Tallier
@@ -150,7 +150,7 @@ class GiniSpec(GroupedNumbers):
 
     def findings(
         self, tallies: list[OutputTally], tallier: Tallier, policy: Policy
-    ) -> list[Finding]:
+    ) -> list[RuleFinding]:
         """Return small groups, and groups that a few people dominate."""
         values = column_numbers(self.of, tallier.fields, tallier.codes)
         return [*threshold(tallies, policy), *group_rules(tallies[0], values, policy)]
@@ -248,7 +248,7 @@ class LorenzSpec(OutputSpec):
 
     def findings(
         self, tallies: list[OutputTally], tallier: Tallier, policy: Policy
-    ) -> list[Finding]:
+    ) -> list[RuleFinding]:
         """Return whether few people lie between two points, or beyond the first or last, and whether a few dominate."""
         n, ends = len(tallier.inside), [0.0, *self.at, 1.0]
         where = [f"{a:g} to {b:g}" for a, b in pairwise(ends) if (b - a) * n < policy.threshold]

@@ -25,7 +25,7 @@ from ..domain import Fields, Floats, Scalar
 from ..equations import Output, SumSystem
 from ..numbers import Interval, Number, Printer
 from ..rules.counts import survival_steps, threshold
-from ..rules.findings import Finding
+from ..rules.findings import RuleFinding
 from ..rules.policy import Policy
 from ..rules.tallies import COUNT, OutputTally, Tallier
 from .base import (
@@ -349,7 +349,7 @@ class KaplanMeierSpec(Counted):
 
     def findings(
         self, tallies: list[OutputTally], tallier: Tallier, policy: Policy
-    ) -> list[Finding]:
+    ) -> list[RuleFinding]:
         """Return whether n is small, and whether few people leave, have the event or are left."""
         time, n = tallier.fields.position(self.time), [one for one in tallies if one.part == "n"]
         steps = survival_steps(tallies, time, self.threshold or 0, self.base, tallier, policy)

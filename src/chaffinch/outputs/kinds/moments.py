@@ -16,7 +16,7 @@ from ..domain import Floats
 from ..equations import Output
 from ..numbers import UNSAID, Interval, Number, Printer
 from ..rules.counts import threshold, zeros
-from ..rules.findings import Finding
+from ..rules.findings import RuleFinding
 from ..rules.magnitudes import group_rules, spread_rule
 from ..rules.policy import Policy
 from ..rules.tallies import OutputTally, Tallier
@@ -325,7 +325,7 @@ class MomentSpec(GroupedNumbers):
 
     def findings(
         self, tallies: list[OutputTally], tallier: Tallier, policy: Policy
-    ) -> list[Finding]:
+    ) -> list[RuleFinding]:
         """Return small groups, dominance, groups with one value, and the degrees of freedom of spreads."""
         values = column_numbers(self.of, tallier.fields, tallier.codes)
         empty = zeros(tallies[:1], policy) if self.kind == "sum" else []

@@ -22,7 +22,7 @@ from ..domain import Fields, Floats, Scalar
 from ..equations import Output, SumSystem
 from ..formula import Formula
 from ..numbers import Interval, Number, Printer
-from ..rules.findings import Finding
+from ..rules.findings import RuleFinding
 from ..rules.policy import Policy
 from ..rules.tallies import OutputTally, Tallier
 from .base import KINDS, ROWS, Kind, PrintedNumbers, Sample
@@ -253,7 +253,7 @@ class OrderedSpec(EstimatedModel):
 
     def findings(
         self, tallies: list[OutputTally], tallier: Tallier, policy: Policy
-    ) -> list[Finding]:
+    ) -> list[RuleFinding]:
         """Return what degrees of freedom, covariate patterns and groups behind coefficients say."""
         from .regression.rules import model_rules
 

@@ -18,7 +18,7 @@ from ..domain import Floats
 from ..equations import Output
 from ..formula import Formula
 from ..numbers import Number
-from ..rules.findings import Finding, finding
+from ..rules.findings import RuleFinding, finding
 from ..rules.policy import Policy
 from ..rules.tallies import OutputTally, Tallier
 from .base import KINDS, Kind, Sample
@@ -85,7 +85,7 @@ class QuantileRegressionSpec(EstimatedModel):
 
     def findings(
         self, tallies: list[OutputTally], tallier: Tallier, policy: Policy
-    ) -> list[Finding]:
+    ) -> list[RuleFinding]:
         """Return the rules on regressions, and that coefficients pass through records."""
         from .regression.rules import model_rules
 
@@ -108,7 +108,7 @@ class QuantileRegressionSpec(EstimatedModel):
         )
         return [*rules, self._exact()]
 
-    def _exact(self) -> Finding:
+    def _exact(self) -> RuleFinding:
         """Whether coefficients are printed in full, which gives the labels that they pass through."""
         digits = [
             self.printed(number, "a coefficient").half for number in self.coefficients.values()

@@ -35,7 +35,7 @@ from ..domain import Floats
 from ..equations import Output, SumSystem
 from ..numbers import UNSAID, WITHHELD, Interval, Number, Printer, people
 from ..rules.counts import threshold
-from ..rules.findings import Finding
+from ..rules.findings import RuleFinding
 from ..rules.magnitudes import quantile_rules
 from ..rules.policy import Policy
 from ..rules.tallies import COUNT, OutputTally, Tallier, is_unsaid
@@ -247,7 +247,7 @@ class QuantileSpec(SummarySpec):
 
     def findings(
         self, tallies: list[OutputTally], tallier: Tallier, policy: Policy
-    ) -> list[Finding]:
+    ) -> list[RuleFinding]:
         """Return small groups, quantiles that are the value of a few people, and quantiles with few people beyond them."""
         values = column_numbers(self.of, tallier.fields, tallier.codes)
         return [

@@ -21,7 +21,7 @@ from ..domain import MOST_CELLS, Fields, Floats
 from ..equations import Output, Terms
 from ..numbers import Interval, share_interval
 from ..rules.counts import threshold, zeros
-from ..rules.findings import Finding
+from ..rules.findings import RuleFinding
 from ..rules.magnitudes import group_rules
 from ..rules.policy import Policy
 from ..rules.tallies import OutputTally, Tallier
@@ -173,7 +173,7 @@ class RatioSpec(GroupedNumbers):
 
     def findings(
         self, tallies: list[OutputTally], tallier: Tallier, policy: Policy
-    ) -> list[Finding]:
+    ) -> list[RuleFinding]:
         """Return small groups, and dominance above and below the line."""
         parts = [
             group_rules(tallies[0], some, policy)
@@ -262,7 +262,7 @@ class ShareSpec(GroupedNumbers):
 
     def findings(
         self, tallies: list[OutputTally], tallier: Tallier, policy: Policy
-    ) -> list[Finding]:
+    ) -> list[RuleFinding]:
         """Return small cells, cells that show nobody, and dominance."""
         values = column_numbers(self.of, tallier.fields, tallier.codes)
         return [

@@ -28,7 +28,7 @@ from ..cells import Crossing, Frame, table_of_counts
 from ..domain import Floats
 from ..equations import Output
 from ..numbers import Interval, Number, Printer, count_number
-from ..rules.findings import Finding
+from ..rules.findings import RuleFinding
 from ..rules.policy import Policy
 from ..rules.tallies import OutputTally, Tallier, summed
 from .base import KINDS, OutputSpec, PrintedNumbers, Sample, no_estimate
@@ -405,8 +405,8 @@ class PartedNumbers(SingleNumbers):
         return list(merged.values())
 
     def part_findings(
-        self, tallier: Tallier, policy: Policy, first: Iterable[Finding]
-    ) -> list[Finding]:
+        self, tallier: Tallier, policy: Policy, first: Iterable[RuleFinding]
+    ) -> list[RuleFinding]:
         """Return findings, and those of the parts; what two of them say alike once."""
         findings = list(first)
         for part in self.parts.values():
@@ -435,15 +435,15 @@ class PartsAlone(PartedNumbers):
 
     def findings(
         self, tallies: list[OutputTally], tallier: Tallier, policy: Policy
-    ) -> list[Finding]:
+    ) -> list[RuleFinding]:
         """Return what the rules say of the parts."""
         return self.part_findings(tallier, policy, [])
 
 
-def once(findings: Sequence[Finding]) -> list[Finding]:
+def once(findings: Sequence[RuleFinding]) -> list[RuleFinding]:
     """Return findings without those that say the same of the same cells, and passes without those that another of the rule denies."""
     worse = {one.rule for one in findings if one.status != "pass"}
-    kept: dict[tuple[str, str, tuple[str, ...]], Finding] = {}
+    kept: dict[tuple[str, str, tuple[str, ...]], RuleFinding] = {}
     for one in findings:
         if one.status != "pass" or one.rule not in worse:
             kept.setdefault((one.rule, one.status, one.where), one)

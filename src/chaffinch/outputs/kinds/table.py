@@ -38,7 +38,7 @@ from ..numbers import (
     within_share,
 )
 from ..rules.counts import table_rules
-from ..rules.findings import Finding, some
+from ..rules.findings import RuleFinding, some
 from ..rules.policy import Policy
 from ..rules.tallies import COUNT, OutputTally, Tallier, summed
 from .base import KINDS, Kind, OutputSpec, PrintedNumbers, Sample, boxed, check_some, nested
@@ -90,7 +90,7 @@ class Counted(OutputSpec):
 
     def findings(
         self, tallies: list[OutputTally], tallier: Tallier, policy: Policy
-    ) -> list[Finding]:
+    ) -> list[RuleFinding]:
         """Return small cells, zeros, and rows or columns with all their people in one cell."""
         return table_rules(tallies, policy)
 
@@ -443,7 +443,7 @@ class HistogramSpec(Counted):
 
     def findings(
         self, tallies: list[OutputTally], tallier: Tallier, policy: Policy
-    ) -> list[Finding]:
+    ) -> list[RuleFinding]:
         """Return the rules on tables, and whether an end is the smallest or largest value there is, which a few people have."""
         values, where = column_numbers(self.of, tallier.fields, tallier.inside), list[str]()
         if len(values):

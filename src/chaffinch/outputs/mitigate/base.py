@@ -21,7 +21,7 @@ from ..document import Outputs
 from ..domain import Codes
 from ..kinds.base import ROWS, OutputSpec
 from ..rules import Policy, RuleReport, check_rules
-from ..rules.findings import Finding, not_assessed
+from ..rules.findings import RuleFinding, not_assessed
 from ..rules.tallies import Tallier
 
 
@@ -108,7 +108,7 @@ class RuleTrial:
 
 def bad_findings(
     report: RuleReport, output: str | None = None, *, alone: bool = False
-) -> list[Finding]:
+) -> list[RuleFinding]:
     """Return the findings that fail or were not assessed to the end; those about an output, or about it `alone`, if one is named."""
     bad = [one for one in report if one.status in ("fail", "not assessed")]
     if output is None:

@@ -1,12 +1,12 @@
 """Rules of thumb on what lies behind outputs, by a policy: what a checker already knows, and two rules that are often missing."""
 
 from .check import check_entries, check_rules
-from .findings import Finding, RuleReport, statbarn_of
+from .findings import RuleFinding, RuleReport, statbarn_of
 from .policy import Policy, policy_of_acro, read_policy
 
 __all__ = [
-    "Finding",
     "Policy",
+    "RuleFinding",
     "RuleReport",
     "check_entries",
     "check_rules",

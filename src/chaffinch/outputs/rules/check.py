@@ -13,7 +13,7 @@ from ..cells import Frame, column_numbers
 from ..domain import Codes, Fields, Floats
 from .counts import households, weighted_counts
 from .differencing import differencing
-from .findings import Finding, RuleReport, not_assessed
+from .findings import RuleFinding, RuleReport, not_assessed
 from .linear import LinearSystem
 from .magnitudes import derived_dominance
 from .policy import Policy
@@ -95,7 +95,7 @@ def _report(
     if twice := next((name for name in names if names.count(name) > 1), None):
         raise InputError(f"Outputs must have different names. Two are called '{twice}'.")
     tallies: dict[str, Sequence[OutputTally]] = {}
-    own: dict[str, list[Finding]] = {}
+    own: dict[str, list[RuleFinding]] = {}
     for output in outputs:
         rules = policy.of(output.kind)
         try:
@@ -107,7 +107,7 @@ def _report(
         except InputError as error:  # of this output alone: the others are judged
             own[output.name] = [not_assessed_by_any(output, str(error))]
         own[output.name] += weighted_counts(output, Frame(fields, len(codes)), rules)
-    findings: list[Finding] = []
+    findings: list[RuleFinding] = []
     before: dict[str, Sequence[OutputTally]] = {}
     for output in released:
         try:
@@ -149,7 +149,7 @@ def _numbers_or_zero(column: str, fields: Fields, codes: Codes) -> Floats:
     )
 
 
-def not_assessed_by_any(output: OutputSpec, why: str) -> Finding:
+def not_assessed_by_any(output: OutputSpec, why: str) -> RuleFinding:
     """Return that what is behind an output could not be counted, so that no rule vouches for it."""
     return not_assessed(output.name, output.kind, EVERY_RULE, why)
 
@@ -172,9 +172,9 @@ def _withheld_before(
     tallies: Mapping[str, Sequence[OutputTally]],
     policy: Policy,
     together: AllOutputs | None,
-) -> list[Finding]:
+) -> list[RuleFinding]:
     """Whether the new outputs undo what was withheld in those that are out."""
-    findings: list[Finding] = []
+    findings: list[RuleFinding] = []
     new = [one for some in tallies.values() for one in some]
     for name, mine in before.items():
         out = [one for other, some in before.items() if other != name for one in some]

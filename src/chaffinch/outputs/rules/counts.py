@@ -15,7 +15,7 @@ import numpy as np
 from ..._base.errors import InputError
 from ..cells import Crossing, Frame
 from ..domain import Codes, Ints, Mask
-from .findings import Finding, Status, finding, not_assessed, some
+from .findings import RuleFinding, Status, finding, not_assessed, some
 from .policy import Policy
 from .tallies import OutputTally, Tallier
 
@@ -37,7 +37,7 @@ def _named(parts: Sequence[tuple[OutputTally, Mask]]) -> list[str]:
     return named
 
 
-def threshold(tallies: Sequence[OutputTally], policy: Policy) -> list[Finding]:
+def threshold(tallies: Sequence[OutputTally], policy: Policy) -> list[RuleFinding]:
     """Return whether a number that is shown has 1 to threshold - 1 people behind it: in cells, margins, totals and n; nothing without tallies.
 
     Counts that are rounded to a base below the threshold are for a person to look at; with a base of the threshold or more a small count
@@ -66,7 +66,7 @@ def threshold(tallies: Sequence[OutputTally], policy: Policy) -> list[Finding]:
     return findings
 
 
-def zeros(tallies: Sequence[OutputTally], policy: Policy) -> list[Finding]:
+def zeros(tallies: Sequence[OutputTally], policy: Policy) -> list[RuleFinding]:
     """Return whether a cell that could have people is shown to have none.
 
     Cells to which the filter or the groups leave no level are no such cells. A zero that is rounded, or withheld, is not shown.
@@ -81,7 +81,7 @@ def zeros(tallies: Sequence[OutputTally], policy: Policy) -> list[Finding]:
     return [shown[0].finding("zeros", where, of=of, good=good, bad=bad[0].upper() + bad[1:])]
 
 
-def class_disclosure(tallies: Sequence[OutputTally], policy: Policy) -> list[Finding]:
+def class_disclosure(tallies: Sequence[OutputTally], policy: Policy) -> list[RuleFinding]:
     """Return whether one cell of a row or column (a line of any direction) holds all its people: who is in the line is in the cell."""
     shown = [
         one
@@ -109,7 +109,7 @@ def class_disclosure(tallies: Sequence[OutputTally], policy: Policy) -> list[Fin
     return [shown[0].finding("class disclosure", where, of=of, good=good, bad=bad, status="review")]
 
 
-def table_rules(tallies: Sequence[OutputTally], policy: Policy) -> list[Finding]:
+def table_rules(tallies: Sequence[OutputTally], policy: Policy) -> list[RuleFinding]:
     """Return what the rules on tables of counts say."""
     return [
         *threshold(tallies, policy),
@@ -118,7 +118,7 @@ def table_rules(tallies: Sequence[OutputTally], policy: Policy) -> list[Finding]
     ]
 
 
-def degrees_of_freedom(name: str, kind: str, dof: int, policy: Policy) -> Finding:
+def degrees_of_freedom(name: str, kind: str, dof: int, policy: Policy) -> RuleFinding:
     """Return whether a fit has enough residual degrees of freedom."""
     where, least = ["n less parameters"] if dof < policy.residual_dof else [], policy.residual_dof
     good = f"There are at least {least} residual degrees of freedom."
@@ -133,7 +133,7 @@ def survival_steps(
     base: int,
     tallier: Tallier,
     policy: Policy,
-) -> Finding:
+) -> RuleFinding:
     """Return whether few people leave between two times that are shown, have the event at one, or are at risk at the end.
 
     Those who leave are the differences of the numbers at risk, events and censored together, as ACRO counts them; those before the first time
@@ -188,7 +188,7 @@ def _group_sizes(times: OutputTally, axis: int, tallier: Tallier) -> Ints:
 
 def households(
     output: OutputSpec, tallies: Sequence[OutputTally], frame: Frame, codes: Codes, policy: Policy
-) -> list[Finding]:
+) -> list[RuleFinding]:
     """Return whether a cell that is shown has 1 to threshold - 1 households behind it, where the policy names their column; else nothing.
 
     Members of a household know each other: a cell of twelve people from two of them is a cell of two.
@@ -222,7 +222,7 @@ def households(
     return [finding(output.name, output.kind, HOUSEHOLDS, where, of=of, good=good, bad=bad)]
 
 
-def weighted_counts(output: OutputSpec, frame: Frame, policy: Policy) -> list[Finding]:
+def weighted_counts(output: OutputSpec, frame: Frame, policy: Policy) -> list[RuleFinding]:
     """Return whether published counts are weighted, as far as can be seen; nothing where they are not.
 
     They are where a count is not whole, where the cells of a table add up to more than there are records, or where what is summed up is the column that

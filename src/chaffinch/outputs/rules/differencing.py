@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from ..._base.compiled import compiled
 from ..._base.errors import listed
 from ..domain import Ints, Mask
-from .findings import ORDER, Finding, Status, cells_in_words
+from .findings import ORDER, RuleFinding, Status, cells_in_words
 from .policy import Policy
 from .small_groups import differencing_by_several
 from .tallies import COUNT, OutputTally, defined_within, margin
@@ -263,7 +263,7 @@ def differencing(
     released: dict[str, Sequence[OutputTally]],
     policy: Policy,
     sizes: Sequence[int],
-) -> list[Finding]:
+) -> list[RuleFinding]:
     """Return, for each pair of outputs, whether cells, totals or populations of the two differ by a few people; then the same of several.
 
     Of outputs that are out already (`released`) only what lies between them and the new ones is said. Exact counts (or sums of the same
@@ -273,7 +273,7 @@ def differencing(
     """
     if not policy.differencing:
         return []
-    findings, comparer = list[Finding](), Comparer()
+    findings, comparer = list[RuleFinding](), Comparer()
     for mine in tallies.values():
         within = _findings(mine, mine, None, policy, comparer)
         findings += within if not isinstance(within, Difference) else []
@@ -307,7 +307,7 @@ def differencing(
 
 def _left_out_by(
     cells: OutputTally, totals: Sequence[OutputTally], policy: Policy, released: Collection[str]
-) -> list[Finding]:
+) -> list[RuleFinding]:
     """That an output leaves out few people, who are in the totals of others: it fails, and those others are for a person to look at."""
     least, names = (
         policy.of(cells.kind).threshold,
@@ -356,7 +356,7 @@ def _findings(
     policy: Policy,
     comparer: Comparer,
     released: Collection[str] = (),
-) -> list[Finding] | Difference:
+) -> list[RuleFinding] | Difference:
     """The finding between two outputs, or within one: none where nothing differs by few and everything was looked at.
 
     Where one leaves out few people whom the other's total has, and nothing smaller than that total shows them, the difference itself: it is the fault of

@@ -25,7 +25,7 @@ def statbarn_of(kind: str) -> str:
 
 
 @dataclass(frozen=True)
-class Finding:
+class RuleFinding:
     """What one rule said of one output, or between it and an `other`, or of several together (`others`).
 
     A status is `pass`, `review` (a person should look), `not assessed` (a limit was reached before everything was looked at, and what was
@@ -51,7 +51,7 @@ class Finding:
         return (self.output, *([] if self.other is None else [self.other]), *self.others)
 
     def __repr__(self) -> str:
-        return f"Finding({self.output!r}, {self.rule!r}, {self.status!r})"
+        return f"RuleFinding({self.output!r}, {self.rule!r}, {self.status!r})"
 
     def to_dict(self) -> dict[str, Any]:
         """Return what may leave."""
@@ -76,11 +76,11 @@ class RuleReport:
     ('pass', 'No cell is small.')
     """
 
-    findings: tuple[Finding, ...]
+    findings: tuple[RuleFinding, ...]
     policy: str
     policy_hash: str
 
-    def __iter__(self) -> Iterator[Finding]:
+    def __iter__(self) -> Iterator[RuleFinding]:
         return iter(self.findings)
 
     def __repr__(self) -> str:
@@ -91,7 +91,7 @@ class RuleReport:
         """The worst status of all."""
         return _worst(self.findings)
 
-    def of(self, output: str) -> tuple[Finding, ...]:
+    def of(self, output: str) -> tuple[RuleFinding, ...]:
         """Return the findings about an output, those that name it as the other one included."""
         return tuple(one for one in self.findings if output in one.names)
 
@@ -111,7 +111,7 @@ class RuleReport:
         return {"policy": self.policy, "policy_hash": self.policy_hash, "worst": self.worst}
 
 
-def _worst(findings: Iterable[Finding]) -> Status:
+def _worst(findings: Iterable[RuleFinding]) -> Status:
     return max((one.status for one in findings), key=ORDER.index, default="pass")
 
 
@@ -127,14 +127,14 @@ def finding(
     status: Status = "fail",
     other: str | None = None,
     others: Sequence[str] = (),
-) -> Finding:
+) -> RuleFinding:
     """Return a finding: `pass` in the words of `good` where nothing is named, `status` in those of `bad` otherwise.
 
     `other` is the one other output that it is about, `others` are several.
     """
     verdict: Status = status if where else "pass"
     words = bad if where else good
-    return Finding(
+    return RuleFinding(
         output,
         other,
         rule,
@@ -148,7 +148,7 @@ def finding(
     )
 
 
-def not_assessed(output: str, kind: str, rule: str, why: str) -> Finding:
+def not_assessed(output: str, kind: str, rule: str, why: str) -> RuleFinding:
     """Return that a rule could not look at an output, so that it does not vouch for it."""
     return finding(output, kind, rule, [output], of=1, good="", bad=why, status="not assessed")
 

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from ..domain import Floats, Ints
 from ..numbers import printed
 from .atoms import atoms_of
-from .findings import Finding, Status, some
+from .findings import RuleFinding, Status, some
 from .policy import Policy
 from .tallies import COUNT, OutputTally, cells_within, margin
 
@@ -82,11 +82,15 @@ def dominance(values: Floats, labels: Ints, size: int, policy: Policy) -> Domina
     )
 
 
-def group_rules(cells: OutputTally, values: Floats, policy: Policy) -> list[Finding]:
+def group_rules(cells: OutputTally, values: Floats, policy: Policy) -> list[RuleFinding]:
     """Return what dominance says of numbers by groups, and whether all people of a group have the same one."""
     broken = dominance(values, cells.labels, cells.size, policy)
     shown = ~cells.withheld & (cells.counts > 0)
-    of, findings, unclear = int(shown.sum()), list[Finding](), cells.named(broken.negative & shown)
+    of, findings, unclear = (
+        int(shown.sum()),
+        list[RuleFinding](),
+        cells.named(broken.negative & shown),
+    )
     below = f"In {some(len(unclear), of, 'group')} there are values below 0, for which dominance is not defined."
     top = f"the {policy.nk_n} largest values make up at least {policy.nk_k:.0%} of the sum"
     rest = f"all but the two largest values are less than {policy.p_ratio:.0%} of the largest"
@@ -115,7 +119,7 @@ def group_rules(cells: OutputTally, values: Floats, policy: Policy) -> list[Find
     ]
 
 
-def spread_rule(cells: OutputTally, policy: Policy) -> Finding:
+def spread_rule(cells: OutputTally, policy: Policy) -> RuleFinding:
     """Return whether spreads of groups have enough degrees of freedom."""
     shown, least = ~cells.withheld & (cells.counts > 0), policy.residual_dof
     of, where = int(shown.sum()), cells.named(shown & (cells.counts - 1 < least))
@@ -132,7 +136,7 @@ def quantile_rules(
     points: Sequence[float],
     decimals: int | None,
     policy: Policy,
-) -> list[Finding]:
+) -> list[RuleFinding]:
     """Return whether quantiles are values of a few people, and whether few people lie beyond one.
 
     A quantile as printed is the value of those people of the group whose own values print the same. At 0 and 1 (smallest and largest) few
@@ -281,7 +285,7 @@ def derived_dominance(
     released: Mapping[str, Sequence[OutputTally]],
     numbers: Callable[[str], Floats],
     policy: Policy,
-) -> list[Finding]:
+) -> list[RuleFinding]:
     """Return whether a few people dominate a group whose sum is not printed and follows, or nearly follows, from sums that are.
 
     Two ways lead to such a group: a cell less the printed cells within it; and a withheld cell that a few people dominate, whose largest possible sum lies less far
@@ -300,7 +304,7 @@ def derived_dominance(
         for quantity in tally.quantities if tally.kind not in ("sd", "variance") else ():
             if quantity.startswith("sum:"):
                 sums_of.setdefault(quantity.removeprefix("sum:"), []).append(tally)
-    findings: list[Finding] = []
+    findings: list[RuleFinding] = []
     for column, tables in sums_of.items():
         exact = frozenset(
             tally.output
@@ -314,7 +318,7 @@ def derived_dominance(
     return findings
 
 
-def _by_difference(sums: _Sums, new: Mapping[str, object], policy: Policy) -> Iterator[Finding]:
+def _by_difference(sums: _Sums, new: Mapping[str, object], policy: Policy) -> Iterator[RuleFinding]:
     told: set[frozenset[str]] = set()
     for outer, inner, labels in sums.differences():
         names = list(dict.fromkeys((outer.output, inner.output)))
@@ -360,7 +364,7 @@ def _room_needed(values: Floats, labels: Ints, size: int, policy: Policy) -> Flo
 
 def _by_bounds(
     sums: _Sums, new: Mapping[str, object], policy: Policy, told: set[frozenset[str]]
-) -> Iterator[Finding]:
+) -> Iterator[RuleFinding]:
     for tally in sums.tallies:
         rules = policy.of(tally.kind)
         needed = np.where(

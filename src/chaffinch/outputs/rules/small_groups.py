@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from ..domain import Ints
 from .atoms import Atoms, atoms_of, components, informative, merged
-from .findings import Finding, Status
+from .findings import RuleFinding, Status
 from .policy import Policy
 from .tallies import COUNT, OutputTally
 
@@ -85,14 +85,14 @@ def differencing_by_several(
     policy: Policy,
     sizes: Sequence[int],
     known: Collection[frozenset[str]] = (),
-) -> list[Finding]:
+) -> list[RuleFinding]:
     """Return which outputs give away a group of few people together, each group by the fewest outputs that do.
 
     `sizes` are the numbers of levels of all columns, `known` the pairs of outputs (or single ones) of which that is said already. Combinations of
     released outputs alone are not told. Where the limit of work came first, the outputs are not assessed.
     """
     every = [tally for some in (*released.values(), *tallies.values()) for tally in some]
-    findings, told = list[Finding](), set(known)
+    findings, told = list[RuleFinding](), set(known)
     quantities = sorted(
         {
             what
@@ -122,11 +122,11 @@ def _findings(
     told: set[frozenset[str]],
     *,
     counts: bool,
-) -> list[Finding]:
+) -> list[RuleFinding]:
     least = max(policy.of(tally.kind).threshold for tally in tallies)
     system = count_system(tallies, atoms_of(tallies, sizes))
     part = _Part(tallies, system, small_groups(system, least))
-    findings: list[Finding] = []
+    findings: list[RuleFinding] = []
     for group in part.search.groups:
         needed = _fewest(part, group)
         mine = [name for name in new if name in needed]
@@ -212,7 +212,7 @@ def _fewest(part: _Part, group: SmallGroup) -> list[str]:
 
 def _unfinished(
     part: _Part, mine: list[str], new: Mapping[str, Sequence[OutputTally]], least: int
-) -> Finding:
+) -> RuleFinding:
     first = new[mine[0]][0]
     more = " beside those that were found" if part.search.groups else ""
     words = (

@@ -17,7 +17,7 @@ import numpy as np
 from ..domain import Mask
 from . import atoms
 from .atoms import atoms_of, combinations_of, components, merged, used_columns
-from .findings import Finding, cells_in_words, some
+from .findings import RuleFinding, cells_in_words, some
 from .linear import LinearSystem
 from .policy import Policy
 from .ranges import CellRanges, WorkBudget, range_system, ranges
@@ -122,7 +122,7 @@ def suppression(
     *,
     judged: bool = True,
     together: AllOutputs | None = None,
-) -> list[Finding]:
+) -> list[RuleFinding]:
     """Return whether cells that are withheld for their few people can be worked out after all.
 
     `own` is what else the same output shows, `others` what others do, `together` what is known of all of them at once. A withheld cell must be left an
@@ -274,7 +274,7 @@ def _undone(
 
 def _unfinished(
     table: OutputTally, unseen: Mask, undone: Mask, secret: Mask, threshold: int
-) -> Finding:
+) -> RuleFinding:
     """Of which cells nothing is said, and what is said of the others."""
     size = int(secret.sum())
     looked, every = (
@@ -292,7 +292,7 @@ def _unfinished(
     )
 
 
-def _finding(table: OutputTally, undone: Mask, of: int, others: Sequence[str]) -> Finding:
+def _finding(table: OutputTally, undone: Mask, of: int, others: Sequence[str]) -> RuleFinding:
     source = ("its own totals", "another output", "several other outputs together")[
         min(len(others), 2)
     ]

@@ -20,7 +20,7 @@ from ..cells import Crossing, Frame, Step, whole_of
 from ..domain import MOST_CELLS, Codes, Fields, Ints, Mask
 from ..filters import Filter
 from ..numbers import SUPPRESSED, UNKNOWN, UNSAID, count_interval
-from .findings import Finding, finding
+from .findings import RuleFinding, finding
 
 if TYPE_CHECKING:
     from ..kinds.base import OutputSpec
@@ -116,7 +116,7 @@ class OutputTally:
         """Return the names of those cells of which something is so."""
         return self.called(np.flatnonzero(cells))
 
-    def finding(self, rule: str, where: Sequence[str], **words: Any) -> Finding:
+    def finding(self, rule: str, where: Sequence[str], **words: Any) -> RuleFinding:
         """Return what a rule says of the output that it is a tally of; see `findings.finding`."""
         return finding(self.output, self.kind, rule, where, **words)
 

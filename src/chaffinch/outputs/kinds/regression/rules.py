@@ -25,7 +25,7 @@ from ...domain import Codes, Fields, Ints
 from ...families import BINARY
 from ...formula import Factor, Formula, Term
 from ...rules.counts import degrees_of_freedom, threshold
-from ...rules.findings import Finding, finding, some
+from ...rules.findings import RuleFinding, finding, some
 from ...rules.magnitudes import dominance
 from ...rules.policy import Policy
 from ...rules.tallies import OutputTally, Tallier
@@ -60,7 +60,7 @@ class Patterns:
 
 def regression_rules(
     output: RegressionSpec, tallies: list[OutputTally], tallier: Tallier, policy: Policy
-) -> list[Finding]:
+) -> list[RuleFinding]:
     """Return what n, degrees of freedom, covariate patterns, groups behind coefficients and equal labels say of a regression."""
     records = tallier.inside
     formula = output.compiled(tallier.frame, records if len(records) else None)
@@ -89,7 +89,7 @@ def model_rules(
     few_labels: bool,
     parameters: int,
     events: Ints | None = None,
-) -> list[Finding]:
+) -> list[RuleFinding]:
     """Return the same for any model of a formula: `label` is a number of each record, one of a few classes or not; `events` are 1 where an event is."""
     name, kind, fields, records = output.name, output.kind, tallier.fields, tallier.inside
     n = [one for one in tallies if one.part == "n"]
@@ -119,7 +119,7 @@ def _influence(
     records: Codes,
     label: Ints | None,
     policy: Policy,
-) -> list[Finding]:
+) -> list[RuleFinding]:
     """Whether a few people dominate the label, a score equation or the squared residuals, and whether one decides a fitted value alone.
 
     `label`: the class of each record, where the label is one of a few classes; the sums are then those of each numeric column over the people of a class, as they are for
@@ -216,7 +216,9 @@ def _influence(
     ]
 
 
-def _events(name: str, kind: str, groups: list[_Group], events: Ints, policy: Policy) -> Finding:
+def _events(
+    name: str, kind: str, groups: list[_Group], events: Ints, policy: Policy
+) -> RuleFinding:
     """Whether few people with the event are in a group that coefficients tell apart, or in all."""
     least, where, of = policy.threshold, list[str](), 0
     every = _Group("", np.zeros(len(events), dtype=np.int64), ("everyone",))
@@ -329,7 +331,7 @@ def _patterns(
     records: Codes,
     label: Ints | None,
     policy: Policy,
-) -> Finding:
+) -> RuleFinding:
     """Whether the model is a table in disguise, with few people in one of its cells."""
     least = policy.pattern_least
     every = [
@@ -412,7 +414,7 @@ def _level(factor: Factor, fields: Fields, record: NDArray[np.int32]) -> str:
 
 def _small(
     name: str, kind: str, formula: Formula, groups: list[_Group], records: Codes, policy: Policy
-) -> Finding:
+) -> RuleFinding:
     """Whether fewer people than the threshold are behind a coefficient."""
     least, where, terms = policy.threshold, list[str](), list[str]()
     of = 0
@@ -463,7 +465,7 @@ def _carriers(formula: Formula, records: Codes, least: int) -> list[bool]:
 
 def _equal(
     name: str, kind: str, groups: list[_Group], label: Ints, few_labels: bool, policy: Policy
-) -> Finding:
+) -> RuleFinding:
     """Whether all people of a group have the same label: its coefficient runs off, and tells everyone's label."""
     where, of = list[str](), 0
     for group in groups:

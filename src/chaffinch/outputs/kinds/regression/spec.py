@@ -28,7 +28,7 @@ from ..model import ModelSpec
 from .information import beside_coefficients, check_covariance, without_equations
 
 if TYPE_CHECKING:
-    from ...rules.findings import Finding
+    from ...rules.findings import RuleFinding
     from ...rules.policy import Policy
     from ...rules.tallies import OutputTally, Tallier
 from math import prod
@@ -195,7 +195,7 @@ class RegressionSpec(ModelSpec):
 
     def findings(
         self, tallies: list[OutputTally], tallier: Tallier, policy: Policy
-    ) -> list[Finding]:
+    ) -> list[RuleFinding]:
         """Return whether n is small, and what degrees of freedom, covariate patterns and groups behind coefficients say."""
         from .rules import regression_rules
 

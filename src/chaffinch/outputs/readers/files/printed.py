@@ -24,7 +24,7 @@ from ...kinds import KINDS
 from ...numbers import count_interval
 from ...rules.check import check_entries
 from ...rules.counts import degrees_of_freedom
-from ...rules.findings import Finding, finding
+from ...rules.findings import RuleFinding, finding
 from ...rules.policy import Policy
 from ..acro.regressions import coefficient_columns, rebuilt_formula
 
@@ -192,11 +192,11 @@ class PrintedTable:
                 )
         return [self.entry(name)]
 
-    def beside(self, name: str, policy: Policy) -> list[Finding]:
+    def beside(self, name: str, policy: Policy) -> list[RuleFinding]:
         """Return nothing: all of a table is in its entry."""
         return []
 
-    def findings(self, name: str, policy: Policy) -> list[Finding]:
+    def findings(self, name: str, policy: Policy) -> list[RuleFinding]:
         """Return what the rules say of the counts: small cells, zeros, full lines, withheld cells that follow."""
         if self.percentages:
             words = "Percentages without counts do not say how many people are behind them. Name the records: --data."
@@ -221,7 +221,7 @@ class PrintedTable:
             )
         )
 
-    def _by_form(self, name: str) -> list[Finding]:
+    def _by_form(self, name: str) -> list[RuleFinding]:
         """That numbers are taken for counts by their form alone, where nothing says so; and that rows may be persons, and numbers what each has."""
         persons = (
             None
@@ -357,11 +357,11 @@ class PrintedGroups:
         counts = self._counts
         return None if counts is None else sum(counts.values())
 
-    def beside(self, name: str, policy: Policy) -> list[Finding]:
+    def beside(self, name: str, policy: Policy) -> list[RuleFinding]:
         """Return nothing: every statistic has its entry."""
         return []
 
-    def findings(self, name: str, policy: Policy) -> list[Finding]:
+    def findings(self, name: str, policy: Policy) -> list[RuleFinding]:
         """Return what the numbers of people say; that dominance and extremes need the records."""
         counts = self._counts
         if counts is None:
@@ -482,11 +482,11 @@ class PrintedTest:
         """Its n."""
         return self.n
 
-    def beside(self, name: str, policy: Policy) -> list[Finding]:
+    def beside(self, name: str, policy: Policy) -> list[RuleFinding]:
         """Return nothing."""
         return []
 
-    def findings(self, name: str, policy: Policy) -> list[Finding]:
+    def findings(self, name: str, policy: Policy) -> list[RuleFinding]:
         """Return what n says, and that groups need the records."""
         known = [] if self.n is None else [n_rule(name, self.kind, self.n, policy)]
         return [
@@ -573,7 +573,7 @@ class PrintedFit:
         formula = "" if self.formula else "; its formula is not printed"
         return f"{self.kind}: {what}{of}{terms}{ratios}{errors}{n}{formula}."
 
-    def beside(self, name: str, policy: Policy) -> list[Finding]:
+    def beside(self, name: str, policy: Policy) -> list[RuleFinding]:
         """Return that the least and the largest residual are those of single people, and that few were left out, where these are shown."""
         few = []
         if self.left_out is not None and 0 < self.left_out < policy.threshold:
@@ -607,7 +607,7 @@ class PrintedFit:
             ),
         ]
 
-    def findings(self, name: str, policy: Policy) -> list[Finding]:
+    def findings(self, name: str, policy: Policy) -> list[RuleFinding]:
         """Return what n and degrees of freedom say; that the rest needs the records."""
         findings = [] if self.n is None else [n_rule(name, self.kind, self.n, policy)]
         dof = (
@@ -729,7 +729,7 @@ class PrintedFit:
         ]
 
 
-def unlooked(name: str, kind: str, rule: str, why: str) -> Finding:
+def unlooked(name: str, kind: str, rule: str, why: str) -> RuleFinding:
     """Return that a rule could not be asked without the records."""
     return finding(name, kind, rule, [rule], of=1, good="", bad=why, status="not assessed")
 
@@ -760,7 +760,7 @@ def are_persons(axis: str, labels: Sequence[str]) -> bool:
     return bool(parts[0] and parts[0][1]) or min(numbers) == 1
 
 
-def n_rule(name: str, kind: str, n: int, policy: Policy) -> Finding:
+def n_rule(name: str, kind: str, n: int, policy: Policy) -> RuleFinding:
     """Return whether fewer people than the threshold are behind an output that says how many they are."""
     where = ["n"] if 0 < n < policy.threshold else []
     good = f"It is of {policy.threshold} people or more."

@@ -23,7 +23,7 @@ from ...._base.errors import InputError, unknown_name
 from ...._base.files import read_small
 from ...._base.registry import Registry
 from ...domain import Fields
-from ...rules.findings import Finding, Status
+from ...rules.findings import RuleFinding, Status
 from ...rules.policy import Policy
 
 COMPANION = "outputs.toml"
@@ -77,10 +77,10 @@ class Facts(Protocol):
     def entries(self, name: str, fields: Fields) -> list[dict[str, Any]]:
         """Return the entries of a file of outputs that say the same of columns of data; InputError where columns do not fit."""
 
-    def findings(self, name: str, policy: Policy) -> list[Finding]:
+    def findings(self, name: str, policy: Policy) -> list[RuleFinding]:
         """Return what the rules say of the printed numbers alone; what needs the records is not assessed."""
 
-    def beside(self, name: str, policy: Policy) -> list[Finding]:
+    def beside(self, name: str, policy: Policy) -> list[RuleFinding]:
         """Return what is to be said of numbers that no entry holds."""
 
 
@@ -114,7 +114,7 @@ class UnclearOutput:
     line: str = ""
     kind: str = ""
     verdict: Status = "not assessed"
-    findings: tuple[Finding, ...] = field(default=(), repr=False)
+    findings: tuple[RuleFinding, ...] = field(default=(), repr=False)
 
     @property
     def reason(self) -> str:

@@ -18,7 +18,7 @@ from ....table.formats.workbook import unread_contents
 from ...document import Outputs, named_columns, recipes_of
 from ...domain import Field
 from ...records import TableCoder, fields_of_table
-from ...rules.findings import Finding, RuleReport
+from ...rules.findings import RuleFinding, RuleReport
 from ...rules.policy import Policy
 from . import coefficient_grid, r_text, stata_logs, statsmodels_text  # noqa: F401  readers register themselves
 from .crossed import OpenQuestionError
@@ -464,7 +464,7 @@ def recipes_of_files(
     return FileRecipes(replace(files, found=tuple(found), unclear=tuple(unclear)), recipes)
 
 
-def _as_printed(one: FoundOutput, policy: Policy) -> tuple[Finding, ...]:
+def _as_printed(one: FoundOutput, policy: Policy) -> tuple[RuleFinding, ...]:
     """What the rules say of an output as it is printed."""
     try:
         return tuple(one.facts.findings(one.name, policy.of(one.facts.kind)))
