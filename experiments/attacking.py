@@ -85,7 +85,7 @@ def attacked(
                     sides = {name: a.value} | (
                         {"original": a.original, "label_only": a.label_only} if first else {}
                     )
-                    model = OURS.get(a.measure, a.measure)
+                    model = OURS.get(a.attacker, a.attacker)
                     rows += [
                         [a.sensitive, side, model, f"{100 * v:.4f}"]
                         for side, v in sides.items()

@@ -142,7 +142,7 @@ def make_attack(
     """Return one attack between its references; `more` replaces what it says."""
     value = 0.56 + 0.02 * len(keys)
     return {
-        "measure": measure,
+        "attacker": measure,
         "convention": "matched_rows" if measure == "tcap" else "",
         "keys": list(keys),
         "sensitive": sensitive,
@@ -205,7 +205,7 @@ def make_risk(
         }
     study: dict[str, Any] = {
         "format": "chaffinch-risk",
-        "version": 1,
+        "version": 2,
         "about": {
             "original": {"name": "adult_train.parquet", "rows": 32560},
             "synthetic": [{"name": "synthetic.parquet", "rows": 32560}],

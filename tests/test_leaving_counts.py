@@ -60,7 +60,7 @@ def test_no_share_of_a_risk_study_tells_a_small_number(n, levels, copied, seed):
     shares = [
         one
         for one in result["memorisation_tests"]
-        if one["test"] not in ("dcr", "nndr", "rare_combination", "rare_level", "rare_number")
+        if one["attacker"] not in ("dcr", "nndr", "rare_combination", "rare_level", "rare_number")
     ]
     assert not _small_shares({**result, "memorisation_tests": shares}, n, n)
     every = [*result["attacks"], *result["memorisation_tests"]]
@@ -76,19 +76,19 @@ def test_no_share_of_a_risk_study_tells_a_small_number(n, levels, copied, seed):
 
 def test_nine_people_are_found_by_no_attack_that_leaves():
     """A holdout of whom few are right: neither their share nor the difference leaves; whether it is more than chance does."""
-    from chaffinch.risk.attribution.attack import Attack
+    from chaffinch.risk.finding import Finding
 
-    attack = Attack(
-        measure="disco",
+    attack = Finding(
+        attacker="disco",
         value=0.05,
         holdout=0.01125,
         excess=0.03875,
         excess_interval=(0.01, 0.07),
         p_value=0.2,
         upper_bound=0.08,
-        n_records=800,
+        n_people=800,
     )
-    shown = attack.masked(THRESHOLD, 800)
+    shown = attack.masked(THRESHOLD, *attack.people_behind(800))
     assert (
         shown.value,
         shown.holdout,
@@ -98,10 +98,11 @@ def test_nine_people_are_found_by_no_attack_that_leaves():
         shown.p_value,
     ) == (0.05, None, None, None, None, 0.2)
     assert "Fewer than 10 people of the holdout" in shown.reason
-    assert attack.masked(THRESHOLD, 8000).excess == attack.excess  # ninety people
-    few = Attack(measure="nb", value=0.01125, holdout=0.5, excess=-0.4, n_records=800).masked(
-        THRESHOLD, 800
-    )
+    assert (
+        attack.masked(THRESHOLD, *attack.people_behind(8000)).excess == attack.excess
+    )  # ninety people
+    few = Finding(attacker="nb", value=0.01125, holdout=0.5, excess=-0.4, n_people=800)
+    few = few.masked(THRESHOLD, *few.people_behind(800))
     assert (few.value, few.excess) == (None, None)
 
 

@@ -175,7 +175,7 @@ FEW = (("age", "sex"), ("relationship",))
 def _tested() -> Plain:
     risk = make_risk(*FEW)
     finding = {
-        "test": "rare_combination",
+        "attacker": "rare_combination",
         "value": 0.7,
         "holdout": 0.6,
         "excess": 0.1,

@@ -76,7 +76,7 @@ def draws_of(seeds: range) -> list[list[object]]:
         for attack in result.attacks:
             if attack.excess is not None and attack.excess_interval is not None:
                 low, high = attack.excess_interval
-                rows.append([seed, attack.measure, int(low <= 0.0 <= high), attack.p_value])
+                rows.append([seed, attack.attacker, int(low <= 0.0 <= high), attack.p_value])
     return rows
 
 

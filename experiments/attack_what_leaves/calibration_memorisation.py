@@ -18,7 +18,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from chaffinch.risk.memorisation import MEMORISATION_TESTS
+from chaffinch.risk.attacker import memorisation_tests
 from chaffinch.risk.memorisation.battery import findings, trials_of
 from chaffinch.risk.memorisation.protocol import ColumnValues, ReleaseCase
 from chaffinch.stats.excess import excess
@@ -33,7 +33,7 @@ COLUMNS = 12
 KEYS = ("age", "sex", "race", "education")
 RESAMPLES = 199
 KNOWN = "copied_row, chances known"
-TESTS = tuple(test.name for test in MEMORISATION_TESTS if not test.needs_releases)
+TESTS = tuple(test.name for test in memorisation_tests() if not test.needs_releases)
 
 
 def adult(weights: bool = False) -> tuple[ColumnValues, ...]:
@@ -103,7 +103,7 @@ def draw(
         threads=1,
     )
     result = {
-        one.test: {
+        one.attacker: {
             "p": one.p_value,
             "p_family": together.adjusted[j],
             "interval": one.excess_interval,

@@ -91,14 +91,14 @@ def measured(table: pa.Table, name: str, peer: str | None) -> list[dict[str, Any
         seconds = time.perf_counter() - start
         theirs = peer_figures(peer, members, released.select(names), others, keys) if peer else {}
         for one in found:
-            success, control, baseline = theirs.get(one.test, (None, None, None))
+            success, control, baseline = theirs.get(one.attacker, (None, None, None))
             out.append(
                 {
                     "table": name,
                     "rows": members.num_rows,
                     "columns": len(names),
                     "released": kind,
-                    "test": one.test,
+                    "test": one.attacker,
                     "value": one.value,
                     "holdout": one.holdout,
                     "guess": one.guess,

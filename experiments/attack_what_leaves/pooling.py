@@ -87,7 +87,9 @@ def summaries(draws: int) -> Iterator[list[object]]:
             for attack in result.attacks:
                 if attack.excess is not None and attack.excess_interval is not None:
                     low, high = attack.excess_interval
-                    cells.setdefault(attack.measure, []).append((attack.excess, low <= 0.0 <= high))
+                    cells.setdefault(attack.attacker, []).append(
+                        (attack.excess, low <= 0.0 <= high)
+                    )
         for measure, values in cells.items():
             excesses, covered = (np.array(part, dtype=float) for part in zip(*values, strict=True))
             error = excesses.std(ddof=1) / np.sqrt(len(excesses))

@@ -41,7 +41,7 @@ def main(path: str) -> None:
                 resamples=20,
                 seed=1,
             )
-            vote = next(attack for attack in result.attacks if attack.measure == "gcap_vote")
+            vote = next(attack for attack in result.attacks if attack.attacker == "gcap_vote")
             steps = [getattr(result.funnel[0], step) for step in STEPS]
             rows.append(
                 [

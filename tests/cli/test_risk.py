@@ -9,7 +9,7 @@ from html.parser import HTMLParser
 import pytest
 
 from chaffinch.risk import ATTACKERS
-from chaffinch.risk.attribution.attacker import attacker_words
+from chaffinch.risk.attacker import attacker_words, column_attackers
 from chaffinch.risk.attribution.tcap import CONVENTIONS
 
 KEYS, SENSITIVE = "wife_age,wife_education,num_children,wife_religion", "husband_education"
@@ -73,7 +73,7 @@ def test_risk_says_what_attacks_find(run_here, folder, tmp_path):
     assert "Someone knows wife_age" in done.out
     attack = json.loads(told.read_text())["attacks"][0]
     assert set(attack) >= {
-        "measure",
+        "attacker",
         "convention",
         "keys",
         "sensitive",
@@ -88,7 +88,7 @@ def test_risk_says_what_attacks_find(run_here, folder, tmp_path):
         "excess_interval",
         "p_value",
         "detectable",
-        "n_records",
+        "n_people",
         "n_matched",
     }
     assert stat.S_IMODE(secrets.stat().st_mode) == 0o600
@@ -228,7 +228,7 @@ def test_several_syntheses_and_key_sizes(run_here, folder, tmp_path):
     assert done.code == 0, done.err
     told = json.loads((tmp_path / "r.json").read_text())
     assert {len(attack["keys"]) for attack in told["attacks"]} == {2, 3}
-    assert {a["convention"] for a in told["attacks"] if a["measure"] == "tcap"} == {"conditional"}
+    assert {a["convention"] for a in told["attacks"] if a["attacker"] == "tcap"} == {"conditional"}
     assert len(told["about"]["synthetic"]) == 2
     assert told["about"]["settings"]["tolerance"] == {"wife_age": 5.0}
 
@@ -396,23 +396,23 @@ def test_page_terminal_and_json_have_one_guess(run_here, folder, tmp_path, conve
     )
     assert done.code == 0, done.err
     attacks = json.loads(told.read_text())["attacks"]
-    assert {attack["measure"] for attack in attacks} == set(ATTACKERS.names)
+    assert {attack["attacker"] for attack in attacks} == {one.name for one in column_attackers()}
     of_page, of_terminal = (
         guesses_of_page(page.read_text()),
         guesses_of_terminal(done.out, TWO_KEYS),
     )
     for attack in attacks:
-        name = ATTACKERS[attack["measure"]].title
+        name = ATTACKERS[attack["attacker"]].title
         shown = f"{attack['guess']:.3f}"
         on_page = [*of_page.get(name, []), *of_page.get(f"{name} ({attack['convention']})", [])]
         assert len(on_page) == 2, name  # the verdict, and the table below the picture
         assert set(on_page) == {shown}
-        on_screen = attack["measure"] + (
+        on_screen = attack["attacker"] + (
             f" ({attack['convention']})" if attack["convention"] else ""
         )
         assert float(of_terminal[on_screen]) == pytest.approx(attack["guess"], rel=0.5e-2)
         assert of_terminal[on_screen] == f"{attack['guess']:.3g}"
-    draws = {attack["measure"] for attack in attacks if attack["guess_by"] == "draw"}
+    draws = {attack["attacker"] for attack in attacks if attack["guess_by"] == "draw"}
     assert draws == {"cap", "dcap", "gcap_score"}
 
 
@@ -448,14 +448,14 @@ def test_a_release_has_one_guess_too(run_here, folder, tmp_path):
     of_page = guesses_of_page(cross_fit[: cross_fit.index("</section>")])
     for attack in risk["cross_fit"]["attacks"]:
         convention = f" ({attack['convention']})" if attack["convention"] else ""
-        assert of_terminal[attack["measure"] + convention] == f"{attack['guess']:.3g}"
-        assert of_page[ATTACKERS[attack["measure"]].title + convention] == [
+        assert of_terminal[attack["attacker"] + convention] == f"{attack['guess']:.3g}"
+        assert of_page[ATTACKERS[attack["attacker"]].title + convention] == [
             f"{attack['guess']:.3f}"
         ]
     of_page = guesses_of_page(html[: html.index('<section id="risk-cross-fit"')])
     for attack in risk["attacks"]:
         convention = f" ({attack['convention']})" if attack["convention"] else ""
-        name = ATTACKERS[attack["measure"]].title
+        name = ATTACKERS[attack["attacker"]].title
         assert {*of_page.get(name, []), *of_page.get(name + convention, [])} == {
             f"{attack['guess']:.3f}"
         }
@@ -513,7 +513,7 @@ def test_without_keys_memorisation_tests_are_run_alone(run_here, folder, tmp_pat
     assert "Exact row" in done.out
     assert "2 tests together: p = " in " ".join(done.out.split())
     result = json.loads(told.read_text())
-    assert [test["test"] for test in result["memorisation_tests"]] == ["exact_row", "dcr"]
+    assert [test["attacker"] for test in result["memorisation_tests"]] == ["exact_row", "dcr"]
     assert result["memorisation_tests"][0]["value"] == 1.0
     assert result["attacks"] == []
     for wrong, words in (

@@ -387,7 +387,7 @@ def with_test_of(risk_of, *, p_family, excess=0.154, **more):
     """A study whose memorisation test has an excess that is found, or not."""
     risk = risk_of(("a", "b"), ("s",), measures=("cap",), extras=False)
     finding = {
-        "test": "rare_combination",
+        "attacker": "rare_combination",
         "value": 0.7,
         "holdout": 0.7 - excess,
         "excess": excess,

@@ -32,10 +32,9 @@ from chaffinch.report.heads import (
 from chaffinch.report.promise import TEST_ONLY
 from chaffinch.report.release import render
 from chaffinch.report.result import report_of
-from chaffinch.risk.attribution.attack import Attack
 from chaffinch.risk.attribution.result import AttackedTable, CrossFit, RiskAbout, RiskResult
 from chaffinch.risk.attribution.verdict import LimitVerdict, RiskVerdictRow, limit_verdict
-from chaffinch.risk.memorisation.finding import MemorisationFinding
+from chaffinch.risk.finding import Finding
 from chaffinch.stats.familywise import Family
 from chaffinch.stats.intervals import LimitState
 from chaffinch.utility import VerdictRow
@@ -117,8 +116,8 @@ def test_no_page_calls_a_table_safe(study_of, risk_of):
             assert not re.search(r"\bsafe\b|\bscore of\b", part.sentence)
 
 
-LOW = Attack(
-    measure="dcap",
+LOW = Finding(
+    attacker="dcap",
     sensitive="ill",
     keys=("age", "sex"),
     value=0.62,
@@ -131,13 +130,13 @@ LOW = Attack(
     detectable=0.03,
 )
 HIGH = replace(LOW, sensitive="pay", value=0.7, holdout=0.6, excess=0.1, p_family=0.001)
-COPY = MemorisationFinding(test="exact_row", value=0.02, holdout=0.01, excess=0.01, p_family=0.001)
+COPY = Finding(attacker="exact_row", value=0.02, holdout=0.01, excess=0.01, p_family=0.001)
 HELD = RiskAbout(holdout=AttackedTable(100), keys=("age", "sex"), sensitive=("ill",))
 KNOWN = Family(p_value=0.4, adjusted=(0.4,), lower=(-0.01,))
 
 
 def study(
-    *attacks: Attack, about: RiskAbout = HELD, family: Family = KNOWN, **more: object
+    *attacks: Finding, about: RiskAbout = HELD, family: Family = KNOWN, **more: object
 ) -> RiskResult:
     return RiskResult(about=about, attacks=attacks, family=family, **more)
 
@@ -196,8 +195,8 @@ def test_a_test_of_whole_records_leads_where_it_alone_found_something():
 
 def test_the_strongest_of_all_findings_leads_be_it_attack_or_test():
     weak = replace(HIGH, excess=0.026, p_family=0.03)
-    pairs = MemorisationFinding(
-        test="rare_combination",
+    pairs = Finding(
+        attacker="rare_combination",
         value=0.719,
         holdout=0.565,
         excess=0.154,
@@ -250,7 +249,7 @@ def test_the_strongest_of_all_findings_leads_be_it_attack_or_test():
 
 def test_singling_out_is_told_as_it_was_tested():
     one, several = (
-        MemorisationFinding(test=name, value=0.02, holdout=0.01, p_family=0.4)
+        Finding(attacker=name, value=0.02, holdout=0.01, p_family=0.4)
         for name in ("singled_out", "singled_out_by_several")
     )
     for tests, state, words in (
@@ -288,7 +287,7 @@ def test_without_a_holdout_the_halves_lead():
 
 def test_no_attack_that_could_be_made_is_no_pass():
     risk = study(
-        Attack(measure="dcap", sensitive="ill", reason="No key is in both tables."),
+        Finding(attacker="dcap", sensitive="ill", reason="No key is in both tables."),
         family=Family(reason="none"),
     )
     part = gives_away(report_of(title="t", risk=risk))

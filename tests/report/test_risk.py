@@ -16,15 +16,16 @@ from chaffinch.report.release import render
 from chaffinch.report.result import report_of
 from chaffinch.report.risk import (
     joint_blocks,
-    memorisation_tests,
+    memorisation_blocks,
     risk_sections,
     risk_verdict_section,
 )
 from chaffinch.report.sections import Details, Figure, Heading, Listing, PageTable, Paragraph
 from chaffinch.report.text import CROSS_FIT_LINE, DETECTABLE_LINE, EXCESS_LINE
+from chaffinch.risk.attacker import memorisation_tests
 from chaffinch.risk.attribution.result import CrossFit, RiskAbout, RiskResult
 from chaffinch.risk.attribution.together import JointFinding, Together
-from chaffinch.risk.memorisation import MEMORISATION_TESTS, MemorisationFinding
+from chaffinch.risk.finding import Finding
 from chaffinch.stats.familywise import Family
 
 from .conftest import HOSTILE, Page, whole_page
@@ -202,8 +203,8 @@ def test_what_is_missing_or_null_makes_a_page_or_is_refused_by_its_place(risk_of
 
 
 def test_an_empty_study_and_none():
-    look(report_of(title="t", risk={"format": "chaffinch-risk", "version": 1}))
-    assert RiskResult.from_dict({"format": "chaffinch-risk", "version": 1}).verdict == ()
+    look(report_of(title="t", risk={"format": "chaffinch-risk", "version": 2}))
+    assert RiskResult.from_dict({"format": "chaffinch-risk", "version": 2}).verdict == ()
     with pytest.raises(
         chaffinch.errors.InputError, match=r"needs a study of utility, of risk, or both"
     ):
@@ -230,7 +231,7 @@ def test_a_real_study_makes_a_page():
     said = look(report).said()
     assert "not known" in said
     assert "GCAP, majority vote" in said
-    value = next(a.value for a in found.attacks if a.measure == "gcap_vote")
+    value = next(a.value for a in found.attacks if a.attacker == "gcap_vote")
     assert f"{value:.3f}" in said
 
 
@@ -247,7 +248,7 @@ def test_attacks_of_two_reports_are_compared(risk_of):
         value=0.605, interval=[0.595, 0.615], keys=["b", "a"]
     )  # overlaps 0.59 to 0.61
     second["attacks"][2]["convention"] = "matched"
-    second["attacks"][3]["measure"] = "lr"
+    second["attacks"][3]["attacker"] = "lr"
     found = compare(report_of(title="A", risk=first), second)
     by_name = {row.measure: row for row in found.attacks}
     assert [row.measure for row in found.attacks] == ["cap", "rf", "tcap"]
@@ -281,8 +282,8 @@ def test_reports_with_and_without_risk_still_compare(study_of, risk_of):
 
 def test_every_test_has_a_sentence_a_row_and_a_definition() -> None:
     findings = [
-        MemorisationFinding(
-            test=test.name,
+        Finding(
+            attacker=test.name,
             value=0.25,
             holdout=0.2,
             excess=0.05,
@@ -290,14 +291,14 @@ def test_every_test_has_a_sentence_a_row_and_a_definition() -> None:
             p_family=0.04,
             n_people="<10",
         )
-        for test in MEMORISATION_TESTS
+        for test in memorisation_tests()
     ]
-    words, sentences, table, details = memorisation_tests(findings)
+    words, sentences, table, details = memorisation_blocks(findings)
     assert isinstance(words, Paragraph)
     assert isinstance(sentences, Listing)
     assert isinstance(table, PageTable)
     assert isinstance(details, Details)
-    assert len(sentences.items) == len(table.rows) == len(MEMORISATION_TESTS)
+    assert len(sentences.items) == len(table.rows) == len(memorisation_tests())
     assert all("more than chance gives" in sentence for sentence in sentences.items)
     assert all(row[-1] == "<10" for row in table.rows)
     (definitions,) = details.blocks
@@ -306,15 +307,15 @@ def test_every_test_has_a_sentence_a_row_and_a_definition() -> None:
 
 
 def test_what_does_not_apply_says_why() -> None:
-    _, sentences, table, _ = memorisation_tests(
-        [MemorisationFinding(test="rare_level", reason="There are no rare values: none.")]
+    _, sentences, table, _ = memorisation_blocks(
+        [Finding(attacker="rare_level", reason="There are no rare values: none.")]
     )
     assert sentences.items == ("Rare level: There are no rare values: none.",)
     assert table.rows[0][1:7] == ("–",) * 6
 
 
 def test_no_tests_no_blocks() -> None:
-    assert list(memorisation_tests([])) == []
+    assert list(memorisation_blocks([])) == []
 
 
 def test_hidden_bins_are_not_drawn_as_nothing(risk_of):
@@ -417,7 +418,7 @@ def test_without_a_holdout_the_cross_fit_leads(risk_of):
 
 FINDING = JointFinding(
     kind="test",
-    measure="exact_row",
+    attacker="exact_row",
     value=0.08,
     holdout=0.0,
     excess=0.08,

@@ -115,7 +115,7 @@ def test_real_attackers_fall_to_the_level_of_the_label():
     for seed in range(4):
         result = chaffinch.risk(table, model.sample(seed=seed), seed=seed, **options)
         for attack in result.attacks:
-            values.setdefault(attack.measure, []).append(attack.value or 0.0)
+            values.setdefault(attack.attacker, []).append(attack.value or 0.0)
     copy = chaffinch.risk(table, table, seed=1, **options)
     assert max(attack.value or 0.0 for attack in copy.attacks) > 0.99
     # Five equally near rows of a class vote for all of its people: of eight classes a share is right by luck, off by .17 as a rule, and the mean of four

@@ -8,10 +8,9 @@ from dataclasses import replace
 import pytest
 
 from chaffinch.errors import FileError, InputError
-from chaffinch.risk.attribution.attack import Attack
 from chaffinch.risk.attribution.result import AttackedTable, CrossFit, RiskAbout, RiskResult
 from chaffinch.risk.attribution.verdict import LimitVerdict
-from chaffinch.risk.memorisation.finding import MemorisationFinding
+from chaffinch.risk.finding import Finding
 from chaffinch.stats.familywise import Family
 from chaffinch.stats.sampled import SampledRecords
 from chaffinch.workflows.policy import RiskPolicy
@@ -57,8 +56,8 @@ def known(*bounds: tuple[float | None, float | None], **about) -> RiskResult:
     """Return a result whose findings have these simultaneous bounds."""
     lower, upper = zip(*bounds, strict=True)
     attacks = tuple(
-        Attack(
-            measure="dcap",
+        Finding(
+            attacker="dcap",
             sensitive="ill",
             value=0.6,
             excess=0.0,
@@ -67,9 +66,7 @@ def known(*bounds: tuple[float | None, float | None], **about) -> RiskResult:
         )
         for j in range(len(bounds) - 1)
     )
-    tests = (
-        MemorisationFinding(test="exact_row", value=0.1, excess=0.0, p_family=0.5, detectable=0.12),
-    )
+    tests = (Finding(attacker="exact_row", value=0.1, excess=0.0, p_family=0.5, detectable=0.12),)
     family = Family(p_value=0.5, adjusted=(0.5,) * len(bounds), lower=lower, upper=upper)
     one = {"holdout": AttackedTable(100), "synthetic": (AttackedTable(100),), **about}
     return RiskResult(
@@ -170,7 +167,7 @@ def test_without_a_limit_there_is_no_policy():
     assert (result.policy, result.limit, result.run.date) == (None, None, "today")
     assert "policy" not in result.to_dict()
     assert not RiskPolicy().refuses(None)
-    empty = RiskResult.from_dict({"format": "chaffinch-risk", "version": 1})
+    empty = RiskResult.from_dict({"format": "chaffinch-risk", "version": 2})
     assert RiskPolicy(0.1).judged(empty, {}).limit.state == "undecided"
     # what an earlier version wrote names no state: that a lower bound was within the limit decides nothing
     assert (

@@ -170,7 +170,7 @@ def test_one_threshold_reaches_everything_that_leaves(halves, run_here, tmp_path
     ]
     counts += [plain["utility"]["impossible"]["cells"]]
     counts += [
-        attack[name] for attack in plain["risk"]["attacks"] for name in ("n_records", "n_matched")
+        attack[name] for attack in plain["risk"]["attacks"] for name in ("n_people", "n_matched")
     ]
     counts += [one["people"] for one in plain["risk"]["classes"]]
     assert "<25" in counts
@@ -393,7 +393,7 @@ def test_the_decision_says_what_there_is_and_no_score(result, capsys):
 def test_without_keys_whole_records_are_tested_all_the_same(halves):
     held = cf.release(halves[0], holdout=halves[1], measures=["tvd"], seed=1)
     assert held.risk.attacks == ()
-    names = [test.test for test in held.risk.memorisation_tests]
+    names = [test.attacker for test in held.risk.memorisation_tests]
     assert "copied_row" in names
     assert "k_map" not in names
     assert held.risk.family.p_value is not None
@@ -404,7 +404,7 @@ def test_without_keys_whole_records_are_tested_all_the_same(halves):
     crossed = cf.release(halves[0], measures=["tvd"], seed=1).risk
     assert crossed.family.p_value is None
     assert crossed.cross_fit.family.p_value is not None
-    assert [test.test for test in crossed.cross_fit.memorisation_tests] == names
+    assert [test.attacker for test in crossed.cross_fit.memorisation_tests] == names
 
 
 def test_a_library_prints_nothing(halves, capsys):
@@ -538,7 +538,9 @@ def test_a_weighted_release_is_weighted_throughout():
     )
     assert unweighted["tvd.1"].value > 0.1, "which the test would see"
     assert any("counted by it" in str(note) for note in result.report.synthesis.notes)
-    exact = next(test for test in result.report.risk.memorisation_tests if test.test == "exact_row")
+    exact = next(
+        test for test in result.report.risk.memorisation_tests if test.attacker == "exact_row"
+    )
     assert exact.value is not None, (
         "the weight, which is the same in all synthetic rows, hides no copy"
     )

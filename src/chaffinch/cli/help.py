@@ -24,7 +24,7 @@ def _from(module: str, listed: Callable[[Any], Iterable[str]]) -> Callable[[], I
 
 
 NAMES: dict[str, Callable[[], Iterable[str]]] = {
-    "attackers": _from("..risk.attribution.attacker", lambda of: of.attacker_words()),
+    "attackers": _from("..risk.attacker", lambda of: of.attacker_words()),
     "codebooks": _from("..table.codebooks", lambda of: (kind.title for kind in of.CODEBOOKS)),
     "kinds": _from("..outputs.kinds", lambda of: of.KINDS.names),
     "conventions": _from("..risk.attribution.tcap", lambda of: of.CONVENTIONS),
@@ -35,7 +35,7 @@ NAMES: dict[str, Callable[[], Iterable[str]]] = {
     "methods": _from("..synth", lambda of: of.method_words()),
     "private_methods": _from("..synth", lambda of: of.method_words(private=True)),
     "formats": _from("..table", lambda of: (form.title for form in of.FORMATS if form.title)),
-    "tests": _from("..risk.memorisation", lambda of: of.MEMORISATION_TESTS.names),
+    "tests": _from("..risk", lambda of: [test.name for test in of.attacker.memorisation_tests()]),
     "tree_formats": _from(
         "..trees", lambda of: (form.title for form in of.TREE_FORMATS if form.title)
     ),

@@ -385,9 +385,7 @@ def family_line(result: RiskResult | CrossFit) -> str:
 
 def show_attacks(result: RiskResult | CrossFit) -> None:
     """Print the attacks, the worst first where there are many."""
-    from ..risk.attribution.result import HEAD, MOST, attack_rows
-    from ..risk.memorisation.finding import HEAD as TESTS_HEAD
-    from ..risk.memorisation.finding import finding_rows
+    from ..risk.attribution.result import HEAD, MOST, TESTS_HEAD, attack_rows, finding_rows
 
     console().print(result.about.scenario, markup=False)
     for note in result.about.comparison:

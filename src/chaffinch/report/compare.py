@@ -22,10 +22,9 @@ from .._base.text import (
     signed,
     text_table,
 )
-from ..risk.attribution.attack import Attack
 from ..risk.attribution.result import RiskResult
 from ..risk.attribution.verdict import FOUND, NO_VALUE, NONE_FOUND, UNKNOWN, excess_found
-from ..risk.memorisation.finding import MemorisationFinding
+from ..risk.finding import Finding
 from ..stats.intervals import Result
 from ..utility.association import Association
 from ..utility.jensen_shannon import JensenShannon
@@ -377,10 +376,11 @@ def _pairs(first: UtilityResult, second: UtilityResult) -> tuple[PairChange, ...
 # Attacks.
 
 
-def _by_attack(report: ReportResult) -> dict[tuple[Any, ...], Attack]:
+def _by_attack(report: ReportResult) -> dict[tuple[Any, ...], Finding]:
     attacks = () if report.risk is None else report.risk.attacks
     return {
-        (attack.measure, tuple(sorted(attack.keys)), attack.sensitive): attack for attack in attacks
+        (attack.attacker, tuple(sorted(attack.keys)), attack.sensitive): attack
+        for attack in attacks
     }
 
 
@@ -392,7 +392,7 @@ def _attacks(first: ReportResult, second: ReportResult) -> list[AttackRow]:
     return sorted(rows, key=lambda row: -abs(row.difference or 0.0))
 
 
-def _attack_row(a: Attack, b: Attack, apart: bool) -> AttackRow:
+def _attack_row(a: Finding, b: Finding, apart: bool) -> AttackRow:
     missing = [
         f"not applicable in {side}: {shown(attack.reason or 'no value', 200)}"
         for side, attack in zip("AB", (a, b), strict=True)
@@ -404,8 +404,8 @@ def _attack_row(a: Attack, b: Attack, apart: bool) -> AttackRow:
     why = "; ".join(missing) or other
     intervals = [attack.interval or None for attack in (a, b)]
     return AttackRow(
-        measure=a.measure,
-        name=a.attacker.title,
+        measure=a.attacker,
+        name=a.about.title,
         keys=a.keys,
         sensitive=a.sensitive,
         a=a.value,
@@ -422,11 +422,11 @@ def _attack_row(a: Attack, b: Attack, apart: bool) -> AttackRow:
     )
 
 
-def _by_test(report: ReportResult) -> dict[str, MemorisationFinding]:
+def _by_test(report: ReportResult) -> dict[str, Finding]:
     return (
         {}
         if report.risk is None
-        else {test.test: test for test in report.risk.leading.memorisation_tests}
+        else {test.attacker: test for test in report.risk.leading.memorisation_tests}
     )
 
 
@@ -438,7 +438,7 @@ def _tests(first: ReportResult, second: ReportResult) -> list[AttackRow]:
     return sorted(rows, key=lambda row: -abs(row.difference or 0.0))
 
 
-def _test_row(a: MemorisationFinding, b: MemorisationFinding, apart: bool) -> AttackRow:
+def _test_row(a: Finding, b: Finding, apart: bool) -> AttackRow:
     missing = [
         f"no excess in {side}: {shown((test.reason or 'no holdout').rstrip('.'), 200)}"
         for side, test in zip("AB", (a, b), strict=True)
@@ -447,7 +447,7 @@ def _test_row(a: MemorisationFinding, b: MemorisationFinding, apart: bool) -> At
     why = "; ".join(missing) or ("other settings" if apart else "")
     intervals = [test.excess_interval for test in (a, b)]
     return AttackRow(
-        measure=a.test,
+        measure=a.attacker,
         name=a.about.title,
         keys=(),
         sensitive="",

@@ -15,7 +15,6 @@ from markupsafe import Markup
 
 from .._base.results import LeftOut, not_measured, to_plain
 from .._base.text import between, count_noun, number, percent, shown, signed
-from ..risk.attribution.attack import Attack
 from ..risk.attribution.result import RiskResult
 from ..risk.attribution.verdict import (
     FOUND,
@@ -23,9 +22,8 @@ from ..risk.attribution.verdict import (
     LimitVerdict,
     RiskVerdictRow,
     excess_found,
-    keys_words,
 )
-from ..risk.memorisation.finding import MemorisationFinding
+from ..risk.finding import Finding
 from ..utility.result import VerdictRow, ladder
 from .heads import (
     GIVES_AWAY,
@@ -295,69 +293,50 @@ def headline_of(risk: RiskResult) -> Headline | None:
     }
     found = found_attacks or found_tests or (side.family.lower_bound or 0.0) > 0
     word = FOUND if found else NONE_FOUND if side.family.p_value is not None else NOT_KNOWN
-    if leading is None:
-        return None
-    return (
-        _of_attack(leading, word, counts)
-        if isinstance(leading, Attack)
-        else _of_test(leading, word, counts)
-    )
+    return None if leading is None else _headline(leading, word, counts)
 
 
-def attack_words(attack: Attack) -> str:
-    """Return which attack it is, on what and knowing what."""
-    return f"{shown(attack.title, 60)} on {shown(attack.sensitive, 40)} knowing {keys_words(attack.keys, most=4)}"
-
-
-def _of_attack(attack: Attack, word: str, counts: dict[str, int]) -> Headline:
-    what = attack_words(attack)
-    others = (
-        "" if attack.holdout is None else f" and {percent(attack.holdout)} of people who are not"
-    )
-    told = f"{what} is right for {percent(attack.value)} of the people in the data{others}"
-    if attack.value is None:
-        told = f"{what}: {_lower(shown((attack.reason or 'its value does not leave').rstrip('.'), 300))}"
+def _headline(finding: Finding, word: str, counts: dict[str, int]) -> Headline:
+    what = finding.words
+    if not finding.sensitive:
+        sentence = finding.sentence.removesuffix(".")
+        for worth in (": no more than chance gives", ": more than chance gives"):
+            sentence = sentence.removesuffix(worth)
+        statement = _lower(shown(sentence, 400))
+    elif finding.value is None:
+        statement = f"{what}: {_lower(shown((finding.reason or 'its value does not leave').rstrip('.'), 300))}"
+    else:
+        holdout = finding.holdout
+        others = "" if holdout is None else f" and {percent(holdout)} of people who are not"
+        statement = (
+            f"{what} is right for {percent(finding.value)} of the people in the data{others}"
+        )
     return Headline(
         what=what,
-        told=told,
-        value=attack.value,
-        interval=attack.interval,
-        holdout=attack.holdout,
-        guess=attack.guess,
-        original=attack.original,
-        excess=attack.excess,
-        excess_interval=attack.excess_interval,
-        p_family=attack.p_family,
-        detectable=attack.detectable,
+        told=statement,
+        share=finding.about.share,
+        attribute=bool(finding.sensitive),
         word=word,
+        **{name: getattr(finding, name) for name in _CARRIED},
         **counts,  # type: ignore[arg-type]
     )
 
 
-def _of_test(test: MemorisationFinding, word: str, counts: dict[str, int]) -> Headline:
-    told = (
-        test.sentence.removesuffix(".")
-        .removesuffix(": no more than chance gives")
-        .removesuffix(": more than chance gives")
-    )
-    return Headline(
-        what=shown(test.about.title, 80),
-        told=_lower(shown(told, 400)),
-        value=test.value,
-        holdout=test.holdout,
-        guess=test.guess,
-        excess=test.excess,
-        excess_interval=test.excess_interval,
-        p_family=test.p_family,
-        detectable=test.detectable,
-        share=test.about.share,
-        attribute=False,
-        word=word,
-        **counts,  # type: ignore[arg-type]
-    )
+_CARRIED = (
+    "value",
+    "interval",
+    "holdout",
+    "guess",
+    "original",
+    "excess",
+    "excess_interval",
+    "p_family",
+    "detectable",
+)
+"""What a headline shows of a finding."""
 
 
-def _assessed(tests: Sequence[MemorisationFinding]) -> list[MemorisationFinding]:
+def _assessed(tests: Sequence[Finding]) -> list[Finding]:
     """Tests that say something: a value, or, where that hides few people, whether it is more than chance."""
     return [test for test in tests if test.value is not None or test.p_family is not None]
 

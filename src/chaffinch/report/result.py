@@ -16,9 +16,9 @@ from ..synth.account import SynthesisAccount
 from ..utility.result import TableSummary, UtilityAbout, UtilityResult, VerdictRow
 from .promise import PromiseRow, promise_of
 
-FORMAT, VERSION = "chaffinch-report", 1
-UTILITY = {"format": "chaffinch-utility", "version": 1}
-RISK = {"format": "chaffinch-risk", "version": 1}
+FORMAT, VERSION = "chaffinch-report", 2
+UTILITY: dict[str, Any] = {"format": "chaffinch-utility", "version": 1}
+RISK: dict[str, Any] = {"format": "chaffinch-risk", "version": 2}
 APART = frozenset(("format", "version", "run", "verdict"))
 """What a study has of its own and a report once for all."""
 STEP = "Give the JSON of chaffinch utility or chaffinch risk, or report.json of chaffinch release."
@@ -49,7 +49,7 @@ class ReportResult:
         return None if promise is None else promise.row
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the report as plain data: `chaffinch-report`, version 1. `decision` is what a page opens with, worked out anew when read."""
+        """Return the report as plain data: `chaffinch-report`, version 2. `decision` is what a page opens with, worked out anew when read."""
         from .decision import decision_of  # which is made of reports
 
         out: dict[str, Any] = {
@@ -171,18 +171,20 @@ def as_report(data: Any, which: str) -> ReportResult:
         return report_of(title="", risk=data)
     if not isinstance(data, Mapping):
         raise InputError(f"{which} must be a report as JSON. Got a {type(data).__name__}. {STEP}")
-    formats: dict[Any, Any] = {
-        one["format"]: kind for one, kind in ((UTILITY, UtilityResult), (RISK, RiskResult))
+    formats: dict[Any, tuple[int, Any]] = {
+        UTILITY["format"]: (UTILITY["version"], UtilityResult),
+        RISK["format"]: (RISK["version"], RiskResult),
+        FORMAT: (VERSION, ReportResult),
     }
-    formats[FORMAT] = ReportResult
     if data.get("format") not in formats:
         got = f"format '{shown(data['format'])}'" if "format" in data else "data without a format"
         raise InputError(f"{which} must be of format {' or '.join(formats)}. Got {got}. {STEP}")
-    if data.get("version") != VERSION:
+    version, kind = formats[data["format"]]
+    if data.get("version") != version:
         raise InputError(
-            f"{which} is of version {shown(data.get('version'))}; this Chaffinch reads version 1. Measure again, or update."
+            f"{which} is of version {shown(data.get('version'))}; this Chaffinch reads version {version}. Measure again, or update."
         )
-    return as_report(formats[data["format"]].from_dict(data), which)
+    return as_report(kind.from_dict(data), which)
 
 
 def _about(risk: RiskResult) -> UtilityAbout:

@@ -9,7 +9,7 @@ from typing import Any, Protocol, TypeVar
 
 from .._base.masking import THRESHOLD
 from .._base.text import NONE, between, count_noun, fixed, number, percent, shown, signed
-from ..risk.attribution.attacker import attacker_of
+from ..risk.attacker import ATTACKERS, attacker_of
 from ..risk.attribution.exposure import ExposedPeople, Funnel
 from ..risk.attribution.result import RiskResult
 from ..risk.attribution.together import JointFinding, Together
@@ -17,12 +17,10 @@ from ..risk.attribution.verdict import (
     TOGETHER,
     RiskVerdictRow,
     family_sentence,
-    keys_words,
     several,
     worse,
 )
-from ..risk.memorisation import MEMORISATION_TESTS
-from ..risk.memorisation.finding import MemorisationFinding
+from ..risk.finding import Finding, keys_words
 from .risk_figures import (
     MOST,
     attacks_table,
@@ -142,7 +140,7 @@ def _attacks(result: RiskResult) -> Iterator[Block]:
     missing = [attack for attack in attacks if attack.value is None]
     if missing:
         words = [
-            f"{a.attacker.title} on {shown(a.sensitive, 40)} knowing {keys_words(a.keys)}: not applicable, "
+            f"{a.about.title} on {shown(a.sensitive, 40)} knowing {keys_words(a.keys)}: not applicable, "
             f"{shown(a.reason or 'no value was given', 300)}"
             for a in missing[:MOST]
         ]
@@ -350,11 +348,11 @@ def _cross_fit(result: RiskResult) -> Iterator[Block]:
         yield attacks_table(
             f"Attacks from models of half the size{of}", some, keys=sets, sensitive=True
         )
-    yield from memorisation_tests(crossed.memorisation_tests)
+    yield from memorisation_blocks(crossed.memorisation_tests)
 
 
 def _memorisation(result: RiskResult) -> Iterator[Block]:
-    yield from memorisation_tests(result.memorisation_tests)
+    yield from memorisation_blocks(result.memorisation_tests)
     equal = result.memorisation
     if equal is None or equal.rows_equal is None:
         return
@@ -374,7 +372,7 @@ def _memorisation(result: RiskResult) -> Iterator[Block]:
 
 def _definitions(result: RiskResult) -> Iterator[Block]:
     attackers = [
-        attacker_of(name) for name in dict.fromkeys(attack.measure for attack in result.attacks)
+        attacker_of(name) for name in dict.fromkeys(attack.attacker for attack in result.attacks)
     ]
     if not attackers:
         return
@@ -405,7 +403,7 @@ def setting_words(value: Any) -> str:
     )
 
 
-def memorisation_tests(findings: Sequence[MemorisationFinding]) -> Iterator[Block]:
+def memorisation_blocks(findings: Sequence[Finding]) -> Iterator[Block]:
     """Yield what tests found: nothing where there are none."""
     if not findings:
         return
@@ -450,7 +448,7 @@ def memorisation_tests(findings: Sequence[MemorisationFinding]) -> Iterator[Bloc
     yield Details("How each test is defined, and what it does not see", (table,))
 
 
-def _test_value(finding: MemorisationFinding, value: float | None) -> str:
+def _test_value(finding: Finding, value: float | None) -> str:
     return (
         (percent(value) if finding.about.share else fixed(value))
         if value is not None
@@ -548,7 +546,7 @@ def _verdict_lead(rows: Sequence[RiskVerdictRow], crossed: RiskVerdictRow | None
     if crossed is not None:
         tests = _tests_words(rows)
         return f"There is no holdout, so models of half the people speak. {shown(crossed.measure)}: {shown(crossed.words or crossed.word, 120)}.{tests} {crossed.sentence}".strip()
-    single = [row for row in rows if not row.together and row.id not in MEMORISATION_TESTS]
+    single = [row for row in rows if not row.together and not _is_test(row)]
     tally: dict[str, int] = {}
     for row in single:
         tally[row.word] = tally.get(row.word, 0) + 1
@@ -563,8 +561,12 @@ def _verdict_lead(rows: Sequence[RiskVerdictRow], crossed: RiskVerdictRow | None
     return out.strip()
 
 
+def _is_test(row: RiskVerdictRow) -> bool:
+    return row.id in ATTACKERS and not ATTACKERS[row.id].on_column
+
+
 def _tests_words(rows: Sequence[RiskVerdictRow]) -> str:
-    tests = sum(row.id in MEMORISATION_TESTS for row in rows)
+    tests = sum(_is_test(row) for row in rows)
     return f" Memorisation tests with an excess: {tests}." if tests else ""
 
 
@@ -583,7 +585,7 @@ def _verdict_rows(
             TOGETHER
             if row.together
             else "Memorisation tests"
-            if row.id in MEMORISATION_TESTS
+            if _is_test(row)
             else "Risk"
             if row.sensitive is None
             else f"Sensitive column: {shown(row.sensitive)}"

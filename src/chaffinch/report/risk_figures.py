@@ -19,11 +19,11 @@ from .._base.text import (
     signed,
     width_of,
 )
-from ..risk.attribution.attack import Attack
-from ..risk.attribution.attacker import attacker_of
+from ..risk.attacker import attacker_of
 from ..risk.attribution.exposure import Funnel, RiskSpread
 from ..risk.attribution.result import ladder_plot, sides_of
-from ..risk.attribution.verdict import RiskVerdictRow, keys_words, worse
+from ..risk.attribution.verdict import RiskVerdictRow, worse
+from ..risk.finding import Finding, keys_words
 from .charts import SIGNED, UNKNOWN, hex_colour
 from .sections import Cell, Figure, PageTable, Row
 
@@ -57,7 +57,7 @@ OTHERS = {
 
 
 def attacks_table(
-    caption: str, attacks: Sequence[Attack], *, keys: bool, sensitive: bool = False
+    caption: str, attacks: Sequence[Finding], *, keys: bool, sensitive: bool = False
 ) -> PageTable:
     """Return attacks with all their numbers, one row each; `keys` and `sensitive` say whether these are named."""
     used = used_sides(attacks)
@@ -80,14 +80,14 @@ def attacks_table(
             with_interval(signed(a.excess), a.excess_interval),
             number(a.p_family),
             detectable_words(a.detectable) if a.detectable is not None else number(None),
-            Cell(count_words(a.n_matched), f"of {count_words(a.n_records)}"),
+            Cell(count_words(a.n_matched), f"of {count_words(a.n_people)}"),
         )
         for a in attacks
     )
     return PageTable(caption, head, rows, frozenset(range(2 if keys else 1, len(head))))
 
 
-def used_sides(rows: Sequence[Attack] | Sequence[RiskVerdictRow]) -> dict[str, str]:
+def used_sides(rows: Sequence[Finding] | Sequence[RiskVerdictRow]) -> dict[str, str]:
     """Return the references that some of the rows have, with their names."""
     return {
         side: name
@@ -104,7 +104,7 @@ def count_words(count: int | str | None) -> str:
 # The ladder.
 
 
-def ladder(key: str, sensitive: str, attacks: Sequence[Attack], *, several: bool) -> Figure | None:
+def ladder(key: str, sensitive: str, attacks: Sequence[Finding], *, several: bool) -> Figure | None:
     """Return the attacks on one column between their references: a line for each, worst first where there are many."""
     known = [attack for attack in attacks if attack.value is not None]
     if not known:
@@ -178,13 +178,13 @@ def with_interval(value: str, interval: tuple[float, float] | None) -> Cell:
 
 
 def subset_map(
-    key: str, sensitive: str, attacks: Sequence[Attack], p_family: float | None
+    key: str, sensitive: str, attacks: Sequence[Finding], p_family: float | None
 ) -> Figure | None:
     """Return sets of keys by attacks, coloured by the excess, or where there is none by how far the value is above the guess."""
     by_excess = any(attack.excess is not None for attack in attacks)
-    cells: dict[tuple[str, ...], dict[str, Attack]] = {}
+    cells: dict[tuple[str, ...], dict[str, Finding]] = {}
     for attack in attacks:
-        cells.setdefault(attack.keys, {})[attack.measure] = attack
+        cells.setdefault(attack.keys, {})[attack.attacker] = attack
     every = list(cells)
     if len(every) < 2 or not any(
         _shade(a, by_excess) is not None for row in cells.values() for a in row.values()
@@ -192,7 +192,7 @@ def subset_map(
         return None
     rank = {chosen: max(_rank(a, by_excess) for a in row.values()) for chosen, row in cells.items()}
     some = sorted(every, key=lambda chosen: -rank[chosen])[:MOST]
-    measures = list(dict.fromkeys(attack.measure for attack in attacks))
+    measures = list(dict.fromkeys(attack.attacker for attack in attacks))
     what = "excess over the holdout" if by_excess else "value less guess"
     of = f", the {len(some)} worst of {len(every):,}" if len(some) < len(every) else ""
     caption = f"Sets of keys{of}: {what} in guessing {shown(sensitive, 40)}"
@@ -225,13 +225,13 @@ def subset_map(
     )
 
 
-def _shade(attack: Attack | None, by_excess: bool) -> float | None:
+def _shade(attack: Finding | None, by_excess: bool) -> float | None:
     if attack is None or by_excess:
         return None if attack is None else attack.excess
     return None if attack.guess is None or attack.value is None else attack.value - attack.guess
 
 
-def _rank(attack: Attack, by_excess: bool) -> float:
+def _rank(attack: Finding, by_excess: bool) -> float:
     shade = _shade(attack, by_excess)
     return -9.0 if shade is None else shade
 
@@ -239,10 +239,10 @@ def _rank(attack: Attack, by_excess: bool) -> float:
 def _map(
     key: str,
     caption: str,
-    cells: Mapping[tuple[str, ...], Mapping[str, Attack]],
+    cells: Mapping[tuple[str, ...], Mapping[str, Finding]],
     some: Sequence[tuple[str, ...]],
     measures: Sequence[str],
-    top: Attack,
+    top: Finding,
     by_excess: bool,
 ) -> Markup:
     names = list(
@@ -313,7 +313,7 @@ def _cell(
     y: float,
     wide: float,
     high: float,
-    attack: Attack | None,
+    attack: Finding | None,
     value: float | None,
     reach: float,
 ) -> str:

@@ -9,20 +9,18 @@ from typing import Any, Protocol, TypeVar
 
 from .._base.results import Leaving, to_plain
 from .._base.text import between, number, shown, signed, text_table
-from ..risk.attribution.attack import Attack
 from ..risk.attribution.verdict import (
     FOUND,
     NO_VALUE,
     NONE_FOUND,
     UNKNOWN,
     excess_found,
-    keys_words,
     worse,
 )
-from ..risk.memorisation.finding import MemorisationFinding
+from ..risk.finding import Finding, keys_words
 from ..utility.metric import METRICS, Metric
 from ..utility.result import ladder, metrics_of
-from .decision import HEADLINES, attack_words
+from .decision import HEADLINES
 from .heads import (
     GIVES_AWAY,
     GOOD_FOR,
@@ -347,12 +345,12 @@ def _attack_facts(report: ReportResult) -> dict[str, str]:
     if report.risk is None:
         return {}
     about = report.risk.about
-    attackers = dict.fromkeys(attack.measure for attack in report.risk.attacks)
+    attackers = dict.fromkeys(attack.attacker for attack in report.risk.attacks)
     facts = {
         "keys": about.keys,
         "sensitive": about.sensitive,
         "attacks": tuple(attackers),
-        "tests": tuple(test.test for test in report.risk.memorisation_tests),
+        "tests": tuple(test.attacker for test in report.risk.memorisation_tests),
     }
     return {name: _shown(words) for name, words in facts.items()}
 
@@ -461,11 +459,10 @@ def _cell(value: float | None, interval: tuple[float, float] | None) -> Cell:
 
 
 def _attack_words(row: SharedAttack) -> tuple[str, str]:
-    from ..risk.attribution.attacker import attacker_of
-    from ..risk.memorisation.protocol import memorisation_test_of
+    from ..risk.attacker import attacker_of
 
     if not row.keys:
-        return memorisation_test_of(row.measure).title, "test of whole records"
+        return attacker_of(row.measure).title, "test of whole records"
     return attacker_of(
         row.measure
     ).title, f"{shown(row.sensitive, 40)}, knowing {keys_words(row.keys)}"
@@ -517,7 +514,7 @@ def _attacks(reports: Sequence[ReportResult]) -> list[SharedAttack]:
         values, intervals = tuple(one.value for one in some), tuple(one.interval for one in some)
         rows.append(
             SharedAttack(
-                first.measure,
+                first.attacker,
                 first.keys,
                 first.sensitive,
                 values,
@@ -538,7 +535,7 @@ def _attacks(reports: Sequence[ReportResult]) -> list[SharedAttack]:
 def _tests(reports: Sequence[ReportResult]) -> list[SharedAttack]:
     every = [
         {
-            one.test: one
+            one.attacker: one
             for one in (() if report.risk is None else report.risk.leading.memorisation_tests)
         }
         for report in reports
@@ -568,7 +565,7 @@ def _tests(reports: Sequence[ReportResult]) -> list[SharedAttack]:
     return rows
 
 
-def finding_word(finding: Attack | MemorisationFinding) -> str:
+def finding_word(finding: Finding) -> str:
     """Return whether an excess was found by an attack or a test, over all of them together; not known without people who are not in the data."""
     if excess_found(finding):
         return FOUND
@@ -616,7 +613,7 @@ def _away(reports: Sequence[ReportResult], labels: Sequence[str]) -> PageAnswer:
         DecisionFigure(label, one.value or 0.0, one.interval)
         for label, one in zip(labels, attacks, strict=True)
     ]
-    shared = f"{attack_words(first)}, the attack that is right most often in any of them: "
+    shared = f"{first.words}, the attack that is right most often in any of them: "
     shared += (
         "the 95 % intervals overlap."
         if len(best) == len(reports)
@@ -680,7 +677,7 @@ def leaving_of_all(reports: Sequence[ReportResult]) -> Leaving:
     return UNCOVERED if any(promises(report) for report in reports) else FROM_JSON
 
 
-def shared_attack(reports: Sequence[ReportResult]) -> tuple[Attack, ...] | None:
+def shared_attack(reports: Sequence[ReportResult]) -> tuple[Finding, ...] | None:
     """Return one attack that all reports have with a value, the worst in any of them; None where they share none."""
     each = [
         {key: one for key, one in _by_attack(report).items() if one.value is not None}
@@ -693,10 +690,10 @@ def shared_attack(reports: Sequence[ReportResult]) -> tuple[Attack, ...] | None:
     return tuple(one[worst] for one in each)
 
 
-def _by_attack(report: ReportResult) -> dict[tuple[object, ...], Attack]:
+def _by_attack(report: ReportResult) -> dict[tuple[object, ...], Finding]:
     attacks = () if report.risk is None else report.risk.attacks
     return {
-        (one.measure, one.convention, tuple(sorted(one.keys)), one.sensitive): one
+        (one.attacker, one.convention, tuple(sorted(one.keys)), one.sensitive): one
         for one in attacks
     }
 
@@ -721,7 +718,7 @@ def tradeoff_of(reports: Sequence[ReportResult], names: Sequence[str]) -> Figure
         "fig-tradeoff",
         points,
         worth=first,
-        attack=attack_words(attacks[0]),
+        attack=attacks[0].words,
         lines=reference_lines(attacks[0]),
     )
     return replace(

@@ -10,10 +10,10 @@ from markupsafe import Markup
 
 from .._base.svg import GREY, INK, SERIES, Axis, PointLabels, cut, mark, picture, text
 from .._base.text import between, percent, shown
-from ..risk.attribution.attack import Attack
 from ..risk.attribution.verdict import worse
+from ..risk.finding import Finding
 from ..utility.result import VerdictRow, ladder, way_between
-from .decision import HEADLINES, SHORT, attack_words
+from .decision import HEADLINES, SHORT
 from .result import ReportResult
 from .sections import Figure, PageTable, Paragraph, Section
 
@@ -67,14 +67,14 @@ def tradeoff_section(report: ReportResult) -> Section | None:
         "fig-tradeoff",
         points,
         worth=row,
-        attack=attack_words(attack),
+        attack=attack.words,
         lines=reference_lines(attack),
     )
     words = "Up is more given away, right is more kept. One attack and one measure of each kind: the others are in the folded sections, and nothing is merged."
     return Section("tradeoff", "Risk beside worth", (Paragraph(words, "note"), figure))
 
 
-def reference_lines(attack: Attack) -> list[tuple[str, float]]:
+def reference_lines(attack: Finding) -> list[tuple[str, float]]:
     """Return how often an attack is right without the tables: levels to draw beside them."""
     sides = (
         ("a guess without keys", attack.guess),

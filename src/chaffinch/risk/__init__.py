@@ -5,24 +5,24 @@ registered in `ATTACKERS`.
 """
 
 from .._base.registry import make_callable
-from .attribution.attacker import ATTACKERS, Attacker
+from .attacker import ATTACKERS, Attacker
 
 # isort: off
 # The order of registration: attackers run in it.
 from .attribution import cap, tcap, gcap, learners
 
 # isort: on
-from .attribution.attack import Attack
 from .attribution.crossfit import cross_fit
 from .attribution.result import RiskResult
 from .attribution.settings import RiskSettings
 from .attribution.study import measure_risk
 from .attribution.study import risk as _risk
+from .finding import Finding
 
 __all__ = [
     "ATTACKERS",
-    "Attack",
     "Attacker",
+    "Finding",
     "RiskResult",
     "RiskSettings",
     "cross_fit",

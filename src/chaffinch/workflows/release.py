@@ -564,7 +564,7 @@ class ReleaseResult:
         return decision_of(self.report)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the report as plain data: `chaffinch-report`, version 1."""
+        """Return the report as plain data: `chaffinch-report`, version 2."""
         return self.report.to_dict()
 
     @classmethod

@@ -20,13 +20,12 @@ from chaffinch.report.compare import compare
 from chaffinch.report.release import render
 from chaffinch.report.result import report_of
 from chaffinch.risk import ATTACKERS, Attacker, RiskResult, RiskSettings, cross_fit, measure_risk
+from chaffinch.risk.attacker import attacker_of, attacker_words, column_attackers
 from chaffinch.risk.attribution.attack_data import AttackData, AttackSide
 from chaffinch.risk.attribution.attacker import (
     Attempt,
     Guess,
     Question,
-    attacker_of,
-    attacker_words,
     guess,
     outcome_of_answers,
     outcomes,
@@ -37,6 +36,7 @@ from chaffinch.risk.attribution.tcap import CONVENTIONS
 from chaffinch.stats.rates import Ratio
 from chaffinch.table.compare.values import CodeGrid
 
+NAMES = tuple(one.name for one in column_attackers())
 KEYS, SENSITIVE = ["wife_age", "num_children"], ["husband_education"]
 
 
@@ -72,7 +72,7 @@ def run(halves, **options):
 
 def test_a_toy_attacker_is_found_everywhere(toy, halves, data, tmp_path):
     result = run(halves, attackers=["gcap", "lowest"])
-    one = next(attack for attack in result.attacks if attack.measure == "lowest")
+    one = next(attack for attack in result.attacks if attack.attacker == "lowest")
     assert one.value == pytest.approx((halves[0].code(SENSITIVE[0]) == 0).mean())
     assert one.excess == pytest.approx(one.value - one.holdout)
     assert "lowest" in result.by_attacker[0].attackers
@@ -82,7 +82,7 @@ def test_a_toy_attacker_is_found_everywhere(toy, halves, data, tmp_path):
     )
 
     plain = json.loads(json.dumps(result.to_dict()))
-    assert plain["attacks"][-1]["measure"] == "lowest"
+    assert plain["attacks"][-1]["attacker"] == "lowest"
     assert RiskResult.from_dict(plain) == result
 
     page = render(report_of(title="t", risk=plain))
@@ -123,7 +123,7 @@ def test_a_toy_attacker_is_found_everywhere(toy, halves, data, tmp_path):
     assert done.exit_code == 0, done.output
     assert "lowest" in done.output
     measures = [
-        attack["measure"] for attack in json.loads((tmp_path / "r.json").read_text())["attacks"]
+        attack["attacker"] for attack in json.loads((tmp_path / "r.json").read_text())["attacks"]
     ]
     assert measures == ["cap", "dcap", "disco", "tcap", "lowest"]
 
@@ -139,7 +139,7 @@ def test_without_it_nothing_else_moves_and_its_plain_data_say_its_name(halves):
     # What is adjusted for all attacks together knows of one more; the rest is the same to the bit.
     for one, other in zip(without.attacks, with_it.attacks, strict=False):
         for name in (
-            "measure",
+            "attacker",
             "value",
             "interval",
             "guess",
@@ -148,9 +148,9 @@ def test_without_it_nothing_else_moves_and_its_plain_data_say_its_name(halves):
             "p_value",
             "detectable",
         ):
-            assert getattr(one, name) == getattr(other, name), (one.measure, name)
+            assert getattr(one, name) == getattr(other, name), (one.attacker, name)
     stranger = RiskResult.from_dict(with_it.to_dict()).attacks[-1]
-    assert stranger.attacker.definition == "Not described here."
+    assert stranger.about.definition == "Not described here."
     assert "lowest" in render(report_of(title="t", risk=with_it.to_dict()))
     with pytest.raises(UnknownNameError, match="Unknown attacker 'lowest'"):
         run(halves, attackers=["lowest"])
@@ -311,9 +311,9 @@ def brute_force(
 )
 @hypothesis_settings(max_examples=60, deadline=None)
 def test_no_answer_without_keys_scores_more(convention, people, source, tau):
-    question = Question(CODED_KEYS, "value", ATTACKERS.names, convention, float(tau))
+    question = Question(CODED_KEYS, "value", NAMES, convention, float(tau))
     found = outcomes(Attempt(data_of(people, source), "synthetic", ["original"], question))
-    assert tuple(found) == ATTACKERS.names
+    assert tuple(found) == NAMES
     for name, (outcome,) in found.items():
         expected = brute_force(name, people, source, convention, tau)
         beside = outcome.guess.by(ATTACKERS[name].guess_by)
@@ -381,10 +381,10 @@ def test_several_syntheses_and_a_cross_fit_have_the_mean(cmc):
     both = measure_risk(cmc, tables, None, settings, seed=1).attacks
     for first, second, mean in zip(*alone, both, strict=True):
         assert mean.guess == pytest.approx((first.guess + second.guess) / 2)
-    assert alone[0][0].measure == "cap"
+    assert alone[0][0].attacker == "cap"
     assert alone[0][0].guess != alone[1][0].guess
     crossed = {
-        a.measure: a for a in cross_fit(cmc, lambda half, seed: half, settings, seed=1).attacks
+        a.attacker: a for a in cross_fit(cmc, lambda half, seed: half, settings, seed=1).attacks
     }
     shares = np.bincount(cmc.code("husband_education")) / cmc.n_rows
     # Each half is guessed at by itself: nearly the whole's shares, and never less than with one answer for both.
@@ -405,7 +405,7 @@ def test_a_guess_about_few_people_does_not_leave(cmc):
         resamples=2,
         seed=1,
     )
-    attacks = {attack.measure: attack for attack in result.attacks}
+    attacks = {attack.attacker: attack for attack in result.attacks}
     assert attacks["cap"].n_matched == "<10"
     assert attacks["cap"].guess is None
     assert attacks["cap"].value is None
@@ -424,7 +424,7 @@ def shuffled_rows(least: int, most: int):
 def test_no_attack_depends_on_the_order_of_rows(people, source):
     """Few keys, so that many rows are equally near: each person's score stays whatever the order of people and of released rows."""
     (members, order), (released, turned) = people, source
-    names = tuple(one.name for one in ATTACKERS if not one.thorough and not one.named_only)
+    names = tuple(one.name for one in column_attackers() if not one.thorough and not one.named_only)
     assert {"gcap_vote", "knn", "nb"} <= set(names)
     question = Question(CODED_KEYS, "value", names)
     first, second = (

@@ -88,18 +88,18 @@ def memory(adult):
 
 @pytest.fixture(scope="module")
 def memory_attacks(memory):
-    return {(a.measure, a.sensitive): a for a in memory.attacks}
+    return {(a.attacker, a.sensitive): a for a in memory.attacks}
 
 
 def test_with_a_sample_of_all_records_every_figure_is_that_of_memory(adult, memory, memory_attacks):
     files = of_files(adult, label="income", sample_rows=3000)
     assert len(files.attacks) == len(memory.attacks) == 14
     for attack in files.attacks:
-        theirs = memory_attacks[attack.measure, attack.sensitive]
+        theirs = memory_attacks[attack.attacker, attack.sensitive]
         for name, value in vars(theirs).items():
             if name not in ("records", "n_compared"):
-                assert near(getattr(attack, name), value), (attack.measure, name)
-        assert attack.records == ("all" if attack.measure in COUNTED else "sample")
+                assert near(getattr(attack, name), value), (attack.attacker, name)
+        assert attack.records == ("all" if attack.attacker in COUNTED else "sample")
         assert theirs.records is None
     assert near(files.family.to_dict(), memory.family.to_dict())
     for name in ("funnel", "records", "classes", "memorisation_tests"):
@@ -115,29 +115,29 @@ def test_with_a_sample_of_all_records_every_figure_is_that_of_memory(adult, memo
 def test_counts_are_of_all_records_and_the_sample_is_said(adult, memory, memory_attacks):
     files = of_files(adult, sample_rows=1000)
     for attack in files.attacks:
-        theirs = memory_attacks[attack.measure, attack.sensitive]
-        if attack.measure in COUNTED:
+        theirs = memory_attacks[attack.attacker, attack.sensitive]
+        if attack.attacker in COUNTED:
             for name in (
                 "value",
                 "guess",
                 "holdout",
                 "original",
-                "n_records",
+                "n_people",
                 "n_matched",
                 "coarse",
             ):
-                assert near(getattr(attack, name), getattr(theirs, name)), (attack.measure, name)
+                assert near(getattr(attack, name), getattr(theirs, name)), (attack.attacker, name)
             low, high = attack.interval
             assert low <= attack.value <= high
             # of a third of the people, scaled to all: as wide as memory's within a third; TCAP's may be wider, since classes have fewer people
             assert (
                 2 / 3
                 < (high - low) / (theirs.interval[1] - theirs.interval[0])
-                < (2 if attack.measure == "tcap" else 4 / 3)
+                < (2 if attack.attacker == "tcap" else 4 / 3)
             )
             assert attack.n_compared <= 1200
         else:
-            assert attack.n_records < 1200
+            assert attack.n_people < 1200
     for mine, theirs in zip(
         (*files.funnel, *files.records, *files.classes),
         (*memory.funnel, *memory.records, *memory.classes),
@@ -153,7 +153,7 @@ def test_counts_are_of_all_records_and_the_sample_is_said(adult, memory, memory_
         sample["chosen_by"],
         sample["whole"],
     ) == (3000, 2800, 1500, "values", False)
-    assert {attack["measure"]: attack["records"] for attack in plain["attacks"]}[
+    assert {attack["attacker"]: attack["records"] for attack in plain["attacks"]}[
         "gcap_vote"
     ] == "sample"
     assert plain["about"]["notes"][:2] == [
@@ -176,7 +176,7 @@ def test_copies_are_found_in_a_slice_as_they_would_be_in_all(adult, memory):
         middle, half = (low + high) / 2, (high - low) / 2
         assert abs(getattr(memory.memorisation, side) - middle) < 3 * half
         assert half < 0.2
-    tests = {test.test: test for test in files.memorisation_tests}
+    tests = {test.attacker: test for test in files.memorisation_tests}
     assert tests["exact_row"].value > tests["exact_row"].holdout
     assert tests["exact_row"].p_value < 0.05
 
@@ -244,14 +244,14 @@ def test_several_releases_are_attacked_together_as_in_memory(adult, copies, hold
         assert near(
             [mine.value, mine.holdout, mine.excess, mine.excess_interval],
             [theirs.value, theirs.holdout, theirs.excess, theirs.excess_interval],
-        ), mine.measure
+        ), mine.attacker
     assert files.together.tables == 2
     assert near(
         [vars(one) for one in files.together.findings],
         [vars(one) for one in memory.together.findings],
     )
     if holdout:
-        (exact,) = (one for one in files.together.findings if one.measure == "exact_row")
+        (exact,) = (one for one in files.together.findings if one.attacker == "exact_row")
         assert exact.excess > max(exact.alone)
 
 
@@ -275,10 +275,10 @@ def test_counts_of_releases_together_are_of_all_their_records_in_a_sample(adult,
     )
     assert "what the releases tell together" in " ".join(files.about.sample.sentences)
     for mine, theirs in zip(files.attacks, memory.attacks, strict=True):
-        if mine.measure in COUNTED:
-            assert near([mine.value, mine.holdout], [theirs.value, theirs.holdout]), mine.measure
+        if mine.attacker in COUNTED:
+            assert near([mine.value, mine.holdout], [theirs.value, theirs.holdout]), mine.attacker
     (mine,), (theirs,) = (
-        [one for one in side.together.findings if one.measure == "cap"] for side in (files, memory)
+        [one for one in side.together.findings if one.attacker == "cap"] for side in (files, memory)
     )
     # Means of scores in [0, 1] over some 1,500 of 3,000 people: off by 0.07 less than once in a million times.
     assert abs(mine.value - theirs.value) < 0.07

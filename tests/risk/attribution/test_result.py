@@ -7,8 +7,8 @@ import json
 import pyarrow as pa
 
 import chaffinch
-from chaffinch.risk.attribution.attack import Attack
 from chaffinch.risk.attribution.result import ladder_plot, sides_of
+from chaffinch.risk.finding import Finding
 
 KEYS = ["wife_age", "wife_education", "num_children", "wife_religion", "wife_now_working"]
 SENSITIVE = "husband_education"
@@ -63,15 +63,15 @@ def test_a_ratio_over_a_handful_of_people_does_not_leave():
 
 
 ATTACKS = [
-    Attack(
-        measure="dcap",
+    Finding(
+        attacker="dcap",
         keys=("age", "sex"),
         sensitive="ill",
         value=0.6,
         guess=0.5,
         interval=(0.5, 0.7),
     ),
-    Attack(measure="gcap_vote", keys=("age",), sensitive="ill", value=0.4, holdout=0.3),
+    Finding(attacker="gcap_vote", keys=("age",), sensitive="ill", value=0.4, holdout=0.3),
 ]
 
 

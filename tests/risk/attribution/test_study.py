@@ -32,7 +32,7 @@ SENSITIVE = "husband_education"
 
 
 def attacks_of(study):
-    return {attack.measure: attack for attack in study.attacks}
+    return {attack.attacker: attack for attack in study.attacks}
 
 
 def test_a_copy_of_the_original_is_flagged(halves):
@@ -115,9 +115,9 @@ def test_references_stand_where_they_should(halves):
     )
     shares = np.bincount(halves[0].code(SENSITIVE)) / 737
     for attack in study.attacks:
-        if attack.measure in ("dcap", "gcap_score"):
+        if attack.attacker in ("dcap", "gcap_score"):
             assert (attack.guess, attack.guess_by) == (pytest.approx((shares**2).sum()), "draw")
-        elif attack.measure not in ("cap", "tcap"):  # these are about some people only: test_guess
+        elif attack.attacker not in ("cap", "tcap"):  # these are about some people only: test_guess
             assert (attack.guess, attack.guess_by) == (pytest.approx(shares.max()), "value")
         assert attack.label_only is not None
         assert attack.interval is None or attack.interval[0] <= attack.value <= attack.interval[1]
@@ -270,8 +270,8 @@ def test_degenerate_tables_get_an_answer_or_a_reason(case):
         resamples=50,
     )
     for attack in study.to_dict()["attacks"]:
-        assert attack["value"] is not None or attack["reason"], attack["measure"]
-        assert attack["excess"] is not None or attack["reason"], attack["measure"]
+        assert attack["value"] is not None or attack["reason"], attack["attacker"]
+        assert attack["excess"] is not None or attack["reason"], attack["attacker"]
 
 
 def test_people_are_told_apart_by_their_values_whatever_was_pooled(data):
@@ -424,11 +424,11 @@ def test_a_quick_run_has_the_figures_of_a_thorough_one():
     quick, thorough = (
         chaffinch.risk(*tables, **options, thorough=thorough) for thorough in (False, True)
     )
-    every = {attack.measure: attack for attack in thorough.attacks}
+    every = {attack.attacker: attack for attack in thorough.attacks}
     of_all = {"p_family": None, "lower_bound": None, "upper_bound": None}
-    assert set(every) - {attack.measure for attack in quick.attacks} == {"svm", "rf", "lr"}
+    assert set(every) - {attack.attacker for attack in quick.attacks} == {"svm", "rf", "lr"}
     for attack in quick.attacks:
-        assert replace(attack, **of_all) == replace(every[attack.measure], **of_all)
+        assert replace(attack, **of_all) == replace(every[attack.attacker], **of_all)
     together = [
         [replace(test, **of_all) for test in run.memorisation_tests] for run in (quick, thorough)
     ]

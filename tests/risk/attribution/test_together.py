@@ -16,7 +16,7 @@ from chaffinch.table.read import read
 
 ADDS = JointFinding(
     kind="test",
-    measure="exact_row",
+    attacker="exact_row",
     value=0.08,
     holdout=0.0,
     excess=0.08,
@@ -27,7 +27,7 @@ ADDS = JointFinding(
     added_p_family=0.002,
 )
 NOTHING = JointFinding(
-    measure="dcap",
+    attacker="dcap",
     keys=("age", "sex"),
     sensitive="ill",
     excess=0.01,
@@ -52,13 +52,13 @@ def test_nothing_added_is_said_with_its_chance() -> None:
 
 
 def test_what_is_about_few_people_has_no_number() -> None:
-    few = JointFinding(kind="test", measure="exact_row", alone=(None, None), added_p_family=0.01)
+    few = JointFinding(kind="test", attacker="exact_row", alone=(None, None), added_p_family=0.01)
     assert "about too few people to be said" in Together(tables=2, findings=(few,)).sentence
 
 
 def test_without_a_holdout_the_reason_is_given() -> None:
     assert (
-        Together(tables=2, findings=(JointFinding(measure="dcap"),), reason="No holdout.").sentence
+        Together(tables=2, findings=(JointFinding(attacker="dcap"),), reason="No holdout.").sentence
         == "Attacked together: No holdout."
     )
 
@@ -105,7 +105,7 @@ def copy(members: pa.Table, share: float, rng: np.random.Generator) -> pa.Table:
 
 def of(joint: Together | None, measure: str) -> JointFinding:
     assert joint is not None
-    return next(one for one in joint.findings if one.measure == measure)
+    return next(one for one in joint.findings if one.attacker == measure)
 
 
 def attack(share: float, seed: int) -> RiskResult:

@@ -7,14 +7,15 @@ import re
 import pytest
 
 from chaffinch._base.results import from_plain
-from chaffinch.risk import ATTACKERS, Attack, RiskResult
+from chaffinch.risk import ATTACKERS, Finding, RiskResult
+from chaffinch.risk.attacker import column_attackers
 from chaffinch.risk.attribution.tcap import CONVENTIONS
 from chaffinch.risk.attribution.verdict import RiskVerdictRow, judged, sentence_of
 
 
 @pytest.fixture
 def attack(attack_of):
-    return lambda *words, **more: from_plain(Attack, attack_of(*words, **more), what="the attack")
+    return lambda *words, **more: from_plain(Finding, attack_of(*words, **more), what="the attack")
 
 
 def verdict_of(study):
@@ -48,7 +49,7 @@ def verdict_of(study):
     ],
 )
 def test_words_go_by_the_family_of_attacks(attack, holdout, wanted):
-    assert judged(Attack(**attack), holdout=holdout)[1] == wanted
+    assert judged(Finding(**attack), holdout=holdout)[1] == wanted
 
 
 def test_no_word_says_safe(risk_of):
@@ -86,7 +87,7 @@ def test_a_name_like_a_field_of_a_template_stays_a_name(attack):
     assert "guesses {value} right" in sentence_of(attack("gcap_vote", ["{x}"], "{value}"))
 
 
-@pytest.mark.parametrize("attacker", ATTACKERS, ids=ATTACKERS.names)
+@pytest.mark.parametrize("attacker", column_attackers(), ids=lambda attacker: attacker.name)
 def test_every_attack_has_a_definition_a_reference_and_a_sentence(attacker, attack):
     assert attacker.definition.endswith(".")
     assert attacker.reference

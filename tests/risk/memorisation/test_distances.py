@@ -4,6 +4,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from chaffinch.risk import ATTACKERS
 from chaffinch.risk.memorisation.distances import (
     REACH,
     Distances,
@@ -12,7 +13,6 @@ from chaffinch.risk.memorisation.distances import (
     distances_of,
     nearest_distances,
 )
-from chaffinch.risk.memorisation.protocol import MEMORISATION_TESTS
 from tests.risk.memorisation.conftest import with_copies
 
 from .conftest import case_of, distinct_people
@@ -145,5 +145,5 @@ def test_a_person_copied_twice_has_a_ratio_of_one(rng: np.random.Generator) -> N
 
 def test_higher_is_safer_and_the_known_blindness_is_said() -> None:
     for name in ("dcr", "nndr"):
-        assert MEMORISATION_TESTS[name].direction == "higher is safer"
-        assert "no evidence of privacy" in MEMORISATION_TESTS[name].blindness
+        assert ATTACKERS[name].direction == "higher is safer"
+        assert "no evidence of privacy" in ATTACKERS[name].blindness

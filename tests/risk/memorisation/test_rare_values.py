@@ -7,7 +7,8 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from chaffinch.risk.memorisation.protocol import MEMORISATION_TESTS, NotApplicableError
+from chaffinch.risk import ATTACKERS
+from chaffinch.risk.memorisation.protocol import NotApplicableError
 from chaffinch.risk.memorisation.rare_values import rare_combinations, rare_values
 from tests.risk.memorisation.conftest import with_copies
 
@@ -43,7 +44,7 @@ def test_columns_that_are_shuffled_give_their_rare_values_away(rng: np.random.Ge
         {name: members[name].take(pa.array(rng.permutation(400))) for name in members.column_names}
     )
     for name in ("rare_level", "rare_number"):
-        scores = MEMORISATION_TESTS[name].score(case_of(shuffled, members, others))
+        scores = ATTACKERS[name].score(case_of(shuffled, members, others))
         ours, theirs = (
             scores.numerator[part].sum() / scores.weight[part].sum()
             for part in (slice(400), slice(400, None))
@@ -54,7 +55,7 @@ def test_columns_that_are_shuffled_give_their_rare_values_away(rng: np.random.Ge
 
 @pytest.mark.parametrize(
     ("score", "lacks"),
-    [(MEMORISATION_TESTS["rare_level"].score, "values"), (rare_combinations, "pairs")],
+    [(ATTACKERS["rare_level"].score, "values"), (rare_combinations, "pairs")],
 )
 def test_where_nothing_is_rare_it_does_not_apply(score, lacks) -> None:
     table = pa.table({"a": ["x", "y"] * 20, "b": ["u", "v"] * 20})

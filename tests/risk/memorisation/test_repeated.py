@@ -65,9 +65,9 @@ def test_people_who_are_copied_into_every_release_are_found(rng: np.random.Gener
         resamples=200,
         seed=1,
     )
-    assert [test.test for test in result.memorisation_tests] == ["exact_row"]
+    assert [test.attacker for test in result.memorisation_tests] == ["exact_row"]
     exact, row, value = result.together.findings
-    assert (row.measure, row.value, row.holdout) == ("repeated_row", 0.04, 0.0)
+    assert (row.attacker, row.value, row.holdout) == ("repeated_row", 0.04, 0.0)
     assert row.alone == (0.0, 0.0, 0.0)
     assert row.adds
     assert value.adds

@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pyarrow as pa
 
-from chaffinch.risk.memorisation.protocol import MEMORISATION_TESTS
+from chaffinch.risk import ATTACKERS
 from chaffinch.risk.memorisation.whole_rows import (
     COPIES,
     RATIO,
@@ -49,7 +49,7 @@ def test_copies_are_found_where_chance_matches_hide_them(rng: np.random.Generato
 
 
 def test_it_spends_half_of_the_level_whatever_else_is_run() -> None:
-    assert MEMORISATION_TESTS["copied_row"].level_share == 0.5
+    assert ATTACKERS["copied_row"].level_share == 0.5
 
 
 def test_where_nobody_is_matched_nobody_scores(rng: np.random.Generator) -> None:

@@ -17,7 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...stats.rates import Scores
-from .attacker import ATTACKERS, Attacker, Outcome, outcome_of_scores
+from ..attacker import ATTACKERS, Attacker
+from .attacker import Outcome, outcome_of_scores
 from .matching import Match, share
 
 if TYPE_CHECKING:

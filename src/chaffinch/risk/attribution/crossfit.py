@@ -27,8 +27,8 @@ from ...synth.protocol import TableGenerator, promises_privacy
 from ...table.rows import Rows
 from ...table.sample import choose_people
 from ...table.table import Table
+from ..finding import Finding, mean_of
 from ..memorisation.battery import stacked
-from .attack import Attack, mean_of
 from .attack_data import AttackData
 from .attacker import Outcome, Question, pooled
 from .result import RiskResult
@@ -202,7 +202,7 @@ def attack_folds(
     return joint
 
 
-def _joined(first: Attack, second: Attack) -> Attack:
+def _joined(first: Finding, second: Finding) -> Finding:
     """Return an attack whose references are the means over both halves."""
     sides = {
         name: mean_of([getattr(first, name), getattr(second, name)])
@@ -211,7 +211,7 @@ def _joined(first: Attack, second: Attack) -> Attack:
     matched = None if first.n_matched is None else int(first.n_matched) + int(second.n_matched or 0)
     return replace(
         first,
-        n_records=int(first.n_records or 0) + int(second.n_records or 0),
+        n_people=int(first.n_people or 0) + int(second.n_people or 0),
         n_matched=matched,
         reason=first.reason or second.reason,
         **sides,  # type: ignore[arg-type]

@@ -21,7 +21,8 @@ from ..._base.errors import InputError, unknown_name
 from ..._base.masking import masked_count
 from ..._base.runtime import Progress, silent
 from ...table.compare.values import Ints
-from .attacker import ATTACKERS, Attacker, Outcome, outcome_of_answers
+from ..attacker import ATTACKERS, Attacker
+from .attacker import Outcome, outcome_of_answers
 from .hamming import Search, align, distinct, find_nearest
 
 if TYPE_CHECKING:

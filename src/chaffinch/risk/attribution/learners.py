@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 
 from ...stats.learners import chosen_models, fit, is_svm, naive_bayes, standardised, subsample, work
 from ...table.compare.classes import class_ids
-from .attacker import ATTACKERS, Attacker, Outcome, outcome_of_answers
+from ..attacker import ATTACKERS, Attacker
+from .attacker import Outcome, outcome_of_answers
 from .gcap import PAPERS
 
 if TYPE_CHECKING:

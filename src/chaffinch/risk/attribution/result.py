@@ -22,12 +22,10 @@ from ..._base.results import (
     write_page,
 )
 from ..._base.svg import Dot, dots
-from ..._base.text import between, number, shown, text_table
+from ..._base.text import between, number, shown, signed, text_table
 from ...stats.familywise import Family
 from ...stats.sampled import SampledRecords
-from ..memorisation.finding import HEAD as TESTS_HEAD
-from ..memorisation.finding import MemorisationFinding, finding_rows
-from .attack import Attack, AttackerSummary, KeySetSummary, by_attacker, by_measure
+from ..finding import AttackerSummary, Finding, KeySetSummary, by_attacker, by_measure, keys_words
 from .exposure import ExposedPeople, Funnel, Memorisation, RiskSpread
 from .together import Together
 from .verdict import (
@@ -35,14 +33,13 @@ from .verdict import (
     RiskVerdictRow,
     excess_found,
     family_sentence,
-    keys_words,
     several,
     strongest_finding,
     verdict,
     worse,
 )
 
-FORMAT, VERSION = "chaffinch-risk", 1
+FORMAT, VERSION = "chaffinch-risk", 2
 
 
 HEAD = (
@@ -59,6 +56,16 @@ HEAD = (
     "p, all together",
 )
 
+
+TESTS_HEAD = (
+    "test",
+    "people in the data",
+    "holdout",
+    "excess",
+    "95 % interval",
+    "p",
+    "p, all together",
+)
 
 MOST = 30
 
@@ -154,9 +161,9 @@ class CrossFit:
     """What attacks found on models of half the people, where there is no holdout; `note` says what that means."""
 
     about: RiskAbout = RiskAbout()
-    attacks: tuple[Attack, ...] = ()
+    attacks: tuple[Finding, ...] = ()
     family: Family = field(default_factory=Family)
-    memorisation_tests: tuple[MemorisationFinding, ...] = ()
+    memorisation_tests: tuple[Finding, ...] = ()
     together: Together | None = None
     note: str = ""
 
@@ -206,13 +213,13 @@ class RiskResult:
     """
 
     about: RiskAbout
-    attacks: tuple[Attack, ...]
+    attacks: tuple[Finding, ...]
     family: Family
     funnel: tuple[Funnel, ...] | None = None
     records: tuple[RiskSpread, ...] | None = None
     classes: tuple[ExposedPeople, ...] | None = None
     memorisation: Memorisation | None = None
-    memorisation_tests: tuple[MemorisationFinding, ...] = ()
+    memorisation_tests: tuple[Finding, ...] = ()
     together: Together | None = None
     cross_fit: CrossFit | None = None
     policy: Mapping[str, Any] | None = None
@@ -230,7 +237,7 @@ class RiskResult:
         return self.cross_fit if self.cross_fit is not None and self.about.holdout is None else self
 
     @property
-    def headline(self) -> Attack | MemorisationFinding | None:
+    def headline(self) -> Finding | None:
         """The strongest of all findings, attacks and memorisation tests alike: what a page and the terminal name first."""
         side = self.leading
         return strongest_finding(side.attacks, side.memorisation_tests, side.family)
@@ -258,7 +265,7 @@ class RiskResult:
     # Plain data.
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the result as plain data: `chaffinch-risk`, version 1."""
+        """Return the result as plain data: `chaffinch-risk`, version 2."""
         exposure = {
             name: to_plain(getattr(self, name))
             for name in ("funnel", "records", "classes", "memorisation")
@@ -403,15 +410,15 @@ class RiskResult:
         return f"{attacks}{tests}"
 
 
-def attack_rows(attacks: Sequence[Attack]) -> list[list[str]]:
+def attack_rows(attacks: Sequence[Finding]) -> list[list[str]]:
     """Return a row of words for each attack, the worst first."""
 
-    def rank(attack: Attack) -> float:
+    def rank(attack: Finding) -> float:
         return -(attack.excess if attack.excess is not None else attack.value or 0.0)
 
     return [
         [
-            f"{a.measure} ({a.convention})" if a.convention else a.measure,
+            f"{a.attacker} ({a.convention})" if a.convention else a.attacker,
             a.sensitive,
             keys_words(a.keys, most=20),
             *(
@@ -425,7 +432,27 @@ def attack_rows(attacks: Sequence[Attack]) -> list[list[str]]:
     ]
 
 
-def _attacks(attacks: Sequence[Attack], family: Family) -> dict[str, Any]:
+def finding_rows(findings: Sequence[Finding]) -> list[list[str]]:
+    """Return a row of words for each test, as `HEAD` names them."""
+
+    def words(value: float | None) -> str:
+        return "" if value is None else number(value)
+
+    return [
+        [
+            one.about.title,
+            words(one.value),
+            words(one.holdout),
+            "" if one.excess is None else signed(one.excess),
+            "" if one.excess_interval is None else between(one.excess_interval),
+            words(one.p_value),
+            words(one.p_family),
+        ]
+        for one in findings
+    ]
+
+
+def _attacks(attacks: Sequence[Finding], family: Family) -> dict[str, Any]:
     return {
         "attacks": [_without_absent(attack) for attack in attacks],
         "family": family.to_dict(),
@@ -439,10 +466,8 @@ def _headline(result: RiskResult) -> dict[str, Any]:
     leading, side = result.headline, result.leading
     if leading is None:
         return {}
-    attack = isinstance(leading, Attack)
-    findings: Sequence[Attack | MemorisationFinding] = (
-        side.attacks if attack else side.memorisation_tests
-    )
+    attack = bool(leading.sensitive)
+    findings = side.attacks if attack else side.memorisation_tests
     names = (
         "value",
         "holdout",
@@ -459,19 +484,15 @@ def _headline(result: RiskResult) -> dict[str, Any]:
             "in": "attacks" if attack else "memorisation_tests",
             "number": next(place for place, one in enumerate(findings) if one is leading),
             "cross_fit": side is not result,
-            "title": leading.title if isinstance(leading, Attack) else leading.about.title,
-            **(
-                {"sensitive": leading.sensitive, "keys": list(leading.keys)}
-                if isinstance(leading, Attack)
-                else {}
-            ),
+            "title": leading.title,
+            **({"sensitive": leading.sensitive, "keys": list(leading.keys)} if attack else {}),
             "excess_found": excess_found(leading),
             **{name: to_plain(getattr(leading, name)) for name in names},
         }
     }
 
 
-def _without_absent(attack: Attack) -> dict[str, Any]:
+def _without_absent(attack: Finding) -> dict[str, Any]:
     """Return an attack as plain data; what is said of files alone is left out where tables were in memory."""
     plain: dict[str, Any] = to_plain(attack)
     return {
@@ -481,13 +502,13 @@ def _without_absent(attack: Attack) -> dict[str, Any]:
     }
 
 
-def _tests(tests: Sequence[MemorisationFinding]) -> dict[str, Any]:
+def _tests(tests: Sequence[Finding]) -> dict[str, Any]:
     return {"memorisation_tests": to_plain(tests)} if tests else {}
 
 
-def _parsed_tests(data: Mapping[str, Any]) -> tuple[MemorisationFinding, ...]:
+def _parsed_tests(data: Mapping[str, Any]) -> tuple[Finding, ...]:
     return from_plain(
-        tuple[MemorisationFinding, ...],
+        tuple[Finding, ...],
         data.get("memorisation_tests") or (),
         what="'memorisation_tests'",
     )
@@ -501,20 +522,20 @@ def _parsed_together(data: Mapping[str, Any]) -> Together | None:
     return Together.from_dict(data["together"]) if data.get("together") else None
 
 
-def _parsed(data: Mapping[str, Any]) -> tuple[Attack, ...]:
-    return from_plain(tuple[Attack, ...], data.get("attacks") or (), what="'attacks'")
+def _parsed(data: Mapping[str, Any]) -> tuple[Finding, ...]:
+    return from_plain(tuple[Finding, ...], data.get("attacks") or (), what="'attacks'")
 
 
-def sides_of(attacks: Sequence[Attack]) -> list[str]:
+def sides_of(attacks: Sequence[Finding]) -> list[str]:
     """Return the sides that some attack has."""
     return [side for side in SIDES if any(getattr(attack, side) is not None for attack in attacks)]
 
 
-def ladder_plot(key: str, caption: str, attacks: Sequence[Attack], *, several: bool) -> Markup:
+def ladder_plot(key: str, caption: str, attacks: Sequence[Finding], *, several: bool) -> Markup:
     """Return the picture; `several` says whether there are several sets of keys, which are then named."""
     rows = [
         (
-            f"{a.attacker.short if not a.convention else a.title}: {keys_words(a.keys, most=12)}"
+            f"{a.about.short if not a.convention else a.title}: {keys_words(a.keys, most=12)}"
             if several
             else a.title,
             _dots(a),
@@ -541,7 +562,7 @@ def ladder_plot(key: str, caption: str, attacks: Sequence[Attack], *, several: b
     )
 
 
-def _dots(attack: Attack) -> list[Dot]:
+def _dots(attack: Finding) -> list[Dot]:
     ends = attack.interval or (None, None)
     return [
         Dot(name, value, *(ends if side == "value" else (None, None)))

@@ -16,11 +16,11 @@ from ..._base.seeds import child
 from ...stats.excess import NO_HOLDOUT, Excess, combine, excess, interval, value_of
 from ...stats.familywise import Family, LargestExcess, family, largest_excess
 from ...stats.rates import Ratio
+from ..attacker import ATTACKERS
+from ..finding import Finding, mean_of
 from ..memorisation.battery import Trial, findings, trials, with_family
-from ..memorisation.finding import MemorisationFinding
-from .attack import Attack, mean_of
 from .attack_data import AttackData
-from .attacker import ATTACKERS, Attempt, Outcome, Question, outcomes
+from .attacker import Attempt, Outcome, Question, outcomes
 from .settings import RiskSettings
 
 
@@ -37,10 +37,10 @@ class Run:
     ) -> None:
         self.data, self.root, self.resamples, self.threads = data, root, resamples, threads
         self.people = ["original", *(["holdout"] if "holdout" in data.sides else [])]
-        self.attacks: list[Attack] = []
+        self.attacks: list[Finding] = []
         self.outcomes: list[list[list[Outcome]]] = []
         self.trials: list[list[Trial]] = []
-        self.findings: tuple[MemorisationFinding, ...] = ()
+        self.findings: tuple[Finding, ...] = ()
         self.progress = progress
         self.seconds: dict[str, float] = {}
 
@@ -61,8 +61,8 @@ class Run:
             every = [by_source[source][name] for source in self.data.synthetics]
             self.outcomes.append(every)
             self.attacks.append(
-                Attack(
-                    measure=name,
+                Finding(
+                    attacker=name,
                     convention=question.convention if ATTACKERS[name].conventions else "",
                     keys=question.keys,
                     sensitive=question.sensitive,
@@ -72,7 +72,7 @@ class Run:
                     holdout=mean_of([one[1].value for one in every])
                     if len(self.people) > 1
                     else None,
-                    n_records=self._n_records(name),
+                    n_people=self._n_people(name),
                     n_matched=every[0][0].n_matched,
                     coarse=self.data.coarse([*question.keys, question.sensitive]),
                     reason=next((one[0].reason for one in every if one[0].reason), None),
@@ -107,11 +107,11 @@ class Run:
         self.trials = [list(every) for every in zip(*by_table, strict=True)]
         self._took("memorisation tests", start)
 
-    def tested(self, family: Family, threshold: int) -> tuple[MemorisationFinding, ...]:
+    def tested(self, family: Family, threshold: int) -> tuple[Finding, ...]:
         """Return what memorisation tests found, as it may leave; the family has them after the attacks."""
         return with_family(self.findings, family, len(self.attacks), self.trials, threshold)
 
-    def finished(self) -> tuple[tuple[Attack, ...], Family]:
+    def finished(self) -> tuple[tuple[Finding, ...], Family]:
         """Return the attacks with their intervals and excesses, and what they say together."""
         start = time.perf_counter()
         out = []
@@ -161,7 +161,7 @@ class Run:
         }
         out = []
         for attack in self.attacks:
-            attacker, number = ATTACKERS[attack.measure], questions[attack.keys, attack.sensitive]
+            attacker, number = ATTACKERS[attack.attacker], questions[attack.keys, attack.sensitive]
             key = (
                 (3, attacker.stream, number)
                 if attacker.own_stream
@@ -202,7 +202,7 @@ class Run:
         low, high = (first.value + (end - middle) * scale for end in ends)
         return max(0.0, low), min(1.0, high)
 
-    def _n_records(self, name: str) -> int:
+    def _n_people(self, name: str) -> int:
         """Return how many people an attacker is about: all of them, where the data are samples of files and counts are all it needs."""
         whole = self.data.whole
         return (

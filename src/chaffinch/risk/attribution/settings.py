@@ -15,8 +15,9 @@ from ..._base.results import THOROUGH, LeftOut
 from ...stats.sampled import SAMPLE_ROWS, check_sample_rows
 from ...table.compare.values import Numeric, Rare
 from ...table.schema import Schema
-from ..memorisation.protocol import MEMORISATION_TESTS, MemorisationTest, Parts
-from .attacker import ATTACKERS, Attacker, Question, attacker_words, checked_names
+from ..attacker import Attacker, attacker_words, checked_names, column_attackers, memorisation_tests
+from ..memorisation.protocol import Parts
+from .attacker import Question
 from .classes import count_subsets, key_subsets
 from .matching import check_tau
 from .tcap import Convention, check_convention
@@ -92,10 +93,14 @@ class RiskSettings:
             if len(set(names)) != len(names):
                 raise InputError(f"Each {what} is named once. Got {listed(names)}.")
         checked_names(
-            "measure", self.measures or (), (one.name for one in ATTACKERS if not one.learns)
+            "measure",
+            self.measures or (),
+            (one.name for one in column_attackers() if not one.learns),
         )
         checked_names("attacker", self.attackers or (), attacker_words())
-        checked_names("memorisation test", self.tests or (), MEMORISATION_TESTS.names)
+        checked_names(
+            "memorisation test", self.tests or (), (test.name for test in memorisation_tests())
+        )
         if self.parts is not None:
             _check_parts(self.parts)
         check_convention(self.convention)
@@ -117,7 +122,7 @@ class RiskSettings:
         """The memorisation tests of one table that are run, in their order; unless named, those that need keys only where there are some."""
         return tuple(
             test.name
-            for test in MEMORISATION_TESTS
+            for test in memorisation_tests()
             if not test.needs_releases and self._tests(test)
         )
 
@@ -125,10 +130,10 @@ class RiskSettings:
     def joint_tests(self) -> tuple[str, ...]:
         """The memorisation tests that are about several releases, in their order."""
         return tuple(
-            test.name for test in MEMORISATION_TESTS if test.needs_releases and self._tests(test)
+            test.name for test in memorisation_tests() if test.needs_releases and self._tests(test)
         )
 
-    def _tests(self, test: MemorisationTest) -> bool:
+    def _tests(self, test: Attacker) -> bool:
         return (
             test.applies(self.keys, self.parts) if self.tests is None else test.name in self.tests
         )
@@ -165,7 +170,7 @@ class RiskSettings:
             raise InputError(
                 "Nothing is left to attack with: the only key is the sensitive column itself. Name other keys."
             )
-        names = tuple(one.name for one in ATTACKERS if self._asks_for(one, len(attacked)))
+        names = tuple(one.name for one in column_attackers() if self._asks_for(one, len(attacked)))
         return [
             Question(keys, s, names, self.convention, self.tau, self.svm_rows)
             for keys, s in attacked
@@ -188,7 +193,7 @@ class RiskSettings:
         many = len(questions) > MOST_SETS_FOR_LEARNERS
         slow = [
             one
-            for one in ATTACKERS
+            for one in column_attackers()
             if one.learns and not one.named_only and one.name not in questions[0].attackers
         ]
         words = listed([one.name for one in slow])
@@ -202,7 +207,7 @@ class RiskSettings:
         """Return the settings as plain data."""
         return {
             "measures": [
-                one.name for one in ATTACKERS if not one.learns and self._asks_for(one, 1)
+                one.name for one in column_attackers() if not one.learns and self._asks_for(one, 1)
             ],
             "attackers": None if self.attackers is None else list(self.attackers),
             "tests": list(self.memorisation_tests),

@@ -32,10 +32,10 @@ from ...table.rows import Rows, as_rows, open_rows
 from ...table.sources import open_source
 from ...table.table import Table
 from ...table.weights import without_weight
-from ..memorisation.finding import MemorisationFinding
-from .attack import Attack
+from ..attacker import ATTACKERS
+from ..finding import Finding, coarse_sentence
 from .attack_data import AttackData, align_sides, data_of_rows
-from .attacker import ATTACKERS, Question
+from .attacker import Question
 from .exposure import equal_rows, exposed_records, funnel, matched, spread
 from .matching import Match, match_counts
 from .result import AttackedTable, RiskAbout, RiskResult
@@ -43,7 +43,6 @@ from .run import Run
 from .settings import RiskSettings
 from .tcap import Convention
 from .together import MODEL_TIMES, Together, pool_of, together
-from .verdict import coarse_sentence
 
 WHOLE_RECORDS = (
     "Someone knows the whole record of a person and wants to know whether it is in the data."
@@ -181,7 +180,7 @@ def measure_risk(
     1. Bring the tables onto one grid, and draw the sources that attacks are held against.
     2. Ask every question from every source.
     3. Resample people for intervals and p-values.
-    4. Attack several releases together.
+    4. Finding several releases together.
     5. Say who is exposed, and mask what is about few people.
     """
     names, several = _releases(synthetic)
@@ -285,7 +284,7 @@ def _attacked(
     root: np.random.SeedSequence,
     threads: int | None,
     progress: Progress,
-) -> tuple[Run, tuple[Attack, ...], Family]:
+) -> tuple[Run, tuple[Finding, ...], Family]:
     """Return a run that asked every question and ran every test, its attacks, and what they say together."""
     run = Run(data, child(root, 3), settings.resamples, threads, progress)
     for number, question in enumerate(questions):
@@ -318,8 +317,8 @@ def _together(
 
 def _saying(
     sample: SampledRecords,
-    attacks: Sequence[Attack],
-    tests: Sequence[MemorisationFinding],
+    attacks: Sequence[Finding],
+    tests: Sequence[Finding],
     joint: Together | None,
 ) -> SampledRecords:
     """Return a sample with sentences that say which figures are of all records, which of it, and what it may miss."""
@@ -427,11 +426,9 @@ def _comparison(data: AttackData, settings: RiskSettings) -> Iterator[str]:
 def without_small(result: RiskResult, threshold: int) -> RiskResult:
     """Return a result as it may leave: no value about fewer than `threshold` people, in attacks and in what they say together."""
     rows = None if result.about.holdout is None else result.about.holdout.rows
+    n_holdout = rows if isinstance(rows, int) else 0 if rows is None else threshold
     attacks = tuple(
-        attack.masked(
-            threshold, rows if isinstance(rows, int) else 0 if rows is None else threshold
-        )
-        for attack in result.attacks
+        attack.masked(threshold, *attack.people_behind(n_holdout)) for attack in result.attacks
     )
     pairs = enumerate(zip(result.attacks, attacks, strict=True))
     hidden = {

@@ -28,7 +28,8 @@ from ..._base.masking import masked_count
 from ...stats.rates import ClassStatistic, Ratio, Scores
 from ...table.compare.classes import Keys
 from ...table.compare.values import Ints
-from .attacker import ATTACKERS, Attacker, Guess, Outcome, guess
+from ..attacker import ATTACKERS, Attacker
+from .attacker import Guess, Outcome, guess
 from .cap import TAUB
 from .classes import KeyCells
 from .matching import Match, check_tau, match

@@ -15,12 +15,12 @@ from ..._base.text import between, number, shown, signed
 from ...stats.excess import NO_HOLDOUT, excess
 from ...stats.familywise import Contrast, ScoreComparison, contrasts
 from ...stats.rates import ClassStatistic, Group, Ratio, Statistic
+from ..attacker import ATTACKERS, attacker_of
+from ..finding import keys_words
 from ..memorisation.battery import Trial, trials
-from ..memorisation.protocol import memorisation_test_of
 from .attack_data import AttackData
-from .attacker import ATTACKERS, Attempt, Outcome, Question, attacker_of, outcomes
+from .attacker import Attempt, Outcome, Question, outcomes
 from .settings import RiskSettings
-from .verdict import keys_words
 
 ALPHA = 0.05
 
@@ -66,7 +66,7 @@ class JointFinding:
     """
 
     kind: Literal["attack", "test"] = "attack"
-    measure: str = ""
+    attacker: str = ""
     convention: str | None = None
     keys: tuple[str, ...] = ()
     sensitive: str = ""
@@ -85,9 +85,7 @@ class JointFinding:
     @property
     def title(self) -> str:
         """What a page calls the attack or test."""
-        if self.kind == "test":
-            return memorisation_test_of(self.measure).title
-        return attacker_of(self.measure).title + (
+        return attacker_of(self.attacker).title + (
             f" ({self.convention})" if self.convention else ""
         )
 
@@ -160,7 +158,7 @@ class Together:
 
         Examples
         --------
-        >>> finding = JointFinding(kind="test", measure="exact_row", excess=0.08, alone=(0.02, 0.02), added=0.06,
+        >>> finding = JointFinding(kind="test", attacker="exact_row", excess=0.08, alone=(0.02, 0.02), added=0.06,
         ...                        added_interval=(0.04, 0.08), added_p_family=0.001)
         >>> print(Together(tables=2, findings=(finding,)).sentence)  # doctest: +NORMALIZE_WHITESPACE
         Whoever holds 2 tables finds more than from one of them: by Exact row the excess is +0.080 from all together, and what is added to one is
@@ -396,7 +394,7 @@ def _finding(
     threads: int | None,
 ) -> JointFinding:
     question = one.question
-    out = JointFinding(kind="test", measure=one.name, reason=one.reason or contrast.reason or None)
+    out = JointFinding(kind="test", attacker=one.name, reason=one.reason or contrast.reason or None)
     if question is not None:
         convention = question.convention if ATTACKERS[one.name].conventions else None
         out = replace(
@@ -453,7 +451,7 @@ def _finding(
 
 def _safer_high(one: PooledAttack) -> bool:
     """Return whether a test's value is the other way round than its scores, which are towards risk."""
-    return one.question is None and memorisation_test_of(one.name).direction == "higher is safer"
+    return one.question is None and attacker_of(one.name).direction == "higher is safer"
 
 
 def _value(statistic: Statistic, group: Group) -> float | None:

@@ -10,9 +10,8 @@ from ..._base.results import from_plain, to_plain
 from ..._base.text import detectable_words, number, percent, shown, signed
 from ...stats.familywise import Family
 from ...stats.intervals import LimitState, limit_state
-from ..memorisation.finding import MemorisationFinding
-from .attack import Attack
-from .attacker import By
+from ..attacker import By
+from ..finding import Finding, keys_words, sentence_of
 
 if TYPE_CHECKING:
     from .result import CrossFit, RiskResult
@@ -92,7 +91,7 @@ class RiskVerdictRow:
 _CARRIED = tuple(
     field.name
     for field in fields(RiskVerdictRow)
-    if field.name in Attack.__dataclass_fields__ and field.name not in ("measure", "direction")
+    if field.name in Finding.__dataclass_fields__ and field.name != "direction"
 )
 
 
@@ -105,9 +104,9 @@ def verdict(result: RiskResult) -> tuple[RiskVerdictRow, ...]:
     holdout = result.about.holdout is not None or any(
         attack.holdout is not None for attack in attacks
     )
-    groups: dict[str, dict[str, list[Attack]]] = {}
+    groups: dict[str, dict[str, list[Finding]]] = {}
     for attack in attacks:
-        groups.setdefault(attack.sensitive, {}).setdefault(attack.measure, []).append(attack)
+        groups.setdefault(attack.sensitive, {}).setdefault(attack.attacker, []).append(attack)
     rows = [
         _row(group, holdout=holdout) for measures in groups.values() for group in measures.values()
     ]
@@ -124,13 +123,13 @@ def verdict(result: RiskResult) -> tuple[RiskVerdictRow, ...]:
     return tuple(rows)
 
 
-def _row(attacks: Sequence[Attack], *, holdout: bool) -> RiskVerdictRow:
+def _row(attacks: Sequence[Finding], *, holdout: bool) -> RiskVerdictRow:
     with_excess = [attack for attack in attacks if judged(attack, holdout=holdout)[0] == FOUND]
     worst = max(with_excess or attacks, key=worse)
     word, words = judged(worst, holdout=holdout)
     return RiskVerdictRow(
-        id=worst.measure or "unnamed",
-        measure=worst.attacker.title,
+        id=worst.attacker or "unnamed",
+        measure=worst.about.title,
         question=f"Knowing {keys_words(worst.keys)}",
         **{name: getattr(worst, name) for name in _CARRIED},
         marginals=worst.marginals_only,
@@ -141,10 +140,10 @@ def _row(attacks: Sequence[Attack], *, holdout: bool) -> RiskVerdictRow:
     )
 
 
-def _test_row(test: MemorisationFinding) -> RiskVerdictRow:
+def _test_row(test: Finding) -> RiskVerdictRow:
     word, words = _judged(test.p_family, test.lower_bound, test.detectable, holdout=True)
     return RiskVerdictRow(
-        id=test.test or "unnamed",
+        id=test.attacker or "unnamed",
         measure=test.about.title,
         direction=test.direction,
         question="Does the table show who was in the data?",
@@ -166,8 +165,8 @@ def _family_row(
     id: str,
     measure: str,
     family: Family,
-    attacks: Sequence[Attack],
-    tests: Sequence[MemorisationFinding],
+    attacks: Sequence[Finding],
+    tests: Sequence[Finding],
     *,
     holdout: bool,
 ) -> RiskVerdictRow:
@@ -325,7 +324,7 @@ def limit_verdict(result: RiskResult, max_excess: float) -> LimitVerdict:
         )
     if result.about.sample is not None and not result.about.sample.whole:
         reasons.append(SAMPLE_BOUNDS)
-    findings: list[Attack | MemorisationFinding] = [*side.attacks, *side.memorisation_tests]
+    findings = [*side.attacks, *side.memorisation_tests]
     if not family.upper:
         reasons.append(f"There are no bounds. {shown(family.reason, 400)}".strip())
     elif family.unbounded:
@@ -347,12 +346,8 @@ def limit_verdict(result: RiskResult, max_excess: float) -> LimitVerdict:
     )
 
 
-def _unbounded(finding: Attack | MemorisationFinding) -> str:
-    name = (
-        f"{finding.title} on {shown(finding.sensitive, 40)}"
-        if isinstance(finding, Attack)
-        else finding.about.title
-    )
+def _unbounded(finding: Finding) -> str:
+    name = finding.title + (f" on {shown(finding.sensitive, 40)}" if finding.sensitive else "")
     return f"{name} ({shown((finding.reason or 'nobody is counted').rstrip('.'), 160)})"
 
 
@@ -365,20 +360,7 @@ def _count_words(attacks: int, tests: int, test: str) -> str:
     return " and ".join(parts) or "no attacks"
 
 
-def keys_words(keys: Iterable[str], *, most: int = FEW_KEYS) -> str:
-    """Return keys as a list that fits.
-
-    Examples
-    --------
-    >>> keys_words(["age", "sex", "race"], most=2)
-    'age, sex and 1 more'
-    """
-    names = [shown(name, 32) for name in keys]
-    rest = len(names) - most
-    return ", ".join(names[:most]) + (f" and {rest} more" if rest > 0 else "") or "no keys"
-
-
-def several(attacks: Iterable[Attack]) -> bool:
+def several(attacks: Iterable[Finding]) -> bool:
     """Return whether a sensitive column was attacked with more than one set of keys."""
     sets: dict[str, set[tuple[str, ...]]] = {}
     for attack in attacks:
@@ -386,26 +368,26 @@ def several(attacks: Iterable[Attack]) -> bool:
     return any(len(tried) > 1 for tried in sets.values())
 
 
-def worse(attack: Attack) -> tuple[float, float]:
+def worse(attack: Finding) -> tuple[float, float]:
     """Return what attacks are ranked by: the excess, without one how far the value is above the guess."""
     above = -9.0 if attack.value is None else attack.value - (attack.guess or 0.0)
     return (-9.0 if attack.excess is None else attack.excess, above)
 
 
-def excess_found(finding: Attack | MemorisationFinding) -> bool:
+def excess_found(finding: Finding) -> bool:
     """Return whether a finding has an excess beyond chance, over all findings together."""
     return _judged(finding.p_family, finding.lower_bound, None, holdout=True)[0] == FOUND
 
 
 def strongest_finding(
-    attacks: Sequence[Attack], tests: Sequence[MemorisationFinding], family: Family
-) -> Attack | MemorisationFinding | None:
+    attacks: Sequence[Finding], tests: Sequence[Finding], family: Family
+) -> Finding | None:
     """Return the finding that leads: the strongest of all attacks and tests alike, one with an excess found before all others.
 
     Findings are ranked as the family ranks them, by p-values that are adjusted for all of them. Without people to compare with there are none: then
     the attack that is furthest above a guess leads, and a test only where no attack has a value. None where nothing could be assessed.
     """
-    findings: list[Attack | MemorisationFinding] = [*attacks, *tests]
+    findings = [*attacks, *tests]
     assessed = [one for one in findings if one.value is not None or one.p_family is not None]
     candidates = [one for one in assessed if excess_found(one)] or assessed
     if family.strongest is not None and family.strongest < len(findings):
@@ -415,20 +397,20 @@ def strongest_finding(
     compared = [one for one in candidates if one.p_family is not None]
     if compared:
         return min(compared, key=lambda one: (one.p_family or 0.0, -(one.excess or 0.0)))
-    on_columns = [one for one in candidates if isinstance(one, Attack)]
+    on_columns = [one for one in candidates if one.sensitive]
     return max(on_columns, key=worse) if on_columns else next(iter(candidates), None)
 
 
-def judged(attack: Attack, *, holdout: bool) -> tuple[str, str]:
+def judged(attack: Finding, *, holdout: bool) -> tuple[str, str]:
     """Return the word for an attack, and the word with what belongs behind it.
 
     Examples
     --------
-    >>> judged(Attack(value=0.6, excess=0.01, p_family=0.4, detectable=0.02), holdout=True)
+    >>> judged(Finding(value=0.6, excess=0.01, p_family=0.4, detectable=0.02), holdout=True)
     ('no excess found', 'no excess found (detectable: 0.02)')
-    >>> judged(Attack(value=0.6, excess=0.1, p_family=0.001), holdout=True)[0]
+    >>> judged(Finding(value=0.6, excess=0.1, p_family=0.001), holdout=True)[0]
     'excess found'
-    >>> judged(Attack(value=0.6), holdout=False)
+    >>> judged(Finding(value=0.6), holdout=False)
     ('not known', 'not known: no holdout')
     """
     if attack.value is None:
@@ -446,42 +428,8 @@ def _judged(
     return UNKNOWN, f"{UNKNOWN}: {'no excess could be stated' if holdout else 'no holdout'}"
 
 
-def sentence_of(attack: Attack, sets: int = 1) -> str:
-    """Return what an attack found, as one plain sentence; `sets` is how many sets of keys it was tried with."""
-    if attack.value is None:
-        return f"Not applicable: {shown((attack.reason or 'no value was given').rstrip('.'), 300)}."
-    says = attack.attacker.says.replace("{sensitive}", shown(attack.sensitive, 40))
-    others = (
-        "" if attack.holdout is None else f" and {percent(attack.holdout)} of people who are not"
-    )
-    out = f"Knowing {keys_words(attack.keys)}, {says} right for {percent(attack.value)} of the people in the data{others}"
-    if attack.guess is not None:
-        drawn = attack.guess_by == "draw"
-        way = (
-            "drawing from the distribution of values"
-            if drawn
-            else "always guessing the most frequent value"
-        )
-        some = " of the people it is about" * (attack.attacker.people == "matched")
-        out += f"; {way}{some} is right for {percent(attack.guess)}"
-    tried = f" The worst of {sets:,} sets of keys." if sets > 1 else ""
-    coarse = f" {coarse_sentence(attack.coarse)}" if attack.coarse else ""
-    return f"{out}.{tried}{coarse}"
-
-
-def coarse_sentence(coarse: Sequence[str]) -> str:
-    """Return how columns were compared that were not compared by their values.
-
-    Examples
-    --------
-    >>> coarse_sentence(["age in bins"])
-    'Not compared by their values: age in bins. Someone who compares values may tell more people apart.'
-    """
-    return f"Not compared by their values: {shown('; '.join(coarse), 400)}. Someone who compares values may tell more people apart."
-
-
 def family_sentence(
-    family: Family, attacks: Sequence[Attack], tests: Sequence[MemorisationFinding] = ()
+    family: Family, attacks: Sequence[Finding], tests: Sequence[Finding] = ()
 ) -> str:
     """Return what all attacks say together, and memorisation tests with them: these stand after the attacks in the family."""
     if family.p_value is None:
@@ -499,5 +447,5 @@ def family_sentence(
         out += f" Strongest: {tests[place - len(attacks)].about.title}."
     if place is not None and 0 <= place < len(attacks):
         worst = attacks[place]
-        out += f" Strongest: {worst.attacker.title} on {shown(worst.sensitive, 40)} knowing {keys_words(worst.keys)}."
+        out += f" Strongest: {worst.about.title} on {shown(worst.sensitive, 40)} knowing {keys_words(worst.keys)}."
     return out

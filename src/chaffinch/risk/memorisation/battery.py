@@ -18,10 +18,9 @@ from ...stats.excess import NO_HOLDOUT, Excess, combine, excess
 from ...stats.familywise import Family
 from ...stats.rates import Group, Scores
 from ...table.compare.values import CodedTables
-from .finding import MemorisationFinding
+from ..attacker import ATTACKERS, Attacker
+from ..finding import Finding
 from .protocol import (
-    MEMORISATION_TESTS,
-    MemorisationTest,
     NobodyConcernedError,
     NotApplicableError,
     Parts,
@@ -33,7 +32,7 @@ from .protocol import (
 class Trial:
     """One test of one released table: the scores of members and of others towards risk, or why there are none."""
 
-    test: MemorisationTest
+    test: Attacker
     members: Group
     others: Group | None
     reason: str = ""
@@ -84,13 +83,14 @@ def trials_of(
 ) -> list[Trial]:
     """Return the scores of a case whose person i of the tables stands at `place[i]`; without others where members are `alone`."""
     out = []
-    for test in (MEMORISATION_TESTS[name] for name in names):
+    for test in (ATTACKERS[name] for name in names):
         reason, about_nobody = "", False
         try:
             if not test.applies(case.keys, case.parts):
                 raise NotApplicableError(
                     "It is about columns that an outsider knows. Name them as keys."
                 )
+            assert test.score is not None  # tests alone are named here
             scores = test.score(case)
         except NotApplicableError as none:
             scores, reason = Scores(np.zeros(case.n_people), np.zeros(case.n_people)), str(none)
@@ -133,7 +133,7 @@ def findings(
     *,
     resamples: int,
     threads: int | None = None,
-) -> tuple[MemorisationFinding, ...]:
+) -> tuple[Finding, ...]:
     """Return what each test found, from its trial on each of several tables made alike."""
     return tuple(
         _finding(tables, child(root, tables[0].test.stream), resamples, threads) for tables in every
@@ -141,12 +141,12 @@ def findings(
 
 
 def with_family(
-    plain: Sequence[MemorisationFinding],
+    plain: Sequence[Finding],
     family: Family,
     first: int,
     every: Sequence[Sequence[Trial]],
     threshold: int,
-) -> tuple[MemorisationFinding, ...]:
+) -> tuple[Finding, ...]:
     """Return findings with what the family says of them (the tests stand in it from number `first` on), as they may leave."""
     out = []
     for number, (one, tables) in enumerate(zip(plain, every, strict=True), start=first):
@@ -174,11 +174,11 @@ def _people(group: Group) -> float:
 
 def _finding(
     tables: Sequence[Trial], stream: np.random.SeedSequence, resamples: int, threads: int | None
-) -> MemorisationFinding:
+) -> Finding:
     first = tables[0]
     value = _mean([trial.value(trial.members) for trial in tables])
-    out = MemorisationFinding(
-        test=first.test.name,
+    out = Finding(
+        attacker=first.test.name,
         value=value,
         holdout=_mean([trial.value(trial.others) for trial in tables]),
         direction=first.test.direction,

@@ -24,11 +24,10 @@ from ..._base.runtime import thread_map
 from ..._base.seeds import child
 from ...stats.rates import Scores
 from ...table.compare.distances import gower_sums, smallest
+from ..attacker import ATTACKERS, Attacker
 from .protocol import (
-    MEMORISATION_TESTS,
     MOST_ROWS,
     ColumnValues,
-    MemorisationTest,
     ReleaseCase,
     draw_at_most,
 )
@@ -46,8 +45,8 @@ def density_ratio(case: ReleaseCase) -> Scores:
     return places.scores(np.where(total > 0, released / np.where(total > 0, total, 1.0), 0.5))
 
 
-MEMORISATION_TESTS.register(
-    MemorisationTest(
+ATTACKERS.register(
+    Attacker(
         name="density_ratio",
         score=density_ratio,
         title="Density ratio",
@@ -85,8 +84,8 @@ def distance_ratios(case: ReleaseCase) -> Scores:
     return places.scores(np.where(known, first / np.where(known, second, 1.0), 1.0))
 
 
-MEMORISATION_TESTS.register(
-    MemorisationTest(
+ATTACKERS.register(
+    Attacker(
         name="dcr",
         score=nearest_distances,
         title="Distance to the closest record (DCR)",
@@ -105,8 +104,8 @@ MEMORISATION_TESTS.register(
 )
 
 
-MEMORISATION_TESTS.register(
-    MemorisationTest(
+ATTACKERS.register(
+    Attacker(
         name="nndr",
         score=distance_ratios,
         title="Nearest-neighbour distance ratio (NNDR)",

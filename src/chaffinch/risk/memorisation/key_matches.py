@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from ...stats.rates import Scores
-from .protocol import MEMORISATION_TESTS, MemorisationTest, ReleaseCase
+from ..attacker import ATTACKERS, Attacker
+from .protocol import ReleaseCase
 
 
 def k_map(case: ReleaseCase) -> Scores:
@@ -16,8 +17,8 @@ def k_map(case: ReleaseCase) -> Scores:
     return Scores(there / alike, np.ones(case.n_people))
 
 
-MEMORISATION_TESTS.register(
-    MemorisationTest(
+ATTACKERS.register(
+    Attacker(
         name="k_map",
         score=k_map,
         title="k-map",
@@ -30,7 +31,7 @@ MEMORISATION_TESTS.register(
         ),
         blindness="A row of a model is nobody's, so a match need not be a disclosure; and other keys tell other things.",
         reference="Sweeney (2002); the journalist's risk of El Emam and Dankar (2008), people in the data and the holdout as the population",
-        needs_keys=True,
+        needs=("keys",),
     )
 )
 
@@ -43,8 +44,8 @@ def replicated_uniques(case: ReleaseCase) -> Scores:
     return Scores(alone & once, np.ones(case.n_people))
 
 
-MEMORISATION_TESTS.register(
-    MemorisationTest(
+ATTACKERS.register(
+    Attacker(
         name="replicated_uniques",
         score=replicated_uniques,
         title="Replicated uniques",
@@ -54,6 +55,6 @@ MEMORISATION_TESTS.register(
         ),
         blindness="Values beside the keys are not looked at: the row may be somebody else's in all of them.",
         reference="repU of Raab, Nowok and Dibben (2024), with people in the data and the holdout together in place of the original",
-        needs_keys=True,
+        needs=("keys",),
     )
 )

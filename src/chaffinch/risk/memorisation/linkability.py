@@ -20,11 +20,10 @@ from ..._base.errors import InputError
 from ..._base.runtime import thread_count, thread_map
 from ...stats.rates import Scores
 from ...table.compare.distances import gower_sums, smallest
+from ..attacker import ATTACKERS, Attacker
 from .distances import scaled_rows
 from .protocol import (
-    MEMORISATION_TESTS,
     ColumnValues,
-    MemorisationTest,
     NotApplicableError,
     Parts,
     ReleaseCase,
@@ -181,8 +180,8 @@ def _arrays(columns: Sequence[ColumnValues], asked: int) -> tuple[NDArray[Any], 
 
 def _register(k: int) -> None:
     nearest = "nearest row is the same" if k == 1 else f"{k} nearest rows have one in common"
-    MEMORISATION_TESTS.register(
-        MemorisationTest(
+    ATTACKERS.register(
+        Attacker(
             name="linkability" if k == 1 else f"linkability_{k}",
             score=lambda case: linkability(case, k),
             title="Linkability" if k == 1 else f"Linkability, {k} nearest",
@@ -199,8 +198,7 @@ def _register(k: int) -> None:
                 "seen, and where many rows are equally near a link is left to chance."
             ),
             reference="Giomi, Boenisch, Wehmeyer and Tasnádi (2023), A unified framework for quantifying privacy risk in synthetic data",
-            needs_keys=True,
-            takes_parts=True,
+            needs=("keys", "parts"),
             baseline=lambda case: (
                 link_by_chance(case.n_released, k) if case.n_released >= 2 * k else None
             ),

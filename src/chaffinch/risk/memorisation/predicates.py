@@ -18,10 +18,9 @@ from ..._base.errors import InputError
 from ..._base.masking import masked_count
 from ..._base.runtime import thread_count, thread_map
 from ...stats.rates import Scores
+from ..attacker import ATTACKERS, Attacker
 from .protocol import (
-    MEMORISATION_TESTS,
     ColumnValues,
-    MemorisationTest,
     NotApplicableError,
     ReleaseCase,
     draw_at_most,
@@ -211,8 +210,8 @@ def _codes(columns: Sequence[ColumnValues], *, released: bool) -> Ints:
 
 def _register(name: str, most_columns: int) -> None:
     kind = "one column" if most_columns == 1 else f"up to {most_columns} columns"
-    MEMORISATION_TESTS.register(
-        MemorisationTest(
+    ATTACKERS.register(
+        Attacker(
             name=name,
             score=lambda case: isolated(case, min(most_columns, len(case.columns))),
             title=f"Singled out by {kind}",

@@ -1,35 +1,23 @@
-"""A test of what one released table shows about who was in the data, in one place: a score for each person, its name, its sentences.
-
-It registers itself in `MEMORISATION_TESTS`, and is then run with every study of risk, in the one family with its attacks, and found in results, pages
-and `--help`:
-
-    MEMORISATION_TESTS.register(MemorisationTest(name="same_age", score=lambda case: Scores(...), title="Same age", ...))
-"""
+"""What a memorisation test looks at: the released rows and people, coded together."""
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, Literal, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..._base.errors import unknown_name
 from ..._base.masking import masked_count
-from ..._base.registry import Registry
-from ..._base.text import shown
-from ...stats.rates import Scores
 from ...table.compare.classes import KeySpace
 from ...table.compare.values import CodedTables, Floats, Ints
 
 T = TypeVar("T")
 Parts = tuple[tuple[str, ...], tuple[str, ...]]
 """Two sets of columns that have none in common."""
-
-Direction = Literal["lower is safer", "higher is safer"]
 
 MOST_ROWS = 20_000
 """Rows that tests by distance look for neighbours among; of more, so many are drawn at random."""
@@ -203,89 +191,6 @@ class ReleaseCase:
         )
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
-class MemorisationTest:
-    """A test, whole.
-
-    Parameters
-    ----------
-    name
-        In results, under `test`.
-    score
-        Returns a score for each person of a case: a numerator from 0 to the person's weight; weight 0 leaves the person out. It raises
-        `NotApplicableError` where it has nothing to say.
-    title, definition, reference
-        What a page calls it, what its value is, and whose it is.
-    sentence
-        The value in words, with `{value}` and `{holdout}` in it (per cent or plain, see `share`); `{holdout}` stands after the last semicolon
-        or comma, and that part is left out without a holdout.
-    blindness
-        What it is known not to see.
-    direction
-        Which way its value is safe. An excess is always towards risk: members less others, or others less members where higher is safer.
-    share
-        Whether its value is a share of people (or of their values), so that a small number of them is masked and it is shown in per cent.
-    needs_keys, takes_parts
-        Whether it says something only where keys are named, and whether two named parts will do instead.
-    needs_releases
-        Whether it is about several releases of the same people: it is then run where they are attacked together, and not on one table.
-    singles_out
-        Whether it is a test of singling out: of predicates that are true of one person alone.
-    baseline
-        What somebody reaches who does not look at the released values, where that is known.
-    level_share
-        The share of the level of all attacks and tests together that it spends, however many they are (see `stats.familywise`); None for an equal
-        part of what the others leave.
-    """
-
-    name: str
-    score: Callable[[ReleaseCase], Scores]
-    title: str
-    definition: str
-    sentence: str
-    blindness: str
-    reference: str = ""
-    direction: Direction = "lower is safer"
-    share: bool = True
-    needs_keys: bool = False
-    takes_parts: bool = False
-    needs_releases: bool = False
-    singles_out: bool = False
-    baseline: Callable[[ReleaseCase], float | None] | None = None
-    level_share: float | None = None
-
-    def applies(self, keys: Sequence[str], parts: Parts | None) -> bool:
-        """Return whether it says something where these columns are named."""
-        return not self.needs_keys or bool(keys) or (self.takes_parts and parts is not None)
-
-    @property
-    def stream(self) -> int:
-        """The number of its own random stream."""
-        return int.from_bytes(hashlib.sha256(self.name.encode()).digest()[:8], "big")
-
-
 def draw_at_most(n: int, most: int, rng: np.random.Generator) -> Ints:
     """Return all numbers below n, or so many of them at random, in rising order."""
     return np.arange(n) if n <= most else np.sort(rng.choice(n, most, replace=False))
-
-
-MEMORISATION_TESTS: Registry[MemorisationTest] = Registry("memorisation test")
-
-
-def memorisation_test_of(name: str) -> MemorisationTest:
-    """Return a test; one that says no more than its name where it is not registered."""
-    if name in MEMORISATION_TESTS:
-        return MEMORISATION_TESTS[name]
-    title = shown(name, 40)
-
-    def score(_: ReleaseCase) -> Scores:
-        raise NotApplicableError("It is not registered here.")
-
-    return MemorisationTest(
-        name=name,
-        score=score,
-        title=title,
-        definition="Not described here.",
-        blindness="Not described here.",
-        sentence=f"The test “{title}” is at {{value}} for the people in the data, {{holdout}} for people who are not",
-    )

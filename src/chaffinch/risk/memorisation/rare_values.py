@@ -10,10 +10,9 @@ from numpy.typing import NDArray
 
 from ..._base.seeds import child
 from ...stats.rates import Scores
+from ..attacker import ATTACKERS, Attacker
 from .protocol import (
-    MEMORISATION_TESTS,
     ColumnValues,
-    MemorisationTest,
     NobodyConcernedError,
     ReleaseCase,
     draw_at_most,
@@ -51,8 +50,8 @@ def rare_values(
     return Scores(numerator, weight)
 
 
-MEMORISATION_TESTS.register(
-    MemorisationTest(
+ATTACKERS.register(
+    Attacker(
         name="rare_level",
         score=lambda case: rare_values(case, [c for c in case.columns if not c.numeric]),
         title="Rare level",
@@ -68,8 +67,8 @@ MEMORISATION_TESTS.register(
 )
 
 
-MEMORISATION_TESTS.register(
-    MemorisationTest(
+ATTACKERS.register(
+    Attacker(
         name="rare_number",
         score=lambda case: rare_values(case, [c for c in case.columns if c.numeric]),
         title="Rare number",
@@ -127,8 +126,8 @@ def rare_combinations(
     return Scores(numerator, weight)
 
 
-MEMORISATION_TESTS.register(
-    MemorisationTest(
+ATTACKERS.register(
+    Attacker(
         name="rare_combination",
         score=rare_combinations,
         title="Rare combination",

@@ -8,9 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...stats.rates import Scores
+from ..attacker import ATTACKERS, Attacker
 from .protocol import (
-    MEMORISATION_TESTS,
-    MemorisationTest,
     NobodyConcernedError,
     NotApplicableError,
     ReleaseCase,
@@ -59,8 +58,8 @@ def _further(case: ReleaseCase) -> Callable[[Codes, Codes, int], NDArray[np.floa
     return share
 
 
-MEMORISATION_TESTS.register(
-    MemorisationTest(
+ATTACKERS.register(
+    Attacker(
         name="repeated_row",
         score=repeated_rows,
         title="Repeated row",
@@ -70,12 +69,12 @@ MEMORISATION_TESTS.register(
         ),
         sentence="Rows of one person's own come back in {value} of the further releases for the people in the data, and in {holdout} for people who are not",
         blindness="Rows that others have too, and rows that are changed in one value, are not seen.",
-        needs_releases=True,
+        needs=("releases",),
     )
 )
 
-MEMORISATION_TESTS.register(
-    MemorisationTest(
+ATTACKERS.register(
+    Attacker(
         name="repeated_value",
         score=repeated_values,
         title="Repeated rare value",
@@ -87,6 +86,6 @@ MEMORISATION_TESTS.register(
             "who are not"
         ),
         blindness="Generators that never write rare values, or that draw numbers anew, pass.",
-        needs_releases=True,
+        needs=("releases",),
     )
 )

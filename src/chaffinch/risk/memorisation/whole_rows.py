@@ -15,7 +15,8 @@ from ..._base.runtime import thread_map
 from ..._base.seeds import child
 from ...stats.rates import Scores
 from ...table.compare.distances import gower_sums
-from .protocol import MEMORISATION_TESTS, MOST_ROWS, MemorisationTest, ReleaseCase, draw_at_most
+from ..attacker import ATTACKERS, Attacker
+from .protocol import MOST_ROWS, ReleaseCase, draw_at_most
 
 Ints = NDArray[np.int64]
 
@@ -44,8 +45,8 @@ def exact_row(case: ReleaseCase) -> Scores:
     return Scores(_is_released(case), np.ones(case.n_people))
 
 
-MEMORISATION_TESTS.register(
-    MemorisationTest(
+ATTACKERS.register(
+    Attacker(
         name="exact_row",
         score=exact_row,
         title="Exact row",
@@ -74,8 +75,8 @@ def copied_row(case: ReleaseCase, copies: float = COPIES) -> Scores:
     return Scores(score, np.ones(case.n_people))
 
 
-MEMORISATION_TESTS.register(
-    MemorisationTest(
+ATTACKERS.register(
+    Attacker(
         name="copied_row",
         score=copied_row,
         title="Copied row",
