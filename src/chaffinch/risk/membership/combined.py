@@ -9,9 +9,7 @@ of fold says, never below 0. Where nothing is to be learnt all calibrations are 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from functools import cached_property
-from typing import Any
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -21,17 +19,16 @@ from ..._base.seeds import Seed, generator, seed_sequence
 from .attacker import (
     ATTACKERS,
     Bools,
-    Calibration,
+    CalibratedAttacker,
     Floats,
     Ints,
     Kind,
     Learner,
     MembershipAttacker,
-    OddsAttacker,
     TargetAttacker,
-    auc_of,
     calibrated,
     folds,
+    out_of_fold,
 )
 from .layout import TABLE, FeatureLayout, FocusedAttacker, learner_for, sees_something
 from .ranked import VALUE_GROUPS
@@ -46,22 +43,12 @@ MARGIN = 0.5
 """Standard errors by which the log loss out of fold must fall for more freedom to be given."""
 
 
-@dataclass(frozen=True, eq=False)
-class CombinedAttacker(OddsAttacker):
+@dataclass(frozen=True, eq=False, kw_only=True)
+class CombinedAttacker(CalibratedAttacker):
     """Attackers and their weights. `checked` are the training shadows' log-odds out of fold, of parts and of the weights."""
 
-    width: int
     parts: dict[str, TargetAttacker]
     weights: Floats
-    calibration: Calibration
-    checked: Floats = field(repr=False)
-    member: Bools = field(repr=False)
-    settings: dict[str, Any] = field(default_factory=dict)
-
-    @cached_property
-    def auc(self) -> float:
-        """The AUC of `checked`."""
-        return auc_of(self.checked, self.member)
 
     def part_odds(self, features: ArrayLike) -> Floats:
         """Return the log-odds of every part, (parts, ...)."""
@@ -139,7 +126,13 @@ class CombinedLearner:
             },
         }
         return CombinedAttacker(
-            x.shape[-1], parts, weights, calibration, calibration.log_odds(unseen), inside, settings
+            width=x.shape[-1],
+            parts=parts,
+            weights=weights,
+            calibration=calibration,
+            checked=calibration.log_odds(unseen),
+            member=inside,
+            settings=settings,
         )
 
     def _learners(self, width: int) -> Mapping[str, Learner]:
@@ -159,7 +152,6 @@ def stacked(odds: Floats, member: Bools, fold: Ints) -> tuple[Floats, Floats, fl
     error of that sum. With e = 1 that is what Bayes' rule gives parts that are equally likely beforehand; but losses of two attackers
     differ by several by chance alone, and the one that chance favours is not to have it all.
     """
-    n_folds = int(fold.max()) + 1
     shadows = odds.shape[1]
 
     def losses(total: Floats) -> Floats:
@@ -184,11 +176,13 @@ def stacked(odds: Floats, member: Bools, fold: Ints) -> tuple[Floats, Floats, fl
 
     best: tuple[float, Floats, Floats] | None = None
     for variance in VARIANCES:
-        unseen = np.empty(odds.shape[1:])
-        for number in range(n_folds):
-            out = fold == number
-            weights = _weights(odds[:, ~out], member[~out], start(~out), variance)
-            unseen[out] = np.einsum("p,pst->st", weights, odds[:, out])
+
+        def weighted(_: int, outside: Bools, variance: float = variance) -> Floats:
+            used = ~outside
+            weights = _weights(odds[:, used], member[used], start(used), variance)
+            return np.asarray(np.einsum("p,pst->st", weights, odds[:, outside]))
+
+        unseen = out_of_fold(fold, weighted)
         loss = losses(unseen)
         if best is not None:
             gain = best[1] - loss

@@ -7,32 +7,30 @@ thousands of counts each: columns of narrow whole numbers stay in the processor'
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from math import isqrt
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from ..._base.checks import check_at_least
 from ..._base.compiled import compiled
 from ..._base.runtime import thread_count, thread_map
-from ..._base.seeds import Seed, generator
 from .attacker import (
     ATTACKERS,
     Bools,
     Cleaner,
-    FittedAttacker,
+    CrossFitLearner,
     Floats,
     Ints,
     Kind,
     MembershipAttacker,
+    ScoreFit,
     Singles,
-    TargetAttacker,
-    calibrated,
-    checked,
-    folds,
+    TrainingShadows,
+    out_of_fold,
 )
 
 SEARCH = {
@@ -50,7 +48,7 @@ PIECE = 25
 
 
 @dataclass(frozen=True)
-class ExtraTrees:
+class ExtraTrees(CrossFitLearner):
     """Extremely randomised trees whose settings a random search chooses by accuracy out of fold; see `learner`."""
 
     kind: Kind = "counts"
@@ -59,27 +57,14 @@ class ExtraTrees:
     def __post_init__(self) -> None:
         check_at_least("draws", self.draws, 1)
 
-    def narrowed(self, attackers: Sequence[TargetAttacker]) -> ExtraTrees:
-        """Return the same: settings are searched for every target anew."""
-        return self
-
-    def fit(
-        self,
-        features: ArrayLike,
-        member: ArrayLike,
-        *,
-        seed: Seed = None,
-        threads: int | None = None,
-    ) -> TargetAttacker:
-        """Return the attacker learnt from shadows."""
-        x, inside = checked(features, member, self.kind)
-        rng = generator(seed)
-        fold = np.repeat(folds(inside, rng), x.shape[1])
-        flat = x.reshape(-1, x.shape[2])
+    def learn(self, shadows: TrainingShadows) -> ScoreFit:
+        """Return the chances by a forest; its settings are right most often out of fold."""
+        flat, label, fold = shadows.by_table
+        rng, threads = shadows.rng, shadows.threads
         prepared: Callable[[Singles], Singles] = (
-            _as_it_is if self.kind == "counts" else Cleaner.of(flat)
+            np.asarray if self.kind == "counts" else Cleaner.of(flat)
         )
-        columns, label = in_columns(prepared(flat), self.kind), np.repeat(inside, x.shape[1])
+        columns = in_columns(prepared(flat), self.kind)
         best, unseen = searched(columns, label, fold, self.draws, rng, threads=threads)
         forest = grown(
             columns,
@@ -89,26 +74,12 @@ class ExtraTrees:
             seed=int(rng.integers(2**62)),
             threads=threads,
         )
-        unseen = unseen.reshape(x.shape[:2])
-        calibration = calibrated(unseen, inside)
-
-        def score(block: Singles) -> Floats:
-            return forest.chances(in_columns(block, self.kind))
-
-        odds = calibration.log_odds(unseen)
-        return FittedAttacker(
-            x.shape[2],
+        return ScoreFit(
             prepared,
-            score,
-            calibration,
-            odds,
-            inside,
+            lambda block: forest.chances(in_columns(block, self.kind)),
+            unseen,
             {"learner": "extra-trees", **best},
         )
-
-
-def _as_it_is(x: Singles) -> Singles:
-    return x
 
 
 ATTACKERS.register(
@@ -122,7 +93,7 @@ ATTACKERS.register(
 
 
 @dataclass(frozen=True)
-class RandomForest:
+class RandomForest(CrossFitLearner):
     """A random forest on features as they are; see `learner`. `trees`: how many; `rows`: the most tables that one tree grows from."""
 
     kind: Kind = "counts"
@@ -133,60 +104,34 @@ class RandomForest:
         for name in ("trees", "rows"):
             check_at_least(name, getattr(self, name), 1)
 
-    def narrowed(self, attackers: Sequence[TargetAttacker]) -> RandomForest:
-        """Return the same: nothing is chosen."""
-        return self
-
-    def fit(
-        self,
-        features: ArrayLike,
-        member: ArrayLike,
-        *,
-        seed: Seed = None,
-        threads: int | None = None,
-    ) -> TargetAttacker:
-        """Return the attacker learnt from shadows."""
+    def learn(self, shadows: TrainingShadows) -> ScoreFit:
+        """Return the log-odds by a forest."""
         from sklearn.ensemble import RandomForestClassifier
 
-        x, inside = checked(features, member, self.kind)
-        rng = generator(seed)
-        fold = np.repeat(folds(inside, rng), x.shape[1])
-        flat = x.reshape(-1, x.shape[2])
-        prepared: Callable[[Singles], Singles] = Cleaner.of(flat)
-        rows, label = prepared(flat), np.repeat(inside, x.shape[1])
+        flat, label, fold = shadows.by_table
+        prepared = Cleaner.of(flat)
+        rows = prepared(flat)
 
-        def grown(used: Any) -> Any:
-            some, mine = rows[used], label[used]
+        def log_odds(used: Any) -> Callable[[Singles], Floats]:
             forest = RandomForestClassifier(
                 self.trees,
                 min_samples_leaf=5,
-                max_samples=min(self.rows, len(some)),
-                n_jobs=thread_count(threads),
-                random_state=int(rng.integers(2**31)),
-            )
+                max_samples=min(self.rows, len(label[used])),
+                n_jobs=thread_count(shadows.threads),
+                random_state=int(shadows.rng.integers(2**31)),
+            ).fit(rows[used], label[used])
             # One thread asks the trees: with more they are added up in the order in which they answer.
-            return forest.fit(some, mine).set_params(n_jobs=1)
+            forest.set_params(n_jobs=1)
 
-        unseen: Floats = np.empty(len(rows))
-        for number in range(int(fold.max()) + 1):
-            out = fold == number
-            unseen[out] = _log_odds(grown(~out).predict_proba(rows[out])[:, 1])
-        forest = grown(slice(None))
-        scores = unseen.reshape(x.shape[:2])
-        calibration = calibrated(scores, inside)
+            def score(block: Singles) -> Floats:
+                chance = np.clip(forest.predict_proba(block)[:, 1], 0.005, 0.995)
+                return np.asarray(np.log(chance) - np.log1p(-chance), dtype=np.float64)
 
-        def score(block: Singles) -> Floats:
-            return _log_odds(forest.predict_proba(block)[:, 1])
+            return score
 
+        unseen = out_of_fold(fold, lambda _, outside: log_odds(~outside)(rows[outside]))
         settings = {"learner": "random-forest", "trees": self.trees}
-        return FittedAttacker(
-            x.shape[2], prepared, score, calibration, calibration.log_odds(scores), inside, settings
-        )
-
-
-def _log_odds(chance: Floats) -> Floats:
-    clipped = np.clip(np.asarray(chance, dtype=np.float64), 0.005, 0.995)
-    return np.asarray(np.log(clipped) - np.log1p(-clipped))
+        return ScoreFit(prepared, log_odds(slice(None)), unseen, settings)
 
 
 ATTACKERS.register(
@@ -211,18 +156,16 @@ def searched(
     """Return the settings, out of some drawn from `SEARCH`, that are right most often out of fold, and their chances there."""
     from sklearn.model_selection import ParameterSampler
 
-    best: dict[str, Any] = {}
-    unseen, most = np.empty(len(fold)), -1.0
-    for settings in ParameterSampler(SEARCH, draws, random_state=int(rng.integers(2**31))):
+    def fold_scores(settings: dict[str, Any]) -> tuple[float, dict[str, Any], Floats]:
         chances = chances_out_of_fold(
             columns, member, fold, settings, seed=int(rng.integers(2**62)), threads=threads
         )
         right = (chances > 0.5) == member
-        accuracy = float(
-            np.mean([right[fold == number].mean() for number in range(int(fold.max()) + 1)])
-        )
-        if accuracy > most:
-            best, unseen, most = settings, chances, accuracy
+        accuracies = [right[fold == number].mean() for number in range(int(fold.max()) + 1)]
+        return float(np.mean(accuracies)), settings, chances
+
+    drawn = ParameterSampler(SEARCH, draws, random_state=int(rng.integers(2**31)))
+    _, best, unseen = max(map(fold_scores, drawn), key=lambda choice: choice[0])
     return best, unseen
 
 
@@ -236,12 +179,13 @@ def chances_out_of_fold(
     threads: int | None = None,
 ) -> Floats:
     """Return the chance of each record from trees grown without its fold."""
-    out = np.empty(len(fold))
-    for number in range(int(fold.max()) + 1):
-        inside, outside = np.flatnonzero(fold != number), np.flatnonzero(fold == number)
-        forest = grown(columns, member, inside, settings, seed=seed + number, threads=threads)
-        out[outside] = forest.chances(columns, outside)
-    return out
+
+    def chances(number: int, outside: Bools) -> Floats:
+        used = np.flatnonzero(~outside)
+        forest = grown(columns, member, used, settings, seed=seed + number, threads=threads)
+        return forest.chances(columns, np.flatnonzero(outside))
+
+    return out_of_fold(fold, chances)
 
 
 def grown(
