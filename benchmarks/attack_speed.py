@@ -26,7 +26,7 @@ from chaffinch.privacy.prepare import prepare
 from chaffinch.risk.membership.attacker import folds, learner
 from chaffinch.risk.membership.features import black_box
 from chaffinch.risk.membership.forests import chances_out_of_fold, in_columns
-from chaffinch.risk.membership.rates import Trials
+from chaffinch.risk.membership.rates import LabelledScores
 from chaffinch.risk.membership.settings import ShadowSettings
 from chaffinch.risk.shadows import Generator, Working, run_shadows, shared_draws, world_of
 from chaffinch.risk.singling_out import singling_out
@@ -143,7 +143,7 @@ def classifiers() -> None:
             began = time.process_time()
             attacker = learner(name).fit(features[:train], member[:train], seed=5)
             seconds[name].append(time.process_time() - began)
-            trials = Trials.of(attacker.log_odds(features[train:]), member[train:])
+            trials = LabelledScores.of(attacker.log_odds(features[train:]), member[train:])
             areas[name].append(clustered_auc(trials.scores, trials.member, trials.shadow)[0])
             print(k, name, f"{areas[name][-1]:.4f}", f"{seconds[name][-1]:.1f} s", flush=True)
     apart = np.array(areas["linear"]) - np.array(areas["extra-trees"])

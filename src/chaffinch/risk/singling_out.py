@@ -36,12 +36,12 @@ from .._base.svg import Dot, dots
 from ..stats.intervals import Interval, clopper_pearson
 from .membership.attacker import Bools, Floats, Ints
 from .membership.features import match_counts
-from .membership.learning import Learnt, Seen
+from .membership.learning import ShadowScores, TrainedAttackers
 from .membership.settings import ShadowSettings
 from .membership.study import campaign_against, sizes_of
 from .shadows.run import Working
 from .shadows.vulnerability import Ranking
-from .shadows.world import Duplicates, World, fresh_draws
+from .shadows.world import AttackPopulation, Duplicates, fresh_draws
 from .shown import ShadowFigures, ShadowResult, Words
 
 HEAD = ("attributes", "success", "95 % interval", "weight", "blind attacker", "without release")
@@ -106,7 +106,10 @@ def singling_out(
 
 
 def judged(
-    learnt: Learnt, seen: Seen, rng: np.random.Generator, threshold: int = THRESHOLD
+    learnt: TrainedAttackers,
+    seen: ShadowScores,
+    rng: np.random.Generator,
+    threshold: int = THRESHOLD,
 ) -> SinglingOutResult:
     """Return the result of naming one target for each release."""
     world, plan, sizes = learnt.campaign.world, learnt.campaign.plan, sizes_of(learnt, threshold)
@@ -143,7 +146,7 @@ def _choice(
 
 
 def _isolations(
-    world: World, seen: Seen, named: NDArray[np.int64], known: Sequence[Lightest]
+    world: AttackPopulation, seen: ShadowScores, named: NDArray[np.int64], known: Sequence[Lightest]
 ) -> tuple[Isolation, ...]:
     """How often the lightest predicates of each size about the named targets isolated."""
     records, targets = world.records, world.records[world.targets]
@@ -320,7 +323,7 @@ class SinglingOutResult(SinglingOutFigures, ShadowResult):
     aucs: tuple[float, ...] = ()
     named: NDArray[np.int64] | None = None
     right: NDArray[np.bool_] | None = None
-    world: World | None = None
+    world: AttackPopulation | None = None
 
     @property
     def success(self) -> float:

@@ -30,7 +30,7 @@ RIDGES = (3.0, 0.3, 0.03, 0.003)
 FLOOR = 0.05
 """The least standard deviation that ranks are divided by, where all go from -1 to 1: a value seen once in 1,600 tables has it."""
 VALUE_GROUPS = ("exact", "extremes", "nearest", "density", "presence")
-"""What is seen of released values, by group: `values.ValueSight` says what is in each."""
+"""What is seen of released values, by group: `values.ValueFeatures` says what is in each."""
 
 
 @dataclass(frozen=True, eq=False)

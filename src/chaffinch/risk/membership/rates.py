@@ -29,7 +29,7 @@ MOST_POINTS = 200
 
 
 @dataclass(frozen=True, eq=False)
-class Trials:
+class LabelledScores:
     """Scores, whether each was of a member, the shadow each came from, and the target it was of: lists of one length.
 
     Without `target` all are of one. A design fixes how often each target is a member, so targets are strata of intervals.
@@ -57,7 +57,7 @@ class Trials:
             object.__setattr__(self, "target", np.unique(self.target, return_inverse=True)[1])
 
     @classmethod
-    def of(cls, scores: ArrayLike, member: ArrayLike) -> Trials:
+    def of(cls, scores: ArrayLike, member: ArrayLike) -> LabelledScores:
         """Return trials from scores whose first axis is the shadow; `member` may lack the last axis, that of tables.
 
         One target: scores (shadows, tables), member (shadows,). Pooled: (shadows, targets, tables) and (shadows, targets).
@@ -157,8 +157,8 @@ class Rates:
 
 
 def rates(
-    validation: Trials,
-    test: Trials,
+    validation: LabelledScores,
+    test: LabelledScores,
     *,
     levels: tuple[float, ...] = (0.01, 0.001),
     confidence: float = 0.95,
@@ -196,7 +196,7 @@ def rates(
     )
 
 
-def _at(validation: Trials, test: Trials, level: float, confidence: float) -> AtFpr:
+def _at(validation: LabelledScores, test: LabelledScores, level: float, confidence: float) -> AtFpr:
     """The rates where validation has at most the share `level` of false positives."""
     if not 0 < level < 1:
         raise InputError(f"A level of false positives must lie between 0 and 1. Got {level}.")
@@ -221,7 +221,9 @@ def _at(validation: Trials, test: Trials, level: float, confidence: float) -> At
     )
 
 
-def _advantage(trials: Trials, threshold: float, confidence: float) -> tuple[float, Interval]:
+def _advantage(
+    trials: LabelledScores, threshold: float, confidence: float
+) -> tuple[float, Interval]:
     """True less false positives above a threshold, and an interval."""
     hits, falls = trials.side(True, threshold), trials.side(False, threshold)
     tpr, fpr = float(hits[0].mean()), float(falls[0].mean())
@@ -245,7 +247,7 @@ def _advantage(trials: Trials, threshold: float, confidence: float) -> tuple[flo
     return value, (max(-1.0, value - max(down, half)), min(1.0, value + max(up, half)))
 
 
-def _curve(trials: Trials) -> tuple[Floats, Floats, Floats]:
+def _curve(trials: LabelledScores) -> tuple[Floats, Floats, Floats]:
     """Thresholds, falling, and the false and true positives above each; the first is above all scores, the last below."""
     order = np.argsort(-trials.scores, kind="stable")
     scores, member = trials.scores[order], trials.member[order]
@@ -255,7 +257,7 @@ def _curve(trials: Trials) -> tuple[Floats, Floats, Floats]:
     return np.concatenate([scores[:1], scores[last[:-1] + 1], [-np.inf]]), fpr, tpr
 
 
-def roc(trials: Trials, *, most: int = MOST_POINTS) -> tuple[Floats, Floats]:
+def roc(trials: LabelledScores, *, most: int = MOST_POINTS) -> tuple[Floats, Floats]:
     """Return false and true positives of the curve, from (0, 0) to (1, 1): at most so many points, evenly by log of the false.
 
     Examples

@@ -11,7 +11,7 @@ from markupsafe import Markup
 from ..._base.results import to_plain
 from ..._base.svg import Dot, dots
 from ...stats.intervals import Interval
-from ..shadows.world import World
+from ..shadows.world import AttackPopulation
 from ..shown import ShadowFigures, ShadowResult, Words
 from .rates import Rates
 
@@ -72,7 +72,7 @@ class MembershipResult(MembershipFigures, ShadowResult):
     plain: ClassVar[type[ShadowFigures]] = MembershipFigures
 
     each: tuple[Rates, ...] = ()
-    world: World | None = None
+    world: AttackPopulation | None = None
 
     @property
     def auc(self) -> float:

@@ -26,8 +26,8 @@ from ..shadows.run import Working, stored_seed
 from ..shadows.vulnerability import Ranking
 from ..shadows.world import Duplicates, world_of
 from .attacker import ATTACKERS
-from .learning import Campaign, Learnt, Seen
-from .rates import Rates, Trials, rates
+from .learning import ShadowScores, ShadowStudy, TrainedAttackers
+from .rates import LabelledScores, Rates, rates
 from .result import MembershipResult, PartStrength
 from .settings import ShadowSettings
 
@@ -93,7 +93,7 @@ def campaign_against(
     *,
     targets: int | Sequence[int],
     **world: Any,
-) -> Campaign:
+) -> ShadowStudy:
     """Return a campaign against a synthesiser; `targets` and what follows are those of `world_of`."""
     table = open_table(original)
     others = None if population is None else open_table(population, table.schema)
@@ -104,7 +104,7 @@ def campaign_against(
     if working.keep is not None:
         working = replace(working, keep=Path(working.keep))
         seed = stored_seed(working.keep, seed)
-    return Campaign(
+    return ShadowStudy(
         drawn_from,
         Generator(synthesiser, drawn_from.table, settings.grid),
         settings,
@@ -113,7 +113,7 @@ def campaign_against(
     )
 
 
-def sizes_of(learnt: Learnt, threshold: int) -> dict[str, Any]:
+def sizes_of(learnt: TrainedAttackers, threshold: int) -> dict[str, Any]:
     """Return what every result of shadow modelling holds: whom it is about, out of whom, and how attackers learnt."""
     world, campaign = learnt.campaign.world, learnt.campaign
     return {
@@ -129,7 +129,9 @@ def sizes_of(learnt: Learnt, threshold: int) -> dict[str, Any]:
     }
 
 
-def judged(learnt: Learnt, seen: Seen, threshold: int = THRESHOLD) -> MembershipResult:
+def judged(
+    learnt: TrainedAttackers, seen: ShadowScores, threshold: int = THRESHOLD
+) -> MembershipResult:
     """Return how well attackers did on shadows that they did not learn from."""
     checked, world = learnt.checked, learnt.campaign.world
 
@@ -155,7 +157,7 @@ def judged(learnt: Learnt, seen: Seen, threshold: int = THRESHOLD) -> Membership
     )
 
 
-def part_strength(name: str, seen: Seen, odds: NDArray[np.float64]) -> PartStrength:
+def part_strength(name: str, seen: ShadowScores, odds: NDArray[np.float64]) -> PartStrength:
     """Return how well log-odds (shadows, targets) tell members from others, under the name of an attacker."""
     pooled = _trials(seen, odds, None)
     value, ends = clustered_auc(pooled.scores, pooled.member, pooled.shadow, stratum=pooled.target)
@@ -164,7 +166,7 @@ def part_strength(name: str, seen: Seen, odds: NDArray[np.float64]) -> PartStren
     return PartStrength(name, value, ends, mean, ATTACKERS[name].evidence)
 
 
-def _trials(seen: Seen, scores: NDArray[np.float64], target: int | None) -> Trials:
+def _trials(seen: ShadowScores, scores: NDArray[np.float64], target: int | None) -> LabelledScores:
     """The scores of one target, or of all, each with its cluster: the shadow, or the pair of neighbours that share their other records."""
     columns = slice(None) if target is None else slice(target, target + 1)
     shadow = np.arange(len(scores))
@@ -174,4 +176,4 @@ def _trials(seen: Seen, scores: NDArray[np.float64], target: int | None) -> Tria
     there = np.isfinite(values)
     clusters = np.broadcast_to(shadow[:, None], values.shape)
     targets = np.broadcast_to(np.arange(values.shape[1]), values.shape)
-    return Trials(values[there], member[there], clusters[there], targets[there])
+    return LabelledScores(values[there], member[there], clusters[there], targets[there])

@@ -128,8 +128,8 @@ class NumberScale:
 
 
 @dataclass(frozen=True, eq=False)
-class ValueSight:
-    """What to look for in released values: the targets, and how common each of their values is. Make one with `ValueSight.of`.
+class ValueFeatures:
+    """What to look for in released values: the targets, and how common each of their values is. Make one with `ValueFeatures.of`.
 
     `names`: what the features are, in order. `groups`: which of them belong together, by name.
     """
@@ -145,7 +145,7 @@ class ValueSight:
     """The log densities of each target in the population, (targets, kinds of density)."""
 
     @classmethod
-    def of(cls, population: Table, targets: NDArray[np.int64]) -> ValueSight:
+    def of(cls, population: Table, targets: NDArray[np.int64]) -> ValueFeatures:
         """Return the sight for targets, row numbers of the population."""
         rows = np.asarray(targets, dtype=np.int64)
         if rows.ndim != 1 or not len(rows) or rows.min() < 0 or rows.max() >= population.n_rows:

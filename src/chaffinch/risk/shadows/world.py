@@ -40,7 +40,7 @@ Share = Literal["half", "natural"]
 
 
 @dataclass(frozen=True, eq=False)
-class World:
+class AttackPopulation:
     """A population D, the rows of it to attack, and the size of the subsets X that a publisher draws.
 
     `table`: the population. It is taken to be public. `targets`: row numbers of the people under attack. `rows`: the size of a subset.
@@ -91,7 +91,7 @@ def world_of(
     ranking: Ranking = "union",
     equal: Equal = "values",
     threads: int | None = None,
-) -> World:
+) -> AttackPopulation:
     """Return the population of a table, and the most vulnerable records of the table as targets.
 
     Without a `population` the table itself is one, and subsets have a fifth of its rows, as in Sedlmeyr (2024). With one, both together are
@@ -158,7 +158,7 @@ def world_of(
     else:
         chosen = np.searchsorted(distinct_rows, first[place[chosen]])
     check_sizes(len(distinct_rows), size, len(chosen))
-    return World(
+    return AttackPopulation(
         both.take(distinct_rows), chosen, size, len(records) - len(distinct_rows), equal, ranked
     )
 
