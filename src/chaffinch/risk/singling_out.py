@@ -125,7 +125,7 @@ def judged(
         nobody=nobody_in(world.rows, world.n_population, len(world.targets)),
         releases=len(seen.draws),
         attributes_that_suffice=float(
-            np.mean([min(one.shortest, len(isolations)) for one in known])
+            np.mean([min(isolation_set.shortest, len(isolations)) for isolation_set in known])
         ),
         skill=AttackerSkill(float(np.mean(aucs)), min(aucs), max(aucs)),
         aucs=aucs,
@@ -403,7 +403,7 @@ class SinglingOutResult(SinglingOutFigures, ShadowResult):
     def table(self, *, page: bool = False) -> Words:
         """Return the success by number of attributes, the closest row alone last."""
         return HEAD, [
-            *(one.words() for one in self.isolations),
+            *(isolation.words() for isolation in self.isolations),
             self.closest.words(", closest row"),
         ]
 
@@ -415,19 +415,19 @@ class SinglingOutResult(SinglingOutFigures, ShadowResult):
         """Return the success by number of attributes, beside a guess."""
         lines = [
             (
-                f"{one.attributes} attributes",
+                f"{isolation.attributes} attributes",
                 [
-                    Dot("attack", one.success, *one.interval),
-                    Dot("blind attacker", one.blind_attacker),
+                    Dot("attack", isolation.success, *isolation.interval),
+                    Dot("blind attacker", isolation.blind_attacker),
                 ],
             )
-            for one in self.isolations
+            for isolation in self.isolations
         ]
-        words = "; ".join(f"{name}: {marks[0].value:.3f}" for name, marks in lines)
+        description = "; ".join(f"{name}: {marks[0].value:.3f}" for name, marks in lines)
         return dots(
             "singling-out",
             "How often somebody is singled out",
-            words,
+            description,
             lines,
             ("attack", "blind attacker"),
             line=self.baseline,
@@ -568,17 +568,17 @@ def lightest(population: NDArray[Any], target: NDArray[Any]) -> Lightest:
 def _one_by_one(population: NDArray[Any], target: NDArray[Any]) -> Lightest:
     n_columns = population.shape[1]
     same = population == target
-    left = np.ones(len(population), dtype=bool)
+    still_matching = np.ones(len(population), dtype=bool)
     chosen: list[int] = []
     columns = np.zeros((n_columns, n_columns), dtype=bool)
     matches = np.empty(n_columns, dtype=np.int64)
     for a in range(n_columns):
-        after = (same & left[:, None]).sum(axis=0)
+        after = (same & still_matching[:, None]).sum(axis=0)
         after[chosen] = len(population) + 1
         chosen.append(int(np.argmin(after)))
-        left &= same[:, chosen[-1]]
+        still_matching &= same[:, chosen[-1]]
         columns[a, chosen] = True
-        matches[a] = left.sum()
+        matches[a] = still_matching.sum()
     return Lightest(columns, matches)
 
 

@@ -216,10 +216,10 @@ def _tail(score: int, counts: NDArray[np.int64]) -> Callable[[float], float]:
 
     weights = np.flatnonzero(counts[1:]) + 1
     step = int(np.gcd.reduce(weights)) if len(weights) else 1
-    most, least = int((weights * counts[weights]).sum()) // step, -(-score // step)
-    if least <= 0 or least > most:
-        return lambda share: float(least <= 0)
-    size = next_fast_len(most + 1, real=True)
+    max_score, min_score = int((weights * counts[weights]).sum()) // step, -(-score // step)
+    if min_score <= 0 or min_score > max_score:
+        return lambda share: float(min_score <= 0)
+    size = next_fast_len(max_score + 1, real=True)
     turns = [
         np.exp(-2j * np.pi / size * (weight // step) * np.arange(size // 2 + 1))
         for weight in weights
@@ -228,11 +228,11 @@ def _tail(score: int, counts: NDArray[np.int64]) -> Callable[[float], float]:
     def tail(share: float) -> float:
         law = np.exp(
             sum(
-                int(n) * np.log(1 - share + share * turn)
-                for n, turn in zip(counts[weights], turns, strict=True)
+                int(n) * np.log(1 - share + share * rotation)
+                for n, rotation in zip(counts[weights], turns, strict=True)
             )
         )
-        return float(min(irfft(law, size)[least : most + 1].sum() + ROUNDING, 1.0))
+        return float(min(irfft(law, size)[min_score : max_score + 1].sum() + ROUNDING, 1.0))
 
     return tail
 

@@ -157,16 +157,16 @@ def calibrated(score: NDArray[Any], member: Bools) -> Calibration:
         z = design @ line
         return float(weight @ (np.logaddexp(0.0, z) - label * z))
 
-    line, at = np.zeros(2), loss(np.zeros(2))
+    line, current_loss = np.zeros(2), loss(np.zeros(2))
     for _ in range(100):  # Newton's steps, halved until they help: the loss is convex
         p = 1 / (1 + np.exp(-np.clip(design @ line, -500, 500)))
         slope = design.T @ (weight * (p - label))
         curve = (design * (weight * p * (1 - p))[:, None]).T @ design + 1e-12 * np.eye(2)
         step = np.linalg.solve(curve, slope)
-        while loss(line - step) > at and np.abs(step).max() > 1e-10:
+        while loss(line - step) > current_loss and np.abs(step).max() > 1e-10:
             step = step / 2
         line = line - step
-        at = loss(line)
+        current_loss = loss(line)
         if np.abs(step).max() <= 1e-9:
             break
     if line[0] <= 1e-9:
@@ -185,12 +185,12 @@ class Cleaner:
     @classmethod
     def of(cls, x: Singles) -> Cleaner:
         known = np.isfinite(x)
-        some = known.any(axis=0)
-        low = np.where(some, np.where(known, x, np.inf).min(axis=0), 0.0)
-        high = np.where(some, np.where(known, x, -np.inf).max(axis=0), 0.0)
+        has_finite = known.any(axis=0)
+        low = np.where(has_finite, np.where(known, x, np.inf).min(axis=0), 0.0)
+        high = np.where(has_finite, np.where(known, x, -np.inf).max(axis=0), 0.0)
         total = np.where(known, x, 0.0).sum(axis=0, dtype=np.float64)
         middle = total / np.maximum(known.sum(axis=0), 1)
-        return cls(*(part.astype(np.float32) for part in (low - 1, middle, high + 1)))
+        return cls(*(bound.astype(np.float32) for bound in (low - 1, middle, high + 1)))
 
     def __call__(self, x: Singles) -> Singles:
         if np.isfinite(x).all():

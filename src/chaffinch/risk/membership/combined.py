@@ -53,7 +53,7 @@ class CombinedAttacker(CalibratedAttacker):
     def part_odds(self, features: ArrayLike) -> Floats:
         """Return the log-odds of every part, (parts, ...)."""
         x = self.features_of(features)
-        return np.stack([part.log_odds(x) for part in self.parts.values()])
+        return np.stack([attacker.log_odds(x) for attacker in self.parts.values()])
 
     def together(self, odds: Floats) -> Floats:
         """Return the log-odds that the parts' (parts, ...) amount to."""
@@ -88,13 +88,13 @@ class CombinedLearner:
 
     def narrowed(self, attackers: Sequence[TargetAttacker]) -> CombinedLearner:
         """Return the learner whose parts have less to choose."""
-        each = [one for one in map(combined_of, attackers) if one is not None]
+        each = [member_of for member_of in map(combined_of, attackers) if member_of is not None]
         learners = self._learners(each[0].width)
         return replace(
             self,
             learners={
-                name: one.narrowed([attacker.parts[name] for attacker in each])
-                for name, one in learners.items()
+                name: member_of.narrowed([attacker.parts[name] for attacker in each])
+                for name, member_of in learners.items()
             },
         )
 
@@ -114,7 +114,7 @@ class CombinedLearner:
         parts = {
             name: one.fit(x, inside, seed=root, threads=threads) for name, one in learners.items()
         }
-        odds = np.stack([part.checked for part in parts.values()])
+        odds = np.stack([attacker.checked for attacker in parts.values()])
         fold = folds(inside, generator(root))
         weights, unseen, variance = stacked(odds, inside, fold)
         calibration = calibrated(unseen, inside)
@@ -164,8 +164,8 @@ def stacked(odds: Floats, member: Bools, fold: Ints) -> tuple[Floats, Floats, fl
             ).mean(axis=1)
         )
 
-    every = np.ones(shadows, dtype=bool)
-    of_parts = np.stack([losses(part) for part in odds])
+    all_shadows = np.ones(shadows, dtype=bool)
+    of_parts = np.stack([losses(part_log_odds) for part_log_odds in odds])
 
     def start(used: Bools) -> Floats:
         best_part = int(of_parts[:, used].sum(axis=1).argmin())
@@ -191,7 +191,7 @@ def stacked(odds: Floats, member: Bools, fold: Ints) -> tuple[Floats, Floats, fl
         best = variance, loss, unseen
     assert best is not None
     variance, _, unseen = best
-    return _weights(odds, member, start(every), variance), unseen, variance
+    return _weights(odds, member, start(all_shadows), variance), unseen, variance
 
 
 def _weights(odds: Floats, member: Bools, start: Floats, variance: float) -> Floats:
@@ -218,8 +218,10 @@ def _weights(odds: Floats, member: Bools, start: Floats, variance: float) -> Flo
         chance = 1 / (1 + np.exp(-np.clip(total, -500, 500)))
         slope = z @ (weight * (chance - label)) + (weights - start) / variance
         free = (weights > 0) | (slope < 0)
-        some = z[free]
-        curve = (some * (weight * chance * (1 - chance))) @ some.T + np.eye(len(some)) / variance
+        free_odds = z[free]
+        curve = (free_odds * (weight * chance * (1 - chance))) @ free_odds.T + np.eye(
+            len(free_odds)
+        ) / variance
         step = np.zeros_like(weights)
         step[free] = np.linalg.solve(curve, slope[free])
         for _ in range(30):

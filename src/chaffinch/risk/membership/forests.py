@@ -257,18 +257,21 @@ def grow_forest(columns, label, rows, n_trees, bootstrap, max_features, min_spli
     `columns`: (features, records). `label`: 0 or 1 of each record. `rows`: the records to grow from. A leaf's feature is -1. With `bootstrap` a tree has
     as many of them as there are, drawn with replacement.
     """
-    most = 2 * len(rows)
-    feature = np.full(n_trees * most, -1, np.int32)
-    threshold = np.zeros(n_trees * most, np.float32)
-    left, right = np.zeros(n_trees * most, np.int32), np.zeros(n_trees * most, np.int32)
-    share = np.zeros(n_trees * most, np.float32)
+    max_nodes = 2 * len(rows)
+    feature = np.full(n_trees * max_nodes, -1, np.int32)
+    threshold = np.zeros(n_trees * max_nodes, np.float32)
+    left_child, right = (
+        np.zeros(n_trees * max_nodes, np.int32),
+        np.zeros(n_trees * max_nodes, np.int32),
+    )
+    share = np.zeros(n_trees * max_nodes, np.float32)
     starts = np.zeros(n_trees + 1, np.int64)
     state = np.empty(1, np.uint64)
     state[0] = np.uint64(seed)
     weight = np.ones(columns.shape[1], np.int32)
     samples = np.empty(len(rows), np.int64)
     for tree in range(n_trees):
-        at = starts[tree]
+        offset = starts[tree]
         n = len(rows)
         if bootstrap:
             for row in rows:
@@ -291,18 +294,18 @@ def grow_forest(columns, label, rows, n_trees, bootstrap, max_features, min_spli
             min_split,
             min_leaf,
             state,
-            feature[at : at + most],
-            threshold[at : at + most],
-            left[at : at + most],
-            right[at : at + most],
-            share[at : at + most],
+            feature[offset : offset + max_nodes],
+            threshold[offset : offset + max_nodes],
+            left_child[offset : offset + max_nodes],
+            right[offset : offset + max_nodes],
+            share[offset : offset + max_nodes],
         )
-        starts[tree + 1] = at + size
+        starts[tree + 1] = offset + size
     end = starts[n_trees]
     return (
         feature[:end].copy(),
         threshold[:end].copy(),
-        left[:end].copy(),
+        left_child[:end].copy(),
         right[:end].copy(),
         share[:end].copy(),
         starts,
@@ -321,7 +324,7 @@ def _grow(  # type: ignore[no-untyped-def]
     state,
     feature,
     threshold,
-    left,
+    left_child,
     right,
     share,
 ):
@@ -340,7 +343,7 @@ def _grow(  # type: ignore[no-untyped-def]
         size += 1
         if parent >= 0:
             if side == 0:
-                left[parent] = node
+                left_child[parent] = node
             else:
                 right[parent] = node
         count, total, positive = end - start, 0, 0
@@ -355,32 +358,34 @@ def _grow(  # type: ignore[no-untyped-def]
         if count < min_split or count < 2 * min_leaf or positive == 0 or positive == total:
             continue
         best, best_feature, best_threshold = -1.0, -1, 0.0
-        n_left, visited, found, drawn = n_features, 0, 0, 0
-        while n_left > n_known + found and (visited < max_features or visited <= found + drawn):
+        n_left, visited, n_constant, drawn = n_features, 0, 0, 0
+        while n_left > n_known + n_constant and (
+            visited < max_features or visited <= n_constant + drawn
+        ):
             visited += 1
-            place = drawn + int(_next(state) * (n_left - found - drawn))
-            if place < n_known:  # known not to vary further up the tree
-                features[place], features[drawn] = features[drawn], features[place]
+            position = drawn + int(_next(state) * (n_left - n_constant - drawn))
+            if position < n_known:  # known not to vary further up the tree
+                features[position], features[drawn] = features[drawn], features[position]
                 drawn += 1
                 continue
-            place += found
-            f = features[place]
+            position += n_constant
+            f = features[position]
             column = columns[f]
-            least = most = column[samples[start]]
+            lowest = highest = column[samples[start]]
             for i in range(count):
                 v = column[samples[start + i]]
                 values[i] = v
-                least, most = min(least, v), max(most, v)
-            if least == most:
-                features[place] = features[n_known + found]
-                features[n_known + found] = f
-                found += 1
+                lowest, highest = min(lowest, v), max(highest, v)
+            if lowest == highest:
+                features[position] = features[n_known + n_constant]
+                features[n_known + n_constant] = f
+                n_constant += 1
                 continue
             n_left -= 1
-            features[place], features[n_left] = features[n_left], features[place]
-            cut = np.float32(least + _next(state) * (float(most) - float(least)))
-            if cut >= most:
-                cut = np.float32(least)
+            features[position], features[n_left] = features[n_left], features[position]
+            cut = np.float32(lowest + _next(state) * (float(highest) - float(lowest)))
+            if cut >= highest:
+                cut = np.float32(lowest)
             cuts[0] = cut  # whole numbers are compared as such
             cut_here, sums = cuts[0], np.int64(0)
             for i in range(count):
@@ -397,7 +402,7 @@ def _grow(  # type: ignore[no-untyped-def]
                 best, best_feature, best_threshold = purity, f, float(cut)
         # What is known not to vary keeps its order: nodes beside this one rely on it.
         features[:n_known] = constants[:n_known]
-        constants[n_known : n_known + found] = features[n_known : n_known + found]
+        constants[n_known : n_known + n_constant] = features[n_known : n_known + n_constant]
         if best_feature < 0:
             continue
         column = columns[best_feature]
@@ -409,8 +414,8 @@ def _grow(  # type: ignore[no-untyped-def]
                 high -= 1
                 samples[low], samples[high] = samples[high], samples[low]
         feature[node], threshold[node] = best_feature, best_threshold
-        stack[top] = (low, end, node, 1, n_known + found)
-        stack[top + 1] = (start, low, node, 0, n_known + found)
+        stack[top] = (low, end, node, 1, n_known + n_constant)
+        stack[top + 1] = (start, low, node, 0, n_known + n_constant)
         top += 2
     return size
 
@@ -428,14 +433,14 @@ def _next(state):  # type: ignore[no-untyped-def]
 @compiled
 def add_votes(forest, columns, rows, out):  # type: ignore[no-untyped-def]
     """Add the shares of the leaves that records come to, tree by tree."""
-    feature, threshold, left, right, share, starts = forest
+    feature, threshold, left_child, right, share, starts = forest
     for tree in range(len(starts) - 1):
-        at = starts[tree]
+        offset = starts[tree]
         for i in range(len(rows)):
-            node = at
+            node = offset
             while feature[node] >= 0:
-                node = at + (
-                    left[node]
+                node = offset + (
+                    left_child[node]
                     if columns[feature[node], rows[i]] <= threshold[node]
                     else right[node]
                 )

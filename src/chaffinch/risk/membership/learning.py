@@ -77,8 +77,8 @@ class ShadowStudy:
     ) -> Shadows:
         """Return the shadows of draws, kept in a folder of this name where they are kept."""
 
-        def progress(words: str, share: float) -> None:
-            self.working.progress(f"{name}: {words}", share)
+        def progress(message: str, share: float) -> None:
+            self.working.progress(f"{name}: {message}", share)
 
         working = replace(
             self.working,
@@ -214,8 +214,8 @@ def _note(
 ) -> None:
     """Write down what is thought of a target in its shadows."""
     seen.log_odds[mine, k] = odds
-    for name, one in parts.items():
-        seen.parts.setdefault(name, np.full(seen.log_odds.shape, np.nan))[mine, k] = one
+    for name, part_odds in parts.items():
+        seen.parts.setdefault(name, np.full(seen.log_odds.shape, np.nan))[mine, k] = part_odds
 
 
 def _parts_of(
@@ -226,7 +226,7 @@ def _parts_of(
     if together is None:
         return {}
     odds = (
-        [part.checked[:, 0] for part in together.parts.values()]
+        [inner.checked[:, 0] for inner in together.parts.values()]
         if features is None
         else together.part_odds(features)
     )
@@ -258,7 +258,7 @@ class FeatureExtractor:
         groups = (
             {}
             if self.sight is None
-            else {name: part.stop - part.start for name, part in self.sight.groups.items()}
+            else {name: columns.stop - columns.start for name, columns in self.sight.groups.items()}
         )
         table = width - sum(groups.values())
         counts = (
@@ -307,8 +307,8 @@ def _affordable(
     room = MEMORY // (4 * len(only) * shadows.tables)
     if width <= room:
         return None
-    some = shadows.gather(
+    sample = shadows.gather(
         lambda tables: box.of(tables, target), only=only[:: max(1, len(only) // 50)]
     )
-    spread = np.sqrt(some.reshape(-1, width)).std(axis=0)
+    spread = np.sqrt(sample.reshape(-1, width)).std(axis=0)
     return np.sort(np.argsort(-spread, kind="stable")[: max(room, 1)])

@@ -168,11 +168,11 @@ def _ridge_logistic(
     rows = list(blocks(len(x)))
 
     def forward(weights: Singles) -> Singles:
-        return np.concatenate(thread_map(lambda part: x[part] @ weights, rows, threads=threads))
+        return np.concatenate(thread_map(lambda block: x[block] @ weights, rows, threads=threads))
 
     def descent(score: Singles, weights: Singles) -> Singles:
         residual = used * (y - _logistic(score))
-        parts = thread_map(lambda part: x[part].T @ residual[part], rows, threads=threads)
+        parts = thread_map(lambda block: x[block].T @ residual[block], rows, threads=threads)
         return (
             scale * np.asarray(sum(parts), dtype=np.float32) - penalty.astype(np.float32) * weights
         )
@@ -191,11 +191,13 @@ def _ridge_logistic(
         constant = constant + shift
         before, down = down, descent(score, weights)
         size = _dots(before, before)
-        turn = np.divide(_dots(down, down - before), size, out=np.zeros_like(size), where=size > 0)
-        direction = down + np.maximum(turn, 0.0).astype(np.float32) * direction
-    every = np.arange(n_ridges) * (n_folds + 1)
-    unseen = score[np.arange(len(fold))[:, None], fold[:, None] + every].T
-    return unseen, ((scale * weights)[:, every + n_folds], constant[every + n_folds])
+        momentum = np.divide(
+            _dots(down, down - before), size, out=np.zeros_like(size), where=size > 0
+        )
+        direction = down + np.maximum(momentum, 0.0).astype(np.float32) * direction
+    fit_starts = np.arange(n_ridges) * (n_folds + 1)
+    unseen = score[np.arange(len(fold))[:, None], fold[:, None] + fit_starts].T
+    return unseen, ((scale * weights)[:, fit_starts + n_folds], constant[fit_starts + n_folds])
 
 
 def _lowest(
@@ -204,18 +206,18 @@ def _lowest(
     """Return how far along its line each fit goes, and the change of its constant: Newton's steps, taken back if they harm."""
     along, shift = np.zeros(score.shape[1]), np.zeros(score.shape[1])
 
-    def at(a: Floats, c: Floats) -> Singles:
+    def line_scores(a: Floats, c: Floats) -> Singles:
         return score + a.astype(np.float32) * move + c.astype(np.float32)
 
-    def loss(a: Floats, c: Floats, of: slice | Ints = slice(None)) -> Floats:
-        z = score[:, of] + a[of].astype(np.float32) * move[:, of] + c[of].astype(np.float32)
-        return _dots(used[:, of], _softplus(z) - y * z) + a[of] * (
-            ridge[0][of] + a[of] * ridge[1][of] / 2
+    def loss(a: Floats, c: Floats, fits: slice | Ints = slice(None)) -> Floats:
+        z = score[:, fits] + a[fits].astype(np.float32) * move[:, fits] + c[fits].astype(np.float32)
+        return _dots(used[:, fits], _softplus(z) - y * z) + a[fits] * (
+            ridge[0][fits] + a[fits] * ridge[1][fits] / 2
         )
 
     start = loss(along, shift)
     for _ in range(4):
-        p = _logistic(at(along, shift))
+        p = _logistic(line_scores(along, shift))
         residual, curve = used * (p - y), used * p * (1 - p)
         bent = curve * move
         slope_a, slope_c = (

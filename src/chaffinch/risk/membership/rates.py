@@ -236,10 +236,10 @@ def _advantage(
         sqrt((high1 - tpr) ** 2 + (fpr - low0) ** 2),
     )
     # Both rates of a shadow may move together, or apart: that shows in the sums by shadow.
-    part = np.empty(len(trials.member))
-    part[trials.member] = (hits[0] - tpr) / len(hits[0])
-    part[~trials.member] = -(falls[0] - fpr) / len(falls[0])
-    summed = np.bincount(trials.shadow, weights=part)
+    influence = np.empty(len(trials.member))
+    influence[trials.member] = (hits[0] - tpr) / len(hits[0])
+    influence[~trials.member] = -(falls[0] - fpr) / len(falls[0])
+    summed = np.bincount(trials.shadow, weights=influence)
     count = max(len(summed), 2)
     half = student_quantile(0.5 + confidence / 2, count - 1) * sqrt(
         count / (count - 1) * float(summed @ summed)
@@ -276,8 +276,8 @@ def roc(trials: LabelledScores, *, most: int = MOST_POINTS) -> tuple[Floats, Flo
     if len(fpr) > most:
         grid = np.geomspace(fpr[fpr > 0].min(), 1.0, most - 2)
         # The highest point at or left of each: the curve is a stair, and is never shown above itself.
-        at = np.unique(
+        kept_points = np.unique(
             np.concatenate([[0, len(fpr) - 1], np.searchsorted(fpr, grid, side="right") - 1])
         )
-        fpr, tpr = fpr[at], tpr[at]
+        fpr, tpr = fpr[kept_points], tpr[kept_points]
     return fpr, tpr

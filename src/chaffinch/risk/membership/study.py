@@ -144,13 +144,13 @@ def judged(
     return MembershipResult(
         pooled=compared(checked.log_odds, seen.log_odds),
         closest=compared(checked.closest, seen.closest),
-        worst=max(each, key=lambda one: one.auc),
-        target_aucs=tuple(sorted((one.auc for one in each), reverse=True)),
+        worst=max(each, key=lambda target_rates: target_rates.auc),
+        target_aucs=tuple(sorted((target_rates.auc for target_rates in each), reverse=True)),
         each=each,
         strengths=tuple(
             sorted(
                 (part_strength(name, seen, odds) for name, odds in seen.parts.items()),
-                key=lambda part: -part.auc,
+                key=lambda strength: -strength.auc,
             )
         ),
         **sizes_of(learnt, threshold),
@@ -162,7 +162,11 @@ def part_strength(name: str, seen: ShadowScores, odds: NDArray[np.float64]) -> P
     pooled = _trials(seen, odds, None)
     value, ends = clustered_auc(pooled.scores, pooled.member, pooled.shadow, stratum=pooled.target)
     each = [_trials(seen, odds, k) for k in range(odds.shape[1])]
-    mean = float(np.mean([auc(one.scores, one.member) for one in each]))
+    mean = float(
+        np.mean(
+            [auc(scores_of_target.scores, scores_of_target.member) for scores_of_target in each]
+        )
+    )
     return PartStrength(name, value, ends, mean, ATTACKERS[name].evidence)
 
 
@@ -173,7 +177,9 @@ def _trials(seen: ShadowScores, scores: NDArray[np.float64], target: int | None)
     if (seen.draws.owner >= 0).any():
         shadow = shadow // 2
     values, member = scores[:, columns], seen.draws.member[:, columns]
-    there = np.isfinite(values)
+    is_finite = np.isfinite(values)
     clusters = np.broadcast_to(shadow[:, None], values.shape)
     targets = np.broadcast_to(np.arange(values.shape[1]), values.shape)
-    return LabelledScores(values[there], member[there], clusters[there], targets[there])
+    return LabelledScores(
+        values[is_finite], member[is_finite], clusters[is_finite], targets[is_finite]
+    )

@@ -98,7 +98,7 @@ class Generator(TableGenerator):
 
         `sight`: what looks at released values: an object with `look(values)`.
         """
-        streams = [child(seed, part) for part in range(tables + 1)]
+        streams = [child(seed, number) for number in range(tables + 1)]
         model = self.fit(table, streams[0])
         parts = [self._one(model, table, rows, stream, sight) for stream in streams[1:]]
         seen = None if sight is None else np.stack([values for _, values in parts])
