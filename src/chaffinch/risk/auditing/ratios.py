@@ -291,14 +291,16 @@ class Bets:
             )
         return bets
 
-    def _sides(self, sizes: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def _returns(
+        self, sizes: NDArray[np.float64]
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """The terms of runs whose ratios point the right way, and the wrong way."""
         toward = np.minimum(self.shrink * sizes, self.clip)
         return information_terms(toward), information_terms(-toward)
 
     def _moments(self, sizes: NDArray[np.float64]) -> tuple[float, float]:
         """The mean of the terms, and their standard deviation."""
-        return _mean_spread(*self._sides(sizes), _chances(sizes))
+        return _mean_spread(*self._returns(sizes), _chances(sizes))
 
     def proves(
         self, log_ratio: ArrayLike, member: ArrayLike, claim: Claim, *, level: float
@@ -335,7 +337,7 @@ class Bets:
         bound = convert(max(mean - needed / (runs * self.stake) - self.stake * spread**2 / 2, 0.0))
         if limit >= 1 + self.clip:
             return Outlook(0.0, bound)  # no term is so large
-        won, lost = (np.log1p(self.stake * (side - limit)) for side in self._sides(sizes))
+        won, lost = (np.log1p(self.stake * (side - limit)) for side in self._returns(sizes))
         gain, error = _mean_spread(won, lost, _chances(sizes))
         return Outlook(
             float(ndtr((runs * gain - needed) / (sqrt(runs) * max(error, 1e-12)))), bound

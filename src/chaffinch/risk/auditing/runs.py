@@ -111,7 +111,7 @@ class Watched(Generator):
             try:
                 if self.models:
                     model = self.maker.fit(table, seed=fitting)
-                    codes, _ = self._one(model, table, rows, drawing, None)
+                    codes, _ = self._draw_table(model, table, rows, drawing, None)
                 else:
                     codes = self.codes_of(self.draw(None, table, rows, drawing))
             except Exception as raised:  # its message may quote a record: only its kind is kept

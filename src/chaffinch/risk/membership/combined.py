@@ -88,13 +88,13 @@ class CombinedLearner:
 
     def narrowed(self, attackers: Sequence[TargetAttacker]) -> CombinedLearner:
         """Return the learner whose parts have less to choose."""
-        each = [member_of for member_of in map(combined_of, attackers) if member_of is not None]
+        each = [inner for inner in map(combined_of, attackers) if inner is not None]
         learners = self._learners(each[0].width)
         return replace(
             self,
             learners={
-                name: member_of.narrowed([attacker.parts[name] for attacker in each])
-                for name, member_of in learners.items()
+                name: learner.narrowed([attacker.parts[name] for attacker in each])
+                for name, learner in learners.items()
             },
         )
 
@@ -112,7 +112,8 @@ class CombinedLearner:
         learners = self._learners(x.shape[-1])
         # With one seed all parts have the same folds, so that a shadow's log-odds come from parts that have not seen it.
         parts = {
-            name: one.fit(x, inside, seed=root, threads=threads) for name, one in learners.items()
+            name: learner.fit(x, inside, seed=root, threads=threads)
+            for name, learner in learners.items()
         }
         odds = np.stack([attacker.checked for attacker in parts.values()])
         fold = folds(inside, generator(root))

@@ -184,7 +184,7 @@ def rates(
     return Rates(
         value,
         ends,
-        tuple(_at(validation, test, level, confidence) for level in levels),
+        tuple(_rate_at_level(validation, test, level, confidence) for level in levels),
         gain,
         gain_ends,
         tuple(fpr.tolist()),
@@ -196,7 +196,9 @@ def rates(
     )
 
 
-def _at(validation: LabelledScores, test: LabelledScores, level: float, confidence: float) -> AtFpr:
+def _rate_at_level(
+    validation: LabelledScores, test: LabelledScores, level: float, confidence: float
+) -> AtFpr:
     """The rates where validation has at most the share `level` of false positives."""
     if not 0 < level < 1:
         raise InputError(f"A level of false positives must lie between 0 and 1. Got {level}.")

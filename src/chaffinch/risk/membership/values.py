@@ -179,7 +179,7 @@ class ValueFeatures:
     def groups(self) -> dict[str, slice]:
         """Which features belong together."""
         out, start = {}, 0
-        for name, labels in self._words.items():
+        for name, labels in self._labels_by_group.items():
             out[name] = slice(start, start + len(labels))
             start += len(labels)
         return out
@@ -187,10 +187,12 @@ class ValueFeatures:
     @cached_property
     def names(self) -> tuple[str, ...]:
         """What the features are, in order: no value, and no column, since each target has its own."""
-        return tuple(f"{group}: {word}" for group, labels in self._words.items() for word in labels)
+        return tuple(
+            f"{group}: {word}" for group, labels in self._labels_by_group.items() for word in labels
+        )
 
     @cached_property
-    def _words(self) -> dict[str, list[str]]:
+    def _labels_by_group(self) -> dict[str, list[str]]:
         rare, numbers, n_words = (
             columns.shape[1] for columns in (self._rarest, self._outermost, self._levels)
         )

@@ -482,7 +482,7 @@ class FolderStore:
     """A folder of finished shadows that was named: it is kept."""
 
     def __init__(self, folder: Path, fingerprint: str) -> None:
-        self.folder = _made(folder)
+        self.folder = _existing_folder(folder)
         self._check(fingerprint)
 
     def leave(self) -> Path:
@@ -543,7 +543,7 @@ def stored_seed(folder: Path | None, seed: Seed) -> Seed:
     """Return the seed of the shadows in a folder where none is given, so that a run without a seed can be resumed too."""
     if folder is None:
         return seed
-    path = _made(folder)
+    path = _existing_folder(folder)
     about = _about(path)
     if "seed" not in about:
         number = (
@@ -556,7 +556,7 @@ def stored_seed(folder: Path | None, seed: Seed) -> Seed:
     return int(about["seed"]) if seed is None else seed
 
 
-def _made(folder: Path) -> Path:
+def _existing_folder(folder: Path) -> Path:
     """Return the folder for shadows, which is the owner's alone; make it if need be."""
     path = Path(folder)
     if path.exists() and not path.is_dir():
