@@ -1,7 +1,7 @@
 """Attacks by shadow modelling: one setting of P3's figure 12 and one of figure 15 from end to end, the cost of a shadow beside
-DataSynthesizer's, and the default meta-classifier beside P3's.
+DataSynthesizer's, the default meta-classifier beside P3's, and extremely randomised trees beside scikit-learn's.
 
-python benchmarks/attack_speed.py [figure12] [figure15] [fits] [classifiers]
+python benchmarks/attack_speed.py [figure12] [figure15] [fits] [classifiers] [forests]
 
 Figure 12: 50 targets, evidence of 1,000 shadow pairs (2,000 fits shared by all targets), 10 synthetic tables each, 1,000 attacked releases. Figure 15, whose tables
 are six times as long: that of 250 pairs, 3 tables and 500 releases, as in experiments/p3_singling_out.
@@ -23,13 +23,15 @@ from p3_population import declared, population
 
 from chaffinch import BayesNet, PrivBayes, Table
 from chaffinch.privacy.prepare import prepare
-from chaffinch.risk.membership.attacker import learner
+from chaffinch.risk.membership.attacker import folds, learner
 from chaffinch.risk.membership.features import black_box
-from chaffinch.risk.membership.rates import Trials
+from chaffinch.risk.membership.forests import chances_out_of_fold, in_columns
+from chaffinch.risk.membership.rates import LabelledScores
 from chaffinch.risk.membership.settings import ShadowSettings
 from chaffinch.risk.shadows import Generator, Working, run_shadows, shared_draws, world_of
 from chaffinch.risk.singling_out import singling_out
 from chaffinch.stats.intervals import clustered_auc
+from chaffinch.stats.learners import auc
 
 FIGURES = {"figure12": ("adult", 1_000, 5_000), "figure15": ("cardio", 6_000, 30_000)}
 EVIDENCE = {"figure12": (1000, 10, 1000), "figure15": (250, 3, 500)}
@@ -141,7 +143,7 @@ def classifiers() -> None:
             began = time.process_time()
             attacker = learner(name).fit(features[:train], member[:train], seed=5)
             seconds[name].append(time.process_time() - began)
-            trials = Trials.of(attacker.log_odds(features[train:]), member[train:])
+            trials = LabelledScores.of(attacker.log_odds(features[train:]), member[train:])
             areas[name].append(clustered_auc(trials.scores, trials.member, trials.shadow)[0])
             print(k, name, f"{areas[name][-1]:.4f}", f"{seconds[name][-1]:.1f} s", flush=True)
     apart = np.array(areas["linear"]) - np.array(areas["extra-trees"])
@@ -165,7 +167,90 @@ def classifiers() -> None:
     )
 
 
+def forests() -> None:
+    """Extremely randomised trees beside scikit-learn's, one thread each: one target and two of the 50 settings of a search.
+
+    Evidence of the default size: 2,000 shadows of four tables. Five folds of 100 trees each, and the chances of all tables out of fold.
+    """
+    from sklearn.ensemble import ExtraTreesClassifier
+
+    plan = ShadowSettings()
+    world = world_of(drawn("adult", 1_000, 5_000), targets=1, rows=1000)
+    rng = np.random.default_rng(3)
+    draws = shared_draws(
+        world.n_population, world.targets, rows=1000, shadows=2 * plan.shadows, rng=rng
+    )
+    shadows = run_shadows(
+        Generator(BayesNet(), world.table), draws.rows, tables=plan.tables, seed=4
+    )
+    queries = black_box("queries", world.table.schema.sizes)
+    features = shadows.gather(lambda tables: queries.of(tables, world.target_codes[0]))
+    flat = features.reshape(-1, features.shape[-1])
+    member = np.repeat(draws.member[:, 0], plan.tables)
+    fold = np.repeat(folds(draws.member[:, 0], rng), plan.tables)
+    settings = {
+        "n_estimators": 100,
+        "max_features": "sqrt",
+        "min_samples_split": 5,
+        "min_samples_leaf": 2,
+    }
+
+    def ours(bootstrap: bool) -> np.ndarray:
+        chosen = {**settings, "bootstrap": bootstrap}
+        return chances_out_of_fold(
+            in_columns(flat, "counts"), member, fold, chosen, seed=5, threads=1
+        )
+
+    def theirs(bootstrap: bool) -> np.ndarray:
+        chances = np.empty(len(flat))
+        for number in range(int(fold.max()) + 1):
+            outside = fold == number
+            forest = ExtraTreesClassifier(
+                **settings, bootstrap=bootstrap, random_state=number, n_jobs=1
+            )
+            forest.fit(flat[~outside], member[~outside])
+            chances[outside] = forest.predict_proba(flat[outside])[:, 1]
+        return chances
+
+    compiling = np.arange(len(flat)) < 40
+    chances_out_of_fold(
+        in_columns(flat[compiling], "counts"),
+        np.arange(40) % 2 == 0,
+        np.arange(40) % 5,
+        {**settings, "bootstrap": True},
+        seed=5,
+        threads=1,
+    )
+    rows: list[list[object]] = []
+    for bootstrap in (False, True):
+        costs = []
+        for name, work in (("own kernel", ours), ("scikit-learn", theirs)):
+            began = time.perf_counter(), time.process_time()
+            chances = work(bootstrap)
+            costs.append((time.perf_counter() - began[0], time.process_time() - began[1]))
+            rows.append(
+                [
+                    name,
+                    "yes" if bootstrap else "no",
+                    len(flat),
+                    flat.shape[1],
+                    f"{costs[-1][1]:.1f}",
+                    f"{costs[-1][0]:.1f}",
+                    f"{costs[-1][1] / costs[0][1]:.2f}",
+                    f"{auc(chances, member):.3f}",
+                ]
+            )
+            print(*rows[-1], sep="\t", flush=True)
+    save(
+        "attack_forests",
+        ["trees", "bootstrap", "tables", "counts", "CPU s", "s", "times own CPU", "AUC"],
+        rows,
+        "scikit-learn",
+    )
+
+
 if __name__ == "__main__":
-    asked = sys.argv[1:] or ["fits", "classifiers", "figure12", "figure15"]
-    for part in asked:
-        {"fits": fits, "classifiers": classifiers}.get(part, lambda part=part: whole(part))()  # type: ignore[misc]
+    steps = {"fits": fits, "classifiers": classifiers, "forests": forests}
+    asked = sys.argv[1:] or [*steps, "figure12", "figure15"]
+    for step in asked:
+        steps.get(step, lambda step=step: whole(step))()  # type: ignore[misc]

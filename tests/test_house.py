@@ -491,7 +491,7 @@ NAMED_BY_SMALL_WORDS = {
     "sql": 0,
     "stats": 1,
     "utility": 122,
-    "risk": 511,
+    "risk": 260,
     "trees": 120,
     "outputs": 1515,
     "report": 505,

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-from chaffinch.risk.membership.rates import Trials
+from chaffinch.risk.membership.rates import LabelledScores
 from chaffinch.stats.intervals import clustered_auc
 from chaffinch.stats.learners import auc
 
@@ -64,10 +64,10 @@ def scores(
 
 def drawn(
     kind: str, numbers: tuple[float, ...], targets: int, shadows: int, rng: np.random.Generator
-) -> Trials:
+) -> LabelledScores:
     """One test of an attack by the shared design: each target in half of the shadows."""
     member = np.stack([rng.permutation(shadows) < shadows // 2 for _ in range(targets)], axis=1)
-    return Trials.of(scores(kind, numbers, member, rng)[..., None], member)
+    return LabelledScores.of(scores(kind, numbers, member, rng)[..., None], member)
 
 
 def truth(kind: str, numbers: tuple[float, ...], targets: int) -> float:

@@ -17,7 +17,7 @@ import chaffinch
 from chaffinch.risk.membership import ShadowSettings
 from chaffinch.risk.membership.attacker import learner
 from chaffinch.risk.membership.features import black_box
-from chaffinch.risk.membership.values import ValueSight
+from chaffinch.risk.membership.values import ValueFeatures
 from chaffinch.risk.shadows import Generator, Working, run_shadows, shared_draws
 from chaffinch.stats.learners import auc
 
@@ -29,7 +29,7 @@ MOST_RECORDS = 2000
 class OneLine:
     """A sight that also notes the largest released number of one column: the attacker of one line."""
 
-    sight: ValueSight
+    sight: ValueFeatures
     column: int | None
 
     @property
@@ -77,7 +77,7 @@ def areas(
     draws = shared_draws(
         table.n_rows, whom, rows=rows, shadows=2 * (pairs + tests), rng=np.random.default_rng(seed)
     )
-    sight = OneLine(ValueSight.of(table, whom), column)
+    sight = OneLine(ValueFeatures.of(table, whom), column)
     working = Working(workers=1)
     release = run_shadows(
         Generator(maker, table), draws.rows, sight=sight, seed=seed, working=working

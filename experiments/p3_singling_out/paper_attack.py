@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from chaffinch._base.seeds import child
 from chaffinch.risk.membership.features import black_box
 from chaffinch.risk.membership.forests import chances_out_of_fold, grown, in_columns, searched
-from chaffinch.risk.shadows import World, fresh_draws, neighbour_draws
+from chaffinch.risk.shadows import AttackPopulation, fresh_draws, neighbour_draws
 from chaffinch.stats.learners import auc
 
 __all__ = ["PaperPlan", "PaperResult", "SettingsOfTrees", "flattened", "paper_attack"]
@@ -64,7 +64,7 @@ def flattened(model: CompiledModel, *, by_column: bool) -> NDArray[np.float32]:
 
 
 def paper_attack(
-    world: World,
+    world: AttackPopulation,
     maker: PackagePrivBayes,
     plan: PaperPlan,
     *,

@@ -32,7 +32,7 @@ from chaffinch import BayesNet, PrivBayes, Table  # noqa: E402
 from chaffinch._base.runtime import one_thread  # noqa: E402
 from chaffinch.privacy.prepare import prepare  # noqa: E402
 from chaffinch.risk.membership.forests import SEARCH  # noqa: E402
-from chaffinch.risk.membership.learning import Campaign  # noqa: E402
+from chaffinch.risk.membership.learning import ShadowStudy  # noqa: E402
 from chaffinch.risk.membership.settings import ShadowSettings  # noqa: E402
 from chaffinch.risk.shadows import Generator, Working, world_of  # noqa: E402
 from chaffinch.risk.shadows.world import fresh_draws  # noqa: E402
@@ -202,7 +202,7 @@ def attacked(
     )
     kind = CompiledGenerator if isinstance(setting.maker, PackagePrivBayes) else Generator
     seed = np.random.SeedSequence(setting.figure)
-    campaign = Campaign(
+    campaign = ShadowStudy(
         whom, kind(setting.maker, whom.table, "population"), plan, seed, Working(workers)
     )
     learnt = campaign.learnt()

@@ -36,12 +36,12 @@ from .._base.svg import Dot, dots
 from ..stats.intervals import Interval, clopper_pearson
 from .membership.attacker import Bools, Floats, Ints
 from .membership.features import match_counts
-from .membership.learning import Learnt, Seen
+from .membership.learning import ShadowScores, TrainedAttackers
 from .membership.settings import ShadowSettings
 from .membership.study import campaign_against, sizes_of
 from .shadows.run import Working
 from .shadows.vulnerability import Ranking
-from .shadows.world import Duplicates, World, fresh_draws
+from .shadows.world import AttackPopulation, Duplicates, fresh_draws
 from .shown import ShadowFigures, ShadowResult, Words
 
 HEAD = ("attributes", "success", "95 % interval", "weight", "blind attacker", "without release")
@@ -106,7 +106,10 @@ def singling_out(
 
 
 def judged(
-    learnt: Learnt, seen: Seen, rng: np.random.Generator, threshold: int = THRESHOLD
+    learnt: TrainedAttackers,
+    seen: ShadowScores,
+    rng: np.random.Generator,
+    threshold: int = THRESHOLD,
 ) -> SinglingOutResult:
     """Return the result of naming one target for each release."""
     world, plan, sizes = learnt.campaign.world, learnt.campaign.plan, sizes_of(learnt, threshold)
@@ -122,7 +125,7 @@ def judged(
         nobody=nobody_in(world.rows, world.n_population, len(world.targets)),
         releases=len(seen.draws),
         attributes_that_suffice=float(
-            np.mean([min(one.shortest, len(isolations)) for one in known])
+            np.mean([min(isolation_set.shortest, len(isolations)) for isolation_set in known])
         ),
         skill=AttackerSkill(float(np.mean(aucs)), min(aucs), max(aucs)),
         aucs=aucs,
@@ -143,7 +146,7 @@ def _choice(
 
 
 def _isolations(
-    world: World, seen: Seen, named: NDArray[np.int64], known: Sequence[Lightest]
+    world: AttackPopulation, seen: ShadowScores, named: NDArray[np.int64], known: Sequence[Lightest]
 ) -> tuple[Isolation, ...]:
     """How often the lightest predicates of each size about the named targets isolated."""
     records, targets = world.records, world.records[world.targets]
@@ -320,7 +323,7 @@ class SinglingOutResult(SinglingOutFigures, ShadowResult):
     aucs: tuple[float, ...] = ()
     named: NDArray[np.int64] | None = None
     right: NDArray[np.bool_] | None = None
-    world: World | None = None
+    world: AttackPopulation | None = None
 
     @property
     def success(self) -> float:
@@ -400,7 +403,7 @@ class SinglingOutResult(SinglingOutFigures, ShadowResult):
     def table(self, *, page: bool = False) -> Words:
         """Return the success by number of attributes, the closest row alone last."""
         return HEAD, [
-            *(one.words() for one in self.isolations),
+            *(isolation.words() for isolation in self.isolations),
             self.closest.words(", closest row"),
         ]
 
@@ -412,19 +415,19 @@ class SinglingOutResult(SinglingOutFigures, ShadowResult):
         """Return the success by number of attributes, beside a guess."""
         lines = [
             (
-                f"{one.attributes} attributes",
+                f"{isolation.attributes} attributes",
                 [
-                    Dot("attack", one.success, *one.interval),
-                    Dot("blind attacker", one.blind_attacker),
+                    Dot("attack", isolation.success, *isolation.interval),
+                    Dot("blind attacker", isolation.blind_attacker),
                 ],
             )
-            for one in self.isolations
+            for isolation in self.isolations
         ]
-        words = "; ".join(f"{name}: {marks[0].value:.3f}" for name, marks in lines)
+        description = "; ".join(f"{name}: {marks[0].value:.3f}" for name, marks in lines)
         return dots(
             "singling-out",
             "How often somebody is singled out",
-            words,
+            description,
             lines,
             ("attack", "blind attacker"),
             line=self.baseline,
@@ -565,17 +568,17 @@ def lightest(population: NDArray[Any], target: NDArray[Any]) -> Lightest:
 def _one_by_one(population: NDArray[Any], target: NDArray[Any]) -> Lightest:
     n_columns = population.shape[1]
     same = population == target
-    left = np.ones(len(population), dtype=bool)
+    still_matching = np.ones(len(population), dtype=bool)
     chosen: list[int] = []
     columns = np.zeros((n_columns, n_columns), dtype=bool)
     matches = np.empty(n_columns, dtype=np.int64)
     for a in range(n_columns):
-        after = (same & left[:, None]).sum(axis=0)
+        after = (same & still_matching[:, None]).sum(axis=0)
         after[chosen] = len(population) + 1
         chosen.append(int(np.argmin(after)))
-        left &= same[:, chosen[-1]]
+        still_matching &= same[:, chosen[-1]]
         columns[a, chosen] = True
-        matches[a] = left.sum()
+        matches[a] = still_matching.sum()
     return Lightest(columns, matches)
 
 

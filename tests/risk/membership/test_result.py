@@ -7,13 +7,13 @@ import pytest
 
 from chaffinch._base.errors import InputError
 from chaffinch.risk.membership import MembershipResult, PartStrength
-from chaffinch.risk.membership.rates import Trials, rates
+from chaffinch.risk.membership.rates import LabelledScores, rates
 
 
 def result(shift=3.0, **more):
     rng = np.random.default_rng(1)
     member = np.arange(400) % 2 == 1
-    trials = Trials.of(rng.normal(size=400) + shift * member, member)
+    trials = LabelledScores.of(rng.normal(size=400) + shift * member, member)
     one = rates(trials, trials)
     options = {
         "targets": 1,

@@ -12,7 +12,7 @@ import pytest
 
 from chaffinch import BayesNet, read
 from chaffinch._base.errors import FileError, InputError
-from chaffinch.risk.membership.values import ValueSight
+from chaffinch.risk.membership.values import ValueFeatures
 from chaffinch.risk.shadows import Generator, Working, run_shadows
 from chaffinch.risk.shadows.generator import coded
 from chaffinch.risk.shadows.run import (
@@ -196,7 +196,7 @@ def test_what_is_fitted_is_the_subset_and_a_time_estimate_is_shown(base, draws):
 
 
 def test_what_is_seen_of_values_is_stored_and_read_back(base, draws, tmp_path):
-    sight = ValueSight.of(base, np.array([3, 9]))
+    sight = ValueFeatures.of(base, np.array([3, 9]))
     working = Working(workers=1, keep=tmp_path / "s")
     shadows = run_shadows(Generator(copy, base), draws, sight=sight, seed=3, working=working)
     assert shadows.values.shape == (12, 1, 2, len(sight.names))

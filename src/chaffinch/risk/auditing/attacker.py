@@ -66,8 +66,10 @@ def parts_of(runs: int) -> Parts:
     >>> [len(part) for part in vars(parts_of(200)).values()]
     [50, 50, 100]
     """
-    every, quarter = np.arange(runs), runs // 2 // 4 * 2
-    return Parts(every[:quarter], every[quarter : 2 * quarter], every[2 * quarter :])
+    runs_in_order, quarter = np.arange(runs), runs // 2 // 4 * 2
+    return Parts(
+        runs_in_order[:quarter], runs_in_order[quarter : 2 * quarter], runs_in_order[2 * quarter :]
+    )
 
 
 @dataclass(frozen=True)
@@ -123,12 +125,12 @@ def _usable(features: NDArray[np.float64], train: NDArray[np.int64]) -> NDArray[
     Judged on training runs alone, so that a run's features do not depend on other runs that are judged.
     """
     gaps = ~np.isfinite(features)
-    some = gaps[train].any(axis=0) & ~gaps[train].all(axis=0)
+    partial_gaps = gaps[train].any(axis=0) & ~gaps[train].all(axis=0)
     filled = np.where(gaps, 0.0, features)
     means = filled[train].sum(axis=0) / np.maximum((~gaps[train]).sum(axis=0), 1)
     filled = np.where(gaps, means, filled)
-    every = np.concatenate([filled, gaps[:, some].astype(np.float64)], axis=1)
-    return every[:, np.ptp(every[train], axis=0) > 0]
+    all_features = np.concatenate([filled, gaps[:, partial_gaps].astype(np.float64)], axis=1)
+    return all_features[:, np.ptp(all_features[train], axis=0) > 0]
 
 
 def _linear(
@@ -188,8 +190,8 @@ def _single(
     ]
     lines = [choose_threshold(train[:, j], member) for j in order]
     best = max(range(len(order)), key=lambda i: (lines[i].bound, -i))
-    sign, at = (1.0 if lines[best].above else -1.0), int(order[best])
-    return lambda features: sign * features[:, at]
+    sign, feature = (1.0 if lines[best].above else -1.0), int(order[best])
+    return lambda features: sign * features[:, feature]
 
 
 for _number, (_name, _definition, _learn) in enumerate(

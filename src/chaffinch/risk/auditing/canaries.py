@@ -84,14 +84,14 @@ def made_canaries(unit: Unit) -> Canaries:
     others = [record for record in records if sum(record) % 2]
     copies = unit.rows_per_person
     declared = len(others) + len(canaries) if unit.replaced and copies == 1 else None
-    base, place = small_domain((2,) * COLUMNS, declared)
-    inside = tuple(np.array([place[record]] * copies) for record in canaries)
+    base, row_of = small_domain((2,) * COLUMNS, declared)
+    inside = tuple(np.array([row_of[record]] * copies) for record in canaries)
     far = [tuple(1 - value for value in record) for record in canaries]
     outside = tuple(
-        np.array([place[record]] * copies if unit.replaced else [], dtype=np.int64)
+        np.array([row_of[record]] * copies if unit.replaced else [], dtype=np.int64)
         for record in far
     )
-    return Canaries(base, np.array([place[record] for record in others]), inside, outside, unit)
+    return Canaries(base, np.array([row_of[record] for record in others]), inside, outside, unit)
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,7 +105,7 @@ class CanaryRuns:
 
 def run_canaries(
     generator: Watched,
-    made: Canaries,
+    canaries: Canaries,
     look: Look,
     *,
     runs: int,
@@ -114,11 +114,11 @@ def run_canaries(
     working: Working,
 ) -> CanaryRuns:
     """Return what is seen of runs, each with a seed, and a coin for each canary, of its own."""
-    coins = np.random.default_rng(child(seed, 1 << 30)).random((runs, len(made.inside))) < 0.5
-    taken = [made.rows(coins[i]) for i in range(runs)]
+    coins = np.random.default_rng(child(seed, 1 << 30)).random((runs, len(canaries.inside))) < 0.5
+    taken = [canaries.rows(coins[i]) for i in range(runs)]
     return CanaryRuns(
-        made,
-        play(generator, taken, look, name=made.name, rows=rows, seed=seed, working=working),
+        canaries,
+        play(generator, taken, look, name=canaries.name, rows=rows, seed=seed, working=working),
         coins,
     )
 

@@ -261,8 +261,10 @@ def least_share(
         np.asarray(right, dtype=np.float64) - free,
         np.asarray(guesses, dtype=np.float64),
     )
-    some = np.maximum(counts, 1e-9)
-    return np.where(counts > 0, betaincinv(some, np.maximum(trials - counts, 0) + 1, odds), 0.0)
+    positive_counts = np.maximum(counts, 1e-9)
+    return np.where(
+        counts > 0, betaincinv(positive_counts, np.maximum(trials - counts, 0) + 1, odds), 0.0
+    )
 
 
 def guess(
@@ -316,11 +318,13 @@ def choose_rule(scores: ArrayLike, member: ArrayLike, claim: Claim, *, level: fl
         right = (under - members[under]) + (members[-1] - members[upto[high]])
         share = least_share(right, under + over, len(values), delta=_delta(claim), level=level)
         gain = right - (under + over) / 2
-        place = int(np.lexsort((-gain, -share))[0]) if share.max() > 0.5 else int(np.argmax(gain))
-        bound = claim.least(float(share[place]))
-        if (bound, float(gain[place])) > best:
-            best = bound, float(gain[place])
-            chosen = Rule(float(cuts[low[place]]), float(cuts[high[place]]), sign, bound)
+        best_index = (
+            int(np.lexsort((-gain, -share))[0]) if share.max() > 0.5 else int(np.argmax(gain))
+        )
+        bound = claim.least(float(share[best_index]))
+        if (bound, float(gain[best_index])) > best:
+            best = bound, float(gain[best_index])
+            chosen = Rule(float(cuts[low[best_index]]), float(cuts[high[best_index]]), sign, bound)
     return chosen
 
 
@@ -342,8 +346,8 @@ def power(claim: Claim, runs: int, *, guesses: float, right: float, level: float
     from scipy.stats import binom
 
     many = round(runs * guesses)
-    least = least_right(claim, many, runs, level=level)
-    return 0.0 if least > many else float(binom.sf(least - 1, many, right))
+    min_right = least_right(claim, many, runs, level=level)
+    return 0.0 if min_right > many else float(binom.sf(min_right - 1, many, right))
 
 
 def _delta(claim: Claim) -> float:
@@ -464,9 +468,9 @@ def choose_threshold(
     positives, negatives = int(inside.sum()), int((~inside).sum())
     if not positives or not negatives:
         raise InputError("choose_threshold needs runs on both tables.")
-    values, place = np.unique(numbers, return_inverse=True)
-    hits = np.bincount(place[inside], minlength=len(values))
-    alarms = np.bincount(place[~inside], minlength=len(values))
+    values, value_index = np.unique(numbers, return_inverse=True)
+    hits = np.bincount(value_index[inside], minlength=len(values))
+    alarms = np.bincount(value_index[~inside], minlength=len(values))
     # Cut number i keeps values i and after it above the line; one cut is below all values: "always says D'".
     over, false_over = hits[::-1].cumsum()[::-1], alarms[::-1].cumsum()[::-1]
     hit = np.concatenate([over, positives - over])
@@ -500,10 +504,10 @@ def _epsilon_of_rates(
 
 
 def _check_counts(successes: Any, trials: Any) -> None:
-    whole = all(
+    all_integers = all(
         isinstance(n, int | np.integer) and not isinstance(n, bool) for n in (successes, trials)
     )
-    if not whole or not 0 <= successes <= trials:
+    if not all_integers or not 0 <= successes <= trials:
         raise InputError(
             f"Counts of runs must be whole numbers, 0 to the number of runs. Got {successes} of {trials}."
         )

@@ -137,10 +137,10 @@ class Replay(Recorder):
         self.tape = tape
 
     def _given(self, kind: Kind, shape: tuple[int, ...], drawn: Any) -> Any:
-        place = len(self.queries)
-        if place >= len(self.tape):
+        position = len(self.queries)
+        if position >= len(self.tape):
             raise DivergedError
-        answer = self.tape[place].answer
+        answer = self.tape[position].answer
         fits = 0 <= answer < shape[0] if isinstance(answer, int) else np.shape(answer) == shape
         if isinstance(drawn, int) is not isinstance(answer, int) or not fits:
             raise DivergedError
@@ -207,9 +207,9 @@ class Coupled:
     @property
     def answers(self) -> int:
         """A number of the answers: runs with the same answers have the same."""
-        own = self.sides[int(self.member)]
+        queries = self.sides[int(self.member)]
         return zlib.crc32(
-            b"\0".join(np.asarray(query.answer, dtype=np.int64).tobytes() for query in own)
+            b"\0".join(np.asarray(query.answer, dtype=np.int64).tobytes() for query in queries)
         )
 
 
@@ -226,11 +226,11 @@ def couple(
     `known`: what the other table is asked where a run was asked the same; then it is not fitted again, and the fit on the first one ends
     with its last answer: what comes of the answers has been compared before.
     """
-    own, other = (tables[1], tables[0]) if member else tables
+    table, other = (tables[1], tables[0]) if member else tables
     longest = max(map(len, known.values()), default=0) if known else 0
     recorded, outcome = _fit(
         maker,
-        own,
+        table,
         seed,
         lambda noise: _Ending(noise, known, member, longest) if known else Recorder(noise),
     )
@@ -243,8 +243,10 @@ def couple(
     else:
         replayed, again = _fit(maker, other, seed, lambda noise: Replay(noise, recorded))
         possible = len(replayed) == len(recorded) and _text(outcome) == _text(again)
-    sides = (tuple(replayed), tuple(recorded)) if member else (tuple(recorded), tuple(replayed))
-    return Coupled(sides, possible, member)
+    both_queries = (
+        (tuple(replayed), tuple(recorded)) if member else (tuple(recorded), tuple(replayed))
+    )
+    return Coupled(both_queries, possible, member)
 
 
 def way(queries: Sequence[Query], member: bool) -> tuple[bool, int]:
@@ -257,8 +259,8 @@ def known_ways(runs: Iterable[Coupled]) -> Known | None:
     """Return what the other table was asked for each way that runs took; None if that is not the same for one way, or was impossible."""
     ways: Known = {}
     for run in runs:
-        own, other = run.sides[int(run.member)], run.sides[1 - int(run.member)]
-        before = ways.setdefault(way(own, run.member), other)
+        queries, other = run.sides[int(run.member)], run.sides[1 - int(run.member)]
+        before = ways.setdefault(way(queries, run.member), other)
         if not run.possible or any(
             a.question != b.question for a, b in zip(before, other, strict=True)
         ):
@@ -410,8 +412,12 @@ def run_mechanism(
         )
     )
     played = _played(jobs, pair, len(rest), working)
-    every = np.concatenate([np.array([[run.log_ratio, run.answers] for run in examples]), played])
-    return MechanismRuns(pair, every[:, 0], every[:, 1].astype(np.int64), member, tuple(examples))
+    all_runs = np.concatenate(
+        [np.array([[run.log_ratio, run.answers] for run in examples]), played]
+    )
+    return MechanismRuns(
+        pair, all_runs[:, 0], all_runs[:, 1].astype(np.int64), member, tuple(examples)
+    )
 
 
 def _played(jobs: list[ShadowJob], pair: Pair, total: int, working: Working) -> NDArray[np.float64]:
@@ -425,14 +431,16 @@ def _played(jobs: list[ShadowJob], pair: Pair, total: int, working: Working) -> 
             )
         parts.append(done.part)
         finished += len(done.part.ids)
-        words = stage_words(finished, total, total, time.monotonic() - began).replace(
+        message = stage_words(finished, total, total, time.monotonic() - began).replace(
             "shadow", "fit"
         )
-        working.progress(words, finished / total)
+        working.progress(message, finished / total)
     if not parts:
         return np.empty((0, 2))
-    order = np.argsort(np.concatenate([part.ids for part in parts]))
-    return np.concatenate([np.asarray(part.cells, dtype=np.float64) for part in parts])[order]
+    order = np.argsort(np.concatenate([shadow_part.ids for shadow_part in parts]))
+    return np.concatenate(
+        [np.asarray(shadow_part.cells, dtype=np.float64) for shadow_part in parts]
+    )[order]
 
 
 def _jobs(
@@ -445,11 +453,11 @@ def _jobs(
 ) -> Iterator[ShadowJob]:
     size = max(SMALLEST, -(-len(ids) // PARTS))
     for inside in (False, True):
-        own = ids[member[ids] == inside]
-        for some in np.array_split(own, -(-len(own) // size)) if len(own) else ():
-            rows = (pair.draws[int(inside)],) * len(some)
+        side_ids = ids[member[ids] == inside]
+        for chunk in np.array_split(side_ids, -(-len(side_ids) // size)) if len(side_ids) else ():
+            rows = (pair.draws[int(inside)],) * len(chunk)
             yield ShadowJob(
-                replace(generator, member=inside), some, rows, 1, 1, seed, _Numbers(), time_limit
+                replace(generator, member=inside), chunk, rows, 1, 1, seed, _Numbers(), time_limit
             )
 
 
@@ -490,8 +498,8 @@ def _repeats(seen: MechanismRuns, first: int) -> NDArray[np.float64]:
     """For each run, how many others of the first ones gave the same answers on D', less those on D."""
     side = np.where(seen.member, 1.0, -1.0)
     sums: dict[int, float] = {}
-    for number, one in zip(seen.answers[:first].tolist(), side[:first].tolist(), strict=True):
-        sums[number] = sums.get(number, 0.0) + one
+    for number, label in zip(seen.answers[:first].tolist(), side[:first].tolist(), strict=True):
+        sums[number] = sums.get(number, 0.0) + label
     out = np.array([sums.get(number, 0.0) for number in seen.answers.tolist()])
     out[:first] -= side[:first]
     return out

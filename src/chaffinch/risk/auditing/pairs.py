@@ -72,9 +72,9 @@ class Pair:
         if not 0 <= self.target_row < self.base.n_rows:
             raise InputError(f"Pair '{self.name}': its target is no row of its base table.")
         out, new = self.moved
-        most = self.unit.rows_per_person
+        max_rows = self.unit.rows_per_person
         # Under replace-one as many rows go as come: their number is public.
-        near = out == (new if self.unit.replaced else 0) and 1 <= new <= most
+        near = out == (new if self.unit.replaced else 0) and 1 <= new <= max_rows
         if not near:
             raise InputError(
                 f"The tables of pair '{self.name}' are no neighbours under the relation '{self.unit.words}': the one must be the "
@@ -84,10 +84,10 @@ class Pair:
     @property
     def moved(self) -> tuple[int, int]:
         """How many rows are in D only, and in D' only, as records: two rows with the same codes are the same."""
-        (place,) = class_ids(coded(self.base))
-        most = int(place.max(initial=-1)) + 1
-        gap = np.bincount(place[self.rows_with], minlength=most) - np.bincount(
-            place[self.rows_without], minlength=most
+        (row_class,) = class_ids(coded(self.base))
+        n_classes = int(row_class.max(initial=-1)) + 1
+        gap = np.bincount(row_class[self.rows_with], minlength=n_classes) - np.bincount(
+            row_class[self.rows_without], minlength=n_classes
         )
         return int(-gap[gap < 0].sum()), int(gap[gap > 0].sum())
 
@@ -140,11 +140,11 @@ def made_pair(name: str, unit: Unit) -> Pair | Skipped:
     copies = unit.rows_per_person
     stand_in = [far] * copies if unit.replaced else []
     declared = len(others) + copies if unit.replaced and copies == 1 else None
-    base, place = small_domain(sizes, declared)
+    base, row_of = small_domain(sizes, declared)
     without, with_ = (
-        [place[r] for r in rows] for rows in ([*others, *stand_in], [*others, *[target] * copies])
+        [row_of[r] for r in rows] for rows in ([*others, *stand_in], [*others, *[target] * copies])
     )
-    return Pair(name, base, _index(without), _index(with_), place[target], unit)
+    return Pair(name, base, _index(without), _index(with_), row_of[target], unit)
 
 
 def average_pair(
@@ -191,13 +191,13 @@ def small_domain(sizes: Sequence[int], rows: int | None) -> tuple[Table, dict[Re
 
     All of them, so that whatever is released has its levels in the base table.
     """
-    words = "abcdefgh"
+    letters = "abcdefgh"
     records = list(product(*map(range, sizes)))
     columns = tuple(
-        Column(f"c{j}", "categorical", levels=tuple(words[:size])) for j, size in enumerate(sizes)
+        Column(f"c{j}", "categorical", levels=tuple(letters[:size])) for j, size in enumerate(sizes)
     )
     data = {
-        f"c{j}": pa.array([words[record[j]] for record in records], pa.string())
+        f"c{j}": pa.array([letters[record[j]] for record in records], pa.string())
         for j in range(len(sizes))
     }
     table = prepare(pa.table(data), Schema(columns, public=True, rows=rows))

@@ -57,11 +57,11 @@ def guessed_power(claim: Claim, runs: int, *, level: float) -> Powers:
         half = len(values) // 2
         rule = choose_rule(values[:half], member[:half], claim, level=level)
         with_, without = rule.guesses(values[half:])
-        own = member[half:]
+        test_member = member[half:]
         guesses = with_ | without
         if not guesses.any():
             return 0.0
-        right = float(((with_ & own) | (without & ~own)).sum() / guesses.sum())
+        right = float(((with_ & test_member) | (without & ~test_member)).sum() / guesses.sum())
         return power(claim, runs, guesses=float(guesses.mean()), right=right, level=level)
 
     return power_of
@@ -86,10 +86,12 @@ def recorded_scores(examples: Sequence[Coupled], seed: np.random.SeedSequence) -
         values = np.zeros(DRAWS)
         for number, run in enumerate(ways.values()):
             for inside in (False, True):
-                place = np.flatnonzero((chosen == number) & (member == inside))
+                run_index = np.flatnonzero((chosen == number) & (member == inside))
                 for without, with_ in zip(*run.sides, strict=True):
-                    if len(place) and with_.question != without.question:
-                        values[place] += _ratios(without, with_, inside, times, len(place), rng)
+                    if len(run_index) and with_.question != without.question:
+                        values[run_index] += _ratios(
+                            without, with_, inside, times, len(run_index), rng
+                        )
         return values, member
 
     return scores
@@ -99,17 +101,19 @@ def _ratios(
     without: Query, with_: Query, member: bool, times: float, draws: int, rng: np.random.Generator
 ) -> NDArray[np.float64]:
     """Log-likelihood ratios of answers to one question, drawn on D' (`member`) or on D."""
-    own = with_ if member else without
+    actual_query = with_ if member else without
     laws = [log_law(query.kind, query.scale / times) for query in (without, with_)]
-    if own.chooses:
+    if actual_query.chooses:
         p, q = (law(query.values) for law, query in zip(laws, (without, with_), strict=True))
         odds = np.exp(q if member else p)
         return (q - p)[rng.choice(len(odds), draws, p=odds / odds.sum())]
     cells = np.flatnonzero(
         (with_.values != without.values).ravel() | (with_.scale != without.scale)
     )
-    draw = draw_laplace if own.kind == "laplace" else draw_gaussian
-    answers = own.values.ravel()[cells] + draw(rng, own.scale / times, (draws, len(cells)))
+    draw = draw_laplace if actual_query.kind == "laplace" else draw_gaussian
+    answers = actual_query.values.ravel()[cells] + draw(
+        rng, actual_query.scale / times, (draws, len(cells))
+    )
     low, high = (
         law(answers - query.values.ravel()[cells])
         for law, query in zip(laws, (without, with_), strict=True)

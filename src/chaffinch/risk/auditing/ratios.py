@@ -216,10 +216,10 @@ def _tail(score: int, counts: NDArray[np.int64]) -> Callable[[float], float]:
 
     weights = np.flatnonzero(counts[1:]) + 1
     step = int(np.gcd.reduce(weights)) if len(weights) else 1
-    most, least = int((weights * counts[weights]).sum()) // step, -(-score // step)
-    if least <= 0 or least > most:
-        return lambda share: float(least <= 0)
-    size = next_fast_len(most + 1, real=True)
+    max_score, min_score = int((weights * counts[weights]).sum()) // step, -(-score // step)
+    if min_score <= 0 or min_score > max_score:
+        return lambda share: float(min_score <= 0)
+    size = next_fast_len(max_score + 1, real=True)
     turns = [
         np.exp(-2j * np.pi / size * (weight // step) * np.arange(size // 2 + 1))
         for weight in weights
@@ -228,11 +228,11 @@ def _tail(score: int, counts: NDArray[np.int64]) -> Callable[[float], float]:
     def tail(share: float) -> float:
         law = np.exp(
             sum(
-                int(n) * np.log(1 - share + share * turn)
-                for n, turn in zip(counts[weights], turns, strict=True)
+                int(n) * np.log(1 - share + share * rotation)
+                for n, rotation in zip(counts[weights], turns, strict=True)
             )
         )
-        return float(min(irfft(law, size)[least : most + 1].sum() + ROUNDING, 1.0))
+        return float(min(irfft(law, size)[min_score : max_score + 1].sum() + ROUNDING, 1.0))
 
     return tail
 
@@ -291,14 +291,16 @@ class Bets:
             )
         return bets
 
-    def _sides(self, sizes: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def _returns(
+        self, sizes: NDArray[np.float64]
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """The terms of runs whose ratios point the right way, and the wrong way."""
         toward = np.minimum(self.shrink * sizes, self.clip)
         return information_terms(toward), information_terms(-toward)
 
     def _moments(self, sizes: NDArray[np.float64]) -> tuple[float, float]:
         """The mean of the terms, and their standard deviation."""
-        return _mean_spread(*self._sides(sizes), _chances(sizes))
+        return _mean_spread(*self._returns(sizes), _chances(sizes))
 
     def proves(
         self, log_ratio: ArrayLike, member: ArrayLike, claim: Claim, *, level: float
@@ -335,7 +337,7 @@ class Bets:
         bound = convert(max(mean - needed / (runs * self.stake) - self.stake * spread**2 / 2, 0.0))
         if limit >= 1 + self.clip:
             return Outlook(0.0, bound)  # no term is so large
-        won, lost = (np.log1p(self.stake * (side - limit)) for side in self._sides(sizes))
+        won, lost = (np.log1p(self.stake * (side - limit)) for side in self._returns(sizes))
         gain, error = _mean_spread(won, lost, _chances(sizes))
         return Outlook(
             float(ndtr((runs * gain - needed) / (sqrt(runs) * max(error, 1e-12)))), bound

@@ -93,13 +93,13 @@ class AuditFinding:
     @property
     def sentence(self) -> str:
         """What was found, in a sentence."""
-        words = f"Pair '{self.pair}', {self.box} box: {self.measure} is at least {self.bound:.3g}, claimed {self.claim:.3g}"
+        sentence = f"Pair '{self.pair}', {self.box} box: {self.measure} is at least {self.bound:.3g}, claimed {self.claim:.3g}"
         if self.verdict is ClaimVerdict.BROKEN:
-            return f"{words}: claim broken."
+            return f"{sentence}: claim broken."
         if self.factor is None:
-            return f"{words}: not refuted, and these {self.runs:,} runs would have found hardly any violation."
+            return f"{sentence}: not refuted, and these {self.runs:,} runs would have found hardly any violation."
         return (
-            f"{words}: not refuted; a true epsilon of {self.factor:.2g} times the claim would have been found with a probability of 80 % "
+            f"{sentence}: not refuted; a true epsilon of {self.factor:.2g} times the claim would have been found with a probability of 80 % "
             f"in {self.runs:,} runs."
         )
 

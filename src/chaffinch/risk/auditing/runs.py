@@ -111,7 +111,7 @@ class Watched(Generator):
             try:
                 if self.models:
                     model = self.maker.fit(table, seed=fitting)
-                    codes, _ = self._one(model, table, rows, drawing, None)
+                    codes, _ = self._draw_table(model, table, rows, drawing, None)
                 else:
                     codes = self.codes_of(self.draw(None, table, rows, drawing))
             except Exception as raised:  # its message may quote a record: only its kind is kept
@@ -174,9 +174,9 @@ class Look:
             child = names.index(table.child)
             edges[child, [names.index(parent) for parent in table.parents]] = 1
             weights[child] = table.total_weight
-        own = [edges.ravel(), weights, [float(model.n_rows)]]
+        model_features = [edges.ravel(), weights, [float(model.n_rows)]]
         return np.concatenate(
-            [self._white.nodes(model).ravel(), self._white.cells(model), *own]
+            [self._white.nodes(model).ravel(), self._white.cells(model), *model_features]
         ).astype(np.float32)
 
 
@@ -272,13 +272,13 @@ def play(
             )
         parts.append(done.part)
         finished += len(done.part.ids)
-        words = stage_words(finished, total, total, time.monotonic() - began).replace(
+        message = stage_words(finished, total, total, time.monotonic() - began).replace(
             "shadow", "run"
         )
-        working.progress(words, finished / total)
-    order = np.argsort(np.concatenate([part.ids for part in parts]))
-    cells = np.concatenate([np.asarray(part.cells) for part in parts])[order]
-    return Played(np.concatenate([part.codes[:, 0] for part in parts])[order], cells)
+        working.progress(message, finished / total)
+    order = np.argsort(np.concatenate([shadow_part.ids for shadow_part in parts]))
+    cells = np.concatenate([np.asarray(shadow_part.cells) for shadow_part in parts])[order]
+    return Played(np.concatenate([shadow_part.codes[:, 0] for shadow_part in parts])[order], cells)
 
 
 def table_features(
@@ -311,12 +311,12 @@ def table_features(
     cells = int(np.prod(sizes, dtype=np.float64))
     if columns > 1 and cells <= MOST_RECORDS:
         known = (tables < np.array(sizes)).all(axis=2)
-        place = np.ravel_multi_index(
+        cell = np.ravel_multi_index(
             tuple(np.minimum(tables[:, :, j], sizes[j] - 1) for j in range(columns)), sizes
         )
         parts.append(
             level_counts(
-                np.where(known, place, cells).astype(np.uint8)[:, :, None], [cells], threads=threads
+                np.where(known, cell, cells).astype(np.uint8)[:, :, None], [cells], threads=threads
             )
         )
     return np.concatenate(parts, axis=1).astype(np.float32)

@@ -139,10 +139,10 @@ def measure_audit(
     )
     skipped: list[Skipped] = []
     tests: list[_Test] = []
-    words = ""
-    for number, one in enumerate(asked):
-        stream = child(root, PAIRS.index(one) if one in PAIRS else len(PAIRS) + number)
-        pair = _pair(one, unit, table, settings, threads, stream)
+    synthesiser_label = ""
+    for number, requested in enumerate(asked):
+        stream = child(root, PAIRS.index(requested) if requested in PAIRS else len(PAIRS) + number)
+        pair = _pair(requested, unit, table, settings, threads, stream)
         if isinstance(pair, Canaries) and claim[1]:
             pair = Skipped(
                 CANARIES,
@@ -150,7 +150,7 @@ def measure_audit(
             )
 
         def stage_of(
-            stage: str, share: float, number: int = number, name: str = pair_name(one)
+            stage: str, share: float, number: int = number, name: str = pair_name(requested)
         ) -> None:
             progress(f"pair '{name}': {stage}", (number + max(share, 0.0)) / len(asked))
 
@@ -163,7 +163,7 @@ def measure_audit(
             skipped.append(ready)
             continue
         assert isinstance(pair, Pair | Canaries)
-        words = ready.generator.words
+        synthesiser_label = ready.generator.words
         new, why = _runs(
             synthesiser, pair, ready, boxes, settings, stream, replace(working, progress=stage_of)
         )
@@ -188,7 +188,7 @@ def measure_audit(
             )
         )
     return AuditResult(
-        words, *claim, unit.words, settings.level, each, tuple(findings), tuple(skipped)
+        synthesiser_label, *claim, unit.words, settings.level, each, tuple(findings), tuple(skipped)
     )
 
 
@@ -289,21 +289,24 @@ def _budget(synthesiser: Any) -> Any:
 
 def _unit(synthesiser: Any, neighbours: Neighbours | None, *, own_claim: bool) -> Unit:
     """The relation of the claim; another than the synthesiser's own only for an epsilon that was said for it."""
-    own = getattr(synthesiser, "unit", None)
-    if neighbours is None and own is None:
+    synthesiser_unit = getattr(synthesiser, "unit", None)
+    if neighbours is None and synthesiser_unit is None:
         raise InputError(
             "Under which relation is epsilon claimed? Pass neighbours='add-remove' or 'replace-one': equal numbers under different "
             "relations are different claims."
         )
-    if own is None:
+    if synthesiser_unit is None:
         assert neighbours is not None
         return Unit(neighbours)
-    if neighbours not in (None, own.neighbours) and not own_claim:
+    if neighbours not in (None, synthesiser_unit.neighbours) and not own_claim:
         raise InputError(
-            f"The synthesiser claims its epsilon for '{own.words}', and another relation is asked for. Pass the epsilon that is claimed "
+            f"The synthesiser claims its epsilon for '{synthesiser_unit.words}', and another relation is asked for. Pass the epsilon that is claimed "
             "for that too."
         )
-    return Unit(own.neighbours if neighbours is None else neighbours, own.rows_per_person)
+    return Unit(
+        synthesiser_unit.neighbours if neighbours is None else neighbours,
+        synthesiser_unit.rows_per_person,
+    )
 
 
 def _boxes(box: Sequence[str], synthesiser: Any) -> tuple[str, ...]:
@@ -486,12 +489,12 @@ def _factor(
     if times is None:
         return None
     # Noise is compared with what it is, which need not be what the claim needs.
-    own = (
+    accountant = (
         claim
         if budget is None
         else replace(claim, epsilon=float(budget.epsilon), delta=float(budget.delta or 0.0))
     )
-    return max(own.epsilon_at(times) / claim.epsilon, 1.0)
+    return max(accountant.epsilon_at(times) / claim.epsilon, 1.0)
 
 
 def _outside(seen: PairRuns, threads: int | None) -> NDArray[np.float32]:

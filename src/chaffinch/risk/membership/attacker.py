@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..._base.errors import InputError, unknown_name
 from ..._base.registry import Registry
-from ..._base.seeds import Seed
+from ..._base.seeds import Seed, generator
 from ...stats.learners import auc
 
 Kind = Literal["counts", "real"]
@@ -157,16 +157,16 @@ def calibrated(score: NDArray[Any], member: Bools) -> Calibration:
         z = design @ line
         return float(weight @ (np.logaddexp(0.0, z) - label * z))
 
-    line, at = np.zeros(2), loss(np.zeros(2))
+    line, current_loss = np.zeros(2), loss(np.zeros(2))
     for _ in range(100):  # Newton's steps, halved until they help: the loss is convex
         p = 1 / (1 + np.exp(-np.clip(design @ line, -500, 500)))
         slope = design.T @ (weight * (p - label))
         curve = (design * (weight * p * (1 - p))[:, None]).T @ design + 1e-12 * np.eye(2)
         step = np.linalg.solve(curve, slope)
-        while loss(line - step) > at and np.abs(step).max() > 1e-10:
+        while loss(line - step) > current_loss and np.abs(step).max() > 1e-10:
             step = step / 2
         line = line - step
-        at = loss(line)
+        current_loss = loss(line)
         if np.abs(step).max() <= 1e-9:
             break
     if line[0] <= 1e-9:
@@ -185,12 +185,12 @@ class Cleaner:
     @classmethod
     def of(cls, x: Singles) -> Cleaner:
         known = np.isfinite(x)
-        some = known.any(axis=0)
-        low = np.where(some, np.where(known, x, np.inf).min(axis=0), 0.0)
-        high = np.where(some, np.where(known, x, -np.inf).max(axis=0), 0.0)
+        has_finite = known.any(axis=0)
+        low = np.where(has_finite, np.where(known, x, np.inf).min(axis=0), 0.0)
+        high = np.where(has_finite, np.where(known, x, -np.inf).max(axis=0), 0.0)
         total = np.where(known, x, 0.0).sum(axis=0, dtype=np.float64)
         middle = total / np.maximum(known.sum(axis=0), 1)
-        return cls(*(part.astype(np.float32) for part in (low - 1, middle, high + 1)))
+        return cls(*(bound.astype(np.float32) for bound in (low - 1, middle, high + 1)))
 
     def __call__(self, x: Singles) -> Singles:
         if np.isfinite(x).all():
@@ -222,13 +222,11 @@ class OddsAttacker:
         return np.asarray(1 / (1 + np.exp(-np.clip(self.log_odds(features), -500, 500))))
 
 
-@dataclass(frozen=True, eq=False)
-class FittedAttacker(OddsAttacker):
-    """An attacker: a score of features, and its calibration."""
+@dataclass(frozen=True, eq=False, kw_only=True)
+class CalibratedAttacker(OddsAttacker):
+    """An attacker who was calibrated out of fold: `checked` are the training shadows' log-odds there, (shadows, tables)."""
 
     width: int
-    prepared: Callable[[Singles], Singles] = field(repr=False)
-    score: Callable[[Singles], Floats] = field(repr=False)
     calibration: Calibration
     checked: Floats = field(repr=False)
     member: Bools = field(repr=False)
@@ -237,7 +235,17 @@ class FittedAttacker(OddsAttacker):
     @cached_property
     def auc(self) -> float:
         """The AUC of `checked`: 1 tells members from others, 0.5 is a guess, or calibration found that scores say nothing."""
-        return auc_of(self.checked, self.member)
+        area = auc(self.checked.ravel(), np.repeat(self.member, self.checked.shape[1]))
+        assert area is not None
+        return area
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class FittedAttacker(CalibratedAttacker):
+    """An attacker: a score of features, and its calibration."""
+
+    prepared: Callable[[Singles], Singles] = field(repr=False)
+    score: Callable[[Singles], Floats] = field(repr=False)
 
     def log_odds(self, features: ArrayLike) -> Floats:
         """Return the log-odds of membership at even odds beforehand."""
@@ -248,11 +256,92 @@ class FittedAttacker(OddsAttacker):
         return self.calibration.log_odds(score).reshape(x.shape[:-1])
 
 
-def auc_of(odds: Floats, member: Bools) -> float:
-    """Return the AUC of log-odds (shadows, tables), members against others."""
-    area = auc(odds.ravel(), np.repeat(member, odds.shape[1]))
-    assert area is not None
-    return area
+@dataclass(frozen=True, eq=False)
+class TrainingShadows:
+    """What a learner is shown: features (shadows, tables, d), whether the target was in each shadow, and its fold."""
+
+    features: Singles
+    member: Bools
+    fold: Ints
+    rng: np.random.Generator
+    threads: int | None
+
+    @property
+    def by_table(self) -> tuple[Singles, Bools, Ints]:
+        """Features (shadows x tables, d), and the membership and fold of each table."""
+        _, tables, width = self.features.shape
+        return (
+            self.features.reshape(-1, width),
+            np.repeat(self.member, tables),
+            np.repeat(self.fold, tables),
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class ScoreFit:
+    """What a learner makes of shadows: how features are prepared and scored, the scores of shadows out of fold, and what was chosen.
+
+    `offset`: how far scores of new tables lie above those out of fold.
+    """
+
+    prepared: Callable[[Singles], Singles]
+    score: Callable[[Singles], Floats]
+    unseen: Floats
+    settings: dict[str, Any]
+    offset: float = 0.0
+
+
+class CrossFitLearner:
+    """A learner by `learn` alone: what goes in is checked and dealt into folds, what comes out is calibrated out of fold."""
+
+    kind: Kind
+
+    def learn(self, shadows: TrainingShadows) -> ScoreFit:
+        """Return a score that was learnt from all shadows, and the scores of shadows out of fold."""
+        raise NotImplementedError
+
+    def narrowed(self, attackers: Sequence[TargetAttacker]) -> Learner:
+        """Return the same: nothing is chosen, or it is chosen for every target anew."""
+        return self
+
+    def fit(
+        self,
+        features: ArrayLike,
+        member: ArrayLike,
+        *,
+        seed: Seed = None,
+        threads: int | None = None,
+    ) -> TargetAttacker:
+        """Return the attacker learnt from shadows."""
+        x, inside = checked(features, member, self.kind)
+        rng = generator(seed)
+        fitted = self.learn(TrainingShadows(x, inside, folds(inside, rng), rng, threads))
+        unseen = fitted.unseen.reshape(x.shape[:2])
+        line = calibrated(unseen, inside)
+        calibration = Calibration(line.slope, line.middle + fitted.offset)
+        return FittedAttacker(
+            width=x.shape[2],
+            prepared=fitted.prepared,
+            score=fitted.score,
+            calibration=calibration,
+            checked=calibration.log_odds(unseen + fitted.offset),
+            member=inside,
+            settings=fitted.settings,
+        )
+
+
+def out_of_fold(fold: Ints, scores: Callable[[int, Bools], Floats]) -> Floats:
+    """Return scores in the order of records, where `scores(number, outside)` are those of one fold by a fit to all others.
+
+    Examples
+    --------
+    >>> values = np.array([1.0, 5.0, 3.0])
+    >>> out_of_fold(np.array([0, 1, 0]), lambda number, outside: values[outside] + 10 * number).tolist()
+    [1.0, 15.0, 3.0]
+    """
+    parts = [fold == number for number in range(int(fold.max()) + 1)]
+    order = np.argsort(np.concatenate([np.flatnonzero(outside) for outside in parts]))
+    return np.concatenate([scores(number, outside) for number, outside in enumerate(parts)])[order]
 
 
 def checked(features: ArrayLike, member: ArrayLike, kind: Kind) -> tuple[Singles, Bools]:

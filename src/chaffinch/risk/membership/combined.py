@@ -9,9 +9,7 @@ of fold says, never below 0. Where nothing is to be learnt all calibrations are 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from functools import cached_property
-from typing import Any
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -21,17 +19,16 @@ from ..._base.seeds import Seed, generator, seed_sequence
 from .attacker import (
     ATTACKERS,
     Bools,
-    Calibration,
+    CalibratedAttacker,
     Floats,
     Ints,
     Kind,
     Learner,
     MembershipAttacker,
-    OddsAttacker,
     TargetAttacker,
-    auc_of,
     calibrated,
     folds,
+    out_of_fold,
 )
 from .layout import TABLE, FeatureLayout, FocusedAttacker, learner_for, sees_something
 from .ranked import VALUE_GROUPS
@@ -46,27 +43,17 @@ MARGIN = 0.5
 """Standard errors by which the log loss out of fold must fall for more freedom to be given."""
 
 
-@dataclass(frozen=True, eq=False)
-class CombinedAttacker(OddsAttacker):
+@dataclass(frozen=True, eq=False, kw_only=True)
+class CombinedAttacker(CalibratedAttacker):
     """Attackers and their weights. `checked` are the training shadows' log-odds out of fold, of parts and of the weights."""
 
-    width: int
     parts: dict[str, TargetAttacker]
     weights: Floats
-    calibration: Calibration
-    checked: Floats = field(repr=False)
-    member: Bools = field(repr=False)
-    settings: dict[str, Any] = field(default_factory=dict)
-
-    @cached_property
-    def auc(self) -> float:
-        """The AUC of `checked`."""
-        return auc_of(self.checked, self.member)
 
     def part_odds(self, features: ArrayLike) -> Floats:
         """Return the log-odds of every part, (parts, ...)."""
         x = self.features_of(features)
-        return np.stack([part.log_odds(x) for part in self.parts.values()])
+        return np.stack([attacker.log_odds(x) for attacker in self.parts.values()])
 
     def together(self, odds: Floats) -> Floats:
         """Return the log-odds that the parts' (parts, ...) amount to."""
@@ -101,13 +88,13 @@ class CombinedLearner:
 
     def narrowed(self, attackers: Sequence[TargetAttacker]) -> CombinedLearner:
         """Return the learner whose parts have less to choose."""
-        each = [one for one in map(combined_of, attackers) if one is not None]
+        each = [inner for inner in map(combined_of, attackers) if inner is not None]
         learners = self._learners(each[0].width)
         return replace(
             self,
             learners={
-                name: one.narrowed([attacker.parts[name] for attacker in each])
-                for name, one in learners.items()
+                name: learner.narrowed([attacker.parts[name] for attacker in each])
+                for name, learner in learners.items()
             },
         )
 
@@ -125,9 +112,10 @@ class CombinedLearner:
         learners = self._learners(x.shape[-1])
         # With one seed all parts have the same folds, so that a shadow's log-odds come from parts that have not seen it.
         parts = {
-            name: one.fit(x, inside, seed=root, threads=threads) for name, one in learners.items()
+            name: learner.fit(x, inside, seed=root, threads=threads)
+            for name, learner in learners.items()
         }
-        odds = np.stack([part.checked for part in parts.values()])
+        odds = np.stack([attacker.checked for attacker in parts.values()])
         fold = folds(inside, generator(root))
         weights, unseen, variance = stacked(odds, inside, fold)
         calibration = calibrated(unseen, inside)
@@ -139,7 +127,13 @@ class CombinedLearner:
             },
         }
         return CombinedAttacker(
-            x.shape[-1], parts, weights, calibration, calibration.log_odds(unseen), inside, settings
+            width=x.shape[-1],
+            parts=parts,
+            weights=weights,
+            calibration=calibration,
+            checked=calibration.log_odds(unseen),
+            member=inside,
+            settings=settings,
         )
 
     def _learners(self, width: int) -> Mapping[str, Learner]:
@@ -159,7 +153,6 @@ def stacked(odds: Floats, member: Bools, fold: Ints) -> tuple[Floats, Floats, fl
     error of that sum. With e = 1 that is what Bayes' rule gives parts that are equally likely beforehand; but losses of two attackers
     differ by several by chance alone, and the one that chance favours is not to have it all.
     """
-    n_folds = int(fold.max()) + 1
     shadows = odds.shape[1]
 
     def losses(total: Floats) -> Floats:
@@ -172,8 +165,8 @@ def stacked(odds: Floats, member: Bools, fold: Ints) -> tuple[Floats, Floats, fl
             ).mean(axis=1)
         )
 
-    every = np.ones(shadows, dtype=bool)
-    of_parts = np.stack([losses(part) for part in odds])
+    all_shadows = np.ones(shadows, dtype=bool)
+    of_parts = np.stack([losses(part_log_odds) for part_log_odds in odds])
 
     def start(used: Bools) -> Floats:
         best_part = int(of_parts[:, used].sum(axis=1).argmin())
@@ -184,11 +177,13 @@ def stacked(odds: Floats, member: Bools, fold: Ints) -> tuple[Floats, Floats, fl
 
     best: tuple[float, Floats, Floats] | None = None
     for variance in VARIANCES:
-        unseen = np.empty(odds.shape[1:])
-        for number in range(n_folds):
-            out = fold == number
-            weights = _weights(odds[:, ~out], member[~out], start(~out), variance)
-            unseen[out] = np.einsum("p,pst->st", weights, odds[:, out])
+
+        def weighted(_: int, outside: Bools, variance: float = variance) -> Floats:
+            used = ~outside
+            weights = _weights(odds[:, used], member[used], start(used), variance)
+            return np.asarray(np.einsum("p,pst->st", weights, odds[:, outside]))
+
+        unseen = out_of_fold(fold, weighted)
         loss = losses(unseen)
         if best is not None:
             gain = best[1] - loss
@@ -197,7 +192,7 @@ def stacked(odds: Floats, member: Bools, fold: Ints) -> tuple[Floats, Floats, fl
         best = variance, loss, unseen
     assert best is not None
     variance, _, unseen = best
-    return _weights(odds, member, start(every), variance), unseen, variance
+    return _weights(odds, member, start(all_shadows), variance), unseen, variance
 
 
 def _weights(odds: Floats, member: Bools, start: Floats, variance: float) -> Floats:
@@ -224,8 +219,10 @@ def _weights(odds: Floats, member: Bools, start: Floats, variance: float) -> Flo
         chance = 1 / (1 + np.exp(-np.clip(total, -500, 500)))
         slope = z @ (weight * (chance - label)) + (weights - start) / variance
         free = (weights > 0) | (slope < 0)
-        some = z[free]
-        curve = (some * (weight * chance * (1 - chance))) @ some.T + np.eye(len(some)) / variance
+        free_odds = z[free]
+        curve = (free_odds * (weight * chance * (1 - chance))) @ free_odds.T + np.eye(
+            len(free_odds)
+        ) / variance
         step = np.zeros_like(weights)
         step[free] = np.linalg.solve(curve, slope[free])
         for _ in range(30):

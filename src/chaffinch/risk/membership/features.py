@@ -175,10 +175,10 @@ class BlackBox:
     def _naive(self, counts: NDArray[np.int32]) -> NDArray[np.float32]:
         """Return the naive features from the numbers of rows with each code."""
         out = []
-        at = 0
+        offset = 0
         for size, ordered in zip(self.sizes, self.ordered, strict=True):
-            out += _summary(counts[:, at : at + size], ordered=ordered)
-            at += size
+            out += _summary(counts[:, offset : offset + size], ordered=ordered)
+            offset += size
         return (
             np.stack(out, axis=1).astype(np.float32)
             if out
@@ -199,20 +199,20 @@ _NAIVE = (
 def _summary(counts: NDArray[np.int32], *, ordered: bool) -> list[NDArray[np.float64]]:
     """Return summaries of one column of each table, from its counts (T, size); 0 where nothing is known."""
     total = counts.sum(axis=1)
-    some = np.maximum(total, 1)
-    least = np.where(counts > 0, counts, np.iinfo(np.int32).max).min(
+    rows = np.maximum(total, 1)
+    smallest = np.where(counts > 0, counts, np.iinfo(np.int32).max).min(
         axis=1, initial=np.iinfo(np.int32).max
     )
     out = [
         (counts > 0).sum(axis=1).astype(np.float64),
-        counts.max(axis=1, initial=0) / some,
-        np.where(total > 0, least, 0) / some,
+        counts.max(axis=1, initial=0) / rows,
+        np.where(total > 0, smallest, 0) / rows,
     ]
     if not ordered:
         return out
     codes = np.arange(counts.shape[1], dtype=np.float64)
-    mean = counts @ codes / some
-    spread = (counts * (codes - mean[:, None]) ** 2).sum(axis=1) / some
+    mean = counts @ codes / rows
+    spread = (counts * (codes - mean[:, None]) ** 2).sum(axis=1) / rows
     # The two middle rows, one and the same where their number is odd: each is where the running count passes its rank.
     running = counts.cumsum(axis=1)
     middle = [(running <= rank[:, None]).sum(axis=1) for rank in ((total - 1) // 2, total // 2)]
@@ -241,7 +241,7 @@ def match_counts(
         )
     wanted, bits = _wanted_bits(target, n_columns, tables.dtype)
     out = np.zeros((n_tables, 1 << n_columns), dtype=dtype)
-    return _each(tables, out, threads, lambda some, filled: _fill_all(some, wanted, bits, filled))
+    return _each(tables, out, threads, lambda chunk, filled: _fill_all(chunk, wanted, bits, filled))
 
 
 def closest_matches(
@@ -258,7 +258,7 @@ def closest_matches(
     wanted, bits = _wanted_bits(target, tables.shape[2], tables.dtype)
     out = np.zeros(len(tables), dtype=np.int32)
     return _each(
-        tables, out, threads, lambda some, filled: _fill_closest(some, wanted, bits, filled)
+        tables, out, threads, lambda chunk, filled: _fill_closest(chunk, wanted, bits, filled)
     )
 
 
@@ -281,7 +281,7 @@ def level_counts(
     out = np.zeros((len(tables), int(starts[-1])), dtype=np.int32)
     unknown = unknown_code(tables.dtype)
     return _each(
-        tables, out, threads, lambda some, filled: _fill_levels(some, starts, unknown, filled)
+        tables, out, threads, lambda chunk, filled: _fill_levels(chunk, starts, unknown, filled)
     )
 
 
@@ -310,8 +310,10 @@ def subset_sample(n_columns: int, *, most: int = 20_000, seed: Seed = None) -> N
     pairs = n_columns * (n_columns - 1) // 2
     sizes = [0, 1, 2] if n_columns + pairs + 2 <= most else [0, 1]
     fixed = np.zeros((n_columns + 1 + pairs * (2 in sizes), n_columns), dtype=bool)
-    for at, chosen in enumerate(c for size in sizes for c in combinations(range(n_columns), size)):
-        fixed[at, list(chosen)] = True
+    for index, chosen in enumerate(
+        c for size in sizes for c in combinations(range(n_columns), size)
+    ):
+        fixed[index, list(chosen)] = True
     masks = dict.fromkeys(row.tobytes() for row in _packed(fixed))
     few = n_columns < 62 and 1 << n_columns <= 4 * most
     while len(masks) < most - 1:
@@ -324,8 +326,8 @@ def subset_sample(n_columns: int, *, most: int = 20_000, seed: Seed = None) -> N
             masks.setdefault(row.tobytes())
             if len(masks) == most - 1:
                 break
-    words = np.frombuffer(b"".join(masks), dtype=np.uint64).reshape(len(masks), -1)
-    return np.concatenate([words, _packed(np.ones((1, n_columns), dtype=bool))])
+    packed = np.frombuffer(b"".join(masks), dtype=np.uint64).reshape(len(masks), -1)
+    return np.concatenate([packed, _packed(np.ones((1, n_columns), dtype=bool))])
 
 
 def subset_columns(subsets: NDArray[np.uint64], n_columns: int) -> NDArray[np.bool_]:
@@ -336,14 +338,14 @@ def subset_columns(subsets: NDArray[np.uint64], n_columns: int) -> NDArray[np.bo
     >>> subset_columns(np.array([[0], [2], [3]], dtype=np.uint64), 2).astype(int).tolist()
     [[0, 0], [0, 1], [1, 1]]
     """
-    words = np.asarray(subsets, dtype=np.uint64)
-    words = words[:, None] if words.ndim == 1 else words
-    if words.shape[1] != max(1, -(-n_columns // 64)):
+    packed = np.asarray(subsets, dtype=np.uint64)
+    packed = packed[:, None] if packed.ndim == 1 else packed
+    if packed.shape[1] != max(1, -(-n_columns // 64)):
         raise InputError(
             f"Subsets of {n_columns} columns need one word of 64 bits for each 64 of them."
         )
-    spread = (words[:, :, None] >> np.arange(64, dtype=np.uint64)) & np.uint64(1)
-    memberships = spread.reshape(len(words), -1).astype(bool)
+    spread = (packed[:, :, None] >> np.arange(64, dtype=np.uint64)) & np.uint64(1)
+    memberships = spread.reshape(len(packed), -1).astype(bool)
     if memberships[:, n_columns:].any():
         raise InputError(f"A subset holds a column beyond the {n_columns} that there are.")
     return np.ascontiguousarray(memberships[:, :n_columns])
@@ -378,7 +380,7 @@ def sampled_counts(
         tables,
         out,
         threads,
-        lambda some, filled: _fill_sampled(some, wanted, bits, columns, starts, filled),
+        lambda chunk, filled: _fill_sampled(chunk, wanted, bits, columns, starts, filled),
     )
 
 
@@ -404,8 +406,8 @@ def _wanted_bits(
     highest = unknown_code(kind)
     # A code that the type does not hold would wrap round and match another value.
     known = (codes >= 0) & (codes < highest) & (codes != unknown_code(codes.dtype))
-    place = np.uint64(1) << (np.arange(n_columns, dtype=np.uint64) % np.uint64(64))
-    return np.where(known, codes, highest).astype(kind), np.where(known, place, np.uint64(0))
+    column_bit = np.uint64(1) << (np.arange(n_columns, dtype=np.uint64) % np.uint64(64))
+    return np.where(known, codes, highest).astype(kind), np.where(known, column_bit, np.uint64(0))
 
 
 def _each(
@@ -416,7 +418,7 @@ def _each(
     edges = [len(tables) * i // max(pieces, 1) for i in range(pieces + 1)]
     parts = [slice(a, b) for a, b in pairwise(edges)]
     thread_map(
-        lambda part: fill(np.ascontiguousarray(tables[part]), out[part]), parts, threads=threads
+        lambda chunk: fill(np.ascontiguousarray(tables[chunk]), out[chunk]), parts, threads=threads
     )
     return out
 
@@ -451,13 +453,13 @@ def _fill_all(tables, wanted, bits, out):  # type: ignore[no-untyped-def]
 @compiled
 def _fill_closest(tables, wanted, bits, out):  # type: ignore[no-untyped-def]
     for t in range(tables.shape[0]):
-        most = 0
+        best_match = 0
         for i in range(tables.shape[1]):
             alike = 0
             for j in range(wanted.size):
                 alike += (tables[t, i, j] == wanted[j]) & (bits[j] != 0)
-            most = max(most, alike)
-        out[t] = most
+            best_match = max(best_match, alike)
+        out[t] = best_match
 
 
 @compiled
@@ -466,9 +468,9 @@ def _fill_levels(tables, starts, unknown, out):  # type: ignore[no-untyped-def]
         for i in range(tables.shape[1]):
             for j in range(tables.shape[2]):
                 code = np.int64(tables[t, i, j])
-                at = starts[j] + code
-                if at < starts[j + 1] and code != unknown:
-                    out[t, at] += 1
+                cell = starts[j] + code
+                if cell < starts[j + 1] and code != unknown:
+                    out[t, cell] += 1
 
 
 @compiled
@@ -485,9 +487,9 @@ def _ones(word):  # type: ignore[no-untyped-def]
 @compiled
 def _fill_sampled(tables, wanted, bits, columns, starts, out):  # type: ignore[no-untyped-def]
     n_rows, n_columns = tables.shape[1], tables.shape[2]
-    words = (n_rows + 63) // 64
-    alike = np.zeros((n_columns, words), np.uint64)
-    left = np.zeros(words, np.uint64)
+    n_words = (n_rows + 63) // 64
+    alike = np.zeros((n_columns, n_words), np.uint64)
+    matching = np.zeros(n_words, np.uint64)
     for t in range(tables.shape[0]):
         alike[:] = 0
         for i in range(n_rows):
@@ -499,16 +501,16 @@ def _fill_sampled(tables, wanted, bits, columns, starts, out):  # type: ignore[n
             if starts[q] == starts[q + 1]:
                 out[t, q] = n_rows
                 continue
-            left[:] = alike[columns[starts[q]]]
+            matching[:] = alike[columns[starts[q]]]
             for c in range(starts[q] + 1, starts[q + 1]):
                 any_left = np.uint64(0)
                 column = alike[columns[c]]
-                for w in range(words):
-                    left[w] &= column[w]
-                    any_left |= left[w]
+                for w in range(n_words):
+                    matching[w] &= column[w]
+                    any_left |= matching[w]
                 if any_left == 0:  # most large subsets are left without rows after a few columns
                     break
             met = np.int64(0)
-            for w in range(words):
-                met += np.int64(_ones(left[w]))
+            for w in range(n_words):
+                met += np.int64(_ones(matching[w]))
             out[t, q] = met

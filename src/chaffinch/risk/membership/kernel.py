@@ -7,26 +7,22 @@ independent; the calibration out of fold takes back what that overstates.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike
 
-from ..._base.seeds import Seed, generator
 from .attacker import (
     ATTACKERS,
     Bools,
-    FittedAttacker,
+    CrossFitLearner,
     Floats,
     Kind,
     MembershipAttacker,
+    ScoreFit,
     Singles,
-    TargetAttacker,
+    TrainingShadows,
     blocks,
-    calibrated,
-    checked,
-    folds,
+    out_of_fold,
 )
 from .layout import TABLE, FeatureLayout
 from .ranked import Ranks
@@ -41,29 +37,17 @@ MOST = 12
 
 
 @dataclass(frozen=True)
-class Kernel:
+class Kernel(CrossFitLearner):
     """Sums of log likelihood ratios of scores, by kernel densities; see `learner`."""
 
     kind: Kind = "counts"
     layout: FeatureLayout | None = None
     """Which features are of the table: those many are summarised, the others are scores each. None: all are of the table."""
 
-    def narrowed(self, attackers: Sequence[TargetAttacker]) -> Kernel:
-        """Return the same: nothing costs much."""
-        return self
-
-    def fit(
-        self,
-        features: ArrayLike,
-        member: ArrayLike,
-        *,
-        seed: Seed = None,
-        threads: int | None = None,
-    ) -> TargetAttacker:
-        """Return the attacker learnt from shadows."""
-        x, inside = checked(features, member, self.kind)
-        shadows, tables, width = x.shape
-        fold = folds(inside, generator(seed))
+    def learn(self, shadows: TrainingShadows) -> ScoreFit:
+        """Return sums of log likelihood ratios; the width of kernels has the least log loss out of fold."""
+        x, inside = shadows.features, shadows.member
+        width = x.shape[2]
         layout = self.layout or FeatureLayout({TABLE: width}, self.kind)
         of_table, others = (
             layout.part((TABLE,)),
@@ -75,34 +59,25 @@ class Kernel:
 
         scores = scores_of(x.reshape(-1, width))
         ranks = Ranks.of(scores)
-        places = _places(ranks(scores)).reshape(shadows, tables, -1)
-        label = inside[:, None]
-        best: tuple[float, float, Floats] | None = None
-        for spread in WIDTHS:
-            unseen = np.empty((shadows, tables))
-            for number in range(int(fold.max()) + 1):
-                out = fold == number
-                unseen[out] = _summed(_ratios(places[~out], inside[~out], spread), places[out])
-            loss = float((np.logaddexp(0.0, unseen) - label * unseen).mean())
-            if best is None or loss < best[0]:
-                best = loss, spread, unseen
-        assert best is not None
-        _, spread, unseen = best
+        places = _places(ranks(scores)).reshape(*x.shape[:2], -1)
+
+        def fold_scores(spread: float) -> tuple[float, float, Floats]:
+            unseen = out_of_fold(
+                shadows.fold,
+                lambda _, outside: _summed(
+                    _ratios(places[~outside], inside[~outside], spread), places[outside]
+                ),
+            )
+            loss = (np.logaddexp(0.0, unseen) - inside[:, None] * unseen).mean()
+            return float(loss), spread, unseen
+
+        _, spread, unseen = min(map(fold_scores, WIDTHS), key=lambda choice: choice[0])
         table = _ratios(places, inside, spread)
-        calibration = calibrated(unseen, inside)
-
-        def score(block: Singles) -> Floats:
-            return _summed(table, _places(block))
-
-        settings = {"learner": "kernel", "width": spread}
-        return FittedAttacker(
-            width,
+        return ScoreFit(
             lambda block: ranks(scores_of(block)),
-            score,
-            calibration,
-            calibration.log_odds(unseen),
-            inside,
-            settings,
+            lambda block: _summed(table, _places(block)),
+            unseen,
+            {"learner": "kernel", "width": spread},
         )
 
 

@@ -14,13 +14,13 @@ from ..._base.seeds import child
 from ...synth.protocol import promises_privacy
 from ..shadows.generator import Generator
 from ..shadows.run import Shadows, Working, run_shadows
-from ..shadows.world import Draws, World, neighbour_draws, shared_draws
+from ..shadows.world import AttackPopulation, Draws, neighbour_draws, shared_draws
 from .attacker import ATTACKERS, Learner, TargetAttacker
 from .combined import combined_of
 from .features import BlackBox, black_box, closest_matches
 from .layout import TABLE, FeatureLayout, learner_for
 from .settings import ShadowSettings
-from .values import ValueSight
+from .values import ValueFeatures
 from .whitebox import WhiteBox
 
 MEMORY = 1 << 30
@@ -32,7 +32,7 @@ SEARCHED = 8
 
 
 @dataclass(frozen=True, eq=False)
-class Seen:
+class ShadowScores:
     """What attackers think of some shadows: log-odds at even odds, and how close the nearest row comes, both (shadows, targets).
 
     `parts`: the log-odds of each part of a combined attacker alone, (shadows, targets), by its name.
@@ -45,10 +45,10 @@ class Seen:
 
 
 @dataclass(frozen=True, eq=False)
-class Campaign:
+class ShadowStudy:
     """A population, a generator and a plan, with the streams of randomness that each step has."""
 
-    world: World
+    world: AttackPopulation
     generator: Generator
     plan: ShadowSettings
     seed: np.random.SeedSequence
@@ -77,8 +77,8 @@ class Campaign:
     ) -> Shadows:
         """Return the shadows of draws, kept in a folder of this name where they are kept."""
 
-        def progress(words: str, share: float) -> None:
-            self.working.progress(f"{name}: {words}", share)
+        def progress(message: str, share: float) -> None:
+            self.working.progress(f"{name}: {message}", share)
 
         working = replace(
             self.working,
@@ -94,15 +94,15 @@ class Campaign:
         return run_shadows(self.generator, draws.rows, tables=tables, **looking)  # type: ignore[arg-type]
 
     @cached_property
-    def sight(self) -> ValueSight | None:
+    def sight(self) -> ValueFeatures | None:
         """What looks at released values; None where shadows have the population's grid: codes are all there is."""
         return (
-            ValueSight.of(self.world.table, self.world.targets)
+            ValueFeatures.of(self.world.table, self.world.targets)
             if self.plan.grid == "release"
             else None
         )
 
-    def learnt(self) -> Learnt:
+    def learnt(self) -> TrainedAttackers:
         """Return an attacker for each target."""
         white = self._white() if self.plan.box == "whitebox" else None
         draws = self.drawn(self.plan.shadows, 0)
@@ -132,16 +132,16 @@ class Campaign:
                 learning = learning.narrowed(attackers)
             self.working.progress("learning", (k + 1) / len(self.world.targets))
         seconds = None if promises_privacy(self.generator.maker) else shadows.seconds
-        return Learnt(self, seen, seconds, looking, tuple(attackers), tuple(chosen))
+        return TrainedAttackers(self, seen, seconds, looking, tuple(attackers), tuple(chosen))
 
-    def _looking(self, white: WhiteBox | None) -> Looking:
+    def _looking(self, white: WhiteBox | None) -> FeatureExtractor:
         table = self.world.table
         rng = np.random.default_rng(self.stream(2))
         box = black_box(
             self.plan.features, table.schema.sizes, columns=table.schema.names, seed=rng
         )
         sees_table = TABLE in ATTACKERS[self.plan.learner].sees
-        return Looking(self.world, box if sees_table else None, white, self.sight)
+        return FeatureExtractor(self.world, box if sees_table else None, white, self.sight)
 
     def _white(self) -> WhiteBox:
         """What looks into models: the tables it lines up are those of a network learnt from the population, which is public."""
@@ -160,16 +160,16 @@ class Campaign:
 
 
 @dataclass(frozen=True, eq=False)
-class Learnt:
+class TrainedAttackers:
     """Attackers, one for each target, and all that is needed to look at a release as they do.
 
     `checked` is what they think of the first table of the shadows they learnt from, each out of fold: for thresholds.
     """
 
-    campaign: Campaign
-    checked: Seen
+    campaign: ShadowStudy
+    checked: ShadowScores
     seconds: float | None
-    looking: Looking
+    looking: FeatureExtractor
     attackers: tuple[TargetAttacker, ...]
     used: tuple[NDArray[np.int64] | None, ...]
 
@@ -178,7 +178,7 @@ class Learnt:
         """The AUC of each attacker on shadows that it did not learn from, out of fold."""
         return np.array([attacker.auc for attacker in self.attackers])
 
-    def look(self, draws: Draws, name: str, step: int) -> Seen:
+    def look(self, draws: Draws, name: str, step: int) -> ShadowScores:
         """Return what the attackers think of new fits, one released table each."""
         campaign, world = self.campaign, self.campaign.world
         shadows = campaign.fitted(draws, name, step, tables=1, white=self.looking.white)
@@ -199,14 +199,14 @@ class Learnt:
         return seen
 
 
-def _unseen(draws: Draws, targets: int) -> Seen:
-    return Seen(
+def _unseen(draws: Draws, targets: int) -> ShadowScores:
+    return ShadowScores(
         draws, np.full((len(draws), targets), np.nan), np.full((len(draws), targets), np.nan)
     )
 
 
 def _note(
-    seen: Seen,
+    seen: ShadowScores,
     k: int,
     mine: NDArray[np.int64],
     odds: NDArray[np.float64],
@@ -214,8 +214,8 @@ def _note(
 ) -> None:
     """Write down what is thought of a target in its shadows."""
     seen.log_odds[mine, k] = odds
-    for name, one in parts.items():
-        seen.parts.setdefault(name, np.full(seen.log_odds.shape, np.nan))[mine, k] = one
+    for name, part_odds in parts.items():
+        seen.parts.setdefault(name, np.full(seen.log_odds.shape, np.nan))[mine, k] = part_odds
 
 
 def _parts_of(
@@ -226,7 +226,7 @@ def _parts_of(
     if together is None:
         return {}
     odds = (
-        [part.checked[:, 0] for part in together.parts.values()]
+        [inner.checked[:, 0] for inner in together.parts.values()]
         if features is None
         else together.part_odds(features)
     )
@@ -234,7 +234,7 @@ def _parts_of(
 
 
 def _closest(
-    shadows: Shadows, world: World, k: int, only: NDArray[np.int64]
+    shadows: Shadows, world: AttackPopulation, k: int, only: NDArray[np.int64]
 ) -> NDArray[np.float64]:
     """On how many columns the nearest row of each shadow's first table matches a target."""
     target = world.target_codes[k]
@@ -245,20 +245,20 @@ def _closest(
 
 
 @dataclass(frozen=True, eq=False)
-class Looking:
+class FeatureExtractor:
     """What is looked at: coded tables (None where no attacker looks at them), the model, and released values."""
 
-    world: World
+    world: AttackPopulation
     box: BlackBox | None
     white: WhiteBox | None
-    sight: ValueSight | None
+    sight: ValueFeatures | None
 
     def layout(self, width: int) -> FeatureLayout:
         """Return which of `width` features are of which group."""
         groups = (
             {}
             if self.sight is None
-            else {name: part.stop - part.start for name, part in self.sight.groups.items()}
+            else {name: columns.stop - columns.start for name, columns in self.sight.groups.items()}
         )
         table = width - sum(groups.values())
         counts = (
@@ -307,8 +307,8 @@ def _affordable(
     room = MEMORY // (4 * len(only) * shadows.tables)
     if width <= room:
         return None
-    some = shadows.gather(
+    sample = shadows.gather(
         lambda tables: box.of(tables, target), only=only[:: max(1, len(only) // 50)]
     )
-    spread = np.sqrt(some.reshape(-1, width)).std(axis=0)
+    spread = np.sqrt(sample.reshape(-1, width)).std(axis=0)
     return np.sort(np.argsort(-spread, kind="stable")[: max(room, 1)])

@@ -12,27 +12,24 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from ..._base.checks import check_at_least
 from ..._base.compiled import compiled
 from ..._base.runtime import one_blas_thread, thread_map
-from ..._base.seeds import Seed, generator
 from .attacker import (
     ATTACKERS,
     Bools,
     Cleaner,
-    FittedAttacker,
+    CrossFitLearner,
     Floats,
     Ints,
     Kind,
     MembershipAttacker,
+    ScoreFit,
     Singles,
     TargetAttacker,
+    TrainingShadows,
     blocks,
-    calibrated,
-    checked,
-    folds,
 )
 
 FLOOR = 0.02
@@ -52,7 +49,7 @@ RIDGES: dict[str, tuple[tuple[bool, float], ...]] = {
 
 
 @dataclass(frozen=True)
-class Linear:
+class Linear(CrossFitLearner):
     """Ridge logistic regression, its ridge chosen out of fold (the module says why); see `learner`."""
 
     kind: Kind = "counts"
@@ -70,19 +67,10 @@ class Linear:
         }
         return replace(self, ridges=tuple(ridge for ridge in RIDGES[self.kind] if ridge in ridges))
 
-    def fit(
-        self,
-        features: ArrayLike,
-        member: ArrayLike,
-        *,
-        seed: Seed = None,
-        threads: int | None = None,
-    ) -> TargetAttacker:
-        """Return the attacker learnt from shadows."""
-        x, inside = checked(features, member, self.kind)
-        shadows, tables, width = x.shape
-        fold = np.repeat(folds(inside, generator(seed)), tables)
-        flat, label = x.reshape(-1, width), np.repeat(inside, tables)
+    def learn(self, shadows: TrainingShadows) -> ScoreFit:
+        """Return a logistic regression; its ridge has the least log loss out of fold."""
+        flat, label, fold = shadows.by_table
+        width = flat.shape[1]
         prepared: Callable[[Singles], Singles] = (
             _fourth_root if self.kind == "counts" else Cleaner.of(flat)
         )
@@ -106,7 +94,7 @@ class Linear:
         # Products that spawn threads of their own may add in another order: blocks are the threads here.
         with one_blas_thread():
             unseen, fitted = _ridge_logistic(
-                matrix, label, fold, ridges, steps=self.steps, threads=threads
+                matrix, label, fold, ridges, steps=self.steps, threads=shadows.threads
             )
         best = int(
             (np.logaddexp(0.0, unseen) - label * unseen).mean(axis=1, dtype=np.float64).argmin()
@@ -114,8 +102,6 @@ class Linear:
         weights = np.zeros(width, dtype=np.float32)
         weights[varying] = (fitted[0][:, best] / copies)[copy_of]
         constant = float(fitted[1][best]) - float(mean.astype(np.float64) @ weights)
-        outside = unseen[best].reshape(shadows, tables).astype(np.float64)
-        calibration = calibrated(outside, inside)
 
         def score(block: Singles) -> Floats:
             # No matrix product: BLAS may add in another order with other threads.
@@ -123,9 +109,7 @@ class Linear:
 
         standardised, variance = choices[best]
         settings = {"learner": "linear", "standardised": standardised, "variance": variance}
-        return FittedAttacker(
-            width, prepared, score, calibration, calibration.log_odds(outside), inside, settings
-        )
+        return ScoreFit(prepared, score, unseen[best].astype(np.float64), settings)
 
 
 def _distinct(x: Singles, columns: Ints) -> tuple[Ints, Ints, Floats]:
@@ -184,11 +168,11 @@ def _ridge_logistic(
     rows = list(blocks(len(x)))
 
     def forward(weights: Singles) -> Singles:
-        return np.concatenate(thread_map(lambda part: x[part] @ weights, rows, threads=threads))
+        return np.concatenate(thread_map(lambda block: x[block] @ weights, rows, threads=threads))
 
     def descent(score: Singles, weights: Singles) -> Singles:
         residual = used * (y - _logistic(score))
-        parts = thread_map(lambda part: x[part].T @ residual[part], rows, threads=threads)
+        parts = thread_map(lambda block: x[block].T @ residual[block], rows, threads=threads)
         return (
             scale * np.asarray(sum(parts), dtype=np.float32) - penalty.astype(np.float32) * weights
         )
@@ -207,11 +191,13 @@ def _ridge_logistic(
         constant = constant + shift
         before, down = down, descent(score, weights)
         size = _dots(before, before)
-        turn = np.divide(_dots(down, down - before), size, out=np.zeros_like(size), where=size > 0)
-        direction = down + np.maximum(turn, 0.0).astype(np.float32) * direction
-    every = np.arange(n_ridges) * (n_folds + 1)
-    unseen = score[np.arange(len(fold))[:, None], fold[:, None] + every].T
-    return unseen, ((scale * weights)[:, every + n_folds], constant[every + n_folds])
+        momentum = np.divide(
+            _dots(down, down - before), size, out=np.zeros_like(size), where=size > 0
+        )
+        direction = down + np.maximum(momentum, 0.0).astype(np.float32) * direction
+    fit_starts = np.arange(n_ridges) * (n_folds + 1)
+    unseen = score[np.arange(len(fold))[:, None], fold[:, None] + fit_starts].T
+    return unseen, ((scale * weights)[:, fit_starts + n_folds], constant[fit_starts + n_folds])
 
 
 def _lowest(
@@ -220,18 +206,18 @@ def _lowest(
     """Return how far along its line each fit goes, and the change of its constant: Newton's steps, taken back if they harm."""
     along, shift = np.zeros(score.shape[1]), np.zeros(score.shape[1])
 
-    def at(a: Floats, c: Floats) -> Singles:
+    def line_scores(a: Floats, c: Floats) -> Singles:
         return score + a.astype(np.float32) * move + c.astype(np.float32)
 
-    def loss(a: Floats, c: Floats, of: slice | Ints = slice(None)) -> Floats:
-        z = score[:, of] + a[of].astype(np.float32) * move[:, of] + c[of].astype(np.float32)
-        return _dots(used[:, of], _softplus(z) - y * z) + a[of] * (
-            ridge[0][of] + a[of] * ridge[1][of] / 2
+    def loss(a: Floats, c: Floats, fits: slice | Ints = slice(None)) -> Floats:
+        z = score[:, fits] + a[fits].astype(np.float32) * move[:, fits] + c[fits].astype(np.float32)
+        return _dots(used[:, fits], _softplus(z) - y * z) + a[fits] * (
+            ridge[0][fits] + a[fits] * ridge[1][fits] / 2
         )
 
     start = loss(along, shift)
     for _ in range(4):
-        p = _logistic(at(along, shift))
+        p = _logistic(line_scores(along, shift))
         residual, curve = used * (p - y), used * p * (1 - p)
         bent = curve * move
         slope_a, slope_c = (

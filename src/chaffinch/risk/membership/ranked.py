@@ -6,35 +6,31 @@ some hundredths of a second, and calibration makes log-odds of what comes out.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from ..._base.runtime import one_blas_thread
-from ..._base.seeds import Seed, generator
 from .attacker import (
     ATTACKERS,
-    Calibration,
+    Bools,
     Cleaner,
-    FittedAttacker,
+    CrossFitLearner,
     Floats,
     Ints,
     Kind,
     MembershipAttacker,
+    ScoreFit,
     Singles,
-    TargetAttacker,
-    calibrated,
-    checked,
-    folds,
+    TrainingShadows,
+    out_of_fold,
 )
 
 RIDGES = (3.0, 0.3, 0.03, 0.003)
 FLOOR = 0.05
 """The least standard deviation that ranks are divided by, where all go from -1 to 1: a value seen once in 1,600 tables has it."""
 VALUE_GROUPS = ("exact", "extremes", "nearest", "density", "presence")
-"""What is seen of released values, by group: `values.ValueSight` says what is in each."""
+"""What is seen of released values, by group: `values.ValueFeatures` says what is in each."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,28 +68,16 @@ class Ranks:
 
 
 @dataclass(frozen=True)
-class Ranked:
+class Ranked(CrossFitLearner):
     """Ridge regression on ranks, its ridge chosen by squared error out of fold; see `learner`."""
 
     kind: Kind = "real"
 
-    def narrowed(self, attackers: Sequence[TargetAttacker]) -> Ranked:
-        """Return the same: nothing costs much."""
-        return self
-
-    def fit(
-        self,
-        features: ArrayLike,
-        member: ArrayLike,
-        *,
-        seed: Seed = None,
-        threads: int | None = None,
-    ) -> TargetAttacker:
-        """Return the attacker learnt from shadows."""
-        x, inside = checked(features, member, self.kind)
-        shadows, tables, width = x.shape
-        ranks = Ranks.of(x.reshape(-1, width))
-        ranked = ranks(x.reshape(-1, width)).astype(np.float64)
+    def learn(self, shadows: TrainingShadows) -> ScoreFit:
+        """Return a ridge regression on ranks; the ridge has the least squared error out of fold."""
+        flat, inside = shadows.by_table[0], shadows.member
+        ranks = Ranks.of(flat)
+        ranked = ranks(flat).astype(np.float64)
         scale = 1 / np.maximum(ranked.std(axis=0), FLOOR)
         matrix = (ranked - ranked.mean(axis=0)) * scale
         side = np.where(
@@ -101,21 +85,16 @@ class Ranked:
         )  # members and others weigh alike
         with one_blas_thread():  # more threads may add in another order
             unseen, weights, ridge = _ridge(
-                matrix.reshape(shadows, tables, width), side, folds(inside, generator(seed))
+                matrix.reshape(shadows.features.shape), side, shadows.fold
             )
         weights = weights * scale
-        calibration = calibrated(unseen, inside)
-
-        def score(block: Singles) -> Floats:
-            return np.asarray(np.einsum("nd,d->n", block, weights), dtype=np.float64)
-
-        # What is subtracted from ranks before is the same for all, out of fold too.
-        calibration = Calibration(
-            calibration.slope, calibration.middle + float(ranked.mean(axis=0) @ weights)
-        )
-        odds = calibration.log_odds(unseen + float(ranked.mean(axis=0) @ weights))
-        return FittedAttacker(
-            width, ranks, score, calibration, odds, inside, {"learner": "ranked", "ridge": ridge}
+        return ScoreFit(
+            ranks,
+            lambda block: np.asarray(np.einsum("nd,d->n", block, weights), dtype=np.float64),
+            unseen,
+            {"learner": "ranked", "ridge": ridge},
+            # What is subtracted from ranks before is the same for all, out of fold too.
+            offset=float(ranked.mean(axis=0) @ weights),
         )
 
 
@@ -129,20 +108,17 @@ def _ridge(x: Floats, side: Floats, fold: Ints) -> tuple[Floats, Floats, float]:
         grams[number] = rows.T @ rows
         sums[number] = rows.T @ np.repeat(side[fold == number], tables)
     gram, total = grams.sum(axis=0), sums.sum(axis=0)
-    best: tuple[float, float, Floats] | None = None
-    for ridge in RIDGES:
-        unseen = np.empty((shadows, tables))
-        for number in range(n_folds):
-            out = fold == number
-            weights = _solved(
-                gram - grams[number], total - sums[number], ridge * tables * int((~out).sum())
-            )
-            unseen[out] = x[out] @ weights
-        loss = float(((unseen - side[:, None]) ** 2).mean())
-        if best is None or loss < best[0]:
-            best = loss, ridge, unseen
-    assert best is not None
-    return best[2], _solved(gram, total, best[1] * tables * shadows), best[1]
+
+    def fold_scores(ridge: float) -> tuple[float, float, Floats]:
+        def predicted(number: int, outside: Bools) -> Floats:
+            rows = tables * int((~outside).sum())
+            return x[outside] @ _solved(gram - grams[number], total - sums[number], ridge * rows)
+
+        unseen = out_of_fold(fold, predicted)
+        return float(((unseen - side[:, None]) ** 2).mean()), ridge, unseen
+
+    _, ridge, unseen = min(map(fold_scores, RIDGES), key=lambda choice: choice[0])
+    return unseen, _solved(gram, total, ridge * tables * shadows), ridge
 
 
 def _solved(gram: Floats, total: Floats, ridge: float) -> Floats:

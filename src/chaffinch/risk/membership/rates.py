@@ -29,7 +29,7 @@ MOST_POINTS = 200
 
 
 @dataclass(frozen=True, eq=False)
-class Trials:
+class LabelledScores:
     """Scores, whether each was of a member, the shadow each came from, and the target it was of: lists of one length.
 
     Without `target` all are of one. A design fixes how often each target is a member, so targets are strata of intervals.
@@ -57,7 +57,7 @@ class Trials:
             object.__setattr__(self, "target", np.unique(self.target, return_inverse=True)[1])
 
     @classmethod
-    def of(cls, scores: ArrayLike, member: ArrayLike) -> Trials:
+    def of(cls, scores: ArrayLike, member: ArrayLike) -> LabelledScores:
         """Return trials from scores whose first axis is the shadow; `member` may lack the last axis, that of tables.
 
         One target: scores (shadows, tables), member (shadows,). Pooled: (shadows, targets, tables) and (shadows, targets).
@@ -157,8 +157,8 @@ class Rates:
 
 
 def rates(
-    validation: Trials,
-    test: Trials,
+    validation: LabelledScores,
+    test: LabelledScores,
     *,
     levels: tuple[float, ...] = (0.01, 0.001),
     confidence: float = 0.95,
@@ -184,7 +184,7 @@ def rates(
     return Rates(
         value,
         ends,
-        tuple(_at(validation, test, level, confidence) for level in levels),
+        tuple(_rate_at_level(validation, test, level, confidence) for level in levels),
         gain,
         gain_ends,
         tuple(fpr.tolist()),
@@ -196,7 +196,9 @@ def rates(
     )
 
 
-def _at(validation: Trials, test: Trials, level: float, confidence: float) -> AtFpr:
+def _rate_at_level(
+    validation: LabelledScores, test: LabelledScores, level: float, confidence: float
+) -> AtFpr:
     """The rates where validation has at most the share `level` of false positives."""
     if not 0 < level < 1:
         raise InputError(f"A level of false positives must lie between 0 and 1. Got {level}.")
@@ -221,7 +223,9 @@ def _at(validation: Trials, test: Trials, level: float, confidence: float) -> At
     )
 
 
-def _advantage(trials: Trials, threshold: float, confidence: float) -> tuple[float, Interval]:
+def _advantage(
+    trials: LabelledScores, threshold: float, confidence: float
+) -> tuple[float, Interval]:
     """True less false positives above a threshold, and an interval."""
     hits, falls = trials.side(True, threshold), trials.side(False, threshold)
     tpr, fpr = float(hits[0].mean()), float(falls[0].mean())
@@ -234,10 +238,10 @@ def _advantage(trials: Trials, threshold: float, confidence: float) -> tuple[flo
         sqrt((high1 - tpr) ** 2 + (fpr - low0) ** 2),
     )
     # Both rates of a shadow may move together, or apart: that shows in the sums by shadow.
-    part = np.empty(len(trials.member))
-    part[trials.member] = (hits[0] - tpr) / len(hits[0])
-    part[~trials.member] = -(falls[0] - fpr) / len(falls[0])
-    summed = np.bincount(trials.shadow, weights=part)
+    influence = np.empty(len(trials.member))
+    influence[trials.member] = (hits[0] - tpr) / len(hits[0])
+    influence[~trials.member] = -(falls[0] - fpr) / len(falls[0])
+    summed = np.bincount(trials.shadow, weights=influence)
     count = max(len(summed), 2)
     half = student_quantile(0.5 + confidence / 2, count - 1) * sqrt(
         count / (count - 1) * float(summed @ summed)
@@ -245,7 +249,7 @@ def _advantage(trials: Trials, threshold: float, confidence: float) -> tuple[flo
     return value, (max(-1.0, value - max(down, half)), min(1.0, value + max(up, half)))
 
 
-def _curve(trials: Trials) -> tuple[Floats, Floats, Floats]:
+def _curve(trials: LabelledScores) -> tuple[Floats, Floats, Floats]:
     """Thresholds, falling, and the false and true positives above each; the first is above all scores, the last below."""
     order = np.argsort(-trials.scores, kind="stable")
     scores, member = trials.scores[order], trials.member[order]
@@ -255,7 +259,7 @@ def _curve(trials: Trials) -> tuple[Floats, Floats, Floats]:
     return np.concatenate([scores[:1], scores[last[:-1] + 1], [-np.inf]]), fpr, tpr
 
 
-def roc(trials: Trials, *, most: int = MOST_POINTS) -> tuple[Floats, Floats]:
+def roc(trials: LabelledScores, *, most: int = MOST_POINTS) -> tuple[Floats, Floats]:
     """Return false and true positives of the curve, from (0, 0) to (1, 1): at most so many points, evenly by log of the false.
 
     Examples
@@ -274,8 +278,8 @@ def roc(trials: Trials, *, most: int = MOST_POINTS) -> tuple[Floats, Floats]:
     if len(fpr) > most:
         grid = np.geomspace(fpr[fpr > 0].min(), 1.0, most - 2)
         # The highest point at or left of each: the curve is a stair, and is never shown above itself.
-        at = np.unique(
+        kept_points = np.unique(
             np.concatenate([[0, len(fpr) - 1], np.searchsorted(fpr, grid, side="right") - 1])
         )
-        fpr, tpr = fpr[at], tpr[at]
+        fpr, tpr = fpr[kept_points], tpr[kept_points]
     return fpr, tpr

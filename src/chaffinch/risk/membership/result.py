@@ -11,7 +11,7 @@ from markupsafe import Markup
 from ..._base.results import to_plain
 from ..._base.svg import Dot, dots
 from ...stats.intervals import Interval
-from ..shadows.world import World
+from ..shadows.world import AttackPopulation
 from ..shown import ShadowFigures, ShadowResult, Words
 from .rates import Rates
 
@@ -72,7 +72,7 @@ class MembershipResult(MembershipFigures, ShadowResult):
     plain: ClassVar[type[ShadowFigures]] = MembershipFigures
 
     each: tuple[Rates, ...] = ()
-    world: World | None = None
+    world: AttackPopulation | None = None
 
     @property
     def auc(self) -> float:
@@ -102,8 +102,12 @@ class MembershipResult(MembershipFigures, ShadowResult):
     @property
     def explanation(self) -> str:
         """One part in words, where it alone comes close to all of them together and does better than a guess; else empty."""
-        plain = [part for part in self.strengths if part.evidence and part.interval[0] > 0.5]
-        best = max(plain, key=lambda part: part.auc, default=None)
+        plain = [
+            strength
+            for strength in self.strengths
+            if strength.evidence and strength.interval[0] > 0.5
+        ]
+        best = max(plain, key=lambda strength: strength.auc, default=None)
         if best is None or best.auc < self.auc - EXPLAINS:
             return ""
         return f"{best.evidence[0].upper()}{best.evidence[1:]} alone tell them apart with AUC {best.auc:.3f}. "
@@ -122,8 +126,8 @@ class MembershipResult(MembershipFigures, ShadowResult):
     @classmethod
     def parts(cls, data: Mapping[str, Any]) -> dict[str, Any]:
         """Return the rates that plain data hold."""
-        sides = {"pooled": "pooled", "closest": "closest_distance", "worst": "worst_target"}
-        parts = {side: Rates.from_dict(data.get(word) or {}) for side, word in sides.items()}
+        json_keys = {"pooled": "pooled", "closest": "closest_distance", "worst": "worst_target"}
+        parts = {side: Rates.from_dict(data.get(word) or {}) for side, word in json_keys.items()}
         return {
             **parts,
             "target_aucs": data.get("auc_of_targets"),
@@ -140,9 +144,9 @@ class MembershipResult(MembershipFigures, ShadowResult):
                 "record": {
                     name: None if value is None else str(value) for name, value in record.items()
                 },
-                "auc": one.auc,
+                "auc": target_rates.auc,
             }
-            for record, one in zip(records, self.each, strict=True)
+            for record, target_rates in zip(records, self.each, strict=True)
         ]
         return {"confidential": True, "targets": targets}
 
@@ -158,19 +162,29 @@ class MembershipResult(MembershipFigures, ShadowResult):
             "AUC",
             "95 % interval",
             "advantage",
-            *(f"true positives at {100 * at.level:g} % false" for at in self.pooled.at),
+            *(f"true positives at {100 * point.level:g} % false" for point in self.pooled.at),
         ]
         rows = []
-        for name, one in (("attackers", self.pooled), (near, self.closest), (best, self.worst)):
-            low, high = one.auc_interval
+        for name, group_rates in (
+            ("attackers", self.pooled),
+            (near, self.closest),
+            (best, self.worst),
+        ):
+            low, high = group_rates.auc_interval
             rates = [
                 few
-                if at.tpr is None or at.tpr_interval is None
-                else f"{at.tpr:.3f} ({at.tpr_interval[0]:.3f} to {at.tpr_interval[1]:.3f})"
-                for at in one.at
+                if point.tpr is None or point.tpr_interval is None
+                else f"{point.tpr:.3f} ({point.tpr_interval[0]:.3f} to {point.tpr_interval[1]:.3f})"
+                for point in group_rates.at
             ]
             rows.append(
-                [name, f"{one.auc:.3f}", f"{low:.3f} to {high:.3f}", f"{one.advantage:.3f}", *rates]
+                [
+                    name,
+                    f"{group_rates.auc:.3f}",
+                    f"{low:.3f} to {high:.3f}",
+                    f"{group_rates.advantage:.3f}",
+                    *rates,
+                ]
             )
         return head, rows
 
@@ -180,18 +194,23 @@ class MembershipResult(MembershipFigures, ShadowResult):
 
     def plot(self) -> Markup:
         """Return the AUCs beside a guess."""
-        sides = (
+        named_rates = (
             ("attackers", self.pooled),
             ("closest row", self.closest),
             ("worst target", self.worst),
         )
-        lines = [(name, [Dot("AUC", one.auc, *one.auc_interval)]) for name, one in sides]
-        words = "; ".join(f"{name}: {one.auc:.3f}" for name, one in sides)
-        low = min(0.4, *(one.auc_interval[0] for _, one in sides))
+        lines = [
+            (name, [Dot("AUC", group_rates.auc, *group_rates.auc_interval)])
+            for name, group_rates in named_rates
+        ]
+        description = "; ".join(
+            f"{name}: {group_rates.auc:.3f}" for name, group_rates in named_rates
+        )
+        low = min(0.4, *(group_rates.auc_interval[0] for _, group_rates in named_rates))
         return dots(
             "membership-auc",
             "How well members are told from others",
-            words,
+            description,
             lines,
             ("AUC",),
             line=0.5,

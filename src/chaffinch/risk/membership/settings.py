@@ -68,8 +68,8 @@ class ShadowSettings:
                 raise unknown_name(name, getattr(self, name), known)
         if self.box == "whitebox":
             object.__setattr__(self, "grid", "population")
-        for name, least in (("shadows", 10), ("tests", 10), ("tables", 1)):
-            check_at_least(name, getattr(self, name), least)
+        for name, minimum in (("shadows", 10), ("tests", 10), ("tables", 1)):
+            check_at_least(name, getattr(self, name), minimum)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the settings as plain data."""

@@ -26,8 +26,8 @@ from ..shadows.run import Working, stored_seed
 from ..shadows.vulnerability import Ranking
 from ..shadows.world import Duplicates, world_of
 from .attacker import ATTACKERS
-from .learning import Campaign, Learnt, Seen
-from .rates import Rates, Trials, rates
+from .learning import ShadowScores, ShadowStudy, TrainedAttackers
+from .rates import LabelledScores, Rates, rates
 from .result import MembershipResult, PartStrength
 from .settings import ShadowSettings
 
@@ -93,7 +93,7 @@ def campaign_against(
     *,
     targets: int | Sequence[int],
     **world: Any,
-) -> Campaign:
+) -> ShadowStudy:
     """Return a campaign against a synthesiser; `targets` and what follows are those of `world_of`."""
     table = open_table(original)
     others = None if population is None else open_table(population, table.schema)
@@ -104,7 +104,7 @@ def campaign_against(
     if working.keep is not None:
         working = replace(working, keep=Path(working.keep))
         seed = stored_seed(working.keep, seed)
-    return Campaign(
+    return ShadowStudy(
         drawn_from,
         Generator(synthesiser, drawn_from.table, settings.grid),
         settings,
@@ -113,7 +113,7 @@ def campaign_against(
     )
 
 
-def sizes_of(learnt: Learnt, threshold: int) -> dict[str, Any]:
+def sizes_of(learnt: TrainedAttackers, threshold: int) -> dict[str, Any]:
     """Return what every result of shadow modelling holds: whom it is about, out of whom, and how attackers learnt."""
     world, campaign = learnt.campaign.world, learnt.campaign
     return {
@@ -129,7 +129,9 @@ def sizes_of(learnt: Learnt, threshold: int) -> dict[str, Any]:
     }
 
 
-def judged(learnt: Learnt, seen: Seen, threshold: int = THRESHOLD) -> MembershipResult:
+def judged(
+    learnt: TrainedAttackers, seen: ShadowScores, threshold: int = THRESHOLD
+) -> MembershipResult:
     """Return how well attackers did on shadows that they did not learn from."""
     checked, world = learnt.checked, learnt.campaign.world
 
@@ -142,36 +144,42 @@ def judged(learnt: Learnt, seen: Seen, threshold: int = THRESHOLD) -> Membership
     return MembershipResult(
         pooled=compared(checked.log_odds, seen.log_odds),
         closest=compared(checked.closest, seen.closest),
-        worst=max(each, key=lambda one: one.auc),
-        target_aucs=tuple(sorted((one.auc for one in each), reverse=True)),
+        worst=max(each, key=lambda target_rates: target_rates.auc),
+        target_aucs=tuple(sorted((target_rates.auc for target_rates in each), reverse=True)),
         each=each,
         strengths=tuple(
             sorted(
                 (part_strength(name, seen, odds) for name, odds in seen.parts.items()),
-                key=lambda part: -part.auc,
+                key=lambda strength: -strength.auc,
             )
         ),
         **sizes_of(learnt, threshold),
     )
 
 
-def part_strength(name: str, seen: Seen, odds: NDArray[np.float64]) -> PartStrength:
+def part_strength(name: str, seen: ShadowScores, odds: NDArray[np.float64]) -> PartStrength:
     """Return how well log-odds (shadows, targets) tell members from others, under the name of an attacker."""
     pooled = _trials(seen, odds, None)
     value, ends = clustered_auc(pooled.scores, pooled.member, pooled.shadow, stratum=pooled.target)
     each = [_trials(seen, odds, k) for k in range(odds.shape[1])]
-    mean = float(np.mean([auc(one.scores, one.member) for one in each]))
+    mean = float(
+        np.mean(
+            [auc(scores_of_target.scores, scores_of_target.member) for scores_of_target in each]
+        )
+    )
     return PartStrength(name, value, ends, mean, ATTACKERS[name].evidence)
 
 
-def _trials(seen: Seen, scores: NDArray[np.float64], target: int | None) -> Trials:
+def _trials(seen: ShadowScores, scores: NDArray[np.float64], target: int | None) -> LabelledScores:
     """The scores of one target, or of all, each with its cluster: the shadow, or the pair of neighbours that share their other records."""
     columns = slice(None) if target is None else slice(target, target + 1)
     shadow = np.arange(len(scores))
     if (seen.draws.owner >= 0).any():
         shadow = shadow // 2
     values, member = scores[:, columns], seen.draws.member[:, columns]
-    there = np.isfinite(values)
+    is_finite = np.isfinite(values)
     clusters = np.broadcast_to(shadow[:, None], values.shape)
     targets = np.broadcast_to(np.arange(values.shape[1]), values.shape)
-    return Trials(values[there], member[there], clusters[there], targets[there])
+    return LabelledScores(
+        values[is_finite], member[is_finite], clusters[is_finite], targets[is_finite]
+    )

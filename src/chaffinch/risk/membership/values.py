@@ -128,8 +128,8 @@ class NumberScale:
 
 
 @dataclass(frozen=True, eq=False)
-class ValueSight:
-    """What to look for in released values: the targets, and how common each of their values is. Make one with `ValueSight.of`.
+class ValueFeatures:
+    """What to look for in released values: the targets, and how common each of their values is. Make one with `ValueFeatures.of`.
 
     `names`: what the features are, in order. `groups`: which of them belong together, by name.
     """
@@ -145,7 +145,7 @@ class ValueSight:
     """The log densities of each target in the population, (targets, kinds of density)."""
 
     @classmethod
-    def of(cls, population: Table, targets: NDArray[np.int64]) -> ValueSight:
+    def of(cls, population: Table, targets: NDArray[np.int64]) -> ValueFeatures:
         """Return the sight for targets, row numbers of the population."""
         rows = np.asarray(targets, dtype=np.int64)
         if rows.ndim != 1 or not len(rows) or rows.min() < 0 or rows.max() >= population.n_rows:
@@ -154,41 +154,47 @@ class ValueSight:
             )
         reader = value_reader(population)
         values = reader.read(population)
-        own = PlainValues(
+        target_values = PlainValues(
             np.ascontiguousarray(values.numbers[:, rows]),
             np.ascontiguousarray(values.words[:, rows]),
         )
         scales = tuple(NumberScale.of(column) for column in values.numbers)
         counts = np.stack([np.bincount(codes)[codes[rows]] for codes in values.codes.T], axis=1)
         blank = np.ones(len(rows))
-        bare = cls(reader, own, scales, counts, blank, np.zeros((len(rows), len(DENSITY))))
+        bare = cls(
+            reader, target_values, scales, counts, blank, np.zeros((len(rows), len(DENSITY)))
+        )
         widths = np.maximum(
             bare._look(values)[1][:, 1:].mean(axis=1), 1e-3
         )  # the nearest is the target itself
-        bare = cls(reader, own, scales, counts, widths, np.zeros((len(rows), len(DENSITY))))
+        bare = cls(
+            reader, target_values, scales, counts, widths, np.zeros((len(rows), len(DENSITY)))
+        )
         others, near, kernels = bare._look(values)
         del others
         reference = bare._densities(kernels - 1.0, near[:, 1:], population.n_rows - 1)
-        return cls(reader, own, scales, counts, widths, reference)
+        return cls(reader, target_values, scales, counts, widths, reference)
 
     @cached_property
     def groups(self) -> dict[str, slice]:
         """Which features belong together."""
         out, start = {}, 0
-        for name, words in self._words.items():
-            out[name] = slice(start, start + len(words))
-            start += len(words)
+        for name, labels in self._labels_by_group.items():
+            out[name] = slice(start, start + len(labels))
+            start += len(labels)
         return out
 
     @cached_property
     def names(self) -> tuple[str, ...]:
         """What the features are, in order: no value, and no column, since each target has its own."""
-        return tuple(f"{group}: {word}" for group, words in self._words.items() for word in words)
+        return tuple(
+            f"{group}: {word}" for group, labels in self._labels_by_group.items() for word in labels
+        )
 
     @cached_property
-    def _words(self) -> dict[str, list[str]]:
-        rare, numbers, words = (
-            part.shape[1] for part in (self._rarest, self._outermost, self._levels)
+    def _labels_by_group(self) -> dict[str, list[str]]:
+        rare, numbers, n_words = (
+            columns.shape[1] for columns in (self._rarest, self._outermost, self._levels)
         )
         # What the kernel attacker looks at follows the table, so that every attacker's features stand side by side and none are copied.
         return {
@@ -197,7 +203,7 @@ class ValueSight:
             "exact": [*(f"rare value {i + 1}" for i in range(rare)), *ROWS],
             "extremes": [f"{word}, number {i + 1}" for i in range(numbers) for word in EXTREMES],
             "presence": [
-                *(f"level {i + 1} {word}" for i in range(words) for word in PRESENCE),
+                *(f"level {i + 1} {word}" for i in range(n_words) for word in PRESENCE),
                 "levels not released",
             ],
         }
@@ -213,9 +219,9 @@ class ValueSight:
         per_column, near, flags = rows
         out = np.zeros((n_targets, len(self.names)))
         each = np.arange(n_targets)[:, None]
-        part = self.groups["exact"]
+        columns = self.groups["exact"]
         rare_counts = np.where(self._is_rare, per_column, 0)
-        out[:, part] = np.concatenate([rare_counts[each, self._rarest], flags], axis=1)
+        out[:, columns] = np.concatenate([rare_counts[each, self._rarest], flags], axis=1)
         out[:, self.groups["extremes"]] = self._extremes(values)
         equal = flags[:, :1] > 0
         ratio = near[:, :1] / np.maximum(near[:, 1:2], SMALLEST)
@@ -264,9 +270,9 @@ class ValueSight:
             [np.arcsinh(gaps[:, i] / scale.unit) for i, scale in enumerate(self.scales)], axis=1
         )
         # The largest numbers where the target is above the median, the smallest where it is below.
-        sides = np.where(self._upper.T[:, :, None], ends[None, :, :2], ends[None, :, 2:4])
-        means = np.broadcast_to(ends[None, :, 4:], (*sides.shape[:2], 1))
-        seen = np.concatenate([sides, means, beyond[:, :, None], gaps[:, :, None]], axis=2)
+        extremes = np.where(self._upper.T[:, :, None], ends[None, :, :2], ends[None, :, 2:4])
+        means = np.broadcast_to(ends[None, :, 4:], (*extremes.shape[:2], 1))
+        seen = np.concatenate([extremes, means, beyond[:, :, None], gaps[:, :, None]], axis=2)
         return np.take_along_axis(seen, self._outermost[:, :, None], axis=1).reshape(
             len(self.counts), -1
         )
@@ -328,10 +334,10 @@ def look_at_rows(rows, targets, rare, widths):  # type: ignore[no-untyped-def]
     (equal in all columns, with a rare value, with two, and the most columns and rare values that a row has equal); the nearest distances by
     ranks; and the sums of the kernels exp(-d / width), of one width and of half of it.
     """
-    numbers, scaled, ranks, words = rows
+    numbers, scaled, ranks, levels = rows
     target_numbers, target_scaled, target_ranks, target_words = targets
-    n_numbers, n_words = numbers.shape[0], words.shape[0]
-    n_rows = max(numbers.shape[1], words.shape[1])
+    n_numbers, n_words = numbers.shape[0], levels.shape[0]
+    n_rows = max(numbers.shape[1], levels.shape[1])
     n_columns, n_targets = n_numbers + n_words, rare.shape[0]
     per_column = np.zeros((n_targets, n_columns))
     near = np.empty((n_targets, 2))
@@ -349,7 +355,7 @@ def look_at_rows(rows, targets, rare, widths):  # type: ignore[no-untyped-def]
             word = target_words[f - n_numbers, t] if f >= n_numbers else 0
             for r in range(n_rows):
                 if f >= n_numbers:
-                    same = np.int32(words[f - n_numbers, r] == word)
+                    same = np.int32(levels[f - n_numbers, r] == word)
                 elif np.isnan(number):
                     same = np.int32(np.isnan(numbers[f, r]))
                 else:
@@ -364,9 +370,9 @@ def look_at_rows(rows, targets, rare, widths):  # type: ignore[no-untyped-def]
             flags[t, 2] += rarely[r] > 1
             flags[t, 3] = max(flags[t, 3], equal[r])
             flags[t, 4] = max(flags[t, 4], rarely[r])
-        gower_sums(target_scaled, target_words, t, scaled, words, distances)
+        gower_sums(target_scaled, target_words, t, scaled, levels, distances)
         smallest(distances, near[t])
-        gower_sums(target_ranks, target_words, t, ranks, words, distances)
+        gower_sums(target_ranks, target_words, t, ranks, levels, distances)
         smallest(distances, near_ranks[t])
         for r in range(n_rows):
             weight = np.exp(-distances[r] / n_columns / widths[t])
@@ -408,16 +414,16 @@ def outermost(numbers):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def count_beyond(numbers, own, upper):  # type: ignore[no-untyped-def]
+def count_beyond(numbers, target_numbers, upper):  # type: ignore[no-untyped-def]
     """Return how many released numbers are at or beyond a target's, on its side of the median, and how far the nearest number is from it.
 
     Both (targets, columns). A missing number of the target counts the missing ones, and is as far from a number as 0.
     """
-    n_columns, n_targets = own.shape
+    n_columns, n_targets = target_numbers.shape
     beyond, gaps = np.zeros((n_targets, n_columns)), np.zeros((n_targets, n_columns))
     for f in range(n_columns):
         for t in range(n_targets):
-            mine = own[f, t]
+            mine = target_numbers[f, t]
             total, gap = 0, np.inf
             if np.isnan(mine):
                 for r in range(numbers.shape[1]):

@@ -101,7 +101,7 @@ class WhiteBox:
     def cell_names(self) -> tuple[str, ...]:
         """What the features of `cells` are, in order: the family and a place, no value."""
         return tuple(
-            f"{family}: {place}" for family in self.families for place in range(prod(family.sizes))
+            f"{family}: {cell}" for family in self.families for cell in range(prod(family.sizes))
         )
 
     def nodes(self, model: BayesNetModel) -> Singles:
@@ -111,12 +111,12 @@ class WhiteBox:
         first is the sum of the others.
         """
         self._check(model)
-        place = {name: j for j, name in enumerate(self.schema.names)}
-        out = np.empty((len(self.targets), 1 + len(place)))
+        column_index = {name: j for j, name in enumerate(self.schema.names)}
+        out = np.empty((len(self.targets), 1 + len(column_index)))
         for table in model.tables:
-            parents = [self.targets[:, place[name]] for name in table.parents]
-            chances = table.probabilities(self.targets[:, place[table.child]], parents)
-            out[:, 1 + place[table.child]] = np.log(np.maximum(chances, FLOOR))
+            parents = [self.targets[:, column_index[name]] for name in table.parents]
+            chances = table.probabilities(self.targets[:, column_index[table.child]], parents)
+            out[:, 1 + column_index[table.child]] = np.log(np.maximum(chances, FLOOR))
         out[:, 0] = out[:, 1:].sum(axis=1)
         return out.astype(np.float32)
 
@@ -141,12 +141,12 @@ class WhiteBox:
 
         One record moves these rows and no others, so they are what an attack on it learns from.
         """
-        place = {name: j for j, name in enumerate(self.schema.names)}
+        column_index = {name: j for j, name in enumerate(self.schema.names)}
         out = [np.empty(0, dtype=np.int64)]
         for family in self.families:
             row = 0
             for name, size in zip(family.parents, family.sizes, strict=False):
-                row = row * size + int(self.targets[target, place[name]])
+                row = row * size + int(self.targets[target, column_index[name]])
             out.append(family.start + row * family.sizes[-1] + np.arange(family.sizes[-1]))
         return np.concatenate(out)
 

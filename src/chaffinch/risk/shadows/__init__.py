@@ -2,14 +2,14 @@
 
 from .generator import Generator
 from .run import Shadows, Working, run_shadows
-from .world import Draws, World, fresh_draws, neighbour_draws, shared_draws, world_of
+from .world import AttackPopulation, Draws, fresh_draws, neighbour_draws, shared_draws, world_of
 
 __all__ = [
+    "AttackPopulation",
     "Draws",
     "Generator",
     "Shadows",
     "Working",
-    "World",
     "fresh_draws",
     "neighbour_draws",
     "run_shadows",

@@ -98,13 +98,13 @@ class Generator(TableGenerator):
 
         `sight`: what looks at released values: an object with `look(values)`.
         """
-        streams = [child(seed, part) for part in range(tables + 1)]
+        streams = [child(seed, number) for number in range(tables + 1)]
         model = self.fit(table, streams[0])
-        parts = [self._one(model, table, rows, stream, sight) for stream in streams[1:]]
+        parts = [self._draw_table(model, table, rows, stream, sight) for stream in streams[1:]]
         seen = None if sight is None else np.stack([values for _, values in parts])
         return Released(np.stack([codes for codes, _ in parts]), model, seen)
 
-    def _one(
+    def _draw_table(
         self, model: Any, table: Table, rows: int, stream: np.random.SeedSequence, sight: Any
     ) -> tuple[NDArray[Any], Any]:
         # Rules may change what was drawn: what is attacked is what leaves.

@@ -111,8 +111,8 @@ def run_shadows(
     store = store_for(
         working.keep, _fingerprint(generator, draws, root, tables, rows, white, sight)
     )
-    done = np.concatenate([np.empty(0, dtype=np.int64), *(part.ids for part in store.parts())])
-    left = np.setdiff1d(np.arange(len(draws)), done)
+    done = np.concatenate([np.empty(0, dtype=np.int64), *(stored.ids for stored in store.parts())])
+    remaining_ids = np.setdiff1d(np.arange(len(draws)), done)
     size = max(SMALLEST, min(LARGEST, ceil(len(draws) / PARTS)))
     jobs = (
         [
@@ -127,9 +127,11 @@ def run_shadows(
                 working.time_limit,
                 sight,
             )
-            for ids in np.array_split(left, ceil(len(left) / size) if len(left) else 0)
+            for ids in np.array_split(
+                remaining_ids, ceil(len(remaining_ids) / size) if len(remaining_ids) else 0
+            )
         ]
-        if len(left)
+        if len(remaining_ids)
         else []
     )
     began = time.monotonic()
@@ -141,7 +143,7 @@ def run_shadows(
         if result.failed is not None:
             raise _failure(result, store, finished, len(draws))
         working.progress(
-            stage_words(finished, len(draws), len(left), time.monotonic() - began),
+            stage_words(finished, len(draws), len(remaining_ids), time.monotonic() - began),
             finished / len(draws),
         )
     return Shadows(store, tuple(store.parts()), len(draws), tables, time.monotonic() - began)
@@ -170,14 +172,14 @@ class Shadows:
         `only` names the shadows to look at, in the order in which they are returned, and `tables` how many of each; without them all.
         """
         wanted = np.arange(self.n_shadows) if only is None else only
-        place = np.full(self.n_shadows, -1, dtype=np.int64)
-        place[wanted] = np.arange(len(wanted))
+        position = np.full(self.n_shadows, -1, dtype=np.int64)
+        position[wanted] = np.arange(len(wanted))
         out: NDArray[Any] | None = None
-        for part in self.parts:
-            mine = place[part.ids]
+        for stored in self.parts:
+            mine = position[stored.ids]
             if not (mine >= 0).any():
                 continue
-            codes = np.asarray(part.codes)[mine >= 0, :tables]
+            codes = np.asarray(stored.codes)[mine >= 0, :tables]
             seen = look(codes.reshape(-1, *codes.shape[2:]))
             seen = seen.reshape(len(codes), codes.shape[1], *seen.shape[1:])
             if out is None:
@@ -204,8 +206,8 @@ class Shadows:
     def _seen(self, what: str) -> NDArray[np.float32]:
         first = getattr(self.parts[0], what)
         out = np.empty((self.n_shadows, *first.shape[1:]), dtype=np.float32)
-        for part in self.parts:
-            out[part.ids] = getattr(part, what)
+        for stored in self.parts:
+            out[stored.ids] = getattr(stored, what)
         return out
 
 
@@ -213,8 +215,8 @@ def stage_words(finished: int, total: int, new: int, seconds: float) -> str:
     """What is being done, and about how long it will take."""
     fitted = finished - (total - new)
     remaining = seconds / max(fitted, 1) * (total - finished)
-    words = f"{remaining / 60:.0f} min" if remaining >= 90 else f"{remaining:.0f} s"
-    return f"shadow {finished:,} of {total:,}, about {words} left"
+    duration = f"{remaining / 60:.0f} min" if remaining >= 90 else f"{remaining:.0f} s"
+    return f"shadow {finished:,} of {total:,}, about {duration} left"
 
 
 def _failure(result: Done, store: Store, finished: int, total: int) -> InputError:
@@ -232,7 +234,7 @@ def results(jobs: list[ShadowJob], working: Working) -> Iterator[Done]:
     if executor is None and (workers == 1 or len(jobs) == 1):
         yield from map(work, jobs)
         return
-    own = executor is None
+    owns_executor = executor is None
     if executor is None:
         from joblib.externals.loky import get_reusable_executor
 
@@ -255,10 +257,10 @@ def results(jobs: list[ShadowJob], working: Working) -> Iterator[Done]:
                 hung = min(
                     int(numbers[f].ids[0]) for f in ({f for f in pending if f.running()} or pending)
                 )
-                if own:
+                if owns_executor:
                     executor.shutdown(wait=False, kill_workers=True)  # type: ignore[call-arg]
-                words = f"it, or one of the {LARGEST} after it, took longer than the limit and could not be interrupted"
-                yield Done(None, hung, words)
+                message = f"it, or one of the {LARGEST} after it, took longer than the limit and could not be interrupted"
+                yield Done(None, hung, message)
                 return
             for future in ready:
                 yield _result(future, numbers[future])
@@ -427,7 +429,7 @@ class ShadowPart:
 class Store(Protocol):
     """Where finished shadows are."""
 
-    def add(self, part: ShadowPart) -> None:
+    def add(self, new_part: ShadowPart) -> None:
         """Add a part."""
         ...
 
@@ -453,16 +455,16 @@ class UnnamedStore:
         self._file = tempfile.TemporaryFile(prefix="chaffinch-shadows-")  # noqa: SIM115 (it lives as long as the store)
         self._parts: list[ShadowPart] = []
 
-    def add(self, part: ShadowPart) -> None:
+    def add(self, new_part: ShadowPart) -> None:
         """Add a part; its codes go to the file."""
-        codes = np.ascontiguousarray(part.codes)
+        codes = np.ascontiguousarray(new_part.codes)
         offset = self._file.seek(0, 2)
         self._file.write(codes.tobytes())
         self._file.flush()
         mapped = (
             np.memmap(self._file, codes.dtype, "r", offset, codes.shape) if codes.size else codes
         )
-        self._parts.append(replace(part, codes=mapped))
+        self._parts.append(replace(new_part, codes=mapped))
 
     def parts(self) -> list[ShadowPart]:
         """Return what is there; codes stay on disk until they are looked at."""
@@ -471,8 +473,8 @@ class UnnamedStore:
     def leave(self) -> Path:
         """Return a folder, the owner's alone, that what is there was written to."""
         store = FolderStore(Path(tempfile.mkdtemp(prefix="chaffinch-shadows-")), self._fingerprint)
-        for part in self._parts:
-            store.add(part)
+        for stored in self._parts:
+            store.add(stored)
         return store.folder
 
 
@@ -480,7 +482,7 @@ class FolderStore:
     """A folder of finished shadows that was named: it is kept."""
 
     def __init__(self, folder: Path, fingerprint: str) -> None:
-        self.folder = _made(folder)
+        self.folder = _existing_folder(folder)
         self._check(fingerprint)
 
     def leave(self) -> Path:
@@ -489,37 +491,37 @@ class FolderStore:
 
     def _check(self, fingerprint: str) -> None:
         about = _about(self.folder)
-        own = about.get("fingerprint")
-        if own is None:
+        stored_fingerprint = about.get("fingerprint")
+        if stored_fingerprint is None:
             write_text(
                 self.folder / ABOUT,
                 json.dumps({**about, "fingerprint": fingerprint}),
                 mode=0o600,
                 overwrite=True,
             )
-        elif own != fingerprint:
+        elif stored_fingerprint != fingerprint:
             raise InputError(
                 f"The folder '{self.folder}' holds shadows of other data or other settings. Name another, or delete it."
             )
 
-    def add(self, part: ShadowPart) -> None:
+    def add(self, new_part: ShadowPart) -> None:
         """Write a part; it is there when its second file is."""
-        name = f"{int(part.ids[0]):07d}-{secrets.token_hex(3)}"
+        name = f"{int(new_part.ids[0]):07d}-{secrets.token_hex(3)}"
         with (
             replacing(self.folder / f"codes-{name}.npy", mode=0o600) as path,
             open(path, "wb") as handle,
         ):
-            np.save(handle, part.codes)
+            np.save(handle, new_part.codes)
         seen = {
             key: value
             for key in ("nodes", "cells", "values")
-            if (value := getattr(part, key)) is not None
+            if (value := getattr(new_part, key)) is not None
         }
         with (
             replacing(self.folder / f"shadows-{name}.npz", mode=0o600) as path,
             open(path, "wb") as handle,
         ):
-            np.savez(handle, ids=part.ids, **seen)
+            np.savez(handle, ids=new_part.ids, **seen)
 
     def parts(self) -> list[ShadowPart]:
         """Return what is there; codes stay on disk until they are looked at. Files are arrays of numbers: numpy loads no objects unless told to."""
@@ -541,7 +543,7 @@ def stored_seed(folder: Path | None, seed: Seed) -> Seed:
     """Return the seed of the shadows in a folder where none is given, so that a run without a seed can be resumed too."""
     if folder is None:
         return seed
-    path = _made(folder)
+    path = _existing_folder(folder)
     about = _about(path)
     if "seed" not in about:
         number = (
@@ -554,7 +556,7 @@ def stored_seed(folder: Path | None, seed: Seed) -> Seed:
     return int(about["seed"]) if seed is None else seed
 
 
-def _made(folder: Path) -> Path:
+def _existing_folder(folder: Path) -> Path:
     """Return the folder for shadows, which is the owner's alone; make it if need be."""
     path = Path(folder)
     if path.exists() and not path.is_dir():

@@ -94,14 +94,14 @@ class ValueReader:
         """Return the values of a table that `reads` accepts. A column that it lacks is missing throughout."""
         rows = _on_grid(table, self.widened)
         numbers = np.full((len(self.numeric), table.n_rows), np.nan)
-        words = np.full((len(self.categorical), table.n_rows), UNSEEN, dtype=np.int32)
+        level_codes = np.full((len(self.categorical), table.n_rows), UNSEEN, dtype=np.int32)
         for number, name in zip(numbers, (self.names[j] for j in self.numeric), strict=True):
             if name in rows.schema.names:
                 number[:] = numbers_of(rows, name)
-        for word, name in zip(words, (self.names[j] for j in self.categorical), strict=True):
+        for word, name in zip(level_codes, (self.names[j] for j in self.categorical), strict=True):
             if name in rows.schema.names:
                 word[:] = self.coders[name].code(rows)
-        return PlainValues(numbers, words, rows)
+        return PlainValues(numbers, level_codes, rows)
 
     def grid_codes(self, values: PlainValues, dtype: Any) -> NDArray[Any]:
         """Return the codes of a table that was read on the population's levels and bins, (rows, columns); what these lack has the unknown code."""

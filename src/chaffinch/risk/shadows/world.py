@@ -40,7 +40,7 @@ Share = Literal["half", "natural"]
 
 
 @dataclass(frozen=True, eq=False)
-class World:
+class AttackPopulation:
     """A population D, the rows of it to attack, and the size of the subsets X that a publisher draws.
 
     `table`: the population. It is taken to be public. `targets`: row numbers of the people under attack. `rows`: the size of a subset.
@@ -91,7 +91,7 @@ def world_of(
     ranking: Ranking = "union",
     equal: Equal = "values",
     threads: int | None = None,
-) -> World:
+) -> AttackPopulation:
     """Return the population of a table, and the most vulnerable records of the table as targets.
 
     Without a `population` the table itself is one, and subsets have a fifth of its rows, as in Sedlmeyr (2024). With one, both together are
@@ -114,8 +114,8 @@ def world_of(
         else max(1, table.n_rows // 5)
     )
     records = _records(both, equal)
-    (place,) = class_ids(records)
-    first = np.unique(place, return_index=True)[1]
+    (record_class,) = class_ids(records)
+    first = np.unique(record_class, return_index=True)[1]
     chosen: NDArray[np.int64] | None = None
     ranked: dict[str, int] = {}
     if not isinstance(targets, int | np.integer):
@@ -124,26 +124,26 @@ def world_of(
             raise InputError(
                 f"targets must be numbers of rows of the table, 0 to {table.n_rows - 1:,}."
             )
-        if len(np.unique(place[chosen])) < len(chosen):
+        if len(np.unique(record_class[chosen])) < len(chosen):
             raise InputError(
                 "targets must be different records. Got some twice, or two with the same values."
             )
     if duplicates == "drop":
         distinct_rows = np.sort(first)
     else:
-        twins = np.isin(place, [] if chosen is None else place[chosen]) & (
-            np.arange(len(place)) != first[place]
+        twins = np.isin(record_class, [] if chosen is None else record_class[chosen]) & (
+            np.arange(len(record_class)) != first[record_class]
         )
         distinct_rows = np.flatnonzero(~twins)
     if chosen is None:
         from .vulnerability import targets_by
 
         check_sizes(len(distinct_rows), size, int(targets))
-        own = (distinct_rows < table.n_rows) & (
-            distinct_rows == first[place[distinct_rows]]
+        is_candidate = (distinct_rows < table.n_rows) & (
+            distinct_rows == first[record_class[distinct_rows]]
         )  # of copies the first, so that no two targets are alike
         chosen, ranked = targets_by(
-            ranking, both.take(distinct_rows), own, int(targets), threads=threads
+            ranking, both.take(distinct_rows), is_candidate, int(targets), threads=threads
         )
         if duplicates == "keep":
             again = world_of(
@@ -156,9 +156,9 @@ def world_of(
             )
             return replace(again, ranked=ranked)
     else:
-        chosen = np.searchsorted(distinct_rows, first[place[chosen]])
+        chosen = np.searchsorted(distinct_rows, first[record_class[chosen]])
     check_sizes(len(distinct_rows), size, len(chosen))
-    return World(
+    return AttackPopulation(
         both.take(distinct_rows), chosen, size, len(records) - len(distinct_rows), equal, ranked
     )
 
@@ -215,7 +215,7 @@ class Draws:
     def together(self, other: Draws) -> Draws:
         """Return both sets of draws as one, the other's after ours."""
         parts = ((self.rows, other.rows), (self.member, other.member), (self.owner, other.owner))
-        return Draws(*(np.concatenate(part) for part in parts))  # type: ignore[arg-type]
+        return Draws(*(np.concatenate(arrays) for arrays in parts))  # type: ignore[arg-type]
 
 
 def check_sizes(n_population: int, n_rows: int, n_targets: int) -> None:
@@ -311,8 +311,8 @@ def neighbour_draws(
             drawn = rng.choice(
                 others, size=rows, replace=False
             )  # the last of them is who stands in for the target
-            at = 2 * (k * pairs + p)
-            taken[at] = np.sort(np.append(drawn[:-1], target))
-            taken[at + 1] = np.sort(drawn)
+            first_row = 2 * (k * pairs + p)
+            taken[first_row] = np.sort(np.append(drawn[:-1], target))
+            taken[first_row + 1] = np.sort(drawn)
     member = np.stack([np.isin(targets, row) for row in taken])
     return Draws(taken, member, owner)
