@@ -29,8 +29,8 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from .._base.checks import check_at_least
-from .._base.errors import ClosedError, InputError, PrivacyError, TooLargeError, unknown_name
+from .._base.checks import check_at_least, check_name
+from .._base.errors import ClosedError, InputError, PrivacyError, TooLargeError
 from ..counts.counter import Counter
 from ..counts.families import Family, family_scores
 from ..table.schema import Schema
@@ -330,8 +330,7 @@ class PrivateCounter:
         sizes = dict(zip(self.schema.names, self.schema.sizes, strict=True))
         for clique in workload:
             for name in clique:
-                if name not in sizes:
-                    raise unknown_name("column", name, sizes)
+                check_name("column", name, sizes)
             if not clique or len(set(clique)) < len(clique):
                 raise InputError("A clique of a workload is one or more different columns.")
             if prod(sizes[name] for name in clique) > MOST_CELLS:
@@ -450,8 +449,7 @@ def sensitivity(score: str, unit: Unit, *, rows: int, child_size: int, parent_ce
     >>> round(sensitivity("R", Unit("add-remove", 3), rows=1000, child_size=5, parent_cells=12), 3)
     6.0
     """
-    if score not in SCORES:
-        raise unknown_name("score", score, SCORES)
+    check_name("score", score, SCORES)
     for name, value, least in (
         ("rows", rows, 0),
         ("child_size", child_size, 1),

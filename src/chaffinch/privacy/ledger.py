@@ -29,14 +29,13 @@ from itertools import repeat
 from math import ceil, exp, floor, fsum, isclose, isfinite, log10, nextafter, pi, sqrt
 from typing import Any, Literal, get_args
 
-from .._base.checks import check_whole
+from .._base.checks import check_name, check_whole
 from .._base.errors import (
     BudgetError,
     ChaffinchError,
     ClosedError,
     InputError,
     listed,
-    unknown_name,
 )
 from .._base.results import html_table
 from .accounting import (
@@ -102,8 +101,7 @@ class Budget:
             object.__setattr__(self, "delta", check_delta(self.delta))
         if self.accounting is None:
             object.__setattr__(self, "accounting", _usual(self.epsilon, self.delta))
-        if self.accounting not in get_args(Accounting):
-            raise unknown_name("accounting", self.accounting, get_args(Accounting))
+        check_name("accounting", self.accounting, get_args(Accounting))
         if self.accounting != "pure" and self.delta is None:
             raise InputError(
                 f"{self.title} accounting needs a delta. Give one, or use accounting 'pure'."
@@ -466,8 +464,7 @@ class Account:
             or not 0 <= self.rows < 2**63
         ):
             raise InputError("rows of an account must be a whole number of at least 0.")
-        if self.rows_how not in ("declared", "measured"):
-            raise unknown_name("way to know the rows", self.rows_how, ("declared", "measured"))
+        check_name("way to know the rows", self.rows_how, ("declared", "measured"))
         self.budget.admit(self.budget.amounts(self.charges))
 
     @property

@@ -17,8 +17,8 @@ from dataclasses import dataclass, replace
 from math import isqrt
 from typing import Literal, get_args
 
-from .._base.checks import check_whole
-from .._base.errors import InputError, unknown_name
+from .._base.checks import check_name, check_whole
+from .._base.errors import InputError
 
 Neighbours = Literal["add-remove", "replace-one"]
 NEIGHBOURS: tuple[str, ...] = get_args(Neighbours)
@@ -41,8 +41,7 @@ class Unit:
     by_person: bool = False
 
     def __post_init__(self) -> None:
-        if self.neighbours not in NEIGHBOURS:
-            raise unknown_name("neighbour relation", self.neighbours, NEIGHBOURS)
+        check_name("neighbour relation", self.neighbours, NEIGHBOURS)
         check_whole("rows_per_person", self.rows_per_person, 1)
         if not isinstance(self.by_person, bool):
             raise InputError(f"by_person must be true or false. Got {self.by_person!r}.")

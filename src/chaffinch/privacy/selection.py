@@ -61,8 +61,8 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
-from .._base.checks import check_whole
-from .._base.errors import InputError, PrivacyError, unknown_name
+from .._base.checks import check_name, check_share, check_whole
+from .._base.errors import InputError, PrivacyError
 from .._base.seeds import Seed, seed_sequence
 from ..counts.counter import Counter
 from ..table.schema import Schema
@@ -185,10 +185,7 @@ def stopping_for(candidates: int, *, tried: float = 0.9, shape: Fraction | float
     28
     """
     check_whole("The number of candidates", candidates, 1)
-    if not 0 < tried < 1:
-        raise InputError(
-            f"The chance that a candidate is tried must lie between 0 and 1. Got {tried}."
-        )
+    check_share("The chance that a candidate is tried", tried)
     high = 2
     while Stopping(high, Fraction(shape)).tried(candidates) < tried:
         high *= 2
@@ -403,10 +400,9 @@ def plan_selection(
     ('each once', 0.45, 'repeated', 0.3)
     """
     check_whole("The number of candidates", candidates, 1)
-    if way is not None and way not in WAYS:
-        raise unknown_name("way of selecting", way, WAYS)
-    if not 0 < choice_share < 1:
-        raise InputError(f"choice_share must lie between 0 and 1. Got {choice_share}.")
+    if way is not None:
+        check_name("way of selecting", way, WAYS)
+    check_share("choice_share", choice_share)
     if budget.reserved_delta or (budget.kind == "pure" and budget.delta is not None):
         raise InputError(
             "A selection needs a budget whose delta is not reserved: give epsilon alone, or epsilon and delta without accounting."

@@ -15,7 +15,8 @@ from typing import Any, ClassVar, Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from .._base.errors import InputError, TooLargeError, listed, unknown_name
+from .._base.checks import check_at_least, check_name, check_share
+from .._base.errors import InputError, TooLargeError, listed
 from .._base.runtime import Progress, silent
 from .._base.seeds import Seed, generator
 from ..counts.marginal import Marginal
@@ -114,12 +115,9 @@ class FieldGroups(PureMethod):
         super().__post_init__()
         if self.groups is not None and self.groups != (groups := check_groups(self.groups)):
             object.__setattr__(self, "groups", groups)
-        if not (np.isfinite(self.threshold) and self.threshold >= 0):
-            raise InputError(f"threshold must be at least 0. Got {self.threshold}.")
-        if not 0 < self.learning < 1:
-            raise InputError(f"learning must lie between 0 and 1. Got {self.learning}.")
-        if self.empty not in get_args(Empty):
-            raise unknown_name("way to fill an empty group", self.empty, get_args(Empty))
+        check_at_least("threshold", self.threshold, 0, finite=True)
+        check_share("learning", self.learning)
+        check_name("way to fill an empty group", self.empty, get_args(Empty))
 
     def plan(self, schema: Schema) -> Plan:
         """Return how the budget would be split on a declared schema, before anything is spent; raise if the settings do not fit it."""
@@ -236,8 +234,7 @@ def resolved_groups(groups: Sequence[Sequence[str]], schema: Schema) -> tuple[Gr
     sizes = {column.name: column.size if column.codec else 1 for column in schema.modelled}
     named = {name for group in groups for name in group}
     for name in named:
-        if name not in sizes:
-            raise unknown_name("column", name, schema.names)
+        check_name("column", name, schema.names)
     every: tuple[Group, ...] = (
         *map(tuple, groups),
         *((name,) for name in schema.names if name not in named),

@@ -14,8 +14,8 @@ from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 
-from .._base.checks import check_whole
-from .._base.errors import InputError, TooLargeError, unknown_name
+from .._base.checks import check_name, check_share, check_whole
+from .._base.errors import InputError, TooLargeError
 from .._base.runtime import Progress, silent
 from .._base.seeds import Seed, generator
 from ..counts.families import Family
@@ -124,14 +124,12 @@ class PrivBayes(PureMethod):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.variant not in VARIANTS:
-            raise unknown_name("variant", self.variant, VARIANTS)
-        if self.score is not None and self.score not in SCORES:
-            raise unknown_name("score", self.score, SCORES)
-        if self.mechanism not in ("exponential", "permute-and-flip"):
-            raise unknown_name("mechanism", self.mechanism, ("exponential", "permute-and-flip"))
-        if self.beta is not None and not 0 < self.beta < 1:
-            raise InputError(f"beta must lie between 0 and 1. Got {self.beta}.")
+        check_name("variant", self.variant, VARIANTS)
+        if self.score is not None:
+            check_name("score", self.score, SCORES)
+        check_name("mechanism", self.mechanism, ("exponential", "permute-and-flip"))
+        if self.beta is not None:
+            check_share("beta", self.beta)
         if not (np.isfinite(self.theta) and self.theta > 0):
             raise InputError(f"theta must be above 0. Got {self.theta}.")
         for name, least in (("parents", 0), ("most_candidates", 1)):
