@@ -116,7 +116,7 @@ def test_176_rows_of_80_columns_at_a_tenth_are_noise(method, delta):
     assert told.verdict is Usefulness.NOISE
     assert told.column_error > 0.9
     assert told.more_epsilon > 10
-    assert "even single columns would be mostly noise" in told.verdict.words
+    assert "even single columns would be mostly noise" in told.verdict.sentence
 
 
 @pytest.mark.parametrize(("epsilon", "delta"), [(0.2, None), (0.2, 1e-6), (1.0, None), (1.0, 1e-6)])

@@ -521,7 +521,7 @@ def asked(table: Any, budget: Budget, unit: Unit, tape: Tape) -> list[Question]:
 
 
 @pytest.mark.parametrize(
-    "unit", [Unit("add-remove"), Unit("replace-one")], ids=lambda unit: unit.words
+    "unit", [Unit("add-remove"), Unit("replace-one")], ids=lambda unit: unit.description
 )
 @pytest.mark.parametrize("kind", ["gaussian", "zcdp"])
 def test_choices_between_tables_lose_the_budget_at_most(unit, kind):

@@ -131,7 +131,7 @@ def worst_delta(unit, epsilon, law, at):
     return worst
 
 
-@pytest.mark.parametrize("unit", UNITS, ids=lambda unit: unit.words)
+@pytest.mark.parametrize("unit", UNITS, ids=lambda unit: unit.description)
 @pytest.mark.parametrize(("epsilon", "delta"), [(1.0, 1e-3), (0.3, 0.02), (4.0, 1e-6)])
 def test_stable_histogram_costs_what_it_says(unit, epsilon, delta):
     """Over every small pair of neighbours delta is kept at the threshold, and broken one below: the threshold is exact."""
@@ -141,7 +141,7 @@ def test_stable_histogram_costs_what_it_says(unit, epsilon, delta):
     assert worst_delta(unit, epsilon, law, at - 1) > delta
 
 
-@pytest.mark.parametrize("unit", UNITS, ids=lambda unit: unit.words)
+@pytest.mark.parametrize("unit", UNITS, ids=lambda unit: unit.description)
 @pytest.mark.parametrize("delta", [1e-3, 0.02])
 def test_a_stable_histogram_with_gaussian_noise_costs_what_it_says(unit, delta):
     """At every epsilon: the exact delta of the noise, and that of words of one person alone; one below the threshold is too much."""
@@ -223,7 +223,7 @@ def test_levels_come_sorted_and_only_common_ones():
 
 def bounds_of(numbers, noise, unit):
     return private_bounds(
-        np.array(numbers, dtype=np.float64), noise, laplace(unit, 0.5), whole=False
+        np.array(numbers, dtype=np.float64), noise, laplace(unit, 0.5), integral=False
     )
 
 
@@ -233,7 +233,7 @@ def quantiles_of(numbers, noise, unit):
     )
 
 
-@pytest.mark.parametrize("unit", UNITS[:2] + UNITS[3:5], ids=lambda unit: unit.words)
+@pytest.mark.parametrize("unit", UNITS[:2] + UNITS[3:5], ids=lambda unit: unit.description)
 @pytest.mark.parametrize("ask", [bounds_of, quantiles_of])
 def test_sensitivity_by_brute_force(ask, unit):
     """Over all pairs of neighbours of few numbers: counts differ by at most l1, some by l1, and the scale is l1 / epsilon."""
@@ -270,10 +270,13 @@ def test_bounds_hold_the_bulk_and_no_outlier():
             (1, 1, (1.0, 2.0)),
         ):
             numbers = np.append(rng.integers(low, high + 1, 100_000), [10**12, -(10**12)])
-            assert private_bounds(numbers, noise_of(2), laplace(unit, 1.0), whole=True) == wanted
+            assert private_bounds(numbers, noise_of(2), laplace(unit, 1.0), integral=True) == wanted
     numbers = np.append(rng.random(50_000) * 0.29 + 0.01, [np.inf, -np.inf])
-    assert private_bounds(numbers, noise_of(2), laplace(UNITS[0], 1.0), whole=False) == (0.01, 0.5)
-    assert private_bounds(np.empty(0), noise_of(2), laplace(UNITS[0], 1.0), whole=True) == (
+    assert private_bounds(numbers, noise_of(2), laplace(UNITS[0], 1.0), integral=False) == (
+        0.01,
+        0.5,
+    )
+    assert private_bounds(np.empty(0), noise_of(2), laplace(UNITS[0], 1.0), integral=True) == (
         0.0,
         1.0,
     )
@@ -283,7 +286,7 @@ def test_false_alarms_are_as_rare_as_stated():
     """No records, 400 seeds: wider bounds than none in about one of a hundred; 17 or more once in a million (binomial)."""
     for law in (NoiseLaw("laplace", 10.0), NoiseLaw("gaussian", 10.0)):
         alarms = sum(
-            private_bounds(np.empty(0), noise_of(seed), law, whole=True) != (0.0, 1.0)
+            private_bounds(np.empty(0), noise_of(seed), law, integral=True) != (0.0, 1.0)
             for seed in range(400)
         )
         assert alarms < 17
@@ -304,7 +307,7 @@ def test_quantiles_are_near_the_exact_ones():
         [0.3, 0.5],
         noise_of(5),
         laplace(UNITS[0], 5.0),
-        whole=True,
+        integral=True,
     )
     assert whole[0] == 0.0
     assert whole[-1] == 9.0
@@ -548,7 +551,7 @@ def test_a_fit_of_names_alone_finds_the_domain_within_its_budget(unit, pure):
         assert counter.schema["w"].levels == ("baker", "clerk")
         assert [column.name for column in counter.schema if column.nullable] == ["w"]
         assert counter.schema.sealed
-        assert counter.ledger.spent <= budget.total - opening.left + 1e-12
+        assert counter.ledger.spent <= budget.total - opening.remaining + 1e-12
         assert sum(
             charge.delta for charge in counter.ledger.charges
         ) <= opening.budget.delta_total * (1 + 1e-9)

@@ -131,7 +131,7 @@ def test_the_message_of_a_refusal_and_that_nothing_is_recorded():
         ledger.charge(charge(epsilon=0.2))
     assert len(ledger.charges) == 1
     ledger.charge(charge(epsilon=0.1))  # what is left can still be had
-    assert ledger.left == pytest.approx(0, abs=1e-12)
+    assert ledger.remaining == pytest.approx(0, abs=1e-12)
     with pytest.raises(BudgetError, match=r"1e-10 asked, 0\.0 left of 0\.0\. These are deltas"):
         Ledger(Budget(1.0), UNIT).charge(charge(epsilon=0.1, delta=1e-10))
 

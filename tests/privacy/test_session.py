@@ -235,7 +235,7 @@ def booked(release):
     return {name: entry[name] for name in entry if name not in ("label", "when", "test_only")}
 
 
-@pytest.mark.parametrize("unit", UNITS, ids=lambda unit: unit.words)
+@pytest.mark.parametrize("unit", UNITS, ids=lambda unit: unit.description)
 @pytest.mark.parametrize("domain", DOMAINS)
 @pytest.mark.parametrize("method", METHODS)
 def test_the_project_ledger_books_what_the_account_says(method, domain, unit, tmp_path):

@@ -616,10 +616,10 @@ def test_a_structure_has_each_column_once_and_all_is_spent(parents):
     )
     settings = PrivBayes(epsilon=2.0, parents=parents)._resolved()
     with open_private(table, settings.budget, settings.unit, seed=1) as counter:
-        split = split_of(settings, counter.schema, counter.ledger.left, 300)
+        split = split_of(settings, counter.schema, counter.ledger.remaining, 300)
         structure = learn(counter, settings, split, 300, np.random.default_rng(1))
         tables = measure(counter, structure, split)
-        assert counter.ledger.left == pytest.approx(0.0, abs=1e-9)
+        assert counter.ledger.remaining == pytest.approx(0.0, abs=1e-9)
     assert sorted(structure.order) == [0, 1, 2, 3]
     for at, (child, chosen) in enumerate(zip(structure.order, structure.parents, strict=True)):
         assert set(chosen) <= set(structure.order[:at])

@@ -66,5 +66,5 @@ def test_the_budget_is_what_discovery_leaves(settings):
     less = with_what_is_left(settings, opening)
     from dataclasses import replace
 
-    assert replace(opening.budget, epsilon=less.epsilon).total == pytest.approx(opening.left)
+    assert replace(opening.budget, epsilon=less.epsilon).total == pytest.approx(opening.remaining)
     assert 0.6 < less.epsilon < 1

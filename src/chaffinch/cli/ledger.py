@@ -100,7 +100,7 @@ def _show(screen: Console, result: PlanResult) -> None:
         markup=False,
     )
     show_table(HEAD, result.rows())
-    screen.print(f"{chosen.method}: {chosen.verdict.words}", markup=False)
+    screen.print(f"{chosen.method}: {chosen.verdict.sentence}", markup=False)
     if advice.warning:
         screen.print(advice.warning, markup=False)
     for sentence in advice.remedies:
@@ -110,7 +110,7 @@ def _show(screen: Console, result: PlanResult) -> None:
     budget = split.budget
     delta = "" if budget.delta is None else f", delta {budget.delta:g}"
     screen.print(
-        f"\nHow {chosen.method} would split epsilon {budget.epsilon:g}{delta}; {split.unit.words}:",
+        f"\nHow {chosen.method} would split epsilon {budget.epsilon:g}{delta}; {split.unit.description}:",
         markup=False,
     )
     show_table(SPLIT, split.rows_table())
@@ -139,7 +139,7 @@ def show_plan(choice: Choice, input: Path, reading: ReadSettings, json: Path | N
     screen.print(
         f"Budget: epsilon {plan.budget.epsilon:g}"
         + (f", delta {plan.budget.delta:g}" if plan.budget.delta is not None else "")
-        + f"; {plan.unit.words}. Nothing has been spent.",
+        + f"; {plan.unit.description}. Nothing has been spent.",
         markup=False,
     )
     show_table(HEAD, plan.rows_table())
@@ -252,7 +252,7 @@ def _show_project(screen: Console, project: Project) -> None:
             f"{release.budget.epsilon:.6g}",
             "" if release.budget.delta is None else f"{release.budget.delta:.6g}",
             release.budget.kind,
-            release.unit.words,
+            release.unit.description,
         )
         for release in project.releases
     ]

@@ -158,9 +158,9 @@ class Budget:
 
     def amounts(self, charges: Iterable[Charge]) -> tuple[float, float]:
         """Return the sums of the costs, in the currency, and of the deltas of charges."""
-        every = list(charges)
-        return fsum(charge.cost(self.kind) for charge in every), fsum(
-            charge.delta for charge in every
+        all_charges = list(charges)
+        return fsum(charge.cost(self.kind) for charge in all_charges), fsum(
+            charge.delta for charge in all_charges
         )
 
     def charge(self, what: str, why: str, amount: float, *, mechanism: str, noise: str) -> Charge:
@@ -216,9 +216,9 @@ class Budget:
             ((self.total, self.currency), (self.delta_total, "delta"))
         ):
             if fsum((spent[i], asked[i])) > total * (1 + SLACK):
-                left = shown(max(0.0, total - spent[i]))
+                remaining = shown(max(0.0, total - spent[i]))
                 raise BudgetError(
-                    f"Privacy budget exceeded: {shown(asked[i])} asked, {left} left of {shown(total)}. "
+                    f"Privacy budget exceeded: {shown(asked[i])} asked, {remaining} left of {shown(total)}. "
                     f"These are {name}s; nothing was touched. Ask for less, or plan with a larger budget."
                 )
 
@@ -288,12 +288,12 @@ class Charge:
 def charge_row(budget: Budget, charge: Charge, times: int = 1) -> tuple[str, ...]:
     """Return a charge made a number of times as a row of text under `HEAD`."""
     cost, delta = charge.cost(budget.kind), charge.delta
-    each, every = (
+    each, total = (
         f"{budget.currency} {cost * n:.4g}" + (f", delta {delta * n:.4g}" if delta else "")
         for n in (1, times)
     )
-    how = ", ".join(part for part in (charge.mechanism, charge.noise) if part)
-    return charge.what, str(times), each, every, how, charge.why
+    how = ", ".join(phrase for phrase in (charge.mechanism, charge.noise) if phrase)
+    return charge.what, str(times), each, total, how, charge.why
 
 
 DISCOVERED = "discover = true"
@@ -307,7 +307,7 @@ class Ledger:
     --------
     >>> ledger = Ledger(Budget(1.0), Unit("add-remove"))
     >>> ledger.charge(Charge("table of age", "measure", epsilon=0.9, mechanism="discrete Laplace", noise="scale 1.11"))
-    >>> round(ledger.left, 6)
+    >>> round(ledger.remaining, 6)
     0.1
     """
 
@@ -342,16 +342,16 @@ class Ledger:
         return self.budget.amounts(self.charges)[0]
 
     @property
-    def left(self) -> float:
+    def remaining(self) -> float:
         """What is left to spend, in the currency of the budget."""
         return max(0.0, self.total - self.spent)
 
     def shares(self, parts: Sequence[float]) -> tuple[float, ...]:
         """Return what is left, split in proportion to `parts`; the shares never add up to more than it."""
-        weights = [check_epsilon(part, "a part") for part in parts]
-        left, whole = self.left, fsum(weights)
-        amounts = [left * weight / whole for weight in weights]
-        while fsum(amounts) > left:  # by one rounding at most
+        weights = [check_epsilon(weight, "a part") for weight in parts]
+        remaining, total_weight = self.remaining, fsum(weights)
+        amounts = [remaining * weight / total_weight for weight in weights]
+        while fsum(amounts) > remaining:  # by one rounding at most
             amounts = [nextafter(share, 0) for share in amounts]
         return tuple(amounts)
 
@@ -427,7 +427,7 @@ class Plan:
         return {
             **asdict(self.budget),
             **asdict(self.unit),
-            "relation": self.unit.words,
+            "relation": self.unit.description,
             "currency": self.budget.currency,
             "budget": self.budget.total,
             "total": self.total,
@@ -547,7 +547,7 @@ class Account:
             else (f"epsilon {epsilon:.6g}, delta {delta:.6g}", f", plus a chance of {delta:.6g}")
         )
         return (
-            f"Differentially private ({name}; {self.unit.words}): no outcome is more than {times} times as likely "
+            f"Differentially private ({name}; {self.unit.description}): no outcome is more than {times} times as likely "
             f"with the one table as with the other{more}."
         )
 
@@ -557,7 +557,7 @@ class Account:
         if self.test_only:
             return "TEST ONLY, no privacy: seeded noise"
         delta = "" if self.delta is None else f", delta {self.delta:.6g}"
-        return f"epsilon {self.epsilon:.6g}{delta}, {self.unit.words}"
+        return f"epsilon {self.epsilon:.6g}{delta}, {self.unit.description}"
 
     def rows_table(self) -> list[tuple[str, ...]]:
         """Return a few rows of text under `HEAD`: charges of one kind, reason and mechanism share a row. All are in `to_dict`."""
@@ -572,7 +572,7 @@ class Account:
         return {
             **asdict(self.budget),
             **asdict(self.unit),
-            "relation": self.unit.words,
+            "relation": self.unit.description,
             "rho": self.rho,
             "charges": [asdict(charge) for charge in self.charges],
             "spent": self.spent,
@@ -599,7 +599,7 @@ def grouped_rows(budget: Budget, charges: Iterable[Charge]) -> list[tuple[str, .
     groups: dict[tuple[str, str, str], list[Charge]] = {}
     for charge in charges:
         groups.setdefault((charge.why, charge.mechanism, _kind(charge.what)), []).append(charge)
-    return [_group_row(budget, kind, every) for (_, _, kind), every in groups.items()]
+    return [_group_row(budget, kind, group) for (_, _, kind), group in groups.items()]
 
 
 def _kind(what: str) -> str:
@@ -618,12 +618,12 @@ def _group_row(budget: Budget, kind: str, charges: Sequence[Charge]) -> tuple[st
     each = f"{budget.currency} {_between(costs)}" + (
         f", delta {_between(deltas)}" if has_delta else ""
     )
-    every = f"{budget.currency} {fsum(costs):.4g}" + (
+    total = f"{budget.currency} {fsum(costs):.4g}" + (
         f", delta {fsum(deltas):.4g}" if has_delta else ""
     )
     noise = _merged([charge.noise for charge in charges])
-    how = ", ".join(part for part in (charges[0].mechanism, noise) if part)
-    return _touched(kind, charges), str(len(charges)), each, every, how, charges[0].why
+    how = ", ".join(phrase for phrase in (charges[0].mechanism, noise) if phrase)
+    return _touched(kind, charges), str(len(charges)), each, total, how, charges[0].why
 
 
 def _touched(kind: str, charges: Sequence[Charge]) -> str:

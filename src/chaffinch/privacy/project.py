@@ -82,8 +82,8 @@ class Release:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the release as plain data."""
-        words = {"label": self.label, "when": self.when, "test_only": self.test_only}
-        return {**words, **asdict(self.budget), **asdict(self.unit)}
+        fields = {"label": self.label, "when": self.when, "test_only": self.test_only}
+        return {**fields, **asdict(self.budget), **asdict(self.unit)}
 
 
 @dataclass(frozen=True)
@@ -113,7 +113,9 @@ class Totals:
     @property
     def sentence(self) -> str:
         """The totals in words."""
-        text = f"In all epsilon {self.epsilon:.6g}, delta {self.delta:.6g} ({self.unit.words})."
+        text = (
+            f"In all epsilon {self.epsilon:.6g}, delta {self.delta:.6g} ({self.unit.description})."
+        )
         if self.epsilon == inf:
             text = f"In all no epsilon holds at a delta of {self.delta:.6g}: the deltas of the releases add up to more."
         text += f" By basic composition epsilon {self.basic[0]:.6g}, delta {self.basic[1]:.6g}"
@@ -173,14 +175,22 @@ def add_up(
     target = basic[1] if delta is None else delta
     zcdp, gaussian = _zcdp(budgets, doubled, target), _gaussian(budgets, doubled, target)
     # Beside another sum, epsilons count at a delta of 0 only: see the head of the module.
-    most = target * (1 + SLACK) if rule in ("basic", "smaller") else 0.0
-    promises = [basic] if basic[1] < 1 and basic[1] <= most else []
+    max_delta = target * (1 + SLACK) if rule in ("basic", "smaller") else 0.0
+    promises = [basic] if basic[1] < 1 and basic[1] <= max_delta else []
     other = {"gaussian": gaussian, "zcdp": zcdp, "smaller": zcdp, "basic": None}[rule]
     if other is not None:
         promises.append(other[1:])
-    epsilon, at = min(promises, default=(inf, target))
+    epsilon, delta_spent = min(promises, default=(inf, target))
     return Totals(
-        unit, epsilon, at, basic, zcdp, gaussian, len(releases) - len(counted), rule, limited
+        unit,
+        epsilon,
+        delta_spent,
+        basic,
+        zcdp,
+        gaussian,
+        len(releases) - len(counted),
+        rule,
+        limited,
     )
 
 
@@ -213,11 +223,11 @@ def _gaussian(
     for budget, twice in zip(budgets, doubled, strict=True):
         exact = budget.kind == "gaussian"
         amount = budget.total * (1 + SLACK) if exact else width_to_amount(2 * budget.epsilon)
-        own = budget.reserved_delta if exact else budget.delta or 0.0
-        if twice and own:
+        reserved = budget.reserved_delta if exact else budget.delta or 0.0
+        if twice and reserved:
             return None
         amounts.append(amount * (4 if twice else 1))
-        taken.append(own)
+        taken.append(reserved)
         rounding.append(ROUNDING * budget.epsilon if exact else 0.0)
     rest, loss = target - fsum(taken), fsum(rounding)
     exact_rest = rest * exp(-loss / 2)
@@ -374,10 +384,10 @@ def _admit(before: Project, after: Project, release: Release) -> None:
     earlier = add_up(
         before.releases, delta=before._target, replaced=total.unit.replaced, rule=before.rule
     )
-    left = max(0.0, limit - earlier.epsilon)
+    remaining = max(0.0, limit - earlier.epsilon)
     raise BudgetError(
-        f"Privacy budget exceeded: {shown(asked)} asked, {shown(left)} left of {shown(limit)}. These are epsilons of all releases of "
-        f"'{after.data}' ({total.unit.words}; the ledger counts {total.counted}); with '{release.label}' they would come to "
+        f"Privacy budget exceeded: {shown(asked)} asked, {shown(remaining)} left of {shown(limit)}. These are epsilons of all releases of "
+        f"'{after.data}' ({total.unit.description}; the ledger counts {total.counted}); with '{release.label}' they would come to "
         f"{shown(total.epsilon)}. Nothing was touched."
     )
 

@@ -32,7 +32,7 @@ class Unit:
     --------
     >>> Unit("replace-one").l1, Unit("add-remove", 3).l2_squared
     (2, 9)
-    >>> Unit("add-remove").words, Unit("add-remove").for_persons(1).words
+    >>> Unit("add-remove").description, Unit("add-remove").for_persons(1).description
     ('add or remove one record', 'add or remove one person (at most 1 row each)')
     """
 
@@ -88,12 +88,12 @@ class Unit:
         return float(root) if root * root == self.l2_squared else self.l2_squared**0.5 * (1 + 1e-12)
 
     @property
-    def words(self) -> str:
+    def description(self) -> str:
         """The relation in words, as it is printed with every result."""
-        most = self.rows_per_person
+        max_rows = self.rows_per_person
         whose = (
             self.whose
             if self.whose == "record"
-            else f"person (at most {most} row{'s' * (most > 1)} each)"
+            else f"person (at most {max_rows} row{'s' * (max_rows > 1)} each)"
         )
         return f"replace one {whose}" if self.replaced else f"add or remove one {whose}"

@@ -131,13 +131,13 @@ class Stopping:
         constant = (1 + h) * (rho * (b - 1) + spread / b) + rho
         a_less_1 = np.geomspace(1e-4, 1e6, 2_001)
         bits = log(max(self.mean, 1.0)) - log(delta)
-        every = (
+        bounds = (
             rho * a_less_1
             + constant
             + (bits - np.log1p(a_less_1)) / a_less_1
             - np.log1p(1 / a_less_1)
         )
-        return max(0.0, float(every.min())) * (1 + 1e-9)
+        return max(0.0, float(bounds.min())) * (1 + 1e-9)
 
     def affordable_epsilon(self, epsilon: float) -> float:
         """Return the largest epsilon of a run for which the best stays within an epsilon: the inverse of `pure_cost`, rounded down."""
@@ -422,11 +422,11 @@ def plan_selection(
 def _each_once(
     budget: Budget, unit: Unit, candidates: int, share: float, tried: float, shape: Fraction | float
 ) -> SelectionPlan:
-    whole = budget if budget.kind == "pure" else replace(budget, accounting="zcdp")
-    choice = whole.total * share
-    each = whole.total * (1 - share) / candidates
+    plan_budget = budget if budget.kind == "pure" else replace(budget, accounting="zcdp")
+    choice = plan_budget.total * share
+    each = plan_budget.total * (1 - share) / candidates
     return SelectionPlan(
-        whole, unit, candidates, "each once", _fit_budget(each, budget.delta), choice
+        plan_budget, unit, candidates, "each once", _fit_budget(each, budget.delta), choice
     )
 
 
@@ -434,7 +434,7 @@ def _repeated(
     budget: Budget, unit: Unit, candidates: int, share: float, tried: float, shape: Fraction | float
 ) -> SelectionPlan:
     stopping = stopping_for(candidates, tried=tried, shape=shape)
-    whole = replace(
+    plan_budget = replace(
         budget, accounting="pure"
     )  # its one charge has an epsilon, and a delta where there is one
     run = (
@@ -443,7 +443,7 @@ def _repeated(
         else stopping.affordable_rho(budget.epsilon, budget.delta)
     )
     return SelectionPlan(
-        whole,
+        plan_budget,
         unit,
         candidates,
         "repeated",
@@ -504,14 +504,16 @@ def select_candidate(
     noise = noise_of(streams.next())
     with PrivateCounter(data, ledger, noise) as counter:
         if plan.stopping is None:
-            every = []
+            candidates = []
             for fit in fits:
                 ledger.charge(plan._fit_charge())
-                every.append(_checked(fit(plan.fit, streams.next()), plan, release=streams.release))
+                candidates.append(
+                    _checked(fit(plan.fit, streams.next()), plan, release=streams.release)
+                )
             position = counter.closest(
-                workload, [each.released for each in every], plan.choice, why=WHY
+                workload, [each.released for each in candidates], plan.choice, why=WHY
             )
-            chosen, seen = every[position], tuple(every)
+            chosen, seen = candidates[position], tuple(candidates)
         else:
             ledger.charge(plan._best_charge(plan.stopping))
             position, chosen = _best_of_runs(data, fits, workload, plan, plan.stopping, streams)
@@ -537,15 +539,17 @@ def _best_of_runs(
     below, score = streams.below(), _score_budget(plan)
     best: tuple[int, int, Candidate] | None = None
     for _ in range(stopping.draw(below)):
-        at = below(len(fits))
-        candidate = _checked(fits[at](plan.fit, streams.next()), plan, release=streams.release)
+        position = below(len(fits))
+        candidate = _checked(
+            fits[position](plan.fit, streams.next()), plan, release=streams.release
+        )
         run = Ledger(score, plan.unit)
         with PrivateCounter(data, run, noise_of(streams.next())) as counter:
             distance, _ = counter.workload_distance(
                 workload, candidate.released, run.total, why=WHY
             )
         if best is None or distance < best[0]:
-            best = distance, at, candidate
+            best = distance, position, candidate
     assert best is not None  # there is at least one run
     return best[1], best[2]
 
@@ -572,7 +576,7 @@ def _checked(candidate: Candidate, plan: SelectionPlan, *, release: bool) -> Can
         )
     if account.unit != plan.unit:
         raise PrivacyError(
-            f"A candidate was fitted for another relation ({account.unit.words}) than the selection ({plan.unit.words})."
+            f"A candidate was fitted for another relation ({account.unit.description}) than the selection ({plan.unit.description})."
         )
     if account.budget.delta_total:
         raise PrivacyError(

@@ -98,11 +98,13 @@ class Opening:
     @property
     def charges(self) -> tuple[Charge, ...]:
         """The charges of opening, in the order in which they are made."""
-        every = [
+        discovery_charges = [
             *self.kinds,
             *(charge for discovery in self.discoveries for charge in discovery.charges),
         ]
-        return (*every, self.rows) if self.rows is not None else tuple(every)
+        return (
+            (*discovery_charges, self.rows) if self.rows is not None else tuple(discovery_charges)
+        )
 
     @property
     def unknown(self) -> tuple[str, ...]:
@@ -115,7 +117,7 @@ class Opening:
         return not self.charges
 
     @property
-    def left(self) -> float:
+    def remaining(self) -> float:
         """What is left for the method, in the currency of the budget."""
         return self.budget.total - self.budget.amounts(self.charges)[0]
 
@@ -130,7 +132,7 @@ class Opening:
             if self.discoveries
             else "split once the number of rows is measured"
         )
-        cost = self.left * (1 - 1e-12)
+        cost = self.remaining * (1 - 1e-12)
         return self.plan([Step(self.budget.charge(what, why, cost, mechanism="", noise=""))])
 
 
@@ -149,13 +151,15 @@ def opening_of(schema: Schema, budget: Budget, unit: Unit) -> Opening:
             f"A private fit needs a declared domain, and the schema lacks: {ROWS_NEEDED}."
         )
     reckoned = as_words(schema)
-    whole = _spendable(reckoned, budget)
+    spendable = _spendable(reckoned, budget)
     discoveries = tuple(
         _either(each) if schema[each.column.name].lacks == "kind" else each
-        for each in _discoveries(reckoned, whole)
+        for each in _discoveries(reckoned, spendable)
     )
-    rows = None if schema.rows is not None else _rows_charge(whole, unit)
-    return Opening(schema, whole, unit, discoveries, rows, planned_kinds(schema, whole, unit))
+    rows = None if schema.rows is not None else _rows_charge(spendable, unit)
+    return Opening(
+        schema, spendable, unit, discoveries, rows, planned_kinds(schema, spendable, unit)
+    )
 
 
 def _either(discovery: Discovery) -> Discovery:
@@ -377,12 +381,12 @@ def _check_persons(persons: int, unit: Unit) -> None:
 
 def _spendable(schema: Schema, budget: Budget) -> Budget:
     """Return what can be spent of a budget: in rho a part of delta is kept for words, under pure accounting it is for nothing else."""
-    words = any(lacks(column) == "levels" for column in wanted_columns(schema))
+    needs_delta = any(lacks(column) == "levels" for column in wanted_columns(schema))
     if budget.kind == "pure":
-        return budget if words else replace(budget, delta=None)
+        return budget if needs_delta else replace(budget, delta=None)
     return (
         replace(budget, reserved_delta=budget.delta * DELTA_SHARE)
-        if words and budget.delta is not None
+        if needs_delta and budget.delta is not None
         else budget
     )
 

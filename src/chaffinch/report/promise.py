@@ -72,7 +72,7 @@ class Promise:
                 question=f"How much can one {account.unit.whose} change what is released?",
                 value=account.epsilon,
                 delta=account.delta,
-                relation=account.unit.words,
+                relation=account.unit.description,
                 word="promised",
                 sentence=account.sentence,
             )
@@ -289,7 +289,7 @@ def _promise_column(promise: Promise | None) -> dict[str, str]:
         "promise": words if promise is not None and not promise.holds else "differentially private",
         "epsilon": f"{account.epsilon:.6g}",
         "delta": "none" if account.delta is None else f"{account.delta:.6g}",
-        "neighbours": account.unit.words,
+        "neighbours": account.unit.description,
         "rows per person": str(account.unit.rows_per_person),
         "noise": account.noise_source,
     }
@@ -336,7 +336,7 @@ def _parts(a: Account, b: Account) -> Iterator[str]:
     if a.epsilon != b.epsilon:
         yield f"epsilon {a.epsilon:.6g} in A, {b.epsilon:.6g} in B"
     if a.unit != b.unit:
-        yield f"{a.unit.words} in A, {b.unit.words} in B"
+        yield f"{a.unit.description} in A, {b.unit.description} in B"
     if a.delta != b.delta:
         one, other = ("none" if x.delta is None else f"{x.delta:.6g}" for x in (a, b))
         yield f"delta {one} in A, {other} in B, and smaller is stronger"

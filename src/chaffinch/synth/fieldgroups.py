@@ -125,7 +125,7 @@ class FieldGroups(PureMethod):
         groups = resolved_groups(self.groups or (), opening.schema)
         if not opening.settled:
             return opening.plan_unsettled("tables of groups and what they are learnt from, all")
-        split = split_of(self, opening.schema.sizes, opening.schema.rows or 0, opening.left)
+        split = split_of(self, opening.schema.sizes, opening.schema.rows or 0, opening.remaining)
         if split.learnt:
             distances = f"distances of {len(split.pairs):,} pairs from independence"
             steps = [
@@ -165,7 +165,7 @@ class FieldGroups(PureMethod):
             schema = counter.schema
             groups = resolved_groups(self.groups or (), schema)
             rows, how = public_rows(counter)
-            split = split_of(self, schema.sizes, rows, counter.ledger.left)
+            split = split_of(self, schema.sizes, rows, counter.ledger.remaining)
             columns: dict[str, Margin] = {}
             if split.learnt:
                 progress("learning groups", -1)
@@ -173,7 +173,7 @@ class FieldGroups(PureMethod):
                 columns = dict(zip(schema.names, margins, strict=True))
                 groups = learnt_groups(counter, split, margins, stds, factor=self.threshold)
             progress("measuring groups", -1)
-            each = counter.ledger.left / len(groups) * (1 - 1e-12)
+            each = counter.ledger.remaining / len(groups) * (1 - 1e-12)
             noisy = counter.tables(groups, [each] * len(groups), why="tables")
             account = counter.ledger.account(test_only=counter.test_only, rows=rows, rows_how=how)
         tables, whole = tables_of(
@@ -335,7 +335,7 @@ def learnt_groups(
         distances - np.array(chance),
         clear_of(len(split.pairs), std / 2**0.5),
         margins,
-        epsilon=counter.ledger.left,
+        epsilon=counter.ledger.remaining,
         l1=counter.unit.l1,
         factor=factor,
     )

@@ -157,7 +157,7 @@ class PrivBayes(PureMethod):
             if settings.parents:
                 _check_widest(known, settings.parents)
             return opening.plan_unsettled("choices of families, tables of families, all")
-        split = split_of(settings, opening.schema, opening.left, opening.schema.rows or 0)
+        split = split_of(settings, opening.schema, opening.remaining, opening.schema.rows or 0)
         steps = []
         if split.selections:
             cost, law = split.each_selection, settings.mechanism
@@ -214,7 +214,7 @@ class PrivBayes(PureMethod):
             data, self.budget, self.unit, seed=None if seed is None else rng
         ) as counter:
             rows, how = public_rows(counter)
-            split = split_of(settings, counter.schema, counter.ledger.left, rows)
+            split = split_of(settings, counter.schema, counter.ledger.remaining, rows)
             progress("choosing the network", -1)
             structure = learn(counter, settings, split, rows, rng)
             progress("measuring the tables", -1)
@@ -426,7 +426,7 @@ def measure(counter: PrivateCounter, structure: Structure, split: FamilySplit) -
             split.joint_columns :
         ]
     ]
-    each = counter.ledger.left / len(cliques)
+    each = counter.ledger.remaining / len(cliques)
     return counter.tables(cliques, [each] * len(cliques), why="tables")
 
 

@@ -69,7 +69,7 @@ class PlanResult:
         chosen = self.advice.chosen
         warning = (self.advice.warning,) if self.advice.warning else ()
         return (
-            f"{chosen.method}: {chosen.verdict.words}",
+            f"{chosen.method}: {chosen.verdict.sentence}",
             *warning,
             *self.advice.remedies,
             *self.discovery,
@@ -231,7 +231,7 @@ def with_what_is_left(settings: Settings, opening: Opening) -> Settings:
         middle = (low + high) / 2
         low, high = (
             (middle, high)
-            if replace(opening.budget, epsilon=middle).total <= opening.left
+            if replace(opening.budget, epsilon=middle).total <= opening.remaining
             else (low, middle)
         )
     promise: dict[str, Any] = {"epsilon": low}

@@ -35,7 +35,7 @@ def check_neighbours(pair):
     assert gone.total() == (most if pair.unit.replaced else 0)
 
 
-@pytest.mark.parametrize("unit", UNITS, ids=lambda unit: unit.words)
+@pytest.mark.parametrize("unit", UNITS, ids=lambda unit: unit.description)
 @pytest.mark.parametrize("name", MADE)
 def test_made_pairs_are_neighbours(name, unit):
     pair = made_pair(name, unit)
@@ -109,7 +109,7 @@ def sixty_with_one_odd():
     return chaffinch.privacy.prepare.prepare(pa.table(data), schema)
 
 
-@pytest.mark.parametrize("unit", UNITS[:2], ids=lambda unit: unit.words)
+@pytest.mark.parametrize("unit", UNITS[:2], ids=lambda unit: unit.description)
 def test_average_pair_has_the_most_vulnerable_record(sixty_with_one_odd, unit):
     pair = average_pair(sixty_with_one_odd, unit, rows=20, rng=np.random.default_rng(1))
     check_neighbours(pair)

@@ -77,7 +77,7 @@ class Pair:
         near = out == (new if self.unit.replaced else 0) and 1 <= new <= most
         if not near:
             raise InputError(
-                f"The tables of pair '{self.name}' are no neighbours under the relation '{self.unit.words}': the one must be the "
+                f"The tables of pair '{self.name}' are no neighbours under the relation '{self.unit.description}': the one must be the "
                 f"other with {'rows of one person exchanged' if self.unit.replaced else 'rows of one person added'}."
             )
 

@@ -188,7 +188,7 @@ def measure_audit(
             )
         )
     return AuditResult(
-        words, *claim, unit.words, settings.level, each, tuple(findings), tuple(skipped)
+        words, *claim, unit.description, settings.level, each, tuple(findings), tuple(skipped)
     )
 
 
@@ -300,7 +300,7 @@ def _unit(synthesiser: Any, neighbours: Neighbours | None, *, own_claim: bool) -
         return Unit(neighbours)
     if neighbours not in (None, own.neighbours) and not own_claim:
         raise InputError(
-            f"The synthesiser claims its epsilon for '{own.words}', and another relation is asked for. Pass the epsilon that is claimed "
+            f"The synthesiser claims its epsilon for '{own.description}', and another relation is asked for. Pass the epsilon that is claimed "
             "for that too."
         )
     return Unit(own.neighbours if neighbours is None else neighbours, own.rows_per_person)
@@ -326,7 +326,7 @@ def _pair(
     if isinstance(asked, Pair):
         if asked.unit.neighbours != unit.neighbours:
             raise InputError(
-                f"Pair '{asked.name}' is made for another relation than the claim: '{unit.words}'."
+                f"Pair '{asked.name}' is made for another relation than the claim: '{unit.description}'."
             )
         return asked
     if asked == "average":

@@ -87,10 +87,16 @@ def fit_private(
         if settings.network is not None:
             settings.given_parents(rules)  # raises before anything is spent
         rows, how = public_rows(counter)
-        shares = _shares(settings, rules, counter.schema, rows, counter.ledger.left, counter.unit)
+        shares = _shares(
+            settings, rules, counter.schema, rows, counter.ledger.remaining, counter.unit
+        )
         if settings.parents is None:
             error = column_error(
-                counter.ledger.left, counter.schema.sizes, rows, counter.unit, pure=counter.pure
+                counter.ledger.remaining,
+                counter.schema.sizes,
+                rows,
+                counter.unit,
+                pure=counter.pure,
             )
             rules = with_fewer_parents(rules, error)
         progress("measuring single columns", -1)
@@ -133,7 +139,7 @@ def plan_private(settings: BayesNet, schema: Schema) -> Plan:
         return opening.plan_unsettled("tables of single columns, distances, tables of links, all")
     pure = opening.budget.kind == "pure"
     shares = _shares(
-        settings, rules, opening.schema, opening.schema.rows or 0, opening.left, opening.unit
+        settings, rules, opening.schema, opening.schema.rows or 0, opening.remaining, opening.unit
     )
     steps = (
         ("tables of single columns, all", "single columns", shares.margins),
@@ -204,8 +210,8 @@ def _learn(
     cliques = [*links, *inside]
     if cliques:
         _measure(counter, cliques, known)
-    elif counter.ledger.left > _REST * counter.ledger.total:
-        _measure_columns(counter, counter.ledger.left, known, "single columns, again")
+    elif counter.ledger.remaining > _REST * counter.ledger.total:
+        _measure_columns(counter, counter.ledger.remaining, known, "single columns, again")
     order = parents_first((i for block in rules.blocks for i in block), parents)
     return assemble(rules, order, parents, known.margins, known.tables, rng), gaps
 
@@ -252,14 +258,14 @@ def _interactions(
     interactions = Gaps(
         gaps.cliques, beyond, std, gaps.curves, np.minimum(beyond, gaps.excess), bar
     )
-    return worth(interactions, counter.ledger.left, counter, most=rules.d)
+    return worth(interactions, counter.ledger.remaining, counter, most=rules.d)
 
 
 def _measure(counter: PrivateCounter, cliques: Sequence[Columns], known: Measurements) -> None:
     """Measure tables with all that is left and estimate them."""
     names = counter.schema.names
     models = [product_of(clique, known.margins, known.total) for clique in cliques]
-    amounts = amounts_for(models, counter.ledger.left, pure=counter.pure)
+    amounts = amounts_for(models, counter.ledger.remaining, pure=counter.pure)
     noisy = counter.tables(
         [tuple(names[c] for c in clique) for clique in cliques], amounts, why="links"
     )

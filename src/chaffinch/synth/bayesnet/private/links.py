@@ -270,7 +270,7 @@ def shortlisted_gaps(
     """
     names = counter.schema.names
     cliques = [tuple(names[c] for c in clique) for clique in candidates.cliques]
-    sigma = std_of((counter.ledger.left - amount) / picks, counter.unit, pure=counter.pure)
+    sigma = std_of((counter.ledger.remaining - amount) / picks, counter.unit, pure=counter.pure)
     models = list(candidates.models())
     handicaps = [
         _SURE * of_model + error_at(curve, sigma)
