@@ -31,7 +31,7 @@ from chaffinch.privacy.domain import (
 from chaffinch.privacy.ledger import account_from_dict
 from chaffinch.privacy.prepare import declared_values, in_type, keep_rows, prepare
 from chaffinch.privacy.project import create_project, open_project
-from chaffinch.privacy.relation import Unit
+from chaffinch.privacy.relation import PrivacyUnit
 from chaffinch.table import Column, Schema, Table, schema_text
 from chaffinch.table.schema_file import schema_from_toml
 
@@ -744,10 +744,10 @@ def test_with_an_identifier_the_promise_is_for_a_person_and_for_no_record():
             )
         for i in range(4):
             by_record = max(by_record, _distance(kept, _kept_counts(cells[:i] + cells[i + 1 :])))
-    unit = Unit("add-remove").for_persons(1)
+    unit = PrivacyUnit("add-remove").for_persons(1)
     assert (by_person, by_record) == (unit.l1, 2)
     assert unit.description == "add or remove one person (at most 1 row each)"
-    assert Unit("add-remove").for_persons(0) == Unit("add-remove")
+    assert PrivacyUnit("add-remove").for_persons(0) == PrivacyUnit("add-remove")
 
 
 def _kept_counts(cells):

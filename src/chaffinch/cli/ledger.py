@@ -122,7 +122,7 @@ def show_plan(choice: Choice, input: Path, reading: ReadSettings, json: Path | N
     from ..privacy.domain import undeclared
     from ..privacy.ledger import HEAD
     from ..privacy.prepare import left_out
-    from ..privacy.session import discovery_price, opening_of, promised_schema
+    from ..privacy.session import discovery_price, plan_budget, promised_schema
 
     if not choice.private:
         raise InputError("--dry-run shows how a privacy budget would be split: give --epsilon.")
@@ -134,7 +134,7 @@ def show_plan(choice: Choice, input: Path, reading: ReadSettings, json: Path | N
         given, person=choice.person, rows_per_person=settings.unit.rows_per_person
     )
     plan = settings.plan(schema)
-    price = discovery_price(opening_of(schema, settings.budget, settings.unit))
+    price = discovery_price(plan_budget(schema, settings.budget, settings.unit))
     screen = console()
     screen.print(
         f"Budget: epsilon {plan.budget.epsilon:g}"
@@ -220,7 +220,7 @@ def show_account(screen: Console, account: Account) -> None:
 
     screen.print(account.sentence, markup=False)
     show_table(HEAD, account.rows_table())
-    epsilon, delta = account.spent_promise
+    epsilon, delta = account.spent_guarantee
     at = f" at delta {delta:.6g}" if delta else ""
     currency = account.budget.currency
     dust = account.unspent < 1e-6 * account.budget.total  # from rounding

@@ -230,9 +230,9 @@ def expect(
     --------
     >>> from .ledger import Budget, Charge
     >>> from .ledger import Step
-    >>> from .relation import Unit
+    >>> from .relation import PrivacyUnit
     >>> table = Charge("table of a column", "tables", epsilon=0.5, mechanism="discrete Laplace", noise="")
-    >>> plan = Plan(Budget(1.0), Unit("add-remove"), (Step(table, 2),))
+    >>> plan = Plan(Budget(1.0), PrivacyUnit("add-remove"), (Step(table, 2),))
     >>> expectation = expect("independent", plan, [2, 4], 1000, n_tables=2, linked=False)
     >>> expectation.verdict.value, round(expectation.column_noise, 2), round(expectation.column_error, 4)
     ('single columns only', 2.8, 0.0034)

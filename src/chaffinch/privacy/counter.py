@@ -37,7 +37,7 @@ from ..table.schema import Schema
 from .accounting import UP
 from .ledger import Ledger
 from .mechanisms import Noise
-from .relation import Unit
+from .relation import PrivacyUnit
 
 Mechanism = Literal["exponential", "permute-and-flip"]
 
@@ -89,7 +89,7 @@ class PrivateCounter:
         self.schema: Schema = counter.schema
 
     @property
-    def unit(self) -> Unit:
+    def unit(self) -> PrivacyUnit:
         """Whose data are protected."""
         return self.ledger.unit
 
@@ -237,7 +237,7 @@ class PrivateCounter:
         noisy = self._noisy(_distance_steps(counter, cliques, models), scale)
         return noisy / _DISTANCE_STEPS, std / _DISTANCE_STEPS
 
-    def farthest(
+    def select_worst_fit(
         self,
         cliques: Sequence[Sequence[str]],
         models: Iterable[NDArray[np.float64]],
@@ -276,7 +276,7 @@ class PrivateCounter:
             remaining = np.delete(remaining, position)
         return out
 
-    def closest(
+    def select_candidate(
         self,
         workload: Sequence[Sequence[str]],
         candidates: Sequence[Counter],
@@ -308,7 +308,7 @@ class PrivateCounter:
     ) -> tuple[int, float]:
         """Return, with noise, the L1 distance between a released table and the data, summed over a workload, and the noise's deviation.
 
-        One number of the sensitivity that `closest` states, q `unit.l1`, both in L1 and in L2.
+        One number of the sensitivity that `select_candidate` states, q `unit.l1`, both in L1 and in L2.
         """
         counter = self._open()
         self._check_workload(workload, [candidate])
@@ -431,7 +431,9 @@ LIMIT = 2.0**52
 
 
 @lru_cache(maxsize=4096)
-def sensitivity(score: str, unit: Unit, *, rows: int, child_size: int, parent_cells: int) -> float:
+def sensitivity(
+    score: str, unit: PrivacyUnit, *, rows: int, child_size: int, parent_cells: int
+) -> float:
     """Return the most that one person can change the score of a family, rounded up a hair.
 
     `rows` is public: the number n of records under replace-one with one row for each person, otherwise the N of
@@ -444,9 +446,9 @@ def sensitivity(score: str, unit: Unit, *, rows: int, child_size: int, parent_ce
 
     Examples
     --------
-    >>> round(sensitivity("I", Unit("replace-one"), rows=1000, child_size=2, parent_cells=12), 3)
+    >>> round(sensitivity("I", PrivacyUnit("replace-one"), rows=1000, child_size=2, parent_cells=12), 3)
     7.907
-    >>> round(sensitivity("R", Unit("add-remove", 3), rows=1000, child_size=5, parent_cells=12), 3)
+    >>> round(sensitivity("R", PrivacyUnit("add-remove", 3), rows=1000, child_size=5, parent_cells=12), 3)
     6.0
     """
     check_name("score", score, SCORES)
@@ -464,7 +466,7 @@ def sensitivity(score: str, unit: Unit, *, rows: int, child_size: int, parent_ce
     if unit.rows_public:
         return UP * {"I": _information_replaced, "R": _r_replaced, "F": _f}[score](rows, shorter)
     single = {"I": _information_added, "R": _r_added, "F": _f}[score](rows, shorter)
-    return UP * single * m * (2 if unit.replaced else 1)
+    return UP * single * m * (2 if unit.bounded else 1)
 
 
 def _f(rows: int, shorter: int) -> float:

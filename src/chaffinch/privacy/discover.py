@@ -31,7 +31,7 @@ from .domain import check_declared, lacks, with_usual_type
 from .ledger import Budget, Charge
 from .mechanisms import Noise
 from .prepare import CellParts, StoredCells
-from .relation import Unit
+from .relation import PrivacyUnit
 from .tallies import CellTallies, LevelCounts, LevelTally, RangeTally, bound_counts, bound_grid
 
 Word = TypeVar("Word", str, int, float)
@@ -95,13 +95,13 @@ class NoiseLaw:
         )
 
 
-def noise_law(budget: Budget, unit: Unit, paid: Charge) -> NoiseLaw:
+def noise_law(budget: Budget, unit: PrivacyUnit, paid: Charge) -> NoiseLaw:
     """Return the noise in the counts of one table that a charge pays for: one person changes them by `unit.l1` in L1, `unit.l2_up` in L2.
 
     Examples
     --------
     >>> paid = Charge("levels of 'job'", "discover = true", epsilon=0.5, mechanism="", noise="")
-    >>> noise_law(Budget(1.0), Unit("replace-one"), paid)
+    >>> noise_law(Budget(1.0), PrivacyUnit("replace-one"), paid)
     NoiseLaw(kind='laplace', scale=4.0)
     """
     amount = paid.epsilon if budget.kind == "pure" else paid.rho
@@ -110,12 +110,12 @@ def noise_law(budget: Budget, unit: Unit, paid: Charge) -> NoiseLaw:
     return NoiseLaw("laplace" if budget.kind == "pure" else "gaussian", scale)
 
 
-def threshold(unit: Unit, law: NoiseLaw, *, delta: float) -> int:
+def threshold(unit: PrivacyUnit, law: NoiseLaw, *, delta: float) -> int:
     """Return the least noisy count at which a word is released by `stable_levels`: a function of public numbers.
 
     Examples
     --------
-    >>> unit = Unit("add-remove")
+    >>> unit = PrivacyUnit("add-remove")
     >>> threshold(unit, NoiseLaw("laplace", 20.0), delta=1e-6), threshold(unit, NoiseLaw("gaussian", 20.0), delta=1e-6)
     (264, 97)
     """
@@ -137,7 +137,7 @@ def _smallest(holds: Callable[[int], bool]) -> int:
     return low
 
 
-def _leak(cutoff: int, unit: Unit, law: NoiseLaw) -> float:
+def _leak(cutoff: int, unit: PrivacyUnit, law: NoiseLaw) -> float:
     """The largest chance that a word of one person alone is released: over all ways to spread up to m rows over new words."""
     m = unit.rows_per_person
     hits = [law.tail(cutoff - k) for k in range(1, m + 1)]
@@ -153,7 +153,7 @@ def _leak(cutoff: int, unit: Unit, law: NoiseLaw) -> float:
 def stable_levels(
     counts: Mapping[Word, int] | LevelCounts,
     noise: Noise,
-    unit: Unit,
+    unit: PrivacyUnit,
     law: NoiseLaw,
     *,
     delta: float,
@@ -177,7 +177,7 @@ def stable_levels(
     --------
     >>> from chaffinch.privacy.mechanisms import noise_of
     >>> law = NoiseLaw("gaussian", 20.0)
-    >>> stable_levels({"b": 900, "a": 800, "rare": 1}, noise_of(1), Unit("add-remove"), law, delta=1e-6)
+    >>> stable_levels({"b": 900, "a": 800, "rare": 1}, noise_of(1), PrivacyUnit("add-remove"), law, delta=1e-6)
     ('a', 'b')
     """
     cutoff = threshold(unit, law, delta=delta)
@@ -365,7 +365,7 @@ def discover(
     discoveries: Sequence[Discovery],
     noise: Noise,
     budget: Budget,
-    unit: Unit,
+    unit: PrivacyUnit,
     charge: Callable[[Charge], None],
 ) -> Schema:
     """Return the schema with what was missing of columns, found as `planned_discoveries` says and at the cost that it says.
@@ -426,7 +426,7 @@ def _with_levels(
     column: Column,
     tally: LevelTally | RangeTally,
     noise: Noise,
-    unit: Unit,
+    unit: PrivacyUnit,
     law: NoiseLaw,
     delta: float,
 ) -> Column:
@@ -511,7 +511,7 @@ def as_words(schema: Schema) -> Schema:
     )
 
 
-def planned_kinds(schema: Schema, budget: Budget, unit: Unit) -> tuple[Charge, ...]:
+def planned_kinds(schema: Schema, budget: Budget, unit: PrivacyUnit) -> tuple[Charge, ...]:
     """Return the charge for the kind of each column whose kind is to be discovered: settled by declarations alone."""
     open_ones = [column.name for column in schema if column.kind == UNKNOWN]
     if not open_ones:
@@ -530,7 +530,7 @@ def discover_kinds(
     charges: Sequence[Charge],
     noise: Noise,
     budget: Budget,
-    unit: Unit,
+    unit: PrivacyUnit,
     charge: Callable[[Charge], None],
 ) -> Schema:
     """Return the schema with the kinds that were open, found at the cost that `planned_kinds` says; each is charged before the touch.

@@ -1,7 +1,7 @@
 """The ledger: a budget in pure epsilon, Gaussian privacy or zCDP, the charges to it, their plan beforehand and their account afterwards.
 
 A ledger refuses what there is no budget for: every touch of the data is charged before it happens. Ledger, plan and account name the neighbour
-relation through their `Unit`; none holds a value or a count of the data.
+relation through their `PrivacyUnit`; none holds a value or a count of the data.
 
 Proof sketch of the totals, for either relation. Pure: epsilons and deltas of touches add, also if each touch is chosen after seeing
 the answers of the earlier ones, as long as the limit stands beforehand (basic composition; Rogers, Roth, Ullman and Vadhan 2016).
@@ -51,7 +51,7 @@ from .accounting import (
     width_to_amount,
 )
 from .mechanisms import gaussian_std, laplace_std
-from .relation import Unit
+from .relation import PrivacyUnit
 
 Accounting = Literal["pure", "gaussian", "zcdp"]
 CHOICES = ("exponential", "permute-and-flip")
@@ -198,7 +198,7 @@ class Budget:
         law = "discrete Laplace" if self.kind == "pure" else "discrete Gaussian"
         return self.charge(what, why, amount, mechanism=law, noise=f"standard deviation {std:.4g}")
 
-    def promise(self, spent: float, delta: float) -> tuple[float, float]:
+    def guarantee(self, spent: float, delta: float) -> tuple[float, float]:
         """Return the (epsilon, delta) that a spent amount, and the deltas of charges, come to."""
         if self.kind == "pure" or spent == 0:
             return spent, delta
@@ -305,13 +305,13 @@ class Ledger:
 
     Examples
     --------
-    >>> ledger = Ledger(Budget(1.0), Unit("add-remove"))
+    >>> ledger = Ledger(Budget(1.0), PrivacyUnit("add-remove"))
     >>> ledger.charge(Charge("table of age", "measure", epsilon=0.9, mechanism="discrete Laplace", noise="scale 1.11"))
     >>> round(ledger.remaining, 6)
     0.1
     """
 
-    def __init__(self, budget: Budget, unit: Unit, reserved_delta: float = 0.0) -> None:
+    def __init__(self, budget: Budget, unit: PrivacyUnit, reserved_delta: float = 0.0) -> None:
         self.budget = replace(budget, reserved_delta=reserved_delta) if reserved_delta else budget
         self.unit = unit
         self.total = self.budget.total
@@ -393,7 +393,7 @@ class Plan:
     """
 
     budget: Budget
-    unit: Unit
+    unit: PrivacyUnit
     steps: tuple[Step, ...]
 
     def __post_init__(self) -> None:
@@ -448,7 +448,7 @@ class Account:
     """What was promised and what was spent: kept with a model, printed with every result. Numbers and names of columns only."""
 
     budget: Budget
-    unit: Unit
+    unit: PrivacyUnit
     charges: tuple[Charge, ...]
     _: KW_ONLY
     test_only: bool
@@ -493,7 +493,7 @@ class Account:
         return max(0.0, self.budget.total - self.spent)
 
     @property
-    def spent_promise(self) -> tuple[float, float]:
+    def spent_guarantee(self) -> tuple[float, float]:
         """The (epsilon, delta) that what was really spent amounts to."""
         spent, delta = self.budget.amounts(self.charges)
         if self.budget.kind == "gaussian":
@@ -502,7 +502,7 @@ class Account:
                 charge.cost("gaussian") for charge in self.charges if charge.mechanism in CHOICES
             )
             spent = min(max(spent, self.budget.total), spent + (pi / 2 - 1) * choices)
-        return self.budget.promise(spent, delta)
+        return self.budget.guarantee(spent, delta)
 
     @property
     def noise_source(self) -> str:
@@ -568,7 +568,7 @@ class Account:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the account as plain data, ready for JSON."""
-        epsilon, delta = self.spent_promise
+        epsilon, delta = self.spent_guarantee
         return {
             **asdict(self.budget),
             **asdict(self.unit),
@@ -623,10 +623,10 @@ def _group_row(budget: Budget, kind: str, charges: Sequence[Charge]) -> tuple[st
     )
     noise = _merged([charge.noise for charge in charges])
     how = ", ".join(phrase for phrase in (charges[0].mechanism, noise) if phrase)
-    return _touched(kind, charges), str(len(charges)), each, total, how, charges[0].why
+    return _queried(kind, charges), str(len(charges)), each, total, how, charges[0].why
 
 
-def _touched(kind: str, charges: Sequence[Charge]) -> str:
+def _queried(kind: str, charges: Sequence[Charge]) -> str:
     """What charges of one kind touch, in words: how many, and the first few by name."""
     whats = [charge.what for charge in charges]
     if kind in _COUNTED and (merged := _merged(whats, "and" if len(whats) == 2 else "to")):
@@ -699,7 +699,7 @@ def account_from_dict(data: object) -> Account:
 
 def _account(data: Any) -> Account:
     budget = Budget(**_picked(data, Budget))
-    unit = Unit(**_picked(data, Unit))
+    unit = PrivacyUnit(**_picked(data, PrivacyUnit))
     charges = data["charges"]
     if not isinstance(charges, list) or not all(
         isinstance(c, dict) and set(c) == _names(Charge) for c in charges

@@ -10,8 +10,8 @@ proportional to exp(score_i/scale). Permute-and-flip (McKenna and Sheldon 2020) 
 order and takes the first whose coin falls right, with probability exp((score_i - best)/scale): never worse on average.
 
 **Sources of noise.** A source of noise takes whole numbers and returns whole numbers, with the noise added inside the mechanism: no float ever
-holds a count plus noise. What a mechanism promises depends on how far neighbours can move its input: `Unit.l1` and
-`Unit.l2_squared` for counts, the sensitivity D for scores. The promise is then about the neighbour relation of that `Unit`.
+holds a count plus noise. What a mechanism promises depends on how far neighbours can move its input: `PrivacyUnit.l1` and
+`PrivacyUnit.l2_squared` for counts, the sensitivity D for scores. The promise is then about the neighbour relation of that `PrivacyUnit`.
 
     noise = noise_of()                       # operating-system entropy, exact arithmetic: for a release
     noisy = noise.laplace(counts, unit.l1 / epsilon)

@@ -52,7 +52,7 @@ from .accounting import (
     width_to_amount,
 )
 from .ledger import ROUNDING, SLACK, Account, Budget, Plan, shown
-from .relation import Unit
+from .relation import PrivacyUnit
 
 Rule = Literal["gaussian", "zcdp", "basic", "smaller"]
 RULES: tuple[str, ...] = get_args(Rule)
@@ -71,7 +71,7 @@ class Release:
     label: str
     when: str
     budget: Budget
-    unit: Unit
+    unit: PrivacyUnit
     test_only: bool = False
 
     def __post_init__(self) -> None:
@@ -93,7 +93,7 @@ class Totals:
     `epsilon` is infinity where no sum of the rule keeps within the delta that was asked for. Test-only releases are not in it.
     """
 
-    unit: Unit
+    unit: PrivacyUnit
     epsilon: float
     delta: float
     basic: tuple[float, float]
@@ -150,19 +150,19 @@ def add_up(
 
     Examples
     --------
-    >>> once = Release("first", "2025-01-01", Budget(1.0), Unit("add-remove"))
-    >>> add_up([once, Release("second", "2025-01-02", Budget(1.0), Unit("replace-one"))]).epsilon
+    >>> once = Release("first", "2025-01-01", Budget(1.0), PrivacyUnit("add-remove"))
+    >>> add_up([once, Release("second", "2025-01-02", Budget(1.0), PrivacyUnit("replace-one"))]).epsilon
     3.0
     """
     counted = [release for release in releases if not release.test_only]
-    replaced = replaced or any(release.unit.replaced for release in counted)
+    replaced = replaced or any(release.unit.bounded for release in counted)
     rows = min((release.unit.rows_per_person for release in counted), default=1)
-    unit = Unit(
+    unit = PrivacyUnit(
         "replace-one" if replaced else "add-remove",
         rows,
         any(release.unit.by_person for release in counted),
     )
-    doubled = [replaced and not release.unit.replaced for release in counted]
+    doubled = [replaced and not release.unit.bounded for release in counted]
     budgets = [release.budget for release in counted]
     epsilons = [
         budget.epsilon * (2 if twice else 1) for budget, twice in zip(budgets, doubled, strict=True)
@@ -176,11 +176,11 @@ def add_up(
     zcdp, gaussian = _zcdp(budgets, doubled, target), _gaussian(budgets, doubled, target)
     # Beside another sum, epsilons count at a delta of 0 only: see the head of the module.
     max_delta = target * (1 + SLACK) if rule in ("basic", "smaller") else 0.0
-    promises = [basic] if basic[1] < 1 and basic[1] <= max_delta else []
+    guarantees = [basic] if basic[1] < 1 and basic[1] <= max_delta else []
     other = {"gaussian": gaussian, "zcdp": zcdp, "smaller": zcdp, "basic": None}[rule]
     if other is not None:
-        promises.append(other[1:])
-    epsilon, delta_spent = min(promises, default=(inf, target))
+        guarantees.append(other[1:])
+    epsilon, delta_spent = min(guarantees, default=(inf, target))
     return Totals(
         unit,
         epsilon,
@@ -379,10 +379,10 @@ def _admit(before: Project, after: Project, release: Release) -> None:
             f"Privacy budget exceeded: with '{release.label}' the deltas would add up to {total.basic[1]:.6g}, and the limit of "
             f"'{after.data}' has {had}. Nothing was touched. Ask for a smaller delta, or for none."
         )
-    doubled = total.unit.replaced and not release.unit.replaced
+    doubled = total.unit.bounded and not release.unit.bounded
     asked = release.budget.epsilon * (2 if doubled else 1)
     earlier = add_up(
-        before.releases, delta=before._target, replaced=total.unit.replaced, rule=before.rule
+        before.releases, delta=before._target, replaced=total.unit.bounded, rule=before.rule
     )
     remaining = max(0.0, limit - earlier.epsilon)
     raise BudgetError(
@@ -497,7 +497,7 @@ def open_project(path: str | os.PathLike[str]) -> Project:
 
 def _release(entry: dict[str, Any]) -> Release:
     budget = Budget(entry["epsilon"], entry["delta"], entry["accounting"], entry["reserved_delta"])
-    unit = Unit(entry["neighbours"], entry["rows_per_person"], entry.get("by_person", False))
+    unit = PrivacyUnit(entry["neighbours"], entry["rows_per_person"], entry.get("by_person", False))
     release = Release(entry["label"], entry["when"], budget, unit, entry["test_only"])
     if set(release.to_dict()) != {"by_person", *entry} or entry["accounting"] is None:
         raise ValueError

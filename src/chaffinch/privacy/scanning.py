@@ -48,7 +48,7 @@ from ..table.types import is_bytes
 from .discover import wanted_columns
 from .prepare import StoredCells, cells_of_rows, coded_cells, keep_rows, plain_cells
 from .prepare import prepare as prepare_declared
-from .session import Undiscovered, Unread
+from .session import DataWithoutDomain, LazySource
 
 
 @dataclass(frozen=True, eq=False)
@@ -145,7 +145,7 @@ class FileCells:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class UndiscoveredScan(Undiscovered):
+class ScanWithoutDomain(DataWithoutDomain):
     """A file whose domain is not all declared, read batch by batch: the rest is discovered by the fit, and `coded` is its cache of codes from then on."""
 
     cells: FileCells
@@ -172,8 +172,8 @@ class UndiscoveredScan(Undiscovered):
 
 @contextmanager
 def prepared_scan(
-    unread: Unread, *, folder: Path | None = None
-) -> Iterator[PreparedScan | UndiscoveredScan]:
+    lazy: LazySource, *, folder: Path | None = None
+) -> Iterator[PreparedScan | ScanWithoutDomain]:
     """Give the records of a file, of which the header was read so far, as a cache of codes that is removed when the block ends.
 
     Where something is left to be discovered, that is done by the fit, which the cache is then made for.
@@ -184,23 +184,23 @@ def prepared_scan(
         If the file has other rows when it is read again.
     """
     notes = personal_note(
-        with_evidence(unread.schema)
+        with_evidence(lazy.schema)
     )  # by names and declarations: no record is asked
     warn_of(notes)
     with temporary_folder(folder) as workspace:
-        person = unread.person or unread.schema.only("person")
-        source = unread.source
+        person = lazy.person or lazy.schema.only("person")
+        source = lazy.source
         if person is not None:
             source = _keep(
                 source,
                 person,
-                kept_rows(lambda: _ids(unread.source, person), unread.rows_per_person, workspace),
+                kept_rows(lambda: _ids(lazy.source, person), lazy.rows_per_person, workspace),
             )
-        cells = FileCells(source, workspace, 0 if person is None else unread.rows_per_person)
-        if wanted_columns(unread.schema):
-            yield UndiscoveredScan(cells, unread.schema)
+        cells = FileCells(source, workspace, 0 if person is None else lazy.rows_per_person)
+        if wanted_columns(lazy.schema):
+            yield ScanWithoutDomain(cells, lazy.schema)
         else:
-            yield cells.coded(unread.schema, notes)
+            yield cells.coded(lazy.schema, notes)
 
 
 def _keep(source: Source, person: str, is_kept: NDArray[np.bool_]) -> Source:

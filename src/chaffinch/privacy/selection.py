@@ -11,10 +11,10 @@ Looking at the data to choose between releases costs privacy, also if each relea
     2 + shape times a run in pure epsilon, and under zCDP what `Stopping.zcdp_cost` says, however many candidates there are. Nothing but the chosen one may be seen, and
     a candidate is tried by chance. Proofs: below.
 
-The neighbour relation is that of the `Unit` throughout. `plan_selection` says what either way leaves for a fit, and takes the one that leaves more; no record
+The neighbour relation is that of the `PrivacyUnit` throughout. `plan_selection` says what either way leaves for a fit, and takes the one that leaves more; no record
 is touched for it, so a preview can show it:
 
-    plan = plan_selection(Budget(1.0, 1e-9), Unit("add-remove"), candidates=12)
+    plan = plan_selection(Budget(1.0, 1e-9), PrivacyUnit("add-remove"), candidates=12)
     print(plan.sentence)                                  # which way, what each fit may spend, what the choice costs
     selected = select_candidate(counter, fits, workload, plan)
     selected.position, selected.model, selected.account   # the account is of everything: all fits and the choice
@@ -70,7 +70,7 @@ from .accounting import UP, _last, amount_to_epsilon, check_delta, check_epsilon
 from .counter import PrivateCounter
 from .ledger import Account, Accounting, Budget, Charge, Ledger, Plan, Step
 from .mechanisms import noise_of
-from .relation import Unit
+from .relation import PrivacyUnit
 
 
 @dataclass(frozen=True)
@@ -242,7 +242,7 @@ class SelectionPlan:
     """
 
     budget: Budget
-    unit: Unit
+    unit: PrivacyUnit
     candidates: int
     way: Way
     fit: Budget
@@ -380,7 +380,7 @@ class Selected:
 
 def plan_selection(
     budget: Budget,
-    unit: Unit,
+    unit: PrivacyUnit,
     candidates: int,
     *,
     way: Way | None = None,
@@ -395,7 +395,7 @@ def plan_selection(
 
     Examples
     --------
-    >>> once, many = (plan_selection(Budget(1.0), Unit("add-remove"), m) for m in (2, 12))
+    >>> once, many = (plan_selection(Budget(1.0), PrivacyUnit("add-remove"), m) for m in (2, 12))
     >>> once.way, round(once.fit_cost, 3), many.way, round(many.fit_cost, 3)
     ('each once', 0.45, 'repeated', 0.3)
     """
@@ -420,7 +420,12 @@ def plan_selection(
 
 
 def _each_once(
-    budget: Budget, unit: Unit, candidates: int, share: float, tried: float, shape: Fraction | float
+    budget: Budget,
+    unit: PrivacyUnit,
+    candidates: int,
+    share: float,
+    tried: float,
+    shape: Fraction | float,
 ) -> SelectionPlan:
     plan_budget = budget if budget.kind == "pure" else replace(budget, accounting="zcdp")
     choice = plan_budget.total * share
@@ -431,7 +436,12 @@ def _each_once(
 
 
 def _repeated(
-    budget: Budget, unit: Unit, candidates: int, share: float, tried: float, shape: Fraction | float
+    budget: Budget,
+    unit: PrivacyUnit,
+    candidates: int,
+    share: float,
+    tried: float,
+    shape: Fraction | float,
 ) -> SelectionPlan:
     stopping = stopping_for(candidates, tried=tried, shape=shape)
     plan_budget = replace(
@@ -510,7 +520,7 @@ def select_candidate(
                 candidates.append(
                     _checked(fit(plan.fit, streams.next()), plan, release=streams.release)
                 )
-            position = counter.closest(
+            position = counter.select_candidate(
                 workload, [each.released for each in candidates], plan.choice, why=WHY
             )
             chosen, seen = candidates[position], tuple(candidates)

@@ -25,7 +25,7 @@ from ..privacy.counter import MOST_CELLS, NoisyTable, PrivateCounter
 from ..privacy.ledger import Plan
 from ..privacy.mechanisms import laplace_std
 from ..privacy.relation import Neighbours
-from ..privacy.session import open_private, opening_of, public_rows
+from ..privacy.session import plan_budget, public_rows, start_private_session
 from ..table.schema import Schema
 from .bayesnet.model import BayesNetModel, FitSummary
 from .bayesnet.private.links import single_columns
@@ -121,11 +121,13 @@ class FieldGroups(PureMethod):
 
     def plan(self, schema: Schema) -> Plan:
         """Return how the budget would be split on a declared schema, before anything is spent; raise if the settings do not fit it."""
-        opening = opening_of(schema, self.budget, self.unit)
-        groups = resolved_groups(self.groups or (), opening.schema)
-        if not opening.settled:
-            return opening.plan_unsettled("tables of groups and what they are learnt from, all")
-        split = split_of(self, opening.schema.sizes, opening.schema.rows or 0, opening.remaining)
+        budget_plan = plan_budget(schema, self.budget, self.unit)
+        groups = resolved_groups(self.groups or (), budget_plan.schema)
+        if not budget_plan.settled:
+            return budget_plan.plan_unsettled("tables of groups and what they are learnt from, all")
+        split = split_of(
+            self, budget_plan.schema.sizes, budget_plan.schema.rows or 0, budget_plan.remaining
+        )
         if split.learnt:
             distances = f"distances of {len(split.pairs):,} pairs from independence"
             steps = [
@@ -137,7 +139,7 @@ class FieldGroups(PureMethod):
             each = split.tables / len(groups)
             noise = f"standard deviation {laplace_std(self.unit.l1 / each):.4g}"
             steps = [noise_step("table of a group", "tables", each, noise=noise, times=len(groups))]
-        return opening.plan(steps)
+        return budget_plan.plan(steps)
 
     def expectation(self, schema: Schema) -> Expectation:
         """Return what to expect of the budget; columns of different groups are never linked."""
@@ -159,7 +161,7 @@ class FieldGroups(PureMethod):
         """
         rng = generator(seed)
         data, origin = private_data(data)
-        with open_private(
+        with start_private_session(
             data, self.budget, self.unit, seed=None if seed is None else rng
         ) as counter:
             schema = counter.schema

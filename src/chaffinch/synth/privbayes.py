@@ -25,7 +25,7 @@ from ..privacy.counter import MOST_CELLS, SCORES, Mechanism, NoisyTable, Private
 from ..privacy.ledger import Charge, Plan, Step
 from ..privacy.mechanisms import laplace_std
 from ..privacy.relation import Neighbours
-from ..privacy.session import open_private, opening_of, public_rows
+from ..privacy.session import plan_budget, public_rows, start_private_session
 from ..table.schema import Schema
 from .bayesnet.model import BayesNetModel, FitSummary
 from .data import private_data
@@ -150,14 +150,18 @@ class PrivBayes(PureMethod):
     def plan(self, schema: Schema) -> Plan:
         """Return how the budget would be split on a declared schema, before anything is spent; raise if the settings do not fit it."""
         settings = self._resolved()
-        opening = opening_of(schema, settings.budget, settings.unit)
-        if not opening.settled:
-            known = {column.name: column.size for column in opening.schema.modelled if column.codec}
+        budget_plan = plan_budget(schema, settings.budget, settings.unit)
+        if not budget_plan.settled:
+            known = {
+                column.name: column.size for column in budget_plan.schema.modelled if column.codec
+            }
             _check_score(settings.score, known)
             if settings.parents:
                 _check_widest(known, settings.parents)
-            return opening.plan_unsettled("choices of families, tables of families, all")
-        split = split_of(settings, opening.schema, opening.remaining, opening.schema.rows or 0)
+            return budget_plan.plan_unsettled("choices of families, tables of families, all")
+        split = split_of(
+            settings, budget_plan.schema, budget_plan.remaining, budget_plan.schema.rows or 0
+        )
         steps = []
         if split.selections:
             cost, law = split.each_selection, settings.mechanism
@@ -171,7 +175,7 @@ class PrivBayes(PureMethod):
             steps.append(Step(choice, split.selections))
         each = split.tables / split.n_tables
         noise = f"standard deviation {laplace_std(settings.unit.l1 / each):.4g}"
-        return opening.plan(
+        return budget_plan.plan(
             [
                 *steps,
                 noise_step("table of a family", "tables", each, noise=noise, times=split.n_tables),
@@ -210,7 +214,7 @@ class PrivBayes(PureMethod):
         settings = self._resolved()
         rng = generator(seed)
         data, origin = private_data(data)
-        with open_private(
+        with start_private_session(
             data, self.budget, self.unit, seed=None if seed is None else rng
         ) as counter:
             rows, how = public_rows(counter)

@@ -21,7 +21,7 @@ from .._base.seeds import Seed
 from ..privacy.accounting import check_delta, check_epsilon
 from ..privacy.advice import Expectation
 from ..privacy.ledger import Budget, Charge, Plan, Step
-from ..privacy.relation import Neighbours, Unit
+from ..privacy.relation import Neighbours, PrivacyUnit
 from ..table.schema import Schema
 from .model import Draw, FittedModel
 from .protocol import Model
@@ -127,11 +127,11 @@ class Settings:
         _ = self.unit
 
     @property
-    def unit(self) -> Unit:
+    def unit(self) -> PrivacyUnit:
         """Whose data a private fit protects; settings that know no relation have no unit."""
         if "neighbours" not in self.setting_names():
             raise AttributeError(f"'{self.name}' has no neighbour relation: it makes no promise.")
-        return Unit(getattr(self, "neighbours"), getattr(self, "rows_per_person", 1))  # noqa: B009
+        return PrivacyUnit(getattr(self, "neighbours"), getattr(self, "rows_per_person", 1))  # noqa: B009
 
     def plan(self, schema: Schema) -> Plan:
         """Return how the budget would be split on a declared schema, before anything is spent."""

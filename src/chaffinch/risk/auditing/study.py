@@ -15,7 +15,7 @@ from ..._base.masking import THRESHOLD
 from ..._base.runtime import Progress, silent
 from ..._base.seeds import Seed, child, seed_sequence
 from ...privacy.accounting import check_delta, check_epsilon
-from ...privacy.relation import Neighbours, Unit
+from ...privacy.relation import Neighbours, PrivacyUnit
 from ...synth.bayesnet.network import Network
 from ...table.rows import open_table
 from ...table.table import Table
@@ -287,7 +287,7 @@ def _budget(synthesiser: Any) -> Any:
         return None
 
 
-def _unit(synthesiser: Any, neighbours: Neighbours | None, *, own_claim: bool) -> Unit:
+def _unit(synthesiser: Any, neighbours: Neighbours | None, *, own_claim: bool) -> PrivacyUnit:
     """The relation of the claim; another than the synthesiser's own only for an epsilon that was said for it."""
     own = getattr(synthesiser, "unit", None)
     if neighbours is None and own is None:
@@ -297,13 +297,13 @@ def _unit(synthesiser: Any, neighbours: Neighbours | None, *, own_claim: bool) -
         )
     if own is None:
         assert neighbours is not None
-        return Unit(neighbours)
+        return PrivacyUnit(neighbours)
     if neighbours not in (None, own.neighbours) and not own_claim:
         raise InputError(
             f"The synthesiser claims its epsilon for '{own.description}', and another relation is asked for. Pass the epsilon that is claimed "
             "for that too."
         )
-    return Unit(own.neighbours if neighbours is None else neighbours, own.rows_per_person)
+    return PrivacyUnit(own.neighbours if neighbours is None else neighbours, own.rows_per_person)
 
 
 def _boxes(box: Sequence[str], synthesiser: Any) -> tuple[str, ...]:
@@ -317,7 +317,7 @@ def _boxes(box: Sequence[str], synthesiser: Any) -> tuple[str, ...]:
 
 def _pair(
     asked: str | Pair,
-    unit: Unit,
+    unit: PrivacyUnit,
     table: Table | None,
     settings: AuditSettings,
     threads: int | None,
