@@ -485,7 +485,7 @@ NAMED_BY_SMALL_WORDS = {
     "_base": 107,
     "table": 8,
     "counts": 0,
-    "privacy": 109,
+    "privacy": 0,
     "synth": 213,
     "spark": 0,
     "sql": 0,

@@ -60,7 +60,7 @@ from chaffinch.outputs.rules import RuleReport
 from chaffinch.outputs.rules.findings import finding
 from chaffinch.privacy.ledger import Budget
 from chaffinch.privacy.project import Project, Release, create_project, open_project
-from chaffinch.privacy.relation import Unit
+from chaffinch.privacy.relation import PrivacyUnit
 from chaffinch.report.attacks import audit_answers, audit_page, membership_page, singling_out_page
 from chaffinch.report.charts import _described as heatmap_words
 from chaffinch.report.charts import success_figure
@@ -262,8 +262,8 @@ def _promised() -> list[str]:
         )
         for epsilon, delta, part, unit in (
             (1e-6, None, 1.0, None),
-            (1.0, 1e-12, 0.5, Unit("replace-one", 1)),
-            (80.0, 0.5, 1.0, Unit("add-remove", 3)),
+            (1.0, 1e-12, 0.5, PrivacyUnit("replace-one", 1)),
+            (80.0, 0.5, 1.0, PrivacyUnit("add-remove", 3)),
             (1.0, None, 1e-9, None),
         )
     ]
@@ -597,7 +597,11 @@ def _account(*, part: float = 1.0, delta: float | None = None) -> str:
 
 def _ledger(epsilon: float | None, spent: float = 0.0) -> Project:
     releases = (
-        (Release(label="a", when="2026-01-01", budget=Budget(spent), unit=Unit("add-remove")),)
+        (
+            Release(
+                label="a", when="2026-01-01", budget=Budget(spent), unit=PrivacyUnit("add-remove")
+            ),
+        )
         if spent
         else ()
     )
@@ -905,7 +909,7 @@ SAID: tuple[tuple[str, str, Callable[[], str]], ...] = (
     (
         "at most {} rows of each person were used",
         "at most 2 rows of each person were used",
-        lambda: promise_whose(account(unit=Unit("add-remove", 2, by_person=True))),
+        lambda: promise_whose(account(unit=PrivacyUnit("add-remove", 2, by_person=True))),
     ),
     (
         "The first {} of {} sensitive columns; all are in the JSON.",
@@ -1316,7 +1320,8 @@ def _balance(folder: Path, epsilon: float | None, *spent: float) -> str:
     ledger = replace(
         open_project(folder / "ledger.json"),
         releases=tuple(
-            Release(f"r{i}", "2026", Budget(one), Unit("add-remove")) for i, one in enumerate(spent)
+            Release(f"r{i}", "2026", Budget(one), PrivacyUnit("add-remove"))
+            for i, one in enumerate(spent)
         ),
     )
     here = SimpleNamespace(choices=SimpleNamespace(ledger="ledger.json"))

@@ -35,7 +35,7 @@ from chaffinch.privacy import mechanisms as noise_module
 from chaffinch.privacy import prepare as prepare_module
 from chaffinch.privacy import session as opening
 from chaffinch.privacy.ledger import Budget
-from chaffinch.privacy.relation import Unit
+from chaffinch.privacy.relation import PrivacyUnit
 from chaffinch.synth import model_file
 from chaffinch.synth.bayesnet import BayesNet
 from chaffinch.synth.privbayes import PrivBayes
@@ -86,7 +86,7 @@ def all_tables(sizes: Sequence[int], n: int) -> list[Rows]:
     return list(combinations_with_replacement(list(product(*map(range, sizes))), n))
 
 
-def neighbour_pairs(sizes: Sequence[int], unit: Unit, most: int) -> list[tuple[Rows, Rows]]:
+def neighbour_pairs(sizes: Sequence[int], unit: PrivacyUnit, most: int) -> list[tuple[Rows, Rows]]:
     """Return all pairs of tables of up to `most` records that differ in one record, each pair once."""
     records = list(product(*map(range, sizes)))
     found = set()
@@ -95,7 +95,7 @@ def neighbour_pairs(sizes: Sequence[int], unit: Unit, most: int) -> list[tuple[R
             more = [tuple(sorted((*others, record))) for record in records]
             ends = (
                 combinations_with_replacement(more, 2)
-                if unit.replaced
+                if unit.bounded
                 else [(others, one) for one in more]
             )
             found |= {pair for pair in ends if pair[0] != pair[1]}
@@ -259,7 +259,7 @@ def worst_loss(
         key = rows, tuple(picks)
         if key not in known:
             table = table_of(
-                sizes, rows, len(rows) if declared is None and settings.unit.replaced else declared
+                sizes, rows, len(rows) if declared is None and settings.unit.bounded else declared
             )
             known[key] = transcript(settings, table, picks, answers)
         return known[key]
@@ -285,7 +285,7 @@ def loss_faults() -> list[str]:
         zero, one = (0, 0, 0), (1, 1, 1)
         pairs += (
             [((zero, zero), (zero, one))]
-            if settings.unit.replaced
+            if settings.unit.bounded
             else [((zero, one), (zero, one, one))]
         )
         found = worst_loss(settings, BINARY, pairs, SCRIPTS)
@@ -308,11 +308,11 @@ def sensitivity_faults() -> list[str]:
         ("R", "add-remove", (2, 3), 2),
         ("F", "replace-one", (2, 2), 3),
     ]:
-        unit, known = Unit(neighbours), {}
+        unit, known = PrivacyUnit(neighbours), {}
 
         def asked(
             rows: Rows,
-            unit: Unit = unit,
+            unit: PrivacyUnit = unit,
             score: str = score,
             sizes: Row = sizes,
             known: Any = known,
@@ -325,7 +325,7 @@ def sensitivity_faults() -> list[str]:
                     noise,
                 )
                 counter.select(
-                    families, score, 1.0, rows=len(rows) if unit.replaced else 3, why="test"
+                    families, score, 1.0, rows=len(rows) if unit.bounded else 3, why="test"
                 )
                 known[rows] = noise.calls[0]
             return known[rows]
@@ -557,7 +557,7 @@ def sibling_faults() -> list[str]:
     from chaffinch.synth.noisy import private_model
 
     schema = table_of((2, 3, 3), ()).schema
-    account = ledger_module.Ledger(Budget(1.0), Unit("add-remove")).account(
+    account = ledger_module.Ledger(Budget(1.0), PrivacyUnit("add-remove")).account(
         test_only=True, rows=9, rows_how="declared"
     )
     tables = [Marginal(("c0",), (2,), np.array([5.0, 4.0]))]
@@ -672,7 +672,7 @@ def touch_faults() -> list[str]:
         answered = closed = False
         rows = ((0, 0, 0), (1, 1, 1))
         for event in events_of(
-            settings, table_of(BINARY, rows, 2 if settings.unit.replaced else None)
+            settings, table_of(BINARY, rows, 2 if settings.unit.bounded else None)
         ):
             if event[0] == "charge":
                 together = (
@@ -700,7 +700,7 @@ def touch_faults() -> list[str]:
                     faults.add("a table was touched that was not charged")
             elif (
                 not "".join(paid[:1]).startswith(("number of rows", "choice"))
-                and not settings.unit.replaced
+                and not settings.unit.bounded
             ):
                 faults.add("the number of rows was touched and not charged")
     return sorted(faults)

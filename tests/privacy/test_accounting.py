@@ -26,7 +26,7 @@ from chaffinch.privacy.mechanisms import (
     permute_and_flip_log_law,
 )
 from chaffinch.privacy.prepare import prepare
-from chaffinch.privacy.relation import Unit
+from chaffinch.privacy.relation import PrivacyUnit
 from chaffinch.table import Column, Schema
 
 EPSILONS = [1e-3, 0.01, 0.1, 1.0, 3.0, 10.0, 1e3, 1e6]
@@ -410,7 +410,7 @@ def test_a_choice_with_something_left_costs_little_more_than_its_rho(total, part
 def test_selections_are_asked_for_at_the_price_that_what_is_left_allows():
     """Through the counter: the scale of a choice is that of its amount and of what the ledger then has left."""
     budget = Budget(1.0, 1e-6)
-    ledger = Ledger(budget, Unit("add-remove"))
+    ledger = Ledger(budget, PrivacyUnit("add-remove"))
     table = prepare(
         pa.table({"a": ["0", "1"] * 20, "b": ["0", "1"] * 20}),
         Schema(

@@ -14,7 +14,7 @@ from chaffinch.privacy.advice import THETA, Usefulness, advise, expect
 from chaffinch.privacy.domain import declared_schema
 from chaffinch.privacy.ledger import Budget, Charge, Plan, Step
 from chaffinch.privacy.prepare import prepare
-from chaffinch.privacy.relation import Unit
+from chaffinch.privacy.relation import PrivacyUnit
 from chaffinch.synth import BayesNet, PrivBayes
 from chaffinch.table import Column, Schema
 
@@ -36,7 +36,9 @@ def plan_of(tables, times=1, *, columns=0.0, delta=None):
         return Step(Charge(why, why, **amount, mechanism="", noise=""), times)
 
     steps = (step("single columns", columns),) if columns else ()
-    return Plan(Budget(10.0, delta), Unit("add-remove"), (*steps, step("tables", tables, times)))
+    return Plan(
+        Budget(10.0, delta), PrivacyUnit("add-remove"), (*steps, step("tables", tables, times))
+    )
 
 
 def test_numbers_worked_by_hand():
@@ -116,7 +118,7 @@ def test_176_rows_of_80_columns_at_a_tenth_are_noise(method, delta):
     assert told.verdict is Usefulness.NOISE
     assert told.column_error > 0.9
     assert told.more_epsilon > 10
-    assert "even single columns would be mostly noise" in told.verdict.words
+    assert "even single columns would be mostly noise" in told.verdict.sentence
 
 
 @pytest.mark.parametrize(("epsilon", "delta"), [(0.2, None), (0.2, 1e-6), (1.0, None), (1.0, 1e-6)])

@@ -22,7 +22,7 @@ from chaffinch.privacy.domain import declared_schema
 from chaffinch.privacy.ledger import Budget, Ledger
 from chaffinch.privacy.mechanisms import noise_of
 from chaffinch.privacy.prepare import prepare
-from chaffinch.privacy.relation import Unit
+from chaffinch.privacy.relation import PrivacyUnit
 from chaffinch.table import Column, Schema
 
 from .conftest import exponential_probabilities, permute_and_flip_probabilities
@@ -31,7 +31,7 @@ ODDS = 1e-6
 """Statistical tests here fail once in a million runs if the code is right; those with a seed always pass or always fail."""
 
 ADD, REPLACE = "add-remove", "replace-one"
-UNITS = [Unit(neighbours, m) for neighbours in (ADD, REPLACE) for m in (1, 2)]
+UNITS = [PrivacyUnit(neighbours, m) for neighbours in (ADD, REPLACE) for m in (1, 2)]
 
 
 def schema_of(sizes) -> Schema:
@@ -209,7 +209,7 @@ def test_rows_with_noise():
     for unit in UNITS:
         noise = Recorder()
         counter = opened(some_rows(0, (2,), 17), (2,), unit, noise=noise)
-        if unit.rows_per_person == 1 and unit.replaced:
+        if unit.rows_per_person == 1 and unit.bounded:
             continue  # public then
         assert counter.rows(0.5, why="test") == 17
         # One person has at most m rows: exchanging them for none changes n by m.
@@ -230,7 +230,7 @@ def neighbours_of(sizes, unit, most):
     persons = [p for k in range(m + 1) for p in combinations_with_replacement(cells, k)]
     for n in range(most + 1):
         for base in combinations_with_replacement(cells, n):
-            if not unit.replaced:
+            if not unit.bounded:
                 yield from (((*base, *p), base) for p in persons if p)
             else:
                 alike = [p for p in persons if len(p) == 1] if m == 1 else persons
@@ -299,7 +299,7 @@ def test_picks_of_far_tables_move_by_at_most_what_is_claimed(unit, pure):
             sizes,
             unit,
             pure,
-            lambda c: c.farthest(cliques, peaked, [0.3, 0.0, 1.5], 2, amount, why="test"),
+            lambda c: c.select_worst_fit(cliques, peaked, [0.3, 0.0, 1.5], 2, amount, why="test"),
         )
     )
     epsilon = amount / 2 if pure else math.sqrt(8 * amount / 2)
@@ -316,18 +316,22 @@ def test_far_tables_are_picked_one_after_the_other():
     rows, sizes = [(0,)] * 10, (2,)
     models = [np.array([0.0, 10.0]), np.array([5.0, 5.0]), np.array([10.0, 0.0])]
     counter = opened(rows, sizes)
-    assert counter.farthest([("c0",)] * 3, models, [0.0] * 3, 2, 1e5, why="test") == [0, 1]
-    assert counter.farthest([("c0",)] * 3, models, [8.0, 0.0, 0.0], 3, 1e5, why="test") == [1, 0, 2]
+    assert counter.select_worst_fit([("c0",)] * 3, models, [0.0] * 3, 2, 1e5, why="test") == [0, 1]
+    assert counter.select_worst_fit([("c0",)] * 3, models, [8.0, 0.0, 0.0], 3, 1e5, why="test") == [
+        1,
+        0,
+        2,
+    ]
     assert counter.ledger.charges[0].what == "choice of 2 of 3 tables, one after the other"
     with pytest.raises(
         InputError, match=r"picks must be between 1 and the number of candidates, 3\. Got 4"
     ):
-        counter.farthest([("c0",)] * 3, models, [0.0] * 3, 4, 1.0, why="test")
+        counter.select_worst_fit([("c0",)] * 3, models, [0.0] * 3, 4, 1.0, why="test")
     # At rho 0.08 a pick has epsilon 0.8 and a sensitivity of 1/2: chances go as exp(0.8 distance), up to the grid's step.
     many, budget = 4000, Budget(1e6, 1e-6)
     rng = np.random.default_rng(4)
     firsts = [
-        opened(rows, sizes, budget=budget, noise=noise_of(rng)).farthest(
+        opened(rows, sizes, budget=budget, noise=noise_of(rng)).select_worst_fit(
             [("c0",)] * 2,
             [np.array([10.0, 1.0]), np.array([10.0, 0.0])],
             [0.0] * 2,
@@ -345,7 +349,7 @@ def test_far_tables_are_picked_one_after_the_other():
 @pytest.mark.parametrize("score", ["I", "R", "F"])
 def test_scores_move_by_at_most_what_is_claimed(unit, score):
     sizes, epsilon, families = (2, 2), 0.5, [(0, (1,)), (1, (0,)), (0, ())]
-    public = unit.replaced and unit.rows_per_person == 1
+    public = unit.bounded and unit.rows_per_person == 1
 
     @cache
     def answer(rows, n):
@@ -415,7 +419,7 @@ SIZES = (2, 2, 3)
 @pytest.mark.parametrize("pure", [True, False], ids=["epsilon", "rho"])
 def test_a_choice_has_the_exact_probabilities(mechanism, pure):
     rows = some_rows(6, SIZES, 25)
-    unit, amount = Unit(REPLACE), 1.5
+    unit, amount = PrivacyUnit(REPLACE), 1.5
     epsilon = amount if pure else math.sqrt((8 if mechanism == "exponential" else 2) * amount)
     scores = np.array([n_r(rows, child, parents, SIZES) for child, parents in FAMILIES])
     widest = max(
@@ -496,10 +500,10 @@ ASKS = {
     "distances": lambda c, amount: c.distances(
         [("c0", "c1")], [np.ones((2, 3))], amount, why="test"
     ),
-    "farthest": lambda c, amount: c.farthest(
+    "select_worst_fit": lambda c, amount: c.select_worst_fit(
         [("c0",), ("c1",)], [np.ones(2), np.ones(3)], [0, 0], 2, amount, why="test"
     ),
-    "closest": lambda c, amount: c.closest(
+    "select_candidate": lambda c, amount: c.select_candidate(
         [("c0",), ("c1",)], [Plain(c.schema, [(0, 0)]), Plain(c.schema, [])], amount, why="test"
     ),
     "workload_distance": lambda c, amount: c.workload_distance(
@@ -576,7 +580,16 @@ def test_no_attribute_tells_what_was_not_paid_for():
     counter = opened(some_rows(0, SIZES, 9), SIZES)
     public = {name for name in dir(counter) if not name.startswith("_")}
     assert public == {
-        *("check_rows", "close", "closed", "closest", "distances", "farthest", "ledger", "pure"),
+        *(
+            "check_rows",
+            "close",
+            "closed",
+            "select_candidate",
+            "distances",
+            "select_worst_fit",
+            "ledger",
+            "pure",
+        ),
         *("rows", "schema", "select", "tables", "test_only", "unit", "workload_distance"),
     }
     for name in ("n_rows", "marginals", "table", "counter"):
@@ -586,10 +599,10 @@ def test_no_attribute_tells_what_was_not_paid_for():
 
 def test_the_number_of_rows_is_compared_only_where_it_is_public():
     with pytest.raises(PrivacyError, match="private under this relation"):
-        opened([(0,)], (2,), Unit(ADD)).check_rows(1)
+        opened([(0,)], (2,), PrivacyUnit(ADD)).check_rows(1)
     with pytest.raises(PrivacyError, match="private under this relation"):
-        opened([(0,)], (2,), Unit(REPLACE, 2)).check_rows(1)
-    counter = opened([(0,)] * 5, (2,), Unit(REPLACE))
+        opened([(0,)], (2,), PrivacyUnit(REPLACE, 2)).check_rows(1)
+    counter = opened([(0,)] * 5, (2,), PrivacyUnit(REPLACE))
     counter.check_rows(5)
     with pytest.raises(PrivacyError, match="rows = 6, but the table has another number") as caught:
         counter.check_rows(6)

@@ -36,7 +36,7 @@ from chaffinch.privacy.counter import PrivateCounter
 from chaffinch.privacy.discover import NoiseLaw
 from chaffinch.privacy.ledger import ROUNDING, Budget, Ledger
 from chaffinch.privacy.mechanisms import SeededNoise
-from chaffinch.privacy.relation import Unit
+from chaffinch.privacy.relation import PrivacyUnit
 from chaffinch.privacy.tallies import LevelCounts
 
 TOLERANCE = 1e-9
@@ -97,7 +97,7 @@ class Tape:
         return self._answered(asked, lambda: self.source.permute_and_flip(scores, scale))
 
     def levels(
-        self, counts: LevelCounts, unit: Unit, law: NoiseLaw, delta: float
+        self, counts: LevelCounts, unit: PrivacyUnit, law: NoiseLaw, delta: float
     ) -> tuple[str, ...]:
         """Answer as `stable_levels` does, as one question: the shape of what it asks itself is that of the data."""
         counts = dict(counts.sorted_items())
@@ -217,8 +217,8 @@ class Case:
     kinds: tuple[str, ...] = ()
 
     @property
-    def unit(self) -> Unit:
-        found: Unit = self.settings.unit
+    def unit(self) -> PrivacyUnit:
+        found: PrivacyUnit = self.settings.unit
         return found
 
 
@@ -282,7 +282,7 @@ def neighbouring(
             own[j] = 10 + j  # a word that nobody else has
     if unit.rows_per_person == 1:
         schema = Schema(tuple(columns), public=True, rows=max(n, 1) if case.rows else None)
-        if not unit.replaced:
+        if not unit.bounded:
             return [worded(codes), worded(np.vstack([codes, own]))], schema, {}
         if not n:
             return None
@@ -293,7 +293,7 @@ def neighbouring(
     other = np.zeros((4, len(names)), dtype=np.int64)
     without = (
         worded(np.vstack([codes, other]), [*who, *["y"] * 4])
-        if unit.replaced
+        if unit.bounded
         else worded(codes, who)
     )
     schema = Schema((*columns, Column("who", "identifier")), public=True, rows=max(n, 1))
@@ -501,7 +501,7 @@ def test_identifiers_have_no_say(output):
     assert one.columns == ((*tidy, "x", "y") if output == "fake" else ("x", "y"))
 
 
-def asked(table: Any, budget: Budget, unit: Unit, tape: Tape) -> list[Question]:
+def asked(table: Any, budget: Budget, unit: PrivacyUnit, tape: Tape) -> list[Question]:
     """Return the questions of choices and tables in turn, in equal parts of the budget: the last takes all that is left."""
     counter = PrivateCounter(MemoryCounter(table), Ledger(budget, unit), tape)
     names = table.schema.names
@@ -521,7 +521,9 @@ def asked(table: Any, budget: Budget, unit: Unit, tape: Tape) -> list[Question]:
 
 
 @pytest.mark.parametrize(
-    "unit", [Unit("add-remove"), Unit("replace-one")], ids=lambda unit: unit.words
+    "unit",
+    [PrivacyUnit("add-remove"), PrivacyUnit("replace-one")],
+    ids=lambda unit: unit.description,
 )
 @pytest.mark.parametrize("kind", ["gaussian", "zcdp"])
 def test_choices_between_tables_lose_the_budget_at_most(unit, kind):
@@ -604,8 +606,8 @@ def test_odd_records_of_a_text_file_lose_the_budget_at_most(settings, tmp_path):
 
 
 def halved(patch: pytest.MonkeyPatch, name: str) -> None:
-    whole = getattr(Unit, name).fget
-    patch.setattr(Unit, name, property(lambda unit: whole(unit) / 2))
+    whole = getattr(PrivacyUnit, name).fget
+    patch.setattr(PrivacyUnit, name, property(lambda unit: whole(unit) / 2))
 
 
 def scores_halved(patch: pytest.MonkeyPatch) -> None:

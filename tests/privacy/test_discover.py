@@ -36,12 +36,14 @@ from chaffinch.privacy.domain import declared_schema
 from chaffinch.privacy.ledger import Budget, Charge
 from chaffinch.privacy.mechanisms import gaussian_log_law, noise_of
 from chaffinch.privacy.prepare import open_cells, prepare
-from chaffinch.privacy.relation import Unit
-from chaffinch.privacy.session import open_private, opening_of
+from chaffinch.privacy.relation import PrivacyUnit
+from chaffinch.privacy.session import plan_budget, start_private_session
 from chaffinch.table import Column, Schema, schema_text
 
 PURE = Budget(1.0, 1e-6, "pure")
-UNITS = [Unit(neighbours, m) for neighbours in ("add-remove", "replace-one") for m in (1, 2, 3)]
+UNITS = [
+    PrivacyUnit(neighbours, m) for neighbours in ("add-remove", "replace-one") for m in (1, 2, 3)
+]
 
 
 class Recorder:
@@ -122,7 +124,7 @@ def worst_delta(unit, epsilon, law, at):
         for i, one in enumerate(laws):
             for j, two in enumerate(laws):
                 if i != j and (
-                    unit.replaced or 0 in (i, j)
+                    unit.bounded or 0 in (i, j)
                 ):  # rows[0] is the person who is not there
                     excess = sum(
                         max(0.0, p - math.exp(epsilon) * two.get(s, 0.0)) for s, p in one.items()
@@ -131,7 +133,7 @@ def worst_delta(unit, epsilon, law, at):
     return worst
 
 
-@pytest.mark.parametrize("unit", UNITS, ids=lambda unit: unit.words)
+@pytest.mark.parametrize("unit", UNITS, ids=lambda unit: unit.description)
 @pytest.mark.parametrize(("epsilon", "delta"), [(1.0, 1e-3), (0.3, 0.02), (4.0, 1e-6)])
 def test_stable_histogram_costs_what_it_says(unit, epsilon, delta):
     """Over every small pair of neighbours delta is kept at the threshold, and broken one below: the threshold is exact."""
@@ -141,7 +143,7 @@ def test_stable_histogram_costs_what_it_says(unit, epsilon, delta):
     assert worst_delta(unit, epsilon, law, at - 1) > delta
 
 
-@pytest.mark.parametrize("unit", UNITS, ids=lambda unit: unit.words)
+@pytest.mark.parametrize("unit", UNITS, ids=lambda unit: unit.description)
 @pytest.mark.parametrize("delta", [1e-3, 0.02])
 def test_a_stable_histogram_with_gaussian_noise_costs_what_it_says(unit, delta):
     """At every epsilon: the exact delta of the noise, and that of words of one person alone; one below the threshold is too much."""
@@ -159,7 +161,7 @@ def test_a_stable_histogram_with_gaussian_noise_costs_what_it_says(unit, delta):
 
 def test_thresholds_that_discovery_asks_for():
     """At epsilon 1, delta 1e-6 and a tenth of the budget: a third of what Laplace noise of the same rho asked for."""
-    unit, budget = Unit("add-remove"), Budget(1.0, 1e-6, reserved_delta=1e-7)
+    unit, budget = PrivacyUnit("add-remove"), Budget(1.0, 1e-6, reserved_delta=1e-7)
     for columns, before, after in ((1, 206, 72), (33, 1470, 451)):
         rho, delta = 0.1 * budget.total / columns, 1e-7 / columns
         paid = Charge("levels", "discover = true", rho=rho, delta=delta, mechanism="", noise="")
@@ -176,7 +178,7 @@ def test_opendp_asks_for_a_threshold_no_lower():
     """
     dp = pytest.importorskip("opendp.prelude")
     dp.enable_features("contrib")
-    unit, sigma, delta = Unit("add-remove"), 12.0, 1e-6
+    unit, sigma, delta = PrivacyUnit("add-remove"), 12.0, 1e-6
     at = threshold(unit, NoiseLaw("gaussian", sigma), delta=delta)
     space = (
         dp.map_domain(dp.atom_domain(T="String"), dp.atom_domain(T="i64")),
@@ -190,7 +192,7 @@ def test_opendp_asks_for_a_threshold_no_lower():
 
 def test_many_rows_fall_on_one_word_or_on_many():
     # Small epsilon: m new words are m chances. Large epsilon: one word of m rows is nearer to the threshold.
-    few, many = Unit("add-remove", 1), Unit("add-remove", 5)
+    few, many = PrivacyUnit("add-remove", 1), PrivacyUnit("add-remove", 5)
     assert threshold(many, laplace(many, 0.1), delta=1e-6) > 5 * (
         threshold(few, laplace(few, 0.1), delta=1e-6) - 1
     )
@@ -212,7 +214,11 @@ def test_levels_come_sorted_and_only_common_ones():
     assert stable_levels({}, noise_of(1), UNITS[0], laplace(UNITS[0], 1.0), delta=1e-9) == ()
     recorder = Recorder()
     stable_levels(
-        {"b": 2, "a": 1}, recorder, Unit("replace-one", 3), NoiseLaw("gaussian", 12.0), delta=1e-3
+        {"b": 2, "a": 1},
+        recorder,
+        PrivacyUnit("replace-one", 3),
+        NoiseLaw("gaussian", 12.0),
+        delta=1e-3,
     )
     assert recorder.calls[0][0].tolist() == [1, 2]
     assert recorder.calls[0][1] == 12.0
@@ -223,7 +229,7 @@ def test_levels_come_sorted_and_only_common_ones():
 
 def bounds_of(numbers, noise, unit):
     return private_bounds(
-        np.array(numbers, dtype=np.float64), noise, laplace(unit, 0.5), whole=False
+        np.array(numbers, dtype=np.float64), noise, laplace(unit, 0.5), integral=False
     )
 
 
@@ -233,7 +239,7 @@ def quantiles_of(numbers, noise, unit):
     )
 
 
-@pytest.mark.parametrize("unit", UNITS[:2] + UNITS[3:5], ids=lambda unit: unit.words)
+@pytest.mark.parametrize("unit", UNITS[:2] + UNITS[3:5], ids=lambda unit: unit.description)
 @pytest.mark.parametrize("ask", [bounds_of, quantiles_of])
 def test_sensitivity_by_brute_force(ask, unit):
     """Over all pairs of neighbours of few numbers: counts differ by at most l1, some by l1, and the scale is l1 / epsilon."""
@@ -253,7 +259,7 @@ def test_sensitivity_by_brute_force(ask, unit):
             lengths.add(len(counts))
         for i, one in enumerate(given):
             for j, two in enumerate(given):
-                if unit.replaced or 0 in (i, j):
+                if unit.bounded or 0 in (i, j):
                     worst = max(worst, int(np.abs(one - two).sum()))
     assert worst == unit.l1
     assert len(lengths) == 1  # the cells are public
@@ -270,10 +276,13 @@ def test_bounds_hold_the_bulk_and_no_outlier():
             (1, 1, (1.0, 2.0)),
         ):
             numbers = np.append(rng.integers(low, high + 1, 100_000), [10**12, -(10**12)])
-            assert private_bounds(numbers, noise_of(2), laplace(unit, 1.0), whole=True) == wanted
+            assert private_bounds(numbers, noise_of(2), laplace(unit, 1.0), integral=True) == wanted
     numbers = np.append(rng.random(50_000) * 0.29 + 0.01, [np.inf, -np.inf])
-    assert private_bounds(numbers, noise_of(2), laplace(UNITS[0], 1.0), whole=False) == (0.01, 0.5)
-    assert private_bounds(np.empty(0), noise_of(2), laplace(UNITS[0], 1.0), whole=True) == (
+    assert private_bounds(numbers, noise_of(2), laplace(UNITS[0], 1.0), integral=False) == (
+        0.01,
+        0.5,
+    )
+    assert private_bounds(np.empty(0), noise_of(2), laplace(UNITS[0], 1.0), integral=True) == (
         0.0,
         1.0,
     )
@@ -283,7 +292,7 @@ def test_false_alarms_are_as_rare_as_stated():
     """No records, 400 seeds: wider bounds than none in about one of a hundred; 17 or more once in a million (binomial)."""
     for law in (NoiseLaw("laplace", 10.0), NoiseLaw("gaussian", 10.0)):
         alarms = sum(
-            private_bounds(np.empty(0), noise_of(seed), law, whole=True) != (0.0, 1.0)
+            private_bounds(np.empty(0), noise_of(seed), law, integral=True) != (0.0, 1.0)
             for seed in range(400)
         )
         assert alarms < 17
@@ -304,7 +313,7 @@ def test_quantiles_are_near_the_exact_ones():
         [0.3, 0.5],
         noise_of(5),
         laplace(UNITS[0], 5.0),
-        whole=True,
+        integral=True,
     )
     assert whole[0] == 0.0
     assert whole[-1] == 9.0
@@ -366,7 +375,7 @@ def test_discovery_charges_first_and_finds_what_is_there(budget):
 
     planned = planned_discoveries(SCHEMA, budget, budget.total)
     found = discover(
-        cells, SCHEMA, planned, noise_of(4), budget, Unit("add-remove"), charges.append
+        cells, SCHEMA, planned, noise_of(4), budget, PrivacyUnit("add-remove"), charges.append
     )
     assert found["job"].levels == ("baker", "smith")
     assert found["grade"].levels == (1, 2)
@@ -402,7 +411,9 @@ def test_missing_codes_of_text_are_no_levels(tmp_path):
     schema = replace(SCHEMA, columns=(SCHEMA["job"], SCHEMA["size"]))
     cells = open_cells(tmp_path / "d.csv", schema)
     planned = planned_discoveries(schema, PURE, 1.0)
-    found = discover(cells, schema, planned, noise_of(1), PURE, Unit("add-remove"), lambda _: None)
+    found = discover(
+        cells, schema, planned, noise_of(1), PURE, PrivacyUnit("add-remove"), lambda _: None
+    )
     assert found["job"].levels == ("baker",)
     assert prepare(cells, found).code("job")[:4].tolist() == [2, 0, 0, 1]
 
@@ -421,19 +432,22 @@ def test_a_refused_charge_touches_nothing():
     poisoned = replace(cells, columns={})
     planned = planned_discoveries(SCHEMA, PURE, 1.0)
     with pytest.raises(BudgetError):
-        discover(poisoned, SCHEMA, planned, Untouchable(), PURE, Unit("add-remove"), refuse)
+        discover(poisoned, SCHEMA, planned, Untouchable(), PURE, PrivacyUnit("add-remove"), refuse)
     with pytest.raises(PrivacyError, match=r"job: levels .*delta above 0.*grade"):
         planned_discoveries(SCHEMA, Budget(1.0), 1.0)
     numbers = replace(SCHEMA, columns=SCHEMA.columns[5:])  # nothing to discover: nothing is charged
     assert planned_discoveries(numbers, Budget(1.0), 1.0) == ()
-    assert discover(cells, numbers, (), Untouchable(), PURE, Unit("add-remove"), refuse) == numbers
+    assert (
+        discover(cells, numbers, (), Untouchable(), PURE, PrivacyUnit("add-remove"), refuse)
+        == numbers
+    )
 
 
 def test_nothing_found_is_still_a_domain():
     cells = open_cells(some_table().slice(0, 0), SCHEMA)
     planned = planned_discoveries(SCHEMA, PURE, 0.5)
     found = discover(
-        cells, SCHEMA, planned, noise_of(4), PURE, Unit("replace-one", 2), lambda _: None
+        cells, SCHEMA, planned, noise_of(4), PURE, PrivacyUnit("replace-one", 2), lambda _: None
     )
     assert found["job"].levels == ("(other)",)
     sealed = declared_schema(found)
@@ -527,15 +541,15 @@ def words_of_every_kind(n: int = 4000) -> pa.Table:
     )
 
 
-@pytest.mark.parametrize("unit", [Unit("add-remove"), Unit("replace-one")])
+@pytest.mark.parametrize("unit", [PrivacyUnit("add-remove"), PrivacyUnit("replace-one")])
 @pytest.mark.parametrize("pure", [False, True])
 def test_a_fit_of_names_alone_finds_the_domain_within_its_budget(unit, pure):
     data = chaffinch.prepare(words_of_every_kind(), discover="all")
-    if unit.replaced:
+    if unit.bounded:
         data = replace(data, schema=replace(data.schema, rows=4000))
     budget = Budget(8.0, 1e-6, accounting="pure" if pure else "zcdp")
-    opening = opening_of(data.schema, budget, unit)
-    with open_private(data, budget, unit, seed=3) as counter:
+    opening = plan_budget(data.schema, budget, unit)
+    with start_private_session(data, budget, unit, seed=3) as counter:
         kinds = {column.name: column.kind for column in counter.schema}
         assert kinds == {
             "n": "integer",
@@ -548,7 +562,7 @@ def test_a_fit_of_names_alone_finds_the_domain_within_its_budget(unit, pure):
         assert counter.schema["w"].levels == ("baker", "clerk")
         assert [column.name for column in counter.schema if column.nullable] == ["w"]
         assert counter.schema.sealed
-        assert counter.ledger.spent <= budget.total - opening.left + 1e-12
+        assert counter.ledger.spent <= budget.total - opening.remaining + 1e-12
         assert sum(
             charge.delta for charge in counter.ledger.charges
         ) <= opening.budget.delta_total * (1 + 1e-9)
@@ -558,12 +572,12 @@ def test_the_plan_reckons_with_words_and_shares_evenly():
     schema = Schema(
         (OPEN, replace(OPEN, name="b"), Column("c", "categorical", levels=("x", "y"))), public=True
     )
-    budget, unit = Budget(1.0, 1e-6), Unit("add-remove")
+    budget, unit = Budget(1.0, 1e-6), PrivacyUnit("add-remove")
     charges = planned_kinds(schema, budget, unit)
     assert [charge.what for charge in charges] == ["kind of 'a'", "kind of 'b'"]
     assert budget.amounts(charges)[0] == pytest.approx(KINDS_SHARE * budget.total)
     assert [column.lacks for column in as_words(schema)] == ["levels", "levels", ""]
-    opening = opening_of(schema, budget, unit)
+    opening = plan_budget(schema, budget, unit)
     assert [charge.what for charge in opening.charges][2:4] == [
         "levels or bounds of 'a'",
         "levels or bounds of 'b'",
@@ -588,7 +602,9 @@ def test_a_decimal_comma_is_that_of_kinds_that_are_open_too(tmp_path):
         "pay;sex\n" + "".join(f"{v:.2f};f\n".replace(".", ",") for v in rng.normal(50, 9, 2000))
     )
     data = chaffinch.prepare(tmp_path / "d.csv", discover="all", decimal=",")
-    with open_private(data, Budget(8.0, 1e-6), Unit("add-remove"), seed=3) as counter:
+    with start_private_session(
+        data, Budget(8.0, 1e-6), PrivacyUnit("add-remove"), seed=3
+    ) as counter:
         assert (counter.schema["pay"].kind, counter.schema["pay"].decimal) == ("float", ",")
         assert counter.schema["pay"].size > 3
         assert counter.schema["pay"].decimals in (

@@ -12,11 +12,11 @@ import numpy as np
 import pytest
 
 from chaffinch.privacy.mechanisms import noise_of
-from chaffinch.privacy.relation import Unit
+from chaffinch.privacy.relation import PrivacyUnit
 
 from .conftest import PROBABILITIES, gaussian_pmf, laplace_pmf
 
-UNITS = [Unit(n, m) for n in ("add-remove", "replace-one") for m in (1, 2)]
+UNITS = [PrivacyUnit(n, m) for n in ("add-remove", "replace-one") for m in (1, 2)]
 CELLS = 2
 
 
@@ -34,7 +34,7 @@ def neighbours(unit):
     """Return all pairs of small tables of counts in which one person differs, both ways round, from the relation's words."""
     others = rows_of(2)
     m = unit.rows_per_person
-    if unit.replaced:  # one person's m rows give way to another's
+    if unit.bounded:  # one person's m rows give way to another's
         people = rows_of(m, least=m)
         pairs = [(o + a, o + b) for o in others for a in people for b in people]
     else:  # someone with up to m rows is there, or not
@@ -45,11 +45,11 @@ def neighbours(unit):
 
 def test_the_pairs_are_those_of_a_hand_count():
     # Two cells, others in 6 tables of 0 to 2 rows. One person in either cell, both ways: 24 ordered pairs, all distinct.
-    assert len(neighbours(Unit("add-remove"))) == 24
-    assert ((0, 0), (0, 1)) in neighbours(Unit("add-remove"))
-    assert ((2, 0), (1, 1)) in neighbours(Unit("replace-one"))
-    assert ((2, 0), (0, 2)) in neighbours(Unit("replace-one", 2))
-    assert ((2, 0), (0, 2)) not in neighbours(Unit("replace-one"))
+    assert len(neighbours(PrivacyUnit("add-remove"))) == 24
+    assert ((0, 0), (0, 1)) in neighbours(PrivacyUnit("add-remove"))
+    assert ((2, 0), (1, 1)) in neighbours(PrivacyUnit("replace-one"))
+    assert ((2, 0), (0, 2)) in neighbours(PrivacyUnit("replace-one", 2))
+    assert ((2, 0), (0, 2)) not in neighbours(PrivacyUnit("replace-one"))
 
 
 @pytest.mark.parametrize("epsilon", [0.1, 1.0, 3.7])

@@ -32,9 +32,9 @@ from chaffinch.privacy.ledger import (
     Step,
     account_from_dict,
 )
-from chaffinch.privacy.relation import Unit
+from chaffinch.privacy.relation import PrivacyUnit
 
-UNIT = Unit("add-remove")
+UNIT = PrivacyUnit("add-remove")
 
 
 def charge(what="table of age, sex", **cost) -> Charge:
@@ -48,7 +48,7 @@ def charge(what="table of age, sex", **cost) -> Charge:
 
 
 def example(**changes) -> Account:
-    ledger = Ledger(Budget(1.0, 1e-9), Unit("replace-one", 2), reserved_delta=2e-10)
+    ledger = Ledger(Budget(1.0, 1e-9), PrivacyUnit("replace-one", 2), reserved_delta=2e-10)
     ledger.charge(charge("levels of town", epsilon=0.05, delta=1e-10))
     for name in ("age", "sex", "age, sex"):
         ledger.charge(charge(f"table of {name}", rho=0.002))
@@ -131,7 +131,7 @@ def test_the_message_of_a_refusal_and_that_nothing_is_recorded():
         ledger.charge(charge(epsilon=0.2))
     assert len(ledger.charges) == 1
     ledger.charge(charge(epsilon=0.1))  # what is left can still be had
-    assert ledger.left == pytest.approx(0, abs=1e-12)
+    assert ledger.remaining == pytest.approx(0, abs=1e-12)
     with pytest.raises(BudgetError, match=r"1e-10 asked, 0\.0 left of 0\.0\. These are deltas"):
         Ledger(Budget(1.0), UNIT).charge(charge(epsilon=0.1, delta=1e-10))
 
@@ -207,7 +207,7 @@ def test_a_ledger_never_overspends(budget, asked):
     slack = 1 + Fraction(11, 10**10)
     assert whole <= Fraction(budget.total) * slack
     assert deltas <= Fraction(budget.delta_total) * slack
-    epsilon, delta = ledger.account(test_only=False, rows=0, rows_how="measured").spent_promise
+    epsilon, delta = ledger.account(test_only=False, rows=0, rows_how="measured").spent_guarantee
     assert epsilon <= budget.epsilon * (1 + (2e-9 if budget.kind == "pure" else 0))
     assert delta <= (budget.delta or 0.0) * (1 + 2e-9)
 
@@ -285,7 +285,7 @@ def test_an_account_in_words():
     assert account.rho == account.budget.total
     assert account.spent == pytest.approx(2 * norm.ppf(1 / (1 + math.exp(-0.05))) ** 2 + 0.006)
     assert account.spent + account.unspent == pytest.approx(account.rho)
-    epsilon, delta = account.spent_promise
+    epsilon, delta = account.spent_guarantee
     assert epsilon == pytest.approx(amount_to_epsilon(account.spent, 1e-9 - 2e-10), rel=3e-4)
     assert amount_to_epsilon(account.spent, 1e-9 - 2e-10) < epsilon < 1.0
     assert delta == pytest.approx(8e-10 + 1e-10)
@@ -301,7 +301,7 @@ def test_an_account_in_words():
     assert "no privacy" in seeded.noise_source
     huge = Ledger(Budget(1e6), UNIT).account(test_only=False, rows=1, rows_how="measured")
     assert "e^1e+06 times" in huge.sentence
-    assert huge.spent_promise == (0.0, 0.0)
+    assert huge.spent_guarantee == (0.0, 0.0)
 
 
 def many() -> Account:
@@ -557,7 +557,7 @@ def test_what_a_choice_may_be_for_an_amount():
 
 def test_the_total_in_rho_comes_back_within_epsilon():
     budget = Budget(1.0, 1e-6, reserved_delta=1e-7)
-    epsilon, delta = budget.promise(budget.total, budget.delta_total)
+    epsilon, delta = budget.guarantee(budget.total, budget.delta_total)
     assert epsilon <= 1.0
     assert epsilon == pytest.approx(1.0, rel=1e-6)
     assert delta == pytest.approx(1e-6)
@@ -598,7 +598,7 @@ def test_no_touch_is_free_and_names_cannot_steer_a_terminal():
 
 def account(budget=None, charges=(), **options):
     chosen = {"test_only": False, "rows": 100, "rows_how": "declared", **options}
-    return Account(budget or Budget(1.0), Unit("add-remove"), tuple(charges), **chosen)
+    return Account(budget or Budget(1.0), PrivacyUnit("add-remove"), tuple(charges), **chosen)
 
 
 @pytest.mark.parametrize(
@@ -607,7 +607,7 @@ def account(budget=None, charges=(), **options):
 def test_an_account_goes_through_json(budget):
     one = account(budget, [charge(epsilon=0.05), charge("levels of job", epsilon=0.1)])
     assert account_from_dict(json.loads(json.dumps(one.to_dict()))) == one
-    epsilon, _ = one.spent_promise
+    epsilon, _ = one.spent_guarantee
     assert 0 < epsilon < budget.epsilon
     assert one.spent + one.unspent == pytest.approx(budget.total)
 
@@ -671,11 +671,11 @@ def test_a_choice_that_nothing_came_after_is_told_at_its_own_price():
         ([noise, choice], 0.3 + 0.2 * math.pi / 2),
         ([choice] * 4, 1.0),
     ):
-        assert account(budget, charges).spent_promise[0] == pytest.approx(
-            budget.promise(spent * budget.total, 0.0)[0]
+        assert account(budget, charges).spent_guarantee[0] == pytest.approx(
+            budget.guarantee(spent * budget.total, 0.0)[0]
         )
-    assert account(budget, [choice] * 5).spent_promise[0] <= 1.0
-    assert account(Budget(1.0, 1e-6, "zcdp"), [noise, choice]).spent_promise[0] < 1.0
+    assert account(budget, [choice] * 5).spent_guarantee[0] <= 1.0
+    assert account(Budget(1.0, 1e-6, "zcdp"), [noise, choice]).spent_guarantee[0] < 1.0
 
 
 def counts(rows):
@@ -688,7 +688,7 @@ def test_distances_are_the_largest_that_one_person_can_make(m):
     added = [counts(p) for p in persons]
     replaced = [counts(p) - counts(q) for p in persons for q in persons]
     for neighbours, changes in (("add-remove", added), ("replace-one", replaced)):
-        unit = Unit(neighbours, m)
+        unit = PrivacyUnit(neighbours, m)
         assert unit.l1 == max(int(abs(change).sum()) for change in changes)
         assert unit.l2_squared == max(int((change**2).sum()) for change in changes)
         assert unit.l2_up**2 >= unit.l2_squared
@@ -700,4 +700,4 @@ def test_distances_are_the_largest_that_one_person_can_make(m):
 )
 def test_other_units_are_refused(neighbours, m):
     with pytest.raises(ChaffinchError):
-        Unit(neighbours, m)
+        PrivacyUnit(neighbours, m)

@@ -639,7 +639,7 @@ def test_a_first_word_that_does_not_tell_is_continued(law):
                 given.append((first, second)[len(given)] if len(given) < 2 else 2**63 + 1)
                 return np.full(n, given[-1], dtype=np.uint64)
 
-            (z,) = draw_exactly(law, scale, 1, words=words)
+            (z,) = draw_exactly(law, scale, 1, random_words=words)
             assert len(given) >= 2
             with localcontext() as context:
                 context.prec = 120
@@ -656,7 +656,7 @@ def test_neighbouring_words_and_signs():
     above, below = [edge + 1 for edge in edges], [edge - 1 for edge in edges]
     words = [*above, *below, *(w + 2**63 for w in above), *(w + 2**63 for w in below)]
     drawn = draw_exactly(
-        "laplace", 2.0, len(words), words=lambda n: np.array(words, dtype=np.uint64)
+        "laplace", 2.0, len(words), random_words=lambda n: np.array(words, dtype=np.uint64)
     ).tolist()
     sizes = [*range(20), *range(1, 21)]
     assert drawn == [*sizes, *(-size for size in sizes)]
@@ -696,7 +696,7 @@ def test_chunks_are_drawn_one_after_the_other(monkeypatch):
         sizes.append(n)
         return np.arange(1, n + 1, dtype=np.uint64) << np.uint64(58)
 
-    drawn = draw_exactly("gaussian", 2.0, 20, words=words)
+    drawn = draw_exactly("gaussian", 2.0, 20, random_words=words)
     assert sizes == [7, 7, 6]
     assert drawn[:7].tolist() == drawn[7:14].tolist()
     assert len(draw_exactly("laplace", 1.0, 0)) == 0

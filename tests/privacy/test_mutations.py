@@ -33,8 +33,8 @@ from chaffinch.privacy.counter import NoisyTable, PrivateCounter, sensitivity
 from chaffinch.privacy.ledger import Budget, Plan
 from chaffinch.privacy.mechanisms import OpenDPNoise, SeededNoise
 from chaffinch.privacy.project import create_project, open_project
-from chaffinch.privacy.relation import Unit
-from chaffinch.privacy.session import Opening
+from chaffinch.privacy.relation import PrivacyUnit
+from chaffinch.privacy.session import BudgetPlan
 from chaffinch.synth import privbayes
 from chaffinch.synth.bayesnet.model import BayesNetModel
 from chaffinch.table import text as text_module
@@ -174,9 +174,9 @@ def noise_in_floats(patch: Patch) -> None:
 
 def touch_after_the_last_charge(patch: Patch) -> None:
     # As where an edge is dropped again if the exact score does not pass a threshold.
-    kept, opened, made = [], privbayes.open_private, privbayes.private_model
+    kept, opened, made = [], privbayes.start_private_session, privbayes.private_model
 
-    def open_private(data, *arguments, **options):
+    def start_private_session(data, *arguments, **options):
         kept[:] = [data]
         return opened(data, *arguments, **options)
 
@@ -185,7 +185,7 @@ def touch_after_the_last_charge(patch: Patch) -> None:
             kept[0].marginals([schema.names[:1]])
         return made(schema, *arguments, **options)
 
-    patch.setattr(privbayes, "open_private", open_private)
+    patch.setattr(privbayes, "start_private_session", start_private_session)
     patch.setattr(privbayes, "private_model", private_model)
 
 
@@ -213,7 +213,7 @@ def charge_forgotten(patch: Patch) -> None:
 
 
 def replaced_as_if_added(patch: Patch) -> None:
-    patch.setattr(Unit, "l1", property(lambda self: self.rows_per_person))
+    patch.setattr(PrivacyUnit, "l1", property(lambda self: self.rows_per_person))
 
 
 def overflow_in_selection(patch: Patch) -> None:
@@ -384,7 +384,7 @@ def entry_and_account(folder: Path) -> list[str]:
         ).fitted.privacy
         if (booked.releases[0].budget, booked.releases[0].unit) != (account.budget, account.unit):
             out.append(f"{settings} books another budget than it says")
-        if account.delta is not None and account.spent_promise[1] == 0:
+        if account.delta is not None and account.spent_guarantee[1] == 0:
             out.append(f"{settings} books a delta that it does not need")
     return out
 
@@ -442,7 +442,7 @@ def two_names(folder: Path) -> list[str]:
     spent = 0
     for name in ("a.json", "b.json"):
         with suppress(FileError, BudgetError):
-            open_project(folder / name).spend(Plan(Budget(0.9), Unit("add-remove"), ()), "r")
+            open_project(folder / name).spend(Plan(Budget(0.9), PrivacyUnit("add-remove"), ()), "r")
             spent += 1
     return ["0.9 was spent twice of 1.0"] if spent > 1 else []
 
@@ -455,14 +455,14 @@ def exact_law(folder: Path) -> list[str]:
 
 
 def booked_without_discovery(patch: Patch) -> None:
-    whole = Opening.plan
+    whole = BudgetPlan.plan
 
     def plan(self, steps):
         return replace(
             whole(self, steps), budget=replace(self.budget, reserved_delta=0.0), steps=()
         )
 
-    patch.setattr(Opening, "plan", plan)
+    patch.setattr(BudgetPlan, "plan", plan)
 
 
 def delta_for_nothing(patch: Patch) -> None:

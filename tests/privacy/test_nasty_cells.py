@@ -31,7 +31,7 @@ from chaffinch._base.errors import InputError
 from chaffinch.cli import main
 from chaffinch.privacy import prepare as values_module
 from chaffinch.privacy.prepare import keep_rows, prepare
-from chaffinch.privacy.session import Undiscovered
+from chaffinch.privacy.session import DataWithoutDomain
 from chaffinch.synth.bayesnet import BayesNet
 from chaffinch.table import Column, Schema, Table
 from chaffinch.table.schema_file import schema_text
@@ -661,7 +661,7 @@ def test_discovered_columns(name, folder, capfd):
         source = finished(name, columns, folder)
         capfd.readouterr()
         waiting = chaffinch.prepare(source, SEEN)
-        assert isinstance(waiting, Undiscovered)
+        assert isinstance(waiting, DataWithoutDomain)
         model = BayesNet(epsilon=1000.0, delta=1e-6).fit(waiting, seed=1)
         assert capfd.readouterr() == ("", "")
         drawn = model.sample(10, seed=1)

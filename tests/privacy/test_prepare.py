@@ -31,7 +31,7 @@ from chaffinch.privacy.domain import (
 from chaffinch.privacy.ledger import account_from_dict
 from chaffinch.privacy.prepare import declared_values, in_type, keep_rows, prepare
 from chaffinch.privacy.project import create_project, open_project
-from chaffinch.privacy.relation import Unit
+from chaffinch.privacy.relation import PrivacyUnit
 from chaffinch.table import Column, Schema, Table, schema_text
 from chaffinch.table.schema_file import schema_from_toml
 
@@ -744,10 +744,10 @@ def test_with_an_identifier_the_promise_is_for_a_person_and_for_no_record():
             )
         for i in range(4):
             by_record = max(by_record, _distance(kept, _kept_counts(cells[:i] + cells[i + 1 :])))
-    unit = Unit("add-remove").for_persons(1)
+    unit = PrivacyUnit("add-remove").for_persons(1)
     assert (by_person, by_record) == (unit.l1, 2)
-    assert unit.words == "add or remove one person (at most 1 row each)"
-    assert Unit("add-remove").for_persons(0) == Unit("add-remove")
+    assert unit.description == "add or remove one person (at most 1 row each)"
+    assert PrivacyUnit("add-remove").for_persons(0) == PrivacyUnit("add-remove")
 
 
 def _kept_counts(cells):
@@ -777,17 +777,17 @@ def test_every_surface_says_the_unit_that_holds(tmp_path):
     account = settings.fit(prepared, seed=1).privacy
     words = "add or remove one person (at most 1 row each)"
     for told in (
-        account.unit.words,
+        account.unit.description,
         account.to_dict()["relation"],
         replace(account, test_only=False).sentence,
-        settings.plan(prepared.schema).unit.words,
+        settings.plan(prepared.schema).unit.description,
     ):
         assert words in told
     assert account_from_dict(account.to_dict()).unit == account.unit
     project = create_project(tmp_path / "ledger.json", epsilon=5.0, delta=None, data="d")
     after = project.spend(settings.plan(prepared.schema), "first")
-    assert after.totals.unit.words == words
-    assert open_project(tmp_path / "ledger.json").totals.unit.words == words
+    assert after.totals.unit.description == words
+    assert open_project(tmp_path / "ledger.json").totals.unit.description == words
 
 
 AGE = Column("age", "integer", type="int64", bounds=(0, 120))
@@ -901,7 +901,7 @@ def test_missing_codes_are_tokens():
 def test_a_missing_code_beside_one_cell_does_not_say_how_another_is_read(beside):
     column = Column("age", "integer", type="int64", bounds=(0, 120), missing=("7", "NA"))
     beside_cells = pa.array(beside, pa.string())
-    values, _ = declared_values(column, pa.array([7, None]), beside=beside_cells)
+    values, _ = declared_values(column, pa.array([7, None]), missing_codes=beside_cells)
     assert values.to_pylist() == [7, None]
 
 

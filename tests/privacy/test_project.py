@@ -24,9 +24,9 @@ from chaffinch.privacy import project as project_module
 from chaffinch.privacy.accounting import amount_to_epsilon, gaussian_delta
 from chaffinch.privacy.ledger import ROUNDING, Budget, Charge, Ledger, Plan, Step
 from chaffinch.privacy.project import Release, add_up, create_project, is_project, open_project
-from chaffinch.privacy.relation import Unit
+from chaffinch.privacy.relation import PrivacyUnit
 
-ADD, SWAP = Unit("add-remove"), Unit("replace-one")
+ADD, SWAP = PrivacyUnit("add-remove"), PrivacyUnit("replace-one")
 
 
 def plan(epsilon, delta=None, unit=ADD, **options) -> Plan:
@@ -350,14 +350,14 @@ from chaffinch._base.errors import BudgetError
 from chaffinch.privacy.ledger import Budget
 from chaffinch.privacy.ledger import Plan
 from chaffinch.privacy import project as p
-from chaffinch.privacy.relation import Unit
+from chaffinch.privacy.relation import PrivacyUnit
 if sys.argv[2] == "file":
     p.fcntl = None
 project, spent = p.open_project(sys.argv[1]), 0
 sys.stdin.readline()
 for i in range(6):
     try:
-        project.spend(Plan(Budget(0.1), Unit("add-remove"), ()), "r")
+        project.spend(Plan(Budget(0.1), PrivacyUnit("add-remove"), ()), "r")
         spent += 1
     except BudgetError:
         pass
@@ -489,7 +489,10 @@ def test_sums_by_hand():
     assert (mixed.epsilon, mixed.unit) == (1.25, SWAP)
     assert (
         add_up(
-            [release(1.0, unit=Unit("add-remove", 5)), release(1.0, unit=Unit("add-remove", 2))]
+            [
+                release(1.0, unit=PrivacyUnit("add-remove", 5)),
+                release(1.0, unit=PrivacyUnit("add-remove", 2)),
+            ]
         ).unit.rows_per_person
         == 2
     )

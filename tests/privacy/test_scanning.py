@@ -23,9 +23,9 @@ from chaffinch.privacy import session as opening
 from chaffinch.privacy.ledger import Budget
 from chaffinch.privacy.mechanisms import SeededNoise
 from chaffinch.privacy.prepare import discovering_schema, keep_rows
-from chaffinch.privacy.relation import Unit
-from chaffinch.privacy.scanning import UndiscoveredScan, kept_rows, prepared_scan
-from chaffinch.privacy.session import open_private, open_unread
+from chaffinch.privacy.relation import PrivacyUnit
+from chaffinch.privacy.scanning import ScanWithoutDomain, kept_rows, prepared_scan
+from chaffinch.privacy.session import open_lazy_source, start_private_session
 from chaffinch.table.formats import delimited
 from chaffinch.table.sample import hashes_of_places
 
@@ -91,7 +91,7 @@ def test_codes_are_those_of_the_table_in_memory(tmp_path, schema, monkeypatch, p
     file = write(tmp_path / "t.csv", NASTY * 7)
     options = {"person": person, "rows_per_person": rows if person else 1}
     table = cf.prepare(file, schema, **options)
-    unread = open_unread(file, schema, **options)
+    unread = open_lazy_source(file, schema, **options)
     assert len(list(unread.source.batches())) > 3
     with prepared_scan(unread) as scan:
         assert scan.schema == table.schema
@@ -125,7 +125,7 @@ def test_one_person_changes_at_most_so_many_rows_of_the_cache(
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(delimited, "BLOCK_BYTES", 64)
         for name, some in (("with", lines), ("without", without)):
-            unread = open_unread(
+            unread = open_lazy_source(
                 write(folder / f"{name}.csv", some),
                 folder / "schema.toml",
                 person="who",
@@ -138,7 +138,7 @@ def test_one_person_changes_at_most_so_many_rows_of_the_cache(
 
 
 def test_no_record_is_enough(tmp_path, schema):
-    with prepared_scan(open_unread(write(tmp_path / "t.csv", []), schema)) as scan:
+    with prepared_scan(open_lazy_source(write(tmp_path / "t.csv", []), schema)) as scan:
         assert scan.n_rows == 0
         assert codes_of(scan) == []
 
@@ -146,7 +146,7 @@ def test_no_record_is_enough(tmp_path, schema):
 def test_a_file_that_changes_between_passes_is_refused(tmp_path, schema, monkeypatch):
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "tmp"))
     (tmp_path / "tmp").mkdir()
-    unread = open_unread(write(tmp_path / "t.csv", NASTY), schema, person="who")
+    unread = open_lazy_source(write(tmp_path / "t.csv", NASTY), schema, person="who")
     passes = iter([NASTY, NASTY[1:]])
 
     def read(columns):
@@ -185,7 +185,7 @@ def test_a_file_that_is_rewritten_between_passes_is_refused(tmp_path, schema, mo
     monkeypatch.setattr(scanning, "kept_rows", rewritten)
     with (
         pytest.raises(InputError, match="was changed or replaced while it was read"),
-        prepared_scan(open_unread(file, schema, person="who")),
+        prepared_scan(open_lazy_source(file, schema, person="who")),
     ):
         pass
     assert list((tmp_path / "tmp").iterdir()) == []
@@ -240,7 +240,7 @@ def test_the_same_is_discovered_as_in_memory_with_the_same_questions_to_the_nois
     folder = tmp_path_factory.mktemp("discovered")
     file, declared = write(folder / "t.csv", lines), DOMAINS[domain]
     (folder / "open.toml").write_text(declared or "")
-    budget, unit = Budget(9.0, 1e-3), Unit("add-remove", most if person else 1)
+    budget, unit = Budget(9.0, 1e-3), PrivacyUnit("add-remove", most if person else 1)
     options = {"person": person, "rows_per_person": unit.rows_per_person}
     found = []
     for stream in (False, True):
@@ -252,16 +252,18 @@ def test_the_same_is_discovered_as_in_memory_with_the_same_questions_to_the_nois
                 discovering_schema(file, None) if declared is None else folder / "open.toml"
             )
             if not stream:
-                counter = open_private(cf.prepare(file, given_schema, **options), budget, unit)
+                counter = start_private_session(
+                    cf.prepare(file, given_schema, **options), budget, unit
+                )
             else:
                 patch.setattr(delimited, "BLOCK_BYTES", block)
                 patch.setattr("chaffinch.privacy.tallies.MOST_LEVELS", levels)
-            with prepared_scan(open_unread(file, given_schema, **options)) as scan:
+            with prepared_scan(open_lazy_source(file, given_schema, **options)) as scan:
                 if stream:
-                    assert isinstance(scan, UndiscoveredScan)
+                    assert isinstance(scan, ScanWithoutDomain)
                     with pytest.raises(PrivacyError, match="not yet known"):
                         _ = scan.coded
-                    counter = open_private(scan, budget, unit)
+                    counter = start_private_session(scan, budget, unit)
                     assert scan.coded.scan.empty.schema == counter.schema
                 names = counter.schema.names
                 tables = [
@@ -288,9 +290,9 @@ def test_rows_of_persons_are_bounded_before_anything_is_counted(tmp_path, monkey
     recorder = Recorder()
     monkeypatch.setattr(opening, "noise_of", lambda seed: recorder)
     with prepared_scan(
-        open_unread(file, tmp_path / "open.toml", person="who", rows_per_person=2)
+        open_lazy_source(file, tmp_path / "open.toml", person="who", rows_per_person=2)
     ) as scan:
-        open_private(scan, Budget(1.0, 1e-6), Unit("add-remove", 2))
+        start_private_session(scan, Budget(1.0, 1e-6), PrivacyUnit("add-remove", 2))
         assert scan.coded.n_rows == 3
     assert recorder.asked[0][1] == [2, 1]
 
@@ -303,7 +305,7 @@ def test_a_fit_of_a_scan_is_that_of_the_table(tmp_path, schema):
     file = write(tmp_path / "t.csv", lines)
     settings = cf.BayesNet(epsilon=2.0, rows_per_person=2)
     model = settings.fit(cf.prepare(file, schema, person="who", rows_per_person=2), seed=3)
-    with prepared_scan(open_unread(file, schema, person="who", rows_per_person=2)) as scan:
+    with prepared_scan(open_lazy_source(file, schema, person="who", rows_per_person=2)) as scan:
         streamed = settings.fit(cf.StreamCounter(scan), seed=3)
     model.save(tmp_path / "one")
     streamed.save(tmp_path / "two")

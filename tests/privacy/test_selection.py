@@ -19,7 +19,7 @@ from chaffinch.privacy.accounting import rho_to_epsilon
 from chaffinch.privacy.counter import PrivateCounter
 from chaffinch.privacy.ledger import Account, Budget, Ledger
 from chaffinch.privacy.mechanisms import noise_of
-from chaffinch.privacy.relation import Unit
+from chaffinch.privacy.relation import PrivacyUnit
 from chaffinch.privacy.selection import (
     Candidate,
     Stopping,
@@ -38,7 +38,7 @@ from .test_counter import Noted, Plain, Recorder, schema_of
 
 SIZES = (2, 2)
 WORKLOAD = (("c0",), ("c0", "c1"))
-UNITS = [Unit(neighbours, m) for neighbours in ("add-remove", "replace-one") for m in (1, 2)]
+UNITS = [PrivacyUnit(neighbours, m) for neighbours in ("add-remove", "replace-one") for m in (1, 2)]
 APART = (("x", "y"), ("y", "x"))
 RELEASED = [[(0, 0)] * 3, [(1, 1)] * 3, [(0, 1), (1, 0), (1, 1)]]
 CELLS = list(product(range(2), repeat=2))
@@ -50,10 +50,10 @@ def neighbours(unit):
     m = unit.rows_per_person
     people = [
         list(rows)
-        for n in range(m if unit.replaced else 1, m + 1)
+        for n in range(m if unit.bounded else 1, m + 1)
         for rows in combinations_with_replacement(CELLS, n)
     ]
-    if unit.replaced:
+    if unit.bounded:
         return [(o + a, o + b) for o in others for a in people for b in people]
     return [pair for o in others for a in people for pair in ((o + a, o), (o, o + a))]
 
@@ -79,7 +79,7 @@ def chosen(rows, unit, amount, budget=None, mechanism=None):
     counter = PrivateCounter(
         Plain(schema_of(SIZES), rows), Ledger(budget or Budget(1e6), unit), noise
     )
-    counter.closest(
+    counter.select_candidate(
         WORKLOAD,
         [Plain(schema_of(SIZES), r) for r in RELEASED],
         amount,
@@ -131,14 +131,14 @@ def test_no_choice_is_more_than_e_to_the_epsilon_times_as_likely(unit, mechanism
 
 def test_the_epsilon_is_met_where_a_far_candidate_comes_nearer_and_the_others_go():
     """Two candidates in opposite corners of a binary column, far behind each other: one record moves them apart by twice the sensitivity."""
-    unit, epsilon, sizes, n = Unit("add-remove"), 1.0, (2,), 60
+    unit, epsilon, sizes, n = PrivacyUnit("add-remove"), 1.0, (2,), 60
     released = [Plain(schema_of(sizes), [(0,)] * n), Plain(schema_of(sizes), [(1,)] * n)]
 
     def law(rows):
         noise = Recorder()
-        PrivateCounter(Plain(schema_of(sizes), rows), Ledger(Budget(10.0), unit), noise).closest(
-            [("c0",)], released, epsilon, why="test"
-        )
+        PrivateCounter(
+            Plain(schema_of(sizes), rows), Ledger(Budget(10.0), unit), noise
+        ).select_candidate([("c0",)], released, epsilon, why="test")
         return np.log(permute_and_flip_probabilities(*noise.calls[0]))
 
     rows = [(0,)] * 30
@@ -167,7 +167,7 @@ def test_renyi_divergences_of_a_choice_are_within_rho(unit):
 
 def test_a_noisy_distance_has_the_law_of_its_noise():
     """Seeded; a right build fails with one seed in a million."""
-    unit, amount, n = Unit("replace-one"), 0.8, 1500
+    unit, amount, n = PrivacyUnit("replace-one"), 0.8, 1500
     rows, released = [(0, 1), (1, 1), (0, 0)], RELEASED[0]
     counter = PrivateCounter(Plain(schema_of(SIZES), rows), Ledger(Budget(1e6), unit), noise_of(4))
     answers = [
@@ -255,7 +255,7 @@ def test_the_best_of_runs_is_within_its_claim_on_all_neighbours(unit):
 @pytest.mark.parametrize("shape", [1, 0.5])
 def test_the_best_of_runs_has_the_enumerated_law(shape):
     """Seeded; a right build fails with one seed in a million."""
-    unit, rows, n = Unit("add-remove"), [(0, 0), (0, 1)], 1200
+    unit, rows, n = PrivacyUnit("add-remove"), [(0, 0), (0, 1)], 1200
     plan = repeated_plan(unit, choice=1.5, shape=shape)
     expected = repeated_law(rows, plan, plan.stopping).sum(axis=1)
     assert expected.sum() == pytest.approx(1, abs=1e-9)
@@ -273,7 +273,7 @@ def test_the_best_of_runs_has_the_enumerated_law(shape):
 
 def test_each_once_has_the_law_of_the_choice():
     """Seeded; a right build fails with one seed in a million."""
-    unit, rows, n = Unit("add-remove"), [(0, 0), (0, 1)], 1500
+    unit, rows, n = PrivacyUnit("add-remove"), [(0, 0), (0, 1)], 1500
     plan = plan_selection(Budget(30.0), unit, 3, way="each once")
     scores, scale = chosen(rows, unit, plan.choice)
     expected = permute_and_flip_probabilities(scores, scale) * n
@@ -307,7 +307,7 @@ def test_a_plan_never_overspends(budget, m, share, way):
     ledger = plan.preview().ledger()
     for charge in plan.preview().charges():
         ledger.charge(charge)
-    epsilon, delta = plan.budget.promise(*plan.budget.amounts(ledger.charges))
+    epsilon, delta = plan.budget.guarantee(*plan.budget.amounts(ledger.charges))
     assert epsilon <= budget.epsilon * (1 + 1e-8)
     assert delta <= (budget.delta or 0.0) * (1 + 1e-12)
     run = plan.fit_cost + plan.choice
@@ -345,7 +345,7 @@ def test_the_cheaper_way_is_taken():
 @pytest.mark.parametrize("budget", [Budget(2.0), Budget(2.0, 1e-6)], ids=["pure", "rho"])
 def test_every_touch_is_charged_before_and_said_in_the_account(way, budget, monkeypatch):
     log = []
-    unit = Unit("add-remove")
+    unit = PrivacyUnit("add-remove")
     monkeypatch.setattr(
         "chaffinch.privacy.selection.Ledger", type("Logged", (Noted,), {"log": log})
     )
@@ -363,7 +363,7 @@ def test_every_touch_is_charged_before_and_said_in_the_account(way, budget, monk
     assert all(entry[1] == plan.fit for entry in log if isinstance(entry, tuple))
     assert len(selected.account.charges) == (4 if way == "each once" else 1)
     assert selected.account.spent <= plan.budget.total * (1 + 1e-9)
-    epsilon, delta = selected.account.spent_promise
+    epsilon, delta = selected.account.spent_guarantee
     assert epsilon <= 2.0 * (1 + 1e-8)
     assert delta <= (budget.delta or 0)
     assert bool(selected.candidates) == (way == "each once")
@@ -371,7 +371,7 @@ def test_every_touch_is_charged_before_and_said_in_the_account(way, budget, monk
 
 @pytest.mark.parametrize("way", ["each once", "repeated"])
 def test_seeds_are_for_tests(way):
-    unit, log = Unit("add-remove"), []
+    unit, log = PrivacyUnit("add-remove"), []
     plan = plan_selection(Budget(3.0), unit, 3, way=way)
     data = Plain(schema_of(SIZES), [(0, 0), (1, 1)])
     first, second = (
@@ -390,7 +390,7 @@ def test_seeds_are_for_tests(way):
 
 
 def test_a_candidate_that_does_not_keep_to_the_plan_is_refused():
-    unit, data = Unit("add-remove"), Plain(schema_of(SIZES), [(0, 0)])
+    unit, data = PrivacyUnit("add-remove"), Plain(schema_of(SIZES), [(0, 0)])
     plan = plan_selection(Budget(1.0), unit, 1)
 
     def choose(account, plan=plan, seed=1):
@@ -406,7 +406,7 @@ def test_a_candidate_that_does_not_keep_to_the_plan_is_refused():
     with pytest.raises(PrivacyError, match="more than the plan gives"):
         choose(account_of(Budget(1.0), unit))
     with pytest.raises(PrivacyError, match="another relation"):
-        choose(account_of(plan.fit, Unit("replace-one")))
+        choose(account_of(plan.fit, PrivacyUnit("replace-one")))
     with pytest.raises(PrivacyError, match="fitted with a seed"):
         choose(account_of(plan.fit, unit), seed=None)
     with pytest.raises(PrivacyError, match="no account"):
@@ -424,7 +424,7 @@ def test_a_candidate_that_does_not_keep_to_the_plan_is_refused():
 
 
 def test_bad_input_is_named_before_anything_is_charged():
-    unit, data = Unit("add-remove"), Plain(schema_of(SIZES), [(0, 0)])
+    unit, data = PrivacyUnit("add-remove"), Plain(schema_of(SIZES), [(0, 0)])
     with pytest.raises(InputError, match="number of candidates"):
         plan_selection(Budget(1.0), unit, 0)
     with pytest.raises(InputError, match="Unknown way of selecting 'twice'"):
@@ -447,15 +447,15 @@ def test_bad_input_is_named_before_anything_is_charged():
         ([("c0",)], [wide], InputError, "columns and levels"),
     ):
         with pytest.raises(error, match=match):
-            counter.closest(workload, candidates, 0.1, why="test")
+            counter.select_candidate(workload, candidates, 0.1, why="test")
     large = schema_of((5000, 5000))
     with pytest.raises(TooLargeError, match="too many cells"):
-        PrivateCounter(Plain(large, []), ledger, Recorder()).closest(
+        PrivateCounter(Plain(large, []), ledger, Recorder()).select_candidate(
             [("c0", "c1")], [Plain(large, [])], 0.1, why="test"
         )
     assert ledger.charges == ()
     with pytest.raises(BudgetError, match="exceeded"):
-        counter.closest([("c0",)], [data], 1.1, why="test")
+        counter.select_candidate([("c0",)], [data], 1.1, why="test")
 
 
 def test_a_preview_touches_nothing_and_says_both_ways():
@@ -480,7 +480,7 @@ def test_the_network_that_may_have_the_edge_is_chosen():
     table = prepare(
         pa.table({"x": words[x], "y": words[x], "z": words[rng.integers(0, 2, 2000)]}), schema
     )
-    unit = Unit("add-remove")
+    unit = PrivacyUnit("add-remove")
 
     def fit_with(settings_of):
         def fit(budget, seed):

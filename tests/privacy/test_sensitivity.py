@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 
 import chaffinch
 from chaffinch.privacy.counter import integer_scores, sensitivity
-from chaffinch.privacy.relation import Unit
+from chaffinch.privacy.relation import PrivacyUnit
 
-ADD, REPLACE = Unit("add-remove"), Unit("replace-one")
+ADD, REPLACE = PrivacyUnit("add-remove"), PrivacyUnit("replace-one")
 SHAPES = [
     (2, 2),
     (3, 2),
@@ -141,15 +141,15 @@ def test_two_rows_for_each_person(score):
             values = [SCORES[score](t, most) for t in (rest[:, None], one, two)]
             added = max(np.abs(v - values[0]).max() for v in values[1:])
             every = np.concatenate(values, axis=1)
-            assert within(added, claimed(score, Unit("add-remove", 2), most, shape))
+            assert within(added, claimed(score, PrivacyUnit("add-remove", 2), most, shape))
             assert within(
                 (every.max(axis=1) - every.min(axis=1)).max(),
-                claimed(score, Unit("replace-one", 2), most, shape),
+                claimed(score, PrivacyUnit("replace-one", 2), most, shape),
             )
     for unit, times in (
-        (Unit("add-remove", 2), 2),
-        (Unit("replace-one", 2), 4),
-        (Unit("replace-one", 5), 10),
+        (PrivacyUnit("add-remove", 2), 2),
+        (PrivacyUnit("replace-one", 2), 4),
+        (PrivacyUnit("replace-one", 5), 10),
     ):
         assert claimed(score, unit, 9, shape) == pytest.approx(
             times * claimed(score, ADD, 9, shape)
@@ -316,7 +316,7 @@ def test_integer_scores_at_the_edges():
 
 
 def test_edges_and_messages():
-    for unit in (ADD, REPLACE, Unit("add-remove", 3), Unit("replace-one", 3)):
+    for unit in (ADD, REPLACE, PrivacyUnit("add-remove", 3), PrivacyUnit("replace-one", 3)):
         for rows in (0, 1, 2, 10**9):
             for sizes in ((1, 1), (2, 1), (2, 10**30), (10**6, 10**30)):
                 for score in "IR":

@@ -22,25 +22,25 @@ from chaffinch.privacy.discover import gaussian_tail, noise_law, threshold
 from chaffinch.privacy.ledger import Budget
 from chaffinch.privacy.prepare import prepare
 from chaffinch.privacy.project import create_project
-from chaffinch.privacy.relation import Unit
+from chaffinch.privacy.relation import PrivacyUnit
 from chaffinch.privacy.session import (
     DELTA_SHARE,
     DISCOVERY_SHARE,
     ROWS_SHARE,
-    Undiscovered,
+    DataWithoutDomain,
     changed_by_parsing,
     discovery_price,
-    open_private,
-    open_unread,
-    opening_of,
+    open_lazy_source,
+    plan_budget,
     promised_schema,
     public_rows,
     reads_as_another,
+    start_private_session,
 )
 from chaffinch.synth import BayesNet, FieldGroups, Network, PrivBayes
 from chaffinch.synth.privbayes import VARIANTS
 
-ADD, REPLACE = Unit("add-remove"), Unit("replace-one")
+ADD, REPLACE = PrivacyUnit("add-remove"), PrivacyUnit("replace-one")
 COLUMNS = (
     Column("a", "categorical", levels=("x", "y")),
     Column("b", "integer", bounds=(0, 9), bins=5),
@@ -61,16 +61,18 @@ def data(n=60, **more):
 
 def test_declared_rows_cost_nothing():
     """Under add-remove whether a declaration is right may not show: the number of rows is private."""
-    for unit, rows in ((ADD, 60), (ADD, 7), (REPLACE, 60), (Unit("replace-one", 2), 60)):
-        counter = open_private(chaffinch.prepare(data(), schema(rows)), Budget(1.0), unit, seed=1)
+    for unit, rows in ((ADD, 60), (ADD, 7), (REPLACE, 60), (PrivacyUnit("replace-one", 2), 60)):
+        counter = start_private_session(
+            chaffinch.prepare(data(), schema(rows)), Budget(1.0), unit, seed=1
+        )
         assert public_rows(counter) == (rows, "declared")
         assert counter.ledger.charges == ()
 
 
 @pytest.mark.parametrize("budget", [Budget(1.0), Budget(1.0, 1e-6)], ids=["pure", "zcdp"])
 def test_rows_are_measured_for_a_small_share(budget):
-    for unit in (ADD, Unit("replace-one", 2)):
-        counter = open_private(chaffinch.prepare(data(), schema()), budget, unit, seed=1)
+    for unit in (ADD, PrivacyUnit("replace-one", 2)):
+        counter = start_private_session(chaffinch.prepare(data(), schema()), budget, unit, seed=1)
         rows, how = public_rows(counter)
         assert how == "measured"
         assert rows >= 0
@@ -82,7 +84,7 @@ def test_under_replace_one_rows_are_declared_and_right():
         PrivacyError,
         match=r"must be declared: write rows = N .* or choose neighbours = 'add-remove'",
     ):
-        open_private(chaffinch.prepare(data(), schema()), Budget(1.0), REPLACE, seed=1)
+        start_private_session(chaffinch.prepare(data(), schema()), Budget(1.0), REPLACE, seed=1)
     for fitting in (PrivBayes(epsilon=1.0), BayesNet(epsilon=1.0, neighbours="replace-one")):
         with pytest.raises(
             PrivacyError, match="declares rows = 59, but the table has another number"
@@ -102,9 +104,9 @@ def test_more_rows_of_a_person_than_the_promise_speaks_of():
     with pytest.raises(PrivacyError, match="up to 3 rows of a person, but the settings protect 1"):
         BayesNet(epsilon=1.0).fit(table, seed=1)
     with pytest.raises(PrivacyError, match="rows_per_person = 3 to both"):
-        open_private(MemoryCounter(table), Budget(1.0), Unit("add-remove", 2))
+        start_private_session(MemoryCounter(table), Budget(1.0), PrivacyUnit("add-remove", 2))
     account = BayesNet(epsilon=1.0, rows_per_person=3).fit(table, seed=1).fitted.privacy
-    assert account.unit == Unit("add-remove", 3, by_person=True)
+    assert account.unit == PrivacyUnit("add-remove", 3, by_person=True)
     one = chaffinch.prepare(data(who=who), schema(60, columns), person="who", rows_per_person=1)
     with pytest.raises(PrivacyError, match="use neighbours = 'add-remove' where one row is kept"):
         PrivBayes(epsilon=1.0).fit(one, seed=1)
@@ -120,7 +122,7 @@ def test_a_person_in_data_to_be_discovered_counts_too():
         data(who=pa.array(np.arange(60) // 3)), schema(60, columns), person="who", rows_per_person=3
     )
     with pytest.raises(PrivacyError, match="up to 3 rows of a person"):
-        open_private(waiting, Budget(1.0, 1e-6), ADD, seed=1)
+        start_private_session(waiting, Budget(1.0, 1e-6), ADD, seed=1)
 
 
 # Discovery
@@ -136,13 +138,13 @@ def waiting(n=4000):
 
 def test_what_is_to_be_discovered_is_named_and_holds_no_value():
     found = waiting()
-    assert isinstance(found, Undiscovered)
-    assert repr(found) == "Undiscovered(a, b)"
+    assert isinstance(found, DataWithoutDomain)
+    assert repr(found) == "DataWithoutDomain(a, b)"
 
 
 def test_discovery_under_pure_epsilon():
     budget = Budget(4.0, 1e-6, "pure")
-    counter = open_private(waiting(), budget, ADD, seed=1)
+    counter = start_private_session(waiting(), budget, ADD, seed=1)
     charges = counter.ledger.charges
     assert math.fsum(c.epsilon for c in charges) <= DISCOVERY_SHARE * 4.0 * (1 + 1e-9)
     assert math.fsum(c.epsilon for c in charges) == pytest.approx(DISCOVERY_SHARE * 4.0)
@@ -154,7 +156,7 @@ def test_discovery_under_pure_epsilon():
 @pytest.mark.parametrize("kind", ["gaussian", "zcdp"])
 def test_discovery_in_rho(kind):
     budget = Budget(4.0, 1e-6, kind)
-    counter = open_private(waiting(), budget, ADD, seed=1)
+    counter = start_private_session(waiting(), budget, ADD, seed=1)
     ledger = counter.ledger
     assert ledger.budget.reserved_delta == pytest.approx(DELTA_SHARE * 1e-6)
     assert ledger.total < budget.total  # a part of delta is kept for words, so rho is a little less
@@ -180,7 +182,7 @@ def test_a_fit_that_discovers_stays_within_its_budget(settings):
     account = model.fitted.privacy
     assert account.spent <= account.budget.total * (1 + 1e-9)
     assert account.spent == pytest.approx(account.budget.total, rel=1e-6)
-    epsilon, delta = account.spent_promise
+    epsilon, delta = account.spent_guarantee
     assert epsilon <= 4.0 * (1 + 1e-6)
     assert delta <= 1e-6 * (1 + 1e-6)
     assert model.sample(10, seed=1).n_rows == 10
@@ -226,7 +228,7 @@ DOMAINS = {
     "numbers with bounds": (COLUMNS[0], replace(COLUMNS[1], discover=True)),
     "words and numbers": (WORDS, Column("b", "float", discover=True, binning="width", bins=3)),
 }
-UNITS = [ADD, REPLACE, Unit("add-remove", 3), Unit("replace-one", 3)]
+UNITS = [ADD, REPLACE, PrivacyUnit("add-remove", 3), PrivacyUnit("replace-one", 3)]
 
 
 def booked(release):
@@ -235,7 +237,7 @@ def booked(release):
     return {name: entry[name] for name in entry if name not in ("label", "when", "test_only")}
 
 
-@pytest.mark.parametrize("unit", UNITS, ids=lambda unit: unit.words)
+@pytest.mark.parametrize("unit", UNITS, ids=lambda unit: unit.description)
 @pytest.mark.parametrize("domain", DOMAINS)
 @pytest.mark.parametrize("method", METHODS)
 def test_the_project_ledger_books_what_the_account_says(method, domain, unit, tmp_path):
@@ -267,7 +269,7 @@ def test_the_project_ledger_books_what_the_account_says(method, domain, unit, tm
             account.budget,
             account.unit,
         )
-        opening = opening_of(declared, settings.budget, settings.unit)
+        opening = plan_budget(declared, settings.budget, settings.unit)
         assert (
             account.charges[: len(opening.charges)] == opening.charges
         )  # discovery, then the number of rows
@@ -291,7 +293,7 @@ def test_a_delta_that_nothing_needs_is_not_booked(settings, tmp_path):
         declared = schema(90, DOMAINS[name])
         project = project.spend(settings.plan(declared), name)
         account = settings.fit(chaffinch.prepare(data(90), declared), seed=1).fitted.privacy
-        assert (account.delta, account.spent_promise[1]) == (None, 0.0)
+        assert (account.delta, account.spent_guarantee[1]) == (None, 0.0)
         assert "delta" not in account.sentence
     assert (project.totals.epsilon, project.totals.delta) == (3.0, 0.0)
     with pytest.raises(BudgetError, match="deltas would add up to 1e-06"):
@@ -350,10 +352,10 @@ def test_what_cannot_be_fitted_is_refused_before_it_is_booked():
 def test_a_table_that_declares_its_domain_is_coded_by_the_declaration():
     table = chaffinch.read(data(), schema(60))
     assert not table.schema.sealed
-    counter = open_private(table, Budget(1.0), ADD, seed=1)
+    counter = start_private_session(table, Budget(1.0), ADD, seed=1)
     assert counter.schema.sealed
     with pytest.raises(PrivacyError, match="public"):
-        open_private(chaffinch.read(data()), Budget(1.0), ADD, seed=1)
+        start_private_session(chaffinch.read(data()), Budget(1.0), ADD, seed=1)
 
 
 @pytest.mark.parametrize("epsilon", [0, 0.0, -1.0, math.nan, math.inf, -math.inf, "1", True, []])
@@ -385,24 +387,24 @@ def test_no_epsilon_is_never_a_private_fit():
 
 
 def test_a_budget_too_small_for_what_is_asked_is_refused_by_the_ledger():
-    counter = open_private(chaffinch.prepare(data(), schema(60)), Budget(0.1), ADD, seed=1)
+    counter = start_private_session(chaffinch.prepare(data(), schema(60)), Budget(0.1), ADD, seed=1)
     with pytest.raises(BudgetError, match=r"0\.2 asked, 0\.1 left of 0\.1"):
         counter.rows(0.2, why="test")
 
 
-UNIT = Unit("add-remove")
+UNIT = PrivacyUnit("add-remove")
 DECLARED = Column("sex", "categorical", levels=("f", "m"))
 
 
 def price_of(*columns: Column, epsilon: float = 1.0, delta: float = 1e-6):
     schema = Schema((DECLARED, *columns), public=True, rows=1000).discovering()
-    return discovery_price(opening_of(schema, Budget(epsilon, delta), UNIT))
+    return discovery_price(plan_budget(schema, Budget(epsilon, delta), UNIT))
 
 
 def test_what_is_declared_costs_nothing():
     assert (
         discovery_price(
-            opening_of(Schema((DECLARED,), public=True, rows=9), Budget(1.0, 1e-6), UNIT)
+            plan_budget(Schema((DECLARED,), public=True, rows=9), Budget(1.0, 1e-6), UNIT)
         )
         is None
     )
@@ -428,11 +430,11 @@ def test_the_records_that_a_level_needs_are_those_at_which_it_is_found():
     """A level with twice as many records is found, one with half as many is not; each errs once in 10,000 at most."""
     schema = Schema((Column("job", "categorical", discover=True),), public=True, rows=1000)
     budget = Budget(1.0, 1e-6)
-    price = discovery_price(opening_of(schema, budget, UNIT))
+    price = discovery_price(plan_budget(schema, budget, UNIT))
     records = price.columns[0].records
     assert records is not None
     words = pa.table({"job": ["often"] * (2 * records) + ["seldom"] * (records // 2)})
-    with open_private(chaffinch.prepare(words, schema), budget, UNIT, seed=1) as counter:
+    with start_private_session(chaffinch.prepare(words, schema), budget, UNIT, seed=1) as counter:
         assert counter.schema["job"].levels == ("often",)
 
 
@@ -481,7 +483,7 @@ def test_one_record_changes_the_others_before_they_come_here(kind, tmp_path):
 def test_the_warning_names_columns_and_the_next_step_whatever_the_data(kind):
     said = set()
     for text in (TEXT, TEXT + "foo,red\n", "code,colour\n"):
-        for call in (chaffinch.prepare, open_unread):
+        for call in (chaffinch.prepare, open_lazy_source):
             with pytest.warns(ParsedDataWarning) as caught:
                 call(read(text, kind), SCHEMA)
             (one,) = caught

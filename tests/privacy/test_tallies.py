@@ -124,7 +124,7 @@ def test_numbers_are_counted_on_the_grid_and_kept_for_quantiles(tmp_path, cuts, 
     )
     for cells in parts(["0", "3", "", "-9", "1", "-1", "word", "3"], cuts):
         tally.add(cells)
-    edges = bound_grid(whole=True)
+    edges = bound_grid(integral=True)
     found = {float(edges[i - 1]): int(tally.counts[i]) for i in np.flatnonzero(tally.counts)}
     assert found == {-1.0: 1, 0.0: 1, 1.0: 1, 2.0: 2}
     assert np.concatenate(list(tally.numbers.parts())).tolist() == [0.0, 3.0, 1.0, -1.0, 3.0]

@@ -16,7 +16,7 @@ import pytest
 from scipy import stats
 
 from chaffinch.privacy.counter import PrivateCounter
-from chaffinch.privacy.relation import Unit
+from chaffinch.privacy.relation import PrivacyUnit
 from chaffinch.synth import privbayes
 from chaffinch.synth.bayesnet import BayesNet
 from chaffinch.synth.privbayes import PrivBayes
@@ -29,9 +29,9 @@ ZERO, ONE = (0, 0, 0), (1, 1, 1)
 def test_neighbour_pairs_are_those_of_a_hand_count(audits):
     # Four cells. Replace-one, one record: 6 pairs. Two records (a multiset of 10): the record that stays has 4 values, the others
     # make 6 pairs; {x, x} {x, y} and the like are all counted once: 24. Add-remove, up to two: 4 from none, 16 from one.
-    assert len(audits.neighbour_pairs((2, 2), Unit("replace-one"), 1)) == 6
-    assert len(audits.neighbour_pairs((2, 2), Unit("replace-one"), 2)) == 6 + 24
-    assert len(audits.neighbour_pairs((2, 2), Unit("add-remove"), 2)) == 4 + 16
+    assert len(audits.neighbour_pairs((2, 2), PrivacyUnit("replace-one"), 1)) == 6
+    assert len(audits.neighbour_pairs((2, 2), PrivacyUnit("replace-one"), 2)) == 6 + 24
+    assert len(audits.neighbour_pairs((2, 2), PrivacyUnit("add-remove"), 2)) == 4 + 16
 
 
 SETTINGS = {
@@ -58,7 +58,7 @@ def test_privbayes_loses_epsilon_at_most_and_half_of_it_at_least(audits, name):
     pairs = audits.neighbour_pairs(audits.BINARY, settings.unit, most)
     if most > 1:  # all pairs of the smallest tables, some of the others, among them the worst
         extreme = tuple(sorted((ZERO, ONE)))
-        ends = ((ZERO, ZERO), extreme) if settings.unit.replaced else ((ZERO,), extreme)
+        ends = ((ZERO, ZERO), extreme) if settings.unit.bounded else ((ZERO,), extreme)
         pairs = [
             pair
             for i, pair in enumerate(pairs)
@@ -157,7 +157,7 @@ def test_the_private_network_loses_its_budget_at_most(audits, neighbours, delta)
         epsilon=1.0, delta=delta, neighbours=neighbours, parents=2, require=(("c0", "c1"),)
     )
     pairs = audits.neighbour_pairs(audits.BINARY, settings.unit, 1)
-    pairs += [((ZERO, ONE), (ONE, ONE)) if settings.unit.replaced else ((ZERO,), (ZERO, ONE))]
+    pairs += [((ZERO, ONE), (ONE, ONE)) if settings.unit.bounded else ((ZERO,), (ZERO, ONE))]
     columns, distances, declared = (
         3 if delta is None else 6,
         1 if replaced else 2,

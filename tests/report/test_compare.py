@@ -11,7 +11,7 @@ import pytest
 import chaffinch
 from chaffinch import BayesNet, Evolution
 from chaffinch.privacy.ledger import Account, Budget, Charge
-from chaffinch.privacy.relation import Unit
+from chaffinch.privacy.relation import PrivacyUnit
 from chaffinch.report.compare import compare, compare_all
 from chaffinch.report.result import report_of
 from chaffinch.report.several import ReportDifference, _best, differences, letter, names_of_reports
@@ -233,7 +233,7 @@ def promised(
 ):
     cost = {"epsilon": 0.01} if delta is None else {"rho": 1e-4}
     charge = Charge("table of a", "tables", **cost, mechanism="noise", noise="")
-    unit = Unit(neighbours, rows_per_person)
+    unit = PrivacyUnit(neighbours, rows_per_person)
     told = Account(
         Budget(epsilon, delta), unit, (charge,), test_only=test_only, rows=9, rows_how="declared"
     )

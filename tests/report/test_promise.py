@@ -16,7 +16,7 @@ from typer.testing import CliRunner
 from chaffinch.cli.app import app
 from chaffinch.privacy.ledger import Account, Budget, Charge, Ledger
 from chaffinch.privacy.prepare import prepare
-from chaffinch.privacy.relation import Unit
+from chaffinch.privacy.relation import PrivacyUnit
 from chaffinch.report.promise import DAMAGED, TEST_ONLY, best_guess, promise_of
 from chaffinch.report.release import render
 from chaffinch.report.result import report_of
@@ -30,13 +30,13 @@ NAMES = ("age", "sex", "town", "job", "pay", "<script>x</script>")
 def account(
     *,
     delta: float | None = 1e-6,
-    unit: Unit | None = None,
+    unit: PrivacyUnit | None = None,
     test_only: bool = False,
     epsilon=1.0,
     part=1.0,
 ) -> Account:
     """Return an account with a table of each column and of three pairs, in amounts that differ a little."""
-    ledger = Ledger(Budget(epsilon, delta), unit or Unit("add-remove"))
+    ledger = Ledger(Budget(epsilon, delta), unit or PrivacyUnit("add-remove"))
     weights = [1 + i / 10 for i in range(len(NAMES) + 3)]
     whats = [*NAMES, "age, sex", "town, job", "age, pay"]
     for i, (what, share) in enumerate(zip(whats, ledger.shares(weights), strict=True)):
@@ -125,11 +125,11 @@ def test_a_promise_stands_before_the_figures_and_says_what_it_is_not(study_of):
     ("unit", "told"),
     [
         (
-            Unit("replace-one"),
+            PrivacyUnit("replace-one"),
             ("differ in one record: exchanged for any other", "The number of records is public"),
         ),
         (
-            Unit("add-remove", 3),
+            PrivacyUnit("add-remove", 3),
             (
                 "one with one person's rows, at most 3 of them",
                 "Any 3 rows together",
@@ -138,7 +138,7 @@ def test_a_promise_stands_before_the_figures_and_says_what_it_is_not(study_of):
             ),
         ),
         (
-            Unit("add-remove", 1, by_person=True),
+            PrivacyUnit("add-remove", 1, by_person=True),
             (
                 "add or remove one person (at most 1 row each)",
                 "one person's rows, of which one is kept",
@@ -149,11 +149,11 @@ def test_a_promise_stands_before_the_figures_and_says_what_it_is_not(study_of):
             ),
         ),
         (
-            Unit("replace-one", 3, by_person=True),
+            PrivacyUnit("replace-one", 3, by_person=True),
             ("replace one person (at most 3 rows each)", "at most 3 rows of each person were used"),
         ),
         (
-            Unit("replace-one", 3),
+            PrivacyUnit("replace-one", 3),
             ("exchanged for those of another", "which of two people", "number of rows was"),
         ),
     ],
@@ -162,7 +162,7 @@ def test_each_relation_in_plain_words(study_of, unit, told):
     said = words(page_of(study_of, synthesis(account(unit=unit))))
     for part in told:
         assert part in said, part
-    assert ("protected less" in said) == (unit == Unit("replace-one"))
+    assert ("protected less" in said) == (unit == PrivacyUnit("replace-one"))
     assert ("remove one record" in said or "differ in one record" in said) == (
         not unit.by_person and unit.rows_per_person == 1
     )

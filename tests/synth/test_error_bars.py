@@ -12,12 +12,12 @@ import pytest
 import chaffinch
 from chaffinch._base.errors import InputError
 from chaffinch.privacy.ledger import Account, Budget
-from chaffinch.privacy.relation import Unit
+from chaffinch.privacy.relation import PrivacyUnit
 from chaffinch.synth.error_bars import _Released, measured_tables
 from chaffinch.table import Column, Schema
 
 SIZES = {"a": 2, "b": 3, "c": 2, "a, b": 2}
-BUDGET, UNIT = Budget(1.0), Unit("add-remove")
+BUDGET, UNIT = Budget(1.0), PrivacyUnit("add-remove")
 
 
 def account(**tables: float) -> Account:

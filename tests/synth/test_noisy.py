@@ -13,7 +13,7 @@ from chaffinch.counts import Marginal
 from chaffinch.privacy.counter import NoisyTable
 from chaffinch.privacy.domain import declared_schema
 from chaffinch.privacy.ledger import Account, Budget
-from chaffinch.privacy.relation import Unit
+from chaffinch.privacy.relation import PrivacyUnit
 from chaffinch.synth import noisy
 from chaffinch.synth.bayesnet.model import FitSummary
 from chaffinch.synth.noisy import (
@@ -229,7 +229,9 @@ SCHEMA = declared_schema(
         public=True,
     )
 )
-ACCOUNT = Account(Budget(1.0), Unit("add-remove"), (), test_only=True, rows=77, rows_how="measured")
+ACCOUNT = Account(
+    Budget(1.0), PrivacyUnit("add-remove"), (), test_only=True, rows=77, rows_how="measured"
+)
 
 
 def made(order, parents, tables, **options):

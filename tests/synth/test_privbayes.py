@@ -19,8 +19,8 @@ from chaffinch._base.errors import InputError, PrivacyError, TooLargeError, Unkn
 from chaffinch.counts import Marginal
 from chaffinch.privacy.ledger import Account, Budget
 from chaffinch.privacy.prepare import prepare
-from chaffinch.privacy.relation import Unit
-from chaffinch.privacy.session import open_private
+from chaffinch.privacy.relation import PrivacyUnit
+from chaffinch.privacy.session import start_private_session
 from chaffinch.synth import BayesNet, PrivBayes
 from chaffinch.synth.bayesnet.model import FitSummary
 from chaffinch.synth.noisy import private_model
@@ -210,7 +210,7 @@ def conditional(uniform):
     """P(child | parent = 1) where the only table has no weight at parent = 1."""
     schema = sealed([[0], [0]], (2, 3)).schema
     account = Account(
-        Budget(1.0), Unit("replace-one"), (), test_only=True, rows=10, rows_how="declared"
+        Budget(1.0), PrivacyUnit("replace-one"), (), test_only=True, rows=10, rows_how="declared"
     )
     counts = np.array([[6.0, 3.0, 1.0], [0.0, 0.0, 0.0]])
     model = private_model(
@@ -615,11 +615,11 @@ def test_a_structure_has_each_column_once_and_all_is_spent(parents):
         pa.table({f"c{j}": c for j, c in enumerate(codes)}), Schema(columns, public=True, rows=300)
     )
     settings = PrivBayes(epsilon=2.0, parents=parents)._resolved()
-    with open_private(table, settings.budget, settings.unit, seed=1) as counter:
-        split = split_of(settings, counter.schema, counter.ledger.left, 300)
+    with start_private_session(table, settings.budget, settings.unit, seed=1) as counter:
+        split = split_of(settings, counter.schema, counter.ledger.remaining, 300)
         structure = learn(counter, settings, split, 300, np.random.default_rng(1))
         tables = measure(counter, structure, split)
-        assert counter.ledger.left == pytest.approx(0.0, abs=1e-9)
+        assert counter.ledger.remaining == pytest.approx(0.0, abs=1e-9)
     assert sorted(structure.order) == [0, 1, 2, 3]
     for at, (child, chosen) in enumerate(zip(structure.order, structure.parents, strict=True)):
         assert set(chosen) <= set(structure.order[:at])

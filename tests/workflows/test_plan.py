@@ -9,7 +9,7 @@ import pytest
 import chaffinch
 import chaffinch as cf
 from chaffinch.errors import InputError
-from chaffinch.privacy.session import discovery_price, opening_of
+from chaffinch.privacy.session import discovery_price, plan_budget
 from chaffinch.table import Column, Schema
 from chaffinch.workflows.plan import MOST_LEVELS, assumed_schema, with_what_is_left
 
@@ -51,7 +51,7 @@ SETTINGS = chaffinch.BayesNet(epsilon=1.0, delta=1e-6)
 
 
 def test_sizes_are_those_that_discovery_may_find():
-    price = discovery_price(opening_of(SCHEMA, SETTINGS.budget, SETTINGS.unit))
+    price = discovery_price(plan_budget(SCHEMA, SETTINGS.budget, SETTINGS.unit))
     records = price.columns[0].records
     assert assumed_schema(SCHEMA, price, 10**6).sizes == (MOST_LEVELS + 1, 7, 5, MOST_LEVELS + 1, 2)
     assert assumed_schema(SCHEMA, price, 3 * records).sizes == (4, 7, 5, 4, 2)
@@ -62,9 +62,9 @@ def test_sizes_are_those_that_discovery_may_find():
     "settings", [SETTINGS, chaffinch.PrivBayes(epsilon=1.0, delta=1e-6, neighbours="add-remove")]
 )
 def test_the_budget_is_what_discovery_leaves(settings):
-    opening = opening_of(SCHEMA, settings.budget, settings.unit)
+    opening = plan_budget(SCHEMA, settings.budget, settings.unit)
     less = with_what_is_left(settings, opening)
     from dataclasses import replace
 
-    assert replace(opening.budget, epsilon=less.epsilon).total == pytest.approx(opening.left)
+    assert replace(opening.budget, epsilon=less.epsilon).total == pytest.approx(opening.remaining)
     assert 0.6 < less.epsilon < 1

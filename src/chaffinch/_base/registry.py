@@ -13,7 +13,8 @@ from collections.abc import Callable, Iterator
 from types import ModuleType
 from typing import Any, Generic, Protocol, TypeVar
 
-from .errors import InputError, unknown_name
+from .checks import check_name
+from .errors import InputError
 
 
 class Named(Protocol):
@@ -63,8 +64,7 @@ class Registry(Generic[Entry]):
         return tuple(self._entries)
 
     def __getitem__(self, name: str) -> Entry:
-        if name not in self._entries:
-            raise unknown_name(self.what, name, self._entries)
+        check_name(self.what, name, self._entries)
         return self._entries[name]
 
     def __contains__(self, name: object) -> bool:

@@ -100,7 +100,7 @@ def _show(screen: Console, result: PlanResult) -> None:
         markup=False,
     )
     show_table(HEAD, result.rows())
-    screen.print(f"{chosen.method}: {chosen.verdict.words}", markup=False)
+    screen.print(f"{chosen.method}: {chosen.verdict.sentence}", markup=False)
     if advice.warning:
         screen.print(advice.warning, markup=False)
     for sentence in advice.remedies:
@@ -110,7 +110,7 @@ def _show(screen: Console, result: PlanResult) -> None:
     budget = split.budget
     delta = "" if budget.delta is None else f", delta {budget.delta:g}"
     screen.print(
-        f"\nHow {chosen.method} would split epsilon {budget.epsilon:g}{delta}; {split.unit.words}:",
+        f"\nHow {chosen.method} would split epsilon {budget.epsilon:g}{delta}; {split.unit.description}:",
         markup=False,
     )
     show_table(SPLIT, split.rows_table())
@@ -122,7 +122,7 @@ def show_plan(choice: Choice, input: Path, reading: ReadSettings, json: Path | N
     from ..privacy.domain import undeclared
     from ..privacy.ledger import HEAD
     from ..privacy.prepare import left_out
-    from ..privacy.session import discovery_price, opening_of, promised_schema
+    from ..privacy.session import discovery_price, plan_budget, promised_schema
 
     if not choice.private:
         raise InputError("--dry-run shows how a privacy budget would be split: give --epsilon.")
@@ -134,12 +134,12 @@ def show_plan(choice: Choice, input: Path, reading: ReadSettings, json: Path | N
         given, person=choice.person, rows_per_person=settings.unit.rows_per_person
     )
     plan = settings.plan(schema)
-    price = discovery_price(opening_of(schema, settings.budget, settings.unit))
+    price = discovery_price(plan_budget(schema, settings.budget, settings.unit))
     screen = console()
     screen.print(
         f"Budget: epsilon {plan.budget.epsilon:g}"
         + (f", delta {plan.budget.delta:g}" if plan.budget.delta is not None else "")
-        + f"; {plan.unit.words}. Nothing has been spent.",
+        + f"; {plan.unit.description}. Nothing has been spent.",
         markup=False,
     )
     show_table(HEAD, plan.rows_table())
@@ -220,7 +220,7 @@ def show_account(screen: Console, account: Account) -> None:
 
     screen.print(account.sentence, markup=False)
     show_table(HEAD, account.rows_table())
-    epsilon, delta = account.spent_promise
+    epsilon, delta = account.spent_guarantee
     at = f" at delta {delta:.6g}" if delta else ""
     currency = account.budget.currency
     dust = account.unspent < 1e-6 * account.budget.total  # from rounding
@@ -252,7 +252,7 @@ def _show_project(screen: Console, project: Project) -> None:
             f"{release.budget.epsilon:.6g}",
             "" if release.budget.delta is None else f"{release.budget.delta:.6g}",
             release.budget.kind,
-            release.unit.words,
+            release.unit.description,
         )
         for release in project.releases
     ]

@@ -7,7 +7,7 @@ from typing import Any
 
 from .._base.errors import InputError, SchemaError
 from .._base.runtime import Progress
-from ..privacy.session import open_unread
+from ..privacy.session import open_lazy_source
 from ..synth import Settings
 from ..table import Table, read
 from ..table.personal.detect import (
@@ -48,7 +48,7 @@ def read_for(
                 f"The population '{path.name}' does not fit the schema of the data. {error} A file that says what may occur in both can be "
                 "given with --schema."
             ) from None
-    unread = open_unread(
+    unread = open_lazy_source(
         path,
         reading.declared,
         **reading.file,

@@ -17,9 +17,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from .._base.checks import check_at_least
+from .._base.checks import check_at_least, check_name
 from .._base.compiled import compiled
-from .._base.errors import InputError, unknown_name
+from .._base.errors import InputError
 from ..table.compare.classes import class_ids
 from .code_entropies import bump, count_log_count, in_threads, padded, scratch, spread_of_sets, walk
 from .counter import Counter, MemoryCounter
@@ -58,8 +58,7 @@ def family_scores(
     >>> family_scores(counter, [(1, (0,)), (2, (0,))], "F").tolist()
     [0.0, -30.0]
     """
-    if score not in ("I", "R", "F"):
-        raise unknown_name("score", score, ("I", "R", "F"))
+    check_name("score", score, ("I", "R", "F"))
     if most_rows is not None:
         check_at_least("most_rows", most_rows, 0)
     if getattr(counter, "weight", None) is not None:

@@ -17,7 +17,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .._base.errors import InputError, TooLargeError, unknown_name
+from .._base.checks import check_name
+from .._base.errors import InputError, TooLargeError
 from ..table.compare.classes import class_ids
 
 DENSE_LIMIT = 1 << 28
@@ -96,8 +97,7 @@ class Marginal:
         out.
         """
         for name in columns:
-            if name not in self.columns:
-                raise unknown_name("column", name, self.columns)
+            check_name("column", name, self.columns)
         axes = [self.columns.index(name) for name in columns]
         sizes = tuple(self.sizes[a] for a in axes)
         if self.cells is None:
@@ -279,8 +279,7 @@ def _axis(marginal: Marginal, child: str | None) -> int:
         raise InputError("A score needs a marginal of at least one column.")
     if child is None:
         return len(marginal.columns) - 1
-    if child not in marginal.columns:
-        raise unknown_name("column", child, marginal.columns)
+    check_name("column", child, marginal.columns)
     return marginal.columns.index(child)
 
 

@@ -14,7 +14,8 @@ from typing import Protocol, Self
 
 import numpy as np
 
-from .._base.errors import InputError, unknown_name
+from .._base.checks import check_name
+from .._base.errors import InputError
 from .._base.tokens import Reader
 from .domain import Floats
 
@@ -367,8 +368,7 @@ def _arguments(name: str, reader: Reader) -> dict[str, Argument]:
             if place >= len(keys):
                 raise InputError("it has too many arguments")
             key, place = keys[place], place + 1
-        if key not in keys:
-            raise unknown_name("argument", key, keys)
+        check_name("argument", key, keys)
         if key in given:
             raise InputError(f"it has {key} twice")
         given[key] = _argument(reader)

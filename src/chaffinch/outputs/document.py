@@ -39,7 +39,7 @@ from typing import Annotated, Any, Literal, NamedTuple
 from pydantic import BaseModel, ConfigDict, ValidationError
 from pydantic import Field as Key
 
-from .._base.checks import check_at_least
+from .._base.checks import check_at_least, check_name
 from .._base.errors import InputError, unknown_name
 from .._base.files import read_small
 from .._base.masking import THRESHOLD
@@ -107,8 +107,7 @@ class Outputs:
         return tuple(output.name for output in self.outputs)
 
     def __getitem__(self, name: str) -> OutputSpec:
-        if name not in self.names:
-            raise unknown_name("output", name, self.names)
+        check_name("output", name, self.names)
         return self.outputs[self.names.index(name)]
 
     @property

@@ -11,7 +11,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from .._base.checks import check_at_least
+from .._base.checks import check_at_least, check_name
 from .._base.errors import InputError, UnknownNameError, listed, unknown_name
 from .._base.masking import HIDDEN, THRESHOLD, unknown_level
 from .._base.seeds import Seed, generator
@@ -110,8 +110,7 @@ class Columns:
 
     def position(self, name: str) -> int:
         """Return the position of a column by its name."""
-        if name not in self.names:
-            raise unknown_name("column", name, self.names)
+        check_name("column", name, self.names)
         return self.names.index(name)
 
     def cells(self, positions: Sequence[int]) -> int:

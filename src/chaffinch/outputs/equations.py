@@ -19,7 +19,8 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from .._base.errors import InputError, unknown_name
+from .._base.checks import check_name
+from .._base.errors import InputError
 from .domain import Codes, Columns, Floats, Ints
 from .families import FAMILIES, PARTS, FamilyName, Part, multipliers
 
@@ -220,8 +221,7 @@ class RegressionModel:
     parameter: float = 1.0  # alpha of the negative binomial; the dispersion in log-likelihoods
 
     def __post_init__(self) -> None:
-        if self.family not in FAMILIES:
-            raise unknown_name("family", self.family, FAMILIES)
+        check_name("family", self.family, FAMILIES)
         if self.part not in PARTS or (
             self.family == "multinomial" and self.part not in ("score", "loglik")
         ):

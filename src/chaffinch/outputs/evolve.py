@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import time
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -13,8 +12,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from .._base.checks import check_at_least
-from .._base.errors import InputError, unknown_name
+from .._base.checks import check_at_least, check_name
+from .._base.errors import InputError
 from .._base.results import RunFacts, finite, from_plain, to_plain
 from .._base.runtime import Progress, silent, thread_count
 from .._base.seeds import Seed, seed_sequence
@@ -91,8 +90,8 @@ class EvolveSettings:
 
     def __post_init__(self) -> None:
         check_copies(self.copies)
-        if self.start is not None and self.start not in STARTS:
-            raise unknown_name("start", self.start, STARTS)
+        if self.start is not None:
+            check_name("start", self.start, STARTS)
         if self.options and self.engine != "ea":
             raise InputError(f"--{next(iter(self.options)).replace('_', '-')} is for --engine ea.")
 
@@ -307,8 +306,7 @@ def check_tolerance(tolerance: float | None, *problems: Problem) -> None:
     """Raise InputError where a tolerance is below 0, or given although every number of every problem is a count or has a printed precision."""
     if tolerance is None:
         return
-    if not 0.0 <= tolerance < math.inf:
-        raise InputError(f"tolerance must be at least 0. Got {tolerance}.")
+    check_at_least("tolerance", tolerance, 0, finite=True)
     if not any(needs_tolerance(problem) for problem in problems):
         raise InputError(
             "The tolerance is for numbers without a printed precision, and here are none: each is a count, or has decimals of its own. Leave it out."

@@ -1,7 +1,7 @@
 """Numbers of privacy turned into one another: epsilon, delta, rho of zero-concentrated privacy (zCDP) and mu of Gaussian privacy.
 
 Every function here is about numbers alone. A promise keeps the neighbour relation that it had before it was converted, whichever
-that is; `relation.Unit` states it. Where a result is rounded, it is rounded to the safe side: an epsilon up, a rho down.
+that is; `relation.PrivacyUnit` states it. Where a result is rounded, it is rounded to the safe side: an epsilon up, a rho down.
 
 The conversions are those of Canonne, Kamath and Steinke, "The discrete Gaussian for differential privacy" (2020), Proposition 2.4;
 zCDP is of Bun and Steinke (2016), bounded range of Durfee and Rogers (2019) and Cesar and Rogers (2020).

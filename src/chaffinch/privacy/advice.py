@@ -49,7 +49,7 @@ class Usefulness(StrEnum):
     PAIRS = "most pairs"
 
     @property
-    def words(self) -> str:
+    def sentence(self) -> str:
         """The verdict in a sentence."""
         return {
             Usefulness.NOISE: "n is too small for this epsilon: even single columns would be mostly noise.",
@@ -183,7 +183,7 @@ class Advice:
             "columns": self.columns,
             "widest": [{"column": name, "levels": size} for name, size in self.widest],
             "verdict": self.chosen.verdict.value,
-            "sentence": self.chosen.verdict.words,
+            "sentence": self.chosen.verdict.sentence,
             "warning": self.warning,
             "remedies": list(self.remedies),
             "methods": [m.to_dict() for m in self.methods],
@@ -230,9 +230,9 @@ def expect(
     --------
     >>> from .ledger import Budget, Charge
     >>> from .ledger import Step
-    >>> from .relation import Unit
+    >>> from .relation import PrivacyUnit
     >>> table = Charge("table of a column", "tables", epsilon=0.5, mechanism="discrete Laplace", noise="")
-    >>> plan = Plan(Budget(1.0), Unit("add-remove"), (Step(table, 2),))
+    >>> plan = Plan(Budget(1.0), PrivacyUnit("add-remove"), (Step(table, 2),))
     >>> expectation = expect("independent", plan, [2, 4], 1000, n_tables=2, linked=False)
     >>> expectation.verdict.value, round(expectation.column_noise, 2), round(expectation.column_error, 4)
     ('single columns only', 2.8, 0.0034)
@@ -243,10 +243,10 @@ def expect(
     d = len(levels)
     tables = noise.spent("links", "tables")
     links = n_tables or max(d - 1, 1)
-    table_noise = noise.of(tables / links) if tables else 0.0
+    table_noise = noise.std(tables / links) if tables else 0.0
     alone = noise.spent("single columns")
     stds = (
-        np.array([noise.of(a) for a in alone * noise.parts(levels)])
+        np.array([noise.std(a) for a in alone * noise.parts(levels)])
         if alone
         else np.full(d, table_noise)
     )
@@ -265,7 +265,7 @@ def expect(
     return Expectation(
         method,
         plan.budget.kind,
-        plan.unit.words,
+        plan.unit.description,
         column_noise=float(stds.mean()),
         column_count=float((rows / levels).mean()),
         column_error=(mean := float(np.minimum(errors, 1.0).mean())),
@@ -297,7 +297,7 @@ class _Noise:
         steps = (s for s in self.plan.steps if s.charge.why in whys)
         return sum(s.charge.cost(self.plan.budget.kind) * s.times for s in steps)
 
-    def of(self, amount: float) -> float:
+    def std(self, amount: float) -> float:
         """The standard deviation of the noise of a cell of a table that costs an amount."""
         return self.plan.budget.noise(amount, l1=self.plan.unit.l1, l2=self.plan.unit.l2_up)[1]
 
@@ -330,7 +330,7 @@ def _at_once(cells: NDArray[np.float64], rows: int, amount: float, noise: _Noise
         low < high
     ):  # more tables have more noise and more cells: once it fails it fails for all that are more
         many = (low + high + 1) // 2
-        fits = cells[many - 1] * THETA * noise.of(amount / many) <= rows
+        fits = cells[many - 1] * THETA * noise.std(amount / many) <= rows
         low, high = (many, high) if fits else (low, many - 1)
     return low
 
@@ -362,8 +362,8 @@ def _more(
         return min(high, _MOST)
     if verdict is Usefulness.PAIRS or not len(cells):
         return None
-    at = 0 if verdict is Usefulness.COLUMNS else min((pairs - 1) // 2, len(cells) - 1)
-    factor = float(cells[at]) / room
+    index = 0 if verdict is Usefulness.COLUMNS else min((pairs - 1) // 2, len(cells) - 1)
+    factor = float(cells[index]) / room
     return min(factor, _MOST) if factor > 1 else None
 
 

@@ -29,15 +29,15 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from .._base.checks import check_at_least
-from .._base.errors import ClosedError, InputError, PrivacyError, TooLargeError, unknown_name
+from .._base.checks import check_at_least, check_name
+from .._base.errors import ClosedError, InputError, PrivacyError, TooLargeError
 from ..counts.counter import Counter
 from ..counts.families import Family, family_scores
 from ..table.schema import Schema
 from .accounting import UP
 from .ledger import Ledger
 from .mechanisms import Noise
-from .relation import Unit
+from .relation import PrivacyUnit
 
 Mechanism = Literal["exponential", "permute-and-flip"]
 
@@ -89,7 +89,7 @@ class PrivateCounter:
         self.schema: Schema = counter.schema
 
     @property
-    def unit(self) -> Unit:
+    def unit(self) -> PrivacyUnit:
         """Whose data are protected."""
         return self.ledger.unit
 
@@ -164,9 +164,9 @@ class PrivateCounter:
             self._charge_noise(f"table of {', '.join(clique)}", amount, why, std)
         out = []
         for start in range(0, len(cliques), _TABLES_HELD):
-            some = [tuple(clique) for clique in cliques[start : start + _TABLES_HELD]]
+            chunk = [tuple(clique) for clique in cliques[start : start + _TABLES_HELD]]
             for clique, marginal, (scale, std) in zip(
-                some, counter.marginals(some), noises[start:], strict=False
+                chunk, counter.marginals(chunk), noises[start:], strict=False
             ):
                 noisy = self._noisy(np.ascontiguousarray(marginal.dense(), dtype=np.int64), scale)
                 out.append(NoisyTable(clique, marginal.sizes, noisy, std))
@@ -237,7 +237,7 @@ class PrivateCounter:
         noisy = self._noisy(_distance_steps(counter, cliques, models), scale)
         return noisy / _DISTANCE_STEPS, std / _DISTANCE_STEPS
 
-    def farthest(
+    def select_worst_fit(
         self,
         cliques: Sequence[Sequence[str]],
         models: Iterable[NDArray[np.float64]],
@@ -268,15 +268,15 @@ class PrivateCounter:
         scores -= np.ceil(np.asarray(handicaps, dtype=np.float64) * _DISTANCE_STEPS).astype(
             np.int64
         )
-        left = np.arange(len(cliques))
+        remaining = np.arange(len(cliques))
         out: list[int] = []
         for _ in range(picks):
-            at = choose(scores[left], self._distance_jump)
-            out.append(int(left[at]))
-            left = np.delete(left, at)
+            position = choose(scores[remaining], self._distance_jump)
+            out.append(int(remaining[position]))
+            remaining = np.delete(remaining, position)
         return out
 
-    def closest(
+    def select_candidate(
         self,
         workload: Sequence[Sequence[str]],
         candidates: Sequence[Counter],
@@ -308,7 +308,7 @@ class PrivateCounter:
     ) -> tuple[int, float]:
         """Return, with noise, the L1 distance between a released table and the data, summed over a workload, and the noise's deviation.
 
-        One number of the sensitivity that `closest` states, q `unit.l1`, both in L1 and in L2.
+        One number of the sensitivity that `select_candidate` states, q `unit.l1`, both in L1 and in L2.
         """
         counter = self._open()
         self._check_workload(workload, [candidate])
@@ -330,8 +330,7 @@ class PrivateCounter:
         sizes = dict(zip(self.schema.names, self.schema.sizes, strict=True))
         for clique in workload:
             for name in clique:
-                if name not in sizes:
-                    raise unknown_name("column", name, sizes)
+                check_name("column", name, sizes)
             if not clique or len(set(clique)) < len(clique):
                 raise InputError("A clique of a workload is one or more different columns.")
             if prod(sizes[name] for name in clique) > MOST_CELLS:
@@ -381,7 +380,7 @@ class PrivateCounter:
         """Charge for one or more choices, and return what makes one of them: from scores, and how far one person can move each."""
         budget = self.ledger.budget
         self.ledger.charge(budget.charge(what, why, amount, mechanism=mechanism, noise=noise))
-        epsilon = budget.choice_epsilon(amount / picks, mechanism, after=self.ledger.left)
+        epsilon = budget.choice_epsilon(amount / picks, mechanism, after=self.ledger.remaining)
         exponential = mechanism == "exponential"
         draw = self._noise.exponential if exponential else self._noise.permute_and_flip
         return lambda scores, jump: draw(scores, 2 * jump / epsilon)
@@ -399,8 +398,8 @@ def _distance_steps(
     steps = np.empty(len(cliques), dtype=np.int64)
     expected = iter(models)
     for start in range(0, len(cliques), _TABLES_HELD):
-        some = [tuple(clique) for clique in cliques[start : start + _TABLES_HELD]]
-        for i, marginal in enumerate(counter.marginals(some), start=start):
+        chunk = [tuple(clique) for clique in cliques[start : start + _TABLES_HELD]]
+        for i, marginal in enumerate(counter.marginals(chunk), start=start):
             gap = np.abs(np.asarray(marginal.dense(), dtype=np.float64) - next(expected)).sum() / 2
             steps[i] = np.floor(gap * _DISTANCE_STEPS)
     return steps
@@ -412,12 +411,12 @@ def _workload_distances(
     """Return the L1 distance of each candidate's tables from the data's, summed over the workload: whole numbers."""
     out = np.zeros(len(candidates), dtype=np.int64)
     for start in range(0, len(workload), _TABLES_HELD):
-        some = [tuple(clique) for clique in workload[start : start + _TABLES_HELD]]
+        chunk = [tuple(clique) for clique in workload[start : start + _TABLES_HELD]]
         exact = [
-            np.asarray(marginal.dense(), dtype=np.int64) for marginal in counter.marginals(some)
+            np.asarray(marginal.dense(), dtype=np.int64) for marginal in counter.marginals(chunk)
         ]
         for i, candidate in enumerate(candidates):
-            for counts, marginal in zip(exact, candidate.marginals(some), strict=True):
+            for counts, marginal in zip(exact, candidate.marginals(chunk), strict=True):
                 out[i] += np.abs(counts - np.asarray(marginal.dense(), dtype=np.int64)).sum()
     return out
 
@@ -432,7 +431,9 @@ LIMIT = 2.0**52
 
 
 @lru_cache(maxsize=4096)
-def sensitivity(score: str, unit: Unit, *, rows: int, child_size: int, parent_cells: int) -> float:
+def sensitivity(
+    score: str, unit: PrivacyUnit, *, rows: int, child_size: int, parent_cells: int
+) -> float:
     """Return the most that one person can change the score of a family, rounded up a hair.
 
     `rows` is public: the number n of records under replace-one with one row for each person, otherwise the N of
@@ -445,19 +446,18 @@ def sensitivity(score: str, unit: Unit, *, rows: int, child_size: int, parent_ce
 
     Examples
     --------
-    >>> round(sensitivity("I", Unit("replace-one"), rows=1000, child_size=2, parent_cells=12), 3)
+    >>> round(sensitivity("I", PrivacyUnit("replace-one"), rows=1000, child_size=2, parent_cells=12), 3)
     7.907
-    >>> round(sensitivity("R", Unit("add-remove", 3), rows=1000, child_size=5, parent_cells=12), 3)
+    >>> round(sensitivity("R", PrivacyUnit("add-remove", 3), rows=1000, child_size=5, parent_cells=12), 3)
     6.0
     """
-    if score not in SCORES:
-        raise unknown_name("score", score, SCORES)
-    for name, value, least in (
+    check_name("score", score, SCORES)
+    for name, value, minimum in (
         ("rows", rows, 0),
         ("child_size", child_size, 1),
         ("parent_cells", parent_cells, 1),
     ):
-        check_at_least(name, value, least)
+        check_at_least(name, value, minimum)
     if score == "F" and child_size != 2:
         raise InputError(
             f"F is defined for a child of 2 declared levels. Got {child_size}. Use R or I."
@@ -466,7 +466,7 @@ def sensitivity(score: str, unit: Unit, *, rows: int, child_size: int, parent_ce
     if unit.rows_public:
         return UP * {"I": _information_replaced, "R": _r_replaced, "F": _f}[score](rows, shorter)
     single = {"I": _information_added, "R": _r_added, "F": _f}[score](rows, shorter)
-    return UP * single * m * (2 if unit.replaced else 1)
+    return UP * single * m * (2 if unit.bounded else 1)
 
 
 def _f(rows: int, shorter: int) -> float:
@@ -528,7 +528,7 @@ def _r_replaced(n: int, shorter: int) -> float:
     return (2 if shorter <= 2 else 3) * (n - 1) / n
 
 
-def _information_added(most: int, shorter: int) -> float:
+def _information_added(max_rows: int, shorter: int) -> float:
     """Return the bound of min(n, N) I under add-remove, for every n, where the shorter side of the table has K cells.
 
     max(g(max(N-1, 1)), N/(N+1) (Q - g(N))), where Q is the largest 2 g(qN/2) + J(q) over 0 <= q <= 1 and J(q) = q
@@ -548,19 +548,22 @@ def _information_added(most: int, shorter: int) -> float:
 
     Q is the maximum of a concave function: it lies below the tangent at any point, and such a tangent is returned.
     """
-    most = max(most, 1)  # with N = 0 all tables score 0
-    return max(_g(max(most - 1, 1)), most / (most + 1) * (_largest_fall(most, shorter) - _g(most)))
+    max_rows = max(max_rows, 1)  # with N = 0 all tables score 0
+    return max(
+        _g(max(max_rows - 1, 1)),
+        max_rows / (max_rows + 1) * (_largest_fall(max_rows, shorter) - _g(max_rows)),
+    )
 
 
 @lru_cache(maxsize=4096)
-def _largest_fall(most: int, shorter: int) -> float:
+def _largest_fall(max_rows: int, shorter: int) -> float:
     """Return Q of `_information_added`: bisection on the slope, then a tangent, which lies above a concave function."""
     if shorter == 1:
         return 0.0  # all tables score 0
     others = shorter - 1
 
     def slope(q: float) -> float:
-        return most * log1p(2 / (q * most)) + log(2 / q) - log(others / (1 - q))
+        return max_rows * log1p(2 / (q * max_rows)) + log(2 / q) - log(others / (1 - q))
 
     low, high = (
         1e-9,
@@ -570,7 +573,7 @@ def _largest_fall(most: int, shorter: int) -> float:
         q = (low + high) / 2
         low, high = (q, high) if slope(q) > 0 else (low, q)
     q = (low + high) / 2
-    value = 2 * _g(q * most / 2) + q * log(2 / q) + (1 - q) * log(others / (1 - q))
+    value = 2 * _g(q * max_rows / 2) + q * log(2 / q) + (1 - q) * log(others / (1 - q))
     tilt = slope(q)
     return value + max(tilt * (1 - q), -tilt * q)
 

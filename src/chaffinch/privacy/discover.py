@@ -31,7 +31,7 @@ from .domain import check_declared, lacks, with_usual_type
 from .ledger import Budget, Charge
 from .mechanisms import Noise
 from .prepare import CellParts, StoredCells
-from .relation import Unit
+from .relation import PrivacyUnit
 from .tallies import CellTallies, LevelCounts, LevelTally, RangeTally, bound_counts, bound_grid
 
 Word = TypeVar("Word", str, int, float)
@@ -95,13 +95,13 @@ class NoiseLaw:
         )
 
 
-def noise_law(budget: Budget, unit: Unit, paid: Charge) -> NoiseLaw:
+def noise_law(budget: Budget, unit: PrivacyUnit, paid: Charge) -> NoiseLaw:
     """Return the noise in the counts of one table that a charge pays for: one person changes them by `unit.l1` in L1, `unit.l2_up` in L2.
 
     Examples
     --------
     >>> paid = Charge("levels of 'job'", "discover = true", epsilon=0.5, mechanism="", noise="")
-    >>> noise_law(Budget(1.0), Unit("replace-one"), paid)
+    >>> noise_law(Budget(1.0), PrivacyUnit("replace-one"), paid)
     NoiseLaw(kind='laplace', scale=4.0)
     """
     amount = paid.epsilon if budget.kind == "pure" else paid.rho
@@ -110,12 +110,12 @@ def noise_law(budget: Budget, unit: Unit, paid: Charge) -> NoiseLaw:
     return NoiseLaw("laplace" if budget.kind == "pure" else "gaussian", scale)
 
 
-def threshold(unit: Unit, law: NoiseLaw, *, delta: float) -> int:
+def threshold(unit: PrivacyUnit, law: NoiseLaw, *, delta: float) -> int:
     """Return the least noisy count at which a word is released by `stable_levels`: a function of public numbers.
 
     Examples
     --------
-    >>> unit = Unit("add-remove")
+    >>> unit = PrivacyUnit("add-remove")
     >>> threshold(unit, NoiseLaw("laplace", 20.0), delta=1e-6), threshold(unit, NoiseLaw("gaussian", 20.0), delta=1e-6)
     (264, 97)
     """
@@ -123,10 +123,10 @@ def threshold(unit: Unit, law: NoiseLaw, *, delta: float) -> int:
         raise PrivacyError(
             f"delta must lie between 0 and 1 for words that are not declared. Got {delta}. Declare levels."
         )
-    return _least(lambda at: _leak(at, unit, law) <= delta)
+    return _smallest(lambda candidate: _leak(candidate, unit, law) <= delta)
 
 
-def _least(holds: Callable[[int], bool]) -> int:
+def _smallest(holds: Callable[[int], bool]) -> int:
     """Return the least whole number from 1 for which `holds`, as it does for all larger ones."""
     low, high = 1, 2
     while not holds(high):
@@ -137,10 +137,10 @@ def _least(holds: Callable[[int], bool]) -> int:
     return low
 
 
-def _leak(at: int, unit: Unit, law: NoiseLaw) -> float:
+def _leak(cutoff: int, unit: PrivacyUnit, law: NoiseLaw) -> float:
     """The largest chance that a word of one person alone is released: over all ways to spread up to m rows over new words."""
     m = unit.rows_per_person
-    hits = [law.tail(at - k) for k in range(1, m + 1)]
+    hits = [law.tail(cutoff - k) for k in range(1, m + 1)]
     if hits[-1] >= 1:
         return 1.0
     hidden = np.log1p(-np.array(hits))  # log-chance that a new word of k rows stays hidden
@@ -153,7 +153,7 @@ def _leak(at: int, unit: Unit, law: NoiseLaw) -> float:
 def stable_levels(
     counts: Mapping[Word, int] | LevelCounts,
     noise: Noise,
-    unit: Unit,
+    unit: PrivacyUnit,
     law: NoiseLaw,
     *,
     delta: float,
@@ -177,15 +177,15 @@ def stable_levels(
     --------
     >>> from chaffinch.privacy.mechanisms import noise_of
     >>> law = NoiseLaw("gaussian", 20.0)
-    >>> stable_levels({"b": 900, "a": 800, "rare": 1}, noise_of(1), Unit("add-remove"), law, delta=1e-6)
+    >>> stable_levels({"b": 900, "a": 800, "rare": 1}, noise_of(1), PrivacyUnit("add-remove"), law, delta=1e-6)
     ('a', 'b')
     """
-    at = threshold(unit, law, delta=delta)
+    cutoff = threshold(unit, law, delta=delta)
     word_counts = np.fromiter((n for _, n in _in_order(counts)), dtype=np.int64)
     if not len(word_counts):
         return ()
     noisy = law.noisy(word_counts, noise)
-    return tuple(word for (word, _), n in zip(_in_order(counts), noisy, strict=True) if n >= at)
+    return tuple(word for (word, _), n in zip(_in_order(counts), noisy, strict=True) if n >= cutoff)
 
 
 def _in_order(counts: Mapping[Word, int] | LevelCounts) -> Iterable[tuple[Any, int]]:
@@ -197,7 +197,7 @@ def private_bounds(
     noise: Noise,
     law: NoiseLaw,
     *,
-    whole: bool,
+    integral: bool,
     grid: NDArray[np.float64] | None = None,
 ) -> tuple[float, float]:
     """Return a low and a high bound from a public grid, between which the bulk of numbers lies. Costs what noise of this law does.
@@ -212,10 +212,10 @@ def private_bounds(
     What is not promised: that no value lies outside. Those are clipped.
     """
     return _bounds_of(
-        bound_counts(numbers, bound_grid(whole) if grid is None else grid),
+        bound_counts(numbers, bound_grid(integral) if grid is None else grid),
         noise,
         law,
-        whole=whole,
+        integral=integral,
         grid=grid,
     )
 
@@ -225,19 +225,19 @@ def _bounds_of(
     noise: Noise,
     law: NoiseLaw,
     *,
-    whole: bool,
+    integral: bool,
     grid: NDArray[np.float64] | None,
 ) -> tuple[float, float]:
     """The bounds that counts of cells speak for, once they have noise."""
-    edges = bound_grid(whole) if grid is None else grid
+    edges = bound_grid(integral) if grid is None else grid
     noisy = law.noisy(counts, noise)
-    at = _least(lambda t: len(counts) * law.tail(t) <= FALSE_ALARM)
-    above = np.flatnonzero(noisy >= at)
+    cutoff = _smallest(lambda t: len(counts) * law.tail(t) <= FALSE_ALARM)
+    above = np.flatnonzero(noisy >= cutoff)
     if not len(above):
         return (0.0, 1.0) if grid is None else (float(edges[0]), float(edges[-1]))
     low = float(edges[max(int(above[0]) - 1, 0)])
     high = float(edges[min(int(above[-1]), len(edges) - 1)])
-    if whole and high > low + 1:
+    if integral and high > low + 1:
         high -= 1  # cells run to just before the next edge
     return low, high if low < high else low + 1
 
@@ -249,7 +249,7 @@ def private_quantiles(
     noise: Noise,
     law: NoiseLaw,
     *,
-    whole: bool = False,
+    integral: bool = False,
 ) -> tuple[float, ...]:
     """Return rising edges from the low to the high bound, cut near the given shares of records. Costs what noise of this law does.
 
@@ -267,12 +267,12 @@ def private_quantiles(
             "Quantiles need a low bound below the high one, and shares between 0 and 1."
         )
     edges = np.linspace(low, high, CELLS + 1)
-    if whole:
+    if integral:
         edges = np.unique(np.ceil(np.linspace(low, high + 1, CELLS + 1)))
     counts = np.zeros(len(edges) - 1, dtype=np.int64)
-    for part in [numbers] if isinstance(numbers, np.ndarray) else numbers:
+    for chunk in [numbers] if isinstance(numbers, np.ndarray) else numbers:
         cells = np.searchsorted(
-            edges[1:-1], np.clip(part.astype(np.float64), low, high), side="right"
+            edges[1:-1], np.clip(chunk.astype(np.float64), low, high), side="right"
         )
         counts += np.bincount(cells, minlength=len(counts))
     sums = np.cumsum(law.noisy(counts, noise)).astype(np.float64)
@@ -314,9 +314,9 @@ def planned_discoveries(schema: Schema, budget: Budget, amount: float) -> tuple[
     if not wanted:
         return ()
     n_words = sum(lacks(column) == "levels" for column in wanted)
-    share, part = amount / len(wanted), budget.delta_total / max(n_words, 1)
+    share, delta_share = amount / len(wanted), budget.delta_total / max(n_words, 1)
     return tuple(
-        _of_words(column, budget, share, part)
+        _of_words(column, budget, share, delta_share)
         if lacks(column) == "levels"
         else _of_numbers(column, budget, share)
         for column in wanted
@@ -365,7 +365,7 @@ def discover(
     discoveries: Sequence[Discovery],
     noise: Noise,
     budget: Budget,
-    unit: Unit,
+    unit: PrivacyUnit,
     charge: Callable[[Charge], None],
 ) -> Schema:
     """Return the schema with what was missing of columns, found as `planned_discoveries` says and at the cost that it says.
@@ -411,14 +411,14 @@ def _wants(column: Column) -> bool:
 
 
 def _tally(discovery: Discovery, number: int, folder: Path | None) -> LevelTally | RangeTally:
-    column, place = (
+    column, path = (
         with_usual_type(discovery.column),
         None if folder is None else folder / f"column-{number}",
     )
     return (
-        LevelTally(column, place)
+        LevelTally(column, path)
         if discovery.levels is not None
-        else RangeTally(column, place, again=discovery.quantiles is not None)
+        else RangeTally(column, path, again=discovery.quantiles is not None)
     )
 
 
@@ -426,7 +426,7 @@ def _with_levels(
     column: Column,
     tally: LevelTally | RangeTally,
     noise: Noise,
-    unit: Unit,
+    unit: PrivacyUnit,
     law: NoiseLaw,
     delta: float,
 ) -> Column:
@@ -454,7 +454,7 @@ def _with_bins(
         law = paid_law(discovery.bounds)
         tally = tallies.take(column.name)
         assert isinstance(tally, RangeTally)
-        bounds = _bounds_of(tally.counts, noise, law, whole=tally.whole, grid=tally.grid)
+        bounds = _bounds_of(tally.counts, noise, law, integral=tally.whole, grid=tally.grid)
     if discovery.quantiles is None:
         return replace(column, bounds=bounds, binning="width")
     assert bounds is not None
@@ -463,7 +463,9 @@ def _with_bins(
     assert isinstance(tally, RangeTally)
     assert tally.numbers is not None
     shares = [i / column.bins for i in range(1, column.bins)]
-    edges = private_quantiles(tally.numbers.parts(), bounds, shares, noise, law, whole=tally.whole)
+    edges = private_quantiles(
+        tally.numbers.parts(), bounds, shares, noise, law, integral=tally.whole
+    )
     tally.numbers.remove()
     return replace(column, bounds=None, edges=edges, binning="edges")
 
@@ -499,15 +501,17 @@ _PATTERNS = (
 
 def as_words(schema: Schema) -> Schema:
     """Return the schema with columns of unknown kind as words to be discovered: what a plan reckons with, since it costs the most."""
-    words = {
+    word_columns = {
         c.name: replace(c, kind="categorical", type="string", bounds=None)
         for c in schema
         if c.kind == UNKNOWN
     }
-    return replace(schema, columns=tuple(words.get(column.name, column) for column in schema))
+    return replace(
+        schema, columns=tuple(word_columns.get(column.name, column) for column in schema)
+    )
 
 
-def planned_kinds(schema: Schema, budget: Budget, unit: Unit) -> tuple[Charge, ...]:
+def planned_kinds(schema: Schema, budget: Budget, unit: PrivacyUnit) -> tuple[Charge, ...]:
     """Return the charge for the kind of each column whose kind is to be discovered: settled by declarations alone."""
     open_ones = [column.name for column in schema if column.kind == UNKNOWN]
     if not open_ones:
@@ -526,7 +530,7 @@ def discover_kinds(
     charges: Sequence[Charge],
     noise: Noise,
     budget: Budget,
-    unit: Unit,
+    unit: PrivacyUnit,
     charge: Callable[[Charge], None],
 ) -> Schema:
     """Return the schema with the kinds that were open, found at the cost that `planned_kinds` says; each is charged before the touch.
@@ -596,8 +600,10 @@ def cell_classes(column: Column, values: pa.Array) -> NDArray[np.int64]:
         [*(_class(word, missing, comma) for word in coded.dictionary.to_pylist()), 0],
         dtype=np.int64,
     )
-    at = coded.indices.cast(pa.int64()).fill_null(len(table) - 1).to_numpy(zero_copy_only=False)
-    return np.asarray(table[at])
+    indices = (
+        coded.indices.cast(pa.int64()).fill_null(len(table) - 1).to_numpy(zero_copy_only=False)
+    )
+    return np.asarray(table[indices])
 
 
 def _class(word: str | None, missing: set[str], comma: bool) -> int:

@@ -95,11 +95,11 @@ discover = "all" at its top has all found that is left open, at a price that --d
     stem = source.rsplit("/", 1)[-1].split(".")[0] or "schema"
     command = f"`chaffinch schema {source} --blank -o {stem}.toml` writes a schema to fill in"
     if phrases := missing_declarations(schema, delta=delta, rows_public=rows_public):
-        every = '; discover = "all" at its top has all found that is left open, at a price that --dry-run shows'
+        discover_hint = '; discover = "all" at its top has all found that is left open, at a price that --dry-run shows'
         open_ones = any(column.lacks and not column.discover for column in schema)
         raise PrivacyError(
             f"A private fit needs a declared domain, and the schema lacks: {'; '.join(phrases)}. Nothing was read from the data. "
-            f"{command}{every if open_ones else ''}."
+            f"{command}{discover_hint if open_ones else ''}."
         )
     if not schema.modelled:
         raise PrivacyError(
@@ -200,7 +200,7 @@ def _wrong_type(column: Column) -> PrivacyError:
 
 
 def _binned(column: Column, kind: pa.DataType) -> Column:
-    whole = is_whole(kind) or column.kind == "integer"
+    integral = is_whole(kind) or column.kind == "integer"
     column = replace(column, out_of_range="clip")
     if column.edges is None:
         if column.bounds is None:
@@ -208,7 +208,7 @@ def _binned(column: Column, kind: pa.DataType) -> Column:
                 f"Column '{column.name}' has no declared bounds. Add bounds, or discover them first."
             )
         low, high = column.bounds
-        if whole:
+        if integral:
             low, high = float(math.ceil(low)), float(math.floor(high))
             if not low < high:
                 raise PrivacyError(
@@ -216,20 +216,20 @@ def _binned(column: Column, kind: pa.DataType) -> Column:
                 )
         column = replace(column, binning="width", bounds=(low, high))
     ends = column.edges or column.bounds or (0.0, 0.0)
-    most = 2.0**31 - 1 if kind == pa.date32() else MOST_WHOLE if whole else 1e300
-    if not all(abs(end) <= most for end in (*ends, *(column.atoms or ()))):
+    limit = 2.0**31 - 1 if kind == pa.date32() else MOST_WHOLE if integral else 1e300
+    if not all(abs(end) <= limit for end in (*ends, *(column.atoms or ()))):
         raise PrivacyError(
             f"Column '{column.name}': its bounds, edges or atoms are beyond what its type can hold."
         )
-    nothing = np.empty(0, dtype=np.int64 if whole else np.float64)
+    nothing = np.empty(0, dtype=np.int64 if integral else np.float64)
     single = kind in (pa.float32(), pa.float16())
     return replace(
-        column, codec=fit_intervals(column, nothing, np.empty(0), integral=whole, single=single)
+        column, codec=fit_intervals(column, nothing, np.empty(0), integral=integral, single=single)
     )
 
 
 @SILENT
-def place(
+def declared_codes(
     column: Column, values: pa.Array, tokens: NDArray[np.int16] | None = None
 ) -> NDArray[np.unsignedinteger[Any]]:
     """Return a code for every value, whatever it is; nothing is counted, said or raised.
@@ -305,7 +305,9 @@ def _place_words(codec: Categories, values: pa.Array) -> NDArray[np.int64]:
     """Codes of words and of truth values."""
     if not pa.types.is_dictionary(values.type):
         values = values.dictionary_encode()
-    words = words_of(values.dictionary) if is_words(values.type) else values.dictionary.to_pylist()
+    spellings = (
+        words_of(values.dictionary) if is_words(values.type) else values.dictionary.to_pylist()
+    )
     codes: dict[Any, int] = {
         level: i for i, level in enumerate(codec.levels) if isinstance(level, str | bool)
     }
@@ -333,7 +335,7 @@ def _place_words(codec: Categories, values: pa.Array) -> NDArray[np.int64]:
         )  # and truth is spelled in three ways: a column of it may come as words or as what it is
         return codes.get(bare, truth.get(bare.lower(), _outside(codec)))
 
-    table = np.array([*map(code, words), _absent(codec)], dtype=np.int64)
+    table = np.array([*map(code, spellings), _absent(codec)], dtype=np.int64)
     indices = (
         values.indices.cast(pa.int64()).fill_null(len(table) - 1).to_numpy(zero_copy_only=False)
     )

@@ -1,7 +1,7 @@
 """The ledger: a budget in pure epsilon, Gaussian privacy or zCDP, the charges to it, their plan beforehand and their account afterwards.
 
 A ledger refuses what there is no budget for: every touch of the data is charged before it happens. Ledger, plan and account name the neighbour
-relation through their `Unit`; none holds a value or a count of the data.
+relation through their `PrivacyUnit`; none holds a value or a count of the data.
 
 Proof sketch of the totals, for either relation. Pure: epsilons and deltas of touches add, also if each touch is chosen after seeing
 the answers of the earlier ones, as long as the limit stands beforehand (basic composition; Rogers, Roth, Ullman and Vadhan 2016).
@@ -29,14 +29,13 @@ from itertools import repeat
 from math import ceil, exp, floor, fsum, isclose, isfinite, log10, nextafter, pi, sqrt
 from typing import Any, Literal, get_args
 
-from .._base.checks import check_whole
+from .._base.checks import check_name, check_whole
 from .._base.errors import (
     BudgetError,
     ChaffinchError,
     ClosedError,
     InputError,
     listed,
-    unknown_name,
 )
 from .._base.results import html_table
 from .accounting import (
@@ -52,7 +51,7 @@ from .accounting import (
     width_to_amount,
 )
 from .mechanisms import gaussian_std, laplace_std
-from .relation import Unit
+from .relation import PrivacyUnit
 
 Accounting = Literal["pure", "gaussian", "zcdp"]
 CHOICES = ("exponential", "permute-and-flip")
@@ -102,8 +101,7 @@ class Budget:
             object.__setattr__(self, "delta", check_delta(self.delta))
         if self.accounting is None:
             object.__setattr__(self, "accounting", _usual(self.epsilon, self.delta))
-        if self.accounting not in get_args(Accounting):
-            raise unknown_name("accounting", self.accounting, get_args(Accounting))
+        check_name("accounting", self.accounting, get_args(Accounting))
         if self.accounting != "pure" and self.delta is None:
             raise InputError(
                 f"{self.title} accounting needs a delta. Give one, or use accounting 'pure'."
@@ -160,9 +158,9 @@ class Budget:
 
     def amounts(self, charges: Iterable[Charge]) -> tuple[float, float]:
         """Return the sums of the costs, in the currency, and of the deltas of charges."""
-        every = list(charges)
-        return fsum(charge.cost(self.kind) for charge in every), fsum(
-            charge.delta for charge in every
+        all_charges = list(charges)
+        return fsum(charge.cost(self.kind) for charge in all_charges), fsum(
+            charge.delta for charge in all_charges
         )
 
     def charge(self, what: str, why: str, amount: float, *, mechanism: str, noise: str) -> Charge:
@@ -200,7 +198,7 @@ class Budget:
         law = "discrete Laplace" if self.kind == "pure" else "discrete Gaussian"
         return self.charge(what, why, amount, mechanism=law, noise=f"standard deviation {std:.4g}")
 
-    def promise(self, spent: float, delta: float) -> tuple[float, float]:
+    def guarantee(self, spent: float, delta: float) -> tuple[float, float]:
         """Return the (epsilon, delta) that a spent amount, and the deltas of charges, come to."""
         if self.kind == "pure" or spent == 0:
             return spent, delta
@@ -218,9 +216,9 @@ class Budget:
             ((self.total, self.currency), (self.delta_total, "delta"))
         ):
             if fsum((spent[i], asked[i])) > total * (1 + SLACK):
-                left = shown(max(0.0, total - spent[i]))
+                remaining = shown(max(0.0, total - spent[i]))
                 raise BudgetError(
-                    f"Privacy budget exceeded: {shown(asked[i])} asked, {left} left of {shown(total)}. "
+                    f"Privacy budget exceeded: {shown(asked[i])} asked, {remaining} left of {shown(total)}. "
                     f"These are {name}s; nothing was touched. Ask for less, or plan with a larger budget."
                 )
 
@@ -290,12 +288,12 @@ class Charge:
 def charge_row(budget: Budget, charge: Charge, times: int = 1) -> tuple[str, ...]:
     """Return a charge made a number of times as a row of text under `HEAD`."""
     cost, delta = charge.cost(budget.kind), charge.delta
-    each, every = (
+    each, total = (
         f"{budget.currency} {cost * n:.4g}" + (f", delta {delta * n:.4g}" if delta else "")
         for n in (1, times)
     )
-    how = ", ".join(part for part in (charge.mechanism, charge.noise) if part)
-    return charge.what, str(times), each, every, how, charge.why
+    how = ", ".join(phrase for phrase in (charge.mechanism, charge.noise) if phrase)
+    return charge.what, str(times), each, total, how, charge.why
 
 
 DISCOVERED = "discover = true"
@@ -307,13 +305,13 @@ class Ledger:
 
     Examples
     --------
-    >>> ledger = Ledger(Budget(1.0), Unit("add-remove"))
+    >>> ledger = Ledger(Budget(1.0), PrivacyUnit("add-remove"))
     >>> ledger.charge(Charge("table of age", "measure", epsilon=0.9, mechanism="discrete Laplace", noise="scale 1.11"))
-    >>> round(ledger.left, 6)
+    >>> round(ledger.remaining, 6)
     0.1
     """
 
-    def __init__(self, budget: Budget, unit: Unit, reserved_delta: float = 0.0) -> None:
+    def __init__(self, budget: Budget, unit: PrivacyUnit, reserved_delta: float = 0.0) -> None:
         self.budget = replace(budget, reserved_delta=reserved_delta) if reserved_delta else budget
         self.unit = unit
         self.total = self.budget.total
@@ -344,16 +342,16 @@ class Ledger:
         return self.budget.amounts(self.charges)[0]
 
     @property
-    def left(self) -> float:
+    def remaining(self) -> float:
         """What is left to spend, in the currency of the budget."""
         return max(0.0, self.total - self.spent)
 
     def shares(self, parts: Sequence[float]) -> tuple[float, ...]:
         """Return what is left, split in proportion to `parts`; the shares never add up to more than it."""
-        weights = [check_epsilon(part, "a part") for part in parts]
-        left, whole = self.left, fsum(weights)
-        amounts = [left * weight / whole for weight in weights]
-        while fsum(amounts) > left:  # by one rounding at most
+        weights = [check_epsilon(weight, "a part") for weight in parts]
+        remaining, total_weight = self.remaining, fsum(weights)
+        amounts = [remaining * weight / total_weight for weight in weights]
+        while fsum(amounts) > remaining:  # by one rounding at most
             amounts = [nextafter(share, 0) for share in amounts]
         return tuple(amounts)
 
@@ -395,7 +393,7 @@ class Plan:
     """
 
     budget: Budget
-    unit: Unit
+    unit: PrivacyUnit
     steps: tuple[Step, ...]
 
     def __post_init__(self) -> None:
@@ -429,7 +427,7 @@ class Plan:
         return {
             **asdict(self.budget),
             **asdict(self.unit),
-            "relation": self.unit.words,
+            "relation": self.unit.description,
             "currency": self.budget.currency,
             "budget": self.budget.total,
             "total": self.total,
@@ -450,7 +448,7 @@ class Account:
     """What was promised and what was spent: kept with a model, printed with every result. Numbers and names of columns only."""
 
     budget: Budget
-    unit: Unit
+    unit: PrivacyUnit
     charges: tuple[Charge, ...]
     _: KW_ONLY
     test_only: bool
@@ -466,8 +464,7 @@ class Account:
             or not 0 <= self.rows < 2**63
         ):
             raise InputError("rows of an account must be a whole number of at least 0.")
-        if self.rows_how not in ("declared", "measured"):
-            raise unknown_name("way to know the rows", self.rows_how, ("declared", "measured"))
+        check_name("way to know the rows", self.rows_how, ("declared", "measured"))
         self.budget.admit(self.budget.amounts(self.charges))
 
     @property
@@ -496,7 +493,7 @@ class Account:
         return max(0.0, self.budget.total - self.spent)
 
     @property
-    def spent_promise(self) -> tuple[float, float]:
+    def spent_guarantee(self) -> tuple[float, float]:
         """The (epsilon, delta) that what was really spent amounts to."""
         spent, delta = self.budget.amounts(self.charges)
         if self.budget.kind == "gaussian":
@@ -505,7 +502,7 @@ class Account:
                 charge.cost("gaussian") for charge in self.charges if charge.mechanism in CHOICES
             )
             spent = min(max(spent, self.budget.total), spent + (pi / 2 - 1) * choices)
-        return self.budget.promise(spent, delta)
+        return self.budget.guarantee(spent, delta)
 
     @property
     def noise_source(self) -> str:
@@ -550,7 +547,7 @@ class Account:
             else (f"epsilon {epsilon:.6g}, delta {delta:.6g}", f", plus a chance of {delta:.6g}")
         )
         return (
-            f"Differentially private ({name}; {self.unit.words}): no outcome is more than {times} times as likely "
+            f"Differentially private ({name}; {self.unit.description}): no outcome is more than {times} times as likely "
             f"with the one table as with the other{more}."
         )
 
@@ -560,7 +557,7 @@ class Account:
         if self.test_only:
             return "TEST ONLY, no privacy: seeded noise"
         delta = "" if self.delta is None else f", delta {self.delta:.6g}"
-        return f"epsilon {self.epsilon:.6g}{delta}, {self.unit.words}"
+        return f"epsilon {self.epsilon:.6g}{delta}, {self.unit.description}"
 
     def rows_table(self) -> list[tuple[str, ...]]:
         """Return a few rows of text under `HEAD`: charges of one kind, reason and mechanism share a row. All are in `to_dict`."""
@@ -571,11 +568,11 @@ class Account:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the account as plain data, ready for JSON."""
-        epsilon, delta = self.spent_promise
+        epsilon, delta = self.spent_guarantee
         return {
             **asdict(self.budget),
             **asdict(self.unit),
-            "relation": self.unit.words,
+            "relation": self.unit.description,
             "rho": self.rho,
             "charges": [asdict(charge) for charge in self.charges],
             "spent": self.spent,
@@ -602,7 +599,7 @@ def grouped_rows(budget: Budget, charges: Iterable[Charge]) -> list[tuple[str, .
     groups: dict[tuple[str, str, str], list[Charge]] = {}
     for charge in charges:
         groups.setdefault((charge.why, charge.mechanism, _kind(charge.what)), []).append(charge)
-    return [_group_row(budget, kind, every) for (_, _, kind), every in groups.items()]
+    return [_group_row(budget, kind, group) for (_, _, kind), group in groups.items()]
 
 
 def _kind(what: str) -> str:
@@ -621,15 +618,15 @@ def _group_row(budget: Budget, kind: str, charges: Sequence[Charge]) -> tuple[st
     each = f"{budget.currency} {_between(costs)}" + (
         f", delta {_between(deltas)}" if has_delta else ""
     )
-    every = f"{budget.currency} {fsum(costs):.4g}" + (
+    total = f"{budget.currency} {fsum(costs):.4g}" + (
         f", delta {fsum(deltas):.4g}" if has_delta else ""
     )
     noise = _merged([charge.noise for charge in charges])
-    how = ", ".join(part for part in (charges[0].mechanism, noise) if part)
-    return _touched(kind, charges), str(len(charges)), each, every, how, charges[0].why
+    how = ", ".join(phrase for phrase in (charges[0].mechanism, noise) if phrase)
+    return _queried(kind, charges), str(len(charges)), each, total, how, charges[0].why
 
 
-def _touched(kind: str, charges: Sequence[Charge]) -> str:
+def _queried(kind: str, charges: Sequence[Charge]) -> str:
     """What charges of one kind touch, in words: how many, and the first few by name."""
     whats = [charge.what for charge in charges]
     if kind in _COUNTED and (merged := _merged(whats, "and" if len(whats) == 2 else "to")):
@@ -702,7 +699,7 @@ def account_from_dict(data: object) -> Account:
 
 def _account(data: Any) -> Account:
     budget = Budget(**_picked(data, Budget))
-    unit = Unit(**_picked(data, Unit))
+    unit = PrivacyUnit(**_picked(data, PrivacyUnit))
     charges = data["charges"]
     if not isinstance(charges, list) or not all(
         isinstance(c, dict) and set(c) == _names(Charge) for c in charges

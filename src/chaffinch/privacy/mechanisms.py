@@ -10,8 +10,8 @@ proportional to exp(score_i/scale). Permute-and-flip (McKenna and Sheldon 2020) 
 order and takes the first whose coin falls right, with probability exp((score_i - best)/scale): never worse on average.
 
 **Sources of noise.** A source of noise takes whole numbers and returns whole numbers, with the noise added inside the mechanism: no float ever
-holds a count plus noise. What a mechanism promises depends on how far neighbours can move its input: `Unit.l1` and
-`Unit.l2_squared` for counts, the sensitivity D for scores. The promise is then about the neighbour relation of that `Unit`.
+holds a count plus noise. What a mechanism promises depends on how far neighbours can move its input: `PrivacyUnit.l1` and
+`PrivacyUnit.l2_squared` for counts, the sensitivity D for scores. The promise is then about the neighbour relation of that `PrivacyUnit`.
 
     noise = noise_of()                       # operating-system entropy, exact arithmetic: for a release
     noisy = noise.laplace(counts, unit.l1 / epsilon)
@@ -122,7 +122,7 @@ def draw_laplace(rng: np.random.Generator, scale: float, shape: Shape) -> NDArra
     (2, 3)
     """
     scale = checked_scale(scale)
-    both = rng.standard_exponential((2, *_sides(shape)))
+    both = rng.standard_exponential((2, *_lengths(shape)))
     both *= scale
     np.floor(both, out=both)
     return _to_int(both[0] - both[1], scale)
@@ -140,14 +140,14 @@ def draw_gaussian(rng: np.random.Generator, sigma: float, shape: Shape) -> NDArr
     True
     """
     sigma = checked_scale(sigma, "sigma")
-    sides = _sides(shape)
+    lengths = _lengths(shape)
     if sigma <= TABLE_SIGMA:
-        both = rng.standard_exponential((2, *sides))
+        both = rng.standard_exponential((2, *lengths))
         size = np.searchsorted(
             _tail(sigma), both[0]
         )  # E > -log P(|z| >= k) has just that probability
         return np.asarray(np.where(both[1] < math.log(2), size, -size), dtype=np.int64)
-    wanted = math.prod(sides)
+    wanted = math.prod(lengths)
     width = math.floor(sigma) + 1.0
     accepted: list[NDArray[np.float64]] = []
     missing = wanted
@@ -163,7 +163,7 @@ def draw_gaussian(rng: np.random.Generator, sigma: float, shape: Shape) -> NDArr
         accepted.append(z[rng.standard_exponential(tries) >= cost][:missing])
         missing -= accepted[-1].size
     flat = np.concatenate(accepted) if accepted else np.zeros(0)
-    return _to_int(flat.reshape(sides), sigma)
+    return _to_int(flat.reshape(lengths), sigma)
 
 
 def draw_exponential(rng: np.random.Generator, scores: ArrayLike, scale: float) -> int:
@@ -255,25 +255,25 @@ def permute_and_flip_log_law(scores: ArrayLike, scale: float) -> NDArray[np.floa
 
 def _gaps(scores: ArrayLike, scale: float) -> NDArray[np.float64]:
     """Return how far each score lies below the best, over the scale."""
-    whole = np.asarray(scores)
-    if whole.dtype.kind != "i" or whole.ndim != 1 or whole.size == 0:
+    integers = np.asarray(scores)
+    if integers.dtype.kind != "i" or integers.ndim != 1 or integers.size == 0:
         raise InputError(
-            f"scores must be a list of at least one whole number. Got dtype {whole.dtype}, shape {whole.shape}."
+            f"scores must be a list of at least one whole number. Got dtype {integers.dtype}, shape {integers.shape}."
         )
-    whole = whole.astype(np.int64, copy=False)
+    integers = integers.astype(np.int64, copy=False)
     # Differences wrap around modulo 2^64, and read without a sign they are right even from one end to the other.
-    return (whole.max() - whole).view(np.uint64) / scale
+    return (integers.max() - integers).view(np.uint64) / scale
 
 
-def _sides(shape: Shape) -> tuple[int, ...]:
+def _lengths(shape: Shape) -> tuple[int, ...]:
     return shape if isinstance(shape, tuple) else (int(shape),)
 
 
-def _to_int(whole: NDArray[np.float64], scale: float) -> NDArray[np.int64]:
+def _to_int(draws: NDArray[np.float64], scale: float) -> NDArray[np.int64]:
     """Return whole floats as int64, clipped; 2^63 - 1024 is the largest double that fits."""
     if scale > 1e16:  # a draw is below 50 scales
-        whole = np.clip(whole, float(INT64.min), float(INT64.max - 1023))
-    return np.asarray(whole, dtype=np.int64)
+        draws = np.clip(draws, float(INT64.min), float(INT64.max - 1023))
+    return np.asarray(draws, dtype=np.int64)
 
 
 def _theta(sigma: float) -> float:
@@ -378,11 +378,11 @@ class OpenDPNoise:
         _opendp()
 
     def laplace(self, values: NDArray[np.int64], scale: float) -> NDArray[np.int64]:
-        return _exact("laplace", _laplace, checked_scale(scale), _whole("values", values))
+        return _exact("laplace", _laplace, checked_scale(scale), _integers("values", values))
 
     def gaussian(self, values: NDArray[np.int64], sigma: float) -> NDArray[np.int64]:
         return _exact(
-            "gaussian", _gaussian, checked_scale(sigma, "sigma"), _whole("values", values)
+            "gaussian", _gaussian, checked_scale(sigma, "sigma"), _integers("values", values)
         )
 
     def exponential(self, scores: NDArray[np.int64], scale: float) -> int:
@@ -408,12 +408,12 @@ class SeededNoise:
     test_only: ClassVar[bool] = True
 
     def laplace(self, values: NDArray[np.int64], scale: float) -> NDArray[np.int64]:
-        whole = _whole("values", values)
-        return _saturating_sum(whole, draw_laplace(self.rng, scale, whole.shape))
+        integers = _integers("values", values)
+        return _saturating_sum(integers, draw_laplace(self.rng, scale, integers.shape))
 
     def gaussian(self, values: NDArray[np.int64], sigma: float) -> NDArray[np.int64]:
-        whole = _whole("values", values)
-        return _saturating_sum(whole, draw_gaussian(self.rng, sigma, whole.shape))
+        integers = _integers("values", values)
+        return _saturating_sum(integers, draw_gaussian(self.rng, sigma, integers.shape))
 
     def exponential(self, scores: NDArray[np.int64], scale: float) -> int:
         return draw_exponential(self.rng, _candidates(scores), scale)
@@ -459,7 +459,7 @@ def observing(observer: Callable[[Noise], Noise]) -> Iterator[None]:
         _OBSERVER.reset(token)
 
 
-def _whole(name: str, values: ArrayLike) -> NDArray[np.int64]:
+def _integers(name: str, values: ArrayLike) -> NDArray[np.int64]:
     """Return the values as int64. Unsigned ones beyond its end stop there: clipping moves no two further apart."""
     array = np.asarray(values)
     if array.dtype.kind not in "iu":
@@ -473,12 +473,12 @@ def _whole(name: str, values: ArrayLike) -> NDArray[np.int64]:
 
 
 def _candidates(scores: ArrayLike) -> NDArray[np.int64]:
-    whole = _whole("scores", scores)
-    if whole.ndim != 1 or whole.size == 0:
+    integers = _integers("scores", scores)
+    if integers.ndim != 1 or integers.size == 0:
         raise InputError(
-            f"scores must be a list with at least one candidate. Got shape {whole.shape}."
+            f"scores must be a list with at least one candidate. Got shape {integers.shape}."
         )
-    return whole
+    return integers
 
 
 def _saturating_sum(values: NDArray[np.int64], noise: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -603,24 +603,28 @@ class Tails:
 
 
 def draw_exactly(
-    law: Law, scale: float, size: int, *, words: Callable[[int], NDArray[np.uint64]] | None = None
+    law: Law,
+    scale: float,
+    size: int,
+    *,
+    random_words: Callable[[int], NDArray[np.uint64]] | None = None,
 ) -> NDArray[np.int64]:
-    """Return independent draws of a law; `words` gives random words of 64 bits, by default those of the operating system.
+    """Return independent draws of a law; `random_words` gives random words of 64 bits, by default those of the operating system.
 
     Examples
     --------
     >>> bool((draw_exactly("laplace", 0.001, 1000) == 0).all())  # any other has a chance of exp(-1000)
     True
     """
-    source = _from_system if words is None else words
-    least, most = _first_words(law, scale)
+    source = _from_system if random_words is None else random_words
+    lower, upper = _first_words(law, scale)
     out = np.empty(size, dtype=np.int64)
     for start in range(0, size, INVERSION_CHUNK):
         drawn = source(min(INVERSION_CHUNK, size - start))
         seen = drawn & np.uint64((1 << WORD) - 1)
-        # `least` falls: U is surely below as many tails as have a larger one, and perhaps below the next.
-        sizes = len(least) - np.searchsorted(least[::-1], seen, side="right")
-        for i in np.flatnonzero(seen < most[sizes]).tolist():
+        # `lower` falls: U is surely below as many tails as have a larger one, and perhaps below the next.
+        sizes = len(lower) - np.searchsorted(lower[::-1], seen, side="right")
+        for i in np.flatnonzero(seen < upper[sizes]).tolist():
             sizes[i] = _continued(law, scale, int(seen[i]), source)
         out[start : start + len(drawn)] = np.where(drawn >> np.uint64(WORD), -sizes, sizes)
     return out
@@ -660,11 +664,11 @@ def _continued(
 def _first_words(law: Law, scale: float) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
     """Return, for each k, up to where a first word is surely below the tail, and up to where it may be."""
     tails = enclosed_tails(law, scale, WORD)
-    least = np.array([low >> GUARD for low in tails.lows], dtype=np.uint64)
-    most = np.array(
+    lower = np.array([low >> GUARD for low in tails.lows], dtype=np.uint64)
+    upper = np.array(
         [*(-(-high >> GUARD) for high in tails.highs), 1], dtype=np.uint64
     )  # 0 may be below any
-    return least, most
+    return lower, upper
 
 
 def enclosed_tails(law: Law, scale: float, compared: int) -> Tails:
@@ -676,11 +680,11 @@ def enclosed_tails(law: Law, scale: float, compared: int) -> Tails:
 
 
 def _laplace_tails(scale: Fraction, bits: int) -> tuple[list[int], list[int]]:
-    one = 1 << bits
+    unit = 1 << bits
     q_low, q_high = _exp_minus(1 / scale, bits)
     low, high = (
-        (2 * q_low << bits) // (one + q_low),
-        (2 * q_high << bits) // (one + q_high) + 1,
+        (2 * q_low << bits) // (unit + q_low),
+        (2 * q_high << bits) // (unit + q_high) + 1,
     )  # both rise with q
     lows, highs = [low], [high]
     while high >= 1 << GUARD:
@@ -691,17 +695,17 @@ def _laplace_tails(scale: Fraction, bits: int) -> tuple[list[int], list[int]]:
 
 
 def _gaussian_tails(sigma: Fraction, bits: int) -> tuple[list[int], list[int]]:
-    one = 1 << bits
+    unit = 1 << bits
     # w_j = exp(-j^2 a / 2) for a = 1 / sigma^2: each is the one before times r_j = exp(-(2j - 1) a / 2), and r falls by exp(-a).
     fall_low, fall_high = _exp_minus(1 / sigma**2, bits)
     ratio_low, ratio_high = _exp_minus(1 / (2 * sigma**2), bits)
-    weights = [(one, one)]
+    weights = [(unit, unit)]
     # Until a weight is small beside the 2^GUARD units of the smallest tail that is listed; what follows is a part of the rest.
     while (high := weights[-1][1]) >= 1 << GUARD // 4:
         weights.append((weights[-1][0] * ratio_low >> bits, (high * ratio_high >> bits) + 1))
         ratio_low, ratio_high = ratio_low * fall_low >> bits, (ratio_high * fall_high >> bits) + 1
     # The weights after the last fall at least as quickly as by the next ratio.
-    rest = weights[-1][1] * ratio_high // (one - ratio_high) + 1
+    rest = weights[-1][1] * ratio_high // (unit - ratio_high) + 1
     sums_low, sums_high, lows, highs = 0, rest, [], []
     for low, high in reversed(weights[1:]):
         sums_low, sums_high = sums_low + low, sums_high + high
@@ -709,7 +713,10 @@ def _gaussian_tails(sigma: Fraction, bits: int) -> tuple[list[int], list[int]]:
         highs.append(sums_high)
     # A tail is 2s / (1 + 2S) for its own sum s and the sum S of all; what is not in s is at most, or least, the others' bounds.
     tails = [
-        ((2 * low << bits) // (one + 2 * sums_high), (2 * high << bits) // (one + 2 * sums_low) + 1)
+        (
+            (2 * low << bits) // (unit + 2 * sums_high),
+            (2 * high << bits) // (unit + 2 * sums_low) + 1,
+        )
         for low, high in zip(reversed(lows), reversed(highs), strict=True)
     ]
     return [low for low, _ in tails], [high for _, high in tails]

@@ -51,9 +51,9 @@ from ..table.types import (
 from .domain import (
     SILENT,
     check_declared,
+    declared_codes,
     declared_schema,
     numbers_of,
-    place,
     undeclared,
     with_usual_type,
 )
@@ -74,13 +74,13 @@ class CellParts(Protocol):
 class StoredCells:
     """The cells of a source as they are stored: nothing is understood yet.
 
-    `words` holds, for columns of a `Table`, the missing codes that its file spelled beside nulls, and `spelled` names the columns
+    `missing_codes` holds, for columns of a `Table`, the missing codes that its file spelled beside nulls, and `spelled` names the columns
     of files that spell them so. `persons` is how many rows are kept of each person, 0 where every row is a person of its own.
     """
 
     name: str
     columns: Mapping[str, pa.Array]
-    words: Mapping[str, pa.Array]
+    missing_codes: Mapping[str, pa.Array]
     text: bool
     origin: Origin
     spelled: frozenset[str] = frozenset()
@@ -144,7 +144,7 @@ def coded_cells(cells: StoredCells, sealed: Schema) -> Table:
         values, tokens = typed_cells(column, cells)
         arrays.append(in_type(values, parse_type(column.type)))
         if column.modelled:
-            codes.append(place(column, values, tokens))
+            codes.append(declared_codes(column, values, tokens))
     data = pa.Table.from_arrays(arrays, names=[column.name for column in sealed])
     origin = replace(
         cells.origin, dtypes=_dtypes(sealed) if cells.origin.native == "pandas" else {}
@@ -232,21 +232,25 @@ def open_cells(
     rows = pa.array(keep_rows(cells.columns[person], rows_per_person))
     sealed = None if cells.sealed is None else cells.sealed.take(rows.to_numpy())
     columns = {name: array.take(rows) for name, array in cells.columns.items()}
-    words = {name: array.take(rows) for name, array in cells.words.items()}
+    missing_codes = {name: array.take(rows) for name, array in cells.missing_codes.items()}
     if cells.text:  # only a row of the wrong length has null cells: its person is not known, and may have many more
-        whole = columns[person].is_valid()
-        columns = {name: array.filter(whole) for name, array in columns.items()}
-    return replace(cells, columns=columns, words=words, sealed=sealed, persons=rows_per_person)
+        has_person = columns[person].is_valid()
+        columns = {name: array.filter(has_person) for name, array in columns.items()}
+    return replace(
+        cells, columns=columns, missing_codes=missing_codes, sealed=sealed, persons=rows_per_person
+    )
 
 
 def _cells(source: Any, schema: Schema, options: FileOptions) -> StoredCells:
     if (rows := as_rows(source)) is not None:
         source = rows.table()
-        words = {c.name: missing_words(c, source.code(c.name)) for c in source.schema.modelled}
+        missing_codes = {
+            c.name: missing_words(c, source.code(c.name)) for c in source.schema.modelled
+        }
         return StoredCells(
             "table",
             {name: plain_cells(source.data.column(name)) for name in source.columns},
-            {name: array for name, array in words.items() if array is not None},
+            {name: array for name, array in missing_codes.items() if array is not None},
             False,
             source.origin,
             frozenset(column.name for column in source.schema if column.spelled),
@@ -350,7 +354,10 @@ def typed_cells(column: Column, cells: StoredCells) -> tuple[pa.Array, NDArray[n
     """
     blank = cells.text and column.modelled
     return declared_values(
-        column, cells.columns[column.name], beside=cells.words.get(column.name), blank=blank
+        column,
+        cells.columns[column.name],
+        missing_codes=cells.missing_codes.get(column.name),
+        blank=blank,
     )
 
 
@@ -382,9 +389,9 @@ def _dtypes(schema: Schema) -> dict[str, Any]:
 
 @SILENT
 def keep_rows(
-    ids: pa.Array | pa.ChunkedArray | NDArray[Any] | Sequence[Any], most: int
+    ids: pa.Array | pa.ChunkedArray | NDArray[Any] | Sequence[Any], max_rows: int
 ) -> NDArray[np.int64]:
-    """Return which rows to keep, in order: the first `most` of each person, as the file has them.
+    """Return which rows to keep, in order: the first `max_rows` of each person, as the file has them.
 
     Every row without an id (null or NaN) is a person of its own: nothing else is known of it. Ids are compared as they are
     stored; words without the blanks around them.
@@ -403,7 +410,7 @@ def keep_rows(
     >>> keep_rows(["ann", "bob", "ann", "ann", None, None], 2).tolist()
     [0, 1, 2, 4, 5]
     """
-    check_whole("rows_per_person", most, 1)
+    check_whole("rows_per_person", max_rows, 1)
     persons = person_numbers(ids)
     order = np.argsort(persons, kind="stable")
     sorted_persons = persons[order]
@@ -416,7 +423,7 @@ def keep_rows(
         starts, np.diff(np.append(starts, len(sorted_persons)))
     )
     keep = np.empty(len(sorted_persons), dtype=bool)
-    keep[order] = rank < most
+    keep[order] = rank < max_rows
     return np.flatnonzero(keep).astype(np.int64)
 
 
@@ -425,27 +432,27 @@ MOST_BYTES = 2**31 - 1
 
 
 def declared_values(
-    column: Column, values: pa.Array, *, beside: pa.Array | None = None, blank: bool = False
+    column: Column, values: pa.Array, *, missing_codes: pa.Array | None = None, blank: bool = False
 ) -> tuple[pa.Array, NDArray[np.int16] | None]:
     """Return cells as values of the column's declared type, null where they are none, and which missing code stood there.
 
-    Cells may be of any type but a dictionary; `beside` are the missing codes that stood beside nulls, where they are stored apart.
+    Cells may be of any type but a dictionary; `missing_codes` are the missing codes that stood beside nulls, where they are stored apart.
     `blank`: cells without a letter are empty ones, as in a text file, and wherever words stand for something else.
     Words have offsets of 64 bits and no dictionary: `in_type` gives them those that are declared.
     """
     column = with_usual_type(column)
-    kind, words = (
+    kind, has_words = (
         value_type(parse_type(column.type)),
         is_words(values.type) or is_bytes(values.type),
     )
-    tokens = None if beside is None else word_tokens(beside, column.missing)
-    same = not words and type_family(values.type) == type_family(kind) != "none"
+    tokens = None if missing_codes is None else word_tokens(missing_codes, column.missing)
+    same = not has_words and type_family(values.type) == type_family(kind) != "none"
     if same and (tokens is not None or not _codes_are_values(column)):
         return _whole_days(_converted(column, values, kind)), tokens
     if is_words(kind) and not blank:
         return spell_values(values), tokens
     spelling = spelling_of(column)
-    if not words:  # our own spelling has a point, whatever sign the column's file has
+    if not has_words:  # our own spelling has a point, whatever sign the column's file has
         values, spelling = spell_values(values), replace(spelling, decimal=".", thousands="")
     typed, spelled = parse_each_word(values, spelling, exact=column.kind == "categorical")
     return _whole_days(typed), spelled if tokens is None else tokens
@@ -460,29 +467,29 @@ def in_type(values: pa.Array, kind: pa.DataType) -> pa.Array | pa.ChunkedArray:
 
 def _codes_are_values(column: Column) -> bool:
     """Whether a missing code that is a word reads as a value: then cells are words first, as they are in a text file."""
-    words = [code for code in column.missing if isinstance(code, str)]
-    values = each_value(pa.array(words, pa.large_string()), spelling_of(column))
-    return values.null_count < len(words)
+    codes = [code for code in column.missing if isinstance(code, str)]
+    values = each_value(pa.array(codes, pa.large_string()), spelling_of(column))
+    return values.null_count < len(codes)
 
 
-def _narrow(words: pa.Array, kind: pa.DataType) -> pa.Array | pa.ChunkedArray:
+def _narrow(texts: pa.Array, kind: pa.DataType) -> pa.Array | pa.ChunkedArray:
     """Return words in a type that may have offsets of 32 bits: in as many pieces as they need, null for a word that is too long."""
     if pa.types.is_large_string(kind):
-        return words
+        return texts
     lengths = np.asarray(
-        pc.fill_null(pc.binary_length(words), 0).to_numpy(zero_copy_only=False), dtype=np.int64
+        pc.fill_null(pc.binary_length(texts), 0).to_numpy(zero_copy_only=False), dtype=np.int64
     )
     if int(lengths.sum()) <= MOST_BYTES:
-        return words.cast(kind)
+        return texts.cast(kind)
     long = lengths > MOST_BYTES
-    words = pc.if_else(pa.array(long), pa.scalar(None, words.type), words)
+    texts = pc.if_else(pa.array(long), pa.scalar(None, texts.type), texts)
     pieces, start, n_bytes = [], 0, 0
     for row, length in enumerate(np.where(long, 0, lengths).tolist()):
         if n_bytes + length > MOST_BYTES:
-            pieces.append(words.slice(start, row - start).cast(kind))
+            pieces.append(texts.slice(start, row - start).cast(kind))
             start, n_bytes = row, 0
         n_bytes += length
-    return pa.chunked_array([*pieces, words.slice(start).cast(kind)], type=kind)
+    return pa.chunked_array([*pieces, texts.slice(start).cast(kind)], type=kind)
 
 
 def _converted(column: Column, values: pa.Array, kind: pa.DataType) -> pa.Array:
@@ -518,8 +525,8 @@ def _rescaled(
     )
     if wanted >= stored_units:
         factor = wanted // stored_units
-        most = LARGEST // factor
-        return from_numbers(np.clip(numbers, -most, most) * factor, present, kind)
+        limit = LARGEST // factor
+        return from_numbers(np.clip(numbers, -limit, limit) * factor, present, kind)
     return from_numbers(numbers // (stored_units // wanted), present, kind)
 
 

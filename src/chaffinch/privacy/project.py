@@ -52,7 +52,7 @@ from .accounting import (
     width_to_amount,
 )
 from .ledger import ROUNDING, SLACK, Account, Budget, Plan, shown
-from .relation import Unit
+from .relation import PrivacyUnit
 
 Rule = Literal["gaussian", "zcdp", "basic", "smaller"]
 RULES: tuple[str, ...] = get_args(Rule)
@@ -71,7 +71,7 @@ class Release:
     label: str
     when: str
     budget: Budget
-    unit: Unit
+    unit: PrivacyUnit
     test_only: bool = False
 
     def __post_init__(self) -> None:
@@ -82,8 +82,8 @@ class Release:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the release as plain data."""
-        words = {"label": self.label, "when": self.when, "test_only": self.test_only}
-        return {**words, **asdict(self.budget), **asdict(self.unit)}
+        fields = {"label": self.label, "when": self.when, "test_only": self.test_only}
+        return {**fields, **asdict(self.budget), **asdict(self.unit)}
 
 
 @dataclass(frozen=True)
@@ -93,7 +93,7 @@ class Totals:
     `epsilon` is infinity where no sum of the rule keeps within the delta that was asked for. Test-only releases are not in it.
     """
 
-    unit: Unit
+    unit: PrivacyUnit
     epsilon: float
     delta: float
     basic: tuple[float, float]
@@ -113,7 +113,9 @@ class Totals:
     @property
     def sentence(self) -> str:
         """The totals in words."""
-        text = f"In all epsilon {self.epsilon:.6g}, delta {self.delta:.6g} ({self.unit.words})."
+        text = (
+            f"In all epsilon {self.epsilon:.6g}, delta {self.delta:.6g} ({self.unit.description})."
+        )
         if self.epsilon == inf:
             text = f"In all no epsilon holds at a delta of {self.delta:.6g}: the deltas of the releases add up to more."
         text += f" By basic composition epsilon {self.basic[0]:.6g}, delta {self.basic[1]:.6g}"
@@ -148,19 +150,19 @@ def add_up(
 
     Examples
     --------
-    >>> once = Release("first", "2025-01-01", Budget(1.0), Unit("add-remove"))
-    >>> add_up([once, Release("second", "2025-01-02", Budget(1.0), Unit("replace-one"))]).epsilon
+    >>> once = Release("first", "2025-01-01", Budget(1.0), PrivacyUnit("add-remove"))
+    >>> add_up([once, Release("second", "2025-01-02", Budget(1.0), PrivacyUnit("replace-one"))]).epsilon
     3.0
     """
     counted = [release for release in releases if not release.test_only]
-    replaced = replaced or any(release.unit.replaced for release in counted)
+    replaced = replaced or any(release.unit.bounded for release in counted)
     rows = min((release.unit.rows_per_person for release in counted), default=1)
-    unit = Unit(
+    unit = PrivacyUnit(
         "replace-one" if replaced else "add-remove",
         rows,
         any(release.unit.by_person for release in counted),
     )
-    doubled = [replaced and not release.unit.replaced for release in counted]
+    doubled = [replaced and not release.unit.bounded for release in counted]
     budgets = [release.budget for release in counted]
     epsilons = [
         budget.epsilon * (2 if twice else 1) for budget, twice in zip(budgets, doubled, strict=True)
@@ -173,14 +175,22 @@ def add_up(
     target = basic[1] if delta is None else delta
     zcdp, gaussian = _zcdp(budgets, doubled, target), _gaussian(budgets, doubled, target)
     # Beside another sum, epsilons count at a delta of 0 only: see the head of the module.
-    most = target * (1 + SLACK) if rule in ("basic", "smaller") else 0.0
-    promises = [basic] if basic[1] < 1 and basic[1] <= most else []
+    max_delta = target * (1 + SLACK) if rule in ("basic", "smaller") else 0.0
+    guarantees = [basic] if basic[1] < 1 and basic[1] <= max_delta else []
     other = {"gaussian": gaussian, "zcdp": zcdp, "smaller": zcdp, "basic": None}[rule]
     if other is not None:
-        promises.append(other[1:])
-    epsilon, at = min(promises, default=(inf, target))
+        guarantees.append(other[1:])
+    epsilon, delta_spent = min(guarantees, default=(inf, target))
     return Totals(
-        unit, epsilon, at, basic, zcdp, gaussian, len(releases) - len(counted), rule, limited
+        unit,
+        epsilon,
+        delta_spent,
+        basic,
+        zcdp,
+        gaussian,
+        len(releases) - len(counted),
+        rule,
+        limited,
     )
 
 
@@ -213,11 +223,11 @@ def _gaussian(
     for budget, twice in zip(budgets, doubled, strict=True):
         exact = budget.kind == "gaussian"
         amount = budget.total * (1 + SLACK) if exact else width_to_amount(2 * budget.epsilon)
-        own = budget.reserved_delta if exact else budget.delta or 0.0
-        if twice and own:
+        reserved = budget.reserved_delta if exact else budget.delta or 0.0
+        if twice and reserved:
             return None
         amounts.append(amount * (4 if twice else 1))
-        taken.append(own)
+        taken.append(reserved)
         rounding.append(ROUNDING * budget.epsilon if exact else 0.0)
     rest, loss = target - fsum(taken), fsum(rounding)
     exact_rest = rest * exp(-loss / 2)
@@ -369,15 +379,15 @@ def _admit(before: Project, after: Project, release: Release) -> None:
             f"Privacy budget exceeded: with '{release.label}' the deltas would add up to {total.basic[1]:.6g}, and the limit of "
             f"'{after.data}' has {had}. Nothing was touched. Ask for a smaller delta, or for none."
         )
-    doubled = total.unit.replaced and not release.unit.replaced
+    doubled = total.unit.bounded and not release.unit.bounded
     asked = release.budget.epsilon * (2 if doubled else 1)
     earlier = add_up(
-        before.releases, delta=before._target, replaced=total.unit.replaced, rule=before.rule
+        before.releases, delta=before._target, replaced=total.unit.bounded, rule=before.rule
     )
-    left = max(0.0, limit - earlier.epsilon)
+    remaining = max(0.0, limit - earlier.epsilon)
     raise BudgetError(
-        f"Privacy budget exceeded: {shown(asked)} asked, {shown(left)} left of {shown(limit)}. These are epsilons of all releases of "
-        f"'{after.data}' ({total.unit.words}; the ledger counts {total.counted}); with '{release.label}' they would come to "
+        f"Privacy budget exceeded: {shown(asked)} asked, {shown(remaining)} left of {shown(limit)}. These are epsilons of all releases of "
+        f"'{after.data}' ({total.unit.description}; the ledger counts {total.counted}); with '{release.label}' they would come to "
         f"{shown(total.epsilon)}. Nothing was touched."
     )
 
@@ -487,7 +497,7 @@ def open_project(path: str | os.PathLike[str]) -> Project:
 
 def _release(entry: dict[str, Any]) -> Release:
     budget = Budget(entry["epsilon"], entry["delta"], entry["accounting"], entry["reserved_delta"])
-    unit = Unit(entry["neighbours"], entry["rows_per_person"], entry.get("by_person", False))
+    unit = PrivacyUnit(entry["neighbours"], entry["rows_per_person"], entry.get("by_person", False))
     release = Release(entry["label"], entry["when"], budget, unit, entry["test_only"])
     if set(release.to_dict()) != {"by_person", *entry} or entry["accounting"] is None:
         raise ValueError

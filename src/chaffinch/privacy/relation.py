@@ -17,22 +17,22 @@ from dataclasses import dataclass, replace
 from math import isqrt
 from typing import Literal, get_args
 
-from .._base.checks import check_whole
-from .._base.errors import InputError, unknown_name
+from .._base.checks import check_name, check_whole
+from .._base.errors import InputError
 
 Neighbours = Literal["add-remove", "replace-one"]
 NEIGHBOURS: tuple[str, ...] = get_args(Neighbours)
 
 
 @dataclass(frozen=True)
-class Unit:
+class PrivacyUnit:
     """The unit of privacy: the neighbour relation, the most rows that one person has, and whether a column says whose a row is (`by_person`).
 
     Examples
     --------
-    >>> Unit("replace-one").l1, Unit("add-remove", 3).l2_squared
+    >>> PrivacyUnit("replace-one").l1, PrivacyUnit("add-remove", 3).l2_squared
     (2, 9)
-    >>> Unit("add-remove").words, Unit("add-remove").for_persons(1).words
+    >>> PrivacyUnit("add-remove").description, PrivacyUnit("add-remove").for_persons(1).description
     ('add or remove one record', 'add or remove one person (at most 1 row each)')
     """
 
@@ -41,13 +41,12 @@ class Unit:
     by_person: bool = False
 
     def __post_init__(self) -> None:
-        if self.neighbours not in NEIGHBOURS:
-            raise unknown_name("neighbour relation", self.neighbours, NEIGHBOURS)
+        check_name("neighbour relation", self.neighbours, NEIGHBOURS)
         check_whole("rows_per_person", self.rows_per_person, 1)
         if not isinstance(self.by_person, bool):
             raise InputError(f"by_person must be true or false. Got {self.by_person!r}.")
 
-    def for_persons(self, persons: int) -> Unit:
+    def for_persons(self, persons: int) -> PrivacyUnit:
         """Return the unit of a table of which `persons` rows of each person are kept; 0 where no column says whose a row is."""
         return replace(self, by_person=persons > 0)
 
@@ -57,14 +56,14 @@ class Unit:
         return "person" if self.by_person or self.rows_per_person > 1 else "record"
 
     @property
-    def replaced(self) -> bool:
+    def bounded(self) -> bool:
         """Whether the relation exchanges a record, so that the number of records is public."""
         return self.neighbours == "replace-one"
 
     @property
     def rows_public(self) -> bool:
         """Whether the number of rows is: one is exchanged for one, and no person has more."""
-        return self.replaced and self.rows_per_person == 1
+        return self.bounded and self.rows_per_person == 1
 
     @property
     def l1(self) -> int:
@@ -72,7 +71,7 @@ class Unit:
 
         Each of m rows adds 1 to one cell, or takes 1 from one cell and adds 1 to another: m, or 2m.
         """
-        return self.rows_per_person * (2 if self.replaced else 1)
+        return self.rows_per_person * (2 if self.bounded else 1)
 
     @property
     def l2_squared(self) -> int:
@@ -80,7 +79,7 @@ class Unit:
 
         Largest if all m rows lie in one cell: m^2; with replacement, m out of one cell and m into another: 2 m^2.
         """
-        return self.rows_per_person**2 * (2 if self.replaced else 1)
+        return self.rows_per_person**2 * (2 if self.bounded else 1)
 
     @property
     def l2_up(self) -> float:
@@ -89,12 +88,12 @@ class Unit:
         return float(root) if root * root == self.l2_squared else self.l2_squared**0.5 * (1 + 1e-12)
 
     @property
-    def words(self) -> str:
+    def description(self) -> str:
         """The relation in words, as it is printed with every result."""
-        most = self.rows_per_person
+        max_rows = self.rows_per_person
         whose = (
             self.whose
             if self.whose == "record"
-            else f"person (at most {most} row{'s' * (most > 1)} each)"
+            else f"person (at most {max_rows} row{'s' * (max_rows > 1)} each)"
         )
-        return f"replace one {whose}" if self.replaced else f"add or remove one {whose}"
+        return f"replace one {whose}" if self.bounded else f"add or remove one {whose}"

@@ -48,7 +48,7 @@ from ..table.types import is_bytes
 from .discover import wanted_columns
 from .prepare import StoredCells, cells_of_rows, coded_cells, keep_rows, plain_cells
 from .prepare import prepare as prepare_declared
-from .session import Undiscovered, Unread
+from .session import DataWithoutDomain, LazySource
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,8 +67,10 @@ class DeclaredScan(Scan):
             if columns is None
             else replace(self.schema, columns=tuple(self.schema[name] for name in columns))
         )
-        every = list(batches)
-        rows = pa.Table.from_batches(every) if every else self.source.schema.empty_table()
+        all_batches = list(batches)
+        rows = (
+            pa.Table.from_batches(all_batches) if all_batches else self.source.schema.empty_table()
+        )
         return replace(coded_cells(cells_of_rows(self.source, rows), sealed), notes=self.notes)
 
     @property
@@ -81,9 +83,11 @@ class DeclaredScan(Scan):
         person = self.person
         if person is None:
             return self
-        with temporary_folder() as place:
-            kept = kept_rows(lambda: _ids(self.source, person), 1, place, key=key)
-            return replace(self, source=_kept(self.source, person, kept), n_rows=int(kept.sum()))
+        with temporary_folder() as folder:
+            is_kept = kept_rows(lambda: _ids(self.source, person), 1, folder, key=key)
+            return replace(
+                self, source=_keep(self.source, person, is_kept), n_rows=int(is_kept.sum())
+            )
 
     def batches(
         self, *, columns: Collection[str] | None = None, weight: str | None = None
@@ -118,11 +122,11 @@ class FileCells:
     def parts(self, columns: Sequence[str]) -> Iterator[StoredCells]:
         """Yield the cells of the named columns, batch by batch."""
         for batch in self.source.batches(list(columns)):
-            yield self._of(pa.Table.from_batches([batch]))
+            yield self._stored(pa.Table.from_batches([batch]))
 
     def empty(self) -> StoredCells:
         """Return the cells of no row."""
-        return self._of(self.source.schema.empty_table())
+        return self._stored(self.source.schema.empty_table())
 
     def coded(self, schema: Schema, notes: Sequence[Note]) -> PreparedScan:
         """Return the records under a schema that declares all, as a cache of codes in the folder."""
@@ -136,12 +140,12 @@ class FileCells:
         cache = CodeCache.open(codes, layout)
         return PreparedScan(replace(scan, n_rows=cache.n_rows), look.schema, cache)
 
-    def _of(self, rows: pa.Table) -> StoredCells:
+    def _stored(self, rows: pa.Table) -> StoredCells:
         return replace(cells_of_rows(self.source, rows), persons=self.persons)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class UndiscoveredScan(Undiscovered):
+class ScanWithoutDomain(DataWithoutDomain):
     """A file whose domain is not all declared, read batch by batch: the rest is discovered by the fit, and `coded` is its cache of codes from then on."""
 
     cells: FileCells
@@ -168,8 +172,8 @@ class UndiscoveredScan(Undiscovered):
 
 @contextmanager
 def prepared_scan(
-    unread: Unread, *, folder: Path | None = None
-) -> Iterator[PreparedScan | UndiscoveredScan]:
+    lazy: LazySource, *, folder: Path | None = None
+) -> Iterator[PreparedScan | ScanWithoutDomain]:
     """Give the records of a file, of which the header was read so far, as a cache of codes that is removed when the block ends.
 
     Where something is left to be discovered, that is done by the fit, which the cache is then made for.
@@ -180,28 +184,28 @@ def prepared_scan(
         If the file has other rows when it is read again.
     """
     notes = personal_note(
-        with_evidence(unread.schema)
+        with_evidence(lazy.schema)
     )  # by names and declarations: no record is asked
     warn_of(notes)
-    with temporary_folder(folder) as place:
-        person = unread.person or unread.schema.only("person")
-        source = unread.source
+    with temporary_folder(folder) as workspace:
+        person = lazy.person or lazy.schema.only("person")
+        source = lazy.source
         if person is not None:
-            source = _kept(
+            source = _keep(
                 source,
                 person,
-                kept_rows(lambda: _ids(unread.source, person), unread.rows_per_person, place),
+                kept_rows(lambda: _ids(lazy.source, person), lazy.rows_per_person, workspace),
             )
-        cells = FileCells(source, place, 0 if person is None else unread.rows_per_person)
-        if wanted_columns(unread.schema):
-            yield UndiscoveredScan(cells, unread.schema)
+        cells = FileCells(source, workspace, 0 if person is None else lazy.rows_per_person)
+        if wanted_columns(lazy.schema):
+            yield ScanWithoutDomain(cells, lazy.schema)
         else:
-            yield cells.coded(unread.schema, notes)
+            yield cells.coded(lazy.schema, notes)
 
 
-def _kept(source: Source, person: str, kept: NDArray[np.bool_]) -> Source:
+def _keep(source: Source, person: str, is_kept: NDArray[np.bool_]) -> Source:
     """Return a source of the rows that are kept of each person: which ones is held as a bit a row."""
-    n_rows, bits = len(kept), np.packbits(kept)
+    n_rows, bits = len(is_kept), np.packbits(is_kept)
 
     def read(columns: Sequence[str] | None) -> Iterator[pa.RecordBatch]:
         names = None if columns is None else list(columns)
@@ -251,25 +255,25 @@ PARTS = 128
 
 
 def kept_rows(
-    ids: Callable[[], Iterator[pa.Array]], most: int, folder: Path, *, key: int | None = None
+    ids: Callable[[], Iterator[pa.Array]], max_rows: int, folder: Path, *, key: int | None = None
 ) -> NDArray[np.bool_]:
-    """Return for each row whether it is one of the first `most` of its person; on disk, in `folder`, a byte a row.
+    """Return for each row whether it is one of the first `max_rows` of its person; on disk, in `folder`, a byte a row.
 
     `ids` gives the ids of all rows batch by batch, plain, as `keep_rows` takes them. Rows without an id are persons of their own, and kept. `key`: rows are
-    taken in the order of a keyed hash of their place, and not of the file: with `most` = 1, one row of each person at random.
+    taken in the order of a keyed hash of their place, and not of the file: with `max_rows` = 1, one row of each person at random.
     """
-    place = folder / "persons"
-    place.mkdir(mode=0o700)
+    parts_folder = folder / "persons"
+    parts_folder.mkdir(mode=0o700)
     salt, n_rows = secrets.token_bytes(16), 0
     with ExitStack() as files:
         writers: dict[int, Any] = {}
         for batch in ids():
-            first = _first(batch, np.arange(n_rows, n_rows + len(batch)), most, key)
+            first = _first(batch, np.arange(n_rows, n_rows + len(batch)), max_rows, key)
             who = batch.take(pa.array(first))
             parts = _parts_of(who, salt)
             order = np.argsort(parts, kind="stable")
             ends = np.searchsorted(parts[order], np.arange(PARTS + 1))
-            with writing_to(place):
+            with writing_to(parts_folder):
                 for number in np.unique(parts).tolist():
                     chosen = order[ends[number] : ends[number + 1]]
                     rows = pa.record_batch(
@@ -277,32 +281,32 @@ def kept_rows(
                     )
                     if number not in writers:
                         writers[number] = files.enter_context(
-                            pa.ipc.new_file(str(place / f"{number:03d}.arrow"), rows.schema)
+                            pa.ipc.new_file(str(parts_folder / f"{number:03d}.arrow"), rows.schema)
                         )
                     writers[number].write_batch(rows)
             n_rows += len(batch)
-    with writing_to(place):
-        kept: NDArray[np.bool_] = np.memmap(
+    with writing_to(parts_folder):
+        is_kept: NDArray[np.bool_] = np.memmap(
             folder / "kept", dtype=np.bool_, mode="w+", shape=(max(n_rows, 1),)
         )[:n_rows]
-        for path in sorted(place.iterdir()):
+        for path in sorted(parts_folder.iterdir()):
             with pa.memory_map(str(path)) as mapped:
-                part = pa.ipc.open_file(mapped).read_all()
-                rows = part.column("row").to_numpy()
-                kept[rows[_first(part.column("who"), rows, most, key)]] = True
-                del part
+                stored_rows = pa.ipc.open_file(mapped).read_all()
+                rows = stored_rows.column("row").to_numpy()
+                is_kept[rows[_first(stored_rows.column("who"), rows, max_rows, key)]] = True
+                del stored_rows
             path.unlink()
-    return kept
+    return is_kept
 
 
 def _first(
-    ids: pa.Array | pa.ChunkedArray, rows: NDArray[np.int64], most: int, key: int | None
+    ids: pa.Array | pa.ChunkedArray, rows: NDArray[np.int64], max_rows: int, key: int | None
 ) -> NDArray[np.int64]:
-    """Return which of some rows, given their places in the file, are the first `most` of their person among them, in the order of the file."""
+    """Return which of some rows, given their places in the file, are the first `max_rows` of their person among them, in the order of the file."""
     if key is None:
-        return keep_rows(ids, most)
+        return keep_rows(ids, max_rows)
     order = np.argsort(hashes_of(rows, key), kind="stable")
-    return np.sort(order[keep_rows(ids.take(pa.array(order)), most)])
+    return np.sort(order[keep_rows(ids.take(pa.array(order)), max_rows)])
 
 
 def _parts_of(ids: pa.Array, salt: bytes) -> NDArray[np.int64]:

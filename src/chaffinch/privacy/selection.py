@@ -11,10 +11,10 @@ Looking at the data to choose between releases costs privacy, also if each relea
     2 + shape times a run in pure epsilon, and under zCDP what `Stopping.zcdp_cost` says, however many candidates there are. Nothing but the chosen one may be seen, and
     a candidate is tried by chance. Proofs: below.
 
-The neighbour relation is that of the `Unit` throughout. `plan_selection` says what either way leaves for a fit, and takes the one that leaves more; no record
+The neighbour relation is that of the `PrivacyUnit` throughout. `plan_selection` says what either way leaves for a fit, and takes the one that leaves more; no record
 is touched for it, so a preview can show it:
 
-    plan = plan_selection(Budget(1.0, 1e-9), Unit("add-remove"), candidates=12)
+    plan = plan_selection(Budget(1.0, 1e-9), PrivacyUnit("add-remove"), candidates=12)
     print(plan.sentence)                                  # which way, what each fit may spend, what the choice costs
     selected = select_candidate(counter, fits, workload, plan)
     selected.position, selected.model, selected.account   # the account is of everything: all fits and the choice
@@ -61,8 +61,8 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
-from .._base.checks import check_whole
-from .._base.errors import InputError, PrivacyError, unknown_name
+from .._base.checks import check_name, check_share, check_whole
+from .._base.errors import InputError, PrivacyError
 from .._base.seeds import Seed, seed_sequence
 from ..counts.counter import Counter
 from ..table.schema import Schema
@@ -70,7 +70,7 @@ from .accounting import UP, _last, amount_to_epsilon, check_delta, check_epsilon
 from .counter import PrivateCounter
 from .ledger import Account, Accounting, Budget, Charge, Ledger, Plan, Step
 from .mechanisms import noise_of
-from .relation import Unit
+from .relation import PrivacyUnit
 
 
 @dataclass(frozen=True)
@@ -131,13 +131,13 @@ class Stopping:
         constant = (1 + h) * (rho * (b - 1) + spread / b) + rho
         a_less_1 = np.geomspace(1e-4, 1e6, 2_001)
         bits = log(max(self.mean, 1.0)) - log(delta)
-        every = (
+        bounds = (
             rho * a_less_1
             + constant
             + (bits - np.log1p(a_less_1)) / a_less_1
             - np.log1p(1 / a_less_1)
         )
-        return max(0.0, float(every.min())) * (1 + 1e-9)
+        return max(0.0, float(bounds.min())) * (1 + 1e-9)
 
     def affordable_epsilon(self, epsilon: float) -> float:
         """Return the largest epsilon of a run for which the best stays within an epsilon: the inverse of `pure_cost`, rounded down."""
@@ -185,10 +185,7 @@ def stopping_for(candidates: int, *, tried: float = 0.9, shape: Fraction | float
     28
     """
     check_whole("The number of candidates", candidates, 1)
-    if not 0 < tried < 1:
-        raise InputError(
-            f"The chance that a candidate is tried must lie between 0 and 1. Got {tried}."
-        )
+    check_share("The chance that a candidate is tried", tried)
     high = 2
     while Stopping(high, Fraction(shape)).tried(candidates) < tried:
         high *= 2
@@ -245,7 +242,7 @@ class SelectionPlan:
     """
 
     budget: Budget
-    unit: Unit
+    unit: PrivacyUnit
     candidates: int
     way: Way
     fit: Budget
@@ -383,7 +380,7 @@ class Selected:
 
 def plan_selection(
     budget: Budget,
-    unit: Unit,
+    unit: PrivacyUnit,
     candidates: int,
     *,
     way: Way | None = None,
@@ -398,15 +395,14 @@ def plan_selection(
 
     Examples
     --------
-    >>> once, many = (plan_selection(Budget(1.0), Unit("add-remove"), m) for m in (2, 12))
+    >>> once, many = (plan_selection(Budget(1.0), PrivacyUnit("add-remove"), m) for m in (2, 12))
     >>> once.way, round(once.fit_cost, 3), many.way, round(many.fit_cost, 3)
     ('each once', 0.45, 'repeated', 0.3)
     """
     check_whole("The number of candidates", candidates, 1)
-    if way is not None and way not in WAYS:
-        raise unknown_name("way of selecting", way, WAYS)
-    if not 0 < choice_share < 1:
-        raise InputError(f"choice_share must lie between 0 and 1. Got {choice_share}.")
+    if way is not None:
+        check_name("way of selecting", way, WAYS)
+    check_share("choice_share", choice_share)
     if budget.reserved_delta or (budget.kind == "pure" and budget.delta is not None):
         raise InputError(
             "A selection needs a budget whose delta is not reserved: give epsilon alone, or epsilon and delta without accounting."
@@ -424,21 +420,31 @@ def plan_selection(
 
 
 def _each_once(
-    budget: Budget, unit: Unit, candidates: int, share: float, tried: float, shape: Fraction | float
+    budget: Budget,
+    unit: PrivacyUnit,
+    candidates: int,
+    share: float,
+    tried: float,
+    shape: Fraction | float,
 ) -> SelectionPlan:
-    whole = budget if budget.kind == "pure" else replace(budget, accounting="zcdp")
-    choice = whole.total * share
-    each = whole.total * (1 - share) / candidates
+    plan_budget = budget if budget.kind == "pure" else replace(budget, accounting="zcdp")
+    choice = plan_budget.total * share
+    each = plan_budget.total * (1 - share) / candidates
     return SelectionPlan(
-        whole, unit, candidates, "each once", _fit_budget(each, budget.delta), choice
+        plan_budget, unit, candidates, "each once", _fit_budget(each, budget.delta), choice
     )
 
 
 def _repeated(
-    budget: Budget, unit: Unit, candidates: int, share: float, tried: float, shape: Fraction | float
+    budget: Budget,
+    unit: PrivacyUnit,
+    candidates: int,
+    share: float,
+    tried: float,
+    shape: Fraction | float,
 ) -> SelectionPlan:
     stopping = stopping_for(candidates, tried=tried, shape=shape)
-    whole = replace(
+    plan_budget = replace(
         budget, accounting="pure"
     )  # its one charge has an epsilon, and a delta where there is one
     run = (
@@ -447,7 +453,7 @@ def _repeated(
         else stopping.affordable_rho(budget.epsilon, budget.delta)
     )
     return SelectionPlan(
-        whole,
+        plan_budget,
         unit,
         candidates,
         "repeated",
@@ -508,14 +514,16 @@ def select_candidate(
     noise = noise_of(streams.next())
     with PrivateCounter(data, ledger, noise) as counter:
         if plan.stopping is None:
-            every = []
+            candidates = []
             for fit in fits:
                 ledger.charge(plan._fit_charge())
-                every.append(_checked(fit(plan.fit, streams.next()), plan, release=streams.release))
-            position = counter.closest(
-                workload, [each.released for each in every], plan.choice, why=WHY
+                candidates.append(
+                    _checked(fit(plan.fit, streams.next()), plan, release=streams.release)
+                )
+            position = counter.select_candidate(
+                workload, [each.released for each in candidates], plan.choice, why=WHY
             )
-            chosen, seen = every[position], tuple(every)
+            chosen, seen = candidates[position], tuple(candidates)
         else:
             ledger.charge(plan._best_charge(plan.stopping))
             position, chosen = _best_of_runs(data, fits, workload, plan, plan.stopping, streams)
@@ -541,15 +549,17 @@ def _best_of_runs(
     below, score = streams.below(), _score_budget(plan)
     best: tuple[int, int, Candidate] | None = None
     for _ in range(stopping.draw(below)):
-        at = below(len(fits))
-        candidate = _checked(fits[at](plan.fit, streams.next()), plan, release=streams.release)
+        position = below(len(fits))
+        candidate = _checked(
+            fits[position](plan.fit, streams.next()), plan, release=streams.release
+        )
         run = Ledger(score, plan.unit)
         with PrivateCounter(data, run, noise_of(streams.next())) as counter:
             distance, _ = counter.workload_distance(
                 workload, candidate.released, run.total, why=WHY
             )
         if best is None or distance < best[0]:
-            best = distance, at, candidate
+            best = distance, position, candidate
     assert best is not None  # there is at least one run
     return best[1], best[2]
 
@@ -576,7 +586,7 @@ def _checked(candidate: Candidate, plan: SelectionPlan, *, release: bool) -> Can
         )
     if account.unit != plan.unit:
         raise PrivacyError(
-            f"A candidate was fitted for another relation ({account.unit.words}) than the selection ({plan.unit.words})."
+            f"A candidate was fitted for another relation ({account.unit.description}) than the selection ({plan.unit.description})."
         )
     if account.budget.delta_total:
         raise PrivacyError(

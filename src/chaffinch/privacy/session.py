@@ -1,6 +1,6 @@
 """A private session, the opening of data for a fit: what it may spend, a sealed schema, a ledger, a source of noise, and a public number of rows.
 
-`opening_of` alone decides what is spent and under which relation: a preview shows it, a project ledger books it, and the ledger of
+`plan_budget` alone decides what is spent and under which relation: a preview shows it, a project ledger books it, and the ledger of
 the fit is made of it.
 
 **Parsed tables** (`warn_if_parsed`): where a library has parsed a table before it comes here, one record may have decided how all others were read. Told "01" and "02", `pandas.read_csv` gives the numbers 1 and 2; told one "foo" besides, it gives the words "01" and "02". Whatever is promised
@@ -64,7 +64,7 @@ from .prepare import (
     with_person,
 )
 from .prepare import prepare as prepare_declared
-from .relation import Unit
+from .relation import PrivacyUnit
 
 ROWS_SHARE = 0.02
 """The share of the budget for the number of rows, where it is not declared and the relation keeps it private."""
@@ -79,7 +79,7 @@ RowsHow = Literal["declared", "measured"]
 
 
 @dataclass(frozen=True)
-class Opening:
+class BudgetPlan:
     """What a private fit under a schema may spend, and what of it opening the data takes; settled before they are touched.
 
     The schema has codecs for what is declared, and is sealed if nothing is to be discovered. In the budget the part of delta is set
@@ -90,7 +90,7 @@ class Opening:
 
     schema: Schema
     budget: Budget
-    unit: Unit
+    unit: PrivacyUnit
     discoveries: tuple[Discovery, ...] = ()
     rows: Charge | None = None
     kinds: tuple[Charge, ...] = ()
@@ -98,11 +98,13 @@ class Opening:
     @property
     def charges(self) -> tuple[Charge, ...]:
         """The charges of opening, in the order in which they are made."""
-        every = [
+        discovery_charges = [
             *self.kinds,
             *(charge for discovery in self.discoveries for charge in discovery.charges),
         ]
-        return (*every, self.rows) if self.rows is not None else tuple(every)
+        return (
+            (*discovery_charges, self.rows) if self.rows is not None else tuple(discovery_charges)
+        )
 
     @property
     def unknown(self) -> tuple[str, ...]:
@@ -115,7 +117,7 @@ class Opening:
         return not self.charges
 
     @property
-    def left(self) -> float:
+    def remaining(self) -> float:
         """What is left for the method, in the currency of the budget."""
         return self.budget.total - self.budget.amounts(self.charges)[0]
 
@@ -130,11 +132,11 @@ class Opening:
             if self.discoveries
             else "split once the number of rows is measured"
         )
-        cost = self.left * (1 - 1e-12)
+        cost = self.remaining * (1 - 1e-12)
         return self.plan([Step(self.budget.charge(what, why, cost, mechanism="", noise=""))])
 
 
-def opening_of(schema: Schema, budget: Budget, unit: Unit) -> Opening:
+def plan_budget(schema: Schema, budget: Budget, unit: PrivacyUnit) -> BudgetPlan:
     """Return what a fit under a schema may spend, and what opening its data takes.
 
     Raises PrivacyError, before anything is touched or spent, if a fit could not follow the schema under this promise.
@@ -149,13 +151,15 @@ def opening_of(schema: Schema, budget: Budget, unit: Unit) -> Opening:
             f"A private fit needs a declared domain, and the schema lacks: {ROWS_NEEDED}."
         )
     reckoned = as_words(schema)
-    whole = _spendable(reckoned, budget)
+    spendable = _spendable(reckoned, budget)
     discoveries = tuple(
         _either(each) if schema[each.column.name].lacks == "kind" else each
-        for each in _discoveries(reckoned, whole)
+        for each in _discoveries(reckoned, spendable)
     )
-    rows = None if schema.rows is not None else _rows_charge(whole, unit)
-    return Opening(schema, whole, unit, discoveries, rows, planned_kinds(schema, whole, unit))
+    rows = None if schema.rows is not None else _rows_charge(spendable, unit)
+    return BudgetPlan(
+        schema, spendable, unit, discoveries, rows, planned_kinds(schema, spendable, unit)
+    )
 
 
 def _either(discovery: Discovery) -> Discovery:
@@ -175,7 +179,7 @@ def _discoveries(schema: Schema, budget: Budget) -> tuple[Discovery, ...]:
 
 
 @dataclass(frozen=True, eq=False)
-class Undiscovered:
+class DataWithoutDomain:
     """Data whose domain is not all declared: the rest is discovered by the fit, and paid from its budget."""
 
     cells: CellParts
@@ -195,7 +199,9 @@ class Undiscovered:
         return MemoryCounter(self.under(schema))
 
     def __repr__(self) -> str:
-        return f"Undiscovered({', '.join(column.name for column in wanted_columns(self.schema))})"
+        return (
+            f"DataWithoutDomain({', '.join(column.name for column in wanted_columns(self.schema))})"
+        )
 
 
 def prepare(
@@ -206,7 +212,7 @@ def prepare(
     rows_per_person: int = 1,
     discover: Literal["all"] | None = None,
     **options: Unpack[FileOptions],
-) -> Table | Undiscovered:
+) -> Table | DataWithoutDomain:
     """Return data ready for a private fit: coded under a declared schema, so that no message or shape depends on a record.
 
     Parameters
@@ -226,28 +232,28 @@ def prepare(
     """
     if discover is not None:
         schema = discovering_schema(source, schema, discover, **options)
-    declared = _promised(source, schema, person, rows_per_person, options.get("decimal"))
+    declared = _private_schema(source, schema, person, rows_per_person, options.get("decimal"))
     notes = personal_note(with_evidence(declared))  # by names and declarations: no record is asked
     warn_of(notes)
     if wanted_columns(declared):
         cells = open_cells(
             source, declared, person=person, rows_per_person=rows_per_person, **options
         )
-        return Undiscovered(cells, declared)
+        return DataWithoutDomain(cells, declared)
     prepared = prepare_declared(
         source, declared, person=person, rows_per_person=rows_per_person, **options
     )
     return replace(prepared, notes=tuple(notes))
 
 
-def _promised(
+def _private_schema(
     source: Any,
     schema: SchemaLike | None,
     person: str | None,
     rows_per_person: int,
     decimal: str | None,
     budget: Budget | None = None,
-    unit: Unit | None = None,
+    unit: PrivacyUnit | None = None,
 ) -> Schema:
     """Return the schema that a private fit follows; raise unless it declares what a fit may not read from the data.
 
@@ -263,7 +269,7 @@ def _promised(
 
 
 @dataclass(frozen=True, eq=False)
-class Unread:
+class LazySource:
     """A file of which the header was read and no record: its columns are those that the schema declares."""
 
     source: Source
@@ -271,34 +277,34 @@ class Unread:
     person: str | None = None
     rows_per_person: int = 1
 
-    def read(self) -> Table | Undiscovered:
+    def read(self) -> Table | DataWithoutDomain:
         """Read the records; see `prepare`."""
         return prepare(
             self.source, self.schema, person=self.person, rows_per_person=self.rows_per_person
         )
 
 
-def open_unread(
+def open_lazy_source(
     path: str | os.PathLike[str],
     schema: SchemaLike | None = None,
     *,
     person: str | None = None,
     rows_per_person: int = 1,
     budget: Budget | None = None,
-    unit: Unit | None = None,
+    unit: PrivacyUnit | None = None,
     **options: Unpack[FileOptions],
-) -> Unread:
+) -> LazySource:
     """Return a file ready to be read for a private fit; raise if its header and the schema do not fit. No record is read.
 
     What is wrong up to here costs nothing. What comes after is to be paid for, also if it fails: spend from a project ledger
     before `read`. `budget` and `unit` are those of the fit, if they are settled: what they need of the schema is checked with the rest.
     """
-    declared = _promised(
+    declared = _private_schema(
         path, schema, person, rows_per_person, options.get("decimal"), budget, unit
     )
     source = open_header(path, declared, **options)
     check_columns(source.name, source.schema.names, declared)
-    return Unread(source, declared, person, rows_per_person)
+    return LazySource(source, declared, person, rows_per_person)
 
 
 def promised_schema(schema: Schema, *, person: str | None, rows_per_person: int) -> Schema:
@@ -307,8 +313,12 @@ def promised_schema(schema: Schema, *, person: str | None, rows_per_person: int)
     return schema if promised.only("person") is None else replace(promised, persons=rows_per_person)
 
 
-def open_private(
-    data: Rows | Counter | Undiscovered, budget: Budget, unit: Unit, *, seed: Seed = None
+def start_private_session(
+    data: Rows | Counter | DataWithoutDomain,
+    budget: Budget,
+    unit: PrivacyUnit,
+    *,
+    seed: Seed = None,
 ) -> PrivateCounter:
     """Return the one handle on the data; everything read through it is charged to a ledger of its own.
 
@@ -318,20 +328,26 @@ def open_private(
     if (rows := as_rows(data)) is not None:
         table = rows.table()
         source = MemoryCounter(table if table.schema.sealed else prepare_declared(table))
-    opening = opening_of(source.schema, budget, unit)
-    unit = opening.unit
-    ledger, noise = Ledger(opening.budget, unit), noise_of(seed)
-    if isinstance(source, Undiscovered):
-        schema, discoveries = source.schema, opening.discoveries
-        if opening.kinds:
+    budget_plan = plan_budget(source.schema, budget, unit)
+    unit = budget_plan.unit
+    ledger, noise = Ledger(budget_plan.budget, unit), noise_of(seed)
+    if isinstance(source, DataWithoutDomain):
+        schema, discoveries = source.schema, budget_plan.discoveries
+        if budget_plan.kinds:
             schema = discover_kinds(
-                source.cells, schema, opening.kinds, noise, opening.budget, unit, ledger.charge
+                source.cells,
+                schema,
+                budget_plan.kinds,
+                noise,
+                budget_plan.budget,
+                unit,
+                ledger.charge,
             )
-            discoveries = _discoveries(schema, opening.budget)
+            discoveries = _discoveries(schema, budget_plan.budget)
         discovered = discover_domain(
-            source.cells, schema, discoveries, noise, opening.budget, unit, ledger.charge
+            source.cells, schema, discoveries, noise, budget_plan.budget, unit, ledger.charge
         )
-        source = source.counter(with_decimals(discovered, opening.unknown))
+        source = source.counter(with_decimals(discovered, budget_plan.unknown))
     return PrivateCounter(source, ledger, noise)
 
 
@@ -355,21 +371,21 @@ def _declared_part(schema: Schema) -> Schema:
     return replace(schema, columns=tuple(ready.get(column.name, column) for column in schema))
 
 
-def _rows_charge(budget: Budget, unit: Unit) -> Charge:
+def _rows_charge(budget: Budget, unit: PrivacyUnit) -> Charge:
     """What `PrivateCounter.rows` charges for the number of rows."""
     amount, person = ROWS_SHARE * budget.total, unit.rows_per_person
     _, std = budget.noise(amount, l1=person, l2=float(person))
     return budget.noise_charge("number of rows", "number of rows", amount, std)
 
 
-def _check_persons(persons: int, unit: Unit) -> None:
+def _check_persons(persons: int, unit: PrivacyUnit) -> None:
     """Raise if a table keeps more rows of a person than the promise speaks of."""
     if persons > unit.rows_per_person:
         raise PrivacyError(
             f"The table was prepared with up to {persons} rows of a person, but the settings protect {unit.rows_per_person}. Pass "
             f"rows_per_person = {persons} to both."
         )
-    if persons == 1 and unit.replaced:
+    if persons == 1 and unit.bounded:
         raise PrivacyError(
             "With a person's identifier the number of rows is private: use neighbours = 'add-remove' where one row is kept of each."
         )
@@ -377,12 +393,12 @@ def _check_persons(persons: int, unit: Unit) -> None:
 
 def _spendable(schema: Schema, budget: Budget) -> Budget:
     """Return what can be spent of a budget: in rho a part of delta is kept for words, under pure accounting it is for nothing else."""
-    words = any(lacks(column) == "levels" for column in wanted_columns(schema))
+    needs_delta = any(lacks(column) == "levels" for column in wanted_columns(schema))
     if budget.kind == "pure":
-        return budget if words else replace(budget, delta=None)
+        return budget if needs_delta else replace(budget, delta=None)
     return (
         replace(budget, reserved_delta=budget.delta * DELTA_SHARE)
-        if words and budget.delta is not None
+        if needs_delta and budget.delta is not None
         else budget
     )
 
@@ -493,14 +509,14 @@ class DiscoveryPrice:
         }
 
 
-def discovery_price(opening: Opening) -> DiscoveryPrice | None:
+def discovery_price(budget_plan: BudgetPlan) -> DiscoveryPrice | None:
     """Return what the discoveries of an opening take; None where all is declared."""
-    if not opening.discoveries and not opening.kinds:
+    if not budget_plan.discoveries and not budget_plan.kinds:
         return None
-    budget = opening.budget
-    kinds = dict(zip(opening.unknown, opening.kinds, strict=True))
+    budget = budget_plan.budget
+    kinds = dict(zip(budget_plan.unknown, budget_plan.kinds, strict=True))
     columns = []
-    for discovery in opening.discoveries:
+    for discovery in budget_plan.discoveries:
         name = discovery.column.name
         charges = [*([kinds[name]] if name in kinds else []), *discovery.charges]
         cost = sum(charge.cost(budget.kind) for charge in charges)
@@ -509,21 +525,23 @@ def discovery_price(opening: Opening) -> DiscoveryPrice | None:
                 name,
                 _things(discovery, name in kinds),
                 cost / budget.total,
-                records_needed(opening, discovery),
+                records_needed(budget_plan, discovery),
             )
         )
     share, delta = budget.amounts(
-        [*opening.kinds, *(c for d in opening.discoveries for c in d.charges)]
+        [*budget_plan.kinds, *(c for d in budget_plan.discoveries for c in d.charges)]
     )
     return DiscoveryPrice(share / budget.total, tuple(columns), delta)
 
 
-def records_needed(opening: Opening, discovery: Discovery) -> int | None:
+def records_needed(budget_plan: BudgetPlan, discovery: Discovery) -> int | None:
     """Return how many records a level needs: the public threshold of its noisy count. None where no levels are discovered."""
     paid = discovery.levels
     if paid is None:
         return None
-    return threshold(opening.unit, noise_law(opening.budget, opening.unit, paid), delta=paid.delta)
+    return threshold(
+        budget_plan.unit, noise_law(budget_plan.budget, budget_plan.unit, paid), delta=paid.delta
+    )
 
 
 def _things(discovery: Discovery, kind: bool) -> tuple[str, ...]:

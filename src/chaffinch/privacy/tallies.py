@@ -49,10 +49,10 @@ class CellTallies(Generic[T]):
         """Return the tally of a column, and hold it no more."""
         if name not in self._counted:
             names = [name] if self._cells.folder is None else list(self._waiting)
-            tallies = {one: self._waiting.pop(one) for one in names}
-            for part in self._cells.parts(names):
+            tallies = {waiting_name: self._waiting.pop(waiting_name) for waiting_name in names}
+            for chunk in self._cells.parts(names):
                 for tally in tallies.values():
-                    tally.add(part)
+                    tally.add(chunk)
             self._counted |= tallies
         return self._counted.pop(name)
 
@@ -113,12 +113,12 @@ class LevelTally:
             return
         coded = values if pa.types.is_dictionary(values.type) else values.dictionary_encode()
         index = coded.indices.drop_null().to_numpy(zero_copy_only=False)
-        every = zip(
+        word_counts = zip(
             words_of(coded.dictionary),
             np.bincount(index, minlength=len(coded.dictionary)).tolist(),
             strict=True,
         )
-        bare = ((word.strip(), n) for word, n in every if word is not None and n)
+        bare = ((word.strip(), n) for word, n in word_counts if word is not None and n)
         self.levels.add(
             (word, n) for word, n in bare if word and word != OTHER and word not in column.missing
         )
@@ -154,9 +154,9 @@ def _numbers(column: Column, cells: StoredCells) -> NDArray[np.generic]:
     return np.asarray(numbers[present])
 
 
-def bound_grid(whole: bool) -> NDArray[np.float64]:
+def bound_grid(integral: bool) -> NDArray[np.float64]:
     """Return the public grid of bounds: 0, and 1, 2 and 5 times powers of ten, of both signs."""
-    powers = range(0, 18) if whole else range(-9, 16)
+    powers = range(0, 18) if integral else range(-9, 16)
     steps = np.array([mantissa * 10.0**power for power in powers for mantissa in (1, 2, 5)])
     return np.concatenate([-steps[::-1], [0.0], steps])
 
@@ -178,8 +178,8 @@ def _years(kind: pa.DataType) -> NDArray[np.float64]:
         if kind == pa.date32()
         else 86_400 * (10**3 if kind == pa.date64() else PER_SECOND[kind.unit])
     )
-    most = 2.0**62
-    return np.array([float(d) * day for d in days.tolist() if abs(float(d) * day) < most])
+    limit = 2.0**62
+    return np.array([float(d) * day for d in days.tolist() if abs(float(d) * day) < limit])
 
 
 MOST_LEVELS = 1 << 20
@@ -207,20 +207,20 @@ class LevelCounts:
 
     def add(self, counts: Iterable[tuple[Any, int]]) -> None:
         """Add counts; a level may come any number of times."""
-        held = self._held
+        counted = self._held
         for level, n in counts:
-            held[level] = held.get(level, 0) + n
-        if self.folder is not None and len(held) > MOST_LEVELS:
+            counted[level] = counted.get(level, 0) + n
+        if self.folder is not None and len(counted) > MOST_LEVELS:
             self._write_run(self.folder)
 
     def sorted_items(self) -> Iterator[tuple[Any, int]]:
         """Yield each level once, in order, with its count; as often as asked."""
-        held = sorted(self._held.items())
+        items = sorted(self._held.items())
         if not self._runs:
-            yield from held
+            yield from items
             return
         for level, same in groupby(
-            merge(held, *map(_read, self._runs), key=itemgetter(0)), key=itemgetter(0)
+            merge(items, *map(_read, self._runs), key=itemgetter(0)), key=itemgetter(0)
         ):
             yield level, sum(n for _, n in same)
 

@@ -72,7 +72,7 @@ class Promise:
                 question=f"How much can one {account.unit.whose} change what is released?",
                 value=account.epsilon,
                 delta=account.delta,
-                relation=account.unit.words,
+                relation=account.unit.description,
                 word="promised",
                 sentence=account.sentence,
             )
@@ -154,7 +154,7 @@ def _meaning(account: Account) -> Iterator[str]:
         else f"at most {unit.rows_per_person} of them"
     )
     whose = f"one person's rows, {most}" if person else "one record"
-    if unit.replaced:
+    if unit.bounded:
         told = f"Two tables are compared that differ in {whose}: exchanged for {'those of another' if person else 'any other'}."
         task = f"which of two {'people' if person else 'records'} was in the data"
     else:
@@ -200,7 +200,7 @@ def _whose(account: Account) -> str:
             "Each record is protected by itself. The table has no identifier of people: a person with several records is protected less, epsilon being "
             "multiplied by the number of their records."
         )
-    if unit.replaced and most == 1:
+    if unit.bounded and most == 1:
         return f"{who} The number of records is public."
     return f"{who} The number of rows was {'declared as public' if declared else 'measured with noise, as part of the promise'}."
 
@@ -233,7 +233,7 @@ def _limits(account: Account, *, public: bool) -> Iterator[str]:
 
 
 def _spending(account: Account) -> Iterator[Block]:
-    budget, (epsilon, delta) = account.budget, account.spent_promise
+    budget, (epsilon, delta) = account.budget, account.spent_guarantee
     rows = tuple(tuple(shown(cell, MOST_CELL) for cell in row) for row in account.rows_table())
     if rows:
         head = tuple(map(capital, HEAD))
@@ -289,7 +289,7 @@ def _promise_column(promise: Promise | None) -> dict[str, str]:
         "promise": words if promise is not None and not promise.holds else "differentially private",
         "epsilon": f"{account.epsilon:.6g}",
         "delta": "none" if account.delta is None else f"{account.delta:.6g}",
-        "neighbours": account.unit.words,
+        "neighbours": account.unit.description,
         "rows per person": str(account.unit.rows_per_person),
         "noise": account.noise_source,
     }
@@ -329,14 +329,14 @@ def _promise_differences(a: Account, b: Account) -> Iterator[str]:
     said = f"Both say epsilon {a.epsilon:.6g}, but these" if same else "These"
     yield f"{said} are different promises: {'; '.join(parts)}. {_PRICE}"
     if a.unit.neighbours != b.unit.neighbours:
-        yield _implied(*((b, a) if a.unit.replaced else (a, b)), "B" if a.unit.replaced else "A")
+        yield _implied(*((b, a) if a.unit.bounded else (a, b)), "B" if a.unit.bounded else "A")
 
 
 def _parts(a: Account, b: Account) -> Iterator[str]:
     if a.epsilon != b.epsilon:
         yield f"epsilon {a.epsilon:.6g} in A, {b.epsilon:.6g} in B"
     if a.unit != b.unit:
-        yield f"{a.unit.words} in A, {b.unit.words} in B"
+        yield f"{a.unit.description} in A, {b.unit.description} in B"
     if a.delta != b.delta:
         one, other = ("none" if x.delta is None else f"{x.delta:.6g}" for x in (a, b))
         yield f"delta {one} in A, {other} in B, and smaller is stronger"

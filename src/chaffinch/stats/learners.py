@@ -14,6 +14,7 @@ from typing import Any, Literal, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from .._base.checks import check_name
 from .._base.errors import InputError, unknown_name
 from .._base.runtime import Progress, silent, thread_map
 from ..table.compare.values import numbers_of
@@ -64,13 +65,11 @@ class Encoder:
         >>> encoder.owners, encoder.matrix(table)[:3].tolist()
         (('age', 'age', 'sex'), [[30.5, 0.0, 0.0], [40.25, 0.0, 1.0], [nan, 1.0, 1.0]])
         """
-        if encoding not in ENCODINGS:
-            raise unknown_name("encoding", encoding, ENCODINGS)
+        check_name("encoding", encoding, ENCODINGS)
         schema = tables[0].schema
         feature_names = schema.names if columns is None else tuple(columns)
         for name in feature_names:
-            if name not in schema.names:
-                raise unknown_name("column", name, schema.names)
+            check_name("column", name, schema.names)
         if any(
             table.schema.sizes != schema.sizes or table.schema.names != schema.names
             for table in tables

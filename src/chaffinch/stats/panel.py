@@ -17,8 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
-from .._base.checks import check_at_least
-from .._base.errors import InputError
+from .._base.checks import check_at_least, check_share
 from .._base.runtime import thread_map
 from .._base.seeds import child
 from .rates import Counted, Group, Ratio, Statistic, Totals
@@ -234,8 +233,7 @@ def checked(members: Pair, others: Pair, statistic: Statistic) -> tuple[Group, G
 def check_draws(resamples: int, level: float) -> None:
     """Raise InputError for a number of draws or a level that give no interval."""
     check_at_least("resamples", resamples, 2)
-    if not 0.0 < level < 1.0:
-        raise InputError(f"level must lie between 0 and 1. Got {level}.")
+    check_share("level", level)
 
 
 def _in_blocks(

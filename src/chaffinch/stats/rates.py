@@ -12,8 +12,9 @@ from typing import Any, Literal, Protocol
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from .._base.checks import check_name
 from .._base.compiled import compiled
-from .._base.errors import InputError, unknown_name
+from .._base.errors import InputError
 from .._base.masking import masked_count
 
 Floats = NDArray[np.float64]
@@ -138,8 +139,7 @@ class ClassStatistic:
         weights = np.array(self.weights, dtype=np.float64)
         if weights.ndim != 1 or not bool(np.all(np.isfinite(weights) & (weights >= 0))):
             raise InputError("Class weights must be one list of finite numbers of at least 0.")
-        if self.empty not in EMPTY:
-            raise unknown_name("rule for empty classes", self.empty, EMPTY)
+        check_name("rule for empty classes", self.empty, EMPTY)
         weights.flags.writeable = False
         object.__setattr__(self, "weights", weights)
 

@@ -6,11 +6,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from numbers import Integral
 from typing import Literal
 
 import numpy as np
 
-from .._base.errors import InputError, listed
+from .._base.checks import check_whole
+from .._base.errors import listed
 from .._base.masking import masked_count
 from ..table.rows import Rows
 from ..table.sample import ChosenBy
@@ -110,8 +112,7 @@ def _number(n: int | str | None) -> str:
 
 def check_sample_rows(rows: int) -> None:
     """Raise unless `rows` is a valid sample size."""
-    if isinstance(rows, bool) or not isinstance(rows, int | np.integer) or rows < FEWEST:
-        raise InputError(f"sample_rows must be a whole number of at least {FEWEST}. Got {rows}.")
+    check_whole("sample_rows", rows, FEWEST, type_=Integral)
 
 
 def hash_key(root: np.random.SeedSequence) -> int:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from .._base.errors import InputError, PrivacyError
 from .._base.masking import THRESHOLD
 from ..counts.counter import Counter, MemoryCounter, RowCounter, StreamCounter
-from ..privacy.session import Undiscovered
+from ..privacy.session import DataWithoutDomain
 from ..table.personal.detect import check_decided, check_declared_decided
 from ..table.read import is_model, read
 from ..table.rows import as_rows, open_table
@@ -20,7 +20,7 @@ from ..table.weights import effective_rows, with_constant_weight
 
 def counter_of(data: Any) -> tuple[Counter, Origin | None]:
     """Return a counter of the data, and what the tables drawn from a model of them should look like, if that is known."""
-    if isinstance(data, Undiscovered):
+    if isinstance(data, DataWithoutDomain):
         raise InputError(
             "Discovery is part of a private fit: give epsilon, or read the table with chaffinch.read."
         )
@@ -75,9 +75,9 @@ def fine_counter(counter: Counter) -> RowCounter:
     )
 
 
-def private_data(data: Any) -> tuple[Table | Counter | Undiscovered, Origin | None]:
+def private_data(data: Any) -> tuple[Table | Counter | DataWithoutDomain, Origin | None]:
     """Return data that a private fit may open, and their look; what has no declared domain is refused before it is read."""
-    if isinstance(data, Undiscovered) or as_rows(data) is not None:
+    if isinstance(data, DataWithoutDomain) or as_rows(data) is not None:
         check_declared_decided(data.schema)
         return data, getattr(data, "look", None)
     if isinstance(data, StreamCounter) and data.schema.sealed:

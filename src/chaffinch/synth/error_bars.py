@@ -23,7 +23,8 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from .._base.errors import InputError, unknown_name
+from .._base.checks import check_name, check_share
+from .._base.errors import InputError
 from .._base.results import html_table
 from .._base.text import text_table
 from ..privacy.ledger import Account
@@ -139,12 +140,10 @@ def error_bars(model: FittedModel, columns: Sequence[str], *, level: float = 0.9
         raise InputError(
             "Error bars are for models with a promise of privacy: what noise did is in their account. This one has none."
         )
-    if not 0 < level < 1:
-        raise InputError(f"level must lie between 0 and 1. Got {level}.")
+    check_share("level", level)
     chosen = tuple(columns)
     for name in chosen:
-        if name not in model.schema.names:
-            raise unknown_name("column", name, model.schema.names)
+        check_name("column", name, model.schema.names)
     if not 1 <= len(chosen) <= MOST_COLUMNS or len(set(chosen)) < len(chosen):
         raise InputError(
             f"Error bars are for one to {MOST_COLUMNS} different columns. Got {len(chosen)}."

@@ -15,7 +15,8 @@ from typing import Any, ClassVar, Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from .._base.errors import InputError, TooLargeError, listed, unknown_name
+from .._base.checks import check_at_least, check_name, check_share
+from .._base.errors import InputError, TooLargeError, listed
 from .._base.runtime import Progress, silent
 from .._base.seeds import Seed, generator
 from ..counts.marginal import Marginal
@@ -24,7 +25,7 @@ from ..privacy.counter import MOST_CELLS, NoisyTable, PrivateCounter
 from ..privacy.ledger import Plan
 from ..privacy.mechanisms import laplace_std
 from ..privacy.relation import Neighbours
-from ..privacy.session import open_private, opening_of, public_rows
+from ..privacy.session import plan_budget, public_rows, start_private_session
 from ..table.schema import Schema
 from .bayesnet.model import BayesNetModel, FitSummary
 from .bayesnet.private.links import single_columns
@@ -114,20 +115,19 @@ class FieldGroups(PureMethod):
         super().__post_init__()
         if self.groups is not None and self.groups != (groups := check_groups(self.groups)):
             object.__setattr__(self, "groups", groups)
-        if not (np.isfinite(self.threshold) and self.threshold >= 0):
-            raise InputError(f"threshold must be at least 0. Got {self.threshold}.")
-        if not 0 < self.learning < 1:
-            raise InputError(f"learning must lie between 0 and 1. Got {self.learning}.")
-        if self.empty not in get_args(Empty):
-            raise unknown_name("way to fill an empty group", self.empty, get_args(Empty))
+        check_at_least("threshold", self.threshold, 0, finite=True)
+        check_share("learning", self.learning)
+        check_name("way to fill an empty group", self.empty, get_args(Empty))
 
     def plan(self, schema: Schema) -> Plan:
         """Return how the budget would be split on a declared schema, before anything is spent; raise if the settings do not fit it."""
-        opening = opening_of(schema, self.budget, self.unit)
-        groups = resolved_groups(self.groups or (), opening.schema)
-        if not opening.settled:
-            return opening.plan_unsettled("tables of groups and what they are learnt from, all")
-        split = split_of(self, opening.schema.sizes, opening.schema.rows or 0, opening.left)
+        budget_plan = plan_budget(schema, self.budget, self.unit)
+        groups = resolved_groups(self.groups or (), budget_plan.schema)
+        if not budget_plan.settled:
+            return budget_plan.plan_unsettled("tables of groups and what they are learnt from, all")
+        split = split_of(
+            self, budget_plan.schema.sizes, budget_plan.schema.rows or 0, budget_plan.remaining
+        )
         if split.learnt:
             distances = f"distances of {len(split.pairs):,} pairs from independence"
             steps = [
@@ -139,7 +139,7 @@ class FieldGroups(PureMethod):
             each = split.tables / len(groups)
             noise = f"standard deviation {laplace_std(self.unit.l1 / each):.4g}"
             steps = [noise_step("table of a group", "tables", each, noise=noise, times=len(groups))]
-        return opening.plan(steps)
+        return budget_plan.plan(steps)
 
     def expectation(self, schema: Schema) -> Expectation:
         """Return what to expect of the budget; columns of different groups are never linked."""
@@ -161,13 +161,13 @@ class FieldGroups(PureMethod):
         """
         rng = generator(seed)
         data, origin = private_data(data)
-        with open_private(
+        with start_private_session(
             data, self.budget, self.unit, seed=None if seed is None else rng
         ) as counter:
             schema = counter.schema
             groups = resolved_groups(self.groups or (), schema)
             rows, how = public_rows(counter)
-            split = split_of(self, schema.sizes, rows, counter.ledger.left)
+            split = split_of(self, schema.sizes, rows, counter.ledger.remaining)
             columns: dict[str, Margin] = {}
             if split.learnt:
                 progress("learning groups", -1)
@@ -175,7 +175,7 @@ class FieldGroups(PureMethod):
                 columns = dict(zip(schema.names, margins, strict=True))
                 groups = learnt_groups(counter, split, margins, stds, factor=self.threshold)
             progress("measuring groups", -1)
-            each = counter.ledger.left / len(groups) * (1 - 1e-12)
+            each = counter.ledger.remaining / len(groups) * (1 - 1e-12)
             noisy = counter.tables(groups, [each] * len(groups), why="tables")
             account = counter.ledger.account(test_only=counter.test_only, rows=rows, rows_how=how)
         tables, whole = tables_of(
@@ -236,8 +236,7 @@ def resolved_groups(groups: Sequence[Sequence[str]], schema: Schema) -> tuple[Gr
     sizes = {column.name: column.size if column.codec else 1 for column in schema.modelled}
     named = {name for group in groups for name in group}
     for name in named:
-        if name not in sizes:
-            raise unknown_name("column", name, schema.names)
+        check_name("column", name, schema.names)
     every: tuple[Group, ...] = (
         *map(tuple, groups),
         *((name,) for name in schema.names if name not in named),
@@ -338,7 +337,7 @@ def learnt_groups(
         distances - np.array(chance),
         clear_of(len(split.pairs), std / 2**0.5),
         margins,
-        epsilon=counter.ledger.left,
+        epsilon=counter.ledger.remaining,
         l1=counter.unit.l1,
         factor=factor,
     )

@@ -14,8 +14,8 @@ from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 
-from .._base.checks import check_whole
-from .._base.errors import InputError, TooLargeError, unknown_name
+from .._base.checks import check_name, check_share, check_whole
+from .._base.errors import InputError, TooLargeError
 from .._base.runtime import Progress, silent
 from .._base.seeds import Seed, generator
 from ..counts.families import Family
@@ -25,7 +25,7 @@ from ..privacy.counter import MOST_CELLS, SCORES, Mechanism, NoisyTable, Private
 from ..privacy.ledger import Charge, Plan, Step
 from ..privacy.mechanisms import laplace_std
 from ..privacy.relation import Neighbours
-from ..privacy.session import open_private, opening_of, public_rows
+from ..privacy.session import plan_budget, public_rows, start_private_session
 from ..table.schema import Schema
 from .bayesnet.model import BayesNetModel, FitSummary
 from .data import private_data
@@ -124,14 +124,12 @@ class PrivBayes(PureMethod):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.variant not in VARIANTS:
-            raise unknown_name("variant", self.variant, VARIANTS)
-        if self.score is not None and self.score not in SCORES:
-            raise unknown_name("score", self.score, SCORES)
-        if self.mechanism not in ("exponential", "permute-and-flip"):
-            raise unknown_name("mechanism", self.mechanism, ("exponential", "permute-and-flip"))
-        if self.beta is not None and not 0 < self.beta < 1:
-            raise InputError(f"beta must lie between 0 and 1. Got {self.beta}.")
+        check_name("variant", self.variant, VARIANTS)
+        if self.score is not None:
+            check_name("score", self.score, SCORES)
+        check_name("mechanism", self.mechanism, ("exponential", "permute-and-flip"))
+        if self.beta is not None:
+            check_share("beta", self.beta)
         if not (np.isfinite(self.theta) and self.theta > 0):
             raise InputError(f"theta must be above 0. Got {self.theta}.")
         for name, least in (("parents", 0), ("most_candidates", 1)):
@@ -152,14 +150,18 @@ class PrivBayes(PureMethod):
     def plan(self, schema: Schema) -> Plan:
         """Return how the budget would be split on a declared schema, before anything is spent; raise if the settings do not fit it."""
         settings = self._resolved()
-        opening = opening_of(schema, settings.budget, settings.unit)
-        if not opening.settled:
-            known = {column.name: column.size for column in opening.schema.modelled if column.codec}
+        budget_plan = plan_budget(schema, settings.budget, settings.unit)
+        if not budget_plan.settled:
+            known = {
+                column.name: column.size for column in budget_plan.schema.modelled if column.codec
+            }
             _check_score(settings.score, known)
             if settings.parents:
                 _check_widest(known, settings.parents)
-            return opening.plan_unsettled("choices of families, tables of families, all")
-        split = split_of(settings, opening.schema, opening.left, opening.schema.rows or 0)
+            return budget_plan.plan_unsettled("choices of families, tables of families, all")
+        split = split_of(
+            settings, budget_plan.schema, budget_plan.remaining, budget_plan.schema.rows or 0
+        )
         steps = []
         if split.selections:
             cost, law = split.each_selection, settings.mechanism
@@ -173,7 +175,7 @@ class PrivBayes(PureMethod):
             steps.append(Step(choice, split.selections))
         each = split.tables / split.n_tables
         noise = f"standard deviation {laplace_std(settings.unit.l1 / each):.4g}"
-        return opening.plan(
+        return budget_plan.plan(
             [
                 *steps,
                 noise_step("table of a family", "tables", each, noise=noise, times=split.n_tables),
@@ -212,11 +214,11 @@ class PrivBayes(PureMethod):
         settings = self._resolved()
         rng = generator(seed)
         data, origin = private_data(data)
-        with open_private(
+        with start_private_session(
             data, self.budget, self.unit, seed=None if seed is None else rng
         ) as counter:
             rows, how = public_rows(counter)
-            split = split_of(settings, counter.schema, counter.ledger.left, rows)
+            split = split_of(settings, counter.schema, counter.ledger.remaining, rows)
             progress("choosing the network", -1)
             structure = learn(counter, settings, split, rows, rng)
             progress("measuring the tables", -1)
@@ -428,7 +430,7 @@ def measure(counter: PrivateCounter, structure: Structure, split: FamilySplit) -
             split.joint_columns :
         ]
     ]
-    each = counter.ledger.left / len(cliques)
+    each = counter.ledger.remaining / len(cliques)
     return counter.tables(cliques, [each] * len(cliques), why="tables")
 
 

@@ -9,7 +9,8 @@ from typing import Any, get_args
 import numpy as np
 import pyarrow as pa
 
-from .._base.errors import InputError, unknown_name
+from .._base.checks import check_name
+from .._base.errors import InputError
 from .._base.seeds import Seed, seed_sequence
 from ..counts.counter import MemoryCounter
 from ..table.align import align
@@ -76,8 +77,7 @@ class Protected:
             raise InputError(
                 f"Column '{self.label}' cannot be both label and sensitive. Name another label, or none."
             )
-        if self.protect not in get_args(Protect):
-            raise unknown_name("way to protect", self.protect, get_args(Protect))
+        check_name("way to protect", self.protect, get_args(Protect))
         _ = self._maker
         if promises_privacy(self.generator):
             raise InputError(
@@ -93,8 +93,7 @@ class Protected:
         """Return what draws tables like a path, a frame or a `Table`. The generator is fitted here, if it is one that fits."""
         table = open_table(data, None)
         for name in (*self.sensitive, *([] if self.label is None else [self.label])):
-            if name not in table.schema.names:
-                raise unknown_name("column", name, table.schema.names)
+            check_name("column", name, table.schema.names)
         others = [name for name in table.schema.names if name not in self.sensitive]
         if not others:
             raise InputError(

@@ -12,6 +12,7 @@ from dataclasses import MISSING, dataclass, fields, is_dataclass, replace
 from types import NoneType, UnionType
 from typing import Any, ClassVar, Literal, Self, Union, get_args, get_origin, get_type_hints
 
+from .._base.checks import check_name
 from .._base.errors import InputError, listed, unknown_name
 from .._base.registry import Registry
 from .._base.results import to_plain
@@ -20,7 +21,7 @@ from .._base.seeds import Seed
 from ..privacy.accounting import check_delta, check_epsilon
 from ..privacy.advice import Expectation
 from ..privacy.ledger import Budget, Charge, Plan, Step
-from ..privacy.relation import Neighbours, Unit
+from ..privacy.relation import Neighbours, PrivacyUnit
 from ..table.schema import Schema
 from .model import Draw, FittedModel
 from .protocol import Model
@@ -126,11 +127,11 @@ class Settings:
         _ = self.unit
 
     @property
-    def unit(self) -> Unit:
+    def unit(self) -> PrivacyUnit:
         """Whose data a private fit protects; settings that know no relation have no unit."""
         if "neighbours" not in self.setting_names():
             raise AttributeError(f"'{self.name}' has no neighbour relation: it makes no promise.")
-        return Unit(getattr(self, "neighbours"), getattr(self, "rows_per_person", 1))  # noqa: B009
+        return PrivacyUnit(getattr(self, "neighbours"), getattr(self, "rows_per_person", 1))  # noqa: B009
 
     def plan(self, schema: Schema) -> Plan:
         """Return how the budget would be split on a declared schema, before anything is spent."""
@@ -165,8 +166,7 @@ class Settings:
     def set_params(self, **settings: Any) -> Self:
         """Return settings with some of them changed: these are frozen."""
         for name in settings:
-            if name not in self.setting_names():
-                raise unknown_name(f"{self.name} setting", name, self.setting_names())
+            check_name(f"{self.name} setting", name, self.setting_names())
         return replace(self, **settings)  # type: ignore[type-var]
 
     def __repr__(self) -> str:
@@ -391,8 +391,7 @@ def _value(key: str, word: str, hint: Any) -> Any:
     if get_origin(hint) in (Union, UnionType):
         (hint,) = [one for one in get_args(hint) if one is not NoneType]
     if get_origin(hint) is Literal:
-        if word not in get_args(hint):
-            raise unknown_name(key, word, get_args(hint))
+        check_name(key, word, get_args(hint))
         return word
     if hint is bool:
         if word not in ("true", "false"):

@@ -12,7 +12,8 @@ from typing import Literal
 import numpy as np
 import pyarrow as pa
 
-from .._base.errors import InputError, SchemaError, listed, unknown_name
+from .._base.checks import check_name
+from .._base.errors import InputError, SchemaError, listed
 from .._base.masking import THRESHOLD
 from .._base.runtime import Progress, silent
 from .bins import fit_intervals, leaves_out
@@ -293,8 +294,7 @@ def check_columns(name: str, columns: Sequence[str], schema: Schema) -> None:
 def check_declared(columns: Sequence[str], schema: Schema) -> None:
     """Raise unless every column that a schema declares is among those of a source."""
     for column in schema:
-        if column.name not in columns:
-            raise unknown_name("column", column.name, columns)
+        check_name("column", column.name, columns)
 
 
 def _spellings(

@@ -26,7 +26,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from .._base.errors import InputError, listed, unknown_name
+from .._base.checks import check_name
+from .._base.errors import InputError, listed
 from .._base.masking import THRESHOLD
 from .._base.seeds import Seed, seed_sequence
 from .align import align, values_of_column
@@ -656,8 +657,8 @@ def set_aside(
     stream = np.random.SeedSequence(root.entropy, spawn_key=(*root.spawn_key, _ASIDE))
     key = int.from_bytes(stream.generate_state(2, np.uint64).tobytes(), "little")
     if isinstance(data, Source):
-        if person is not None and person not in data.schema.names:
-            raise unknown_name("column", person, data.schema.names)
+        if person is not None:
+            check_name("column", person, data.schema.names)
         rest, aside = (SetAside(share, key, person, aside) for aside in (False, True))
         return _filtered(data, rest), _filtered(data, aside)
     person = data.schema.only("person") if person is None else person

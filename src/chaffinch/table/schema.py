@@ -10,6 +10,7 @@ from functools import cached_property
 from itertools import pairwise
 from typing import Any, Literal, get_args
 
+from .._base.checks import check_name
 from .._base.errors import InputError, SchemaError, listed, unknown_name
 from .._base.results import html_table
 from .domain import ColumnDomain, Scalar
@@ -160,8 +161,7 @@ class Column:
             raise SchemaError("A column needs a name. Got an empty one.")
         if self.kind not in (*KINDS, UNKNOWN):
             raise unknown_name("kind", self.kind, KINDS)
-        if self.role not in ROLES:
-            raise unknown_name("role", self.role, ROLES)
+        check_name("role", self.role, ROLES)
         if self.levels is not None and self.kind not in LEVEL_KINDS:
             raise SchemaError(
                 f"Column '{self.name}' is {self.kind}: levels belong to a categorical column. Use bounds or edges."

@@ -13,7 +13,8 @@ from typing import Any, Literal, Unpack
 
 import pyarrow as pa
 
-from .._base.errors import FileError, InputError, listed, unknown_name
+from .._base.checks import check_name
+from .._base.errors import FileError, InputError, listed
 from .._base.text import size_words
 from .formats import FORMATS, FileOptions, Format, ReadOptions, Source
 from .formats.delimited import CSV
@@ -259,8 +260,7 @@ def choose_engine(
     >>> choose_engine("stream", []).engine, choose_engine("auto", []).engine
     ('stream', 'memory')
     """
-    if engine not in ENGINES:
-        raise unknown_name("engine", engine, ENGINES)
+    check_name("engine", engine, ENGINES)
     if engine != "auto":
         return EngineChoice("stream" if engine == "stream" else "memory")
     room = free_bytes() if free is None else free

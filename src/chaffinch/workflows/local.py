@@ -25,7 +25,7 @@ from ..counts.coded import coded_scan
 from ..counts.counter import StreamCounter
 from ..privacy.prepare import left_out
 from ..privacy.scanning import prepared_scan
-from ..privacy.session import Undiscovered, open_unread
+from ..privacy.session import DataWithoutDomain, open_lazy_source
 from ..stats.sampled import hash_key
 from ..synth import BayesNet, Independent, Model, Settings
 from ..synth.data import table_counter
@@ -219,10 +219,10 @@ class LocalEngine:
         reading, synthesiser = settings.reading, settings.synthesiser
         rows = as_rows(source)
         sealed = rows is not None and rows.schema.sealed
-        prepared = sealed or isinstance(source, Undiscovered)
+        prepared = sealed or isinstance(source, DataWithoutDomain)
         unread = None
         if not prepared:
-            unread = open_unread(
+            unread = open_lazy_source(
                 source,
                 reading.promised_schema(source),
                 **reading.file,

@@ -17,7 +17,7 @@ from ..privacy.domain import declared_schema, undeclared
 from ..privacy.ledger import HEAD as SPLIT
 from ..privacy.ledger import Plan
 from ..privacy.prepare import with_person
-from ..privacy.session import DiscoveryPrice, Opening, discovery_price, opening_of
+from ..privacy.session import BudgetPlan, DiscoveryPrice, discovery_price, plan_budget
 from ..synth import BayesNet, PrivBayes, Settings, synthesiser_of
 from ..table import Column, Schema
 from ..table.schema_file import SchemaLike, as_schema
@@ -69,7 +69,7 @@ class PlanResult:
         chosen = self.advice.chosen
         warning = (self.advice.warning,) if self.advice.warning else ()
         return (
-            f"{chosen.method}: {chosen.verdict.words}",
+            f"{chosen.method}: {chosen.verdict.sentence}",
             *warning,
             *self.advice.remedies,
             *self.discovery,
@@ -133,13 +133,13 @@ def plan(
     promised = _promised(as_schema(schema), rows, person)
     split = chosen.plan(promised)
     compared = _compared(chosen, neighbours)
-    price = discovery_price(opening_of(promised, chosen.budget, chosen.unit))
+    price = discovery_price(plan_budget(promised, chosen.budget, chosen.unit))
     if price is None:
         declared = promised if promised.sealed else declared_schema(promised)
     else:  # levels cannot be discovered without a delta, so nor can methods without one be compared
         declared = assumed_schema(promised, price, promised.rows or 0)
         compared = [
-            with_what_is_left(s, opening_of(promised, s.budget, s.unit))
+            with_what_is_left(s, plan_budget(promised, s.budget, s.unit))
             for s in compared
             if s.budget.delta or _no_words(price)
         ]
@@ -224,14 +224,14 @@ def _assumed(column: Column, records: int | None, rows: int) -> Column:
     )
 
 
-def with_what_is_left(settings: Settings, opening: Opening) -> Settings:
+def with_what_is_left(settings: Settings, opening: BudgetPlan) -> Settings:
     """Return the settings with the epsilon that discovery leaves: the most whose budget is what is left of the whole one."""
     low, high = 0.0, opening.budget.epsilon
     for _ in range(60):
         middle = (low + high) / 2
         low, high = (
             (middle, high)
-            if replace(opening.budget, epsilon=middle).total <= opening.left
+            if replace(opening.budget, epsilon=middle).total <= opening.remaining
             else (low, middle)
         )
     promise: dict[str, Any] = {"epsilon": low}

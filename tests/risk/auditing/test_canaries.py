@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 import chaffinch
-from chaffinch.privacy.relation import Unit
+from chaffinch.privacy.relation import PrivacyUnit
 from chaffinch.risk.auditing.canaries import made_canaries, run_canaries
 from chaffinch.risk.auditing.pairs import Pair
 from chaffinch.risk.auditing.runs import Look, Watched
@@ -39,7 +39,12 @@ class NoisyHistogram:
 
 @pytest.mark.parametrize(
     "unit",
-    [Unit("add-remove"), Unit("replace-one"), Unit("add-remove", 3), Unit("replace-one", 2)],
+    [
+        PrivacyUnit("add-remove"),
+        PrivacyUnit("replace-one"),
+        PrivacyUnit("add-remove", 3),
+        PrivacyUnit("replace-one", 2),
+    ],
     ids=str,
 )
 def test_tables_with_one_coin_changed_are_neighbours(unit):
@@ -53,14 +58,14 @@ def test_tables_with_one_coin_changed_are_neighbours(unit):
 
 
 def test_canaries_share_no_cell_of_two_columns():
-    made = made_canaries(Unit("add-remove"))
+    made = made_canaries(PrivacyUnit("add-remove"))
     codes = coded(made.base)[[rows[0] for rows in made.inside]]
     for i, j in combinations(range(3), 2):
         assert len({tuple(row) for row in codes[:, [i, j]].tolist()}) == 4
 
 
 def test_each_run_has_the_canaries_of_its_coins():
-    made = made_canaries(Unit("add-remove"))
+    made = made_canaries(PrivacyUnit("add-remove"))
     look = Look(made.base, coded(made.base)[:0])
     seen = run_canaries(
         Watched(lambda table, seed: table, made.base),

@@ -11,10 +11,15 @@ import pytest
 
 import chaffinch
 from chaffinch._base.errors import InputError
-from chaffinch.privacy.relation import Unit
+from chaffinch.privacy.relation import PrivacyUnit
 from chaffinch.risk.auditing.pairs import MADE, Pair, Skipped, average_pair, made_pair
 
-UNITS = [Unit("add-remove"), Unit("replace-one"), Unit("add-remove", 3), Unit("replace-one", 2)]
+UNITS = [
+    PrivacyUnit("add-remove"),
+    PrivacyUnit("replace-one"),
+    PrivacyUnit("add-remove", 3),
+    PrivacyUnit("replace-one", 2),
+]
 
 
 def records(table):
@@ -32,27 +37,27 @@ def check_neighbours(pair):
     most = pair.unit.rows_per_person
     assert with_ - without == Counter({target: most})
     gone = without - with_
-    assert gone.total() == (most if pair.unit.replaced else 0)
+    assert gone.total() == (most if pair.unit.bounded else 0)
 
 
-@pytest.mark.parametrize("unit", UNITS, ids=lambda unit: unit.words)
+@pytest.mark.parametrize("unit", UNITS, ids=lambda unit: unit.description)
 @pytest.mark.parametrize("name", MADE)
 def test_made_pairs_are_neighbours(name, unit):
     pair = made_pair(name, unit)
-    if name == "empty" and unit.replaced:
+    if name == "empty" and unit.bounded:
         assert isinstance(pair, Skipped)
         return
     check_neighbours(pair)
     one, other = (pair.base.take(rows).schema.rows for rows in pair.draws)
     # A declared number of rows must be the same on both tables, or it tells them apart.
     assert one == other
-    assert (one is not None) == (unit.replaced and unit.rows_per_person == 1)
+    assert (one is not None) == (unit.bounded and unit.rows_per_person == 1)
     assert pair.base.schema.sealed
     assert pair.base.schema.public
 
 
 def test_what_the_names_promise():
-    unit = Unit("add-remove")
+    unit = PrivacyUnit("add-remove")
     narrow = made_pair("narrow", unit)
     target = narrow.base.data.to_pylist()[narrow.target_row]
     others = narrow.base.take(narrow.rows_without).data.to_pylist()
@@ -73,15 +78,15 @@ def test_what_the_names_promise():
 def test_every_level_is_in_the_base_table():
     # What is released is coded on the levels that the base table has.
     for name in MADE:
-        base = made_pair(name, Unit("add-remove")).base
+        base = made_pair(name, PrivacyUnit("add-remove")).base
         for j, size in enumerate(base.schema.sizes):
             assert len(np.unique(base.codes[j])) == size
 
 
 def test_tables_that_are_no_neighbours_are_refused():
-    pair = made_pair("narrow", Unit("add-remove"))
+    pair = made_pair("narrow", PrivacyUnit("add-remove"))
     with pytest.raises(InputError, match="no neighbours under the relation 'replace one record'"):
-        replace(pair, unit=Unit("replace-one"))
+        replace(pair, unit=PrivacyUnit("replace-one"))
     with pytest.raises(InputError, match="no neighbours"):
         replace(pair, rows_with=np.concatenate([pair.rows_with, pair.rows_with[:1]]))
     with pytest.raises(InputError, match="no neighbours"):
@@ -92,7 +97,7 @@ def test_tables_that_are_no_neighbours_are_refused():
 
 def test_unknown_pair():
     with pytest.raises(InputError, match=r"Unknown pair 'narow'\. Did you mean 'narrow'"):
-        made_pair("narow", Unit("add-remove"))
+        made_pair("narow", PrivacyUnit("add-remove"))
 
 
 @pytest.fixture(scope="module")
@@ -109,14 +114,14 @@ def sixty_with_one_odd():
     return chaffinch.privacy.prepare.prepare(pa.table(data), schema)
 
 
-@pytest.mark.parametrize("unit", UNITS[:2], ids=lambda unit: unit.words)
+@pytest.mark.parametrize("unit", UNITS[:2], ids=lambda unit: unit.description)
 def test_average_pair_has_the_most_vulnerable_record(sixty_with_one_odd, unit):
     pair = average_pair(sixty_with_one_odd, unit, rows=20, rng=np.random.default_rng(1))
     check_neighbours(pair)
     assert pair.target_row == 17
     assert len(pair.rows_with) == 20
     one, other = (pair.base.take(rows).schema.rows for rows in pair.draws)
-    assert one == other == (20 if unit.replaced else None)
+    assert one == other == (20 if unit.bounded else None)
     again = average_pair(sixty_with_one_odd, unit, rows=20, rng=np.random.default_rng(1))
     assert again.rows_with.tolist() == pair.rows_with.tolist()
 

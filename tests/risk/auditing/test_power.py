@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 
-from chaffinch.privacy.relation import Unit
+from chaffinch.privacy.relation import PrivacyUnit
 from chaffinch.risk.auditing.claims import POWER, Claim, power
 from chaffinch.risk.auditing.mechanism import couple
 from chaffinch.risk.auditing.pairs import made_pair
@@ -60,7 +60,7 @@ def test_separation_of_normal_scores():
 
 def test_drawn_ratios_are_those_of_fits_and_the_named_violation_is_found():
     settings = PrivBayes(1.0)
-    pair = made_pair("crowded", Unit("replace-one"))
+    pair = made_pair("crowded", PrivacyUnit("replace-one"))
     tables = tuple(pair.base.take(rows) for rows in pair.draws)
     examples = [
         couple(settings, tables, member=bool(i % 2), seed=np.random.SeedSequence([3, i]))

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from chaffinch._base.errors import InputError
-from chaffinch.privacy.relation import Unit
+from chaffinch.privacy.relation import PrivacyUnit
 from chaffinch.risk.auditing.pairs import made_pair
 from chaffinch.risk.auditing.runs import OUTSIDE, Look, Watched, coins, run_pair, table_features
 from chaffinch.risk.shadows import Working
@@ -19,7 +19,7 @@ def copies(table, seed):
 
 
 def runs(maker, working):
-    pair = made_pair("narrow", Unit("add-remove"))
+    pair = made_pair("narrow", PrivacyUnit("add-remove"))
     look = Look(pair.base, coded(pair.base))
     return run_pair(
         Watched(maker, pair.base),
@@ -88,7 +88,7 @@ def test_wide_tables_have_features_too():
 
 
 def test_look_reads_a_model():
-    pair = made_pair("narrow", Unit("replace-one"))
+    pair = made_pair("narrow", PrivacyUnit("replace-one"))
     table = pair.base.take(pair.rows_with)
     model = PrivBayes(5.0, variant="dpart").fit(table, seed=1)
     look = Look(pair.base, coded(pair.base), model.network)

@@ -14,7 +14,7 @@ import pytest
 
 from chaffinch._base.errors import InputError
 from chaffinch.privacy.prepare import prepare
-from chaffinch.privacy.relation import Unit
+from chaffinch.privacy.relation import PrivacyUnit
 from chaffinch.risk.auditing import (
     AuditFinding,
     AuditResult,
@@ -262,7 +262,7 @@ def test_results_do_not_depend_on_the_number_of_processes():
 
 
 def test_pairs_of_ones_own():
-    pair = made_pair("narrow", Unit("add-remove"))
+    pair = made_pair("narrow", PrivacyUnit("add-remove"))
     found = quick(FieldGroups(epsilon=1.0), pairs=[pair], box="black")
     assert found.findings[0].pair == "narrow"
     with pytest.raises(InputError, match="another relation"):

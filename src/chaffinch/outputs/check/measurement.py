@@ -11,7 +11,8 @@ from typing import Self
 
 import numpy as np
 
-from ..._base.errors import InputError, listed, unknown_name
+from ..._base.checks import check_name
+from ..._base.errors import InputError, listed
 from ..._base.runtime import Progress, silent
 from ..._base.seeds import Seed, seed_sequence
 from ..document import Outputs, named_columns
@@ -309,10 +310,8 @@ class OutputSet:
         }
         if not settings.rules_only:
             every = list(dict.fromkeys([*together.fields.names, *known]))
-            if unknown := [
-                name for name in (*settings.keys, *settings.sensitive) if name not in every
-            ]:
-                raise unknown_name("column", unknown[0], every)
+            for name in (*settings.keys, *settings.sensitive):
+                check_name("column", name, every)
             if settings.leave_one_out == "always" and len(together) < 2:
                 raise InputError(
                     "There is nothing to leave one out of: there is one output. Leave it out, or check more of them together."

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, get_args
 
-from ..._base.errors import InputError, unknown_name
+from ..._base.checks import check_at_least, check_name
+from ..._base.errors import InputError
 from ..evolve import EngineName
 from ..margins import KnownMargins
 from ..rules import Policy
@@ -96,12 +97,10 @@ class CheckSettings:
             raise InputError(
                 f"An ensemble needs at least 2 syntheses, and 50 for a fair interval. Got {self.syntheses}."
             )
-        if self.start not in get_args(CheckStart):
-            raise unknown_name("start", self.start, get_args(CheckStart))
-        if self.leave_one_out not in get_args(LeaveOneOut):
-            raise unknown_name("--leave-one-out mode", self.leave_one_out, get_args(LeaveOneOut))
-        if self.threshold is not None and self.threshold < 1:
-            raise InputError(f"The threshold must be at least 1. Got {self.threshold}.")
+        check_name("start", self.start, get_args(CheckStart))
+        check_name("--leave-one-out mode", self.leave_one_out, get_args(LeaveOneOut))
+        if self.threshold is not None:
+            check_at_least("The threshold", self.threshold, 1)
 
     def least_shown(self, policy: Policy | None) -> int:
         """Return the smallest count that is told: the threshold, or that of the rules."""

@@ -6,6 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal, TypedDict, Unpack
 
+from ..._base.checks import check_name
 from ..._base.errors import InputError, listed, unknown_name
 from ..._base.results import without_none
 from ..cells import TOTAL
@@ -72,10 +73,9 @@ def table_of(
     >>> table_of(pd.crosstab(frame["sex"], frame["rich"]), name="t")["cells"]
     {'f|no': 1, 'f|yes': 0, 'm|no': 1, 'm|yes': 1}
     """
-    if kind not in SUMMARIES:
-        raise unknown_name("kind", kind, SUMMARIES)
-    if unknown := next((key for key in keys if key not in _Keys.__annotations__), None):
-        raise unknown_name("key", unknown, _Keys.__annotations__)
+    check_name("kind", kind, SUMMARIES)
+    for key in keys:
+        check_name("key", key, _Keys.__annotations__)
     if (of is None) != (kind == "table"):
         raise InputError(
             f"Output '{name}': of = ... names the column of a summary, and only of that."

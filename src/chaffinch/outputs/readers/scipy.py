@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Literal, TypedDict, Unpack
 
+from ..._base.checks import check_name
 from ..._base.errors import InputError, unknown_name
 from ..._base.results import without_none
 
@@ -60,8 +61,8 @@ def scipy_test(
     >>> entry["kind"], entry["dof"], entry["welch"]
     ('t-test', 3.0, False)
     """
-    if unknown := next((key for key in keys if key not in ScipyKeys.__annotations__), None):
-        raise unknown_name("key", unknown, ScipyKeys.__annotations__)
+    for key in keys:
+        check_name("key", key, ScipyKeys.__annotations__)
     found, of, by = _kind(result, name, kind), keys.get("of"), keys.get("by")
     entry: dict[str, Any] = {"name": name, "kind": found}
     if found == "correlation":

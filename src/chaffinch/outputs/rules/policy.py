@@ -24,6 +24,7 @@ from typing import Annotated, Any, Literal, TypeVar
 from pydantic import BaseModel, ConfigDict, ValidationError, model_validator
 from pydantic import Field as Key
 
+from ..._base.checks import check_name
 from ..._base.errors import InputError, unknown_name
 from ..._base.files import read_small
 from ..._base.masking import THRESHOLD
@@ -75,11 +76,9 @@ class Policy(_Rules):
         from ..kinds import KINDS
 
         for kind, own in self.kinds.items():
-            if kind not in KINDS:
-                raise unknown_name("kind of output", kind, KINDS.names)
+            check_name("kind of output", kind, KINDS.names)
             for key in own:
-                if key not in _Rules.model_fields:
-                    raise unknown_name(f"key of [kinds.{kind}]", key, _Rules.model_fields)
+                check_name(f"key of [kinds.{kind}]", key, _Rules.model_fields)
             _checked(_Rules, own, f"[kinds.{kind}]")
         return self
 

@@ -24,7 +24,8 @@ from typing import Literal, Protocol, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from ..._base.errors import InputError, MissingExtraError, unknown_name
+from ..._base.checks import check_at_least, check_name, check_share
+from ..._base.errors import InputError, MissingExtraError
 from ..._base.seeds import Seed, generator
 from ..domain import Codes, Columns, Floats
 from ..equations import CountTable, Problem, SumSystem
@@ -88,22 +89,17 @@ class EvolutionSettings:
             ("survival", Survival),
             ("fitness", FitnessName),
         ):
-            if getattr(self, name) not in get_args(kind):
-                raise unknown_name(name, getattr(self, name), get_args(kind))
-        if self.population < 2 or self.generations < 1 or self.mutation_every < 1:
-            raise InputError(
-                "population must be at least 2, generations and mutation_every at least 1."
-            )
+            check_name(name, getattr(self, name), get_args(kind))
+        for name, minimum in (("population", 2), ("generations", 1), ("mutation_every", 1)):
+            check_at_least(name, getattr(self, name), minimum)
         for name, least in (("tournament_size", 2), ("best", 1)):
             if not least <= getattr(self, name) <= max(2, self.population):
                 raise InputError(
                     f"{name} must be at least {least}, and at most the population, {self.population}. Got {getattr(self, name)}."
                 )
         for name in ("crossover", "crossover_per_record", "mutation"):
-            if not 0.0 <= getattr(self, name) <= 1.0:
-                raise InputError(f"{name} must lie between 0 and 1. Got {getattr(self, name)}.")
-        if not self.mutation_divisor >= 1.0:
-            raise InputError(f"mutation_divisor must be at least 1. Got {self.mutation_divisor}.")
+            check_share(name, getattr(self, name), ends=True)
+        check_at_least("mutation_divisor", self.mutation_divisor, 1)
 
     def mutation_at(self, generation: int) -> float:
         """Return the chance that a cell mutates in a generation, counted from 0.
@@ -233,8 +229,7 @@ def settings_from(options: Mapping[str, object]) -> EvolutionSettings:
     """Return settings from plain data, as the spawned process gets them."""
     known = EvolutionSettings.__dataclass_fields__
     for name in options:
-        if name not in known:
-            raise unknown_name("setting", name, known)
+        check_name("setting", name, known)
     rule = options.get("selection", EvolutionSettings.selection)
     for name, belongs_to in (("tournament_size", "tournament"), ("best", "best")):
         if name in options and rule != belongs_to:

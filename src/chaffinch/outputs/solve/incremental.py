@@ -22,7 +22,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from ..._base.errors import InputError
+from ..._base.checks import check_at_least
 from ..._base.seeds import Seed, generator
 from ..domain import Codes, Floats
 from ..equations import Problem
@@ -126,8 +126,7 @@ def solve(
     (True, 5)
     """
     check_proposals(proposals)
-    if not tolerance >= 0.0:
-        raise InputError(f"tolerance must be at least 0. Got {tolerance}.")
+    check_at_least("tolerance", tolerance, 0)
     started = time.perf_counter()
     state = State(problem, codes, tolerance=tolerance, roughly=True)
     rng = generator(seed)

@@ -22,7 +22,8 @@ from typing import IO, Any, Self
 
 import numpy as np
 
-from ..._base.errors import ChaffinchError, InputError, unknown_name
+from ..._base.checks import check_at_least, check_name
+from ..._base.errors import ChaffinchError, InputError
 from ..._base.results import to_plain
 from ..domain import Codes, Columns
 from ..equations import Problem
@@ -83,13 +84,10 @@ class EngineJob:
     expected: float = 60.0
 
     def __post_init__(self) -> None:
-        if self.engine not in ENGINES:
-            raise unknown_name("engine", self.engine, ENGINES)
-        if self.start not in STARTS:
-            raise unknown_name("start", self.start, STARTS)
+        check_name("engine", self.engine, ENGINES)
+        check_name("start", self.start, STARTS)
         check_proposals(self.proposals)
-        if not 0.0 <= self.tolerance < np.inf:
-            raise InputError(f"tolerance must be at least 0. Got {self.tolerance}.")
+        check_at_least("tolerance", self.tolerance, 0, finite=True)
 
 
 def run(

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..._base.seeds import child
-from ...privacy.relation import Unit
+from ...privacy.relation import PrivacyUnit
 from ...table.table import Table
 from ..shadows.generator import coded
 from ..shadows.run import Working
@@ -43,7 +43,7 @@ class Canaries:
     others: NDArray[np.int64] = field(repr=False)
     inside: tuple[NDArray[np.int64], ...] = field(repr=False)
     outside: tuple[NDArray[np.int64], ...] = field(repr=False)
-    unit: Unit
+    unit: PrivacyUnit
     name: str = CANARIES
 
     def rows(self, coins: Sequence[bool] | NDArray[np.bool_]) -> NDArray[np.int64]:
@@ -67,7 +67,7 @@ class Canaries:
         return int(self.inside[0][0])
 
 
-def made_canaries(unit: Unit) -> Canaries:
+def made_canaries(unit: PrivacyUnit) -> Canaries:
     """Return tables of three columns of two levels: the four records with an even sum are canaries, each of the others is there once.
 
     Under replace-one a canary that is out is replaced by the record that differs from it in every column. With several rows for each
@@ -75,7 +75,7 @@ def made_canaries(unit: Unit) -> Canaries:
 
     Examples
     --------
-    >>> made = made_canaries(Unit("add-remove"))
+    >>> made = made_canaries(PrivacyUnit("add-remove"))
     >>> [len(rows) for rows in made.draws]
     [4, 8]
     """
@@ -83,12 +83,12 @@ def made_canaries(unit: Unit) -> Canaries:
     canaries = [record for record in records if sum(record) % 2 == 0]
     others = [record for record in records if sum(record) % 2]
     copies = unit.rows_per_person
-    declared = len(others) + len(canaries) if unit.replaced and copies == 1 else None
+    declared = len(others) + len(canaries) if unit.bounded and copies == 1 else None
     base, row_of = small_domain((2,) * COLUMNS, declared)
     inside = tuple(np.array([row_of[record]] * copies) for record in canaries)
     far = [tuple(1 - value for value in record) for record in canaries]
     outside = tuple(
-        np.array([row_of[record]] * copies if unit.replaced else [], dtype=np.int64)
+        np.array([row_of[record]] * copies if unit.bounded else [], dtype=np.int64)
         for record in far
     )
     return Canaries(base, np.array([row_of[record] for record in others]), inside, outside, unit)

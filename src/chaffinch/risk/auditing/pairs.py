@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from ..._base.errors import InputError, unknown_name
 from ..._base.masking import THRESHOLD
 from ...privacy.prepare import prepare
-from ...privacy.relation import Unit
+from ...privacy.relation import PrivacyUnit
 from ...table.compare.classes import class_ids
 from ...table.schema import Column, Schema
 from ...table.table import Table
@@ -61,7 +61,7 @@ class Pair:
     rows_without: NDArray[np.int64] = field(repr=False)
     rows_with: NDArray[np.int64] = field(repr=False)
     target_row: int = field(repr=False)
-    unit: Unit
+    unit: PrivacyUnit
 
     def __post_init__(self) -> None:
         for rows in (self.rows_without, self.rows_with):
@@ -74,11 +74,11 @@ class Pair:
         out, new = self.moved
         max_rows = self.unit.rows_per_person
         # Under replace-one as many rows go as come: their number is public.
-        near = out == (new if self.unit.replaced else 0) and 1 <= new <= max_rows
+        near = out == (new if self.unit.bounded else 0) and 1 <= new <= max_rows
         if not near:
             raise InputError(
-                f"The tables of pair '{self.name}' are no neighbours under the relation '{self.unit.words}': the one must be the "
-                f"other with {'rows of one person exchanged' if self.unit.replaced else 'rows of one person added'}."
+                f"The tables of pair '{self.name}' are no neighbours under the relation '{self.unit.description}': the one must be the "
+                f"other with {'rows of one person exchanged' if self.unit.bounded else 'rows of one person added'}."
             )
 
     @property
@@ -97,7 +97,7 @@ class Pair:
         return self.rows_without, self.rows_with
 
 
-def made_pair(name: str, unit: Unit) -> Pair | Skipped:
+def made_pair(name: str, unit: PrivacyUnit) -> Pair | Skipped:
     """Return a pair made for the worst case under a relation, or why there is none under it.
 
     The target has the first level in each of three columns. The others: a row that disagrees with it in every column, and two that
@@ -113,15 +113,15 @@ def made_pair(name: str, unit: Unit) -> Pair | Skipped:
 
     Examples
     --------
-    >>> pair = made_pair("narrow", Unit("add-remove"))
+    >>> pair = made_pair("narrow", PrivacyUnit("add-remove"))
     >>> pair.base.take(pair.rows_with).data.to_pydict()
     {'c0': ['b', 'a', 'b', 'a'], 'c1': ['b', 'b', 'a', 'a'], 'c2': ['b', 'a', 'b', 'a']}
-    >>> made_pair("empty", Unit("replace-one")).reason
+    >>> made_pair("empty", PrivacyUnit("replace-one")).reason
     'replace-one keeps the number of rows, so no table is a neighbour of one without rows'
     """
     if name not in MADE:
         raise unknown_name("pair", name, PAIRS)
-    if name == "empty" and unit.replaced:
+    if name == "empty" and unit.bounded:
         return Skipped(
             name,
             "replace-one keeps the number of rows, so no table is a neighbour of one without rows",
@@ -138,8 +138,8 @@ def made_pair(name: str, unit: Unit) -> Pair | Skipped:
         # Others keep to the first two levels of the first column; the target is nobody's copy in any column.
         sizes, target = (3, *sizes[1:]), (2, *target[1:])
     copies = unit.rows_per_person
-    stand_in = [far] * copies if unit.replaced else []
-    declared = len(others) + copies if unit.replaced and copies == 1 else None
+    stand_in = [far] * copies if unit.bounded else []
+    declared = len(others) + copies if unit.bounded and copies == 1 else None
     base, row_of = small_domain(sizes, declared)
     without, with_ = (
         [row_of[r] for r in rows] for rows in ([*others, *stand_in], [*others, *[target] * copies])
@@ -149,7 +149,7 @@ def made_pair(name: str, unit: Unit) -> Pair | Skipped:
 
 def average_pair(
     table: Table,
-    unit: Unit,
+    unit: PrivacyUnit,
     *,
     rows: int = 1000,
     threads: int | None = None,
@@ -171,17 +171,17 @@ def average_pair(
         )  # how many fewer does not leave
     if unit.rows_per_person > 1:
         return Skipped("average", "which rows belong to one person is not known here")
-    schema = replace(table.schema, rows=table.n_rows if unit.replaced else None)
+    schema = replace(table.schema, rows=table.n_rows if unit.bounded else None)
     base = replace(table, schema=schema)
     target = int(most_vulnerable(vulnerability(base, distance="hamming", threads=threads), 1)[0])
     codes = coded(base)
     others = np.flatnonzero((codes != codes[target]).any(axis=1))
-    size = min(rows - 1, len(others) - unit.replaced)
+    size = min(rows - 1, len(others) - unit.bounded)
     if size < 1:
         return Skipped(
             "average", "the table has too few records that differ from the most vulnerable one"
         )
-    drawn = rng.choice(others, size=size + unit.replaced, replace=False)
+    drawn = rng.choice(others, size=size + unit.bounded, replace=False)
     rest = drawn[:size]
     return Pair("average", base, _sorted(drawn), _sorted(np.append(rest, target)), target, unit)
 

@@ -15,7 +15,7 @@ from ..._base.masking import THRESHOLD
 from ..._base.runtime import Progress, silent
 from ..._base.seeds import Seed, child, seed_sequence
 from ...privacy.accounting import check_delta, check_epsilon
-from ...privacy.relation import Neighbours, Unit
+from ...privacy.relation import Neighbours, PrivacyUnit
 from ...synth.bayesnet.network import Network
 from ...table.rows import open_table
 from ...table.table import Table
@@ -188,7 +188,13 @@ def measure_audit(
             )
         )
     return AuditResult(
-        synthesiser_label, *claim, unit.words, settings.level, each, tuple(findings), tuple(skipped)
+        synthesiser_label,
+        *claim,
+        unit.description,
+        settings.level,
+        each,
+        tuple(findings),
+        tuple(skipped),
     )
 
 
@@ -287,7 +293,7 @@ def _budget(synthesiser: Any) -> Any:
         return None
 
 
-def _unit(synthesiser: Any, neighbours: Neighbours | None, *, own_claim: bool) -> Unit:
+def _unit(synthesiser: Any, neighbours: Neighbours | None, *, own_claim: bool) -> PrivacyUnit:
     """The relation of the claim; another than the synthesiser's own only for an epsilon that was said for it."""
     synthesiser_unit = getattr(synthesiser, "unit", None)
     if neighbours is None and synthesiser_unit is None:
@@ -297,13 +303,13 @@ def _unit(synthesiser: Any, neighbours: Neighbours | None, *, own_claim: bool) -
         )
     if synthesiser_unit is None:
         assert neighbours is not None
-        return Unit(neighbours)
+        return PrivacyUnit(neighbours)
     if neighbours not in (None, synthesiser_unit.neighbours) and not own_claim:
         raise InputError(
-            f"The synthesiser claims its epsilon for '{synthesiser_unit.words}', and another relation is asked for. Pass the epsilon that is claimed "
+            f"The synthesiser claims its epsilon for '{synthesiser_unit.description}', and another relation is asked for. Pass the epsilon that is claimed "
             "for that too."
         )
-    return Unit(
+    return PrivacyUnit(
         synthesiser_unit.neighbours if neighbours is None else neighbours,
         synthesiser_unit.rows_per_person,
     )
@@ -320,7 +326,7 @@ def _boxes(box: Sequence[str], synthesiser: Any) -> tuple[str, ...]:
 
 def _pair(
     asked: str | Pair,
-    unit: Unit,
+    unit: PrivacyUnit,
     table: Table | None,
     settings: AuditSettings,
     threads: int | None,
@@ -329,7 +335,7 @@ def _pair(
     if isinstance(asked, Pair):
         if asked.unit.neighbours != unit.neighbours:
             raise InputError(
-                f"Pair '{asked.name}' is made for another relation than the claim: '{unit.words}'."
+                f"Pair '{asked.name}' is made for another relation than the claim: '{unit.description}'."
             )
         return asked
     if asked == "average":

@@ -22,7 +22,8 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from ..._base.errors import InputError, SchemaError, unknown_name
+from ..._base.checks import check_name
+from ..._base.errors import InputError, SchemaError
 from ..._base.runtime import Progress, silent
 from ..._base.seeds import Seed, seed_sequence
 from ..._base.svg import Drawing
@@ -184,8 +185,7 @@ class BayesNetModel(FittedModel):
         `parts` have a multiple of `batch_rows` each, but for the last, and `n_rows` rows between them. `like` as in `batches`.
         """
         for name in keep:
-            if name not in self.schema.names:
-                raise unknown_name("column", name, self.schema.names)
+            check_name("column", name, self.schema.names)
         for name in keep:
             for parent in self.network[name]:
                 if parent not in keep:
@@ -457,8 +457,7 @@ class Evidence:
         """Return the evidence that values amount to; raise where one cannot occur."""
         codes, bounds, values = {}, {}, {}
         for name, value in given.items():
-            if name not in model.schema.names:
-                raise unknown_name("column", name, model.schema.names)
+            check_name("column", name, model.schema.names)
             codes[name], values[name] = _code(model.schema[name], value)
             table = model.tables[model.network.order.index(name)]
             bounds[name] = table.largest(codes[name])

@@ -16,7 +16,7 @@ from typing import Literal, TypeVar, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from ..._base.checks import check_at_least
+from ..._base.checks import check_at_least, check_name
 from ..._base.errors import InputError, listed, unknown_name
 
 Item = TypeVar("Item", int, str)
@@ -60,11 +60,10 @@ class Network:
     ) -> Network:
         """Return the network with these edges (parent, child); columns in `first` come as early as they can."""
         edges = list(dict.fromkeys(edges))
-        known, early = set(columns), set(first)
+        early = set(first)
         for edge in edges:
             for name in edge:
-                if name not in known:
-                    raise unknown_name("column", name, columns)
+                check_name("column", name, columns)
         if cycle := find_cycle(columns, edges):
             raise InputError(
                 f"The edges form a cycle: {' -> '.join(cycle)}. Leave one of them out."
@@ -298,8 +297,7 @@ def _check(names: tuple[str, ...], constraints: Constraints) -> None:
     )
     require, forbid = constraints.require, constraints.forbid
     check_at_least("parents", most, 1)
-    if constraints.protect not in get_args(Protect):
-        raise unknown_name("way to protect", constraints.protect, get_args(Protect))
+    check_name("way to protect", constraints.protect, get_args(Protect))
     mentioned = [
         *sensitive,
         *constraints.keep,
@@ -307,8 +305,7 @@ def _check(names: tuple[str, ...], constraints: Constraints) -> None:
         *(order or ()),
     ]
     for name in [*mentioned, *([label] if label else []), *([root] if root else [])]:
-        if name not in names:
-            raise unknown_name("column", name, names)
+        check_name("column", name, names)
     if label in sensitive:
         raise InputError(f"Column '{label}' cannot be the label and sensitive at once. Choose one.")
     if len(set(sensitive)) != len(sensitive):

@@ -30,7 +30,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from ..._base.checks import check_at_least
+from ..._base.checks import check_at_least, check_share
 from ..._base.compiled import compiled
 from ..._base.errors import InputError
 from ...counts.counter import Counter
@@ -566,8 +566,8 @@ class Evolution:
             raise InputError(
                 f"selected must lie between 1 and population = {self.population}. Got {self.selected}."
             )
-        if self.mutation is not None and not 0 <= self.mutation <= 1:
-            raise InputError(f"mutation must lie between 0 and 1. Got {self.mutation}.")
+        if self.mutation is not None:
+            check_share("mutation", self.mutation, ends=True)
         check_at_least("generations", self.generations, 0)
 
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, fields, replace
 from math import comb
+from numbers import Integral
 from typing import Any, ClassVar, Literal, Self, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..._base.checks import check_at_least
-from ..._base.errors import InputError, unknown_name
+from ..._base.checks import check_at_least, check_name, check_whole
+from ..._base.errors import InputError
 from ..._base.runtime import Progress, silent
 from ..._base.seeds import Seed, generator
 from ...counts.counter import RowCounter
@@ -161,30 +162,19 @@ class BayesNet(Settings):
             self._check_private()
         elif self.delta is not None:
             raise InputError("delta is part of a promise: give epsilon too.")
-        if self.conditionals is not None and self.conditionals not in get_args(Conditionals):
-            raise unknown_name(
-                "setting for conditionals", self.conditionals, get_args(Conditionals)
-            )
+        if self.conditionals is not None:
+            check_name("setting for conditionals", self.conditionals, get_args(Conditionals))
         if self.conditionals == "trees" and self.epsilon is not None:
             raise InputError(
                 'Trees have no private fit: leave out conditionals="trees", or leave out epsilon.'
             )
-        if (
-            isinstance(self.leaf, bool)
-            or not isinstance(self.leaf, int | np.integer)
-            or self.leaf < 1
-        ):
-            raise InputError(
-                f"leaf must be a whole number of records, at least 1. Got {self.leaf!r}."
-            )
-        if self.search not in _SCORES:
-            raise unknown_name("search", self.search, _SCORES)
-        if self.score is not None and self.score not in _SCORES[self.search]:
-            raise unknown_name(f"score for {self.search} search", self.score, _SCORES[self.search])
+        check_whole("leaf", self.leaf, 1, type_=Integral)
+        check_name("search", self.search, _SCORES)
+        if self.score is not None:
+            check_name(f"score for {self.search} search", self.score, _SCORES[self.search])
         for name in ("smoothing", "penalty"):
-            value = getattr(self, name)
-            if value is not None and (not np.isfinite(value) or value < 0):
-                raise InputError(f"{name} must be at least 0. Got {value}.")
+            if (value := getattr(self, name)) is not None:
+                check_at_least(name, value, 0, finite=True)
 
     @property
     def most_parents(self) -> int:

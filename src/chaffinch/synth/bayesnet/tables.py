@@ -36,6 +36,7 @@ from math import prod
 import numpy as np
 from numpy.typing import NDArray
 
+from ..._base.checks import check_at_least
 from ..._base.compiled import compiled
 from ..._base.errors import InputError, TooLargeError
 from ...counts.marginal import Marginal
@@ -150,8 +151,7 @@ class ConditionalTable:
             raise InputError(
                 f"The table of '{self.child}' needs a level for each number of parents."
             )
-        if not np.isfinite(self.smoothing) or self.smoothing < 0:
-            raise InputError(f"smoothing must be at least 0. Got {self.smoothing}.")
+        check_at_least("smoothing", self.smoothing, 0, finite=True)
         if any(len(level.codes) and int(level.codes.max()) >= self.size for level in self.levels):
             raise InputError(f"The table of '{self.child}' has a code outside the column.")
 

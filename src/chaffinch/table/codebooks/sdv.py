@@ -9,7 +9,8 @@ import re
 from dataclasses import replace
 from typing import Any
 
-from ..._base.errors import SchemaError, listed, unknown_name
+from ..._base.checks import check_name
+from ..._base.errors import SchemaError, listed
 from ..schema import Column, Kind, Schema
 from ..schema_file import usual_type
 from .codebook import CODEBOOKS, Codebook
@@ -57,8 +58,8 @@ def _table(data: Any, name: str) -> tuple[dict[str, Any], str | None]:
     if not isinstance(table, dict) or not isinstance(table.get("columns"), dict):
         raise SchemaError(f"'{name}' has no columns.")
     key = table.get("primary_key")
-    if isinstance(key, str) and key not in table["columns"]:
-        raise unknown_name("column", key, table["columns"])
+    if isinstance(key, str):
+        check_name("column", key, table["columns"])
     return table["columns"], key if isinstance(key, str) else None
 
 

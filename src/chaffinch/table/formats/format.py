@@ -22,7 +22,8 @@ from typing import TYPE_CHECKING, Any, TypedDict
 
 import pyarrow as pa
 
-from ..._base.errors import FileError, InputError, listed, unknown_name
+from ..._base.checks import check_name
+from ..._base.errors import FileError, InputError, listed
 from ..._base.registry import Registry
 from ..domain import Scalar
 from ..schema import Note
@@ -547,8 +548,7 @@ def chosen_table(path: Any, asked: str | None, names: Sequence[str], what: str) 
     is not one.
     """
     if asked is not None:
-        if asked not in names:
-            raise unknown_name(what, asked, names)
+        check_name(what, asked, names)
         return asked
     if not names:
         raise FileError(f"'{path}' has no {what} with anything in it.")

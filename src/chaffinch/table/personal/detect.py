@@ -17,7 +17,8 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from ..._base.errors import PersonalDataError, PersonalDataWarning, listed, unknown_name
+from ..._base.checks import check_name
+from ..._base.errors import PersonalDataError, PersonalDataWarning, listed
 from ..profile import Profile
 from ..schema import UNKNOWN, Column, IdentifierEvidence, Note, Reason, Schema
 from ..schema_file import FORMAT, VERSION, toml_key, toml_value
@@ -392,8 +393,7 @@ def with_decisions(schema: Schema | None, decisions: Mapping[str, str]) -> Schem
     if not decisions:
         return schema
     for decision in decisions.values():
-        if decision not in DECISIONS:
-            raise unknown_name("decision", decision, DECISIONS)
+        check_name("decision", decision, DECISIONS)
     known = () if schema is None else schema.columns
     changed = tuple(
         _decided(column, decisions[column.name]) if column.name in decisions else column

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from chaffinch.privacy.relation import Unit
+from chaffinch.privacy.relation import PrivacyUnit
 from chaffinch.synth.bayesnet.network import Constraints, make_rules
 from chaffinch.synth.bayesnet.private.links import (
     ONLY_COLUMNS,
@@ -75,7 +75,7 @@ def test_triples_have_a_child_that_may_have_the_others():
     assert possible_pairs((2000, 2000)) == []
 
 
-ADD = Unit("add-remove")
+ADD = PrivacyUnit("add-remove")
 
 
 @pytest.mark.parametrize("pure", [True, False])

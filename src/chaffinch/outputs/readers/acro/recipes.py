@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError
 
-from ...._base.errors import InputError, listed, unknown_name
+from ...._base.checks import check_name
+from ...._base.errors import InputError, listed
 from ...._base.masking import THRESHOLD
 from ...document import Outputs
 from ...domain import Field, Fields
@@ -129,8 +130,7 @@ def recipes_of_acro(
     """
     given = given or {}
     for uid in given:
-        if uid not in directory.uids:
-            raise unknown_name("ACRO result", uid, directory.uids)
+        check_name("ACRO result", uid, directory.uids)
     table: Table | None = None
     if not isinstance(data, Fields):
         from ...document import named_columns

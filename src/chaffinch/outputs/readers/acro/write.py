@@ -17,7 +17,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 
-from ...._base.errors import FileError, InputError, unknown_name
+from ...._base.checks import check_name
+from ...._base.errors import FileError, InputError
 from .read import (
     CHECKSUMS,
     MOST_FILE_BYTES,
@@ -121,8 +122,7 @@ def _check_words(
     directory: AcroDirectory, assessed: Mapping[str, str], others: Sequence[str]
 ) -> None:
     for uid in assessed:
-        if uid not in directory.uids:
-            raise unknown_name("ACRO result", uid, directory.uids)
+        check_name("ACRO result", uid, directory.uids)
     for words in (*assessed.values(), *others):
         if not isinstance(words, str) or len(words) > LONGEST_COMMENT:
             raise InputError(

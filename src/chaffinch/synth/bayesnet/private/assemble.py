@@ -87,7 +87,7 @@ def searched_parents(
     edges = rules.d * min(rules.most, rules.d - 1)
     parents: dict[int, Columns] = {}
     for _ in range(3):
-        sigma = std_of(counter.ledger.left / max(edges, 1), counter.unit, pure=counter.pure)
+        sigma = std_of(counter.ledger.remaining / max(edges, 1), counter.unit, pure=counter.pure)
         matrix = np.zeros((rules.d, rules.d))
         for i, (a, b) in enumerate(gaps.cliques):
             if (gain := gaps.gain(i, sigma)) > 0:

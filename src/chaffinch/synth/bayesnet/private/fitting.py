@@ -26,8 +26,8 @@ from ....counts.marginal import Marginal
 from ....counts.plan import Columns
 from ....privacy.counter import PrivateCounter
 from ....privacy.ledger import Plan
-from ....privacy.relation import Unit
-from ....privacy.session import open_private, opening_of, public_rows
+from ....privacy.relation import PrivacyUnit
+from ....privacy.session import plan_budget, public_rows, start_private_session
 from ....table.schema import Schema
 from ...data import private_data
 from ...noisy import Counts, column_noise, private_model, product_of
@@ -77,7 +77,7 @@ def fit_private(
     """Return a network fitted under the promise that the settings ask for."""
     rng = generator(seed)
     data, origin = private_data(source)
-    with open_private(
+    with start_private_session(
         data, settings.budget, settings.unit, seed=None if seed is None else rng
     ) as counter:
         rules = settings.rules(counter.schema.names)
@@ -87,10 +87,16 @@ def fit_private(
         if settings.network is not None:
             settings.given_parents(rules)  # raises before anything is spent
         rows, how = public_rows(counter)
-        shares = _shares(settings, rules, counter.schema, rows, counter.ledger.left, counter.unit)
+        shares = _shares(
+            settings, rules, counter.schema, rows, counter.ledger.remaining, counter.unit
+        )
         if settings.parents is None:
             error = column_error(
-                counter.ledger.left, counter.schema.sizes, rows, counter.unit, pure=counter.pure
+                counter.ledger.remaining,
+                counter.schema.sizes,
+                rows,
+                counter.unit,
+                pure=counter.pure,
             )
             rules = with_fewer_parents(rules, error)
         progress("measuring single columns", -1)
@@ -124,16 +130,23 @@ def fit_private(
 
 def plan_private(settings: BayesNet, schema: Schema) -> Plan:
     """Return how the budget would be split under a schema, before anything is spent; raise if the settings do not fit it."""
-    opening = opening_of(schema, settings.budget, settings.unit)
-    rules = settings.rules(opening.schema.names)
-    protected_schema(opening.schema, settings.label, settings.sensitive, settings.protect)
+    budget_plan = plan_budget(schema, settings.budget, settings.unit)
+    rules = settings.rules(budget_plan.schema.names)
+    protected_schema(budget_plan.schema, settings.label, settings.sensitive, settings.protect)
     if settings.network is not None:
         settings.given_parents(rules)
-    if not opening.settled:
-        return opening.plan_unsettled("tables of single columns, distances, tables of links, all")
-    pure = opening.budget.kind == "pure"
+    if not budget_plan.settled:
+        return budget_plan.plan_unsettled(
+            "tables of single columns, distances, tables of links, all"
+        )
+    pure = budget_plan.budget.kind == "pure"
     shares = _shares(
-        settings, rules, opening.schema, opening.schema.rows or 0, opening.left, opening.unit
+        settings,
+        rules,
+        budget_plan.schema,
+        budget_plan.schema.rows or 0,
+        budget_plan.remaining,
+        budget_plan.unit,
     )
     steps = (
         ("tables of single columns, all", "single columns", shares.margins),
@@ -141,11 +154,11 @@ def plan_private(settings: BayesNet, schema: Schema) -> Plan:
         ("distances of triples from independence", "what is worth measuring", shares.triples),
         ("tables of links that are worth it, all", "links", shares.tables),
     )
-    return opening.plan([noise_step(*step, pure=pure) for step in steps if step[2]])
+    return budget_plan.plan([noise_step(*step, pure=pure) for step in steps if step[2]])
 
 
 def _shares(
-    settings: BayesNet, rules: Rules, schema: Schema, rows: int, amount: float, unit: Unit
+    settings: BayesNet, rules: Rules, schema: Schema, rows: int, amount: float, unit: PrivacyUnit
 ) -> StepShares:
     searched, pure = settings.network is None, settings.budget.kind == "pure"
     wants = Wants(
@@ -204,8 +217,8 @@ def _learn(
     cliques = [*links, *inside]
     if cliques:
         _measure(counter, cliques, known)
-    elif counter.ledger.left > _REST * counter.ledger.total:
-        _measure_columns(counter, counter.ledger.left, known, "single columns, again")
+    elif counter.ledger.remaining > _REST * counter.ledger.total:
+        _measure_columns(counter, counter.ledger.remaining, known, "single columns, again")
     order = parents_first((i for block in rules.blocks for i in block), parents)
     return assemble(rules, order, parents, known.margins, known.tables, rng), gaps
 
@@ -252,14 +265,14 @@ def _interactions(
     interactions = Gaps(
         gaps.cliques, beyond, std, gaps.curves, np.minimum(beyond, gaps.excess), bar
     )
-    return worth(interactions, counter.ledger.left, counter, most=rules.d)
+    return worth(interactions, counter.ledger.remaining, counter, most=rules.d)
 
 
 def _measure(counter: PrivateCounter, cliques: Sequence[Columns], known: Measurements) -> None:
     """Measure tables with all that is left and estimate them."""
     names = counter.schema.names
     models = [product_of(clique, known.margins, known.total) for clique in cliques]
-    amounts = amounts_for(models, counter.ledger.left, pure=counter.pure)
+    amounts = amounts_for(models, counter.ledger.remaining, pure=counter.pure)
     noisy = counter.tables(
         [tuple(names[c] for c in clique) for clique in cliques], amounts, why="links"
     )

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from ....counts.plan import Columns
 from ....privacy.counter import NoisyTable, PrivateCounter
-from ....privacy.relation import Unit
+from ....privacy.relation import PrivacyUnit
 from ...noisy import Counts, cells_of, column_noise, error_at, error_curve, product_of
 from ..network import Rules
 
@@ -84,7 +84,7 @@ class StepShares:
 
 
 def shares_of(
-    amount: float, sizes: Sequence[int], rows: int, unit: Unit, *, pure: bool, wants: Wants
+    amount: float, sizes: Sequence[int], rows: int, unit: PrivacyUnit, *, pure: bool, wants: Wants
 ) -> StepShares:
     """Return what each step gets.
 
@@ -104,7 +104,7 @@ def shares_of(
 
 
 def column_error(
-    amount: float, sizes: Sequence[int], rows: int, unit: Unit, *, pure: bool
+    amount: float, sizes: Sequence[int], rows: int, unit: PrivacyUnit, *, pure: bool
 ) -> float:
     """Return the mean error of single columns that share an amount, as a part of the rows: half of an L1 distance."""
     amounts = amount * parts_of(sizes, pure=pure)
@@ -115,7 +115,7 @@ def column_error(
     return float(np.mean(errors))
 
 
-def std_of(amount: float, unit: Unit, *, pure: bool) -> float:
+def std_of(amount: float, unit: PrivacyUnit, *, pure: bool) -> float:
     """Return the standard deviation of the noise of a cell of a table that costs an amount."""
     if pure:
         return 2**0.5 * unit.l1 / amount
@@ -237,7 +237,9 @@ def triples_of(rules: Rules, sizes: Sequence[int], rng: np.random.Generator) -> 
     return sorted(t for t in drawn if fits(t))
 
 
-def triples_show(columns: int, rows: float, amount: float, unit: Unit, *, pure: bool) -> bool:
+def triples_show(
+    columns: int, rows: float, amount: float, unit: PrivacyUnit, *, pure: bool
+) -> bool:
     """Return whether an interaction of three columns could stand out in noise: the bar is below `_TRIPLE_BAR` of the records."""
     many = comb(columns, 3) if columns <= ALL_TRIPLES else MOST_TRIPLES
     if not many:
@@ -270,20 +272,24 @@ def shortlisted_gaps(
     """
     names = counter.schema.names
     cliques = [tuple(names[c] for c in clique) for clique in candidates.cliques]
-    sigma = std_of((counter.ledger.left - amount) / picks, counter.unit, pure=counter.pure)
+    sigma = std_of((counter.ledger.remaining - amount) / picks, counter.unit, pure=counter.pure)
     models = list(candidates.models())
     handicaps = [
         _SURE * of_model + error_at(curve, sigma)
         for curve, of_model in zip(candidates.curves, candidates.chances, strict=True)
     ]
-    chosen = sorted(counter.farthest(cliques, models, handicaps, picks, amount / 2, why=why))
+    chosen = sorted(
+        counter.select_worst_fit(cliques, models, handicaps, picks, amount / 2, why=why)
+    )
     few = replace(
         candidates, cliques=[candidates.cliques[i] for i in chosen], curves=[], chances=[]
     )
     return measured_gaps(counter, few, amount / 2 * (1 - 1e-12), why)
 
 
-def picks_of(many: int, columns: int, rows: float, amount: float, unit: Unit, *, pure: bool) -> int:
+def picks_of(
+    many: int, columns: int, rows: float, amount: float, unit: PrivacyUnit, *, pure: bool
+) -> int:
     """Return how many of so many pairs are to be picked before any distance is measured; 0: all are measured at once.
 
     Noise of distances measured together grows with their number: all at once are good enough if the bar that noise sets is at
@@ -301,7 +307,7 @@ def picks_of(many: int, columns: int, rows: float, amount: float, unit: Unit, *,
     return picks if picks <= many / 3 else 0
 
 
-def distance_std(many: int, amount: float, unit: Unit, *, pure: bool) -> float:
+def distance_std(many: int, amount: float, unit: PrivacyUnit, *, pure: bool) -> float:
     """Return the standard deviation of the noise of so many distances that are measured together."""
     if pure:
         return 2**0.5 * many * unit.l1 / 2 / amount
