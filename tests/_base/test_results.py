@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import stat
+import sys
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from html.parser import HTMLParser
+from typing import Any, ClassVar
 
 import numpy as np
 import pytest
@@ -15,16 +17,22 @@ from hypothesis import strategies as st
 
 from chaffinch._base.results import (
     KEEP_INSIDE,
+    NOT_WRITTEN,
+    UNLESS_EMPTY,
+    UNLESS_NONE,
     LeftOut,
+    PlainData,
     RunFacts,
+    TabularResult,
     from_plain,
     html_page,
     html_table,
     not_measured,
+    plain_form,
     to_plain,
     write_page,
 )
-from chaffinch.errors import InputError
+from chaffinch.errors import InputError, MissingExtraError
 
 
 @dataclass(frozen=True)
@@ -87,7 +95,7 @@ def test_seconds_are_rounded_to_the_millisecond_and_stand_first():
     assert list(facts.to_dict().items()) == [
         ("seconds", {"fit": 1.235, "draw": 2.0}),
         ("versions", {"numpy": "2.0"}),
-        ("command", ("chaffinch", "fit")),
+        ("command", ["chaffinch", "fit"]),
     ]
 
 
@@ -129,3 +137,116 @@ def test_a_page_is_to_be_kept_inside_and_loads_nothing():
 def test_a_page_is_readable_by_its_owner_alone(tmp_path):
     write_page(tmp_path / "p.html", html_page("t", ""))
     assert stat.S_IMODE((tmp_path / "p.html").stat().st_mode) == 0o600
+
+
+# The base of results.
+
+
+@dataclass(frozen=True)
+class Bounds(PlainData):
+    low: float | None = field(default=None, metadata=UNLESS_NONE)
+    high: float | None = field(default=None, metadata=UNLESS_NONE)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Measured(TabularResult):
+    FORMAT: ClassVar[str] = "measured"
+    VERSION: ClassVar[int] = 2
+    SUBJECT: ClassVar[str] = "a measured number"
+    NEXT_STEP: ClassVar[str] = "Give the JSON of the test."
+
+    value: float = field(metadata=plain_form(write=lambda result, value: round(value, 2)))
+    bounds: tuple[Bounds, ...] = ()
+    label: str = field(default="", metadata=UNLESS_EMPTY)
+    counts: Mapping[str, int] = field(default_factory=dict)
+    ends: tuple[int, int] = field(
+        default=(0, 1),
+        metadata=plain_form(
+            write=lambda result, ends: {"first": ends[0], "last": ends[1]}, spread=True
+        ),
+    )
+    cache: str = field(default="", compare=False, metadata=NOT_WRITTEN)
+
+    @classmethod
+    def _parsed(cls, data: Mapping[str, Any]) -> Measured:
+        return super()._parsed({**data, "ends": [data["first"], data["last"]]})
+
+
+numbers = st.none() | st.floats(allow_nan=False, allow_infinity=False)
+measured = st.builds(
+    Measured,
+    value=st.integers(-1000, 1000).map(lambda hundredths: hundredths / 100),
+    bounds=st.lists(st.builds(Bounds, numbers, numbers), max_size=3).map(tuple),
+    label=st.text(max_size=3),
+    counts=st.dictionaries(st.text(max_size=3), st.integers(), max_size=3),
+    ends=st.tuples(st.integers(), st.integers()),
+    cache=st.text(max_size=3),
+)
+
+
+@given(measured)
+def test_a_result_is_the_same_again(result: Measured) -> None:
+    assert Measured.from_dict(json.loads(json.dumps(result.to_dict()))) == result
+
+
+def test_fields_are_written_in_their_order_each_in_its_form() -> None:
+    result = Measured(value=0.126, bounds=(Bounds(low=1.0), Bounds()), counts={"a": 1}, cache="x")
+    assert json.dumps(result.to_dict()) == (
+        '{"format": "measured", "version": 2, "value": 0.13, "bounds": [{"low": 1.0}, {}], '
+        '"counts": {"a": 1}, "first": 0, "last": 1}'
+    )
+    assert to_plain([Bounds(high=2.0)]) == [{"high": 2.0}]
+
+
+@pytest.mark.parametrize("data", [{"format": "other", "version": 2}, {}, [], None])
+def test_data_of_another_format_are_refused_with_the_next_step(data: Any) -> None:
+    with pytest.raises(
+        InputError, match=r"must be of format 'measured'\. Got .* Give the JSON of the test\."
+    ):
+        Measured.from_dict(data)
+
+
+def test_data_of_another_version_are_refused() -> None:
+    data = {**Measured(value=1.0).to_dict(), "version": 1}
+    with pytest.raises(InputError, match=r"reads version 2 of 'measured'\. Got '1'\."):
+        Measured.from_dict(data)
+
+
+def test_data_of_a_part_of_a_file_need_no_format_and_are_checked() -> None:
+    assert Bounds.from_dict({"low": 1}) == Bounds(1.0)
+    with pytest.raises(InputError, match="The data of a result are not as they should be at 'low'"):
+        Bounds.from_dict({"low": "x"})
+
+
+def test_results_that_compare_by_identity_still_do() -> None:
+    @dataclass(frozen=True, eq=False)
+    class Fit(PlainData):
+        value: float
+
+    assert Fit(1.0) != Fit(1.0)
+
+
+@dataclass(frozen=True)
+class Named(TabularResult):
+    HEAD: ClassVar[tuple[str, ...]] = ("name", "value")
+    numbers: Mapping[str, float]
+
+    def rows(self) -> list[tuple[str, float]]:
+        return list(self.numbers.items())
+
+
+def test_the_table_of_a_result_is_a_frame() -> None:
+    frame = Measured(value=0.5, ends=(3, 4)).to_pandas()
+    assert frame[["value", "first", "last"]].to_dict("records") == [
+        {"value": 0.5, "first": 3, "last": 4}
+    ]
+    frame = Named({"a": 1.0, "b": 2.0}).to_pandas()
+    assert list(frame.columns) == ["name", "value"]
+    assert frame.to_numpy().tolist() == [["a", 1.0], ["b", 2.0]]
+    assert list(Named({}).to_pandas().columns) == ["name", "value"]
+
+
+def test_a_frame_without_pandas_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    with pytest.raises(MissingExtraError, match=r"pip install 'chaffinch\[pandas\]'"):
+        Named({}).to_pandas()

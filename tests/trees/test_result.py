@@ -76,6 +76,8 @@ def test_results_go_through_json(tree, frame, kind):
     pruned = trees.prune(model, data, label=label)
     plain = json.loads(json.dumps(pruned.to_dict()))
     assert PruneSummary.from_dict(plain).to_dict() == plain
+    for summary in (audit.summary, pruned.summary):
+        assert summary.to_pandas().to_numpy().tolist() == [list(row) for row in summary.rows()]
 
 
 def test_what_is_no_summary_is_refused_by_place():

@@ -400,3 +400,11 @@ def test_an_interval_beyond_the_end_of_the_scale_is_no_point():
     ((_, bare),) = ladder([replace(row, interval=None)])
     assert (bare.low, bare.high) == (None, None)
     assert way_between(bare.low, bare.high) == "–"
+
+
+def test_the_table_of_a_result_has_a_row_for_each_metric(result):
+    frame = result.to_pandas()
+    assert list(frame["id"]) == [row.id for row in result.verdict]
+    assert frame.to_dict("records")[0].keys() == result.rows()[0].keys()
+    assert {"value", "low", "high", "word"} <= set(frame.columns)
+    assert "interval" not in frame.columns

@@ -4,14 +4,14 @@ how a run made them, what it left out to be quick, and the plain HTML that noteb
 from __future__ import annotations
 
 import os
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, is_dataclass
 from functools import cache
 from html import escape
 from math import isfinite, nan
-from typing import Annotated, Any, TypeVar, cast
+from typing import Annotated, Any, ClassVar, Self, TypeVar, cast
 
-from .errors import InputError
+from .errors import InputError, MissingExtraError
 from .files import write_text
 from .text import shown
 
@@ -58,6 +58,8 @@ def to_plain(value: Any) -> Any:
     >>> to_plain({"worst": (Pair(("a", "b"), 0.5),)})
     {'worst': [{'columns': ['a', 'b'], 'value': 0.5}]}
     """
+    if isinstance(value, PlainData):
+        return value.to_dict()
     if is_dataclass(value) and not isinstance(value, type):
         return {field.name: to_plain(getattr(value, field.name)) for field in fields(value)}
     if isinstance(value, Mapping):
@@ -156,24 +158,125 @@ def _adapter(kind: Hashable) -> Any:
     return TypeAdapter(cast(Any, kind))
 
 
-@dataclass(frozen=True)
-class RunFacts:
-    """Seconds of each step, versions of packages, the date and the command; the last three where a command was run."""
+def plain_form(
+    *,
+    omit: Callable[[Any, Any], bool] | None = None,
+    write: Callable[[Any, Any], Any] | None = None,
+    spread: bool = False,
+) -> dict[str, Any]:
+    """Return the `metadata` of a field of `PlainData` that is not written as it is.
 
-    seconds: Mapping[str, float] = field(default_factory=dict)
-    versions: Mapping[str, str] = field(default_factory=dict)
-    date: str = ""
-    command: str | tuple[str, ...] = ""
+    Parameters
+    ----------
+    omit
+        Whether the key is left out, a function of the result and the value.
+    write
+        What is written, a function of the result and the value.
+    spread
+        What is written is a mapping whose entries stand in the place of the field.
+    """
+    return {"omit": omit, "write": write, "spread": spread}
+
+
+NOT_WRITTEN = plain_form(omit=lambda result, value: True)
+"""Metadata of a field that plain data never hold."""
+
+UNLESS_NONE = plain_form(omit=lambda result, value: value is None)
+"""Metadata of a field that plain data hold where it is not None."""
+
+UNLESS_EMPTY = plain_form(omit=lambda result, value: not value)
+"""Metadata of a field that plain data hold where it is not empty."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class PlainData:
+    """Base of frozen dataclasses that are plain data: fields are written in their order and read back with their types checked.
+
+    A field that is not written as it is has `metadata=plain_form(...)`; a class whose plain data differ from its fields overrides `_parsed`.
+
+    Examples
+    --------
+    >>> @dataclass(frozen=True)
+    ... class Distance(PlainData):
+    ...     FORMAT: ClassVar[str] = "distance"
+    ...     value: float
+    ...     note: str | None = field(default=None, metadata=UNLESS_NONE)
+    >>> Distance(0.5).to_dict()
+    {'format': 'distance', 'version': 1, 'value': 0.5}
+    >>> Distance.from_dict(Distance(0.5).to_dict()) == Distance(0.5)
+    True
+    """
+
+    FORMAT: ClassVar[str] = ""
+    """The name of the file format; empty where the result is part of a file."""
+    VERSION: ClassVar[int] = 1
+    """The version of the file format."""
+    SUBJECT: ClassVar[str] = "a result"
+    """What the data are, for messages."""
+    NEXT_STEP: ClassVar[str] = ""
+    """What to give instead of data of another format, for messages."""
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the facts that are known as plain data, seconds to the millisecond; a private result has none of these."""
-        known = {
-            name: value
-            for name in ("versions", "date", "command")
-            if (value := getattr(self, name))
-        }
-        seconds = {step: round(seconds, 3) for step, seconds in self.seconds.items()}
-        return {**({"seconds": seconds} if seconds else {}), **known}
+        """Return plain data: the format and its version where there is one, then the fields."""
+        plain: dict[str, Any] = (
+            {"format": self.FORMAT, "version": self.VERSION} if self.FORMAT else {}
+        )
+        for entry in fields(self):
+            value, how = getattr(self, entry.name), {**plain_form(), **entry.metadata}
+            if how["omit"] is None or not how["omit"](self, value):
+                value = to_plain(value if how["write"] is None else how["write"](self, value))
+                plain |= value if how["spread"] else {entry.name: value}
+        return plain
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Self:
+        """Return what plain data hold; InputError where they are of another format, or are not as they should be."""
+        if cls.FORMAT:
+            check_format(data, cls.FORMAT, cls.VERSION, cls.NEXT_STEP)
+        return cls._parsed(data)
+
+    @classmethod
+    def _parsed(cls, data: Mapping[str, Any]) -> Self:
+        return from_plain(cls, data, what=cls.SUBJECT)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class TabularResult(PlainData):
+    """Plain data with a table: a row of the fields, unless a result has rows of its own."""
+
+    HEAD: ClassVar[tuple[str, ...] | None] = None
+    """The names of columns, where rows are not mappings."""
+
+    def rows(self) -> Sequence[Mapping[str, Any] | Sequence[Any]]:
+        """Return the table of the result, row by row."""
+        return [self.to_dict()]
+
+    def to_pandas(self) -> Any:
+        """Return the table of the result as a pandas DataFrame."""
+        try:
+            import pandas as pd
+        except ImportError:
+            raise MissingExtraError("A result as a DataFrame", "pandas") from None
+        return pd.DataFrame(self.rows(), columns=self.HEAD)
+
+
+@dataclass(frozen=True)
+class RunFacts(PlainData):
+    """Seconds of each step, versions of packages, the date and the command; the last three where a command was run.
+
+    Plain data have those that are known, seconds to the millisecond; a private result has none of them.
+    """
+
+    seconds: Mapping[str, float] = field(
+        default_factory=dict,
+        metadata=plain_form(
+            omit=lambda run, seconds: not seconds,
+            write=lambda run, seconds: {step: round(time, 3) for step, time in seconds.items()},
+        ),
+    )
+    versions: Mapping[str, str] = field(default_factory=dict, metadata=UNLESS_EMPTY)
+    date: str = field(default="", metadata=UNLESS_EMPTY)
+    command: str | tuple[str, ...] = field(default="", metadata=UNLESS_EMPTY)
 
 
 THOROUGH = "--thorough"

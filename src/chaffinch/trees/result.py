@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from html import escape
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 import numpy as np
 
 from .._base.masking import THRESHOLD, masked_count
-from .._base.results import from_plain, html_table, to_plain
+from .._base.results import (
+    NOT_WRITTEN,
+    UNLESS_NONE,
+    TabularResult,
+    html_table,
+    plain_form,
+    to_plain,
+)
 from .._base.text import text_table
 
 if TYPE_CHECKING:
@@ -79,12 +86,18 @@ class IntersectionSummary:
     exposed_share: float | str
 
 
+_WITH_DATA = plain_form(omit=lambda audit, value: not audit.with_data)
+
+
 @dataclass(frozen=True)
-class AuditSummary:
+class AuditSummary(TabularResult):
     """What may leave of an audit. `accuracy` (of a classification) or `r2` (of a regression) is None without data; `scored_on` says of which records.
 
     `midpoints` and `intersections` were looked at where `with_data`.
     """
+
+    SUBJECT: ClassVar[str] = "an audit of trees"
+    HEAD: ClassVar[tuple[str, ...]] = ("name", "value")
 
     model: str
     kind: str
@@ -107,35 +120,30 @@ class AuditSummary:
     checked: CheckSummary | None
     exposed: bool
     counted_trees: int = 0
-    score: float | None = None
-    scored_on: ScoredOn = "data"
-    with_data: bool = False
-    midpoints: MidpointSummary | None = None
-    intersections: IntersectionSummary | None = None
+    score: float | None = field(
+        default=None,
+        metadata=plain_form(write=lambda audit, score: audit._plain_score(), spread=True),
+    )
+    scored_on: ScoredOn = field(default="data", metadata=NOT_WRITTEN)
+    with_data: bool = field(default=False, metadata=NOT_WRITTEN)
+    midpoints: MidpointSummary | None = field(default=None, metadata=_WITH_DATA)
+    intersections: IntersectionSummary | None = field(default=None, metadata=_WITH_DATA)
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain data: the score under the name that it has for this kind of model."""
-        plain = to_plain(self)
-        apart = {
-            name: plain.pop(name) for name in ("score", "with_data", "midpoints", "intersections")
-        }
-        plain[score_name(self.kind)] = None if self.score is None else round(self.score, 4)
-        plain["scored_on"] = plain.pop("scored_on") if self.score is not None else None
-        if self.with_data:
-            plain |= {name: apart[name] for name in ("midpoints", "intersections")}
-        return dict(plain)
+    def _plain_score(self) -> dict[str, Any]:
+        """The score under the name that it has for this kind of model, and the records that it is of; these come first where there is none."""
+        if self.score is None:
+            return {"scored_on": None, score_name(self.kind): None}
+        return {score_name(self.kind): round(self.score, 4), "scored_on": self.scored_on}
 
     @classmethod
-    def from_dict(cls, data: Mapping[str, Any]) -> AuditSummary:
-        """Return the summary that plain data hold; InputError where they are not as they should be. Other keys are left out."""
-        names = {field.name for field in fields(cls)}
+    def _parsed(cls, data: Mapping[str, Any]) -> Self:
         known = {
-            key: value
-            for key, value in data.items()
-            if key in names and (key, value) != ("scored_on", None)
+            **data,
+            "score": data.get("accuracy", data.get("r2")),
+            "scored_on": "data" if data.get("scored_on") is None else data["scored_on"],
+            "with_data": "midpoints" in data,
         }
-        known |= {"score": data.get("accuracy", data.get("r2")), "with_data": "midpoints" in data}
-        return from_plain(cls, known, what="an audit of trees")
+        return super()._parsed(known)
 
     def rows(self) -> list[Row]:
         """Return names and numbers, in the order in which they are shown."""
@@ -222,47 +230,35 @@ class CertificateSummary:
         return "No certificate, and no file: the attack on it still finds someone. Raise --at-least, or fit with larger leaves."
 
 
-@dataclass(frozen=True)
-class PruneSummary:
+@dataclass(frozen=True, kw_only=True)
+class PruneSummary(TabularResult):
     """What may leave of a pruning: the audit before, what is left, what both are worth, and the certificate of a released file."""
 
-    at_least: int
-    before: AuditSummary
-    after: PrunedSize
-    after_score: float | None = None
-    certificate: CertificateSummary | None = None
-    keep: str = "safe"
+    SUBJECT: ClassVar[str] = "a pruning of trees"
+    HEAD: ClassVar[tuple[str, ...]] = ("name", "value")
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain data."""
-        score = None if self.after_score is None else round(self.after_score, 4)
-        plain = {
-            "at_least": self.at_least,
-            "keep": self.keep,
-            "before": self.before.to_dict(),
-            "after": {**to_plain(self.after), score_name(self.before.kind): score},
-        }
-        return (
-            plain
-            if self.certificate is None
-            else {**plain, "certificate": to_plain(self.certificate)}
+    at_least: int
+    keep: str = "safe"
+    before: AuditSummary
+    after: PrunedSize = field(
+        metadata=plain_form(
+            write=lambda pruning, after: {
+                **to_plain(after),
+                score_name(pruning.before.kind): None
+                if pruning.after_score is None
+                else round(pruning.after_score, 4),
+            }
         )
+    )
+    after_score: float | None = field(default=None, metadata=NOT_WRITTEN)
+    certificate: CertificateSummary | None = field(default=None, metadata=UNLESS_NONE)
 
     @classmethod
-    def from_dict(cls, data: Mapping[str, Any]) -> PruneSummary:
-        """Return the summary that plain data hold; InputError where they are not as they should be."""
-        after = dict(data.get("after") or {})
-        score = after.pop("accuracy", after.pop("r2", None))
-        return cls(
-            from_plain(int, data.get("at_least"), what="a pruning of trees"),
-            AuditSummary.from_dict(data.get("before") or {}),
-            from_plain(PrunedSize, after, what="a pruning of trees"),
-            from_plain(float, score, what="a pruning of trees") if score is not None else None,
-            from_plain(CertificateSummary, data["certificate"], what="a certificate")
-            if "certificate" in data
-            else None,
-            from_plain(str, data.get("keep", "safe"), what="a pruning of trees"),
-        )
+    def _parsed(cls, data: Mapping[str, Any]) -> Self:
+        before = AuditSummary.from_dict(data.get("before") or {})
+        after = data.get("after") or {}
+        score = after.get("accuracy", after.get("r2"))
+        return super()._parsed({**data, "before": before, "after": after, "after_score": score})
 
     def rows(self) -> list[Row]:
         """Return names and numbers, in the order in which they are shown."""
@@ -521,7 +517,13 @@ class PruneResult:
         audit = self.audit or TreeAudit(self.before, self.at_least, None, None, None, None)
         nodes = sum(t.n_nodes for t in self.after.trees)
         size = PrunedSize(nodes, self.leaves[1], self.hidden_classes)
-        return PruneSummary(self.at_least, audit.summary, size, self.after_score, keep=self.keep)
+        return PruneSummary(
+            at_least=self.at_least,
+            keep=self.keep,
+            before=audit.summary,
+            after=size,
+            after_score=self.after_score,
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """Return what may leave as plain data; `PruneSummary.from_dict` reads it back."""

@@ -11,7 +11,7 @@ import numpy as np
 
 from .._base.checks import check_at_least
 from .._base.errors import InputError
-from .._base.results import from_plain, html_table, to_plain
+from .._base.results import PlainData, html_table, plain_form, to_plain
 from .._base.runtime import Progress, silent
 from .._base.seeds import Seed, child, seed_sequence
 from ..stats.intervals import Result
@@ -152,11 +152,18 @@ _MEASURED = ("mu", "delta", "delta_tstr", "G")
 
 
 @dataclass(frozen=True)
-class Sweep:
+class Sweep(PlainData):
     """mu, delta and G over a setting, several syntheses each: lower is better, identical tables score 0."""
 
+    SUBJECT: ClassVar[str] = "'sweep'"
+
     setting: str = "setting"
-    rows: tuple[SweepRow, ...] = ()
+    rows: tuple[SweepRow, ...] = field(
+        default=(),
+        metadata=plain_form(
+            write=lambda sweep, rows: {"rows": rows, "means": sweep.means()}, spread=True
+        ),
+    )
     settings: Mapping[str, Any] = field(default_factory=dict)
 
     def means(self) -> list[dict[str, Any]]:
@@ -171,20 +178,6 @@ class Sweep:
                 }
             )
         return out
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the sweep as plain data."""
-        return {
-            "setting": self.setting,
-            "rows": to_plain(self.rows),
-            "means": self.means(),
-            "settings": dict(self.settings),
-        }
-
-    @classmethod
-    def from_dict(cls, data: Mapping[str, Any]) -> Sweep:
-        """Return the sweep that plain data hold."""
-        return from_plain(cls, data, what="'sweep'")
 
     def _repr_html_(self) -> str:
         rows = [

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
 
 from .._base.masking import is_small, masked_count
-from .._base.results import html_table, to_plain
+from .._base.results import NOT_WRITTEN, PlainData, html_table
 from .._base.runtime import Progress, silent
 from .._base.seeds import Seed, seed_sequence
 from ..stats.intervals import mean_interval
@@ -48,7 +48,7 @@ class LearningRow:
 
 
 @dataclass(frozen=True, repr=False)
-class Confusion:
+class Confusion(PlainData):
     """Counts of test records by true level (rows) and predicted level, summed over fits, small ones masked.
 
     One record may be tested in every fit, so small is fewer than the threshold in each.
@@ -58,14 +58,7 @@ class Confusion:
     trained_on: str
     levels: tuple[str, ...]
     counts: tuple[tuple[int | str, ...], ...]
-    fits: int = 1
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the matrix as plain data."""
-        return {
-            name: to_plain(getattr(self, name))
-            for name in ("model", "trained_on", "levels", "counts")
-        }
+    fits: int = field(default=1, metadata=NOT_WRITTEN)
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)

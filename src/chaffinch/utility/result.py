@@ -18,18 +18,22 @@ import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from html import escape
-from typing import Any
+from typing import Any, ClassVar, Self
 
 from markupsafe import Markup
 
 from .._base.errors import unknown_name
 from .._base.results import (
+    NOT_WRITTEN,
+    UNLESS_NONE,
     LeftOut,
+    PlainData,
     RunFacts,
-    check_format,
+    TabularResult,
     from_plain,
     html_page,
     html_table,
+    plain_form,
     to_plain,
     without_none,
     write_page,
@@ -42,8 +46,6 @@ from .composite import Sweep
 from .metric import GROUPS, METRICS, Metric, References
 from .shapes import TableShapes
 
-FORMAT = "chaffinch-utility"
-VERSION = 1
 HEAD = (
     "measure",
     "value",
@@ -57,12 +59,12 @@ HEAD = (
 
 
 @dataclass(frozen=True)
-class TableSummary:
+class TableSummary(PlainData):
     """A table as a report names it: its rows, small numbers masked, and its columns and name where they are told."""
 
-    rows: int | str | None = None
-    columns: int | None = None
-    name: str | None = None
+    rows: int | str | None = field(default=None, metadata=UNLESS_NONE)
+    columns: int | None = field(default=None, metadata=UNLESS_NONE)
+    name: str | None = field(default=None, metadata=UNLESS_NONE)
 
 
 @dataclass(frozen=True)
@@ -76,8 +78,10 @@ class ColumnSummary:
 
 
 @dataclass(frozen=True, kw_only=True)
-class UtilityAbout:
+class UtilityAbout(PlainData):
     """What was compared: tables, columns, those that were not measured, label, seed, notes, what was left out to be quick, and what was sampled."""
+
+    SUBJECT: ClassVar[str] = "'about'"
 
     original: TableSummary = TableSummary()
     synthetic: TableSummary = TableSummary()
@@ -88,24 +92,11 @@ class UtilityAbout:
     seed: int | None = None
     notes: tuple[str, ...] = ()
     left_out: tuple[LeftOut, ...] = ()
-    sample: SampledRecords | None = None
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the facts as plain data; what a table does not tell is left out, and the sample where there is none."""
-        plain: dict[str, Any] = to_plain(self)
-        plain = (
-            plain
-            if self.sample is not None
-            else {name: part for name, part in plain.items() if name != "sample"}
-        )
-        for side in ("original", "synthetic", "holdout"):
-            if plain[side] is not None:
-                plain[side] = without_none(plain[side])
-        return plain
+    sample: SampledRecords | None = field(default=None, metadata=UNLESS_NONE)
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
-class UtilityResult:
+class UtilityResult(TabularResult):
     """What a synthetic table is worth: results by name, references beside them, and what was compared.
 
     Parameters
@@ -122,11 +113,16 @@ class UtilityResult:
         How long each metric took, and what a command adds.
     """
 
+    FORMAT: ClassVar[str] = "chaffinch-utility"
+    NEXT_STEP: ClassVar[str] = "Give the JSON of chaffinch utility."
+
     about: UtilityAbout
-    results: Mapping[str, Result]
-    references: Mapping[str, References]
-    sweep: Sweep | None = None
-    shapes: TableShapes | None = field(default=None, compare=False)
+    results: Mapping[str, Result] = field(
+        metadata=plain_form(write=lambda result, results: result._plain_metrics(), spread=True)
+    )
+    references: Mapping[str, References] = field(metadata=NOT_WRITTEN)
+    sweep: Sweep | None = field(default=None, metadata=UNLESS_NONE)
+    shapes: TableShapes | None = field(default=None, compare=False, metadata=NOT_WRITTEN)
     run: RunFacts = field(default_factory=RunFacts, compare=False)
 
     def __getitem__(self, name: str) -> Result:
@@ -154,9 +150,8 @@ class UtilityResult:
 
     # Plain data.
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the result as plain data: `chaffinch-utility`, version 1."""
-        out: dict[str, Any] = {"format": FORMAT, "version": VERSION, "about": self.about.to_dict()}
+    def _plain_metrics(self) -> dict[str, Any]:
+        out: dict[str, Any] = {}
         members: dict[str, str] = {}
         for name, result in self.results.items():
             plain = {**result.to_dict(), "references": to_plain(self.references[name])}
@@ -169,21 +164,11 @@ class UtilityResult:
                 members[group] = METRICS[name].members
         for group, word in members.items():
             out[group]["settings"] = {word: [int(member) for member in out[group]]}
-        if self.sweep is not None:
-            out["sweep"] = self.sweep.to_dict()
-        out["run"] = self.run.to_dict()
         return out
 
     @classmethod
-    def from_dict(cls, data: Mapping[str, Any]) -> UtilityResult:
-        """Return the result that plain data hold; metrics that are not registered are left out.
-
-        Raises
-        ------
-        InputError
-            If the data are something else, or are not as they should be at some place.
-        """
-        check_format(data, FORMAT, VERSION, "Give the JSON of chaffinch utility.")
+    def _parsed(cls, data: Mapping[str, Any]) -> Self:
+        """Return the result of plain data; metrics that are not registered are left out."""
         results, references = {}, {}
         for metric in METRICS:
             entry = _entry(data, metric.name)
@@ -196,7 +181,7 @@ class UtilityResult:
                     beside = metric.own_references(results[metric.name])
                 references[metric.name] = beside
         return cls(
-            about=from_plain(UtilityAbout, without_none(data.get("about")), what="'about'"),
+            about=UtilityAbout.from_dict(without_none(data.get("about"))),
             results=results,
             references=references,
             sweep=Sweep.from_dict(data["sweep"])
@@ -206,6 +191,16 @@ class UtilityResult:
         )
 
     # What is shown.
+
+    def rows(self) -> list[dict[str, Any]]:
+        """Return the verdict, a row for each metric, with the ends of intervals as `low` and `high`."""
+        return [
+            {
+                **{name: value for name, value in row.to_dict().items() if name != "interval"},
+                **dict(zip(("low", "high"), row.interval or (None, None), strict=True)),
+            }
+            for row in self.verdict
+        ]
 
     def show(self) -> None:
         """Print each metric's number beside its references, and the word for it."""
@@ -276,8 +271,10 @@ SHARES = (0.9, 0.6, 0.2)
 
 
 @dataclass(frozen=True, kw_only=True)
-class VerdictRow:
+class VerdictRow(TabularResult):
     """A metric's number, its references, a word and a sentence."""
+
+    SUBJECT: ClassVar[str] = "a row of the verdict"
 
     section: str = "utility"
     id: str = ""
@@ -304,16 +301,6 @@ class VerdictRow:
         """What the metric looks at, as the heading of its rows; the section where the metric is not known."""
         group = next((metric.group for metric in METRICS if metric.id == self.id), "")
         return GROUPS[group] if group else self.section.capitalize()
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the row as plain data."""
-        plain: dict[str, Any] = to_plain(self)
-        return plain
-
-    @classmethod
-    def from_dict(cls, data: Mapping[str, Any]) -> VerdictRow:
-        """Return the row that plain data hold."""
-        return from_plain(cls, data, what="a row of the verdict")
 
 
 def metrics_of(results: Iterable[str]) -> list[Metric]:
