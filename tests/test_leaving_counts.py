@@ -33,7 +33,7 @@ def _small_shares(result, n_members, n_others):
     """The figures of a risk result as it leaves that are, times the people they are of, a small number of people."""
     found = []
     for one in [*result["attacks"], *result["memorisation_tests"]]:
-        name = one.get("test") or one.get("measure")
+        name = one["attacker"]
         if one.get("n_matched") is None and is_small((one["value"] or 0) * n_members):
             found.append((name, "value"))
         if one.get("n_matched") is None and is_small((one["holdout"] or 0) * n_others):
