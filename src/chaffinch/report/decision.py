@@ -297,7 +297,7 @@ def headline_of(risk: RiskResult) -> Headline | None:
 
 
 def _headline(finding: Finding, word: str, counts: dict[str, int]) -> Headline:
-    what = finding.words
+    what = finding.description
     if not finding.sensitive:
         sentence = finding.sentence.removesuffix(".")
         for worth in (": no more than chance gives", ": more than chance gives"):

@@ -613,7 +613,7 @@ def _away(reports: Sequence[ReportResult], labels: Sequence[str]) -> PageAnswer:
         DecisionFigure(label, one.value or 0.0, one.interval)
         for label, one in zip(labels, attacks, strict=True)
     ]
-    shared = f"{first.words}, the attack that is right most often in any of them: "
+    shared = f"{first.description}, the attack that is right most often in any of them: "
     shared += (
         "the 95 % intervals overlap."
         if len(best) == len(reports)
@@ -718,7 +718,7 @@ def tradeoff_of(reports: Sequence[ReportResult], names: Sequence[str]) -> Figure
         "fig-tradeoff",
         points,
         worth=first,
-        attack=attacks[0].words,
+        attack=attacks[0].description,
         lines=reference_lines(attacks[0]),
     )
     return replace(

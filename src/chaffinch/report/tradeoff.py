@@ -67,7 +67,7 @@ def tradeoff_section(report: ReportResult) -> Section | None:
         "fig-tradeoff",
         points,
         worth=row,
-        attack=attack.words,
+        attack=attack.description,
         lines=reference_lines(attack),
     )
     words = "Up is more given away, right is more kept. One attack and one measure of each kind: the others are in the folded sections, and nothing is merged."

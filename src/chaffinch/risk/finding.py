@@ -86,7 +86,7 @@ class Finding:
         return self.about.title + (f" ({self.convention})" if self.convention else "")
 
     @property
-    def words(self) -> str:
+    def description(self) -> str:
         """Which attack it is, on what and knowing what."""
         if not self.sensitive:
             return shown(self.title, 80)
@@ -181,7 +181,7 @@ def finding_sentence(finding: Finding) -> str:
     if finding.value is None:
         said = shown((finding.reason or "no value was given").rstrip("."), 300)
         return f"{finding.about.title}: {said}{_worth(finding)}."
-    words = percent if finding.about.share else number
+    shown_as = percent if finding.about.share else number
     text = finding.about.sentence
     if finding.holdout is None:
         text = (
@@ -189,10 +189,10 @@ def finding_sentence(finding: Finding) -> str:
             if "{holdout}" in text
             else text
         )
-    text = text.replace("{value}", words(finding.value))
-    text = text.replace("{holdout}", "" if finding.holdout is None else words(finding.holdout))
+    text = text.replace("{value}", shown_as(finding.value))
+    text = text.replace("{holdout}", "" if finding.holdout is None else shown_as(finding.holdout))
     if finding.guess is not None:
-        text += f"; without a look at the table {words(finding.guess)} would be"
+        text += f"; without a look at the table {shown_as(finding.guess)} would be"
     return f"{text}{_worth(finding)}."
 
 

@@ -168,7 +168,7 @@ def rates(
     Examples
     --------
     >>> scores, member = np.arange(8.0), np.arange(8) >= 4
-    >>> found = rates(Trials.of(scores, member), Trials.of(scores, member))
+    >>> found = rates(LabelledScores.of(scores, member), LabelledScores.of(scores, member))
     >>> found.auc, found.advantage, found.at[0].reason
     (1.0, 1.0, '1 % needs at least 100 validation trials of non-members.')
     """
@@ -264,7 +264,7 @@ def roc(trials: LabelledScores, *, most: int = MOST_POINTS) -> tuple[Floats, Flo
 
     Examples
     --------
-    >>> fpr, tpr = roc(Trials.of([0.1, 0.4, 0.4, 0.8], np.array([False, False, True, True])))
+    >>> fpr, tpr = roc(LabelledScores.of([0.1, 0.4, 0.4, 0.8], np.array([False, False, True, True])))
     >>> fpr.tolist(), tpr.tolist()
     ([0.0, 0.0, 0.5, 1.0], [0.0, 0.5, 1.0, 1.0])
     """
