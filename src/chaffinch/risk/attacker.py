@@ -1,6 +1,6 @@
 """An attacker in one place: what it scores people by, what it needs, its name, its sentences, and what it does not see.
 
-It registers itself in `ATTACKERS`, and is then planned and run by every study that has what it needs, in one family with all others, and found in
+It registers itself in `ATTACKERS`, and is then run by every study that has what it needs, in one family with all others, and found in
 results, pages, comparisons and `--help`:
 
     ATTACKERS.register(Attacker(name="echo", attack=lambda attempt: [...], title="Echo", says="...", definition="..."))
@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from .._base.errors import unknown_name
+from .._base.checks import check_name
 from .._base.registry import Registry
 from .._base.text import shown
 
@@ -194,6 +194,5 @@ def checked_names(what: str, names: Iterable[str], known: Iterable[str]) -> tupl
     """Return names that are all known."""
     out, every = tuple(names), tuple(known)
     for name in out:
-        if name not in every:
-            raise unknown_name(what, name, every)
+        check_name(what, name, every)
     return out

@@ -433,7 +433,7 @@ def attack_rows(attacks: Sequence[Finding]) -> list[list[str]]:
 
 
 def finding_rows(findings: Sequence[Finding]) -> list[list[str]]:
-    """Return a row of words for each test, as `HEAD` names them."""
+    """Return a row of words for each test, as `TESTS_HEAD` names them."""
 
     def words(value: float | None) -> str:
         return "" if value is None else number(value)

@@ -180,7 +180,7 @@ def measure_risk(
     1. Bring the tables onto one grid, and draw the sources that attacks are held against.
     2. Ask every question from every source.
     3. Resample people for intervals and p-values.
-    4. Finding several releases together.
+    4. Attack several releases together.
     5. Say who is exposed, and mask what is about few people.
     """
     names, several = _releases(synthetic)
