@@ -64,7 +64,7 @@ class Association(Distance):
     left out in turn, one a row: what intervals are made of. `worst` are the pairs that differ most.
     """
 
-    most: ClassVar[float]
+    max_value: ClassVar[float]
     """The largest that the value can be."""
 
     names: tuple[str, ...] = ()
@@ -137,7 +137,7 @@ def associated(
     value = float(np.abs(differences).mean())
     interval = None
     if len(without):
-        interval = jackknife(value, np.abs(without).mean(axis=1), low=0.0, high=kind.most)
+        interval = jackknife(value, np.abs(without).mean(axis=1), low=0.0, high=kind.max_value)
     first, second = matrices
     return kind(
         value=value,

@@ -89,11 +89,11 @@ def baseline_weights(mu: Result, delta: Result, *, share: float = SHARE) -> tupl
     """
     if not 0 <= share <= 1:
         raise InputError(f"share must be a number from 0 to 1. Got {share}.")
-    for part in (mu, delta):
-        if not part.value:
-            why = part.reason or "it is 0, so there are no relations to lose"
+    for result in (mu, delta):
+        if not result.value:
+            why = result.reason or "it is 0, so there are no relations to lose"
             raise InputError(
-                f"G has no baseline: {part.name} of independent columns is no scale: {why}. Name alpha and beta."
+                f"G has no baseline: {result.name} of independent columns is no scale: {why}. Name alpha and beta."
             )
     assert mu.value
     assert delta.value
@@ -229,26 +229,30 @@ def sweep(
     """
     if not synthesisers:
         raise InputError("A sweep needs at least one synthesiser. Got none.")
-    own = {
-        part.name: options.pop(part.name) for part in fields(SweepSettings) if part.name in options
+    sweep_options = {
+        setting.name: options.pop(setting.name)
+        for setting in fields(SweepSettings)
+        if setting.name in options
     }
-    asked = SweepSettings(**own)
+    asked = SweepSettings(**sweep_options)
     copies = asked.copies
     relations = _mu(asked.norm) if measure_mu is None else measure_mu
     root = seed_sequence(seed)
     rows, total = [], len(synthesisers) * copies
     for i, (value, synthesiser) in enumerate(synthesisers.items()):
         for copy in range(copies):
-            at = i * copies + copy
-            progress(f"{asked.setting} {value}, synthesis {copy + 1} of {copies}", at / total)
+            index = i * copies + copy
+            progress(f"{asked.setting} {value}, synthesis {copy + 1} of {copies}", index / total)
             seeds = (int(state) for state in child(root, 1, i, copy).generate_state(2))
             table = TableGenerator(synthesiser).synthesis(original, *seeds)
 
-            def part(doing: str, share: float, at: int = at) -> None:
-                progress(doing, (at + max(share, 0.0)) / total)
+            def report_progress(doing: str, share: float, index: int = index) -> None:
+                progress(doing, (index + max(share, 0.0)) / total)
 
             first = relations(original, table)
-            second = delta(original, table, seed=child(root, 0), progress=part, **options)
+            second = delta(
+                original, table, seed=child(root, 0), progress=report_progress, **options
+            )
             both = composite(first, second, alpha=asked.alpha, beta=asked.beta)
             shown = value if isinstance(value, int | float | str) else str(value)
             rows.append(

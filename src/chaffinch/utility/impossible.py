@@ -73,8 +73,8 @@ def impossible_pairs(
         "values": "levels, and bins of numeric columns",
         "interval": "Wilson, of synthetic rows as independent draws; the original is taken as it is",
     }
-    every = list(combinations(pair.names, 2))
-    if not every:
+    column_pairs = list(combinations(pair.names, 2))
+    if not column_pairs:
         return ImpossiblePairs(
             value=None, reason="a pair needs two columns and there is one", settings=settings
         )
@@ -82,7 +82,7 @@ def impossible_pairs(
     hits: NDArray[np.uint8] | None = None
     rows: dict[Clique, int] = {}
     cells = 0
-    for batch in in_batches(pair, every):
+    for batch in in_batches(pair, column_pairs):
         marked: list[_MarkedCells] = []
         for names, ours, theirs in zip(batch, *pair.marginals(batch), strict=True):
             new, counts = _only_in_second(ours, theirs)
@@ -91,10 +91,10 @@ def impossible_pairs(
             cells += len(new)
             rows[names] = int(counts.sum())
             places = [pair.schema.names.index(name) for name in names]
-            marked.append(_MarkedCells.of(places, ours.sizes, new))
+            marked.append(_MarkedCells.from_cells(places, ours.sizes, new))
         if marked:
-            found = pair.synthetic.reduce(RowsHit(tuple(marked)))
-            hits = found if hits is None else hits | found
+            batch_hits = pair.synthetic.reduce(RowsHit(tuple(marked)))
+            hits = batch_hits if hits is None else hits | batch_hits
     n_hit = 0 if hits is None else int(np.bitwise_count(hits).sum())
     worst = sorted(
         ((names, n) for names, n in rows.items() if n >= threshold), key=lambda item: -item[1]
@@ -103,7 +103,7 @@ def impossible_pairs(
         value=n_hit / max(n_rows, 1),
         interval=wilson(n_hit, n_rows),
         pairs=len(rows),
-        of=len(every),
+        of=len(column_pairs),
         cells=masked_count(cells, threshold),
         worst=tuple(ImpossiblePair(names, n / n_rows) for names, n in worst[:SHOWN]),
         settings=settings,
@@ -132,7 +132,7 @@ class _MarkedCells:
     cells: NDArray[Any]
 
     @classmethod
-    def of(
+    def from_cells(
         cls, columns: Sequence[int], sizes: tuple[int, ...], cells: NDArray[np.int64]
     ) -> _MarkedCells:
         first, second = columns
@@ -169,7 +169,7 @@ class RowsHit:
 
     def result(self, summaries: Iterator[pa.Table]) -> NDArray[np.uint8]:
         """Return the bits of all chunks."""
-        chunks = (bits for own in summaries for bits in own.column("bits").to_pylist())
+        chunks = (bits for summary in summaries for bits in summary.column("bits").to_pylist())
         return np.frombuffer(b"".join(chunks), dtype=np.uint8)
 
 

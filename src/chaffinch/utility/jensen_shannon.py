@@ -57,8 +57,8 @@ def jensen_shannon(original: Rows, synthetic: Any) -> JensenShannon:
         for both in zip(*pair.grouped([(name,) for name in pair.names]), strict=True)
     ]
     per_column = {
-        name: float(distance_of_shares(whole[0], whole[1]))
-        for name, (whole, _) in zip(pair.names, dealt, strict=True)
+        name: float(distance_of_shares(shares[0], shares[1]))
+        for name, (shares, _) in zip(pair.names, dealt, strict=True)
     }
     value = float(np.mean(list(per_column.values())))
     interval, covers = None, too_few_records(pair)

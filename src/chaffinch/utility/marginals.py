@@ -36,14 +36,14 @@ def in_batches(
 
 
 def in_runs(
-    items: Iterable[Item], cells_of: Callable[[Item], int], most: int
+    items: Iterable[Item], cells_of: Callable[[Item], int], max_cells: int
 ) -> Iterator[list[Item]]:
-    """Yield items in their order, in runs of at most so many cells; an item that has more is a run of its own."""
+    """Yield items in their order, in runs of at most `max_cells` cells; an item that has more is a run of its own."""
     run: list[Item] = []
     total = 0
     for item in items:
         cells = cells_of(item)
-        if run and total + cells > most:
+        if run and total + cells > max_cells:
             yield run
             run, total = [], 0
         run.append(item)
@@ -63,12 +63,12 @@ def too_few_records(pair: TablePair) -> str:
 def shares_of_groups(
     first: NDArray[Any], second: NDArray[Any]
 ) -> tuple[tuple[Array, Array], tuple[Array, Array]]:
-    """Return the shares of both tables' cells, whole and without each group in turn."""
-    whole, without = [], []
+    """Return the shares of both tables' cells: of all records, and without each group in turn."""
+    shares, without = [], []
     for counts in (first, second):
         total = counts.sum(axis=0)
-        left = total - counts
-        whole.append(total / (float(total.sum()) or 1.0))
-        sums = left.sum(axis=1, keepdims=True)
-        without.append(left / np.where(sums > 0, sums, 1))
-    return (whole[0], whole[1]), (without[0], without[1])
+        remaining = total - counts
+        shares.append(total / (float(total.sum()) or 1.0))
+        sums = remaining.sum(axis=1, keepdims=True)
+        without.append(remaining / np.where(sums > 0, sums, 1))
+    return (shares[0], shares[1]), (without[0], without[1])

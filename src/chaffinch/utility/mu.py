@@ -79,9 +79,9 @@ def _norms(apart: Floats, norm: str, where: NDArray[np.bool_]) -> Floats:
         return (root if norm == "frobenius" else np.sqrt(2.0) * root) / pairs
     size = round((1 + np.sqrt(1 + 8 * len(where))) / 2)
     i, j = (index[where] for index in np.triu_indices(size, 1))
-    whole = np.zeros((len(apart), size, size))
-    whole[:, i, j] = whole[:, j, i] = apart
-    return np.abs(np.linalg.eigvalsh(whole)).max(axis=1) / pairs
+    matrices = np.zeros((len(apart), size, size))
+    matrices[:, i, j] = matrices[:, j, i] = apart
+    return np.abs(np.linalg.eigvalsh(matrices)).max(axis=1) / pairs
 
 
 def _check_norm(norm: object) -> None:

@@ -26,7 +26,7 @@ class Pearson(Association):
     """Pearson correlations of the codes of two tables; the value is the mean absolute difference over pairs, 0 to 2."""
 
     name: ClassVar[str] = "pearson"
-    most: ClassVar[float] = 2.0
+    max_value: ClassVar[float] = 2.0
 
 
 def pearson(original: Rows, synthetic: Any) -> Pearson:
@@ -41,18 +41,18 @@ def pearson(original: Rows, synthetic: Any) -> Pearson:
     groups = GROUPS if min(table.n_rows for table in pair.tables) >= GROUPS else 1
 
     def correlations(rows: Rows) -> Floats:
-        return rows.once(f"{groups} correlations", lambda held: _correlations(rows, groups))
+        return rows.once(f"{groups} correlations", lambda stack: _correlations(rows, groups))
 
     firsts, seconds = map(correlations, pair.tables)
     varies = [np.isfinite(np.diag(side[0])) for side in (firsts, seconds)]
     either = varies[0] | varies[1]
     names = [name for name, usable in zip(pair.names, either, strict=True) if usable]
-    one = [name for name, a, b in zip(pair.names, *varies, strict=True) if a != b]
+    constant_names = [name for name, a, b in zip(pair.names, *varies, strict=True) if a != b]
     settings = {
         "codes": "shared codes of the schema; missing values are the codes after the levels",
         "columns": len(names),
         "left_out": [name for name in pair.names if name not in names],
-        "constant_in_one_table": one,
+        "constant_in_one_table": constant_names,
     }
     if len(names) < 2:
         return Pearson(value=None, reason=too_few(names, "more than one code"), settings=settings)
@@ -112,7 +112,7 @@ class CodeSums:
     def result(self, summaries: Iterator[pa.Table]) -> tuple[Floats, Floats, Floats]:
         """Return the sums of all chunks."""
         n, sums, products = self._empty()
-        total = sum(own.column("sums").to_numpy() for own in summaries)
+        total = sum(summary.column("sums").to_numpy() for summary in summaries)
         ends = np.cumsum([n.size, sums.size])
         parts = np.split(np.asarray(total), ends)
         return parts[0], parts[1].reshape(sums.shape), parts[2].reshape(products.shape)

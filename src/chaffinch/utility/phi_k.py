@@ -50,7 +50,7 @@ class PhiK(Association):
     """phi_k matrices of two tables on one grid; the value is the mean absolute difference over pairs, 0 to 1."""
 
     name: ClassVar[str] = "phi_k"
-    most: ClassVar[float] = 1.0
+    max_value: ClassVar[float] = 1.0
 
 
 def phi_k(
@@ -116,16 +116,16 @@ def phi_k(
 def _matrix(values: Floats, names: Sequence[str], usable: Sequence[str]) -> Floats:
     """Return the symmetric matrix of the values of all pairs of usable columns: 1 on the diagonal, NaN for other columns."""
     out = np.full((len(names), len(names)), np.nan)
-    at = np.array([names.index(name) for name in usable])
-    i, j = (at[index] for index in np.triu_indices(len(at), 1))
+    positions = np.array([names.index(name) for name in usable])
+    i, j = (positions[index] for index in np.triu_indices(len(positions), 1))
     out[i, j] = out[j, i] = values
-    out[at, at] = 1.0
+    out[positions, positions] = 1.0
     return out
 
 
 def _check(bins: object, missing: object) -> None:
-    whole = isinstance(bins, int) and not isinstance(bins, bool)
-    if bins != "schema" and not (whole and 2 <= bins <= 10_000):  # type: ignore[operator]
+    is_integer = isinstance(bins, int) and not isinstance(bins, bool)
+    if bins != "schema" and not (is_integer and 2 <= bins <= 10_000):  # type: ignore[operator]
         raise InputError(
             f"bins must be a whole number from 2 to 10,000, or 'schema'. Got {bins!r}."
         )
@@ -330,11 +330,11 @@ def _checked(shape: tuple[int, int]) -> tuple[int, int]:
 def _look_up(chi: Floats, n: Floats, shapes: NDArray[np.int64], pedestal: Floats) -> Floats:
     """Return phi_k for chi-squares, one table a column: NaN for one without records or with only one row or column."""
     ordered = np.sort(shapes, axis=1)
-    most = n * (ordered[:, 0] - 1)
+    max_chi_square = n * (ordered[:, 0] - 1)
     with np.errstate(divide="ignore", invalid="ignore"):
-        share = np.where(chi > pedestal, (chi - pedestal) / (most - pedestal), 0.0)
+        share = np.where(chi > pedestal, (chi - pedestal) / (max_chi_square - pedestal), 0.0)
     # A pedestal above the largest chi-square leaves nothing to measure: whatever exceeds both is 1.
-    share[(chi > pedestal) & (chi >= most)] = 1.0
+    share[(chi > pedestal) & (chi >= max_chi_square)] = 1.0
     out = np.full(chi.shape, np.nan)
     fine = _panels()[3]
     distinct, which = np.unique(ordered, axis=0, return_inverse=True)
@@ -426,10 +426,10 @@ def _shares(edges: Floats) -> Floats:
     The upper half is the lower one mirrored: there, differences of numbers near 1 would lose digits.
     """
     middle = (len(edges) + 2) // 2
-    left = np.diff(
+    lower = np.diff(
         [0.5 * erfc((5.0 - 10.0 * edge) / sqrt(2.0)) for edge in edges[:middle].tolist()]
     )
-    return np.concatenate([left, left[: len(edges) - middle][::-1]])
+    return np.concatenate([lower, lower[: len(edges) - middle][::-1]])
 
 
 MOST_CELLS = 1 << 22
@@ -514,7 +514,7 @@ def _on_grid(rows: Rows, step: GridCodes, groups: int) -> Rows:
     """Return rows under the codes of the grid, with a column of groups before the others."""
     coded = rows.once(
         f"phi_k {step.schema.sizes}",
-        lambda held: held.enter_context(rows.map(step, step.schema).cached()),
+        lambda stack: stack.enter_context(rows.map(step, step.schema).cached()),
     )
     return with_groups(coded, groups)
 
@@ -524,7 +524,7 @@ def _ranges(original: Rows, bins: int) -> dict[str, Floats]:
     columns = tuple(column for column in original.schema if column.kind in NUMERIC_KINDS)
     if not columns:
         return {}
-    ranges = original.once("ranges", lambda held: original.reduce(RangesOfNumbers(columns)))
+    ranges = original.once("ranges", lambda stack: original.reduce(RangesOfNumbers(columns)))
     return {name: _edges(*ends, bins) for name, ends in ranges.items()}
 
 
@@ -555,7 +555,10 @@ class RangesOfNumbers:
 
     def result(self, summaries: Iterator[pa.Table]) -> dict[str, tuple[float, float]]:
         """Return both ends of each column, by its name."""
-        both = [(own.column("low").to_numpy(), own.column("high").to_numpy()) for own in summaries]
+        both = [
+            (summary.column("low").to_numpy(), summary.column("high").to_numpy())
+            for summary in summaries
+        ]
         low = np.min([low for low, _ in both], axis=0)
         high = np.max([high for _, high in both], axis=0)
         return {
@@ -611,9 +614,9 @@ def phi_k_of_pairs(grid: PhiKGrid, pairs: list[tuple[str, str]], noise_correctio
     cells = ContingencyCells(
         which, row + starts[which, 0], column + starts[which, 1], of_row, of_column, len(pairs)
     )
-    sets = [with_and_without(part[:, keep].astype(np.float64)) for part in counts]
+    sets = [with_and_without(side[:, keep].astype(np.float64)) for side in counts]
     shapes = cells.used(sets[0][0] + sets[1][0])
-    return np.stack([cells.phi_k(part, shapes, noise_correction=noise_correction) for part in sets])
+    return np.stack([cells.phi_k(side, shapes, noise_correction=noise_correction) for side in sets])
 
 
 def with_and_without(by_group: Floats) -> Floats:

@@ -109,8 +109,8 @@ def pmse(
     """
     if model not in MODELS:
         raise unknown_name("model", model, MODELS)
-    for what, number, least in (("permutations", permutations, 2), ("rows", rows, 2)):
-        check_at_least(what, number, least)
+    for what, number, minimum in (("permutations", permutations, 2), ("rows", rows, 2)):
+        check_at_least(what, number, minimum)
     pair = pair_up(original, synthetic)
     root = seed_sequence(seed)
     codes, n_synthetic = _stacked(pair, rows, np.random.default_rng(child(root, 0)))
@@ -220,17 +220,17 @@ def _one_hot(codes: NDArray[np.uint32], sizes: Sequence[int]) -> Any:
     from scipy.sparse import csr_array
 
     n_rows = len(codes)
-    rows, places = [], []
+    rows, features = [], []
     width = 0
     for j, size in enumerate(sizes):
         counts = np.bincount(codes[:, j], minlength=size)
         used = counts > 0
         used[counts.argmax()] = False
-        place = np.where(used, np.cumsum(used) - 1 + width, -1)[codes[:, j]]
-        rows.append(np.flatnonzero(place >= 0))
-        places.append(place[place >= 0])
+        feature = np.where(used, np.cumsum(used) - 1 + width, -1)[codes[:, j]]
+        rows.append(np.flatnonzero(feature >= 0))
+        features.append(feature[feature >= 0])
         width += int(used.sum())
-    index = (np.concatenate(rows), np.concatenate(places))
+    index = (np.concatenate(rows), np.concatenate(features))
     return csr_array((np.ones(len(index[0])), index), shape=(n_rows, width))
 
 
