@@ -112,22 +112,22 @@ def test_small_counts_and_rare_levels_do_not_leave(monkeypatch: pytest.MonkeyPat
     ]
     assert "odd" not in repr(result.confusion[0])
     assert repr(result).startswith("Learning(loss in learning = ")
-    label = LearningLabel.of(align(table, table)[0], "stage")
+    label = LearningLabel.from_table(align(table, table)[0], "stage")
     assert shown_levels(label, table, [0, 1, 2, 3]) == ("early", "late", "none", "(rare level)")
 
 
 def test_tasks_follow_the_label_unless_named() -> None:
-    assert LearningLabel.of(ORIGINAL, "cost").task == "regression"
-    assert LearningLabel.of(ORIGINAL, "cost", "classification").task == "classification"
-    assert LearningLabel.of(ORIGINAL, "ill").task == "classification"
+    assert LearningLabel.from_table(ORIGINAL, "cost").task == "regression"
+    assert LearningLabel.from_table(ORIGINAL, "cost", "classification").task == "classification"
+    assert LearningLabel.from_table(ORIGINAL, "ill").task == "classification"
     binned = learning(
         ORIGINAL, GOOD, label="cost", task="classification", models=["nb"], repeats=1, seed=1
     )
     assert binned.score == "accuracy"
     with pytest.raises(InputError, match="'ill' is categorical: regression needs numbers"):
-        LearningLabel.of(ORIGINAL, "ill", "regression")
+        LearningLabel.from_table(ORIGINAL, "ill", "regression")
     with pytest.raises(UnknownNameError, match="Unknown task 'guessing'"):
-        LearningLabel.of(ORIGINAL, "ill", "guessing")
+        LearningLabel.from_table(ORIGINAL, "ill", "guessing")
 
 
 def test_the_label_may_come_from_the_schema() -> None:

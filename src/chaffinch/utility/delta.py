@@ -182,10 +182,12 @@ def delta(
         "interval": "jackknife over repeats: random splits and subsamples, not other records or another synthesis",
         "seed": seed if isinstance(seed, int) else None,
     }
-    left = tuple(SkippedLabel(label, why) for label, why in skipped.items())
+    skipped_labels = tuple(SkippedLabel(label, why) for label, why in skipped.items())
     if reason := _nothing(tables[0], chosen, skipped, estimators):
         twin = Tstr(value=None, reason=reason, settings=settings)
-        return Delta(value=None, reason=reason, tstr=twin, skipped=left, settings=settings)
+        return Delta(
+            value=None, reason=reason, tstr=twin, skipped=skipped_labels, settings=settings
+        )
     encoder = Encoder.from_tables(tables, encoding=asked.encoding)
     matrices = [encoder.matrix(table) for table in tables]
     run = _DeltaRun(tables, encoder, matrices, estimators, asked, seed_sequence(seed))
@@ -200,13 +202,13 @@ def delta(
     )
     measured = np.array([trial.scores for trial in done])
     measured = measured.reshape(asked.repeats, len(used) * len(estimators), 3, len(asked.scores))
-    own, twin_value = (_distance(measured, which) for which in (1, 2))
+    distance, tstr_distance = (_distance(measured, which) for which in (1, 2))
     return Delta(
-        value=own[0],
-        interval=own[1],
-        tstr=Tstr(value=twin_value[0], interval=twin_value[1], settings=settings),
+        value=distance[0],
+        interval=distance[1],
+        tstr=Tstr(value=tstr_distance[0], interval=tstr_distance[1], settings=settings),
         rows=_rows(items, measured.mean(axis=0), asked.scores),
-        skipped=left,
+        skipped=skipped_labels,
         notes=tuple(_notes(tables, asked.rows, items, [trial.converged for trial in done])),
         settings=settings,
     )
@@ -215,7 +217,9 @@ def delta(
 def _labels(table: Table, names: Sequence[str] | None) -> list[LearningLabel]:
     if names is None:
         return [LearningLabel(c, "classification") for c in table.schema if c.kind in LEVEL_KINDS]
-    return [LearningLabel.of(table, name, "classification") for name in dict.fromkeys(names)]
+    return [
+        LearningLabel.from_table(table, name, "classification") for name in dict.fromkeys(names)
+    ]
 
 
 def _reason(label: LearningLabel, tables: Sequence[Table], threshold: int) -> str:
@@ -426,7 +430,7 @@ METRICS.register(
         derived_from=("delta",),
         id="tstr",
         group="uses",
-        place=-1,
+        position=-1,
         title="Learning any column (TSTR)",
         question="Whichever column one predicts: do models trained on synthetic rows work on real ones?",
         definition="Train on synthetic, test on real: how far the error rate on original records is from that of models trained on the "

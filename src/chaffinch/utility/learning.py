@@ -97,8 +97,8 @@ class Learning(Distance):
 
     @classmethod
     def _fields_of(cls, data: Mapping[str, Any]) -> dict[str, Any]:
-        beside = data.get("references")
-        marginals = beside.get("marginals") if isinstance(beside, Mapping) else None
+        references = data.get("references")
+        marginals = references.get("marginals") if isinstance(references, Mapping) else None
         return {**super()._fields_of(data), "marginals": marginals}
 
     @property
@@ -150,12 +150,12 @@ def learning(
     """
     settings = LearningSettings(**options)
     name = label_column(original, settings.label).name
-    whole = align(original, synthetic, *([] if holdout is None else [holdout]))
-    target = LearningLabel.of(whole[0], name, settings.task)
+    aligned_tables = align(original, synthetic, *([] if holdout is None else [holdout]))
+    target = LearningLabel.from_table(aligned_tables[0], name, settings.task)
     estimators, left_out = chosen_models(settings.models, task=target.task)
     trials = LearningTrials(
         label=target,
-        tables=[target.labelled(table) for table in whole],
+        tables=[target.labelled(table) for table in aligned_tables],
         models=estimators,
         settings=settings,
         root=seed_sequence(seed),
@@ -196,7 +196,7 @@ def learning(
         marginals=float(np.mean(_differences(scored, list(estimators), "marginals")))
         if settings.marginals
         else None,
-        notes=tuple(_notes(trials, scored, whole)),
+        notes=tuple(_notes(trials, scored, aligned_tables)),
         **same,
     )
 
@@ -223,8 +223,10 @@ def _reason(trials: LearningTrials) -> str:
 
 def _differences(scored: Scored, models: Sequence[str], on: str) -> list[float]:
     """Return for each repeat the mean over models of score(original) - score(on); a model fitted once stays the same."""
-    most = max(len(fits) for fits in scored.values())
-    scores = {key: np.resize([fit.score for fit in fits], most) for key, fits in scored.items()}
+    n_repeats = max(len(fits) for fits in scored.values())
+    scores = {
+        key: np.resize([fit.score for fit in fits], n_repeats) for key, fits in scored.items()
+    }
     gaps = [scores[name, "original"] - scores[name, on] for name in models]
     return [float(gap) for gap in np.mean(gaps, axis=0)]
 
@@ -249,19 +251,21 @@ def _confusions(trials: LearningTrials, scored: Scored) -> tuple[Confusion, ...]
     return tuple(Confusion(*key, levels, masked(key), len(fits)) for key, fits in scored.items())
 
 
-def _notes(trials: LearningTrials, scored: Scored, whole: Sequence[Table]) -> Iterator[str]:
+def _notes(
+    trials: LearningTrials, scored: Scored, aligned_tables: Sequence[Table]
+) -> Iterator[str]:
     """Yield what a reader of the table should know."""
     tables, settings = trials.tables, trials.settings
     for table, labelled, which in zip(
-        whole, tables, ("original", "synthetic", "holdout"), strict=False
+        aligned_tables, tables, ("original", "synthetic", "holdout"), strict=False
     ):
         if missing := table.n_rows - labelled.n_rows:
-            some = (
+            amount = (
                 f"{missing / table.n_rows:.1%}"
                 if missing >= settings.threshold
                 else f"fewer than {settings.threshold}"
             )
-            yield f"Records of the {which} table without a label are left out: {some}."
+            yield f"Records of the {which} table without a label are left out: {amount}."
     if not trials.held_out:
         yield "Without a holdout the synthetic table may have been made from the test records too."
         if tables[1].n_rows < round(tables[0].n_rows * (1 - settings.test_share)):
@@ -357,7 +361,7 @@ METRICS.register(
         own_references=lambda result: result.references,
         number=9,
         group="uses",
-        place=-2,
+        position=-2,
         title="Learning the label",
         question="Do models trained on synthetic rows predict real ones?",
         definition="Mean over models of the score when trained on the original less the score when trained on the synthetic table; both are "

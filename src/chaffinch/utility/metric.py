@@ -176,7 +176,9 @@ class Metric:
     detail: str = "it is {value}"
     source: str = ""
     group: str = "whole"  # one of `GROUPS`
-    place: int = 0  # of the metric in its group on a page; equal ones in the order of registration
+    position: int = (
+        0  # of the metric in its group on a page; equal ones in the order of registration
+    )
     limits: tuple[float, float, float] | None = None
     scaled: bool = True  # independent columns are the bottom of its scale
     choice: str = ""  # the word that asks for it; its name unless given
@@ -223,13 +225,13 @@ class Metric:
 
     def run(self, run: UtilityRun) -> dict[str, Result]:
         """Return the results of the synthetic table and of its references, those that have any."""
-        own = replace(run.over_all_records() if self.counted else run, stream=self.stream)
-        sides = ("synthetic",) if self.own_references else tuple(run.tables)
-        results = {side: self.measure(own, side) for side in sides}
+        metric_run = replace(run.over_all_records() if self.counted else run, stream=self.stream)
+        table_names = ("synthetic",) if self.own_references else tuple(run.tables)
+        results = {side: self.measure(metric_run, side) for side in table_names}
         if run.sampled:
-            of = self.records(run)
+            records = self.records(run)
             results = {
-                side: result and replace(result, settings={**result.settings, "records": of})
+                side: result and replace(result, settings={**result.settings, "records": records})
                 for side, result in results.items()
             }
         return {side: result for side, result in results.items() if result is not None}
@@ -250,10 +252,10 @@ class Metric:
             return self.own_references(results["synthetic"])
         return References(*(_mean_value(results, side) for side in References.__annotations__))
 
-    def sentence(self, place: int, value: float) -> str:
-        """Return the sentence for a value whose word has a place: 0 close, 1 fair, 2 weak, 3 lost."""
+    def sentence(self, grade: int, value: float) -> str:
+        """Return the sentence for a value of a grade: 0 close, 1 fair, 2 weak, 3 lost."""
         gap = f"{number(abs(value))} {'lower' if value > 0 else 'higher'}" if value else "no lower"
-        return f"{self.phrases[place]}: {self.detail.format(value=number(value), percent=percent(value), gap=gap)}."
+        return f"{self.phrases[grade]}: {self.detail.format(value=number(value), percent=percent(value), gap=gap)}."
 
 
 METRICS: Registry[Metric] = Registry("metric")
@@ -261,7 +263,7 @@ METRICS: Registry[Metric] = Registry("metric")
 
 def _mean_value(results: Mapping[str, Result], side: str) -> float | None:
     """Return the mean over the draws of a reference: `resample`, `resample-2` and so on; None where one has no value."""
-    values = [own.value for name, own in results.items() if name.partition("-")[0] == side]
+    values = [result.value for name, result in results.items() if name.partition("-")[0] == side]
     known = [value for value in values if value is not None]
     return fmean(known) if known and len(known) == len(values) else None
 
@@ -275,11 +277,11 @@ class Distance(Result):
 
     def details(self) -> dict[str, Any]:
         """Return what the number is made of: the fields that the metric adds, in their order."""
-        common = {part.name for part in fields(Distance)}
+        common = {entry.name for entry in fields(Distance)}
         return {
-            part.name: to_plain(getattr(self, part.name))
-            for part in fields(self)
-            if part.name not in common
+            entry.name: to_plain(getattr(self, entry.name))
+            for entry in fields(self)
+            if entry.name not in common
         }
 
 
@@ -302,15 +304,15 @@ def left_out(settings: UtilitySettings) -> tuple[LeftOut, ...]:
     asked = asked_metrics(settings.measures, thorough=settings.thorough)
     known = choices() if settings.measures is None else asked
     out: list[LeftOut] = []
-    gone: set[str] = set()
+    skipped: set[str] = set()
     for metric in METRICS:
         needed = [need for need in metric.needs if getattr(settings, need) is None]
         if metric.derived_from:
-            slow = bool(gone & set(metric.derived_from))
+            slow = bool(skipped & set(metric.derived_from))
         else:
             slow = metric.choice in known and metric.choice not in asked and not needed
         if slow:
-            gone.add(metric.name)
+            skipped.add(metric.name)
             out.append(LeftOut(metric.title))
         elif needed and metric.choice in known:
             out.append(LeftOut(metric.title, f"--{needed[0]}"))

@@ -393,12 +393,12 @@ def _account(
     """Return what a reader must know besides the numbers: records used, references, and coefficients without a number."""
     names = ("original", "synthetic")
     totals = [d.n_rows + d.n_left_out for d in (first, second)]
-    left = [total - n for total, n in zip(totals, used, strict=True)]
+    left_out = [total - n for total, n in zip(totals, used, strict=True)]
 
     def masked(count: int) -> int | str:
         return masked_count(count, threshold)
 
-    shares = [_share(masked(k), masked(total)) for k, total in zip(left, totals, strict=True)]
+    shares = [_share(masked(k), masked(total)) for k, total in zip(left_out, totals, strict=True)]
     levelled = [coded for coded in first.factors.values() if coded.levels]
     everyone = [np.ones(first.n_rows, dtype=bool)]
     return {
@@ -410,7 +410,7 @@ def _account(
             if _often(c, everyone, threshold)[c.reference]
         },
         "records": dict(zip(names, map(masked, used), strict=True)),
-        "left_out": dict(zip(names, map(masked, left), strict=True)),
+        "left_out": dict(zip(names, map(masked, left_out), strict=True)),
         "left_out_share": dict(zip(names, shares, strict=True)),
         "coefficients": len(rows),
         "compared": sum(row.overlap is not None for row in rows),
@@ -424,11 +424,11 @@ def _account(
     }
 
 
-def _share(part: int | str, whole: int | str) -> float | None:
+def _share(count: int | str, total: int | str) -> float | None:
     """Return a share of rounded counts; None where one of them may not show."""
     return (
-        round(part / whole, 3)
-        if isinstance(part, int) and isinstance(whole, int) and whole
+        round(count / total, 3)
+        if isinstance(count, int) and isinstance(total, int) and total
         else None
     )
 
@@ -451,7 +451,7 @@ METRICS.register(
         doing="fitting the regression",
         needs=("formula",),
         group="uses",
-        place=1,
+        position=1,
         title="A regression's results",
         question="Would the regression lead to the same conclusions?",
         definition="Mean over coefficients of how far the two 95 % confidence intervals overlap.",

@@ -174,12 +174,12 @@ class UtilityResult(TabularResult):
             entry = _entry(data, metric.name)
             if entry is not None:
                 results[metric.name] = metric.kind.from_dict(entry)
-                beside = from_plain(
+                metric_references = from_plain(
                     References, entry.get("references") or {}, what=f"'{metric.name}.references'"
                 )
-                if metric.own_references is not None and beside.marginals is None:
-                    beside = metric.own_references(results[metric.name])
-                references[metric.name] = beside
+                if metric.own_references is not None and metric_references.marginals is None:
+                    metric_references = metric.own_references(results[metric.name])
+                references[metric.name] = metric_references
         return cls(
             about=UtilityAbout.from_dict(without_none(data.get("about"))),
             results=results,
@@ -309,13 +309,13 @@ def metrics_of(results: Iterable[str]) -> list[Metric]:
     groups = list(GROUPS)
     return sorted(
         (m for m in METRICS if m.name in names),
-        key=lambda metric: (groups.index(metric.group), metric.place),
+        key=lambda metric: (groups.index(metric.group), metric.position),
     )
 
 
 def rules() -> tuple[str, ...]:
     """Return the rules above in sentences for readers, a footnote of every report."""
-    own = "; ".join(
+    limits = "; ".join(
         f"{metric.title}: {', '.join(number(limit) for limit in metric.limits)} away from identical tables"
         for metric in metrics_of(METRICS.names)
         if metric.limits and metric.scaled
@@ -329,7 +329,7 @@ def rules() -> tuple[str, ...]:
         "The pMSE ratio of a fresh sample is 1: up to 3 is close, up to 10 fair, up to 30 weak; no better than independent columns is lost.",
         "The overlap of a regression's confidence intervals has no lower end: from 0.9 is close, from 0.6 fair, from 0.2 weak; as good as the holdout "
         "is close, no better than independent columns is lost.",
-        f"Where no table of independent columns was measured, words go by limits of each measure: {own}.",
+        f"Where no table of independent columns was measured, words go by limits of each measure: {limits}.",
     )
 
 
@@ -365,23 +365,23 @@ def verdict_row(metric: Metric, result: Result, references: References) -> Verdi
         interval=None if result.value is None else result.interval,
         direction=result.direction,
         identical=result.identical,
-        **{part.name: getattr(references, part.name) for part in fields(references)},
+        **{entry.name: getattr(references, entry.name) for entry in fields(references)},
         best=next(reference for reference in known if reference is not None),
         word=NOT_APPLICABLE,
     )
     if result.value is None:
         return replace(row, sentence=f"Not applicable: {result.reason.rstrip('.')}.")
-    kept, place, tail = _judged(metric, row, result.value, row.best or 0.0)
-    if place is None:
+    share, grade, tail = _judged(metric, row, result.value, row.best or 0.0)
+    if grade is None:
         return replace(row, sentence=f"{metric.title} is {number(result.value)}. {tail}")
-    sentence = f"{metric.sentence(place, result.value)} {tail}".strip()
-    return replace(row, kept=kept, word=WORDS[place], sentence=sentence)
+    sentence = f"{metric.sentence(grade, result.value)} {tail}".strip()
+    return replace(row, kept=share, word=WORDS[grade], sentence=sentence)
 
 
 def _judged(
     metric: Metric, row: VerdictRow, value: float, best: float
 ) -> tuple[float | None, int | None, str]:
-    """Return what is kept, the place of the word, and what else the sentence says."""
+    """Return the share of the way to the best, the grade of the word (0 close to 3 lost), and what else the sentence says."""
     marginals = row.marginals if metric.group != "columns" else None
     no_worse = _comparer(row.direction)
     as_best = (row.holdout is not None or row.resample is not None) and no_worse(value, best)
@@ -401,8 +401,8 @@ def _judged(
     if marginals is not None and no_worse(marginals, value):
         return 0.0 if metric.scaled else None, 3, "That is no better than independent columns."
     if marginals is not None and metric.scaled:
-        kept = kept_share(value, marginals, best)
-        return kept, sum((kept or 0.0) < limit for limit in SHARES), tail
+        share = kept_share(value, marginals, best)
+        return share, sum((share or 0.0) < limit for limit in SHARES), tail
     if metric.limits is None:
         return (
             None,
@@ -418,7 +418,7 @@ def _judged(
 
 def _comparer(direction: str) -> Callable[[float, float], bool]:
     higher = direction == "higher is better"
-    return lambda one, other: one >= other if higher else one <= other
+    return lambda first, second: first >= second if higher else first <= second
 
 
 # The ladder: metrics that have a scale, each from independent columns to the best that can be had.
@@ -470,10 +470,10 @@ def way_between(low: float | None, high: float | None) -> str:
 
 def ladder_plot(key: str, steps: Sequence[tuple[VerdictRow, Dot]]) -> Markup:
     """Return the picture of a ladder."""
-    sides = {"as the holdout": "holdout", "as the original drawn again": "resample"}
+    reference_phrases = {"as the holdout": "holdout", "as the original drawn again": "resample"}
     known = (
-        words
-        for words, side in sides.items()
+        phrase
+        for phrase, side in reference_phrases.items()
         if any(getattr(row, side) is not None for row, _ in steps)
     )
     return dots(

@@ -161,25 +161,25 @@ def _run(
     progress: Progress,
 ) -> Iterator[UtilityRun]:
     """Give the run of a study: tables on one grid, their references, and samples of what is not in memory. Codes that are cached meanwhile are removed at the end."""
-    with ExitStack() as held:
+    with ExitStack() as stack:
         progress("reading tables", -1)
         aligned = align(source, *tables.values(), names=list(tables))
         progress("coding rows", -1)
         rows = {
-            side: held.enter_context(one.cached())
-            for side, one in zip(("original", *tables), aligned, strict=True)
+            side: stack.enter_context(side_rows.cached())
+            for side, side_rows in zip(("original", *tables), aligned, strict=True)
         }
         original, n_rows = rows["original"], rows["synthetic"].n_rows
         notes: tuple[str, ...] = ()
         if "holdout" in rows and not holdout_checked:
             notes = check_aligned(original, rows["holdout"], source, tables["holdout"])
-        rows["marginals"] = held.enter_context(
+        rows["marginals"] = stack.enter_context(
             _independent(original, n_rows, child(root, MARGINALS)).cached()
         )
         for number in range(max(1, min(MAX_RESAMPLES, RESAMPLED_ROWS // max(n_rows, 1)))):
             side = f"resample-{number + 1}" if number else "resample"
             stream = child(root, RESAMPLE, number) if number else child(root, RESAMPLE)
-            rows[side] = held.enter_context(resampled(original, n_rows, stream).cached())
+            rows[side] = stack.enter_context(resampled(original, n_rows, stream).cached())
         progress("choosing a sample", -1)
         key = hash_key(child(root, _SAMPLE))
         sample = choose_rows(rows, settings.sample_rows, key=key, by="place")
@@ -214,7 +214,9 @@ def _measured(source: Rows, run: UtilityRun, seed: Seed) -> UtilityResult:
         if not metric.derived_from:
             seconds[metric.name] = time.perf_counter() - start
     results = {
-        name: sides["synthetic"] for name, sides in run.results.items() if "synthetic" in sides
+        name: by_table["synthetic"]
+        for name, by_table in run.results.items()
+        if "synthetic" in by_table
     }
     first, second = align(run.original, run.tables["synthetic"])
     return UtilityResult(
@@ -240,9 +242,13 @@ def _about(
     def rows(table: Table) -> int | str:
         return masked_count(table.n_rows, run.settings.threshold)
 
-    whole = run.over_all_records()
-    holdout, label = whole.tables.get("holdout"), run.settings.label
-    compared = (whole.original, whole.tables["synthetic"], *([] if holdout is None else [holdout]))
+    all_records = run.over_all_records()
+    holdout, label = all_records.tables.get("holdout"), run.settings.label
+    compared = (
+        all_records.original,
+        all_records.tables["synthetic"],
+        *([] if holdout is None else [holdout]),
+    )
     notes = tuple(dict.fromkeys(str(note) for table in compared for note in table.notes))
     sample = None
     if run.sampled:
@@ -252,12 +258,12 @@ def _about(
         sample = saying_of(sample, results)
         notes = (*sample.sentences, *notes)
     return UtilityAbout(
-        original=TableSummary(rows(whole.original), len(whole.original.schema.names)),
-        synthetic=TableSummary(rows(whole.tables["synthetic"])),
+        original=TableSummary(rows(all_records.original), len(all_records.original.schema.names)),
+        synthetic=TableSummary(rows(all_records.tables["synthetic"])),
         holdout=None if holdout is None else TableSummary(rows(holdout)),
         columns=tuple(
             ColumnSummary(c.name, c.kind, c.size, "label" if c.name == label else c.role)
-            for c in whole.original.schema
+            for c in all_records.original.schema
         ),
         not_measured=tuple(column.name for column in source.schema if not column.modelled),
         label=label,

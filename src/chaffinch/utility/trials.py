@@ -61,7 +61,7 @@ class LearningLabel:
     task: Task
 
     @classmethod
-    def of(cls, table: Table, name: str | None, task: str | None = None) -> LearningLabel:
+    def from_table(cls, table: Table, name: str | None, task: str | None = None) -> LearningLabel:
         """Return the label of a table: the named column, or the one with the role; the task is found unless it is named.
 
         Numbers, dates and times with more than ten distinct values are regression; all else is classification.
@@ -146,13 +146,13 @@ def shown_levels(
     return tuple(names[code] if counts[code] >= threshold else RARE_LEVEL for code in codes)
 
 
-def check_repeats(repeats: int, test_share: float, option: str, most: int | None) -> None:
-    """Raise unless tasks can be repeated so often, with such a share for tests and so many records at most."""
+def check_repeats(repeats: int, test_share: float, option: str, max_rows: int | None) -> None:
+    """Raise unless there is a repeat, the share for tests lies between 0 and 1, and records are capped at ten or more, or not at all."""
     check_at_least("repeats", repeats, 1)
     if not 0 < test_share < 1:
         raise InputError(f"test_share must lie between 0 and 1. Got {test_share}.")
-    if most is not None and most < 10:
-        raise InputError(f"{option} must be at least 10, or None for all. Got {most}.")
+    if max_rows is not None and max_rows < 10:
+        raise InputError(f"{option} must be at least 10, or None for all. Got {max_rows}.")
 
 
 Scored = dict[tuple[str, str], list["FitScores"]]
@@ -267,8 +267,8 @@ class LearningTrials:
     @cached_property
     def _varying(self) -> Mapping[str, Any]:
         """The models whose fits to the same records differ between repeats."""
-        most = self.settings.svm_rows
-        capped = most is not None and any(table.n_rows > most for table in self.tables[:2])
+        max_rows = self.settings.svm_rows
+        capped = max_rows is not None and any(table.n_rows > max_rows for table in self.tables[:2])
         return {
             name: m for name, m in self.models.items() if is_random(m) or (capped and is_svm(m))
         }
@@ -278,21 +278,26 @@ class LearningTrials:
     ) -> Iterator[tuple[tuple[str, str], FitScores]]:
         if not models:
             return
-        sides, test = self._all_and_holdout if self.held_out else self._split(repeat)
-        items = [(name, on) for name in models for on in sides]
+        training, test = self._all_and_holdout if self.held_out else self._split(repeat)
+        items = [(name, on) for name in models for on in training]
         # Forests take longest, most of all on columns without relations: they start first, so that no thread waits for one.
         first = sorted(
             items, key=lambda item: (not is_random(self.models[item[0]]), item[1] != "marginals")
         )
 
-        def one(item: tuple[str, str]) -> FitScores:
+        def train_and_test(item: tuple[str, str]) -> FitScores:
             name, on = item
-            return self._outcome(self.models[name], sides[on], test, repeat)
+            return self._outcome(self.models[name], training[on], test, repeat)
 
         span = repeat / self.settings.repeats, (repeat + 1) / self.settings.repeats
         doing = f"learning {self.label.name}"
         done = work(
-            one, first, threads=self.threads, progress=self.progress, doing=doing, span=span
+            train_and_test,
+            first,
+            threads=self.threads,
+            progress=self.progress,
+            doing=doing,
+            span=span,
         )
         outcomes = dict(zip(first, done, strict=True))
         yield from ((item, outcomes[item]) for item in items)
@@ -305,10 +310,12 @@ class LearningTrials:
     def _all_and_holdout(self) -> tuple[dict[str, LabelledMatrix], LabelledMatrix]:
         """All records of each table train; the holdout tests."""
         original, synthetic, holdout = self._encoded
-        sides = {"original": original, "synthetic": synthetic}
+        training = {"original": original, "synthetic": synthetic}
         if self.settings.marginals:
-            sides["marginals"] = self._independent(self.tables[0], child(self.root, 0, _MARGINALS))
-        return sides, holdout
+            training["marginals"] = self._independent(
+                self.tables[0], child(self.root, 0, _MARGINALS)
+            )
+        return training, holdout
 
     def _split(self, repeat: int) -> tuple[dict[str, LabelledMatrix], LabelledMatrix]:
         """A part of the original and as many other records train; the rest of the original tests."""
@@ -318,11 +325,13 @@ class LearningTrials:
             labels, len(original), self.settings.test_share, self._rng(repeat, _SPLIT)
         )
         same_size = subsample(None, len(synthetic), len(train), self._rng(repeat, _SUBSET))
-        sides = {"original": original.take(train), "synthetic": synthetic.take(same_size)}
+        training = {"original": original.take(train), "synthetic": synthetic.take(same_size)}
         if self.settings.marginals:
-            part = self.tables[0].take(train)
-            sides["marginals"] = self._independent(part, child(self.root, repeat, _MARGINALS))
-        return sides, original.take(test)
+            train_table = self.tables[0].take(train)
+            training["marginals"] = self._independent(
+                train_table, child(self.root, repeat, _MARGINALS)
+            )
+        return training, original.take(test)
 
     def _side(self, table: Table) -> LabelledMatrix:
         return LabelledMatrix(self.encoder.matrix(table), self.label.values(table))
@@ -411,11 +420,11 @@ def person_scores(
     >>> float(person_scores(table, table, table, label="b").scores.mean())
     1.0
     """
-    whole = align(original, learnt, people, names=("learnt", "people"))
+    aligned_tables = align(original, learnt, people, names=("learnt", "people"))
     name = label_column(original, label).name
-    target = LearningLabel.of(whole[0], name, None)
+    target = LearningLabel.from_table(aligned_tables[0], name, None)
     estimators, _ = chosen_models(QUICK if models is None else models, task=target.task)
-    tables = [target.labelled(table) for table in whole]
+    tables = [target.labelled(table) for table in aligned_tables]
     root = seed_sequence(seed)
     if (
         not estimators
@@ -444,7 +453,7 @@ def person_scores(
     labels, truth = target.values(tables[1]), target.values(tables[2])
     state = int(child(root, 1).generate_state(1)[0])
 
-    def one(model: Any) -> NDArray[np.float64]:
+    def score_people(model: Any) -> NDArray[np.float64]:
         answer = (
             fit(model, train, labels, [asked], task=target.task, seed=state).answers[0].predicted
         )
@@ -453,5 +462,5 @@ def person_scores(
         spread = float(np.var(truth)) or 1.0
         return np.asarray(1 - (truth - answer) ** 2 / spread, dtype=np.float64)
 
-    every = work(one, list(estimators.values()), threads=threads)
-    return PersonScores(np.mean(every, axis=0), target.task)
+    scores = work(score_people, list(estimators.values()), threads=threads)
+    return PersonScores(np.mean(scores, axis=0), target.task)
