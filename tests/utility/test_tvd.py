@@ -114,11 +114,11 @@ def test_a_wider_marginal_is_no_nearer(coded, draw, seed):
 
 
 def test_column_sets_are_drawn_above_a_number(tables):
-    result = marginal_distance(*tables, width=2, most=4, seed=3)
+    result = marginal_distance(*tables, width=2, max_cliques=4, seed=3)
     assert (result.cliques, result.of) == (4, 6)
     assert result.settings["cliques"] == "4 of 6, drawn at random"
     assert "widened" in result.settings["interval"]
-    assert result.to_dict() == marginal_distance(*tables, width=2, most=4, seed=3).to_dict()
+    assert result.to_dict() == marginal_distance(*tables, width=2, max_cliques=4, seed=3).to_dict()
     assert len({one.columns for one in result.largest}) == 4
     full = marginal_distance(*tables, width=2)
     assert set(result.largest) <= set(full.largest)
@@ -183,7 +183,7 @@ def test_a_marginal_wider_than_the_table(coded):
 
 
 @pytest.mark.parametrize(
-    ("option", "given"), [("width", 0), ("most", 0), ("width", 1.5), ("most", True)]
+    ("option", "given"), [("width", 0), ("max_cliques", 0), ("width", 1.5), ("max_cliques", True)]
 )
 def test_options_out_of_range(tables, option, given):
     with pytest.raises(

@@ -323,7 +323,9 @@ def columns_figure(shapes: TableShapes, distances: Mapping[str, float]) -> Figur
         ]
     caption = "Each column, original beside synthetic"
     caption += (
-        f", the first {len(ranked)} of {shapes.of} columns" if len(ranked) < shapes.of else ""
+        f", the first {len(ranked)} of {shapes.n_columns} columns"
+        if len(ranked) < shapes.n_columns
+        else ""
     )
     order = (
         " Farthest from the original first, by Jensen-Shannon distance (JS)." if distances else ""

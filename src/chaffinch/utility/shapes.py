@@ -67,11 +67,11 @@ class PairShape:
 
 @dataclass(frozen=True)
 class TableShapes:
-    """What a page draws of two tables; `of` is how many columns there are."""
+    """What a page draws of two tables; `n_columns` is how many columns the tables have."""
 
     columns: tuple[ColumnShape, ...] = ()
     pairs: tuple[PairShape, ...] = ()
-    of: int = 0
+    n_columns: int = 0
     threshold: int = THRESHOLD
 
 
@@ -112,15 +112,15 @@ def worst_pairs(results: Mapping[str, Result]) -> list[tuple[tuple[str, str], fl
     tables, phi = results.get("tvd.2"), results.get("phi_k")
     if isinstance(tables, MarginalDistance) and tables.largest:
         return [
-            ((one.columns[0], one.columns[1]), one.value)
-            for one in tables.largest[:PAIRS]
-            if len(one.columns) == 2
+            ((clique.columns[0], clique.columns[1]), clique.value)
+            for clique in tables.largest[:PAIRS]
+            if len(clique.columns) == 2
         ]
     if isinstance(phi, Association):
         return [
-            (one.columns, abs(one.difference))
-            for one in phi.worst[:PAIRS]
-            if one.difference is not None
+            (pair.columns, abs(pair.difference))
+            for pair in phi.worst[:PAIRS]
+            if pair.difference is not None
         ]
     return []
 
@@ -128,21 +128,21 @@ def worst_pairs(results: Mapping[str, Result]) -> list[tuple[tuple[str, str], fl
 def _pair(
     names: tuple[str, str], value: float, original: Table, synthetic: Table, threshold: int
 ) -> PairShape:
-    one, other = (
+    first, second = (
         _cells(name, original, synthetic, threshold, bins=PAIR_BINS, levels=PAIR_LEVELS)
         for name in names
     )
-    wide = len(other.labels)
-    size = len(one.labels) * wide
+    wide = len(second.labels)
+    size = len(first.labels) * wide
     shares = (
         _shares(rows * wide + columns, size, table, threshold)
         for rows, columns, table in (
-            (one.original, other.original, original),
-            (one.synthetic, other.synthetic, synthetic),
+            (first.original, second.original, original),
+            (first.synthetic, second.synthetic, synthetic),
         )
     )
     of_original, of_synthetic = shares
-    return PairShape(names, (one.labels, other.labels), of_original, of_synthetic, value)
+    return PairShape(names, (first.labels, second.labels), of_original, of_synthetic, value)
 
 
 def _people(cells: Ints, size: int, table: Table) -> Ints:
@@ -170,47 +170,49 @@ def _cells(
     name: str, original: Table, synthetic: Table, threshold: int, *, bins: int, levels: int
 ) -> _Cells:
     column = original.schema[name]
-    place = original.schema.names.index(name)
+    index = original.schema.names.index(name)
     codec = column.fitted_codec
-    codes = [np.asarray(table.codes[place]).astype(np.int64) for table in (original, synthetic)]
+    codes = [np.asarray(table.codes[index]).astype(np.int64) for table in (original, synthetic)]
     arrays = [table.data.column(name).combine_chunks() for table in (original, synthetic)]
     numeric = codec.numeric and all(
         is_numeric(array.type) or pa.types.is_temporal(array.type) for array in arrays
     )
     if numeric:
-        sides = [to_numbers(array)[0] for array in arrays]
+        numbers = [to_numbers(array)[0] for array in arrays]
         missing = [side >= codec.n_values for side in codes]
-        cells = _histogram(sides, missing, arrays[0].type, bins)
+        cells = _histogram(numbers, missing, arrays[0].type, bins)
         if cells is not None:
             return cells
     return _bars(codec.names(), codec.n_values, codes, original, threshold, levels)
 
 
 def _histogram(
-    sides: Sequence[NDArray[np.float64]],
+    numbers: Sequence[NDArray[np.float64]],
     missing: Sequence[NDArray[np.bool_]],
     kind: pa.DataType,
     bins: int,
 ) -> _Cells | None:
     """Return bins between round numbers; None where the column has too few values for that."""
-    known = sides[0][~missing[0]]
+    known = numbers[0][~missing[0]]
     if not len(known):
         return None
     low, high = (float(end) for end in np.quantile(known, (0.02, 0.98)))
-    whole = np.issubdtype(known.dtype, np.integer)
-    edges = nice_edges(low, high, bins, whole=bool(whole))
+    integers = np.issubdtype(known.dtype, np.integer)
+    edges = nice_edges(low, high, bins, integers=bool(integers))
     if len(edges) < 2:
         return None
-    words = _edge_words(edges, kind)
+    edge_labels = _edge_words(edges, kind)
     labels = [
-        f"below {words[0]}",
-        *(f"{a} to below {b}" for a, b in pairwise(words)),
-        f"{words[-1]} or more",
+        f"below {edge_labels[0]}",
+        *(f"{a} to below {b}" for a, b in pairwise(edge_labels)),
+        f"{edge_labels[-1]} or more",
     ]
     labels += [MISSING] if any(side.any() for side in missing) else []
     placed = [
-        np.where(gone, len(edges) + 1, np.searchsorted(edges, side, side="right")).astype(np.int64)
-        for side, gone in zip(sides, missing, strict=True)
+        np.where(absent, len(edges) + 1, np.searchsorted(edges, side, side="right")).astype(
+            np.int64
+        )
+        for side, absent in zip(numbers, missing, strict=True)
     ]
     if not any(
         (side == 0).any() for side in placed
@@ -219,8 +221,8 @@ def _histogram(
     return _Cells("histogram", tuple(labels), *placed)
 
 
-def nice_edges(low: float, high: float, most: int, *, whole: bool = False) -> list[float]:
-    """Return round numbers at equal distances from about `low` to about `high`, at most so many.
+def nice_edges(low: float, high: float, max_edges: int, *, integers: bool = False) -> list[float]:
+    """Return round numbers at equal distances from about `low` to about `high`, about `max_edges` at most; of `integers` no step is below 1.
 
     Examples
     --------
@@ -229,10 +231,10 @@ def nice_edges(low: float, high: float, most: int, *, whole: bool = False) -> li
     """
     if not high > low:
         return []
-    rough = (high - low) / max(most - 2, 1)
+    rough = (high - low) / max(max_edges - 2, 1)
     power = 10.0 ** floor(log10(rough))
     step = next(power * times for times in (1, 2, 5, 10) if power * times >= rough * (1 - 1e-9))
-    step = max(step, 1.0) if whole else step
+    step = max(step, 1.0) if integers else step
     first, last = int(np.ceil(low / step - 1e-9)), int(np.floor(high / step + 1e-9))
     return [round(k * step, 12) for k in range(first, last + 1)]
 
@@ -261,13 +263,13 @@ def _bars(
     common = [code for code in range(values) if people[code] >= threshold and code not in pooled]
     chosen = sorted(sorted(common, key=lambda code: -people[code])[:levels])
     rest = [code for code in range(values) if code not in chosen]
-    gone = list(range(values, len(names)))
+    missing = list(range(values, len(names)))
     cell_of = np.zeros(len(names), dtype=np.int64)
     labels: list[str] = []
     groups: Iterable[tuple[str, list[int]]] = (
         *((shown(names[code], 40), [code]) for code in chosen),
         (f"{len(rest)} other" if len(rest) > 1 else "other", rest),
-        (MISSING, gone),
+        (MISSING, missing),
     )
     for label, group in groups:
         if group and any(np.isin(side, group).any() for side in codes):

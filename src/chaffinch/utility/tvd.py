@@ -68,12 +68,12 @@ class MarginalDistance(Distance):
 
     def details(self) -> dict[str, Any]:
         """Return mean, worst, how many were compared, and the columns that lie furthest apart."""
-        own = super().details()
+        plain = super().details()
         return {
             "mean": self.value,
-            "worst": own.pop("worst"),
+            "worst": plain.pop("worst"),
             "worst_columns": list(self.worst_columns),
-            **own,
+            **plain,
         }
 
 
@@ -93,7 +93,7 @@ def marginal_distance(
     synthetic: Any,
     *,
     width: int = 2,
-    most: int = MOST,
+    max_cliques: int = MOST,
     cliques: Sequence[Sequence[str]] | None = None,
     seed: Seed = None,
 ) -> MarginalDistance:
@@ -103,8 +103,8 @@ def marginal_distance(
     ----------
     width
         How many columns a marginal has.
-    most
-        Above so many column sets, this many are drawn at random, each set as likely as any other, none twice.
+    max_cliques
+        Column sets that are compared at most. Where there are more, this many are drawn at random, each set as likely as any other, none twice.
     cliques
         Column sets to compare, in the place of all of a width.
 
@@ -116,22 +116,24 @@ def marginal_distance(
     >>> marginal_distance(first, second, width=1).value, marginal_distance(first, second, width=2).value
     (0.0, 0.5)
     """
-    for what, number in (("width", width), ("most", most)):
+    for what, number in (("width", width), ("max_cliques", max_cliques)):
         if isinstance(number, bool) or not isinstance(number, int | np.integer) or number < 1:
             raise InputError(f"{what} must be a whole number of at least 1. Got {number!r}.")
     pair = pair_up(original, synthetic)
-    settings: dict[str, Any] = {"width": int(width), "most": int(most)}
+    settings: dict[str, Any] = {"width": int(width), "most": int(max_cliques)}
     if cliques is not None:
         return _of_cliques(pair, [tuple(clique) for clique in cliques])
     if width > len(pair.names):
         why = f"a {width}-way marginal needs {width} columns; the tables have {len(pair.names)}"
         return MarginalDistance(value=None, reason=why, settings=settings)
-    of = comb(len(pair.names), width)
-    chosen = chosen_cliques(pair.names, int(width), int(most), generator(seed))
+    n_column_sets = comb(len(pair.names), width)
+    chosen = chosen_cliques(pair.names, int(width), int(max_cliques), generator(seed))
     settings["cliques"] = (
-        "all" if len(chosen) == of else f"{len(chosen):,} of {of:,}, drawn at random"
+        "all"
+        if len(chosen) == n_column_sets
+        else f"{len(chosen):,} of {n_column_sets:,}, drawn at random"
     )
-    return _compared(pair, chosen, of, settings)
+    return _compared(pair, chosen, n_column_sets, settings)
 
 
 def _of_cliques(pair: TablePair, cliques: list[Clique]) -> MarginalDistance:
@@ -145,11 +147,11 @@ def _of_cliques(pair: TablePair, cliques: list[Clique]) -> MarginalDistance:
 
 
 def _compared(
-    pair: TablePair, cliques: list[Clique], of: int, settings: dict[str, Any]
+    pair: TablePair, cliques: list[Clique], n_column_sets: int, settings: dict[str, Any]
 ) -> MarginalDistance:
     distances = np.concatenate([_distances(pair, batch) for batch in in_batches(pair, cliques)])
     value = float(distances.mean())
-    interval, covers = _interval(pair, cliques, distances, of)
+    interval, covers = _interval(pair, cliques, distances, n_column_sets)
     settings = {
         **{name: word for name, word in settings.items() if name != "cliques"},
         "interval": covers,
@@ -161,26 +163,28 @@ def _compared(
         interval=interval,
         worst=float(distances.max()),
         cliques=len(cliques),
-        of=of,
+        of=n_column_sets,
         largest=tuple(CliqueDistance(cliques[i], float(distances[i])) for i in order),
         settings=settings,
     )
 
 
 def chosen_cliques(
-    names: Sequence[str], width: int, most: int, rng: np.random.Generator
+    names: Sequence[str], width: int, max_cliques: int, rng: np.random.Generator
 ) -> list[Clique]:
-    """Return all column sets of a width, or so many drawn uniformly without replacement, in the order of the columns."""
-    of = comb(len(names), width)
-    if of <= 10 * most:
-        every = list(combinations(names, width))
+    """Return all column sets of a width, or `max_cliques` drawn uniformly without replacement, in the order of the columns."""
+    n_column_sets = comb(len(names), width)
+    if n_column_sets <= 10 * max_cliques:
+        cliques = list(combinations(names, width))
         return (
-            every
-            if of <= most
-            else [every[i] for i in np.sort(rng.choice(of, most, replace=False))]
+            cliques
+            if n_column_sets <= max_cliques
+            else [
+                cliques[i] for i in np.sort(rng.choice(n_column_sets, max_cliques, replace=False))
+            ]
         )
     drawn: set[tuple[int, ...]] = set()  # far more sets than are drawn: few draws come twice
-    while len(drawn) < most:
+    while len(drawn) < max_cliques:
         drawn.add(tuple(sorted(rng.choice(len(names), width, replace=False).tolist())))
     return [tuple(names[j] for j in clique) for clique in sorted(drawn)]
 
@@ -204,26 +208,26 @@ def distance_of(ours: Marginal, theirs: Marginal, first: float, second: float) -
 
 
 def _interval(
-    pair: TablePair, cliques: list[Clique], distances: Array, of: int
+    pair: TablePair, cliques: list[Clique], distances: Array, n_column_sets: int
 ) -> tuple[Interval | None, str]:
     """Return the interval of the mean distance, and what it is made of."""
     if lacking := too_few_records(pair):
         return None, lacking
-    some = np.arange(len(cliques))
+    indices = np.arange(len(cliques))
     covers = f"jackknife over {GROUPS} groups of records of both tables; of the mean, not corrected for chance"
     if len(cliques) > INTERVAL_CLIQUES:
-        some = np.sort(generator(0).choice(len(cliques), INTERVAL_CLIQUES, replace=False))
+        indices = np.sort(generator(0).choice(len(cliques), INTERVAL_CLIQUES, replace=False))
         covers += f"; from {INTERVAL_CLIQUES} of the column sets"
-    chosen = [cliques[i] for i in some]
+    chosen = [cliques[i] for i in indices]
     without = np.zeros(GROUPS)
     for batch in in_batches(pair, chosen, groups=GROUPS):
         without += _without_groups(pair, batch) / len(chosen)
     value = float(distances.mean())
     low, high = jackknife(value, without)
     half = (high - low) / 2
-    if len(cliques) < of:
+    if len(cliques) < n_column_sets:
         drawn = (
-            float(distances.var(ddof=1)) / len(cliques) * (1 - len(cliques) / of)
+            float(distances.var(ddof=1)) / len(cliques) * (1 - len(cliques) / n_column_sets)
             if len(cliques) > 1
             else np.inf
         )
@@ -255,25 +259,26 @@ def _without_groups_of_many(pair: TablePair, clique: Clique) -> Array:
     ]
     ids = np.zeros(sum(len(counts) for _, counts in filled), dtype=np.int64)
     domain = 1
-    for place, name in enumerate(clique, start=1):
+    for axis, name in enumerate(clique, start=1):
         size = pair.schema[name].size
         if domain * size >= 1 << 63:
             domain, ids = _numbered(ids)
         domain *= size
-        ids = ids * size + np.concatenate([cells[:, place] for cells, _ in filled])
+        ids = ids * size + np.concatenate([cells[:, axis] for cells, _ in filled])
     cells, ids = _numbered(ids)
     parts = np.split(ids, [len(filled[0][1])])
     groups = [by_cell[:, 0] for by_cell, _ in filled]
     weights = [counts.astype(np.float64) for _, counts in filled]
     totals = [
-        np.bincount(part, own, minlength=cells) for part, own in zip(parts, weights, strict=True)
+        np.bincount(cell_ids, weight, minlength=cells)
+        for cell_ids, weight in zip(parts, weights, strict=True)
     ]
     distances = np.zeros(GROUPS)
     for g in range(GROUPS):
         p, q = (
-            (total - np.bincount(part[group == g], own[group == g], minlength=cells))
-            / own[group != g].sum()
-            for total, part, group, own in zip(totals, parts, groups, weights, strict=True)
+            (total - np.bincount(cell_ids[group == g], weight[group == g], minlength=cells))
+            / weight[group != g].sum()
+            for total, cell_ids, group, weight in zip(totals, parts, groups, weights, strict=True)
         )
         distances[g] = total_variation(p, q)
     return distances
