@@ -86,7 +86,7 @@ def test_several_outputs_and_a_tree_of_one_node():
     assert all(p.holds(x.T, list(both.T)).sum() == 1 for p in audit.predicates)
     alone = DecisionTreeClassifier().fit(np.zeros((5, 1)), [0, 0, 0, 0, 1])
     result = trees.audit(read_model(alone))
-    assert [p.words() for p in result.predicates] == ["label = 1"]
+    assert [p.text() for p in result.predicates] == ["label = 1"]
 
 
 def test_tries_as_counted_by_hand():
@@ -102,7 +102,7 @@ def test_tries_as_counted_by_hand():
     assert tried.score == pytest.approx(1 / 3)
     assert tried.predicate.holds(x.T, [y]).tolist() == [False] * 5 + [True]
     assert trees.audit(plain, columns=x.T, labels=[y], at_least=3).tries[0].tries == 2
-    assert attack_trees(plain, columns=x.T, labels=[y], most_tries=2).tries[0].tries is None
+    assert attack_trees(plain, columns=x.T, labels=[y], max_tries=2).tries[0].tries is None
 
 
 def test_tries_find_what_counts_find():
@@ -447,7 +447,7 @@ def test_a_split_of_missing_values_from_all_others():
     model = DecisionTreeClassifier().fit(x, y)
     assert np.isinf(model.tree_.threshold[0])
     plain = read_model(model, features=["x"])
-    said = [predicate_of(plain, 0, node, None).words() for node in plain.trees[0].leaves]
+    said = [predicate_of(plain, 0, node, None).text() for node in plain.trees[0].leaves]
     assert sorted(said) == ["x is missing", "x is present"]
     for node in plain.trees[0].leaves:
         predicate = predicate_of(plain, 0, int(node), None)
@@ -461,13 +461,13 @@ def test_one_range_for_each_column_and_constants_only_finite():
     predicate = Predicate(
         0, 3, (Condition("age", 0, 20.5, 41.5, False), Condition("d", 1, -np.inf, 3.0, True)), None
     )
-    assert predicate.words() == "age > 20.5 and age <= 41.5 AND (d <= 3 or d is missing)"
+    assert predicate.text() == "age > 20.5 and age <= 41.5 AND (d <= 3 or d is missing)"
     assert predicate.to_dict()["conditions"] == [
         ["age", ">", 20.5],
         ["age", "<=", 41.5],
         ["d", "<=", 3.0],
     ]
-    assert Predicate(0, 0, (), None).words() == "any record"
+    assert Predicate(0, 0, (), None).text() == "any record"
 
 
 def test_the_root_is_true_of_all():

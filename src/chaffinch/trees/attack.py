@@ -58,7 +58,7 @@ class Condition:
             out.append((self.column, "<=", self.high))
         return out
 
-    def words(self) -> str:
+    def text(self) -> str:
         """Return the range as one reads it."""
         if not self.present:
             return f"{self.column} is missing" if self.missing else "never"
@@ -90,7 +90,7 @@ class Label:
         """The comparison as Python writes it."""
         return "==" if self.comparison == "=" else self.comparison
 
-    def words(self) -> str:
+    def text(self) -> str:
         """Return the label as one reads it."""
         return f"{self.column} {self.comparison} {_plain(self.value)}"
 
@@ -120,9 +120,9 @@ class Predicate:
             out &= condition.holds(columns[condition.index])
         return out if self.label is None else out & self.label.holds(labels[self.label.output])
 
-    def words(self) -> str:
+    def text(self) -> str:
         """Return the predicate as one reads it."""
-        return self._joined(Condition.words, Label.words, " AND ") or "any record"
+        return self._joined(Condition.text, Label.text, " AND ") or "any record"
 
     def sql(self) -> str:
         """Return the predicate for the WHERE of a query, in words that DuckDB and PostgreSQL share.
@@ -131,7 +131,7 @@ class Predicate:
         """
         top = "CAST('Infinity' AS DOUBLE PRECISION)"
 
-        def part(c: Condition) -> str:
+        def of_condition(c: Condition) -> str:
             name = _quoted(c.column)
             value = f"CAST({f'CAST({name} AS REAL)' if c.single else name} AS DOUBLE PRECISION)"
             missing = f"{name} IS NULL OR {value} > {top}"
@@ -142,12 +142,12 @@ class Predicate:
         def of_label(label: Label) -> str:
             return f"({_quoted(label.column)} {label.comparison} {_sql_value(label.value)})"
 
-        return self._joined(part, of_label, " AND ") or "TRUE"
+        return self._joined(of_condition, of_label, " AND ") or "TRUE"
 
     def pandas(self, frame: str = "df") -> str:
         """Return the predicate as a pandas mask."""
 
-        def part(c: Condition) -> str:
+        def of_condition(c: Condition) -> str:
             series = f"{frame}[{c.column!r}]"
             value = f"{series}.astype('float64')" + (
                 ".astype('float32').astype('float64')" if c.single else ""
@@ -158,12 +158,12 @@ class Predicate:
         def of_label(label: Label) -> str:
             return f"({frame}[{label.column!r}] {label.operator} {_plain(label.value)!r})"
 
-        return self._joined(part, of_label, " & ") or f"({frame}.iloc[:, 0].isna() | True)"
+        return self._joined(of_condition, of_label, " & ") or f"({frame}.iloc[:, 0].isna() | True)"
 
     def polars(self) -> str:
         """Return the predicate as a polars expression; NaN counts as missing."""
 
-        def part(c: Condition) -> str:
+        def of_condition(c: Condition) -> str:
             series = f"pl.col({c.column!r}).cast(pl.Float64).fill_nan(None)"
             value = f"{series}.cast(pl.Float32).cast(pl.Float64)" if c.single else series
             join = (" & ", " | ", "pl.lit(False)")
@@ -175,13 +175,16 @@ class Predicate:
         def of_label(label: Label) -> str:
             return f"(pl.col({label.column!r}) {label.operator} {_plain(label.value)!r}).fill_null(False)"
 
-        return self._joined(part, of_label, " & ") or "pl.lit(True)"
+        return self._joined(of_condition, of_label, " & ") or "pl.lit(True)"
 
     def _joined(
-        self, part: Callable[[Condition], str], of_label: Callable[[Label], str], join: str
+        self, of_condition: Callable[[Condition], str], of_label: Callable[[Label], str], join: str
     ) -> str:
         return join.join(
-            [*map(part, self.conditions), *([] if self.label is None else [of_label(self.label)])]
+            [
+                *map(of_condition, self.conditions),
+                *([] if self.label is None else [of_label(self.label)]),
+            ]
         )
 
     def to_dict(self) -> dict[str, Any]:
@@ -195,12 +198,14 @@ class Predicate:
             "tree": self.tree,
             "node": self.node,
             "label": label,
-            "conditions": [list(part) for c in self.conditions if c.present for part in c.parts()],
+            "conditions": [
+                list(bound) for c in self.conditions if c.present for bound in c.parts()
+            ],
             # Columns in which a missing value fits too, may only be missing, or may only be present.
             "missing": [c.column for c in self.conditions if c.missing and c.present],
             "only_missing": [c.column for c in self.conditions if c.missing and not c.present],
             "only_present": [c.column for c in self.conditions if not c.missing and not c.parts()],
-            "words": self.words(),
+            "words": self.text(),
             "sql": self.sql(),
             "pandas": self.pandas(),
             "polars": self.polars(),
@@ -211,11 +216,11 @@ def predicate_of(model: Ensemble, number: int, node: int, label: Label | None) -
     """Return the predicate of a node: the splits above it, one range for each column."""
     tree: Tree = model.trees[number]
     ranges: dict[int, tuple[float, float, bool]] = {}
-    for split, left in tree.path(node):
+    for split, goes_left in tree.path(node):
         column, cut = int(tree.feature[split]), float(tree.threshold[split])
         low, high, missing = ranges.get(column, (-np.inf, np.inf, True))
-        low, high = (low, min(high, cut)) if left else (max(low, cut), high)
-        ranges[column] = (low, high, missing and bool(tree.missing_left[split]) == left)
+        low, high = (low, min(high, cut)) if goes_left else (max(low, cut), high)
+        ranges[column] = (low, high, missing and bool(tree.missing_left[split]) == goes_left)
     conditions = (Condition(model.features[c], c, *ranges[c], tree.single) for c in sorted(ranges))
     telling = tuple(c for c in conditions if c.parts() or not c.missing or not c.present)
     return Predicate(number, node, telling, label)
@@ -267,7 +272,7 @@ def attack_trees(
     label: str | Sequence[str] = "label",
     columns: Sequence[NDArray[Any]] | None = None,
     labels: Sequence[NDArray[Any]] | None = None,
-    most_tries: int = 100_000,
+    max_tries: int = 100_000,
     threshold: int = THRESHOLD,
 ) -> TreeAudit:
     """Return what a model gives away about single records.
@@ -283,16 +288,16 @@ def attack_trees(
     if (columns is None) != (labels is None):
         raise InputError("Data are columns and labels: give both, or neither.")
     names = [label] if isinstance(label, str) else list(label)
-    tried, real, sides = None, None, None
+    tried, real, value_leaves = None, None, None
     if columns is not None and labels is not None:
         data = checked_data(model, columns, labels)
         real = recounted(model, *data)
         tried = tuple(
-            tries(model, i, *data, names, at_least=at_least, most=most_tries)
+            tries(model, i, *data, names, at_least=at_least, max_tries=max_tries)
             for i in range(len(model.trees))
         )
         if model.kind == "regression" and not model.boosted:
-            sides = sum(
+            value_leaves = sum(
                 int((~safe_values(tree, *data, at_least)[tree.leaves]).sum())
                 for tree in model.trees
             )
@@ -305,7 +310,7 @@ def attack_trees(
             tried,
             None,
             model.no_counts,
-            value_leaves=sides,
+            value_leaves=value_leaves,
             threshold=threshold,
         )
     predicates: list[Predicate] = []
@@ -319,14 +324,21 @@ def attack_trees(
         ]
         vulnerable += bool(cells)
         if real is not None and cells:
-            there = real.trees[number].records(model.kind)
-            now = there[tuple(np.array(cells).T[: there.ndim])]
+            records = real.trees[number].records(model.kind)
+            now = records[tuple(np.array(cells).T[: records.ndim])]
             confirmed += int(((now > 0) & (now < at_least)).sum())
     reason = "" if model.counts_known else _partly(model)
     if reason and not predicates:  # nothing in a part of the trees is no all-clear
         nothing = (None, None, None, None)
         return TreeAudit(
-            model, at_least, *nothing, tried, None, reason, value_leaves=sides, threshold=threshold
+            model,
+            at_least,
+            *nothing,
+            tried,
+            None,
+            reason,
+            value_leaves=value_leaves,
+            threshold=threshold,
         )
     if real is not None:
         exposed, among = _exposed_rows(real, data, at_least)
@@ -352,7 +364,7 @@ def attack_trees(
         None if real is None else (len(predicates), confirmed),
         reason,
         open_leaves=sum(known) if known else None,
-        value_leaves=sides,
+        value_leaves=value_leaves,
         threshold=threshold,
     )
 
@@ -449,7 +461,7 @@ def tries(
     names: Sequence[str],
     *,
     at_least: int = 2,
-    most: int = 100_000,
+    max_tries: int = 100_000,
 ) -> Tries:
     """Return how many predicates have to be tried on a tree, without its counts, until one isolates a record (Sedlmeyr, section 3.2).
 
@@ -469,7 +481,7 @@ def tries(
             )
             if 0 < hits < at_least:
                 return Tries(number, tried, tried, predicate_of(model, number, leaf, label))
-            if tried >= most:
+            if tried >= max_tries:
                 return Tries(number, None, tried, None)
     return Tries(number, None, tried, None)
 
@@ -547,7 +559,7 @@ def intersections(
     )  # a label that the model does not know is no part of any predicate of it
     k = max(len(classes), 1)
     cell = [(tree.apply(x) * k + codes)[used] for tree in model.trees]
-    alone = [_sizes(one) for one in cell]
+    alone = [_sizes(leaf_cells) for leaf_cells in cell]
     chosen, n_pairs = _pairs(len(cell), most_pairs, seed)
     exposed = np.zeros(len(used), dtype=bool)
     isolating, n_cells = 0, 0
@@ -557,10 +569,10 @@ def intersections(
         hit = (both < at_least) & (alone[i] >= at_least) & (alone[j] >= at_least)
         isolating += bool(hit.any())
         exposed |= hit
-        at = np.flatnonzero(hit)
-        _, first = np.unique(np.stack([cell[i][at], cell[j][at]]), axis=1, return_index=True)
+        rows = np.flatnonzero(hit)
+        _, first = np.unique(np.stack([cell[i][rows], cell[j][rows]]), axis=1, return_index=True)
         n_cells += len(first)
-        for row in at[np.sort(first)][: max(most_examples - len(examples), 0)]:
+        for row in rows[np.sort(first)][: max(most_examples - len(examples), 0)]:
             named: Label | None = None
             if classes:
                 code = int(codes[used[row]])
@@ -590,13 +602,13 @@ def _sizes(cells: NDArray[np.int64]) -> NDArray[np.int64]:
     return np.asarray(counts[inverse])
 
 
-def _pairs(n: int, most: int, seed: int) -> tuple[list[tuple[int, int]], int]:
+def _pairs(n: int, max_pairs: int, seed: int) -> tuple[list[tuple[int, int]], int]:
     total = n * (n - 1) // 2
-    if total <= most:
+    if total <= max_pairs:
         return list(combinations(range(n), 2)), total
     rng = np.random.default_rng(seed)
     chosen: set[tuple[int, int]] = set()
-    while len(chosen) < most:
+    while len(chosen) < max_pairs:
         i, j = sorted(rng.choice(n, size=2, replace=False).tolist())
         chosen.add((i, j))
     return sorted(chosen), total

@@ -75,10 +75,10 @@ def read_records(
     if source.text:
         table = _with_points(table, [*wanted, *labels], source)
     columns = [_numbers(table.column(name), name) for name in wanted]
-    every = model.classes or ((model.targets,) if model.boosted else ((),) * len(labels))
+    output_classes = model.classes or ((model.targets,) if model.boosted else ((),) * len(labels))
     outcome = [
         _labels(table.column(name), name, classes)
-        for name, classes in zip(labels, every, strict=True)
+        for name, classes in zip(labels, output_classes, strict=True)
     ]
     return ModelRecords(columns, outcome, tuple(labels), by_place)
 
@@ -96,10 +96,10 @@ def _with_points(table: Any, names: Sequence[str], source: Source) -> Any:
     for name in names:
         spelling = guesses[name].spelling(sign)
         if spelling.type != pa.string() and (spelling.decimal == "," or spelling.thousands):
-            at = table.column_names.index(name)
-            words = pc.utf8_trim_whitespace(table.column(name).combine_chunks())
+            index = table.column_names.index(name)
+            strings = pc.utf8_trim_whitespace(table.column(name).combine_chunks())
             table = table.set_column(
-                at, name, plain_numbers(words, spelling.decimal, spelling.thousands)
+                index, name, plain_numbers(strings, spelling.decimal, spelling.thousands)
             )
     return table
 
@@ -114,14 +114,14 @@ def _numbers(column: Any, name: str) -> NDArray[np.float64]:
         if pa.types.is_dictionary(kind):
             column, kind = column.cast(kind.value_type), kind.value_type
         if pa.types.is_string(kind) or pa.types.is_large_string(kind):
-            words = pc.utf8_lower(pc.utf8_trim_whitespace(column))
-            absent = pc.is_in(words, value_set=pa.array(_MISSING, words.type))
-            words = pc.if_else(absent, pa.scalar(None, words.type), words)
-            truth = pc.is_in(words, value_set=pa.array(["true", "false"], words.type))
-            if pc.all(pc.or_(truth, pc.is_null(words))).as_py():
-                column = pc.equal(words, pa.scalar("true", words.type))
+            strings = pc.utf8_lower(pc.utf8_trim_whitespace(column))
+            absent = pc.is_in(strings, value_set=pa.array(_MISSING, strings.type))
+            strings = pc.if_else(absent, pa.scalar(None, strings.type), strings)
+            truth = pc.is_in(strings, value_set=pa.array(["true", "false"], strings.type))
+            if pc.all(pc.or_(truth, pc.is_null(strings))).as_py():
+                column = pc.equal(strings, pa.scalar("true", strings.type))
             else:
-                column = words
+                column = strings
             kind = column.type
         if pa.types.is_boolean(kind):
             column = column.cast(pa.int8())
@@ -141,12 +141,12 @@ def _labels(column: Any, name: str, classes: tuple[Any, ...]) -> NDArray[Any]:
 
     if any(isinstance(label, str) for label in classes):
         try:
-            words = column.cast(pa.string())
+            strings = column.cast(pa.string())
         except pa.ArrowException:
             raise InputError(
                 f"Label '{name}' does not hold words, as the classes of the model are."
             ) from None
-        values: NDArray[Any] = np.array(words.to_pylist(), dtype=object)
+        values: NDArray[Any] = np.array(strings.to_pylist(), dtype=object)
     else:
         values = _numbers(column, name)
     if classes and not any(bool((values == label).any()) for label in classes):
@@ -187,15 +187,15 @@ def worth(model: Ensemble, records: ModelRecords) -> float | None:
         return None
     scores = []
     for guess, truth in zip(predictions, records.labels, strict=True):
-        there = np.array([label is not None and label == label for label in truth], dtype=bool)
-        if not there.any():
+        present = np.array([label is not None and label == label for label in truth], dtype=bool)
+        if not present.any():
             return None
         if model.kind == "classification":
-            scores.append(float(np.mean(guess[there] == truth[there])))
+            scores.append(float(np.mean(guess[present] == truth[present])))
             continue
-        y = np.asarray(truth[there], dtype=np.float64)
+        y = np.asarray(truth[present], dtype=np.float64)
         spread = float(((y - y.mean()) ** 2).sum())
         if spread == 0.0:
             return None
-        scores.append(1.0 - float(((y - guess[there]) ** 2).sum()) / spread)
+        scores.append(1.0 - float(((y - guess[present]) ** 2).sum()) / spread)
     return float(np.mean(scores))
