@@ -249,7 +249,7 @@ def test_regression_without_data_leaves_no_side_to_one_record():
         y = np.exp(x[:, 0] + 1.5 * rng.normal(size=500))
         model = DecisionTreeRegressor(random_state=0).fit(x, y)
         most, safe = prune(model, keep="most"), prune(model)
-        assert (most.sides, safe.sides) == ("size", "moments")
+        assert (most.side_rule, safe.side_rule) == ("size", "moments")
         by_size += trees.audit(read_model(most.model), columns=x.T, labels=[y]).value_leaves
         by_moments += trees.audit(read_model(safe.model), columns=x.T, labels=[y]).value_leaves
         leaves += safe.leaves[1]
@@ -257,7 +257,10 @@ def test_regression_without_data_leaves_no_side_to_one_record():
     assert by_size > 0
     assert by_moments == 0
     # A tree of its root alone shows nothing of its sides: by size, and the certificate says so.
-    assert prune(DecisionTreeRegressor(max_depth=1, min_samples_leaf=400).fit(x, y)).sides == "size"
+    assert (
+        prune(DecisionTreeRegressor(max_depth=1, min_samples_leaf=400).fit(x, y)).side_rule
+        == "size"
+    )
     with pytest.raises(InputError, match=r"keep must be one of safe, most\. Got 'all'"):
         prune(model, keep="all")
 

@@ -423,7 +423,7 @@ def _limits(audit: TreeAudit, pruned: PruneResult | None) -> tuple[str, ...]:
         "A condition on a column that the tree does not ask about can split any leaf further: no tree prevents that.",
     ]
     if audit.model.kind == "regression":
-        out.append(_SIDES[pruned.sides if pruned is not None and pruned.sides else "size"])
+        out.append(_SIDES[pruned.side_rule if pruned is not None and pruned.side_rule else "size"])
     if pruned is None and audit.exposed:
         out.append("Pruning takes back the splits that isolate: chaffinch tree prune MODEL -o OUT.")
     return tuple(out)

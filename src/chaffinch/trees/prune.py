@@ -60,7 +60,7 @@ def prune_trees(
 ) -> PruneResult:
     """Return plain trees in which no predicate isolates fewer than `at_least` records of a class; the released model is an Ensemble without counts.
 
-    With `keep="most"` more splits stay and leaves tell less: see `coarse`, and `sides` for regression without data.
+    With `keep="most"` more splits stay and leaves tell less: see `coarsened`, and `certain_sides` for regression without data.
     """
     if keep not in get_args(Keep):
         raise InputError(f"keep must be one of {', '.join(get_args(Keep))}. Got {keep!r}.")
@@ -88,12 +88,12 @@ def prune_trees(
         tuple(name for name, rare in zip(names, few, strict=False) if not rare)
         for names, few in zip(model.classes, hidden, strict=True)
     )
-    sides: SideRule | None = None
+    side_rule: SideRule | None = None
     if model.kind == "regression":
-        sides = "data" if values is not None else "size" if keep == "most" else "moments"
-    if sides == "moments":
+        side_rule = "data" if values is not None else "size" if keep == "most" else "moments"
+    if side_rule == "moments":
         values = _moment_checks(model, at_least)
-        sides = "size" if values is None else "moments"
+        side_rule = "size" if values is None else "moments"
     trees = []
     for i, tree in enumerate(counted.trees):
         visible = _without(tree, hidden)
@@ -106,7 +106,7 @@ def prune_trees(
         after = coarsened(after, at_least)
     n_hidden = int(sum(few.sum() for few in hidden))
     return PruneResult(
-        without_counts(after), model, after, at_least, n_hidden, keep=keep, sides=sides
+        without_counts(after), model, after, at_least, n_hidden, keep=keep, side_rule=side_rule
     )
 
 
@@ -158,19 +158,27 @@ def pruned_tree(
         order.append(node)
         if not ends[node]:
             stack += [int(tree.right[node]), int(tree.left[node])]
-    at = np.array(order)
-    leaf = ends[at]
-    place = np.full(tree.n_nodes + 1, -1)
-    place[at] = np.arange(len(at))
-    value = tree.value[at].copy()
+    nodes = np.array(order)
+    leaf = ends[nodes]
+    new_index = np.full(tree.n_nodes + 1, -1)
+    new_index[nodes] = np.arange(len(nodes))
+    value = tree.value[nodes].copy()
     value[~leaf] = 0.0
-    left, right = (np.where(leaf, -1, place[side[at]]) for side in (tree.left, tree.right))
+    left_child, right_child = (
+        np.where(leaf, -1, new_index[side[nodes]]) for side in (tree.left, tree.right)
+    )
     known: dict[str, Any] = {"single": tree.single}
     for name in ("counts", "samples", "fewest", "varies", "variance"):
         if (array := getattr(tree, name)) is not None:
-            known[name] = (array[at].T * leaf).T
-    return Tree.of(
-        left, right, tree.feature[at], tree.threshold[at], tree.missing_left[at], value, **known
+            known[name] = (array[nodes].T * leaf).T
+    return Tree.from_nodes(
+        left_child,
+        right_child,
+        tree.feature[nodes],
+        tree.threshold[nodes],
+        tree.missing_left[nodes],
+        value,
+        **known,
     )
 
 
@@ -271,9 +279,13 @@ def nameable_nodes(
     out = (counts.sum(axis=2) > 0).all(axis=1)
     for node in np.flatnonzero(out).tolist():
         for output, names in enumerate(classes):
-            part = slice(0, len(names))
+            class_slice = slice(0, len(names))
             if (
-                unnamed(counts[node, output, part], tree.value[node, output, part], at_least)
+                unnamed(
+                    counts[node, output, class_slice],
+                    tree.value[node, output, class_slice],
+                    at_least,
+                )
                 is None
             ):
                 out[node] = False
@@ -372,7 +384,7 @@ def certain_sides(tree: Tree) -> tuple[NDArray[np.int64], NDArray[np.int64]] | N
     --------
     >>> value = np.array([5.0, 0.0, 10.0]).reshape(3, 1, 1)
     >>> known = {"samples": np.array([6, 3, 3]), "variance": np.array([25.0, 0.0, 0.0])}
-    >>> tree = Tree.of([1, -1, -1], [2, -1, -1], [0, 0, 0], [0.5, 0, 0], [False] * 3, value, **known)
+    >>> tree = Tree.from_nodes([1, -1, -1], [2, -1, -1], [0, 0, 0], [0.5, 0, 0], [False] * 3, value, **known)
     >>> [side[0].tolist() for side in certain_sides(tree)]
     [[3], [3]]
     """
@@ -399,8 +411,8 @@ def sides_are_safe(tree: Tree, at_least: int) -> NDArray[np.bool_] | None:
     Nodes whose labels are equal, as far as a variance of 64-bit floats shows it (they differ by some millionths at most), have one side only: they
     need twice as many records.
     """
-    sides = certain_sides(tree)
-    if sides is None or tree.samples is None or tree.variance is None:
+    records_by_side = certain_sides(tree)
+    if records_by_side is None or tree.samples is None or tree.variance is None:
         return None
     # Of several outputs the smaller ones may vary within the rounding of the largest.
     single = tree.value.shape[1] == 1
@@ -411,4 +423,4 @@ def sides_are_safe(tree: Tree, at_least: int) -> NDArray[np.bool_] | None:
         & (_largest_variance(tree)[0] <= _HIDDEN * square)
     )
     equal &= tree.samples >= 2 * at_least
-    return np.asarray(equal | (np.minimum(*sides) >= at_least).all(axis=1))
+    return np.asarray(equal | (np.minimum(*records_by_side) >= at_least).all(axis=1))

@@ -423,8 +423,8 @@ class TreeAudit:
         return self.summary.to_dict()
 
     def _tries_summary(self, tries: tuple[Tries, ...]) -> TriesSummary:
-        numbers = [one.tries for one in tries if one.tries is not None]
-        score = float(np.mean([one.score for one in tries]))
+        numbers = [tree_tries.tries for tree_tries in tries if tree_tries.tries is not None]
+        score = float(np.mean([tree_tries.score for tree_tries in tries]))
         return TriesSummary(score, float(np.mean(numbers)) if numbers else None, len(numbers))
 
     def _masked_share(self) -> float | None:
@@ -437,11 +437,14 @@ class TreeAudit:
     def confidential(self) -> dict[str, Any]:
         """Return the predicates with their constants, those found by counts and those found by trying: they must not leave."""
         tried = [t.predicate for t in self.tries or () if t.predicate is not None]
-        every = dict.fromkeys([*(self.predicates or ()), *tried])
-        plain: dict[str, Any] = {"confidential": True, "predicates": [p.to_dict() for p in every]}
+        predicates = dict.fromkeys([*(self.predicates or ()), *tried])
+        plain: dict[str, Any] = {
+            "confidential": True,
+            "predicates": [p.to_dict() for p in predicates],
+        }
         if self.intersections is not None:
             plain["intersections"] = [
-                [one.to_dict(), other.to_dict()] for one, other in self.intersections.examples
+                [first.to_dict(), second.to_dict()] for first, second in self.intersections.examples
             ]
         return plain
 
@@ -449,20 +452,20 @@ class TreeAudit:
     def verdict(self) -> str:
         """The audit in a sentence."""
         who = "one record" if self.at_least == 2 else f"fewer than {self.at_least} records"
-        tried = any(one.tries is not None for one in self.tries or ())
+        tried = any(tree_tries.tries is not None for tree_tries in self.tries or ())
         note = f" {self.model.note}" if self.model.note else ""
         known = self.predicates is not None
         reason = f" {self.reason}" if self.reason else ""
         if not known and not self.model.counted:
             reason = f" How many records stand behind a node is not known.{reason}"
         if self.predicates:
-            words = f"Exposed: the way to a node, with its label, is true of {who}. `chaffinch tree prune` takes such nodes out."
+            sentence = f"Exposed: the way to a node, with its label, is true of {who}. `chaffinch tree prune` takes such nodes out."
             if self.model.boosted:
-                words = f"Exposed: the way to a node is true of {who}. Trees of boosting cannot be pruned: fit with larger leaves."
+                sentence = f"Exposed: the way to a node is true of {who}. Trees of boosting cannot be pruned: fit with larger leaves."
         elif self.open_leaves or self.value_leaves:
-            words = f"Exposed: the way to a leaf, with a label above or below what the leaf says, is true of {who}."
+            sentence = f"Exposed: the way to a leaf, with a label above or below what the leaf says, is true of {who}."
         elif tried:
-            words = f"Exposed: a leaf with a label is true of {who}, found by trying."
+            sentence = f"Exposed: a leaf with a label is true of {who}, found by trying."
         elif not known and self.tries is None:
             return f"Not known whether anybody is exposed.{reason} With --data and --label the attack can be tried on the data.{note}"
         else:
@@ -473,8 +476,8 @@ class TreeAudit:
                 if known
                 else " of the data"
             )
-            words = f"Nobody found: no way to a node, with a label, is true of {who}{on}."
-        return f"{words}{reason}{note}"
+            sentence = f"Nobody found: no way to a node, with a label, is true of {who}{on}."
+        return f"{sentence}{reason}{note}"
 
     def show(self) -> None:
         """Print what may leave, and the verdict."""
@@ -493,7 +496,7 @@ class PruneResult:
 
     `model` is the released one; `before` and `after` are plain trees, and `after` still has the counts of its leaves: it is
     confidential. `audit` is the attack on the model before. With a table of data, `after_score` is the accuracy (or R²) after. `keep` is
-    as given; `sides` says how both sides of regression leaves are known to hold enough records, None for classification.
+    as given; `side_rule` says how both sides of regression leaves are known to hold enough records, None for classification.
     """
 
     model: Any
@@ -504,7 +507,7 @@ class PruneResult:
     audit: TreeAudit | None = None
     after_score: float | None = None
     keep: Keep = "safe"
-    sides: SideRule | None = None
+    side_rule: SideRule | None = None
 
     @property
     def leaves(self) -> tuple[int, int]:

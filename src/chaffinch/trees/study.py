@@ -188,7 +188,7 @@ class Certificate:
     as_pruned: bool  # the file, read again, has the nodes of the pruned model and no others
     silent: bool  # it tells no numbers of records, no impurities, and nothing of single records
     audit: TreeAudit  # of its nodes with the counts that were taken out, and by trying where data were given
-    sides: SideRule | None = (
+    side_rule: SideRule | None = (
         None  # how both sides of a regression leaf are known to hold enough records
     )
     groups: bool | None = (
@@ -204,7 +204,7 @@ class Certificate:
         """Whether trying on data found someone; None without data."""
         if self.audit.tries is None:
             return None
-        return any(one.tries is not None for one in self.audit.tries)
+        return any(tree_tries.tries is not None for tree_tries in self.audit.tries)
 
     @property
     def holds(self) -> bool:
@@ -220,14 +220,14 @@ class Certificate:
         who = f"no node singles out fewer than {m} records"
         if self.groups is not None:
             return f"no leaf singles out fewer than {m} records by a class that it names, or by none of these."
-        if self.sides == "data":
+        if self.side_rule == "data":
             return f"{who}, and no leaf does by a label above what it says, or by one that is not."
-        if self.sides == "moments":
+        if self.side_rule == "moments":
             return (
                 f"{who}, and at least {m} records lie above what each leaf says and {m} do not: sizes, means and variances of the leaves that "
                 "were below it leave no other way, unless its labels are equal to some millionths."
             )
-        return f"{who}{' by its conditions alone' if self.sides else ''}."
+        return f"{who}{' by its conditions alone' if self.side_rule else ''}."
 
     @property
     def limits(self) -> str:
@@ -248,9 +248,9 @@ class Certificate:
             out.append(
                 "Draws were attacked: records that a tree did not draw may stand alone in it. With --data and --label that is looked at."
             )
-        if self.sides == "moments":
+        if self.side_rule == "moments":
             out.append("With --data and --label sides are counted, and more leaves may stay.")
-        if self.sides == "size":
+        if self.side_rule == "size":
             out.append(
                 "Not promised: a label above or below what a leaf says may be that of one record, as an outlier's is. Leaves have at least "
                 f"{2 * self.audit.at_least} records, which rules out what is certain in smaller ones and no more. With --data and --label that is looked at."
@@ -289,7 +289,10 @@ def certify(
         ensemble.features == meant.features
         and ensemble.classes == meant.classes
         and len(ensemble.trees) == len(meant.trees)
-        and all(_same(one, other) for one, other in zip(ensemble.trees, meant.trees, strict=True))
+        and all(
+            _same(tree, expected)
+            for tree, expected in zip(ensemble.trees, meant.trees, strict=True)
+        )
     )
     known = (
         replace(ensemble, trees=tuple(map(_counted, ensemble.trees, meant.trees)))
@@ -307,20 +310,22 @@ def certify(
             guesses(meant, pruned.at_least),
         )
     return Certificate(
-        as_pruned, _silent(ensemble, opened.model), audit, pruned.sides, groups, pairs
+        as_pruned, _silent(ensemble, opened.model), audit, pruned.side_rule, groups, pairs
     )
 
 
-def _same(one: Tree, other: Tree) -> bool:
+def _same(tree: Tree, expected: Tree) -> bool:
     """Whether two trees have the same splits and leaves, and their splits say nothing of their own."""
-    leaf = one.left < 0
+    leaf = tree.left < 0
     return (
         all(
-            np.array_equal(getattr(one, part), getattr(other, part), equal_nan=part == "threshold")
-            for part in ("left", "right", "feature", "threshold", "missing_left")
+            np.array_equal(
+                getattr(tree, name), getattr(expected, name), equal_nan=name == "threshold"
+            )
+            for name in ("left", "right", "feature", "threshold", "missing_left")
         )
-        and np.array_equal(one.value[leaf], other.value[leaf])
-        and len(np.unique(one.value[~leaf], axis=0)) <= 1
+        and np.array_equal(tree.value[leaf], expected.value[leaf])
+        and len(np.unique(tree.value[~leaf], axis=0)) <= 1
     )
 
 
@@ -338,7 +343,9 @@ def _counted(tree: Tree, counted: Tree) -> Tree:
 def _silent(ensemble: Ensemble, model: Any) -> bool:
     """Whether a file tells nothing but splits and leaves."""
     statistics = ("counts", "samples", "fewest", "varies", "bounds", "variance")
-    if any(getattr(tree, part) is not None for tree in ensemble.trees for part in statistics):
+    if any(
+        getattr(tree, statistic) is not None for tree in ensemble.trees for statistic in statistics
+    ):
         return False
     if model is None:
         return True
@@ -346,8 +353,8 @@ def _silent(ensemble: Ensemble, model: Any) -> bool:
         name.startswith("oob_") and name != "oob_score" for name in vars(model)
     ):  # predictions for single records
         return False
-    for part in [model] if hasattr(model, "tree_") else model.estimators_:
-        compiled = part.tree_
+    for estimator in [model] if hasattr(model, "tree_") else model.estimators_:
+        compiled = estimator.tree_
         # A weight that is the same everywhere tells nothing; without any, scikit-learn's importances would divide by zero.
         if (
             compiled.n_node_samples.any()

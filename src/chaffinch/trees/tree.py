@@ -44,10 +44,10 @@ class Tree:
     single: bool = True  # compared as 32-bit floats (scikit-learn's trees, XGBoost), or as they are
 
     @classmethod
-    def of(
+    def from_nodes(
         cls,
-        left: Any,
-        right: Any,
+        left_child: Any,
+        right_child: Any,
         feature: Any,
         threshold: Any,
         missing_left: Any,
@@ -55,11 +55,11 @@ class Tree:
         **known: Any,
     ) -> Tree:
         """Return the tree of nodes as a library keeps them: of a leaf, which has no left child, nothing stays of a split."""
-        left = np.asarray(left, dtype=np.int64)
-        inner = left >= 0
+        left_child = np.asarray(left_child, dtype=np.int64)
+        inner = left_child >= 0
         return cls(
-            left,
-            np.asarray(right, dtype=np.int64),
+            left_child,
+            np.asarray(right_child, dtype=np.int64),
             np.where(inner, np.asarray(feature, dtype=np.int64), -1),
             np.where(inner, np.asarray(threshold, dtype=np.float64), np.nan),
             np.asarray(missing_left).astype(bool) & inner,
@@ -172,8 +172,11 @@ class Tree:
         out: list[NDArray[np.int64]] = [np.arange(n)] * self.n_nodes
         for node in self.order:
             if self.left[node] >= 0:
-                left = self.goes_left(node, columns[self.feature[node]][out[node]])
-                out[self.left[node]], out[self.right[node]] = out[node][left], out[node][~left]
+                goes_left = self.goes_left(node, columns[self.feature[node]][out[node]])
+                out[self.left[node]], out[self.right[node]] = (
+                    out[node][goes_left],
+                    out[node][~goes_left],
+                )
         return out
 
     def apply(self, columns: Sequence[NDArray[Any]]) -> NDArray[np.int64]:
@@ -200,8 +203,8 @@ class Tree:
         """Return the records of each class (or node) that has at least one and fewer than `at_least` for certain, 0 for all others."""
         if kind == "regression" and self.samples is None:
             assert self.bounds is not None
-            fewest, most = self.bounds.T
-            return np.where(most < at_least, fewest, 0)
+            min_records, max_records = self.bounds.T
+            return np.where(max_records < at_least, min_records, 0)
         records = self.records(kind)
         return np.where(records < at_least, records, 0)
 

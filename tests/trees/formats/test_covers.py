@@ -19,7 +19,7 @@ def ladder(cuts, values, column=0, missing=False):
     feature, threshold = [column] * n + [-1] * (n + 1), [*cuts, *[np.nan] * (n + 1)]
     value = np.zeros((2 * n + 1, 1, 1))
     value[n:, 0, 0] = values
-    return Tree.of(left, right, feature, threshold, [missing] * (2 * n + 1), value)
+    return Tree.from_nodes(left, right, feature, threshold, [missing] * (2 * n + 1), value)
 
 
 def covers_of(trees, law, columns, weights=None):

@@ -103,8 +103,8 @@ class _Cells:
     missing: NDArray[np.bool_]
     margin: Floats
     step: Floats
-    fewest: Whole
-    most: Whole
+    min_records: Whole
+    max_records: Whole
 
     def met(self, leaves: _Cells) -> tuple[Whole, Whole] | None:
         """Which cells and leaves can share a record: in every column a range, or a missing value. None if these are too many."""
@@ -127,7 +127,7 @@ def counted_trees(
 
     Examples
     --------
-    >>> stump = Tree.of([1, -1, -1], [2, -1, -1], [0, 0, 0], [0.5, 0, 0], [False] * 3, np.zeros((3, 1, 1)))
+    >>> stump = Tree.from_nodes([1, -1, -1], [2, -1, -1], [0, 0, 0], [0.5, 0, 0], [False] * 3, np.zeros((3, 1, 1)))
     >>> law = CoverLaw("binary:logistic", (0.0,), (0,), (0,))
     >>> counted_trees([stump], [np.array([2.5, 2.25, 0.25])], law)[0].samples.tolist()
     [10, 9, 1]
@@ -135,12 +135,12 @@ def counted_trees(
     columns = _used_columns(trees)
     start = cells = _everybody(len(columns), law)
     out: list[Tree] = []
-    reason, whole = "", True  # whether the cells tell all trees so far apart
+    reason, complete = "", True  # whether the cells tell all trees so far apart
     for number, (tree, cover) in enumerate(zip(trees, covers, strict=True)):
         if number and law.rounds[number] != law.rounds[number - 1]:
             if not law.sums:
                 reason = reason or DROPPED
-            elif not whole:
+            elif not complete:
                 reason = reason or TOO_MANY
             start = cells = replace(
                 cells, margin=cells.margin + cells.step, step=np.zeros_like(cells.step)
@@ -149,11 +149,11 @@ def counted_trees(
             out.append(replace(tree, reason=reason))
             continue
         leaves = _boxes(tree, columns, law)
-        met = cells.met(leaves) if whole else None
+        met = cells.met(leaves) if complete else None
         if (
             met is None
         ):  # the trees of a round have the margins that it started with: those cells will do for counts
-            cells, met, whole = start, start.met(leaves), False
+            cells, met, complete = start, start.met(leaves), False
         if met is None:
             reason = TOO_MANY
             out.append(replace(tree, reason=reason))
@@ -165,9 +165,9 @@ def counted_trees(
             reason = OTHER_RECORDS if number else NOT_WHOLE
             out.append(replace(tree, reason=reason))
             continue
-        (fewest, most), pairs = answer
-        out.append(_with_bounds(tree, fewest, most))
-        if whole:
+        (min_records, max_records), pairs = answer
+        out.append(_with_bounds(tree, min_records, max_records))
+        if complete:
             cells = _parted(
                 cells, leaves, met, pairs, tree.value[tree.leaves, 0, 0], law.outputs[number]
             )
@@ -198,18 +198,18 @@ def _everybody(d: int, law: CoverLaw) -> _Cells:
 
 def _boxes(tree: Tree, columns: Sequence[int], law: CoverLaw) -> _Cells:
     """The leaves of a tree as ranges."""
-    place = {column: j for j, column in enumerate(columns)}
+    position = {column: j for j, column in enumerate(columns)}
     n = len(tree.leaves)
     low, high = np.full((n, len(columns)), -np.inf), np.full((n, len(columns)), np.inf)
     missing = np.ones((n, len(columns)), dtype=bool)
     for i, leaf in enumerate(tree.leaves.tolist()):
-        for split, left in tree.path(leaf) if columns else ():
-            j, cut = place[int(tree.feature[split])], tree.threshold[split]
-            if left:
+        for split, goes_left in tree.path(leaf) if columns else ():
+            j, cut = position[int(tree.feature[split])], tree.threshold[split]
+            if goes_left:
                 high[i, j] = min(high[i, j], cut)
             else:
                 low[i, j] = max(low[i, j], cut)
-            missing[i, j] &= bool(tree.missing_left[split]) == left
+            missing[i, j] &= bool(tree.missing_left[split]) == goes_left
     nothing = np.zeros((n, len(law.base)))
     nobody = np.zeros(n, dtype=np.int64)
     return _Cells(low, high, missing, nothing, nothing, nobody, nobody)
@@ -225,8 +225,8 @@ def _parted(
 ) -> _Cells:
     """The cells with the leaves of one more tree told apart; those that must be empty are left out."""
     low, high = pairs
-    there = high > 0
-    cell, leaf = (part[there] for part in met)
+    possible = high > 0
+    cell, leaf = (indices[possible] for indices in met)
     step = cells.step[cell].copy()
     step[:, output] += value[leaf]
     return _Cells(
@@ -235,17 +235,17 @@ def _parted(
         cells.missing[cell] & leaves.missing[leaf],
         cells.margin[cell],
         step,
-        low[there],
-        high[there],
+        low[possible],
+        high[possible],
     )
 
 
-def _with_bounds(tree: Tree, fewest: Whole, most: Whole) -> Tree:
+def _with_bounds(tree: Tree, min_records: Whole, max_records: Whole) -> Tree:
     """The tree with the bounds of its leaves: as numbers of records where they agree."""
     bounds = np.zeros((tree.n_nodes, 2), dtype=np.int64)
-    bounds[tree.leaves, 0], bounds[tree.leaves, 1] = fewest, most
+    bounds[tree.leaves, 0], bounds[tree.leaves, 1] = min_records, max_records
     bounds = tree.summed(bounds)
-    if np.array_equal(fewest, most):
+    if np.array_equal(min_records, max_records):
         return replace(tree, samples=bounds[:, 0], reason="")
     return replace(tree, bounds=bounds, reason="")
 
@@ -259,8 +259,8 @@ class _Equations:
     leaf: Whole
     cover: Floats  # of each leaf
     slack: Floats
-    fewest: Whole  # of each cell
-    most: Whole
+    min_records: Whole  # of each cell
+    max_records: Whole
     low: Whole
     high: Whole
 
@@ -271,7 +271,10 @@ class _Equations:
             before = self.low.copy(), self.high.copy()
             self._tighten(self.weight, self.leaf, self.cover - self.slack, self.cover + self.slack)
             self._tighten(
-                ones, self.cell, self.fewest.astype(np.float64), self.most.astype(np.float64)
+                ones,
+                self.cell,
+                self.min_records.astype(np.float64),
+                self.max_records.astype(np.float64),
             )
             if (self.low > self.high).any():
                 return False
@@ -279,12 +282,12 @@ class _Equations:
                 break
         return True
 
-    def _tighten(self, weight: Floats, group: Whole, least: Floats, largest: Floats) -> None:
+    def _tighten(self, weight: Floats, group: Whole, lower: Floats, upper: Floats) -> None:
         low, high = weight * self.low, weight * self.high
-        sums = np.bincount(group, low, len(least)), np.bincount(group, high, len(least))
+        sums = np.bincount(group, low, len(lower)), np.bincount(group, high, len(lower))
         # A sum that leaves 1e-9 of a record open is rounding of our own.
-        top = (largest[group] - (sums[0][group] - low)) / weight
-        bottom = (least[group] - (sums[1][group] - high)) / weight
+        top = (upper[group] - (sums[0][group] - low)) / weight
+        bottom = (lower[group] - (sums[1][group] - high)) / weight
         self.high = np.minimum(
             self.high, np.floor(np.clip(top, -1, _MOST_RECORDS) + 1e-9).astype(np.int64)
         )
@@ -295,31 +298,31 @@ class _Equations:
     def enumerated(self, leaf: int) -> Bounds | bool | None:
         """Count out what fits a leaf: bounds of its total, having tightened those of its pairs; True if too many do, None if nothing."""
         mine = self.leaf == leaf
-        at = np.flatnonzero(mine & (self.high > self.low))
-        if len(at) > _MOST_OPEN:
+        open_pairs = np.flatnonzero(mine & (self.high > self.low))
+        if len(open_pairs) > _MOST_OPEN:
             return True
         sure = mine & (self.high == self.low)
-        left = float(self.cover[leaf] - (self.weight[sure] * self.low[sure]).sum())
-        at = at[np.argsort(-self.weight[at])]
-        weight, low, high = self.weight[at], self.low[at], self.high[at]
+        remaining = float(self.cover[leaf] - (self.weight[sure] * self.low[sure]).sum())
+        open_pairs = open_pairs[np.argsort(-self.weight[open_pairs])]
+        weight, low, high = self.weight[open_pairs], self.low[open_pairs], self.high[open_pairs]
         rest_low = np.append(np.cumsum((weight * low)[::-1])[::-1][1:], 0.0)
         rest_high = np.append(np.cumsum((weight * high)[::-1])[::-1][1:], 0.0)
         rows, sums = np.zeros((1, 0), dtype=np.int64), np.zeros(1)
-        for k in range(len(at)):
+        for k in range(len(open_pairs)):
             span = int(high[k] - low[k]) + 1
             if span * len(rows) > 10 * _MOST_ROWS:
                 return True
             numbers = np.arange(low[k], high[k] + 1)
             sums = (sums[:, None] + weight[k] * numbers).ravel()
-            fits = sums + rest_low[k] <= left + self.slack[leaf]
-            fits &= sums + rest_high[k] >= left - self.slack[leaf]
+            fits = sums + rest_low[k] <= remaining + self.slack[leaf]
+            fits &= sums + rest_high[k] >= remaining - self.slack[leaf]
             row, number = np.divmod(np.flatnonzero(fits), span)
             rows, sums = np.column_stack([rows[row], numbers[number]]), sums[fits]
             if len(rows) > _MOST_ROWS:
                 return True
         if not len(rows):
             return None
-        self.low[at], self.high[at] = rows.min(axis=0), rows.max(axis=0)
+        self.low[open_pairs], self.high[open_pairs] = rows.min(axis=0), rows.max(axis=0)
         totals = rows.sum(axis=1) + int(self.low[sure].sum())
         return np.array(totals.min()), np.array(totals.max())
 
@@ -327,17 +330,19 @@ class _Equations:
         """Bounds of the records of each leaf: what is not yet certain all of the lightest, or all of the heaviest cells."""
         n = len(self.cover)
         low, high = np.bincount(self.leaf, self.low, n), np.bincount(self.leaf, self.high, n)
-        left = self.cover - np.bincount(self.leaf, self.weight * self.low, n)
+        remaining = self.cover - np.bincount(self.leaf, self.weight * self.low, n)
         open_pairs = self.high > self.low
         lightest, heaviest = np.full(n, np.inf), np.full(n, 1e-300)
         np.minimum.at(lightest, self.leaf[open_pairs], self.weight[open_pairs])
         np.maximum.at(heaviest, self.leaf[open_pairs], self.weight[open_pairs])
         closed = ~np.isfinite(lightest)
-        most = np.minimum(high, low + np.floor((left + self.slack) / lightest + 1e-9))
-        fewest = np.where(
-            closed, low, low + np.ceil((left - self.slack) / np.where(closed, 1.0, heaviest) - 1e-9)
+        max_records = np.minimum(high, low + np.floor((remaining + self.slack) / lightest + 1e-9))
+        min_records = np.where(
+            closed,
+            low,
+            low + np.ceil((remaining - self.slack) / np.where(closed, 1.0, heaviest) - 1e-9),
         )
-        return np.maximum(low, fewest).astype(np.int64), most.astype(np.int64)
+        return np.maximum(low, min_records).astype(np.int64), max_records.astype(np.int64)
 
 
 def _solved(
@@ -353,10 +358,13 @@ def _solved(
         return None
     slack = _ROUNDING * cover + 1e-9
     total = float(cover.sum())
-    least, largest = float(derivatives @ cells.fewest), float(derivatives @ cells.most)
-    if not least - slack.sum() <= total <= largest + slack.sum() or len(np.unique(leaf)) < len(
-        cover
-    ):
+    min_total, max_total = (
+        float(derivatives @ cells.min_records),
+        float(derivatives @ cells.max_records),
+    )
+    if not min_total - slack.sum() <= total <= max_total + slack.sum() or len(
+        np.unique(leaf)
+    ) < len(cover):
         return None
     nobody = np.zeros(len(cell), dtype=np.int64)
     equations = _Equations(
@@ -365,10 +373,10 @@ def _solved(
         leaf,
         cover,
         slack,
-        cells.fewest,
-        cells.most,
+        cells.min_records,
+        cells.max_records,
         nobody,
-        cells.most[cell],
+        cells.max_records[cell],
     )
     if not equations.propagate():
         return None
@@ -388,10 +396,14 @@ def _solved(
             return None
         if int((equations.high - equations.low).sum()) in (0, before):
             break
-    fewest, most = equations.totals()
+    min_records, max_records = equations.totals()
     for b, (low, high) in exact.items():
-        fewest[b], most[b] = max(fewest[b], low), min(most[b], high)
-    return None if (fewest > most).any() else ((fewest, most), (equations.low, equations.high))
+        min_records[b], max_records[b] = max(min_records[b], low), min(max_records[b], high)
+    return (
+        None
+        if (min_records > max_records).any()
+        else ((min_records, max_records), (equations.low, equations.high))
+    )
 
 
 def law_of(

@@ -68,10 +68,10 @@ def read_xgboost(
     ):
         if isinstance(data, Mapping) and "learner" in data:
             return _xgboost_saved(data["learner"], features)
-        trees = [_parsed(one) for one in (data if isinstance(data, Sequence) else [data])]
+        trees = [_parsed(tree) for tree in (data if isinstance(data, Sequence) else [data])]
         names = list(features) if features is not None else _numbered(trees)
-        place = {name: i for i, name in enumerate(names)}
-        nodes = [_xgboost_nodes(tree, place) for tree in trees]
+        column_index = {name: i for i, name in enumerate(names)}
+        nodes = [_xgboost_nodes(tree, column_index) for tree in trees]
         law = None
         if objective is not None and base_score is not None:
             n = len(base_score) if isinstance(base_score, Sequence) else 1
@@ -123,16 +123,20 @@ def _boosted(
     known = cover_of is None or cover_of in PLAIN_COVERS
     out, covers = [], []
     for nodes in trees:
-        left, right, feature, threshold, missing, value, records = (
-            np.array(part) for part in zip(*nodes, strict=True)
+        left_child, right_child, feature, threshold, missing, value, records = (
+            np.array(column) for column in zip(*nodes, strict=True)
         )
         covers.append(records.astype(np.float64))
         samples, reason = (
-            _whole(covers[-1]) if known or not np.isfinite(covers[-1]).all() else (None, reason_of)
+            _record_counts(covers[-1])
+            if known or not np.isfinite(covers[-1]).all()
+            else (None, reason_of)
         )
-        value = np.where(left < 0, value, 0.0).reshape(-1, 1, 1)
+        value = np.where(left_child < 0, value, 0.0).reshape(-1, 1, 1)
         known_of = {"samples": samples, "reason": reason, "single": single}
-        out.append(Tree.of(left, right, feature, threshold, missing, value, **known_of))
+        out.append(
+            Tree.from_nodes(left_child, right_child, feature, threshold, missing, value, **known_of)
+        )
     if isinstance(cover_of, CoverLaw) and all(np.isfinite(cover).all() for cover in covers):
         out = list(counted_trees(out, covers, cover_of))
     notes = f"{STAGES} {_SUBSAMPLE} {note}".rstrip()
@@ -141,7 +145,7 @@ def _boosted(
     )
 
 
-def _whole(records: NDArray[np.float64]) -> tuple[NDArray[np.int64] | None, str]:
+def _record_counts(records: NDArray[np.float64]) -> tuple[NDArray[np.int64] | None, str]:
     if not np.isfinite(records).all():
         return None, "The dump has no numbers of records: write it with statistics."
     if not np.array_equal(records, np.rint(records)):
@@ -159,7 +163,7 @@ def _below(cut: float) -> float:
 
 def _numbered(trees: Sequence[Any]) -> list[str]:
     """Names f0, f1 ... up to the largest that a dump splits on."""
-    most, stack = -1, list(trees)
+    max_index, stack = -1, list(trees)
     while stack:
         node = stack.pop()
         if "children" in node:
@@ -168,12 +172,12 @@ def _numbered(trees: Sequence[Any]) -> list[str]:
                 raise InputError(
                     "The dump names its columns: give their names in order as features."
                 )
-            most = max(most, int(match[1]))
+            max_index = max(max_index, int(match[1]))
             stack += node["children"]
-    return [f"f{i}" for i in range(max(most + 1, 1))]
+    return [f"f{i}" for i in range(max(max_index + 1, 1))]
 
 
-def _xgboost_nodes(root: Any, place: Mapping[str, int]) -> list[Node]:
+def _xgboost_nodes(root: Any, column_index: Mapping[str, int]) -> list[Node]:
     order, number = [root], {id(root): 0}
     for node in order:  # grows while it is walked
         for child in node.get("children", ()):
@@ -192,12 +196,14 @@ def _xgboost_nodes(root: Any, place: Mapping[str, int]) -> list[Node]:
         cut = node.get("split_condition")
         if isinstance(cut, bool) or not isinstance(cut, int | float):
             raise InputError(SETS)
-        child = {int(one["nodeid"]): number[id(one)] for one in node["children"]}
-        if str(node["split"]) not in place:
+        child = {int(branch["nodeid"]): number[id(branch)] for branch in node["children"]}
+        if str(node["split"]) not in column_index:
             raise InputError("The dump splits on a column that is not among the given features.")
         yes, no = child[int(node["yes"])], child[int(node["no"])]
         left_missing = node.get("missing", node["no"]) == node["yes"]
-        out.append((yes, no, place[str(node["split"])], _below(cut), left_missing, 0.0, cover))
+        out.append(
+            (yes, no, column_index[str(node["split"])], _below(cut), left_missing, 0.0, cover)
+        )
     return out
 
 
@@ -205,14 +211,14 @@ def _xgboost_saved(learner: Mapping[str, Any], features: Sequence[str] | None) -
     booster = learner["gradient_booster"]
     booster = booster.get("gbtree", booster)  # dart keeps its trees one level down
     trees = []
-    for one in booster["model"]["trees"]:
-        if any(one.get("split_type", ())):
+    for tree in booster["model"]["trees"]:
+        if any(tree.get("split_type", ())):
             raise InputError(SETS)
-        if int(one.get("tree_param", {}).get("size_leaf_vector", 1)) > 1:
+        if int(tree.get("tree_param", {}).get("size_leaf_vector", 1)) > 1:
             raise InputError(
                 "Leaves with several values are not supported. Fit with one output per tree."
             )
-        parts = (
+        keys = (
             "left_children",
             "right_children",
             "split_indices",
@@ -221,13 +227,21 @@ def _xgboost_saved(learner: Mapping[str, Any], features: Sequence[str] | None) -
             "sum_hessian",
         )
         nodes: list[Node] = []
-        for left, right, index, cut, default, cover in zip(
-            *(one[part] for part in parts), strict=True
+        for left_child, right_child, index, cut, default, cover in zip(
+            *(tree[key] for key in keys), strict=True
         ):
-            leaf = int(left) < 0
+            leaf = int(left_child) < 0
             value, bound = (float(cut), np.nan) if leaf else (0.0, _below(float(cut)))
             nodes.append(
-                (int(left), int(right), int(index), bound, bool(default), value, float(cover))
+                (
+                    int(left_child),
+                    int(right_child),
+                    int(index),
+                    bound,
+                    bool(default),
+                    value,
+                    float(cover),
+                )
             )
         trees.append(nodes)
     d = int(learner["learner_model_param"]["num_feature"])
@@ -293,10 +307,20 @@ def _lightgbm_dict(data: Mapping[str, Any]) -> Ensemble:
                 raise InputError(SETS)
             cut = float(node["threshold"])
             left_missing = _lightgbm_missing(node["missing_type"], bool(node["default_left"]), cut)
-            at = len(order)
+            first_child = len(order)
             order += [node["left_child"], node["right_child"]]
             records = float(node.get("internal_count", np.nan))
-            nodes.append((at, at + 1, int(node["split_feature"]), cut, left_missing, 0.0, records))
+            nodes.append(
+                (
+                    first_child,
+                    first_child + 1,
+                    int(node["split_feature"]),
+                    cut,
+                    left_missing,
+                    0.0,
+                    records,
+                )
+            )
         trees.append(nodes)
     return _boosted(
         "LightGBM", _alone(trees), list(data["feature_names"]), single=False, note="", cover_of=None
@@ -304,13 +328,13 @@ def _lightgbm_dict(data: Mapping[str, Any]) -> Ensemble:
 
 
 def _lightgbm_text(text: str) -> Ensemble:
-    head, *parts = re.split(
+    head, *blocks = re.split(
         r"^Tree=\d+\s*$", text.partition("\nend of trees")[0], flags=re.MULTILINE
     )
     names = _entries(head)["feature_names"].split()
     trees = []
-    for part in parts:
-        entries = _entries(part)
+    for block in blocks:
+        entries = _entries(block)
         if int(entries.get("num_cat", 0)):
             raise InputError(SETS)
         values = [float(v) for v in entries["leaf_value"].split()]
@@ -322,11 +346,11 @@ def _lightgbm_text(text: str) -> Ensemble:
         ]
         counts = entries.get("internal_count", "").split() or ["nan"] * inner
         nodes: list[Node] = []
-        for left, right, feature, cut, how, count in zip(*rows, counts, strict=True):
+        for left_child, right_child, feature, cut, how, count in zip(*rows, counts, strict=True):
             kind = int(how)
             # Bit 0: a set of categories; bit 1: missing values go left; bits 2 and 3: what counts as missing.
             missing = _lightgbm_missing((kind >> 2) & 3, bool(kind & 2), float(cut))
-            places = [int(c) if int(c) >= 0 else inner + ~int(c) for c in (left, right)]
+            places = [int(c) if int(c) >= 0 else inner + ~int(c) for c in (left_child, right_child)]
             nodes.append(
                 (places[0], places[1], int(feature), float(cut), missing, 0.0, float(count))
             )

@@ -76,10 +76,10 @@ def write_model(
             f"The name of the output must end in {' or '.join(writers)}. Got '{Path(path).name}'."
         )
     data = writers[ending](ensemble, model)
-    with replacing(path, overwrite=overwrite) as part:
-        part.write_bytes(data)
+    with replacing(path, overwrite=overwrite) as temporary_path:
+        temporary_path.write_bytes(data)
         if check is not None:
-            check(part)
+            check(temporary_path)
 
 
 def _bytes_of(file: Path) -> bytes:

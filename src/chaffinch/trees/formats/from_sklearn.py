@@ -42,11 +42,13 @@ def rebuilt(model: Any, trees: Ensemble) -> Any:
         return out
     if hasattr(model, "estimator_"):
         out.estimator_ = clone(model.estimator_)
-    for part, tree in zip(model.estimators_, trees.trees, strict=True):
-        one = _copy(clone, part)
-        _set_classes(one, [np.arange(len(names), dtype=np.float64) for names in trees.classes])
-        one.tree_ = _compiled(part.tree_, tree, trees)
-        out.estimators_.append(one)
+    for estimator, tree in zip(model.estimators_, trees.trees, strict=True):
+        new_estimator = _copy(clone, estimator)
+        _set_classes(
+            new_estimator, [np.arange(len(names), dtype=np.float64) for names in trees.classes]
+        )
+        new_estimator.tree_ = _compiled(estimator.tree_, tree, trees)
+        out.estimators_.append(new_estimator)
     return out
 
 
@@ -66,8 +68,8 @@ def _array(model: Any, output: int) -> NDArray[Any]:
 
 def _places(model: Any, trees: Ensemble, output: int) -> list[int]:
     """Where the surviving classes stand among those of the model; taken from its own array, so that their type stays."""
-    every = _array(model, output).tolist()
-    return [every.index(name) for name in trees.classes[output]]
+    classes = _array(model, output).tolist()
+    return [classes.index(name) for name in trees.classes[output]]
 
 
 def _set_classes(out: Any, classes: list[NDArray[Any]]) -> None:
@@ -163,14 +165,17 @@ def read_model(model: Any, *, features: Sequence[str] | None = None) -> Ensemble
     if name in _BOOSTED:
         _fitted(model, "estimators_")
         trees = [
-            _tree(model, one.tree_, "regression") for one in np.asarray(model.estimators_).ravel()
+            _tree(model, estimator.tree_, "regression")
+            for estimator in np.asarray(model.estimators_).ravel()
         ]
         note = STAGES if model.subsample >= 1 else f"{STAGES} {_SUBSAMPLE}"
         note = f"{note} {_HELD_BACK}" if getattr(model, "n_iter_no_change", None) else note
         return _ensemble(model, trees, features, note=note, boosted=True)
     if name in _HISTOGRAM:
         _fitted(model, "_predictors")
-        trees = [_histogram_tree(one.nodes) for stage in model._predictors for one in stage]
+        trees = [
+            _histogram_tree(predictor.nodes) for stage in model._predictors for predictor in stage
+        ]
         note = f"{STAGES} {_HELD_BACK}" if getattr(model, "do_early_stopping_", False) else STAGES
         return _ensemble(model, trees, features, note=note, boosted=True)
     known = (*PRUNABLE, *FORESTS, *_BOOSTED, *_HISTOGRAM)
@@ -208,8 +213,8 @@ def _ensemble(
     kind = _kind(type(model).__name__)
     classes: tuple[tuple[Any, ...], ...] = ()
     if kind == "classification":
-        every = model.classes_ if isinstance(model.classes_, list) else [model.classes_]
-        classes = tuple(tuple(labels.tolist()) for labels in every)
+        class_arrays = model.classes_ if isinstance(model.classes_, list) else [model.classes_]
+        classes = tuple(tuple(labels.tolist()) for labels in class_arrays)
     if boosted:
         targets = classes[0] if classes else ()
         return Ensemble(
@@ -226,9 +231,9 @@ def _ensemble(
 
 
 def _forest(model: Any, kind: Kind) -> list[Tree]:
-    compiled = [one.tree_ for one in model.estimators_]
+    compiled = [estimator.tree_ for estimator in model.estimators_]
     # Without other weights every tree of a bootstrap has as many draws; sample weights would make them differ.
-    draws = {float(one.weighted_n_node_samples[0]) for one in compiled}
+    draws = {float(tree.weighted_n_node_samples[0]) for tree in compiled}
     plain = (
         model.bootstrap
         and len(draws) == 1
@@ -237,8 +242,8 @@ def _forest(model: Any, kind: Kind) -> list[Tree]:
     if getattr(model, "_sample_weight", None) is not None:
         plain = False
     return [
-        _tree(model, one, kind, bootstrap=bool(model.bootstrap), plain_draws=plain)
-        for one in compiled
+        _tree(model, tree, kind, bootstrap=bool(model.bootstrap), plain_draws=plain)
+        for tree in compiled
     ]
 
 
@@ -248,7 +253,7 @@ def _tree(
     """A plain tree of scikit-learn's compiled one."""
     samples = np.asarray(compiled.n_node_samples, dtype=np.int64)
     value = np.asarray(compiled.value, dtype=np.float64)
-    left, right = compiled.children_left, compiled.children_right
+    left_child, right_child = compiled.children_left, compiled.children_right
     monotone = getattr(model, "monotonic_cst", None) is not None
     known: NDArray[np.int64] | None = samples if samples.max(initial=0) > 0 else None
     counts, fewest, reason = None, None, "" if known is not None else _CLEARED
@@ -259,7 +264,7 @@ def _tree(
             else _counts(model, compiled, value, bootstrap, plain_draws)
         )
         if counts is not None and bootstrap:
-            fewest = fewest_records(counts, samples, left, right)
+            fewest = fewest_records(counts, samples, left_child, right_child)
     varies = (
         None if known is None or monotone or bootstrap else _varies(model, compiled, value, kind)
     )
@@ -277,7 +282,9 @@ def _tree(
         "varies": varies,
         "variance": variance,
     }
-    return Tree.of(left, right, compiled.feature, compiled.threshold, missing, value, **known_of)
+    return Tree.from_nodes(
+        left_child, right_child, compiled.feature, compiled.threshold, missing, value, **known_of
+    )
 
 
 def _counts(
@@ -328,7 +335,7 @@ def _histogram_tree(nodes: Any) -> Tree:
     """A plain tree of histogram gradient boosting: counts of records, no classes, values compared as they are."""
     if nodes["is_categorical"].any():
         raise InputError(SETS)
-    left, right = (
+    left_child, right_child = (
         np.where(nodes["is_leaf"], -1, nodes[side].astype(np.int64)) for side in ("left", "right")
     )
     value, samples = (
@@ -336,8 +343,15 @@ def _histogram_tree(nodes: Any) -> Tree:
         nodes["count"].astype(np.int64),
     )
     cuts, missing = nodes["num_threshold"], nodes["missing_go_to_left"]
-    return Tree.of(
-        left, right, nodes["feature_idx"], cuts, missing, value, samples=samples, single=False
+    return Tree.from_nodes(
+        left_child,
+        right_child,
+        nodes["feature_idx"],
+        cuts,
+        missing,
+        value,
+        samples=samples,
+        single=False,
     )
 
 
@@ -396,8 +410,8 @@ def recovered_counts(
 def fewest_records(
     draws: NDArray[np.int64],
     samples: NDArray[np.int64],
-    left: NDArray[np.int64],
-    right: NDArray[np.int64],
+    left_child: NDArray[np.int64],
+    right_child: NDArray[np.int64],
 ) -> NDArray[np.int64]:
     """Return a lower bound of the distinct records behind draws of a bootstrap (nodes x outputs x classes).
 
@@ -411,11 +425,13 @@ def fewest_records(
     [[[3, 1]]]
     """
     repeats = draws.sum(axis=2) - samples[:, None]
-    least = np.maximum(draws - repeats[:, :, None], (draws > 0).astype(np.int64))
-    for node in range(len(left) - 1, -1, -1):
-        if left[node] >= 0:
-            least[node] = np.maximum(least[node], least[left[node]] + least[right[node]])
-    return least
+    fewest = np.maximum(draws - repeats[:, :, None], (draws > 0).astype(np.int64))
+    for node in range(len(left_child) - 1, -1, -1):
+        if left_child[node] >= 0:
+            fewest[node] = np.maximum(
+                fewest[node], fewest[left_child[node]] + fewest[right_child[node]]
+            )
+    return fewest
 
 
 def known_weights(class_weight: Any, classes: Sequence[Any]) -> list[float] | None:
@@ -438,14 +454,14 @@ def _of_output(
     weights_of: NDArray[np.float64] | None,
 ) -> tuple[NDArray[np.int64] | None, str]:
     if weights_of is not None and (weights_of > 0).all():
-        exact = _whole(
+        exact = _rounded_counts(
             weights
             / np.pad(weights_of, (0, weights.shape[1] - len(weights_of)), constant_values=1.0),
             samples,
         )
         if exact is not None:
             return exact, ""
-    if not class_weights and (plain := _whole(weights, samples)) is not None:
+    if not class_weights and (plain := _rounded_counts(weights, samples)) is not None:
         return plain, ""
     used = weights.max(axis=0) > 0
     of_used = weights[:, used]
@@ -462,11 +478,13 @@ def _of_output(
     root = np.rint(weights[0] * inverse)
     with np.errstate(divide="ignore", invalid="ignore"):
         exact_inverse = np.where(weights[0] > 0, root / weights[0], 0.0)
-    counts = _whole(weights * exact_inverse, samples)
+    counts = _rounded_counts(weights * exact_inverse, samples)
     return counts, "" if counts is not None else _OWN
 
 
-def _whole(counts: NDArray[np.float64], samples: NDArray[np.int64]) -> NDArray[np.int64] | None:
+def _rounded_counts(
+    counts: NDArray[np.float64], samples: NDArray[np.int64]
+) -> NDArray[np.int64] | None:
     """The counts as whole numbers that add up to the records of each node, or None where they are not."""
     nearest = np.rint(counts)
     # Sums of n floats are off by some n times 1e-16; a tolerance that grew to 1 would take anything for a count.

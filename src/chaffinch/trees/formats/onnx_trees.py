@@ -51,8 +51,8 @@ def _ensemble(onnx: Any, graph: Any, node: Any) -> Ensemble:
     classifier = node.op_type == "TreeEnsembleClassifier"
     classes: tuple[tuple[Any, ...], ...] = ()
     if classifier:
-        words = [word.decode("utf-8") for word in attributes.get("classlabels_strings", ())]
-        labels = words or [int(label) for label in attributes.get("classlabels_int64s", ())]
+        label_texts = [word.decode("utf-8") for word in attributes.get("classlabels_strings", ())]
+        labels = label_texts or [int(label) for label in attributes.get("classlabels_int64s", ())]
         if not labels or len(set(labels)) != len(labels):
             raise InputError("Its class labels are missing, or one comes twice.")
         classes = (tuple(labels),)
@@ -62,18 +62,18 @@ def _ensemble(onnx: Any, graph: Any, node: Any) -> Ensemble:
     trees = _trees(onnx, attributes, "class" if classifier else "target", width)
     if not classifier:  # one number for each output, instead of one share for each class
         trees = [replace(tree, value=tree.value.transpose(0, 2, 1)) for tree in trees]
-    most = max(int(tree.feature.max(initial=-1)) for tree in trees) + 1
+    min_columns = max(int(tree.feature.max(initial=-1)) for tree in trees) + 1
     summed = attributes.get("post_transform", b"NONE") == b"NONE" and not attributes.get(
         "base_values"
     )
-    every = not classifier or set(attributes.get("class_ids", ())) == set(range(width))
+    has_all_classes = not classifier or set(attributes.get("class_ids", ())) == set(range(width))
     return Ensemble(
         node.op_type,
         "classification" if classifier else "regression",
-        _features(graph, node, most),
+        _features(graph, node, min_columns),
         classes,
         tuple(trees),
-        "" if summed and every else SCORES,
+        "" if summed and has_all_classes else SCORES,
     )
 
 
@@ -93,8 +93,8 @@ def _trees(onnx: Any, attributes: dict[str, Any], leaf: str, width: int) -> list
     tracks = _integers(attributes.get("nodes_missing_value_tracks_true") or [0] * n)
     if n == 0 or {len(a) for a in (numbers, features, yes, no, modes, cuts, tracks)} != {n}:
         raise InputError("The lists of nodes have different lengths.")
-    place = {(int(t), int(i)): k for k, (t, i) in enumerate(zip(ids, numbers, strict=True))}
-    if len(place) != n:
+    position = {(int(t), int(i)): k for k, (t, i) in enumerate(zip(ids, numbers, strict=True))}
+    if len(position) != n:
         raise InputError("A node comes twice.")
     value = np.zeros((n, 1, width))
     weights = _reals(onnx, attributes, f"{leaf}_weights")
@@ -107,21 +107,21 @@ def _trees(onnx: Any, attributes: dict[str, Any], leaf: str, width: int) -> list
     ):
         if not 0 <= k < width:
             raise InputError("A leaf speaks of an output that the model does not have.")
-        value[place[int(t), int(i)], 0, k] += weight
-    left, right, missing = np.full(n, -1), np.full(n, -1), np.zeros(n, dtype=bool)
+        value[position[int(t), int(i)], 0, k] += weight
+    left_child, right_child, missing = np.full(n, -1), np.full(n, -1), np.zeros(n, dtype=bool)
     for k, mode in enumerate(modes):
         if mode != "LEAF":
-            pair = place[int(ids[k]), int(yes[k])], place[int(ids[k]), int(no[k])]
-            left[k], right[k] = _ordered(mode, pair)
+            pair = position[int(ids[k]), int(yes[k])], position[int(ids[k]), int(no[k])]
+            left_child[k], right_child[k] = _ordered(mode, pair)
             missing[k], cuts[k] = _comparison(mode, float(cuts[k]), bool(tracks[k]))
     out = []
     for t in dict.fromkeys(ids.tolist()):
-        order = _root_first(np.flatnonzero(ids == t), left, right)
+        order = _root_first(np.flatnonzero(ids == t), left_child, right_child)
         local = np.full(n + 1, -1)  # of -1 it is -1 again
         local[order] = np.arange(len(order))
-        children = local[left[order]], local[right[order]]
+        children = local[left_child[order]], local[right_child[order]]
         out.append(
-            Tree.of(
+            Tree.from_nodes(
                 *children,
                 features[order],
                 cuts[order],
@@ -134,10 +134,10 @@ def _trees(onnx: Any, attributes: dict[str, Any], leaf: str, width: int) -> list
 
 
 def _root_first(
-    rows: NDArray[np.int64], left: NDArray[np.int64], right: NDArray[np.int64]
+    rows: NDArray[np.int64], left_child: NDArray[np.int64], right_child: NDArray[np.int64]
 ) -> NDArray[np.int64]:
     """The nodes of a tree, its root first: the node that is nobody's child."""
-    below = np.isin(rows, np.concatenate([left[rows], right[rows]]))
+    below = np.isin(rows, np.concatenate([left_child[rows], right_child[rows]]))
     if (~below).sum() != 1:
         raise InputError("The nodes do not form a tree: there must be one that is nobody's child.")
     return np.concatenate([rows[~below], rows[below]])
@@ -168,7 +168,7 @@ def _comparison(mode: str, cut: float, tracks_true: bool) -> tuple[bool, float]:
     return (tracks_true if mode in ("BRANCH_LEQ", "BRANCH_LT") else not tracks_true), bound
 
 
-def _features(graph: Any, node: Any, at_least: int) -> tuple[str, ...]:
+def _features(graph: Any, node: Any, min_columns: int) -> tuple[str, ...]:
     """The names of the columns: those of one-column inputs put side by side, or x0, x1, ... as of a model without names."""
     constants = {constant.name for constant in graph.initializer}
     inputs = {entry.name: _columns(entry) for entry in graph.input if entry.name not in constants}
@@ -180,12 +180,12 @@ def _features(graph: Any, node: Any, at_least: int) -> tuple[str, ...]:
     if (
         joined
         and all(inputs.get(column) == 1 for column in joined[0])
-        and at_least <= len(joined[0])
+        and min_columns <= len(joined[0])
     ):
         return tuple(joined[0])
     known = [d for d in inputs.values() if d] if len(inputs) == 1 else []
-    d = known[0] if known else at_least
-    if not at_least <= d <= _MOST_COLUMNS:
+    d = known[0] if known else min_columns
+    if not min_columns <= d <= _MOST_COLUMNS:
         raise InputError(
             "A split is on a column that the model does not have, or it has too many columns."
         )

@@ -108,12 +108,12 @@ def _scalar(label: Any) -> Any:
 
 def _described(tree: Tree) -> dict[str, Any]:
     cuts = [
-        _cut(float(cut)) if left >= 0 else None
-        for cut, left in zip(tree.threshold, tree.left, strict=True)
+        _cut(float(cut)) if left_child >= 0 else None
+        for cut, left_child in zip(tree.threshold, tree.left, strict=True)
     ]
     plain = {**to_plain(tree), "threshold": cuts}
     return {
-        name: part for name, part in plain.items() if name not in _TREE_RARE or part is not None
+        name: value for name, value in plain.items() if name not in _TREE_RARE or value is not None
     }
 
 
@@ -148,7 +148,7 @@ def _built(data: dict[str, Any]) -> Ensemble:
             '"boosted" must be true or false, and "targets" a list of words or numbers, each once.'
         )
     shape = (len(classes), max(map(len, classes))) if classes else None
-    trees = tuple(_tree(one, shape) for one in data["trees"])
+    trees = tuple(_tree(tree, shape) for tree in data["trees"])
     if len({tree.value.shape[1] for tree in trees}) > 1:
         raise InputError("The trees have different numbers of outputs.")
     names = tuple(tuple(c) for c in classes)
@@ -182,10 +182,12 @@ def _tree(data: Any, shape: tuple[int, int] | None) -> Tree:
         or (shape is not None and value.shape[1:] != shape)
     ):
         raise InputError("The values of a tree are not nodes x outputs x classes (1 for numbers).")
-    left, right, feature = (_whole(data[name]) for name in ("left", "right", "feature"))
+    left_child, right_child, feature = (
+        _integers(data[name]) for name in ("left", "right", "feature")
+    )
     n = len(value)
-    if {a.shape for a in (left, right, feature)} != {(n,)} or min(
-        a.min() for a in (left, right, feature)
+    if {a.shape for a in (left_child, right_child, feature)} != {(n,)} or min(
+        a.min() for a in (left_child, right_child, feature)
     ) < -1:
         raise InputError(
             "Children and features must be whole numbers from -1 on, one for each node."
@@ -197,7 +199,7 @@ def _tree(data: Any, shape: tuple[int, int] | None) -> Tree:
     ):
         raise InputError('"threshold" must be a list, "reason" a text, and "single" true or false.')
     counts, samples, fewest, bounds = (
-        None if data[name] is None else _whole(data[name])
+        None if data[name] is None else _integers(data[name])
         for name in ("counts", "samples", "fewest", "bounds")
     )
     variance = None if data["variance"] is None else _numbers(data["variance"])
@@ -207,8 +209,8 @@ def _tree(data: Any, shape: tuple[int, int] | None) -> Tree:
         None if data["varies"] is None else _truths(data["varies"], n),
     )
     tree = Tree(
-        left,
-        right,
+        left_child,
+        right_child,
         feature,
         cuts,
         missing,
@@ -222,7 +224,7 @@ def _tree(data: Any, shape: tuple[int, int] | None) -> Tree:
         variance,
         data["single"],
     )
-    if not np.array_equal(feature < 0, left < 0):
+    if not np.array_equal(feature < 0, left_child < 0):
         raise InputError("Leaves have the feature -1, and splits have another.")
     if fewest is not None and ((fewest < 0).any() or counts is None or (fewest > counts).any()):
         raise InputError("The fewest records cannot be more than the counts.")
@@ -268,7 +270,7 @@ def _numbers(nested: Any) -> NDArray[np.float64]:
     return array.astype(np.float64)
 
 
-def _whole(nested: Any) -> NDArray[np.int64]:
+def _integers(nested: Any) -> NDArray[np.int64]:
     array = np.array(nested)
     if array.dtype.kind != "i" or (array.size and int(abs(array).max()) > _MOST_WHOLE):
         raise InputError(

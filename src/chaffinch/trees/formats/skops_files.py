@@ -246,15 +246,15 @@ def _check_tree(node: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
         or len(arguments["content"]) != 3
     ):
         raise ValueError("not the parts of a tree")
-    n_features, n_classes, n_outputs = (_plain(part, arrays) for part in arguments["content"])
-    fields = {key: _plain(part, arrays) for key, part in state["content"].items()}
+    n_features, n_classes, n_outputs = (_plain(entry, arrays) for entry in arguments["content"])
+    fields = {key: _plain(entry, arrays) for key, entry in state["content"].items()}
     nodes, values, count = fields["nodes"], fields["values"], fields["node_count"]
-    whole = all(
+    are_integers = all(
         isinstance(x, int | np.integer) and not isinstance(x, bool)
         for x in (n_features, n_outputs, count)
     )
     sound = (
-        whole
+        are_integers
         and set(fields) == {"max_depth", "node_count", "nodes", "values"}
         and isinstance(fields["max_depth"], int)
         and 0 < n_features < 1 << 31
@@ -277,13 +277,13 @@ def _check_tree(node: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
         raise ValueError("the nodes of a tree point outside of it")
 
 
-def _plain(part: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Any:
+def _plain(entry: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Any:
     """A number or an array of the schema."""
-    if part["__loader__"] == "JsonNode":
-        return json.loads(part["content"])
-    if part["__loader__"] == "NdArrayNode" and part["type"] == "numpy":
-        array = arrays[part["file"]]
-        return array if part["__class__"] == "ndarray" else array[()]
+    if entry["__loader__"] == "JsonNode":
+        return json.loads(entry["content"])
+    if entry["__loader__"] == "NdArrayNode" and entry["type"] == "numpy":
+        array = arrays[entry["file"]]
+        return array if entry["__class__"] == "ndarray" else array[()]
     raise ValueError("neither a number nor an array")
 
 
