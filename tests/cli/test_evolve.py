@@ -239,7 +239,7 @@ def test_without_statsmodels_it_says_so(run, spec, tmp_path, monkeypatch):
             "'home by sex' and 'again' cannot both hold",
         ),
         ((HEAD,), "no outputs"),
-        ((HEAD.replace("chaffinch-outputs", "other"), TABLE), "does not describe outputs"),
+        ((HEAD.replace("chaffinch-outputs", "other"), TABLE), "is no description of outputs"),
         (("= nonsense",), "not valid TOML"),
         ((HEAD.replace("rows = 100\n", ""), TABLE), "rows"),
     ],
