@@ -19,8 +19,9 @@ from typing import Annotated, Any
 
 import typer
 
+from .._base.checks import check_name
 from .._base.documents import read_toml, toml_value
-from .._base.errors import InputError, unknown_name
+from .._base.errors import InputError
 
 ConfigIn = Annotated[
     Path | None,
@@ -102,8 +103,7 @@ def with_config(parameters: Sequence[Any], words: Sequence[str]) -> list[str]:
     written = read_toml(path, what="file of options", max_bytes=MOST, next_step=next_step)
     for key, value in written.items():
         name = key.replace("_", "-")
-        if name not in options:
-            raise unknown_name(f"option in '{path}'", key, options)
+        check_name(f"option in '{path}'", name, options)
         if not any(
             _spelled(option, word)
             for option in (*options[name].opts, *options[name].secondary_opts)

@@ -477,9 +477,8 @@ def _output(entry: Mapping[str, Any], number: int, name: str, numbers: Numbers) 
     where = f"{name}, output '{called}'" if isinstance(called, str) else f"{name}, output {number}"
     if kind is None:
         raise InputError(f"{where}: 'kind' is missing. Kinds: {', '.join(KINDS.names)}.")
-    if not isinstance(kind, str) or kind not in KINDS:
-        raise InputError(f"{where}: {unknown_name('kind', kind, KINDS.names)}")
-    cls = KINDS[kind].spec
+    check_name("kind", kind, KINDS.names, prefix=f"{where}: ")
+    cls = KINDS[str(kind)].spec
     cls.check_entry(entry, where)
     keys = [key for key in cls.model_fields if key not in cls.PRINTING]
     if numbers == "required" and (

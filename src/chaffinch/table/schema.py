@@ -347,10 +347,8 @@ class Schema:
         return iter(self.columns)
 
     def __getitem__(self, name: str) -> Column:
-        column = self._by_name.get(name)
-        if column is None:
-            raise unknown_name("column", name, (column.name for column in self.columns))
-        return column
+        check_name("column", name, self._by_name)
+        return self._by_name[name]
 
     @cached_property
     def _by_name(self) -> dict[str, Column]:

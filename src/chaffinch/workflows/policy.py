@@ -10,6 +10,7 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict
 
+from .._base.checks import check_between
 from .._base.documents import checked, parse_document
 from .._base.errors import InputError
 from .._base.files import read_small
@@ -68,8 +69,7 @@ class RiskPolicy:
 
     def check(self, *, holdout: bool) -> None:
         """Raise for a limit that no excess has, and where one is to be shown to be kept and cannot be, whatever is found."""
-        if self.max_excess is not None and not 0 <= self.max_excess <= 1:
-            raise InputError(f"max_excess must lie between 0 and 1. Got {self.max_excess:g}.")
+        check_between("max_excess", self.max_excess, 0, 1, optional=True)
         if self.require_shown and self.max_excess is None:
             raise InputError(
                 "--require-shown needs a limit: name --max-excess, or a --policy that has one."

@@ -25,7 +25,6 @@ from pydantic import Field as Key
 
 from ..._base.checks import check_name
 from ..._base.documents import check_head, checked, read_toml
-from ..._base.errors import InputError, unknown_name
 from ..._base.masking import THRESHOLD
 
 FORMAT = "chaffinch-policy"
@@ -170,7 +169,6 @@ def policy_of_acro(config: Mapping[str, Any], *, name: str = "ACRO") -> Policy:
     """
     known = (*_OF_ACRO, *_NOT_RULES)
     for key in config:
-        if key not in known:
-            raise InputError(f"The ACRO configuration: {unknown_name('key', key, known)}")
+        check_name("key", key, known, prefix="The ACRO configuration: ")
     values = {ours: config[theirs] for theirs, ours in _OF_ACRO.items() if theirs in config}
     return checked(Policy, {"name": name, **values}, "The ACRO configuration")
