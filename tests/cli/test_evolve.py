@@ -300,7 +300,7 @@ def test_a_bad_specification_is_named_and_nothing_is_written(run, spec, tmp_path
         (("--tolerance", "0.1"), "for numbers without a printed precision, and here are none"),
         (("--rows", "101"), "'home by sex'"),
         (("--seconds", "0"), "seconds must be above 0"),
-        (("--proposals", "0"), "proposals must be at least 1"),
+        (("--proposals", "0"), "proposals must lie between 1 and"),
         (("--proposals", "9", "--seconds", "9"), "Give seconds or proposals, not both"),
         (("--tolerance", "-1"), "tolerance must be at least 0"),
         (("--json", "spec.toml"), "it is the input"),
