@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from math import inf, nan
 from numbers import Integral
 
 import numpy as np
 import pytest
 
-from chaffinch._base.checks import check_at_least, check_name, check_share, check_whole
+from chaffinch._base.checks import (
+    check_at_least,
+    check_between,
+    check_name,
+    check_share,
+    check_whole,
+)
 from chaffinch.errors import InputError, UnknownNameError
 
 
@@ -20,9 +27,23 @@ def test_what_keeps_the_rules_is_let_through() -> None:
     check_whole("a", 1, 1)
     check_whole("a", np.int64(1), 1, type_=Integral)
     check_share("a", 0.5)
-    check_share("a", 0, ends=True)
-    check_share("a", 1.0, ends=True)
+    check_between("a", 0, 0, 1)
+    check_between("a", 1.0, 0, 1)
     check_name("column", "age", {"age": 1})
+
+
+def test_none_keeps_a_rule_only_where_that_is_said() -> None:
+    checks: list[Callable[..., None]] = [
+        partial(check_at_least, "a", None, 0),
+        partial(check_between, "a", None, 0, 1),
+        partial(check_whole, "a", None, 0),
+        partial(check_share, "a", None),
+        partial(check_name, "a", None, ["b"]),
+    ]
+    for check in checks:
+        check(optional=True)
+        with pytest.raises(InputError, match="None"):
+            check()
 
 
 @pytest.mark.parametrize(
@@ -41,7 +62,9 @@ def test_what_keeps_the_rules_is_let_through() -> None:
             "a must be a whole number of at least 1. Got True.",
         ),
         (lambda: check_share("a", 0.0), "a must lie between 0 and 1. Got 0.0."),
-        (lambda: check_share("a", nan, ends=True), "a must lie between 0 and 1. Got nan."),
+        (lambda: check_share("a", nan), "a must lie between 0 and 1. Got nan."),
+        (lambda: check_between("a", nan, 0, 1), "a must lie between 0 and 1. Got nan."),
+        (lambda: check_between("a", 0, 1, 5000), "a must lie between 1 and 5,000. Got 0."),
     ],
 )
 def test_what_breaks_a_rule_is_refused(check: Callable[[], None], message: str) -> None:

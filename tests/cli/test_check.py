@@ -229,7 +229,7 @@ levels = [0, 1]
             ("--tolerance", "0.1"),
             "for numbers without a printed precision, and here are none",
         ),
-        ((HEAD, TABLE), ("--proposals", "0"), "proposals must be at least 1"),
+        ((HEAD, TABLE), ("--proposals", "0"), "proposals must lie between 1 and"),
         (
             (HEAD, TABLE),
             ("--proposals", "9", "--seconds", "9"),

@@ -64,7 +64,7 @@ def test_what_is_saved_gives_the_same_run_and_the_command_line_wins(run_here, pl
             "Option 'label' in 'run.toml' must be a text, a number, or a list of them. Got true or false.",
         ),
         ("[label]\nname = 1", "Got a table."),
-        ("label = ", "'run.toml' is not TOML"),
+        ("label = ", "'run.toml' is not valid TOML"),
         ('config = "other.toml"', "Unknown option in 'run.toml' 'config'"),
         ('rows = "many"', "rows"),
         ("", "output"),

@@ -379,7 +379,7 @@ def test_without_pandas_all_is_as_before() -> None:
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        (["--parents", "0"], "parents must be at least 1. Got 0."),
+        (["--parents", "0"], "parents must be a whole number of at least 1. Got 0."),
         (["--rows", "-1"], "rows must be at least 0"),
         (["--copies", "0"], "copies must be at least 1"),
         (["--sensitive", "agee"], "Did you mean 'age'"),

@@ -63,9 +63,9 @@ def test_g_without_a_part_is_not_applicable() -> None:
 
 @pytest.mark.parametrize("weight", [-1, float("nan"), float("inf")])
 def test_weights_are_numbers_of_at_least_zero(weight: float) -> None:
-    with pytest.raises(InputError, match="alpha must be a number of at least 0"):
+    with pytest.raises(InputError, match="alpha must be at least 0"):
         composite(Part(value=1), Part(value=1), alpha=weight)
-    with pytest.raises(InputError, match="beta must be a number of at least 0"):
+    with pytest.raises(InputError, match="beta must be at least 0"):
         composite(Part(value=1), Part(value=1), beta=weight)
 
 
@@ -97,7 +97,7 @@ def test_baselines_that_are_no_scale_are_refused() -> None:
         baseline_weights(Part(value=0.0), Part(value=0.1))
     with pytest.raises(InputError, match="is no scale: no column is categorical"):
         baseline_weights(Part(value=0.1), Part(value=None, reason="no column is categorical"))
-    with pytest.raises(InputError, match=r"share must be a number from 0 to 1\. Got 1\.5"):
+    with pytest.raises(InputError, match=r"share must lie between 0 and 1\. Got 1\.5"):
         baseline_weights(Part(value=0.1), Part(value=0.1), share=1.5)
 
 

@@ -13,15 +13,15 @@ from __future__ import annotations
 
 import functools
 import inspect
-import json
-import tomllib
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from .._base.errors import InputError, unknown_name
+from .._base.checks import check_name
+from .._base.documents import read_toml, toml_value
+from .._base.errors import InputError
 
 ConfigIn = Annotated[
     Path | None,
@@ -99,10 +99,11 @@ def with_config(parameters: Sequence[Any], words: Sequence[str]) -> list[str]:
         if one.param_type_name == "option" and one.name not in OWN
     }
     added: list[str] = []
-    for key, value in _read(path).items():
+    next_step = "Write one with --save-config FILE."
+    written = read_toml(path, what="file of options", max_bytes=MOST, next_step=next_step)
+    for key, value in written.items():
         name = key.replace("_", "-")
-        if name not in options:
-            raise unknown_name(f"option in '{path}'", key, options)
+        check_name(f"option in '{path}'", name, options)
         if not any(
             _spelled(option, word)
             for option in (*options[name].opts, *options[name].secondary_opts)
@@ -126,7 +127,7 @@ def save_config(path: Path, parameters: Sequence[Any], values: dict[str, Any]) -
             or value == one.default
         ):
             continue
-        lines.append(f"{_name(one)} = {_toml(value)}")
+        lines.append(f"{_name(one)} = {toml_value(value)}")
     write_text(path, "\n".join(lines) + "\n", mode=0o600)
 
 
@@ -141,20 +142,6 @@ def _path_in(words: Sequence[str]) -> Path | None:
         if word.startswith("--config="):
             return Path(word.partition("=")[2])
     return None
-
-
-def _read(path: Path) -> dict[str, Any]:
-    from .._base.files import read_small
-
-    text = read_small(
-        path, what="file of options", most=MOST, next_step="Write one with --save-config FILE."
-    )
-    try:
-        return tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        raise InputError(
-            f"'{path}' is not TOML: {error}. A line is as: label = \"income\"."
-        ) from None
 
 
 def _name(option: Any) -> str:
@@ -193,15 +180,3 @@ def _words(option: Any, name: str, value: Any, path: Path) -> list[str]:
 
 def _kind(value: Any) -> str:
     return {bool: "true or false", dict: "a table", list: "a list"}.get(type(value), f"{value!r}")
-
-
-def _toml(value: Any) -> str:
-    if isinstance(value, list | tuple):
-        return f"[{', '.join(map(_toml, value))}]"
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    return (
-        repr(value)
-        if isinstance(value, int | float)
-        else json.dumps(str(value), ensure_ascii=False)
-    )

@@ -133,8 +133,7 @@ class Choice:
 
     def check_counts(self, rows: int | None, copies: int) -> None:
         """Raise unless rows and copies can be drawn."""
-        if rows is not None and rows < 0:
-            raise InputError(f"rows must be at least 0. Got {rows}.")
+        check_at_least("rows", rows, 0, optional=True)
         check_at_least("copies", copies, 1)
         if self.keep and rows is not None:
             raise InputError(

@@ -59,8 +59,7 @@ def family_scores(
     [0.0, -30.0]
     """
     check_name("score", score, ("I", "R", "F"))
-    if most_rows is not None:
-        check_at_least("most_rows", most_rows, 0)
+    check_at_least("most_rows", most_rows, 0, optional=True)
     if getattr(counter, "weight", None) is not None:
         raise InputError("Scores on counts need whole counts. Count without weights.")
     n = counter.n_rows

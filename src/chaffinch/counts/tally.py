@@ -17,8 +17,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .._base.checks import check_name
 from .._base.compiled import compiled
-from .._base.errors import InputError, TooLargeError, unknown_name
+from .._base.errors import InputError, TooLargeError
 from .._base.runtime import thread_count, thread_map
 from ..table.codes import Codes
 from ..table.schema import Schema
@@ -138,8 +139,7 @@ def resolve(schema: Schema, clique: Sequence[str]) -> list[int]:
         )
     places = schema.places
     for name in clique:
-        if name not in places:
-            raise unknown_name("column", name, schema.names)
+        check_name("column", name, places)
     if len(set(clique)) != len(clique):
         raise InputError(f"A clique names each column once. Got {', '.join(clique)}.")
     return [places[name] for name in clique]

@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .._base.errors import InputError, unknown_name
+from .._base.checks import check_name
+from .._base.errors import InputError
 from .._base.masking import HIDDEN, THRESHOLD, unknown_level, without_levels
 from .domain import Codes, Field, Fields, Floats, Ints, Scalar, same_column_checked
 from .equations import CountTable, SumSystem, Terms
@@ -106,14 +107,11 @@ def crossed(
     """
     same_column_checked(by, output=output)
     for name in groups:
-        if name not in by:
-            raise InputError(
-                f"Output '{output}' has groups for a column that it does not use. {unknown_name('column', name, by)}"
-            )
+        unused = f"Output '{output}' has groups for a column that it does not use. "
+        check_name("column", name, by, prefix=unused)
     steps, names, safe_names = [], [], []
     for name in by:
-        if name not in fields.names:
-            raise InputError(f"Output '{output}': {unknown_name('column', name, fields.names)}")
+        check_name("column", name, fields.names, prefix=f"Output '{output}': ")
         field = fields[name]
         if name in groups:
             group, called, safe = _grouped(field, groups[name], output)

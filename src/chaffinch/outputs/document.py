@@ -25,9 +25,7 @@ any records. Nothing in such a file is run: filters and formulas are parsed by `
 
 from __future__ import annotations
 
-import json
 import os
-import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -36,10 +34,11 @@ from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Any, Literal, NamedTuple
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict
 from pydantic import Field as Key
 
 from .._base.checks import check_at_least, check_name
+from .._base.documents import Syntax, check_head, checked, parse_document
 from .._base.errors import InputError, unknown_name
 from .._base.files import read_small
 from .._base.masking import THRESHOLD
@@ -351,21 +350,16 @@ def parsed(
     data: Mapping[str, Any], *, name: str, numbers: Numbers, fields: Fields | None, threshold: int
 ) -> Parsed:
     """Return what a file holds; InputError with the place and the rule where it breaks one. Columns are the file's own unless given."""
-    _check_head(data, name)
+    check_head(data, name, what="description of outputs", format_=FORMAT, version=VERSION)
     content = dict(data) if fields is None else {**data, "columns": []}
-    try:
-        model = _FileModel.model_validate(content)
-    except ValidationError as error:
-        raise _explained(error, name, _FileModel.model_fields, data) from None
-    own = (
-        Fields(tuple(column.field() for column in model.columns)).with_threshold(threshold)
-        if fields is None
-        else fields
-    )
+    model = checked(_FileModel, content, name)
+    if fields is None:
+        columns = (_column(entry, i, name) for i, entry in enumerate(model.columns, 1))
+        fields = Fields(tuple(columns)).with_threshold(threshold)
     outputs = tuple(
         _output(entry, number, name, numbers) for number, entry in enumerate(model.outputs, 1)
     )
-    return Parsed(own, outputs, model.rows)
+    return Parsed(fields, outputs, model.rows)
 
 
 class _ColumnModel(BaseModel):
@@ -412,7 +406,7 @@ class _FileModel(BaseModel):
     version: int
     rows: Annotated[int, Key(ge=1)] | None = None
     comment: str | None = None
-    columns: list[_ColumnModel]
+    columns: list[dict[str, Any]]
     outputs: list[dict[str, Any]] = []
 
 
@@ -425,20 +419,8 @@ def read_document(path: str | os.PathLike[str]) -> dict[str, Any]:
         most=MOST_BYTES,
         next_step="Name a TOML or JSON file that describes the outputs.",
     )
-    is_json = text.lstrip().startswith("{")
-    try:
-        data = json.loads(text, parse_constant=_no_constant) if is_json else tomllib.loads(text)
-    except (ValueError, RecursionError) as error:
-        reason = (str(error).splitlines() or ["cannot be parsed"])[0].rstrip(".")
-        raise InputError(
-            f"'{file}' is not valid {'JSON' if is_json else 'TOML'}: {reason}."
-        ) from None
-    assert isinstance(data, dict)
-    return data
-
-
-def _no_constant(word: str) -> None:
-    raise ValueError(f"{word} is no number")
+    syntax: Syntax = "JSON" if text.lstrip().startswith("{") else "TOML"
+    return parse_document(text, str(file), syntax=syntax)
 
 
 def output_of(entry: Mapping[str, Any]) -> OutputSpec:
@@ -484,13 +466,10 @@ def named_columns(entries: Sequence[Mapping[str, Any]], known: Sequence[str]) ->
     return tuple(name for name in known if name in words)
 
 
-def _check_head(data: Mapping[str, Any], name: str) -> None:
-    if not isinstance(data, Mapping) or data.get("format") != FORMAT:
-        raise InputError(f'{name} does not describe outputs: it must say format = "{FORMAT}".')
-    if data.get("version") != VERSION or isinstance(data.get("version"), bool):
-        raise InputError(
-            f"{name} must have version = {VERSION}, which is what this release reads. Use a newer release, or change the file."
-        )
+def _column(entry: Mapping[str, Any], number: int, name: str) -> Field:
+    called = entry.get("name")
+    where = f"{name}, column '{called}'" if isinstance(called, str) else f"{name}, column {number}"
+    return checked(_ColumnModel, entry, where).field()
 
 
 def _output(entry: Mapping[str, Any], number: int, name: str, numbers: Numbers) -> OutputSpec:
@@ -498,55 +477,18 @@ def _output(entry: Mapping[str, Any], number: int, name: str, numbers: Numbers) 
     where = f"{name}, output '{called}'" if isinstance(called, str) else f"{name}, output {number}"
     if kind is None:
         raise InputError(f"{where}: 'kind' is missing. Kinds: {', '.join(KINDS.names)}.")
-    if not isinstance(kind, str) or kind not in KINDS:
-        raise InputError(f"{where}: {unknown_name('kind', kind, KINDS.names)}")
-    cls = KINDS[kind].spec
+    check_name("kind", kind, KINDS.names, prefix=f"{where}: ")
+    cls = KINDS[str(kind)].spec
     cls.check_entry(entry, where)
-    keys = {key: field for key, field in cls.model_fields.items() if key not in cls.PRINTING}
+    keys = [key for key in cls.model_fields if key not in cls.PRINTING]
     if numbers == "required" and (
         extra := next((key for key in entry if key in cls.PRINTING), None)
     ):
         raise InputError(f"{where}: {unknown_name('key', extra, keys)}")
-    try:
-        output = cls.model_validate(
-            {"name": f"{kind} {number}", **entry}, context={"numbers": numbers}
-        )
-    except ValidationError as error:
-        raise _explained(error, where, keys, entry) from None
+    named, context = {"name": f"{kind} {number}", **entry}, {"numbers": numbers}
+    output = checked(cls, named, where, keys=keys, context=context)
     if numbers == "required" and (
         missing := next((key for key in cls.REQUIRED if key not in entry), None)
     ):
         raise InputError(f"{where}: '{missing}' is missing.")
     return output
-
-
-def _explained(
-    error: ValidationError, where: str, known: Mapping[str, Any], data: Mapping[str, Any]
-) -> InputError:
-    """Return the first fault in our own words, without what came."""
-    fault = error.errors(include_input=False, include_url=False)[0]
-    place = fault["loc"]
-    keys = [name if field.alias is None else field.alias for name, field in known.items()]
-    if len(place) > 1 and place[0] == "columns" and isinstance(place[1], int):
-        entry = data["columns"][place[1]]
-        called = entry.get("name") if isinstance(entry, Mapping) else None
-        where = (
-            f"{where}, column '{called}'"
-            if isinstance(called, str)
-            else f"{where}, column {place[1] + 1}"
-        )
-        place = place[2:]
-        keys = [
-            name if field.alias is None else field.alias
-            for name, field in _ColumnModel.model_fields.items()
-        ]
-    elif len(place) > 1 and place[0] == "leaves" and isinstance(place[1], int):
-        where, place, keys = f"{where}, leaf {place[1] + 1}", place[2:], ["where", "counts", "n"]
-    key = str(place[0]) if place else "the whole"
-    if fault["type"] == "extra_forbidden":
-        return InputError(f"{where}: {unknown_name('key', key, keys)}")
-    if fault["type"] == "missing":
-        return InputError(f"{where}: '{key}' is missing.")
-    return InputError(
-        f"{where}: '{key}' is not as it should be: {fault['msg'].rstrip('.').lower()}."
-    )

@@ -90,8 +90,7 @@ class EvolveSettings:
 
     def __post_init__(self) -> None:
         check_copies(self.copies)
-        if self.start is not None:
-            check_name("start", self.start, STARTS)
+        check_name("start", self.start, STARTS, optional=True)
         if self.options and self.engine != "ea":
             raise InputError(f"--{next(iter(self.options)).replace('_', '-')} is for --engine ea.")
 

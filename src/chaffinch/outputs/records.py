@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .._base.errors import InputError, unknown_name
+from .._base.checks import check_name
+from .._base.errors import InputError
 from .._base.masking import THRESHOLD, masked_count
 from .document import FORMAT, VERSION, Outputs
 from .domain import MISSING, Codes, Field, Fields, Mask, Scalar
@@ -160,10 +161,8 @@ def _counted(coder: TableCoder, field: Field, threshold: int) -> Field:
 
 def _check_names(names: Sequence[str], table: Table) -> None:
     for name in names:
-        if name not in table.columns:
-            raise InputError(
-                f"The data lack a column that the outputs use. {unknown_name('column', name, table.columns)}"
-            )
+        absent = "The data lack a column that the outputs use. "
+        check_name("column", name, table.columns, prefix=absent)
 
 
 def _missing(table: Table, name: str) -> tuple[Scalar, ...]:

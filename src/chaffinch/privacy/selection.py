@@ -400,8 +400,7 @@ def plan_selection(
     ('each once', 0.45, 'repeated', 0.3)
     """
     check_whole("The number of candidates", candidates, 1)
-    if way is not None:
-        check_name("way of selecting", way, WAYS)
+    check_name("way of selecting", way, WAYS, optional=True)
     check_share("choice_share", choice_share)
     if budget.reserved_delta or (budget.kind == "pure" and budget.delta is not None):
         raise InputError(

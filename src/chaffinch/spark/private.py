@@ -12,6 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
+from .._base.checks import check_whole
 from .._base.errors import InputError, listed
 from ..privacy.discover import wanted_columns
 from ..privacy.domain import check_declared, declared_schema
@@ -112,8 +113,7 @@ def first_rows(frame: Any, person: str, max_rows: int, *, key: str | None = None
     Words are compared without the blanks around them, so that two spellings of an id are one
     person.
     """
-    if isinstance(max_rows, bool) or not isinstance(max_rows, int) or max_rows < 1:
-        raise InputError(f"rows_per_person must be a whole number of at least 1. Got {max_rows!r}.")
+    check_whole("rows_per_person", max_rows, 1)
     functions = spark_functions()
     from pyspark.sql import Window
 

@@ -20,7 +20,8 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from .._base.errors import InputError, SchemaError, TooLargeError, unknown_name
+from .._base.checks import check_name
+from .._base.errors import InputError, SchemaError, TooLargeError
 from ..counts.marginal import Marginal, SparseCounts, packed_spans
 from ..counts.plan import COVERING_CELLS, cover
 from ..counts.tally import DENSE_CELLS, resolve
@@ -314,8 +315,7 @@ def quoted_name(name: str | Sequence[str]) -> str:
 
 def codes_sql(schema: Schema, table: str | Sequence[str], *, dialect: Dialect = "duckdb") -> str:
     """Return the SELECT of the codes of all modelled columns, named as the columns."""
-    if dialect not in get_args(Dialect):
-        raise unknown_name("dialect", dialect, get_args(Dialect))
+    check_name("dialect", dialect, get_args(Dialect))
     lines = [
         f"  CAST({_code(column, dialect)} AS {'SMALLINT' if column.size < 1 << 15 else 'INTEGER'}) AS {quoted_name(column.name)}"
         for column in schema.modelled

@@ -13,7 +13,7 @@ import json
 import os
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import fields, replace
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 
 from .._base.errors import ChaffinchError, FileError, InputError
 from .._base.files import replacing
+from .._base.results import from_plain
 from ..table.domain import domain_from_dict
 from ..table.rules.constraints import allowed_codes
 from ..table.rules.keep import check_functions
@@ -229,6 +230,17 @@ def schema_to_dict(schema: Schema) -> dict[str, Any]:
     }
 
 
+@dataclass(frozen=True)
+class _SchemaData:
+    """What plain data say of a schema beside its columns."""
+
+    rare_below: int
+    public: bool = False
+    rows: int | None = None
+    rules: tuple[str, ...] = ()
+    functions: tuple[FunctionMap, ...] = ()
+
+
 def schema_from_dict(data: Any) -> Schema:
     """Return the schema that `schema_to_dict` described."""
     columns = []
@@ -259,18 +271,8 @@ def schema_from_dict(data: Any) -> Schema:
                 raise InputError("A column of the model's schema has an entry of the wrong type.")
         columns.append(Column(**ready, codec=codec))
         _check_column(columns[-1])
-    rows = data.get("rows")
-    public = data.get("public", False)
-    if not isinstance(public, bool) or not (rows is None or (isinstance(rows, int) and rows >= 0)):
-        raise InputError("The model's schema has an entry of the wrong type.")
-    texts = data.get("rules", [])
-    if not isinstance(texts, list) or not all(isinstance(text, str) for text in texts):
-        raise InputError("The model's schema has an entry of the wrong type.")
-    schema = Schema(
-        tuple(columns), int(data["rare_below"]), public=public, rows=rows, rules=tuple(texts)
-    )
-    functions = tuple(FunctionMap.from_dict(entry) for entry in data.get("functions", []))
-    schema = replace(schema, functions=functions)
+    stated = from_plain(_SchemaData, data, what="the model's schema")
+    schema = Schema(tuple(columns), **vars(stated))
     check_functions(schema)
     allowed_codes(schema)
     return schema

@@ -125,16 +125,13 @@ class PrivBayes(PureMethod):
     def __post_init__(self) -> None:
         super().__post_init__()
         check_name("variant", self.variant, VARIANTS)
-        if self.score is not None:
-            check_name("score", self.score, SCORES)
+        check_name("score", self.score, SCORES, optional=True)
         check_name("mechanism", self.mechanism, ("exponential", "permute-and-flip"))
-        if self.beta is not None:
-            check_share("beta", self.beta)
+        check_share("beta", self.beta, optional=True)
         if not (np.isfinite(self.theta) and self.theta > 0):
             raise InputError(f"theta must be above 0. Got {self.theta}.")
         for name, least in (("parents", 0), ("most_candidates", 1)):
-            if (value := getattr(self, name)) is not None:
-                check_whole(name, value, least)
+            check_whole(name, getattr(self, name), least, optional=True)
 
     @classmethod
     def from_options(cls, options: MethodOptions) -> Self:

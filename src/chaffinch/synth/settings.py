@@ -116,8 +116,7 @@ class Settings:
 
     def check_draw(self) -> None:
         """Raise unless `draw` is a way to draw rows, or None."""
-        if (draw := getattr(self, "draw", None)) is not None and draw not in get_args(Draw):
-            raise unknown_name("way to draw rows", draw, get_args(Draw))
+        check_name("way to draw rows", getattr(self, "draw", None), get_args(Draw), optional=True)
 
     def check_promise(self) -> None:
         """Raise unless epsilon, delta and the relation are those of a promise that can be kept."""

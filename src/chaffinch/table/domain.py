@@ -23,7 +23,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from .._base.errors import SchemaError
-from .._base.results import to_plain
+from .._base.results import from_plain, to_plain
 from .codes import narrowest
 from .drawing import BinLayout, DigitPreference, draw_numbers, move_to_classes
 from .types import (
@@ -158,11 +158,8 @@ class Categories(_Domain):
 
     @classmethod
     def from_dict(cls, data: Any) -> Self:
-        """Return the domain of plain data; what is of the wrong type is an error of Python's."""
-        levels, missing = (
-            tuple(_checked(value, Scalar) for value in data[key]) for key in ("levels", "missing")
-        )
-        return cls(levels, _checked(data["other"], bool), _checked(data["null"], bool), missing)
+        """Return the domain of plain data; InputError for what is of the wrong type."""
+        return from_plain(cls, data, what="a column's codes")
 
     @property
     def bin_codes(self) -> NDArray[np.int64]:

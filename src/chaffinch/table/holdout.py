@@ -657,8 +657,7 @@ def set_aside(
     stream = np.random.SeedSequence(root.entropy, spawn_key=(*root.spawn_key, _ASIDE))
     key = int.from_bytes(stream.generate_state(2, np.uint64).tobytes(), "little")
     if isinstance(data, Source):
-        if person is not None:
-            check_name("column", person, data.schema.names)
+        check_name("column", person, data.schema.names, optional=True)
         rest, aside = (SetAside(share, key, person, aside) for aside in (False, True))
         return _filtered(data, rest), _filtered(data, aside)
     person = data.schema.only("person") if person is None else person

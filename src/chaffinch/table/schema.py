@@ -8,11 +8,11 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from functools import cached_property
 from itertools import pairwise
-from typing import Any, Literal, get_args
+from typing import ClassVar, Literal, get_args
 
 from .._base.checks import check_name
 from .._base.errors import InputError, SchemaError, listed, unknown_name
-from .._base.results import html_table
+from .._base.results import PlainData, html_table
 from .domain import ColumnDomain, Scalar
 
 Kind = Literal[
@@ -347,10 +347,8 @@ class Schema:
         return iter(self.columns)
 
     def __getitem__(self, name: str) -> Column:
-        column = self._by_name.get(name)
-        if column is None:
-            raise unknown_name("column", name, (column.name for column in self.columns))
-        return column
+        check_name("column", name, self._by_name)
+        return self._by_name[name]
 
     @cached_property
     def _by_name(self) -> dict[str, Column]:
@@ -441,7 +439,7 @@ class Schema:
 
 
 @dataclass(frozen=True)
-class FunctionMap:
+class FunctionMap(PlainData):
     """For each code of `left` the code of `right` that goes with it, and where that is a bin of numbers the one number of it that is drawn.
 
     A number of the data stands here only if at least ten records share it; else it is the middle of the bin, which is nobody's.
@@ -452,49 +450,11 @@ class FunctionMap:
     codes: tuple[int, ...]
     numbers: tuple[float | None, ...]
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain data that `from_dict` reads."""
-        return {
-            "left": self.left,
-            "right": self.right,
-            "codes": list(self.codes),
-            "numbers": list(self.numbers),
-        }
+    SUBJECT: ClassVar[str] = "a function among the rules of a model"
 
-    @classmethod
-    def from_dict(cls, data: Any) -> FunctionMap:
-        """Return the map that `to_dict` described; SchemaError for anything else."""
-        try:
-            determinant, dependent, codes, numbers = (
-                data["left"],
-                data["right"],
-                data["codes"],
-                data["numbers"],
-            )
-        except (KeyError, TypeError):
-            raise SchemaError("A function among the rules of a model is incomplete.") from None
-        sound = (
-            isinstance(determinant, str)
-            and isinstance(dependent, str)
-            and isinstance(codes, list)
-            and isinstance(numbers, list)
-            and len(codes) == len(numbers)
-            and all(isinstance(code, int) and not isinstance(code, bool) for code in codes)
-            and all(
-                number is None or (isinstance(number, int | float) and not isinstance(number, bool))
-                for number in numbers
-            )
-        )
-        if not sound:
-            raise SchemaError(
-                "A function among the rules of a model has an entry of the wrong type."
-            )
-        return cls(
-            determinant,
-            dependent,
-            tuple(codes),
-            tuple(None if number is None else float(number) for number in numbers),
-        )
+    def __post_init__(self) -> None:
+        if len(self.codes) != len(self.numbers):
+            raise SchemaError("A function among the rules of a model needs a number for each code.")
 
 
 def _typed(value: Scalar) -> tuple[str, Scalar]:

@@ -8,15 +8,15 @@ import datetime
 import math
 import os
 import re
-import tomllib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal, get_args
 
 import pyarrow as pa
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from .._base.errors import InputError, SchemaError, unknown_name
+from .._base.documents import check_head, checked, parse_document, toml_key, toml_value
+from .._base.errors import InputError, SchemaError
 from .._base.files import read_small, write_text
 from .domain import Scalar
 from .personal.names import name_sign
@@ -152,7 +152,7 @@ class _SchemaEntry(BaseModel):
     discover: Literal["all"] | None = None
     rules: list[str] | None = None
     broken_rules: Literal["enforce", "refuse"] = "enforce"
-    columns: dict[str, _ColumnEntry]
+    columns: dict[str, Any]
 
 
 def as_schema(schema: SchemaLike | None) -> Schema | None:
@@ -200,31 +200,23 @@ def schema_from_toml(text: str, *, name: str = "schema", with_rules: bool = True
     """Return the schema that TOML text describes, or all of it but its rules; raise with the place
     and the rule where it does not.
     """
-    try:
-        data = tomllib.loads(text)
-    except (tomllib.TOMLDecodeError, RecursionError, ValueError) as error:
-        why = (str(error).splitlines() or ["cannot be parsed"])[0].rstrip(".")
-        raise SchemaError(f"'{name}' is not valid TOML: {why}.") from None
-    version = data.get("version")
-    if data.get("format") != FORMAT:
-        raise SchemaError(f"'{name}' is not a schema: it must say format = \"{FORMAT}\".")
-    if version != VERSION:
-        raise SchemaError(
-            f"'{name}' has version {version!r}; this release reads version {VERSION}. Use a newer release, or write it anew."
-        )
-    return _schema_of(
-        data if with_rules else {key: value for key, value in data.items() if key != "rules"}, name
-    )
+    data = parse_document(text, name, error=SchemaError)
+    check_head(data, f"'{name}'", what="schema", format_=FORMAT, version=VERSION, error=SchemaError)
+    if not with_rules:
+        data.pop("rules", None)
+    return _schema_of(data, name)
 
 
 def _schema_of(data: Mapping[str, Any], name: str) -> Schema:
-    try:
-        model = _SchemaEntry.model_validate(data)
-    except ValidationError as error:
-        raise _explain(error, name) from None
-    columns = tuple(_column(key, entry) for key, entry in model.columns.items())
+    model = checked(_SchemaEntry, data, f"'{name}'", error=SchemaError)
+    names = {"kind": KINDS, "role": ROLES, "output": OUTPUTS}
+    columns = []
+    for key, stated in model.columns.items():
+        where = f"'{name}', column '{key}'"
+        entry = checked(_ColumnEntry, stated, where, names=names, error=SchemaError)
+        columns.append(_column(key, entry))
     schema = Schema(
-        columns,
+        tuple(columns),
         model.rare_below,
         model.public,
         model.rows,
@@ -339,26 +331,6 @@ def _time_of_day(value: datetime.time, kind: str, name: str) -> float:
     ]
 
 
-def _explain(error: ValidationError, name: str) -> SchemaError:
-    """Return the first fault in our own words."""
-    fault = error.errors()[0]
-    path = [str(key_part) for key_part in fault["loc"]]
-    column = path[1] if len(path) > 1 and path[0] == "columns" else None
-    where = f"'{name}', column '{column}'" if column else f"'{name}'"
-    key = path[2] if column and len(path) > 2 else path[-1] if path else ""
-    if fault["type"] == "extra_forbidden":
-        known = _ColumnEntry.model_fields if column else _SchemaEntry.model_fields
-        return SchemaError(f"{where}: {unknown_name('key', key, known)}")
-    if fault["type"] == "missing":
-        return SchemaError(f"{where}: '{path[-1]}' is missing.")
-    if fault["type"] == "literal_error" and key in ("kind", "role", "output"):
-        known_words = {"kind": KINDS, "role": ROLES, "output": OUTPUTS}[key]
-        return SchemaError(f"{where}: {unknown_name(key, fault['input'], known_words)}")
-    return SchemaError(
-        f"{where}: {key} is not as it should be: {fault['msg'].rstrip('.').lower()}."
-    )
-
-
 def write_schema(
     schema: Schema, path: str | os.PathLike[str], *, source: str = "", overwrite: bool = False
 ) -> None:
@@ -430,6 +402,9 @@ def _column_lines(column: Column) -> list[str]:
         column.kind != UNKNOWN
     )
     plain = Column(column.name, column.kind)
+    numbers = [*(column.edges or ()), *(column.atoms or ()), *(column.bounds or ())]
+    if not all(map(math.isfinite, numbers)):
+        raise InputError(f"Column '{column.name}': a schema cannot hold infinite numbers.")
     levels: tuple[Scalar, ...] | None = column.levels
     other = column.other
     if column.codec is not None and column.kind == "categorical" and column.codec.levels:
@@ -496,37 +471,6 @@ def _question(column: Column) -> str:
     if column.evidence is None or not column.modelled or column.output:
         return ""
     return f'; {column.evidence}: write output = "drop", "fake" or "keep"'
-
-
-def toml_key(name: str) -> str:
-    """Return a name as a key of TOML."""
-    bare = name.isascii() and all(ch.isalnum() or ch in "-_" for ch in name)
-    return name if bare else toml_value(name)
-
-
-def toml_value(value: Any) -> str:
-    """Return a value in TOML."""
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, int):
-        return str(value)
-    if isinstance(value, float):
-        if not math.isfinite(value):
-            raise InputError("A schema cannot hold infinite numbers.")
-        return repr(value)
-    if isinstance(value, str):
-        return '"' + "".join(_escape(ch) for ch in value) + '"'
-    return "[" + ", ".join(toml_value(item) for item in value) + "]"
-
-
-def _escape(ch: str) -> str:
-    if ch in '"\\':
-        return "\\" + ch
-    if ch < " " or ch == "\x7f":
-        return f"\\u{ord(ch):04x}"
-    if 0xD800 <= ord(ch) <= 0xDFFF:
-        return "\\ufffd"
-    return ch
 
 
 def blank_text(

@@ -13,6 +13,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from .._base.checks import check_at_least
 from .._base.errors import InputError
 from .._base.masking import THRESHOLD
 from .result import IntersectionSummary, MidpointSummary, TreeAudit, Tries
@@ -546,10 +547,8 @@ def intersections(
     With classes a conjunction also says the class (of the first output). All pairs of trees are tried if there are at most `most_pairs`,
     otherwise so many drawn at random.
     """
-    if at_least < 2:
-        raise InputError(f"at_least must be 2 or more. Got {at_least}.")
-    if most_pairs < 1:
-        raise InputError(f"most_pairs must be 1 or more. Got {most_pairs}.")
+    check_at_least("at_least", at_least, 2)
+    check_at_least("most_pairs", most_pairs, 1)
     x, y = checked_data(model, columns, labels)
     names = [label] if isinstance(label, str) else list(label)
     classes = model.classes[0] if model.classes else model.targets

@@ -42,6 +42,7 @@ from typing import Any, get_args
 import numpy as np
 from numpy.typing import NDArray
 
+from .._base.checks import check_at_least, check_name
 from .._base.errors import InputError
 from .attack import safe_values
 from .result import Keep, PruneResult, SideRule
@@ -62,10 +63,8 @@ def prune_trees(
 
     With `keep="most"` more splits stay and leaves tell less: see `coarsened`, and `certain_sides` for regression without data.
     """
-    if keep not in get_args(Keep):
-        raise InputError(f"keep must be one of {', '.join(get_args(Keep))}. Got {keep!r}.")
-    if at_least < 2:
-        raise InputError(f"at_least must be 2 or more. Got {at_least}.")
+    check_name("way to keep splits", keep, get_args(Keep))
+    check_at_least("at_least", at_least, 2)
     if model.boosted:
         raise InputError(
             "Trees of boosting cannot be pruned one by one: later trees correct earlier ones. Fit with larger leaves."

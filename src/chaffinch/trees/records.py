@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .._base.errors import InputError, listed, unknown_name
+from .._base.checks import check_name
+from .._base.errors import InputError, listed
 from ..table.formats import Source
 from ..table.guess import TextGuess, file_sign
 from ..table.sources import open_source
@@ -53,8 +54,7 @@ def read_records(
     source = open_source(data, decimal=decimal)
     names = list(source.schema.names)
     for label in labels:
-        if label not in names:
-            raise unknown_name("column", label, names)
+        check_name("column", label, names)
     if len(labels) != n_outputs(model):
         raise InputError(
             f"The model predicts {n_outputs(model)} label(s), but {len(labels)} were named. Name them as --label A,B."

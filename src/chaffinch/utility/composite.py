@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from .._base.checks import check_at_least
+from .._base.checks import check_at_least, check_between
 from .._base.errors import InputError
 from .._base.results import PlainData, html_table, plain_form, to_plain
 from .._base.runtime import Progress, silent
@@ -46,8 +46,7 @@ def composite(mu: Result, delta: Result, *, alpha: float = 1.0, beta: float = 1.
     Distances from the value to the ends of the parts' intervals are weighted, squared and added, as for independent parts.
     """
     for name, weight in (("alpha", alpha), ("beta", beta)):
-        if not weight >= 0 or weight == float("inf"):
-            raise InputError(f"{name} must be a number of at least 0. Got {weight}.")
+        check_at_least(name, weight, 0, finite=True)
     settings = {
         "alpha": alpha,
         "beta": beta,
@@ -87,8 +86,7 @@ def baseline_weights(mu: Result, delta: Result, *, share: float = SHARE) -> tupl
     >>> baseline_weights(Part(value=0.02), Part(value=0.25))
     (25.0, 2.0)
     """
-    if not 0 <= share <= 1:
-        raise InputError(f"share must be a number from 0 to 1. Got {share}.")
+    check_between("share", share, 0, 1)
     for result in (mu, delta):
         if not result.value:
             why = result.reason or "it is 0, so there are no relations to lose"

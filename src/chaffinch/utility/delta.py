@@ -9,7 +9,8 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from .._base.errors import InputError, unknown_name
+from .._base.checks import check_name
+from .._base.errors import InputError
 from .._base.masking import THRESHOLD
 from .._base.results import html_table
 from .._base.runtime import Progress, silent
@@ -66,8 +67,7 @@ class DeltaSettings:
         if not self.scores:
             raise InputError(f"Name at least one score of {', '.join(SCORES)}.")
         for score in self.scores:
-            if score not in SCORES:
-                raise unknown_name("score", score, SCORES)
+            check_name("score", score, SCORES)
 
 
 @dataclass(frozen=True)

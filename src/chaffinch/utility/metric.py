@@ -17,8 +17,8 @@ from typing import Any, ClassVar, Literal, get_args
 
 import numpy as np
 
-from .._base.checks import check_at_least
-from .._base.errors import InputError, unknown_name
+from .._base.checks import check_at_least, check_name
+from .._base.errors import InputError
 from .._base.masking import THRESHOLD
 from .._base.registry import Registry
 from .._base.results import LeftOut, to_plain
@@ -69,8 +69,7 @@ class UtilitySettings:
 
     def __post_init__(self) -> None:
         check_sample_rows(self.sample_rows)
-        if self.weights not in get_args(Weights):
-            raise unknown_name("way to weigh G", self.weights, get_args(Weights))
+        check_name("way to weigh G", self.weights, get_args(Weights))
         if self.weights == "baselines" and (self.alpha, self.beta) != (1.0, 1.0):
             raise InputError(
                 "alpha and beta are given, and weights = 'baselines' sets them: leave out either."
@@ -203,8 +202,7 @@ class Metric:
     counted: bool = False  # counts are all it needs: it is measured on all records of files that are read part by part, others on a sample
 
     def __post_init__(self) -> None:
-        if self.group not in GROUPS:
-            raise unknown_name("group", self.group, GROUPS)
+        check_name("group", self.group, GROUPS)
         object.__setattr__(self, "choice", self.choice or self.name)
         object.__setattr__(self, "id", self.id or self.name.replace(".", "_"))
 
@@ -333,8 +331,7 @@ def asked_metrics(measures: Iterable[str] | None, *, thorough: bool = True) -> t
     known = choices()
     asked = (known if thorough else quick_choices()) if measures is None else tuple(measures)
     for name in asked:
-        if name not in known:
-            raise unknown_name("measure", name, known)
+        check_name("measure", name, known)
     if not asked:
         raise InputError(f"Name at least one measure of {', '.join(known)}.")
     return asked

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Literal, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from .._base.errors import unknown_name
+from .._base.checks import check_name
 from ..stats.intervals import jackknife
 from ..table import Table
 from .metric import METRICS, Distance, Metric, UtilityRun
@@ -53,13 +53,13 @@ def mu(original: Table, synthetic: Any, *, norm: Norm = "frobenius", **options: 
     >>> mu(table, pa.table({"a": ["x", "y"] * 40, "b": ["p", "p", "q", "q"] * 20})).value > 0.9
     True
     """
-    _check_norm(norm)
+    check_name("norm", norm, NORMS)
     return mu_from(phi_k(original, synthetic, **options), norm=norm)
 
 
 def mu_from(phi: PhiK, *, norm: str = "frobenius") -> Mu:
     """Return mu of phi_k matrices that are there already; see `mu`."""
-    _check_norm(norm)
+    check_name("norm", norm, NORMS)
     settings = {"norm": norm, "norm_means": NORMS[norm], **phi.settings}
     if phi.value is None:
         return Mu(value=None, reason=phi.reason, norm=norm, settings=settings)
@@ -82,11 +82,6 @@ def _norms(apart: Floats, norm: str, where: NDArray[np.bool_]) -> Floats:
     matrices = np.zeros((len(apart), size, size))
     matrices[:, i, j] = matrices[:, j, i] = apart
     return np.abs(np.linalg.eigvalsh(matrices)).max(axis=1) / pairs
-
-
-def _check_norm(norm: object) -> None:
-    if norm not in NORMS:
-        raise unknown_name("norm", norm, NORMS)
 
 
 def _measure(run: UtilityRun, side: str) -> Mu:

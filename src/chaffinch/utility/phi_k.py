@@ -26,7 +26,8 @@ import pyarrow as pa
 from numpy.polynomial import chebyshev
 from numpy.typing import ArrayLike, NDArray
 
-from .._base.errors import InputError, unknown_name
+from .._base.checks import check_name
+from .._base.errors import InputError
 from ..counts.counter import counter_of
 from ..counts.marginal import Marginal
 from ..stats.pair import TablePair, pair_up, with_groups
@@ -129,8 +130,7 @@ def _check(bins: object, missing: object) -> None:
         raise InputError(
             f"bins must be a whole number from 2 to 10,000, or 'schema'. Got {bins!r}."
         )
-    if missing not in ("level", "drop"):
-        raise unknown_name("way with missing values", missing, ("level", "drop"))
+    check_name("way with missing values", missing, ("level", "drop"))
 
 
 METRICS.register(

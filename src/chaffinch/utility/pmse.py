@@ -16,8 +16,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from .._base.checks import check_at_least
-from .._base.errors import unknown_name
+from .._base.checks import check_at_least, check_name
 from .._base.runtime import Progress, silent, thread_map
 from .._base.seeds import Seed, child, seed_sequence
 from ..stats.pair import TablePair, pair_up
@@ -107,8 +106,7 @@ def pmse(
     >>> pmse(table, table.data, seed=1).value
     0.0
     """
-    if model not in MODELS:
-        raise unknown_name("model", model, MODELS)
+    check_name("model", model, MODELS)
     for what, number, minimum in (("permutations", permutations, 2), ("rows", rows, 2)):
         check_at_least(what, number, minimum)
     pair = pair_up(original, synthetic)

@@ -10,6 +10,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from .._base.checks import check_share
 from .._base.errors import InputError
 from .._base.masking import THRESHOLD, masked_count
 from .._base.results import to_plain
@@ -126,8 +127,7 @@ def regression(
     >>> result.value, [(row.term, round(row.original, 2)) for row in result.rows]
     (1.0, [('Intercept', 0.96), ('x', 1.0), ('a[v]', 0.02)])
     """
-    if not 0 < level < 1:
-        raise InputError(f"level must lie between 0 and 1. Got {level}.")
+    check_share("level", level)
     wanted = (
         formula if isinstance(formula, RegressionFormula) else formula_of(formula, original.schema)
     )

@@ -22,7 +22,7 @@ from typing import Any, ClassVar, Self
 
 from markupsafe import Markup
 
-from .._base.errors import unknown_name
+from .._base.checks import check_name
 from .._base.results import (
     NOT_WRITTEN,
     UNLESS_NONE,
@@ -126,8 +126,7 @@ class UtilityResult(TabularResult):
     run: RunFacts = field(default_factory=RunFacts, compare=False)
 
     def __getitem__(self, name: str) -> Result:
-        if name not in self.results:
-            raise unknown_name("measure", name, self.results)
+        check_name("measure", name, self.results)
         return self.results[name]
 
     @property

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from .._base.errors import unknown_name
+from .._base.checks import check_name
 from .._base.masking import THRESHOLD, masked_count
 from .._base.results import RunFacts
 from .._base.runtime import Progress, giving_back, silent
@@ -231,8 +231,7 @@ def _measured(source: Rows, run: UtilityRun, seed: Seed) -> UtilityResult:
 def _label(schema: Schema, label: str | None) -> str | None:
     """Return the label that was named, or the schema's."""
     name = label if label is not None else next(iter(schema.with_role("label")), None)
-    if name is not None and name not in schema.names:
-        raise unknown_name("label", name, schema.names)
+    check_name("label", name, schema.names, optional=True)
     return name
 
 

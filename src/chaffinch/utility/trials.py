@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .._base.checks import check_at_least
-from .._base.errors import InputError, unknown_name
+from .._base.checks import check_at_least, check_name, check_share
+from .._base.errors import InputError
 from .._base.masking import THRESHOLD
 from .._base.runtime import Progress, silent
 from .._base.seeds import Seed, child, seed_sequence
@@ -68,8 +68,7 @@ class LearningLabel:
         """
         column = label_column(table, name)
         numeric = column.kind in _NUMERIC
-        if task not in (None, "classification", "regression"):
-            raise unknown_name("task", task, ("classification", "regression"))
+        check_name("task", task, ("classification", "regression"), optional=True)
         if task == "regression" and not numeric:
             raise InputError(
                 f"Label '{column.name}' is {column.kind}: regression needs numbers. Leave task out."
@@ -149,8 +148,7 @@ def shown_levels(
 def check_repeats(repeats: int, test_share: float, option: str, max_rows: int | None) -> None:
     """Raise unless there is a repeat, the share for tests lies between 0 and 1, and records are capped at ten or more, or not at all."""
     check_at_least("repeats", repeats, 1)
-    if not 0 < test_share < 1:
-        raise InputError(f"test_share must lie between 0 and 1. Got {test_share}.")
+    check_share("test_share", test_share)
     if max_rows is not None and max_rows < 10:
         raise InputError(f"{option} must be at least 10, or None for all. Got {max_rows}.")
 

@@ -11,12 +11,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from math import comb, prod, sqrt
+from numbers import Integral
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .._base.errors import InputError, unknown_name
+from .._base.checks import check_name, check_whole
+from .._base.errors import InputError
 from .._base.seeds import Seed, generator
 from ..counts.marginal import Marginal, SparseCounts
 from ..counts.tally import DENSE_CELLS
@@ -117,8 +119,7 @@ def marginal_distance(
     (0.0, 0.5)
     """
     for what, number in (("width", width), ("max_cliques", max_cliques)):
-        if isinstance(number, bool) or not isinstance(number, int | np.integer) or number < 1:
-            raise InputError(f"{what} must be a whole number of at least 1. Got {number!r}.")
+        check_whole(what, number, 1, type_=Integral)
     pair = pair_up(original, synthetic)
     settings: dict[str, Any] = {"width": int(width), "most": int(max_cliques)}
     if cliques is not None:
@@ -139,8 +140,7 @@ def marginal_distance(
 def _of_cliques(pair: TablePair, cliques: list[Clique]) -> MarginalDistance:
     """Return the mean distance of marginals that somebody named."""
     for name in (name for clique in cliques for name in clique):
-        if name not in pair.names:
-            raise unknown_name("column", name, pair.names)
+        check_name("column", name, pair.names)
     if not cliques or not all(cliques):
         raise InputError("Name at least one set of columns, as [('age', 'sex')].")
     return _compared(pair, cliques, len(cliques), {"cliques": "named"})

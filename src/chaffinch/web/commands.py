@@ -13,11 +13,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from .._base.conditions import Determines
+from .._base.documents import toml_key, toml_value
 from .._base.errors import ChaffinchError, InputError, listed
 from ..table.rules.constraints import names_in_rule
 from ..table.rules.relations import parsed
 from ..table.schema import Column, Schema
-from ..table.schema_file import schema_from_toml, toml_key, toml_value
+from ..table.schema_file import schema_from_toml
 from .project import ProjectChoices
 
 

@@ -22,6 +22,7 @@ from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
+from .._base.documents import toml_value
 from .._base.errors import FileError, InputError, unknown_name
 from .._base.files import read_small, write_text
 
@@ -78,8 +79,6 @@ class ProjectChoices:
 
 def as_toml(choices: ProjectChoices) -> str:
     """Return choices as TOML; what was not chosen is left out."""
-    from ..table.schema_file import toml_value
-
     lines = [
         "# What was chosen in `chaffinch open`. Roles of columns stand in schema.toml.",
         f'format = "{FORMAT}"',

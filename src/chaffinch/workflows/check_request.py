@@ -8,7 +8,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from .._base.errors import InputError, unknown_name
+from .._base.checks import check_name
+from .._base.errors import InputError
 from .._base.masking import THRESHOLD
 from ..outputs.check.released import ReleasedOutputs, read_released
 from ..outputs.check.result import ByRecipe, CheckAbout, NotChecked, ReadFrom
@@ -345,8 +346,7 @@ def _as_names(word: str, known: Sequence[str]) -> list[str]:
     """The outputs that a word names: itself, as names may hold commas; or each part between commas."""
     parts = [word] if word in known else [part.strip() for part in word.split(",") if part.strip()]
     for part in parts:
-        if part not in known:
-            raise unknown_name("output", part, known)
+        check_name("output", part, known)
     return parts
 
 

@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
-from .._base.errors import BudgetError, InputError, LedgerError, unknown_name
+from .._base.checks import check_name
+from .._base.errors import BudgetError, InputError, LedgerError
 from ..privacy.mechanisms import noise_of
 from ..privacy.project import open_project
 from ..synth import BayesNet, Model, Panel, Settings
@@ -159,8 +160,7 @@ class Engine(Protocol):
 
 def engine_of(name: str, cache: str | None = None) -> Engine:
     """Return an engine by its name; `cache`: where a cluster holds codes meanwhile."""
-    if name not in ENGINES:
-        raise unknown_name("engine", name, tuple(ENGINES))
+    check_name("engine", name, ENGINES)
     return ENGINES[name](name, cache)
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any
 
+from .._base.checks import check_at_least
 from .._base.errors import InputError
 from .._base.results import html_table
 from .._base.text import text_table
@@ -154,8 +155,7 @@ def _promised(schema: Schema | None, rows: int | None, person: str | None) -> Sc
     """Return the schema that a fit would follow, with a number of rows."""
     if schema is None:
         raise undeclared()
-    if rows is not None and rows < 0:
-        raise InputError(f"--rows must be at least 0. Got {rows}.")
+    check_at_least("--rows", rows, 0, optional=True)
     if rows is None and schema.rows is None:
         raise InputError(
             "A plan needs the number of rows: give --rows N (roughly is enough), or declare it in the schema."

@@ -3,16 +3,30 @@
 from __future__ import annotations
 
 import hashlib
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from .._base.errors import FileError, InputError
+from pydantic import BaseModel, ConfigDict
+
+from .._base.checks import check_between
+from .._base.documents import checked, parse_document
+from .._base.errors import InputError
+from .._base.files import read_small
 from ..risk import RiskResult
 from ..risk.attribution.verdict import LimitVerdict, limit_verdict
 from ..stats.intervals import LimitState
+
+MOST_BYTES = 1 << 20
+"""Bytes that a file with a policy may have."""
+
+
+class _File(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+    max_excess: float
+    require_shown: bool = False
 
 
 @dataclass(frozen=True)
@@ -38,31 +52,12 @@ class RiskPolicy:
         """Return the policy of a file, whose limit `max_excess` overrides; raise where it could not be judged."""
         limit, source = max_excess, {}
         if path is not None:
-            try:
-                text = path.read_bytes()
-                data = tomllib.loads(text.decode("utf-8"))
-            except OSError as error:
-                raise FileError(
-                    f"Cannot read '{path}': {error.strerror or 'the system refused'}."
-                ) from None
-            except (tomllib.TOMLDecodeError, UnicodeDecodeError):
-                raise InputError(
-                    f"'{path}' is no policy: it is not TOML. Write max_excess = 0.02 in it."
-                ) from None
-            if unknown := sorted(set(data) - {"max_excess", "require_shown"}):
-                raise InputError(
-                    f"'{path}': unknown key '{unknown[0]}'. Keys: max_excess, require_shown."
-                )
-            stated = data.get("max_excess")
-            if not isinstance(stated, int | float) or isinstance(stated, bool):
-                raise InputError(f"'{path}': max_excess must be a number from 0 to 1.")
-            if not isinstance(data.get("require_shown", False), bool):
-                raise InputError(f"'{path}': require_shown must be true or false.")
-            limit, require_shown = (
-                float(stated) if limit is None else limit,
-                require_shown or data.get("require_shown", False),
-            )
-            source = {"file": path.name, "sha256": hashlib.sha256(text).hexdigest()}
+            next_step = "Write max_excess = 0.02 in one."
+            text = read_small(path, what="policy", most=MOST_BYTES, next_step=next_step)
+            stated = checked(_File, parse_document(text, str(path)), f"'{path}'")
+            limit = stated.max_excess if limit is None else limit
+            require_shown = require_shown or stated.require_shown
+            source = {"file": path.name, "sha256": hashlib.sha256(text.encode()).hexdigest()}
         policy = cls(limit, source, require_shown)
         policy.check(holdout=holdout)
         if limit is not None and not holdout:
@@ -74,8 +69,7 @@ class RiskPolicy:
 
     def check(self, *, holdout: bool) -> None:
         """Raise for a limit that no excess has, and where one is to be shown to be kept and cannot be, whatever is found."""
-        if self.max_excess is not None and not 0 <= self.max_excess <= 1:
-            raise InputError(f"max_excess must lie between 0 and 1. Got {self.max_excess:g}.")
+        check_between("max_excess", self.max_excess, 0, 1, optional=True)
         if self.require_shown and self.max_excess is None:
             raise InputError(
                 "--require-shown needs a limit: name --max-excess, or a --policy that has one."

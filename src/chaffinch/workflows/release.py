@@ -15,6 +15,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+from .._base.checks import check_name
 from .._base.errors import InputError, unknown_name
 from .._base.files import files_in, filling, write_text
 from .._base.masking import THRESHOLD
@@ -264,8 +265,7 @@ class ReleaseSettings:
         schema.with_roles(
             label=self.label, keys=self.keys, sensitive=self.sensitive
         )  # raises for columns that do not exist
-        if self.utility.label is not None and self.utility.label not in schema.names:
-            raise unknown_name("label", self.utility.label, schema.names)
+        check_name("label", self.utility.label, schema.names, optional=True)
         if self.utility.formula is not None:
             formula_of(self.utility.formula, schema)
         if self.attack is not None:

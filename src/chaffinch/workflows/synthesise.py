@@ -179,8 +179,7 @@ class SynthesisSettings:
     cache: str | None = None
 
     def __post_init__(self) -> None:
-        if self.rows is not None and self.rows < 0:
-            raise InputError(f"rows must be at least 0. Got {self.rows}.")
+        check_at_least("rows", self.rows, 0, optional=True)
         check_at_least("copies", self.copies, 1)
         if self.keep and self.rows is not None:
             raise InputError(

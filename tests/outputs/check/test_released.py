@@ -63,9 +63,9 @@ def test_the_same_name_and_other_levels_are_refused():
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("{", "not JSON"),
-        ("[]", "format"),
-        ('{"format": "chaffinch-released", "version": 9}', "version 9"),
+        ("{", "not valid JSON"),
+        ("[]", "must hold an object"),
+        ('{"format": "chaffinch-released", "version": 9}', "must have version = 1"),
     ],
 )
 def test_other_files_are_refused(tmp_path, text, words):

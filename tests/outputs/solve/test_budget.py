@@ -195,5 +195,5 @@ def test_the_rule_from_seconds_to_proposals(spec):
     for wrong in (0.0, -1.0, float("inf"), float("nan")):
         with pytest.raises(InputError, match="seconds must be above 0"):
             proposals_in(wrong, 1e-6)
-    with pytest.raises(InputError, match="proposals must be at least 1"):
+    with pytest.raises(InputError, match="proposals must lie between 1 and"):
         evolve(spec, proposals=0)

@@ -265,7 +265,7 @@ def test_bad_options_are_named(problems: ModuleType) -> None:
     problem = problems.random_problem(3, [])
     with pytest.raises(InputError, match="tolerance must be at least 0"):
         solve(problem, problems.COLUMNS.start(5, seed=1), tolerance=-1.0)
-    with pytest.raises(InputError, match="proposals must be at least 1"):
+    with pytest.raises(InputError, match="proposals must lie between 1 and"):
         solve(problem, problems.COLUMNS.start(5, seed=1), proposals=0)
     with pytest.raises(InputError, match="outside its levels"):
         solve(problem, np.full((5, 4), 3))

@@ -138,7 +138,7 @@ def test_errors_come_back_as_messages():
         InputError, match=r"Unknown engine 'incremntal'. Did you mean 'incremental'"
     ):
         job(engine="incremntal")
-    with pytest.raises(InputError, match="proposals must be at least 1"):
+    with pytest.raises(InputError, match="proposals must lie between 1 and"):
         job(proposals=0)
 
 

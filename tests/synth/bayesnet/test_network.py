@@ -237,8 +237,8 @@ def test_contradictions_are_named(case):
 
 def test_settings_check_what_they_can_before_they_see_data():
     for settings, message in [
-        ({"parents": 0}, r"parents must be at least 1\. Got 0"),
-        ({"parents": -3}, r"parents must be at least 1\. Got -3"),
+        ({"parents": 0}, r"parents must be a whole number of at least 1\. Got 0"),
+        ({"parents": -3}, r"parents must be a whole number of at least 1\. Got -3"),
         ({"parents": 2.5}, "parents must be"),
         ({"parents": "2"}, "parents must be"),
         ({"search": "gready"}, r"Unknown search 'gready'\. Did you mean 'greedy'\?"),

@@ -16,7 +16,7 @@ from chaffinch.synth.bayesnet.tables import ConditionalTable
 @pytest.mark.parametrize(
     ("settings", "words"),
     [
-        ({"parents": 0}, "parents must be at least 1. Got 0."),
+        ({"parents": 0}, "parents must be a whole number of at least 1. Got 0."),
         ({"parents": 2.5}, "parents must be a whole number of at least 1. Got 2.5."),
         (
             {"sensitive": "age"},

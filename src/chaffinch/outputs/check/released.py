@@ -18,6 +18,7 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
+from ..._base.documents import check_head, parse_document
 from ..._base.errors import InputError
 from ..._base.files import read_small, write_text
 from ..domain import Fields
@@ -75,18 +76,9 @@ def read_released(path: str | os.PathLike[str]) -> ReleasedOutputs:
         most=MOST_BYTES,
         next_step="Name a file of released outputs; --record makes one.",
     )
-    try:
-        data = json.loads(text)
-    except (ValueError, RecursionError):
-        raise InputError(f"'{file}' is not a file of released outputs: it is not JSON.") from None
-    if not isinstance(data, dict) or data.get("format") != FORMAT:
-        raise InputError(
-            f"'{file}' is not a file of released outputs: its format must be \"{FORMAT}\"."
-        )
-    if data.get("version") != VERSION:
-        raise InputError(
-            f"'{file}' has version {data.get('version')}. This version reads {VERSION}."
-        )
+    data = parse_document(text, str(file), syntax="JSON")
+    what = "file of released outputs"
+    check_head(data, f"'{file}'", what=what, format_=FORMAT, version=VERSION)
     columns, outputs, previous = data.get("columns"), data.get("outputs"), ""
     if not isinstance(columns, list) or not isinstance(outputs, list):
         raise InputError(f"'{file}' must have lists of columns and outputs.")

@@ -99,8 +99,7 @@ class CheckSettings:
             )
         check_name("start", self.start, get_args(CheckStart))
         check_name("--leave-one-out mode", self.leave_one_out, get_args(LeaveOneOut))
-        if self.threshold is not None:
-            check_at_least("The threshold", self.threshold, 1)
+        check_at_least("The threshold", self.threshold, 1, optional=True)
 
     def least_shown(self, policy: Policy | None) -> int:
         """Return the smallest count that is told: the threshold, or that of the rules."""

@@ -37,7 +37,8 @@ from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, PrivateAttr, ValidationInfo, model_validator
 from pydantic import Field as Key
 
-from ..._base.errors import InputError, unknown_name
+from ..._base.checks import check_name, check_whole
+from ..._base.errors import InputError
 from ..._base.masking import HIDDEN
 from ..._base.registry import Registry
 from ..cells import Crossing, Frame, Step, crossed, table_of_counts
@@ -432,11 +433,7 @@ class OutputSpec(PartialSpec):
 
     def _check_printing(self) -> None:
         what = f"Output '{self.name}'"
-        least = self.threshold
-        if least is not None and (
-            isinstance(least, bool) or not isinstance(least, int) or least < 1
-        ):
-            raise InputError(f"{what}: threshold must be a whole number of at least 1.")
+        check_whole(f"{what}: threshold", self.threshold, 1, optional=True)
         for key, words in (("bands", self.bands or []), ("withheld", self.withheld or [])):
             if not isinstance(words, list) or not all(isinstance(word, str) for word in words):
                 raise InputError(f"{what}: {key} must be a list of words.")
@@ -449,8 +446,7 @@ class OutputSpec(PartialSpec):
             )
         keys = sorted({*self.NUMBERS, "alpha"})
         for key, style in digits.items():
-            if key not in keys:
-                raise InputError(f"{what}: digits: {unknown_name('key', key, keys)}")
+            check_name("key", key, keys, prefix=f"{what}: digits: ")
             for one in style.values() if isinstance(style, Mapping) else [style]:
                 decimals = isinstance(one, int) and not isinstance(one, bool) and 0 <= one <= 15
                 example = (

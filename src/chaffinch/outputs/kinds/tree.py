@@ -8,7 +8,9 @@ from typing import Annotated, Any, ClassVar, Literal, Self
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field as Key
+from pydantic import ValidationInfo, field_validator
 
+from ..._base.documents import checked
 from ..cells import Crossing, Frame, crossed, crosstab, shaped, table_of_counts
 from ..domain import Codes
 from ..equations import Output
@@ -44,6 +46,16 @@ class TreeSpec(Counted):
     kind: Literal["tree"] = "tree"
     label: str | None = None
     leaves: Annotated[list[LeafSpec], Key(min_length=1)]
+
+    @field_validator("leaves", mode="before")
+    @classmethod
+    def _each_leaf(cls, leaves: Any, info: ValidationInfo) -> Any:
+        return [
+            leaf
+            if isinstance(leaf, LeafSpec)
+            else checked(LeafSpec, leaf, f"leaf {number}", context=info.context)
+            for number, leaf in enumerate(leaves if isinstance(leaves, list) else (), 1)
+        ]
 
     @classmethod
     def mentioned(cls, entry: Mapping[str, Any]) -> tuple[list[str], list[str]]:

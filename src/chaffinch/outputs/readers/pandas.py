@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Literal, TypedDict, Unpack
 
 from ..._base.checks import check_name
-from ..._base.errors import InputError, listed, unknown_name
+from ..._base.errors import InputError, listed
 from ..._base.results import without_none
 from ..cells import TOTAL
 
@@ -273,8 +273,7 @@ def _long(table: Any, by: Sequence[str] | None, count: str, name: str) -> tuple[
     known = [str(column) for column in table.columns]
     columns = list(by) if by is not None else [column for column in known if column != count]
     for column in (*columns, count):
-        if column not in known:
-            raise InputError(f"Output '{name}': {unknown_name('column', column, known)}")
+        check_name("column", column, known, prefix=f"Output '{name}': ")
     parts = [list(table[column]) for column in (*columns, count)]
     return columns, [(row[:-1], row[-1]) for row in zip(*parts, strict=True)]
 

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import Any, Literal, TypedDict, Unpack
 
 from ..._base.checks import check_name
-from ..._base.errors import InputError, unknown_name
+from ..._base.errors import InputError
 from ..._base.results import without_none
 
 KINDS_OF = {
@@ -100,8 +100,7 @@ def _kind(result: Any, name: str, kind: str | None) -> str:
         raise InputError(
             f"Output '{name}' is a {cls}, which several tests of scipy return. Say which it is: kind=\"{kinds[0]}\" for fisher_exact."
         )
-    if kind is not None and kind not in kinds:
-        raise InputError(f"Output '{name}' is a {cls}. {unknown_name('kind', kind, kinds)}")
+    check_name("kind", kind, kinds, prefix=f"Output '{name}' is a {cls}. ", optional=True)
     found = kind or kinds[0]
     if found in ("spearman", "kendall"):
         raise InputError(f"Output '{name}': there is no kind of output for rank correlations yet.")

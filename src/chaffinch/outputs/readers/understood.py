@@ -6,7 +6,8 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ..._base.errors import InputError, unknown_name
+from ..._base.checks import check_name
+from ..._base.errors import InputError
 
 _INTERCEPTS = ("const", "Intercept", "intercept")
 _DEFAULT = re.compile(r"(x|y|Var_|column_?)\d*")
@@ -29,8 +30,7 @@ class Said:
             set[str](),
         )
         for key in given:
-            if key not in allowed:
-                raise InputError(f"Output '{output}': {unknown_name('argument', key, allowed)}")
+            check_name("argument", key, allowed, prefix=f"Output '{output}': ")
 
     def __getitem__(self, key: str) -> Any:
         self.used.add(key)
@@ -106,10 +106,7 @@ def renamed(
     if not names:
         return dict(numbers)
     for name in names:
-        if name not in numbers:
-            raise InputError(
-                f"Output '{output}': names: {unknown_name('coefficient', name, list(numbers))}"
-            )
+        check_name("coefficient", name, numbers, prefix=f"Output '{output}': names: ")
     return {names.get(name, name): number for name, number in numbers.items()}
 
 

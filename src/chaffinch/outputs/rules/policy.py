@@ -16,17 +16,15 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import tomllib
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, ValidationError, model_validator
+from pydantic import BaseModel, ConfigDict, model_validator
 from pydantic import Field as Key
 
 from ..._base.checks import check_name
-from ..._base.errors import InputError, unknown_name
-from ..._base.files import read_small
+from ..._base.documents import check_head, checked, read_toml
 from ..._base.masking import THRESHOLD
 
 FORMAT = "chaffinch-policy"
@@ -35,7 +33,6 @@ MOST_BYTES = 1 << 20
 
 _Share = Annotated[float, Key(gt=0, le=1, allow_inf_nan=False)]
 _Count = Annotated[int, Key(ge=1, le=1_000_000)]
-_Model = TypeVar("_Model", bound=BaseModel)
 
 
 class _Rules(BaseModel):
@@ -79,7 +76,7 @@ class Policy(_Rules):
             check_name("kind of output", kind, KINDS.names)
             for key in own:
                 check_name(f"key of [kinds.{kind}]", key, _Rules.model_fields)
-            _checked(_Rules, own, f"[kinds.{kind}]")
+            checked(_Rules, own, f"[kinds.{kind}]")
         return self
 
     def of(self, kind: str) -> Policy:
@@ -135,22 +132,11 @@ def read_policy(path: str | os.PathLike[str] | None = None) -> Policy:
     """
     if path is None:
         return Policy()
-    file = Path(path)
-    text = read_small(
-        file, what="policy", most=MOST_BYTES, next_step="Name a TOML file that holds the policy."
-    )
-    try:
-        data = tomllib.loads(text)
-    except (ValueError, RecursionError) as error:
-        reason = (str(error).splitlines() or ["cannot be parsed"])[0].rstrip(".")
-        raise InputError(f"'{file}' is not valid TOML: {reason}.") from None
-    if data.get("format") != FORMAT:
-        raise InputError(f"'{file}' is no policy: it must say format = \"{FORMAT}\".")
-    if data.get("version") != VERSION or isinstance(data.get("version"), bool):
-        raise InputError(
-            f"'{file}' must have version = {VERSION}, which is what this release reads. Use a newer release, or change the file."
-        )
-    model = _checked(_File, data, f"'{file}'")
+    where = f"'{Path(path)}'"
+    next_step = "Name a TOML file that holds the policy."
+    data = read_toml(path, what="policy", max_bytes=MOST_BYTES, next_step=next_step)
+    check_head(data, where, what="policy", format_=FORMAT, version=VERSION)
+    model = checked(_File, data, where)
     return Policy(**model.model_dump(exclude={"format", "version", "comment"}, exclude_unset=True))
 
 
@@ -183,24 +169,6 @@ def policy_of_acro(config: Mapping[str, Any], *, name: str = "ACRO") -> Policy:
     """
     known = (*_OF_ACRO, *_NOT_RULES)
     for key in config:
-        if key not in known:
-            raise InputError(f"The ACRO configuration: {unknown_name('key', key, known)}")
+        check_name("key", key, known, prefix="The ACRO configuration: ")
     values = {ours: config[theirs] for theirs, ours in _OF_ACRO.items() if theirs in config}
-    return _checked(Policy, {"name": name, **values}, "The ACRO configuration")
-
-
-def _checked(model: type[_Model], data: Mapping[str, Any], what: str) -> _Model:
-    try:
-        return model.model_validate(dict(data))
-    except ValidationError as error:
-        fault = error.errors(include_input=False, include_url=False)[0]
-        key = str(fault["loc"][0]) if fault["loc"] else "the whole"
-        if fault["type"] == "extra_forbidden":
-            raise InputError(f"{what}: {unknown_name('key', key, model.model_fields)}") from None
-        if fault["type"] == "value_error":
-            raise InputError(f"{what}: {fault['ctx']['error']}") from None
-        if fault["type"] == "missing":
-            raise InputError(f"{what}: '{key}' is missing.") from None
-        raise InputError(
-            f"{what}: '{key}' is not as it should be: {fault['msg'].rstrip('.').lower()}."
-        ) from None
+    return checked(Policy, {"name": name, **values}, "The ACRO configuration")

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import math
 
+from ..._base.checks import check_between
 from ..._base.errors import InputError
 from ..equations import CountTable, Problem, SumSystem
 
@@ -40,10 +41,7 @@ REFIT_PER_RECORD = 3e-6
 
 def check_proposals(proposals: int) -> None:
     """Raise InputError unless a number of proposals is one that a search can make."""
-    if not 1 <= proposals <= MOST_PROPOSALS:
-        raise InputError(
-            f"proposals must be at least 1, and at most {MOST_PROPOSALS:,}. Got {proposals:,}."
-        )
+    check_between("proposals", proposals, 1, MOST_PROPOSALS)
 
 
 def seconds_each(

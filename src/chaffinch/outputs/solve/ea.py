@@ -24,7 +24,7 @@ from typing import Literal, Protocol, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from ..._base.checks import check_at_least, check_name, check_share
+from ..._base.checks import check_at_least, check_between, check_name
 from ..._base.errors import InputError, MissingExtraError
 from ..._base.seeds import Seed, generator
 from ..domain import Codes, Columns, Floats
@@ -98,7 +98,7 @@ class EvolutionSettings:
                     f"{name} must be at least {least}, and at most the population, {self.population}. Got {getattr(self, name)}."
                 )
         for name in ("crossover", "crossover_per_record", "mutation"):
-            check_share(name, getattr(self, name), ends=True)
+            check_between(name, getattr(self, name), 0, 1)
         check_at_least("mutation_divisor", self.mutation_divisor, 1)
 
     def mutation_at(self, generation: int) -> float:

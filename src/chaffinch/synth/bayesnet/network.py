@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..._base.checks import check_at_least, check_name
-from ..._base.errors import InputError, listed, unknown_name
+from ..._base.errors import InputError, listed
 
 Item = TypeVar("Item", int, str)
 
@@ -76,8 +76,7 @@ class Network:
         return cls(tuple(order), tuple(tuple(parents[name]) for name in order))
 
     def __getitem__(self, child: str) -> tuple[str, ...]:
-        if child not in self._index:
-            raise unknown_name("column", child, self.order)
+        check_name("column", child, self._index)
         return self.parents[self._index[child]]
 
     @cached_property

@@ -30,7 +30,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from ..._base.checks import check_at_least, check_share
+from ..._base.checks import check_at_least, check_between
 from ..._base.compiled import compiled
 from ..._base.errors import InputError
 from ...counts.counter import Counter
@@ -566,8 +566,7 @@ class Evolution:
             raise InputError(
                 f"selected must lie between 1 and population = {self.population}. Got {self.selected}."
             )
-        if self.mutation is not None:
-            check_share("mutation", self.mutation, ends=True)
+        check_between("mutation", self.mutation, 0, 1, optional=True)
         check_at_least("generations", self.generations, 0)
 
 

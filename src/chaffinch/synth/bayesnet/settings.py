@@ -153,28 +153,24 @@ class BayesNet(Settings):
             edges = tuple((parent, child) for parent, child in given)
             if edges != given:  # what is a tuple stays itself: scikit-learn's clone asks for it
                 object.__setattr__(self, name, edges)
-        if isinstance(self.parents, bool) or not isinstance(self.parents, int | np.integer | None):
-            raise InputError(f"parents must be a whole number of at least 1. Got {self.parents!r}.")
-        if self.parents is not None:
-            check_at_least("parents", self.parents, 1)
+        check_whole("parents", self.parents, 1, type_=Integral, optional=True)
         self.check_draw()
         if self.epsilon is not None:
             self._check_private()
         elif self.delta is not None:
             raise InputError("delta is part of a promise: give epsilon too.")
-        if self.conditionals is not None:
-            check_name("setting for conditionals", self.conditionals, get_args(Conditionals))
+        kinds = get_args(Conditionals)
+        check_name("setting for conditionals", self.conditionals, kinds, optional=True)
         if self.conditionals == "trees" and self.epsilon is not None:
             raise InputError(
                 'Trees have no private fit: leave out conditionals="trees", or leave out epsilon.'
             )
         check_whole("leaf", self.leaf, 1, type_=Integral)
         check_name("search", self.search, _SCORES)
-        if self.score is not None:
-            check_name(f"score for {self.search} search", self.score, _SCORES[self.search])
+        scores = _SCORES[self.search]
+        check_name(f"score for {self.search} search", self.score, scores, optional=True)
         for name in ("smoothing", "penalty"):
-            if (value := getattr(self, name)) is not None:
-                check_at_least(name, value, 0, finite=True)
+            check_at_least(name, getattr(self, name), 0, finite=True, optional=True)
 
     @property
     def most_parents(self) -> int:

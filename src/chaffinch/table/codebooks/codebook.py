@@ -9,13 +9,13 @@ before a person says so.
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
+from ..._base.documents import parse_document
 from ..._base.errors import FileError, SchemaError, listed
 from ..._base.files import read_small
 from ..._base.registry import Registry
@@ -80,12 +80,7 @@ def schema_from_json(text: str, name: str) -> Schema:
     """Return the schema of a JSON codebook of any registered kind; raise, with the known kinds, for
     any other.
     """
-    try:
-        data = json.loads(text)
-    except (ValueError, RecursionError):
-        raise SchemaError(f"'{name}' is not valid JSON.") from None
-    if not isinstance(data, dict):
-        raise SchemaError(f"'{name}' must hold an object of JSON.")
+    data = parse_document(text, name, syntax="JSON", error=SchemaError)
     for kind in CODEBOOKS:
         if kind.describes is not None and kind.from_json is not None and kind.describes(data):
             return kind.from_json(data, name)

@@ -18,10 +18,11 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from ..._base.checks import check_name
+from ..._base.documents import toml_key, toml_value
 from ..._base.errors import PersonalDataError, PersonalDataWarning, listed
 from ..profile import Profile
 from ..schema import UNKNOWN, Column, IdentifierEvidence, Note, Reason, Schema
-from ..schema_file import FORMAT, VERSION, toml_key, toml_value
+from ..schema_file import FORMAT, VERSION
 from ..types import parse_type
 from .forms import FORMS, Form
 from .names import NameSign, name_sign

@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 from math import isfinite
 from typing import Any, Literal, get_args
 
-from ..._base.errors import InputError, listed, unknown_name
+from ..._base.checks import check_at_least, check_between, check_name
+from ..._base.errors import InputError, listed
 from ..._base.masking import THRESHOLD
 from ...report.frontier_result import Limits
 from ...risk import RiskSettings
@@ -84,23 +85,19 @@ class FrontierSettings:
             raise InputError(
                 f"The budget must be a time above zero, as 10min. Got {self.seconds:g} s."
             )
-        if self.evaluations is not None and self.evaluations < 1:
-            raise InputError(f"evaluations must be at least 1. Got {self.evaluations}.")
-        if not 0.1 <= self.share <= 0.9:
-            raise InputError(f"share must lie between 0.1 and 0.9. Got {self.share:g}.")
+        check_at_least("evaluations", self.evaluations, 1, optional=True)
+        check_between("share", self.share, 0.1, 0.9)
         if not self.epsilons:
             raise InputError("Name at least one epsilon, or none for no promise.")
         for epsilon in self.epsilons:
             if epsilon is not None and not (isfinite(epsilon) and epsilon > 0):
                 raise InputError(f"An epsilon must be a number above 0, or none. Got {epsilon:g}.")
-        if self.worth is not None and self.worth not in self.worths:
-            raise unknown_name("worth", self.worth, self.worths)
+        check_name("worth", self.worth, self.worths, optional=True)
         self._check_choice()
         _ = self.attack
 
     def _check_choice(self) -> None:
-        if self.choose is not None and self.choose not in CHOICES:
-            raise unknown_name("way to choose", self.choose, CHOICES)
+        check_name("way to choose", self.choose, CHOICES, optional=True)
         if not self.private:
             if self.choose in ("public", "private"):
                 raise InputError(
@@ -170,8 +167,7 @@ class FrontierSettings:
         if self.formula is not None:
             formula_of(self.formula, schema)
         for name in {name for table in self.tables for name in table}:
-            if name not in schema.names:
-                raise unknown_name("column of a table", name, schema.names)
+            check_name("column of a table", name, schema.names)
         if self.label is not None and self.label in self.sensitive:
             raise InputError(
                 f"Column '{self.label}' cannot be both the label and sensitive. Name another label."

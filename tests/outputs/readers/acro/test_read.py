@@ -177,7 +177,7 @@ def test_json_that_is_no_text_is_refused(copy, sealed):
 @pytest.mark.parametrize(
     ("key", "value", "words"),
     [
-        ("status", "passed", "its status must be one of"),
+        ("status", "passed", "Unknown status 'passed'. Did you mean 'pass'?"),
         ("uid", "output_9", "its own name"),
         ("files", "a.csv", "list of files"),
         ("files", ["a.csv"], "list of files"),

@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self
 import numpy as np
 from pydantic import Field as Key
 
-from ...._base.errors import InputError, unknown_name
+from ...._base.checks import check_name
+from ...._base.errors import InputError
 from ...._base.masking import unknown_level, without_levels
 from ...cells import Frame, scalar_code
 from ...domain import Fields, Scalar
@@ -217,10 +218,7 @@ class RegressionSpec(ModelSpec):
             )
         links = [link for name, link in _LINKS if name == family]
         link = self.link or links[0]
-        if (family, link) not in _LINKS:
-            raise InputError(
-                f"Output '{self.name}': {unknown_name(f'link of family {family}', link, links)}"
-            )
+        check_name(f"link of family {family}", link, links, prefix=f"Output '{self.name}': ")
         return _LINKS[family, link]
 
     def rules_only(self, fields: Fields) -> str:

@@ -23,6 +23,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
+from ...._base.checks import check_name, check_whole
 from ...._base.errors import FileError, InputError, listed, unknown_name
 
 RESULTS, CONFIG, CHECKSUMS = "results.json", "config.json", "checksums"
@@ -233,12 +234,8 @@ def _config(place: Path) -> Mapping[str, Any]:
     if (place / CHECKSUMS / f"{CONFIG}.txt").exists():  # ACRO 1.0.2 writes none
         _compare(place, CONFIG, hashlib.sha256(raw).hexdigest())
     config = json_object(raw, f"'{place / CONFIG}'")
-    for key, least in (("safe_threshold", 1), ("safe_round_base", 1)):
-        number = config.get(key, least)
-        if isinstance(number, bool) or not isinstance(number, int) or number < least:
-            raise InputError(
-                f"'{place / CONFIG}': {key} must be a whole number of at least {least}."
-            )
+    for key in ("safe_threshold", "safe_round_base"):
+        check_whole(f"'{place / CONFIG}': {key}", config.get(key, 1), 1)
     return MappingProxyType(config)
 
 
@@ -250,8 +247,7 @@ def _result(uid: str, entry: object, place: Path, *, lenient: bool) -> AcroResul
         raise InputError(f"{what} lacks {listed(missing)}.")
     if entry["uid"] != uid:
         raise InputError(f"{what} must have its own name as uid.")
-    if entry["status"] not in STATUSES:
-        raise InputError(f"{what}: its status must be one of {', '.join(STATUSES)}.")
+    check_name("status", entry["status"], STATUSES, prefix=f"{what}: ")
     files = entry["files"]
     if not isinstance(files, list) or not all(isinstance(file, dict) for file in files):
         raise InputError(f"{what} must have a list of files.")

@@ -10,15 +10,16 @@ a question with the line of TOML that answers it (`UnclearOutput`). Such lines s
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any, Literal, Protocol
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict, model_validator
 from pydantic import Field as Key
 
+from ...._base.checks import check_name
+from ...._base.documents import checked, parse_document, toml_value
 from ...._base.errors import InputError, unknown_name
 from ...._base.files import read_small
 from ...._base.registry import Registry
@@ -184,6 +185,14 @@ class Help(BaseModel):
     exponentiated: bool | None = None
     ignore: bool = False
 
+    @model_validator(mode="after")
+    def _kind_is_known(self) -> Help:
+        from ...kinds import KINDS
+
+        if self.kind is not None:
+            check_name("kind", self.kind, KINDS.names)
+        return self
+
 
 @dataclass(frozen=True)
 class Companion:
@@ -196,18 +205,12 @@ class Companion:
     @classmethod
     def read(cls, path: Path) -> Companion:
         """Return what a file says; nothing where there is none. InputError for a line that breaks a rule."""
-        from ...kinds import KINDS
-
         if not path.exists():
             return cls()
         text = read_small(
             path, what="file of help", most=MOST_BYTES, next_step=f"Write {COMPANION} as TOML."
         )
-        try:
-            data = tomllib.loads(text)
-        except (ValueError, RecursionError) as error:
-            reason = (str(error).splitlines() or ["cannot be parsed"])[0].rstrip(".")
-            raise InputError(f"'{path}' is not valid TOML: {reason}.") from None
+        data = parse_document(text, str(path))
         if "format" in data:
             raise InputError(
                 f"'{path}' is a file of outputs, and stands where help for the other files is looked for. Check it by itself, or move it."
@@ -218,21 +221,7 @@ class Companion:
                 raise InputError(
                     f'\'{path}\': "{name}" must have keys in braces, such as {{ kind = "table" }}.'
                 )
-            try:
-                lines[name] = Help.model_validate(keys)
-            except ValidationError as error:
-                fault = error.errors(include_input=False, include_url=False)[0]
-                key = str(fault["loc"][0]) if fault["loc"] else "it"
-                if fault["type"] == "extra_forbidden":
-                    raise InputError(
-                        f"'{path}', \"{name}\": {unknown_name('key', key, Help.model_fields)}"
-                    ) from None
-                raise InputError(
-                    f"'{path}', \"{name}\": '{key}' is not as it should be: {fault['msg'].rstrip('.').lower()}."
-                ) from None
-            kind = lines[name].kind
-            if kind is not None and kind not in KINDS:
-                raise InputError(f"'{path}', \"{name}\": {unknown_name('kind', kind, KINDS.names)}")
+            lines[name] = checked(Help, keys, f"'{path}', \"{name}\"")
         remarks = [
             number
             for number, line in enumerate(text.splitlines(), 1)
@@ -272,17 +261,8 @@ def toml_line(name: str, keys: Mapping[str, Any]) -> str:
     >>> toml_line("t.csv", {"kind": "table", "by": ["sex", "work"]})
     '"t.csv" = { kind = "table", by = ["sex", "work"] }'
     """
-    return f"{_toml(name)} = {{ {', '.join(f'{key} = {_toml(value)}' for key, value in keys.items())} }}"
-
-
-def _toml(value: Any) -> str:
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, str):
-        return '"' + value.replace("\\", "\\\\").replace('"', '\\"') + '"'
-    if isinstance(value, Sequence):
-        return f"[{', '.join(map(_toml, value))}]"
-    return str(value)
+    entries = ", ".join(f"{key} = {toml_value(value)}" for key, value in keys.items())
+    return f"{toml_value(name)} = {{ {entries} }}"
 
 
 def fit_keys(given: Help) -> dict[str, Any]:
