@@ -137,13 +137,13 @@ def classifiers() -> None:
     areas: dict[str, list[float]] = {"linear": [], "extra-trees": []}
     seconds: dict[str, list[float]] = {"linear": [], "extra-trees": []}
     for k, target in enumerate(world.target_codes):
-        features = shadows.gather(lambda tables, target=target: sight.of(tables, target))  # type: ignore[misc]
+        features = shadows.gather(lambda tables, target=target: sight.features(tables, target))  # type: ignore[misc]
         member = draws.member[:, k]
         for name in areas:
             began = time.process_time()
             attacker = learner(name).fit(features[:train], member[:train], seed=5)
             seconds[name].append(time.process_time() - began)
-            trials = LabelledScores.of(attacker.log_odds(features[train:]), member[train:])
+            trials = LabelledScores.from_arrays(attacker.log_odds(features[train:]), member[train:])
             areas[name].append(clustered_auc(trials.scores, trials.member, trials.shadow)[0])
             print(k, name, f"{areas[name][-1]:.4f}", f"{seconds[name][-1]:.1f} s", flush=True)
     apart = np.array(areas["linear"]) - np.array(areas["extra-trees"])
@@ -184,7 +184,7 @@ def forests() -> None:
         Generator(BayesNet(), world.table), draws.rows, tables=plan.tables, seed=4
     )
     queries = black_box("queries", world.table.schema.sizes)
-    features = shadows.gather(lambda tables: queries.of(tables, world.target_codes[0]))
+    features = shadows.gather(lambda tables: queries.features(tables, world.target_codes[0]))
     flat = features.reshape(-1, features.shape[-1])
     member = np.repeat(draws.member[:, 0], plan.tables)
     fold = np.repeat(folds(draws.member[:, 0], rng), plan.tables)

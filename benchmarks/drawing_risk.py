@@ -19,7 +19,7 @@ from membership_parts import RECORDS, targets_of
 
 from chaffinch import BayesNet, Independent, Table, read
 from chaffinch.risk.membership import ShadowSettings
-from chaffinch.risk.membership.study import campaign_against, part_strength
+from chaffinch.risk.membership.study import campaign_against, part_finding
 from chaffinch.risk.shadows import Working
 
 Draw = Literal["independent", "systematic"]
@@ -53,8 +53,8 @@ def membership(
         duplicates="keep",
     )
     seen = campaign.learnt().look(campaign.drawn(plan.tests, 3), "test", 4)
-    strength = part_strength("combined", seen, seen.log_odds)
-    return strength.auc, (strength.interval[1] - strength.interval[0]) / 4
+    finding = part_finding("combined", seen, seen.log_odds)
+    return finding.value, (finding.interval[1] - finding.interval[0]) / 4
 
 
 def exact_rows(table: Table, maker: Any, splits: int) -> tuple[float, float]:

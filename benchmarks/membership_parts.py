@@ -24,7 +24,7 @@ from chaffinch import BayesNet, Independent, PrivBayes, Table, read
 from chaffinch.privacy.prepare import prepare
 from chaffinch.risk.membership import ShadowSettings
 from chaffinch.risk.membership.combined import PARTS
-from chaffinch.risk.membership.study import campaign_against, part_strength
+from chaffinch.risk.membership.study import campaign_against, mean_target_auc, part_finding
 from chaffinch.risk.shadows import Working
 from chaffinch.risk.shadows.vulnerability import most_vulnerable, vulnerability
 
@@ -172,16 +172,16 @@ def compared(
             seconds = time.perf_counter() - began
             seen = learnt.look(campaign.drawn(plan.tests, 3), "test", 4)
             for part, odds in {kind: seen.log_odds, **seen.parts}.items():
-                strength = part_strength("linear" if part == "codes alone" else part, seen, odds)
-                error = (
-                    strength.interval[1] - strength.interval[0]
-                ) / 4  # a 95 % interval is about four of them
+                name_of_part = "linear" if part == "codes alone" else part
+                finding = part_finding(name_of_part, seen, odds)
+                # A 95 % interval is about four standard errors.
+                error = (finding.interval[1] - finding.interval[0]) / 4
                 took = (
                     seconds - (learnt.seconds or 0.0)
                     if part == kind and learnt.seconds is not None
                     else float("nan")
                 )
-                out[part] = strength.auc, error, strength.mean_auc, took
+                out[part] = finding.value, error, mean_target_auc(seen, odds), took
     best = max(out[part][0] for part in (*PARTS, "random-forest") if part in out)
     rows = []
     for part, (area, error, mean, seconds) in out.items():

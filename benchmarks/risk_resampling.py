@@ -11,7 +11,7 @@ from data import BUNDLED
 import chaffinch
 from chaffinch.risk import ATTACKERS
 from chaffinch.risk.attribution.attack_data import AttackData
-from chaffinch.risk.attribution.attacker import Attempt, Question, outcomes
+from chaffinch.risk.attribution.attempt import Attempt, Question, outcomes
 from chaffinch.stats.excess import excess, interval
 
 KEYS = ("age", "workclass", "occupation", "race", "sex")
@@ -21,7 +21,7 @@ def main() -> None:
     """Time each measure, then what is drawn for it."""
     table = chaffinch.read(BUNDLED / "adult_train.parquet")
     synthetic = chaffinch.BayesNet(parents=3).fit(table, seed=1).sample(table.n_rows, seed=2)
-    data = AttackData.of(
+    data = AttackData.from_tables(
         table,
         [synthetic],
         BUNDLED / "adult_test.parquet",

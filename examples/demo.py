@@ -44,7 +44,7 @@ def main(folder: Path) -> None:
         "--keys",
         ",".join(KEYS),
         "--attackers",
-        "gcap,nb,lr",
+        "matching,nb,lr,memorisation",
         "--repeats",
         "1",
         "--svm-rows",

@@ -60,8 +60,6 @@ def attacked(
         "label": label,
         "numeric": "values",
         "resamples": 2,
-        "tests": (),
-        "measures": ("gcap_vote",),
     }
     sets = (
         [list(chosen) for chosen in combinations(keys, key_sizes[0])] if key_sizes else [list(keys)]
@@ -77,11 +75,11 @@ def attacked(
                 synthetic = again(
                     maker.fit(table, seed=seed).sample(table.n_rows, seed=100 + seed), table
                 )
-                attackers = ("gcap", *LEARNERS.values()) if first else ("gcap",)
+                attackers = ("gcap_vote", *LEARNERS.values()) if first else ("gcap_vote",)
                 rows: list[list[Any]] = []
                 for a in chaffinch.risk(
                     table, synthetic, seed=seed, attackers=attackers, **plan
-                ).attacks:
+                ).findings:
                     sides = {name: a.value} | (
                         {"original": a.original, "label_only": a.label_only} if first else {}
                     )

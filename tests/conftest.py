@@ -161,7 +161,7 @@ def make_attack(
         "p_family": 0.7 if holdout else None,
         "lower_bound": excess - 0.05 if holdout else None,
         "detectable": 0.012 if holdout else None,
-        "n_records": 32560,
+        "n_people": 32560,
         "n_matched": "<10" if measure == "tcap" else 28960,
         "reason": None if holdout else "No holdout was given, so no excess can be stated.",
         **more,
@@ -205,7 +205,7 @@ def make_risk(
         }
     study: dict[str, Any] = {
         "format": "chaffinch-risk",
-        "version": 2,
+        "version": 3,
         "about": {
             "original": {"name": "adult_train.parquet", "rows": 32560},
             "synthetic": [{"name": "synthetic.parquet", "rows": 32560}],
@@ -226,12 +226,12 @@ def make_risk(
             },
             "notes": ["One synthetic table: the variance between syntheses is absent."],
         },
-        "attacks": attacks,
+        "findings": attacks,
         "family": family,
-        "by_measure": [
+        "over_key_sets": [
             {
                 "sensitive": s,
-                "measure": m,
+                "attacker": m,
                 "key_sets": len(sets),
                 "mean": 0.5,
                 "maximum": 0.6,
@@ -242,7 +242,7 @@ def make_risk(
             for s in sensitive
             for m in measures
         ],
-        "by_attacker": [
+        "over_attackers": [
             {
                 "sensitive": s,
                 "keys": list(chosen),
@@ -302,7 +302,9 @@ def make_risk(
             "classes": [{"sensitive": sensitive[0], "people": "<10", "share": 0.002}],
             "memorisation": {"rows_equal": 0.031, "holdout_rows_equal": 0.028 if holdout else None},
             "cross_fit": {
-                "attacks": crossed,
+                "format": "chaffinch-risk",
+                "version": 3,
+                "findings": crossed,
                 "family": {"p_value": 0.001, "strongest": 1, "lower_bound": 0.15},
                 "note": "The figures are for models of half the size.",
             },

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
@@ -32,7 +33,7 @@ def _table(n, rng, levels):
 def _small_shares(result, n_members, n_others):
     """The figures of a risk result as it leaves that are, times the people they are of, a small number of people."""
     found = []
-    for one in [*result["attacks"], *result["memorisation_tests"]]:
+    for one in result["findings"]:
         name = one["attacker"]
         if one.get("n_matched") is None and is_small((one["value"] or 0) * n_members):
             found.append((name, "value"))
@@ -55,15 +56,21 @@ def test_no_share_of_a_risk_study_tells_a_small_number(n, levels, copied, seed):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         result = chaffinch.risk(
-            original, synthetic, holdout, keys=["a", "b"], sensitive=["c"], attackers=["nb"], seed=1
+            original,
+            synthetic,
+            holdout,
+            keys=["a", "b"],
+            sensitive=["c"],
+            attackers=["cap", "dcap", "disco", "tcap", "nb", "memorisation"],
+            seed=1,
         ).to_dict()
     shares = [
         one
-        for one in result["memorisation_tests"]
+        for one in result["findings"]
         if one["attacker"] not in ("dcr", "nndr", "rare_combination", "rare_level", "rare_number")
     ]
-    assert not _small_shares({**result, "memorisation_tests": shares}, n, n)
-    every = [*result["attacks"], *result["memorisation_tests"]]
+    assert not _small_shares({"findings": shares}, n, n)
+    every = result["findings"]
     hidden = [
         excess
         for one, excess in zip(
@@ -77,9 +84,11 @@ def test_no_share_of_a_risk_study_tells_a_small_number(n, levels, copied, seed):
 def test_nine_people_are_found_by_no_attack_that_leaves():
     """A holdout of whom few are right: neither their share nor the difference leaves; whether it is more than chance does."""
     from chaffinch.risk.finding import Finding
+    from chaffinch.risk.run import Tried
 
     attack = Finding(
         attacker="disco",
+        sensitive="c",
         value=0.05,
         holdout=0.01125,
         excess=0.03875,
@@ -88,7 +97,7 @@ def test_nine_people_are_found_by_no_attack_that_leaves():
         upper_bound=0.08,
         n_people=800,
     )
-    shown = attack.masked(THRESHOLD, *attack.people_behind(800))
+    shown = attack.masked(THRESHOLD, *Tried(attack, (), 800).people_behind())
     assert (
         shown.value,
         shown.holdout,
@@ -99,10 +108,10 @@ def test_nine_people_are_found_by_no_attack_that_leaves():
     ) == (0.05, None, None, None, None, 0.2)
     assert "Fewer than 10 people of the holdout" in shown.reason
     assert (
-        attack.masked(THRESHOLD, *attack.people_behind(8000)).excess == attack.excess
+        attack.masked(THRESHOLD, *Tried(attack, (), 8000).people_behind()).excess == attack.excess
     )  # ninety people
-    few = Finding(attacker="nb", value=0.01125, holdout=0.5, excess=-0.4, n_people=800)
-    few = few.masked(THRESHOLD, *few.people_behind(800))
+    few = replace(attack, attacker="nb", value=0.01125, holdout=0.5, excess=-0.4)
+    few = few.masked(THRESHOLD, *Tried(few, (), 800).people_behind())
     assert (few.value, few.excess) == (None, None)
 
 
@@ -167,7 +176,11 @@ def test_rows_equal_to_an_original_are_masked_as_a_count(tmp_path):
     rng = np.random.default_rng(5)
     wide = pa.table({f"q{i}": rng.integers(0, 9, 800).astype(str) for i in range(4)})
     made = chaffinch.release(
-        wide, method="independent", seed=3, measures=["tvd"], attackers=[]
+        wide,
+        method="independent",
+        seed=3,
+        measures=["tvd"],
+        attackers=["cap", "dcap", "disco", "tcap", "memorisation"],
     ).report.synthesis
     share = made.rows_equal_to_an_original
     assert isinstance(share, str) or share * 800 >= THRESHOLD or share == 0.0

@@ -32,9 +32,7 @@ from typer.testing import CliRunner
 from chaffinch import trees
 from chaffinch._base.errors import ChaffinchError
 from chaffinch.cli.app import app
-from chaffinch.cli.attack import _check_limit, _show_limit
-from chaffinch.cli.attack import _print as attack_lines
-from chaffinch.cli.attack import _show as audit_lines
+from chaffinch.cli.attack import Limit, print_result
 from chaffinch.cli.check import _show as check_lines
 from chaffinch.cli.check import mitigation_lines
 from chaffinch.cli.estimates import Work, _time, say_drawing, say_measuring, say_work
@@ -42,7 +40,7 @@ from chaffinch.cli.evolve import _show as evolve_lines
 from chaffinch.cli.frontier import _show as frontier_lines
 from chaffinch.cli.ledger import _show_project, show_account
 from chaffinch.cli.options import console
-from chaffinch.cli.risk import family_line, show_attacks
+from chaffinch.cli.risk import family_line, show_findings
 from chaffinch.cli.settings import choose
 from chaffinch.cli.synth import say_synthesis
 from chaffinch.outputs.check import CheckResult
@@ -66,7 +64,7 @@ from chaffinch.report.charts import _described as heatmap_words
 from chaffinch.report.charts import success_figure
 from chaffinch.report.check import check_page, hold_back_sentence
 from chaffinch.report.check_figures import cumulative
-from chaffinch.report.compare import AttackRow, _attack_blocks, compare_all
+from chaffinch.report.compare import FindingRow, _attack_blocks, compare_all
 from chaffinch.report.compare import _told as summary_words
 from chaffinch.report.decision import _tally as verdict_tally
 from chaffinch.report.evolve import _difference as evolve_difference
@@ -78,7 +76,7 @@ from chaffinch.report.promise import _whose as promise_whose
 from chaffinch.report.release import FOUND, UTILITY, render
 from chaffinch.report.result import ReportResult, report_of
 from chaffinch.report.risk import _joint_words as together_words
-from chaffinch.report.risk import _left_out, risk_verdict_section
+from chaffinch.report.risk import _left_out, findings_section
 from chaffinch.report.risk_figures import ladder
 from chaffinch.report.sections import Cell, Figure, Heading, PageTable, Section
 from chaffinch.report.several import _good as several_good
@@ -87,11 +85,12 @@ from chaffinch.report.synthesis import _facts as synthesis_facts
 from chaffinch.report.trees import tree_page
 from chaffinch.report.utility import column_picture, columns_figure, pairs_figure
 from chaffinch.risk import RiskResult
-from chaffinch.risk.attribution.together import Together
-from chaffinch.risk.attribution.verdict import ALPHA, LimitVerdict
 from chaffinch.risk.auditing.result import AuditResult
+from chaffinch.risk.finding import ALPHA, column_findings, record_findings
 from chaffinch.risk.membership.result import MembershipResult
 from chaffinch.risk.singling_out import SinglingOutResult
+from chaffinch.risk.together import Together
+from chaffinch.risk.verdict import LimitVerdict
 from chaffinch.stats.familywise import Family
 from chaffinch.stats.intervals import Estimate, LimitState
 from chaffinch.synth import BayesNet
@@ -183,9 +182,27 @@ def _tested() -> Plain:
         "p_value": 0.01,
         "p_family": 0.02,
     }
-    risk["memorisation_tests"] = [
-        {**finding, "lower_bound": 0.01, "detectable": 0.05, "n_people": 300}
-    ]
+    risk["findings"].append({**finding, "lower_bound": 0.01, "detectable": 0.05, "n_people": 300})
+    return risk
+
+
+def _released() -> Plain:
+    """A study of two releases and their model, attacked together."""
+    risk = _tested()
+    gain = {
+        "alone": [0.02, 0.03, None],
+        "added": 0.06,
+        "interval": [0.04, 0.08],
+        "p_value": 0.001,
+        "p_family": 0.002,
+    }
+    joint = [{**finding, "releases": gain} for finding in risk["findings"][-2:]]
+    risk["together"] = {
+        "tables": 2,
+        "names": ["a.csv", "b.csv"],
+        "model_rows": 5000,
+        "findings": joint,
+    }
     return risk
 
 
@@ -202,10 +219,19 @@ KINDS: dict[str, tuple[Callable[[], Plain], Told]] = {
         ).to_dict(),
         _rendered,
     ),
+    "report on several releases": (
+        lambda: report_of(title="t", risk=_released()).to_dict(),
+        _reported,
+    ),
     "report on several key sets": (
         lambda: report_of(
             title="t",
-            risk=make_risk(("a", "b"), ("s",), sizes=(1, 2), measures=("cap", "tcap", "nb")),
+            risk=make_risk(
+                ("a", "b"),
+                ("s",),
+                sizes=(1, 2),
+                measures=("cap", "tcap", "nb"),
+            ),
         ).to_dict(),
         _rendered,
     ),
@@ -307,7 +333,7 @@ def _on_a_terminal() -> list[str]:
     for case in ("nothing", "one of each", "missing", "masked"):
         report = ReportResult.from_dict(ugly("report", case))
         assert report.risk is not None
-        texts += [_printed(show_attacks, report.risk), report.risk.verdict[-1].sentence]
+        texts += [_printed(show_findings, report.risk), report.risk.sentence]
         texts += [
             _printed(check_lines, CheckResult.from_dict(ugly(f"check, {name}", case)))
             for name in CHECKS
@@ -315,7 +341,7 @@ def _on_a_terminal() -> list[str]:
         for name in EVOLVED:
             evolved = EvolveResult.from_dict(ugly(f"evolve, {name}", case))
             texts.append(_printed(evolve_lines, evolved, [Path("made.csv")] * len(evolved.copies)))
-        texts.append(_printed(audit_lines, AuditResult.from_dict(ugly("audit", case))))
+        texts.append(_printed(print_result, AuditResult.from_dict(ugly("audit", case))))
         texts.append(_printed(FrontierResult.from_dict(ugly("frontier", case)).show))
     verdicts = [
         LimitVerdict(
@@ -364,8 +390,8 @@ BENT: dict[str, Callable[[Any], Any]] = {
 """What becomes of numbers, by the name of the ugly case; truth values stay."""
 
 
-SPARED = frozenset(("claim", "findings"))
-"""What no result is without: an audit has a claim above 0, and findings."""
+SPARED = {"audit": ("claim",)}
+"""What no result of a kind is without: an audit has a claim above 0."""
 
 
 def keys_of(plain: Any) -> Iterator[str]:
@@ -403,13 +429,14 @@ def bent(plain: Any, keys: frozenset[str], bend: Callable[[Any], Any]) -> Any:
 def ugly(name: str, case: str) -> Plain:
     """Return a result in which all is bent that its reader lets be bent: names together, halved where they are refused together."""
     plain = copy.deepcopy(KINDS[name][0]())
-    read = READERS[re.split(r",| w| on", name)[0]]
+    kind = re.split(r",| w| on", name)[0]
+    read = READERS[kind]
     # A point for an interval is what came in then, not what a sentence made of it.
     waiting = [
         [
             key
             for key in dict.fromkeys(keys_of(plain))
-            if key not in SPARED and "interval" not in key
+            if key not in SPARED.get(kind, ()) and "interval" not in key
         ]
     ]
     while waiting:
@@ -538,11 +565,16 @@ def _front(excess: float, n: int) -> str:
     )
 
 
-def _verdict_note(n: int, *, holdout: bool) -> str:
-    result = RiskResult.from_dict(make_risk(*FEW, holdout=holdout))
-    single = [row for row in result.verdict if not row.together]
-    together = [row for row in result.verdict if row.together]
-    return str(risk_verdict_section([*together, *(single * n)[: n - len(together)]]))
+def _attacked_columns(n: int) -> RiskResult:
+    """A study of one attack on each of n columns."""
+    whole = RiskResult.from_dict(make_risk(*FEW, extras=False))
+    attack = whole.findings[0]
+    return replace(whole, findings=tuple(replace(attack, sensitive=f"c{i}") for i in range(n)))
+
+
+def _compared(risk: RiskResult) -> str:
+    """Three reports of a study side by side."""
+    return compare_all([report_of(title="t", risk=risk)] * 3).to_html()
 
 
 def _why_cuts(n: int, value: Any = 0.1) -> str:
@@ -621,8 +653,10 @@ def _family(lower: float, attacks: int, tests: int, upper: float | None = None) 
     return family_line(
         replace(
             whole,
-            attacks=whole.attacks[:attacks],
-            memorisation_tests=whole.memorisation_tests[:1] * tests,
+            findings=(
+                *column_findings(whole.findings)[:attacks],
+                *(record_findings(whole.findings)[:1] * tests),
+            ),
             family=family,
         )
     )
@@ -630,15 +664,16 @@ def _family(lower: float, attacks: int, tests: int, upper: float | None = None) 
 
 def _many_attacks(n: int) -> str:
     whole = RiskResult.from_dict(make_risk(*FEW))
-    return _printed(show_attacks, replace(whole, attacks=(whole.attacks * n)[:n]))
+    return _printed(show_findings, replace(whole, findings=(whole.findings * n)[:n]))
 
 
 def _limit(low: float, high: float, limit: float) -> str:
-    return _printed(_show_limit, "AUC", (low, high), limit, quiet=False)
+    asked = Limit("max_auc", limit, "AUC", require_shown=False)
+    return _printed(asked.check, asked.policy((low, high)), quiet=False)
 
 
 def _ladder_of(n: int, *, several: bool) -> str:
-    attack = RiskResult.from_dict(make_risk(*FEW)).attacks[0]
+    attack = RiskResult.from_dict(make_risk(*FEW)).findings[0]
     figure = ladder(
         "k",
         "s",
@@ -688,10 +723,6 @@ def _delivered(resumed: int, **more: Any) -> str:
     )
 
 
-def _attacked(**more: Any) -> str:
-    return _printed(attack_lines, ("a",), (("b",),), replace(membership(), **more))
-
-
 def _nearest(*kept: float) -> str:
     """Return which of some reports the box of a comparison calls nearest, by the share of the way that each goes."""
     rows = [
@@ -715,8 +746,9 @@ def _equal_rows(share: Any) -> str:
 
 
 def _compared_attacks(rows: int) -> str:
-    nothing: dict[str, Any] = dict.fromkeys((f.name for f in fields(AttackRow)), None)
-    row = AttackRow(**nothing | {"name": "n", "keys": (), "sensitive": "", "why": "w"})
+    nothing: dict[str, Any] = dict.fromkeys((f.name for f in fields(FindingRow)), None)
+    words = {"name": "n", "keys": (), "sensitive": "", "target": "whole records", "why": "w"}
+    row = FindingRow(**nothing | words)
     return " ".join(getattr(block, "caption", "") for block in _attack_blocks([row] * rows))
 
 
@@ -835,17 +867,14 @@ SAID: tuple[tuple[str, str, Callable[[], str]], ...] = (
         ),
     ),
     (
-        "Attribute disclosure by {}: {}.",
-        "Attribute disclosure by 1 attack: 1 × no excess found.",
-        lambda: str(
-            risk_verdict_section(
-                [
-                    row
-                    for row in RiskResult.from_dict(make_risk(*FEW, extras=False)).verdict
-                    if not row.together
-                ][:1]
-            )
-        ),
+        "{}, with all numbers",
+        "1 attack, with all numbers",
+        lambda: str(findings_section(_attacked_columns(1))),
+    ),
+    (
+        ", {} of {}",
+        "Each attack and test of every table, 40 of 41, those with an excess found first",
+        lambda: _compared(_attacked_columns(41)),
     ),
     (
         "FrontierResult({}, {} on the front)",
@@ -929,7 +958,7 @@ SAID: tuple[tuple[str, str, Callable[[], str]], ...] = (
     (
         "The first {} of {} rows; all are in the JSON.",
         "The first 60 of 61 rows; all are in the JSON.",
-        lambda: _verdict_note(61, holdout=True),
+        lambda: str(findings_section(_attacked_columns(61))),
     ),
     (
         "Table '{}' has {}. Got a row of {}.",
@@ -988,12 +1017,12 @@ SAID: tuple[tuple[str, str, Callable[[], str]], ...] = (
     (
         "{} must lie between 0 and 1. Got {}.",
         "--max-auc must lie between 0 and 1. Got nan.",
-        lambda: _error_of(lambda: _check_limit("--max-auc", nan, require_shown=False)),
+        lambda: _error_of(lambda: Limit("max_auc", nan, "AUC", require_shown=False)),
     ),
     (
         "{} must lie between 0 and 1. Got {}.",
         "--max-auc must lie between 0 and 1. Got 1.00000001.",
-        lambda: _error_of(lambda: _check_limit("--max-auc", 1.00000001, require_shown=False)),
+        lambda: _error_of(lambda: Limit("max_auc", 1.00000001, "AUC", require_shown=False)),
     ),
     (
         "EXCEEDS THE LIMIT: the {} may be {} at most, and the 95 % interval is",
@@ -1011,16 +1040,6 @@ SAID: tuple[tuple[str, str, Callable[[], str]], ...] = (
         lambda: _limit(0.5, 0.60001, 0.6),
     ),
     ("{} {} to {}.", "interval is 0 to 1.", lambda: _limit(0.0, 1.0, 0.6)),
-    (
-        "{}; subsets of {} out of {}",
-        "1 target; subsets of 1 out of 1 record.",
-        lambda: _attacked(targets=1, rows=1, population=1, duplicates=0),
-    ),
-    (
-        "{}; subsets of {} out of {}",
-        "0 targets; subsets of 1,000 out of <10 records.",
-        lambda: _attacked(targets=0, rows=1000, population="<10", duplicates=0),
-    ),
     (
         "- '{}': {} ({}; lost: {}, {})",
         "- 't': suppress (rules fail, then pass; lost: less than 0.1 %, 1 of 1 number withheld)",
@@ -1131,7 +1150,7 @@ SAID: tuple[tuple[str, str, Callable[[], str]], ...] = (
     ),
     (
         "{} together: p = {} for the hypothesis that members and others are alike; the largest excess has a simultaneous 95 % lower bound of {}{}.",
-        "2 tests together: p = 0.03 for the hypothesis that members and others are alike; the largest excess has a simultaneous 95 % lower bound of 0.",
+        "2 attacks together: p = 0.03 for the hypothesis that members and others are alike; the largest excess has a simultaneous 95 % lower bound of 0.",
         lambda: _family(0.0, 0, 2),
     ),
     (
@@ -1191,7 +1210,8 @@ def test_a_sentence_is_true_in_its_ugly_case(
 
 
 def test_no_note_says_that_rows_are_left_out_where_none_is() -> None:
-    assert "all are in the JSON" not in _verdict_note(60, holdout=True)
+    assert "all are in the JSON" not in str(findings_section(_attacked_columns(60)))
+    assert " of 40, those with" not in _compared(_attacked_columns(40))
     assert "largest of" not in _why_cuts(8)
     assert "Relations that protection cut" not in _why_cuts(1, nan)
     assert "will take" not in _said_of({"reading": 2.9})

@@ -75,7 +75,9 @@ def power_rows() -> Iterable[Sequence[Any]]:
         for measure in ("epsilon", "mu", "rho"):
             delta = None if measure == "epsilon" else 1e-6
             examples = _examples(fault(BayesNet(network=NETWORK, epsilon=epsilon, delta=delta)), 40)
-            sigma = min(query.scale for query in examples[0].sides[0]) if measure == "mu" else None
+            sigma = (
+                min(query.scale for query in examples[0].queries[0]) if measure == "mu" else None
+            )
             claim = claim_of(1.0, delta or 0.0, zcdp=delta is not None, sigma=sigma)
             draws = [
                 recorded_scores(examples, np.random.SeedSequence([9, i]))(1.0) for i in range(6)

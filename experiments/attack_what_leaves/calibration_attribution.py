@@ -60,7 +60,7 @@ def attacked(seed: int, *, resamples: int = 199) -> RiskResult:
         holdout,
         keys=KEYS,
         sensitive=["secret"],
-        attackers=["gcap"],
+        attackers=["matching", "memorisation"],
         resamples=resamples,
         threshold=1,
         seed=seed,
@@ -73,7 +73,7 @@ def draws_of(seeds: range) -> list[list[object]]:
     for seed in seeds:
         result = attacked(seed)
         rows.append([seed, "family", "", result.family.p_value])
-        for attack in result.attacks:
+        for attack in result.findings:
             if attack.excess is not None and attack.excess_interval is not None:
                 low, high = attack.excess_interval
                 rows.append([seed, attack.attacker, int(low <= 0.0 <= high), attack.p_value])

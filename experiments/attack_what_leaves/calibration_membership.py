@@ -67,7 +67,7 @@ def drawn(
 ) -> LabelledScores:
     """One test of an attack by the shared design: each target in half of the shadows."""
     member = np.stack([rng.permutation(shadows) < shadows // 2 for _ in range(targets)], axis=1)
-    return LabelledScores.of(scores(kind, numbers, member, rng)[..., None], member)
+    return LabelledScores.from_arrays(scores(kind, numbers, member, rng)[..., None], member)
 
 
 def truth(kind: str, numbers: tuple[float, ...], targets: int) -> float:

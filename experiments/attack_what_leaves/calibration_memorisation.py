@@ -18,8 +18,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from chaffinch.risk.attacker import memorisation_tests
-from chaffinch.risk.memorisation.battery import findings, trials_of
+from chaffinch.risk.attacker import attackers_of_kind
+from chaffinch.risk.memorisation.battery import case_outcomes
 from chaffinch.risk.memorisation.protocol import ColumnValues, ReleaseCase
 from chaffinch.stats.excess import excess
 from chaffinch.stats.familywise import family
@@ -33,7 +33,9 @@ COLUMNS = 12
 KEYS = ("age", "sex", "race", "education")
 RESAMPLES = 199
 KNOWN = "copied_row, chances known"
-TESTS = tuple(test.name for test in memorisation_tests() if not test.needs_releases)
+TESTS = tuple(
+    test for test in attackers_of_kind("memorisation") if "releases" not in (test.needs or ())
+)
 
 
 def adult(weights: bool = False) -> tuple[ColumnValues, ...]:
@@ -65,7 +67,7 @@ def made_up(n: int = 60_000, seed: int = 5) -> tuple[ColumnValues, ...]:
 
 def _columns(table: pa.Table) -> tuple[ColumnValues, ...]:
     whole = read(table, rare="keep")
-    return ReleaseCase.of(CodedTables({"all": whole}), ["all"], ["all"]).columns
+    return ReleaseCase.from_tables(CodedTables({"all": whole}), ["all"], ["all"]).columns
 
 
 def case_of(
@@ -92,23 +94,33 @@ def draw(
     case = case_of(columns, released, np.concatenate([members, others]), seed)
     order = rng.permutation(2 * n)
     known = chances_known(columns, released, np.concatenate([members, others]), copied)
-    every = [[one] for one in trials_of(case.take(order), np.argsort(order), n, TESTS, alone=False)]
-    found = findings(every, np.random.SeedSequence([seed, 1]), resamples=RESAMPLES, threads=1)
+    shuffled, position = case.take(order), np.argsort(order)
+    outcomes = [case_outcomes(test, shuffled, position, np.array([n])) for test in TESTS]
+    found = [
+        excess(
+            members.group,
+            others.group,
+            resamples=RESAMPLES,
+            seed=np.random.SeedSequence([seed, 1, number]),
+            threads=1,
+        )
+        for number, (members, others) in enumerate(outcomes)
+    ]
     together = family(
-        [one[0].members for one in every],
-        [one[0].others for one in every],
-        level_shares=[one[0].test.level_share for one in every],
+        [members.group for members, _ in outcomes],
+        [others.group for _, others in outcomes],
+        level_shares=[test.level_share for test in TESTS],
         resamples=RESAMPLES,
         seed=seed,
         threads=1,
     )
     result = {
-        one.attacker: {
+        test.name: {
             "p": one.p_value,
             "p_family": together.adjusted[j],
-            "interval": one.excess_interval,
+            "interval": one.interval,
         }
-        for j, one in enumerate(found)
+        for j, (test, one) in enumerate(zip(TESTS, found, strict=True))
     }
     if known is not None:
         sides = ((known[:n], np.ones(n)), (known[n:], np.ones(n)))

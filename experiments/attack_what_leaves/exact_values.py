@@ -32,7 +32,7 @@ def unique(table: Table, what: str) -> np.ndarray:
     """Return the first records with a unique number, or with a unique category and no unique number."""
     values = value_reader(table).read(table)
     sides = []
-    for columns in (values.numbers, values.words):
+    for columns in (values.numbers, values.level_codes):
         alone = np.zeros(table.n_rows, dtype=bool)
         for column in columns:
             _, of, counts = np.unique(column, return_inverse=True, return_counts=True)

@@ -21,7 +21,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 import chaffinch
-from chaffinch.risk.memorisation.battery import findings, trials
+from chaffinch.risk.memorisation.battery import memorisation_outcomes
+from chaffinch.stats.excess import excess
 from chaffinch.table.align import align
 from chaffinch.table.compare.values import CodedTables
 
@@ -86,28 +87,32 @@ def measured(table: pa.Table, name: str, peer: str | None) -> list[dict[str, Any
         start = time.perf_counter()
         root = np.random.SeedSequence(2)
         coded = CodedTables(dict(zip(("original", "synthetic", "holdout"), aligned, strict=True)))
-        every = trials(coded, ["synthetic"], TESTS, keys=keys, seed=root)
-        found = findings([[one] for one in every], root, resamples=1000)
+        outcomes = memorisation_outcomes(coded, ["synthetic"], TESTS, keys=keys, seed=root)
+        p_values = {
+            test: excess(inside.group, outside.group, resamples=1000, seed=root).p_value
+            for test, (inside, outside) in outcomes.items()
+            if inside.value is not None and outside.value is not None
+        }
         seconds = time.perf_counter() - start
         theirs = peer_figures(peer, members, released.select(names), others, keys) if peer else {}
-        for one in found:
-            success, control, baseline = theirs.get(one.attacker, (None, None, None))
+        for test, (inside, outside) in outcomes.items():
+            success, control, baseline = theirs.get(test, (None, None, None))
             out.append(
                 {
                     "table": name,
                     "rows": members.num_rows,
                     "columns": len(names),
                     "released": kind,
-                    "test": one.attacker,
-                    "value": one.value,
-                    "holdout": one.holdout,
-                    "guess": one.guess,
-                    "p_value": one.p_value,
+                    "test": test,
+                    "value": inside.value,
+                    "holdout": outside.value,
+                    "guess": inside.guess.value,
+                    "p_value": p_values.get(test),
                     "anonymeter": success,
                     "anonymeter_control": control,
                     "anonymeter_baseline": baseline,
                     "seconds_of_four_tests": round(seconds, 2),
-                    "reason": one.reason,
+                    "reason": inside.reason or None,
                 }
             )
     return out

@@ -69,7 +69,7 @@ def attacked(seed: int, way: str, *, resamples: int = 399) -> RiskResult:
         tables[2],
         keys=["a", "b"],
         sensitive=["secret"],
-        attackers=["gcap"],
+        attackers=["matching", "memorisation"],
         rare=rare,
         resamples=resamples,
         seed=seed,
@@ -84,7 +84,7 @@ def summaries(draws: int) -> Iterator[list[object]]:
         for seed in range(draws):
             result = attacked(seed, way)
             family.append(result.family.p_value)
-            for attack in result.attacks:
+            for attack in result.findings:
                 if attack.excess is not None and attack.excess_interval is not None:
                     low, high = attack.excess_interval
                     cells.setdefault(attack.attacker, []).append(

@@ -37,11 +37,11 @@ def main(path: str) -> None:
                 keys=KEYS,
                 sensitive=[SENSITIVE],
                 numeric=numeric,
-                attackers=["gcap"],
+                attackers=["matching", "memorisation"],
                 resamples=20,
                 seed=1,
             )
-            vote = next(attack for attack in result.attacks if attack.attacker == "gcap_vote")
+            vote = next(attack for attack in result.findings if attack.attacker == "gcap_vote")
             steps = [getattr(result.funnel[0], step) for step in STEPS]
             rows.append(
                 [

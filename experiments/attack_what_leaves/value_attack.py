@@ -77,7 +77,7 @@ def areas(
     draws = shared_draws(
         table.n_rows, whom, rows=rows, shadows=2 * (pairs + tests), rng=np.random.default_rng(seed)
     )
-    sight = OneLine(ValueFeatures.of(table, whom), column)
+    sight = OneLine(ValueFeatures.from_population(table, whom), column)
     working = Working(workers=1)
     release = run_shadows(
         Generator(maker, table), draws.rows, sight=sight, seed=seed, working=working
@@ -113,10 +113,10 @@ def areas(
             )
         judge(
             "today: queries, population's grid",
-            population.gather(lambda tables: queries.of(tables, target)),  # noqa: B023
+            population.gather(lambda tables: queries.features(tables, target)),  # noqa: B023
             "counts",
         )
-        seen = release.gather(lambda tables: queries.of(tables, target))  # noqa: B023
+        seen = release.gather(lambda tables: queries.features(tables, target))  # noqa: B023
         judge("queries, release's grid", seen, "counts")
         for group, part in sight.sight.groups.items():
             judge(f"values: {group}", values[:, :, part], "real")

@@ -93,7 +93,7 @@ def one_run(name: str, whole: pa.Table, number: int) -> list[Any]:
         whole.take(np.sort(order[PEOPLE : 2 * PEOPLE])),
     )
     asked = ASKED[name]
-    battery: dict[str, Any] = {"attackers": ("gcap", "nb"), "tests": None}
+    battery: dict[str, Any] = {"attackers": ("matching", "nb", "memorisation")}
     try:
         found = chaffinch.frontier(
             mine,

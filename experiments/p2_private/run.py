@@ -25,7 +25,7 @@ from chaffinch.privacy.prepare import prepare  # noqa: E402
 from chaffinch.risk import ATTACKERS as REGISTERED  # noqa: E402
 from chaffinch.risk import RiskSettings  # noqa: E402
 from chaffinch.risk.attribution.attack_data import AttackData  # noqa: E402
-from chaffinch.risk.attribution.attacker import Attempt, outcomes  # noqa: E402
+from chaffinch.risk.attribution.attempt import Attempt, outcomes  # noqa: E402
 from chaffinch.stats.learners import Encoder, chosen_models, fit, standardised, work  # noqa: E402  # noqa: E402
 from chaffinch.synth.bayesnet.network import Protect  # noqa: E402
 from chaffinch.table import Table  # noqa: E402
@@ -134,8 +134,7 @@ def attack(
         sensitive=scenario.sensitive,
         key_sizes=scenario.key_sizes,
         label=scenario.label,
-        measures=("gcap_vote",),
-        attackers=ATTACKERS,
+        attackers=("gcap_vote", *ATTACKERS[1:]),
         numeric="bins",
         rare="pool",
     )
@@ -147,7 +146,7 @@ def attack(
             if learning
             else list(sources.values())
         )
-        data = AttackData.of(
+        data = AttackData.from_tables(
             people,
             tables,
             others,

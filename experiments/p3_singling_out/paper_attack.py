@@ -111,8 +111,8 @@ def paper_attack(
                 for rows, n in zip(draws.rows, numbers, strict=True)
             ]
         )
-        features = sight.of(seen, target) if box == "blackbox" else seen
-        mine = sight.of(attacked, target) if box == "blackbox" else attacked
+        features = sight.features(seen, target) if box == "blackbox" else seen
+        mine = sight.features(attacked, target) if box == "blackbox" else attacked
         columns, member = in_columns(features, kind), np.repeat(draws.member[:, 0], plan.tables)
         # Both subsets of a pair are in one fold, as in the published code: a classifier that saw one of two neighbours takes the other for its like.
         fold = np.repeat(rng.permutation(plan.pairs) % FOLDS, 2 * plan.tables)

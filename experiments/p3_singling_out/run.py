@@ -36,7 +36,7 @@ from chaffinch.risk.membership.learning import ShadowStudy  # noqa: E402
 from chaffinch.risk.membership.settings import ShadowSettings  # noqa: E402
 from chaffinch.risk.shadows import Generator, Working, world_of  # noqa: E402
 from chaffinch.risk.shadows.world import fresh_draws  # noqa: E402
-from chaffinch.risk.singling_out import judged  # noqa: E402
+from chaffinch.risk.singling_out import baseline, judged  # noqa: E402
 from chaffinch.stats.intervals import clopper_pearson  # noqa: E402
 
 FIGURES = {
@@ -212,7 +212,7 @@ def attacked(
     numbers = (
         found.success,
         *found.interval,
-        found.guess,
+        baseline(whom.rows, whom.n_population),
         found.closest.success,
         np.mean(found.aucs),
     )

@@ -10,10 +10,10 @@ if TYPE_CHECKING:
     from . import errors, trees
     from .counts import Counter, MemoryCounter, StreamCounter, describe
     from .privacy.session import prepare
-    from .risk.attribution.study import risk
     from .risk.auditing import audit
     from .risk.membership import ShadowSettings, membership
     from .risk.singling_out import singling_out
+    from .risk.study import risk
     from .synth import (
         BayesNet,
         Evolution,

@@ -71,7 +71,7 @@ COMMANDS = {
         "--sensitive",
         "home",
         "--attackers",
-        "gcap",
+        "matching,memorisation",
         "--repeats",
         20,
     ),

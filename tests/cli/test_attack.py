@@ -77,11 +77,13 @@ def test_an_attack_writes_what_may_leave_and_keeps_the_rest_inside(
     read = chaffinch.read(sixty_people)
     if kind == "membership":
         study = chaffinch.membership(read, settings, **options)
-        assert left["auc"] == study.auc
+        assert left["findings"] == study.to_dict()["findings"]
+        assert left["findings"][0]["value"] == study.auc
         assert left["pooled"] == study.to_dict()["pooled"]
     else:
         study = chaffinch.singling_out(read, settings, releases=20, **options)
-        assert left["by_attributes"] == study.to_dict()["by_attributes"]
+        assert left["findings"] == study.to_dict()["findings"]
+        assert left["isolations"] == study.to_dict()["isolations"]
     assert study.sentence.split(";")[0][:60] in done.out
 
 
@@ -134,7 +136,7 @@ def test_options_reach_the_plan(run_here, sixty_people, tmp_path):
         "releases": 10,
     }
     assert {key: left["settings"][key] for key in expected} == expected
-    assert left["rows"] == 15
+    assert left["subset_rows"] == 15
     assert left["ranked"] == {"cosine": left["targets"]}
     done = run_here(
         "attack",
@@ -157,7 +159,7 @@ def test_a_policy_is_compared_with_the_lower_end(run_here, sixty_people, tmp_pat
     told = tmp_path / "a.json"
     spec = ("--synth", "bayesnet:parents=1", *SMALL, "--json", told, "--overwrite")
     run_here("attack", "membership", sixty_people, *spec)
-    low = json.loads(told.read_text())["interval"][0]
+    low = json.loads(told.read_text())["findings"][0]["interval"][0]
     done = run_here("attack", "membership", sixty_people, *spec, "--max-auc", max(low - 0.01, 0.0))
     assert done.code == 1
     assert done.out.startswith("EXCEEDS THE LIMIT: ")
@@ -260,7 +262,7 @@ def test_a_population_is_read_with_the_schema_of_the_table(run_here, sixty_peopl
     )
     assert done.code == 0, done.err
     left = json.loads(told.read_text())
-    assert left["rows"] == 30
+    assert left["subset_rows"] == 30
     assert left["about"]["population"] == "rest.csv"
     rest.write_text(
         "\n".join([people[0], *people[31:], "SECRETX,SECRETX,SECRETX,SECRETX,SECRETX,SECRETX"])
@@ -439,8 +441,8 @@ def test_what_promises_nothing_breaks_any_claim(run_audit, tmp_path):
     assert left["format"] == "chaffinch-audit"
     assert left["verdict"] == "claim broken"
     # Independent columns without noise tell the two tables apart whenever the model is looked into: every guess is right.
-    white = next(f for f in left["findings"] if f["box"] == "white")
-    assert white["right"] == white["guesses"] == white["test_runs"] == 40
+    white = next(f for f in left["findings"] if f["scope"][1] == "white")["trials"]
+    assert white["right"] == white["guesses"] == white["judged"] == 40
     assert [(s["box"], s["reason"][:8]) for s in left["skipped"]] == [("mechanism", "no noise")]
     assert "claim is broken" in page.read_text()
 
@@ -455,7 +457,8 @@ def test_a_sound_promise_is_not_refuted(run_audit, tmp_path):
     assert "no proof" in done.out
     left = json.loads(told.read_text())
     assert left["epsilon"] == 1.0
-    assert [(f["pair"], f["box"], f["runs"]) for f in left["findings"]] == [("narrow", "black", 80)]
+    assert [f["scope"] for f in left["findings"]] == [["narrow", "black"]]
+    assert [f["trials"]["runs"] for f in left["findings"]] == [80]
     assert (
         run_audit(
             "--synth", "bayesnet:parents=1,epsilon=1", *QUICK, "--box", "black", "--quiet"
@@ -509,7 +512,7 @@ def test_a_table_of_ones_own(run_audit, data, tmp_path, timings_in):
     left = json.loads(told.read_text())
     assert left["about"] == {"synth": "fieldgroups:epsilon=1", "data": "cmc.csv", "seed": 1}
     assert timings_in(told) == []
-    assert [f["pair"] for f in left["findings"]] == ["average"]
+    assert [f["scope"][0] for f in left["findings"]] == ["average"]
 
 
 @pytest.mark.parametrize(

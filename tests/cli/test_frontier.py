@@ -15,7 +15,7 @@ KEYS = [
     "--label",
     "contraceptive_method",
 ]
-QUICK = ["--attackers", "gcap", "--tests", "none", "--seed", "3"]
+QUICK = ["--attackers", "matching", "--seed", "3"]
 
 
 def test_a_frontier_fills_a_folder_and_goes_on_in_it(run_here, data: Path, tmp_path: Path) -> None:
@@ -86,7 +86,7 @@ def test_a_limit_that_nothing_keeps_names_the_nearest(run_here, data: Path, tmp_
         "--sensitive",
         "bmi",
         "--attackers",
-        "gcap",
+        "matching,memorisation",
         "--seed",
         3,
         "--evaluations",

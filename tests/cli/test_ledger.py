@@ -212,7 +212,7 @@ def test_no_private_result_says_how_long_it_took(run_here, work, timings_in):
             "--sensitive",
             "ill",
             "--attackers",
-            "gcap",
+            "matching,memorisation",
         ]
         protect = [] if "fieldgroups" in private else ["--label", "age"]
         for name in ("out.csv", "m.chaffinch", "f.chaffinch"):

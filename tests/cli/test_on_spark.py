@@ -157,7 +157,7 @@ def test_a_journey_on_spark(spark, run_here, data, tmp_path):
         tmp_path / "out",
         "--engine",
         "spark",
-        "--tests",
+        "--attackers",
         "exact_row",
         "--seed",
         "1",

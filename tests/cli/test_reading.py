@@ -146,7 +146,7 @@ def test_worth_and_risk_read_every_file(files, run_here, decimal):
         "--sensitive",
         "ill",
         "--attackers",
-        "nb",
+        "cap,dcap,disco,tcap,nb,memorisation",
         "--repeats",
         50,
         "--seed",

@@ -9,7 +9,7 @@ from html.parser import HTMLParser
 import pytest
 
 from chaffinch.risk import ATTACKERS
-from chaffinch.risk.attacker import attacker_words, column_attackers
+from chaffinch.risk.attacker import STUDIED, attacker_words, attackers_of_kind
 from chaffinch.risk.attribution.tcap import CONVENTIONS
 
 KEYS, SENSITIVE = "wife_age,wife_education,num_children,wife_religion", "husband_education"
@@ -53,7 +53,7 @@ def test_risk_says_what_attacks_find(run_here, folder, tmp_path):
         "--sensitive",
         SENSITIVE,
         "--attackers",
-        "gcap,nb",
+        "matching,nb,memorisation",
         "--label",
         "contraceptive_method",
         "--seed",
@@ -71,7 +71,7 @@ def test_risk_says_what_attacks_find(run_here, folder, tmp_path):
     )
     assert done.code == 0, done.err
     assert "Someone knows wife_age" in done.out
-    attack = json.loads(told.read_text())["attacks"][0]
+    attack = json.loads(told.read_text())["findings"][0]
     assert set(attack) >= {
         "attacker",
         "convention",
@@ -109,7 +109,7 @@ def test_a_limit_is_exceeded_shown_or_undecided_and_the_first_line_says_which(
         "--sensitive",
         SENSITIVE,
         "--attackers",
-        "gcap",
+        "matching,memorisation",
         "--seed",
         1,
     ]
@@ -138,7 +138,7 @@ def test_a_limit_is_exceeded_shown_or_undecided_and_the_first_line_says_which(
     done = run_here(*wide, "--require-shown", "--quiet")
     assert (done.code, done.out) == (1, "")
     assert done.err.startswith("UNDECIDED: ")
-    done = run_here(*wide, "--max-excess", 0.2, "--require-shown", "--tests", "exact_row,dcr")
+    done = run_here(*wide, "--max-excess", 0.2, "--require-shown", "--attackers", "exact_row,dcr")
     assert done.code == 0, done.err
     assert done.out.startswith("SHOWN TO KEEP THE LIMIT: an excess of at most 0.2 is allowed")
 
@@ -150,7 +150,7 @@ def test_without_a_limit_nothing_is_said_to_pass(run_here, folder, tmp_path):
         folder / "alone.csv",
         "--holdout",
         folder / "other.csv",
-        "--tests",
+        "--attackers",
         "exact_row",
         "--json",
         tmp_path / "r.json",
@@ -171,7 +171,16 @@ def test_without_a_limit_nothing_is_said_to_pass(run_here, folder, tmp_path):
 
 
 def test_no_holdout_no_excess(run_here, folder, tmp_path):
-    options = ["--keys", KEYS, "--sensitive", SENSITIVE, "--attackers", "gcap", "--seed", 1]
+    options = [
+        "--keys",
+        KEYS,
+        "--sensitive",
+        SENSITIVE,
+        "--attackers",
+        "matching,memorisation",
+        "--seed",
+        1,
+    ]
     done = run_here(
         "risk",
         folder / "half.csv",
@@ -182,7 +191,7 @@ def test_no_holdout_no_excess(run_here, folder, tmp_path):
     )
     assert done.code == 0, done.err
     assert "No holdout was given" in done.out
-    for attack in json.loads((tmp_path / "r.json").read_text())["attacks"]:
+    for attack in json.loads((tmp_path / "r.json").read_text())["findings"]:
         assert (
             attack["excess"]
             is attack["p_value"]
@@ -227,8 +236,8 @@ def test_several_syntheses_and_key_sizes(run_here, folder, tmp_path):
     )
     assert done.code == 0, done.err
     told = json.loads((tmp_path / "r.json").read_text())
-    assert {len(attack["keys"]) for attack in told["attacks"]} == {2, 3}
-    assert {a["convention"] for a in told["attacks"] if a["attacker"] == "tcap"} == {"conditional"}
+    assert {len(one["keys"]) for one in told["findings"] if one["sensitive"]} == {2, 3}
+    assert {a["convention"] for a in told["findings"] if a["attacker"] == "tcap"} == {"conditional"}
     assert len(told["about"]["synthetic"]) == 2
     assert told["about"]["settings"]["tolerance"] == {"wife_age": 5.0}
 
@@ -288,13 +297,13 @@ def test_a_release_with_keys_attacks_its_own_table(run_here, folder, tmp_path):
         "--label",
         "contraceptive_method",
         "--attackers",
-        "gcap",
+        "matching,memorisation",
     ]
     options += ["--measures", "tvd", "--seed", 1, "--quiet"]
     done = run_here("release", folder / "half.csv", "-o", tmp_path / "out", *options)
     assert done.code == 0, done.err
     report = json.loads((tmp_path / "out" / "confidential" / "report.json").read_text())
-    assert report["risk"]["attacks"]
+    assert report["risk"]["findings"]
     assert report["risk"]["family"]["p_value"] is None  # no holdout: no excess of the table itself
     crossed = report["risk"]["cross_fit"]
     assert crossed["family"]["p_value"] is not None
@@ -382,7 +391,7 @@ def test_page_terminal_and_json_have_one_guess(run_here, folder, tmp_path, conve
         convention,
         "--verbose",
         "--attackers",
-        ",".join(attacker_words()),
+        ",".join(attacker_words(*STUDIED)),
         "--repeats",
         20,
         "--svm-rows",
@@ -395,8 +404,13 @@ def test_page_terminal_and_json_have_one_guess(run_here, folder, tmp_path, conve
         page,
     )
     assert done.code == 0, done.err
-    attacks = json.loads(told.read_text())["attacks"]
-    assert {attack["attacker"] for attack in attacks} == {one.name for one in column_attackers()}
+    findings = json.loads(told.read_text())["findings"]
+    assert {finding["attacker"] for finding in findings} == {
+        attacker.name
+        for attacker in attackers_of_kind(*STUDIED)
+        if "releases" not in (attacker.needs or ())
+    }
+    attacks = [finding for finding in findings if finding["sensitive"]]
     of_page, of_terminal = (
         guesses_of_page(page.read_text()),
         guesses_of_terminal(done.out, TWO_KEYS),
@@ -407,7 +421,7 @@ def test_page_terminal_and_json_have_one_guess(run_here, folder, tmp_path, conve
         on_page = [*of_page.get(name, []), *of_page.get(f"{name} ({attack['convention']})", [])]
         assert len(on_page) == 2, name  # the verdict, and the table below the picture
         assert set(on_page) == {shown}
-        on_screen = attack["attacker"] + (
+        on_screen = ATTACKERS[attack["attacker"]].short + (
             f" ({attack['convention']})" if attack["convention"] else ""
         )
         assert float(of_terminal[on_screen]) == pytest.approx(attack["guess"], rel=0.5e-2)
@@ -429,7 +443,7 @@ def test_a_release_has_one_guess_too(run_here, folder, tmp_path):
         "--sensitive",
         SENSITIVE,
         "--attackers",
-        "gcap",
+        "matching,memorisation",
         "--measures",
         "tvd",
         "--repeats",
@@ -446,14 +460,14 @@ def test_a_release_has_one_guess_too(run_here, folder, tmp_path):
     of_terminal = guesses_of_terminal(done.out, TWO_KEYS)
     cross_fit = html[html.index('<section id="risk-cross-fit"') :]
     of_page = guesses_of_page(cross_fit[: cross_fit.index("</section>")])
-    for attack in risk["cross_fit"]["attacks"]:
+    for attack in (one for one in risk["cross_fit"]["findings"] if one["sensitive"]):
         convention = f" ({attack['convention']})" if attack["convention"] else ""
-        assert of_terminal[attack["attacker"] + convention] == f"{attack['guess']:.3g}"
-        assert of_page[ATTACKERS[attack["attacker"]].title + convention] == [
-            f"{attack['guess']:.3f}"
-        ]
+        name = ATTACKERS[attack["attacker"]].title + convention
+        on_screen = ATTACKERS[attack["attacker"]].short + convention
+        assert of_terminal[on_screen] == f"{attack['guess']:.3g}"
+        assert of_page[name] == [f"{attack['guess']:.3f}"]
     of_page = guesses_of_page(html[: html.index('<section id="risk-cross-fit"')])
-    for attack in risk["attacks"]:
+    for attack in (one for one in risk["findings"] if one["sensitive"]):
         convention = f" ({attack['convention']})" if attack["convention"] else ""
         name = ATTACKERS[attack["attacker"]].title
         assert {*of_page.get(name, []), *of_page.get(name + convention, [])} == {
@@ -469,7 +483,7 @@ def test_terminal_json_and_page_say_where_values_were_not_compared(run_here, fol
         "--sensitive",
         SENSITIVE,
         "--attackers",
-        "gcap",
+        "matching,memorisation",
         "--repeats",
         5,
         "--seed",
@@ -486,7 +500,11 @@ def test_terminal_json_and_page_say_where_values_were_not_compared(run_here, fol
         assert (said in " ".join(done.out.split())) is says
         assert (said in page.read_text()) is says
         assert bool(found["about"]["comparison"]) is says
-        assert all(("wife_age in bins" in attack["coarse"]) is says for attack in found["attacks"])
+        assert all(
+            ("wife_age in bins" in one["coarse"]) is says
+            for one in found["findings"]
+            if one["sensitive"]
+        )
         assert found["about"]["settings"]["rare"] == "keep"
     done = run_here("risk", folder / "half.csv", folder / "half.csv", *options, "--rare", "pool")
     assert json.loads(told.read_text())["about"]["settings"]["rare"] == "pool"
@@ -503,7 +521,7 @@ def test_without_keys_memorisation_tests_are_run_alone(run_here, folder, tmp_pat
         folder / "half.csv",
         folder / "half.csv",
         *options,
-        "--tests",
+        "--attackers",
         "exact_row,dcr",
         "--json",
         told,
@@ -511,14 +529,17 @@ def test_without_keys_memorisation_tests_are_run_alone(run_here, folder, tmp_pat
     )
     assert done.code == 0, done.err
     assert "Exact row" in done.out
-    assert "2 tests together: p = " in " ".join(done.out.split())
+    assert "2 attacks together: p = " in " ".join(done.out.split())
     result = json.loads(told.read_text())
-    assert [test["attacker"] for test in result["memorisation_tests"]] == ["exact_row", "dcr"]
-    assert result["memorisation_tests"][0]["value"] == 1.0
-    assert result["attacks"] == []
+    assert [finding["attacker"] for finding in result["findings"]] == ["exact_row", "dcr"]
+    assert result["findings"][0]["value"] == 1.0
     for wrong, words in (
-        (["--tests", "none"], "Name at least one key"),
-        (["--tests", "exact"], "Unknown memorisation test"),
+        (["--attackers", "gcap"], "No attacker is left to run: name keys and sensitive columns"),
+        (
+            ["--attackers", "gcap_vote"],
+            "needs columns that an outsider knows and a sensitive column",
+        ),
+        (["--attackers", "exact"], "Unknown attacker 'exact'. Did you mean 'exact_row'?"),
     ):
         done = run_here("risk", folder / "half.csv", folder / "half.csv", *options, *wrong)
         assert done.code == 2
@@ -531,7 +552,7 @@ def test_several_releases_and_a_model_are_attacked_together(run_here, folder, tm
     options = [
         "--holdout",
         folder / "other.csv",
-        "--tests",
+        "--attackers",
         "exact_row,linkability",
         "--repeats",
         50,
@@ -558,7 +579,7 @@ def test_several_releases_and_a_model_are_attacked_together(run_here, folder, tm
     assert (
         joint["model_rows"] == 7400
     )  # ten times 737, rounded first: 7,370 would tell the number of rows
-    assert [len(finding["alone"]) for finding in joint["findings"]] == [3, 3]
+    assert [len(finding["releases"]["alone"]) for finding in joint["findings"]] == [3, 3]
     assert joint["sentence"] in " ".join(done.out.split())
     assert "Several releases together" in page.read_text()
     done = run_here("risk", *files, *options, "--parts", KEYS)
@@ -578,7 +599,7 @@ def test_files_are_attacked_batch_by_batch_where_asked(folder, tmp_path, run_her
         "--sensitive",
         SENSITIVE,
     ]
-    words += ["--attackers", "gcap", "--tests", "exact_row", "--repeats", 30, "--seed", 1]
+    words += ["--attackers", "matching,exact_row", "--repeats", 30, "--seed", 1]
     told = {}
     for engine in ("memory", "stream"):
         done = run_here(
@@ -591,7 +612,7 @@ def test_files_are_attacked_batch_by_batch_where_asked(folder, tmp_path, run_her
         ) == (engine == "stream")
         told[engine] = json.loads((tmp_path / f"{engine}.json").read_text())
     for mine, theirs in zip(
-        told["stream"]["attacks"][:4], told["memory"]["attacks"][:4], strict=True
+        told["stream"]["findings"][:4], told["memory"]["findings"][:4], strict=True
     ):
         assert (mine["records"], mine["value"], mine["holdout"]) == (
             "all",
@@ -621,9 +642,7 @@ def test_several_releases_are_attacked_batch_by_batch(folder, tmp_path, run_here
             "--engine",
             engine,
             "--attackers",
-            "gcap",
-            "--tests",
-            "exact_row",
+            "matching,exact_row",
             "--repeats",
             30,
             "--seed",

@@ -129,7 +129,7 @@ def make_inputs(folder: Path) -> None:
 # The cases.
 
 _K = "--keys age,area,weight_71 --sensitive ill"
-_R = "--label sex --attackers gcap,nb --repeats 1"
+_R = "--label sex --attackers matching,nb,memorisation --repeats 1"
 
 COMMANDS = (
     Case("describe", ("describe {data}/cmc.csv --json d.json",)),
@@ -176,20 +176,20 @@ COMMANDS = (
     Case(
         "risk clean",
         (
-            f"risk {{made}}/people.csv {{made}}/independent.csv --holdout {{made}}/fresh.csv {_K} --attackers gcap,nb --seed 1 --json r.json --html r.html",
+            f"risk {{made}}/people.csv {{made}}/independent.csv --holdout {{made}}/fresh.csv {_K} --attackers matching,nb,memorisation --seed 1 --json r.json --html r.html",
         ),
         says=("No excess was found",),
     ),
     Case(
         "risk stream",
         (
-            f"risk {{made}}/people.csv {{made}}/independent.csv --holdout {{made}}/fresh.csv {_K} --attackers gcap,nb --seed 1 --engine stream --json r.json",
+            f"risk {{made}}/people.csv {{made}}/independent.csv --holdout {{made}}/fresh.csv {_K} --attackers matching,nb,memorisation --seed 1 --engine stream --json r.json",
         ),
     ),
     Case(
         "risk leak",
         (
-            f"risk {{made}}/people.csv {{made}}/leak.csv --holdout {{made}}/fresh.csv {_K} --attackers gcap,nb --seed 1 --max-excess 0.05 --json r.json",
+            f"risk {{made}}/people.csv {{made}}/leak.csv --holdout {{made}}/fresh.csv {_K} --attackers matching,nb,memorisation --seed 1 --max-excess 0.05 --json r.json",
         ),
         code=1,
         says=("EXCEEDS THE LIMIT", "More about its own people"),
@@ -208,21 +208,21 @@ COMMANDS = (
     Case(
         "release protected",
         (
-            "release {data}/cmc.csv -o out --label contraceptive_method --sensitive husband_occupation --keys wife_age,wife_education --attackers gcap --repeats 1 --seed 1",
+            "release {data}/cmc.csv -o out --label contraceptive_method --sensitive husband_occupation --keys wife_age,wife_education --attackers matching,memorisation --repeats 1 --seed 1",
         ),
         released=("synthetic.csv",),
     ),
     Case(
         "release epsilon",
         (
-            "release {data}/cmc.csv -o out --schema {data}/cmc_declared.toml --epsilon 1 --delta 1e-6 --attackers gcap --repeats 1 --seed 1",
+            "release {data}/cmc.csv -o out --schema {data}/cmc_declared.toml --epsilon 1 --delta 1e-6 --attackers matching,memorisation --repeats 1 --seed 1",
         ),
     ),
     Case(
         "compare",
         (
-            f"risk {{made}}/people.csv {{made}}/leak.csv --holdout {{made}}/fresh.csv {_K} --attackers gcap --seed 1 --json a.json",
-            f"risk {{made}}/people.csv {{made}}/independent.csv --holdout {{made}}/fresh.csv {_K} --attackers gcap --seed 1 --json b.json",
+            f"risk {{made}}/people.csv {{made}}/leak.csv --holdout {{made}}/fresh.csv {_K} --attackers matching,memorisation --seed 1 --json a.json",
+            f"risk {{made}}/people.csv {{made}}/independent.csv --holdout {{made}}/fresh.csv {_K} --attackers matching,memorisation --seed 1 --json b.json",
             "compare a.json b.json --html c.html",
         ),
     ),
@@ -276,7 +276,7 @@ UGLY = (
     Case(
         "a limit that nothing shows",
         (
-            f"risk {{made}}/people.csv {{made}}/independent.csv --holdout {{made}}/fresh.csv {_K} --attackers gcap --seed 1 --max-excess 0.01",
+            f"risk {{made}}/people.csv {{made}}/independent.csv --holdout {{made}}/fresh.csv {_K} --attackers matching,memorisation --seed 1 --max-excess 0.01",
         ),
         says=("UNDECIDED",),
         never=("keeps to", "ready"),
@@ -284,7 +284,7 @@ UGLY = (
     Case(
         "a limit that must be shown",
         (
-            f"risk {{made}}/people.csv {{made}}/independent.csv --holdout {{made}}/fresh.csv {_K} --attackers gcap --seed 1 --max-excess 0.01 --require-shown",
+            f"risk {{made}}/people.csv {{made}}/independent.csv --holdout {{made}}/fresh.csv {_K} --attackers matching,memorisation --seed 1 --max-excess 0.01 --require-shown",
         ),
         code=1,
         says=("UNDECIDED",),
@@ -292,7 +292,7 @@ UGLY = (
     Case(
         "the original, released",
         (
-            f"risk {{made}}/people.csv {{made}}/people.csv --holdout {{made}}/fresh.csv {_K} --attackers gcap --seed 1 --max-excess 0.05",
+            f"risk {{made}}/people.csv {{made}}/people.csv --holdout {{made}}/fresh.csv {_K} --attackers matching,memorisation --seed 1 --max-excess 0.05",
         ),
         code=1,
         says=("EXCEEDS THE LIMIT",),
@@ -300,7 +300,7 @@ UGLY = (
     Case(
         "a release that is refused",
         (
-            f"release {{made}}/people.csv -o out --holdout {{made}}/fresh.csv {_K} --attackers gcap --repeats 1 --measures tvd --seed 1 --max-excess 0 --keep age,area,weight_71,weight_change",
+            f"release {{made}}/people.csv -o out --holdout {{made}}/fresh.csv {_K} --attackers matching,memorisation --repeats 1 --measures tvd --seed 1 --max-excess 0 --keep age,area,weight_71,weight_change",
         ),
         code=1,
         released=(),

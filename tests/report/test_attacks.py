@@ -1,14 +1,26 @@
-"""The page on membership."""
+"""The pages on membership, singling out and audits."""
 
 from __future__ import annotations
+
+import json
+from dataclasses import fields, replace
 
 import pytest
 
 from chaffinch._base.errors import InputError
 from chaffinch.report.attacks import audit_page, membership_page, singling_out_page
-from chaffinch.risk.auditing import AuditResult
-from chaffinch.risk.membership import MembershipResult
-from chaffinch.risk.singling_out import SinglingOutResult, nobody_in
+from chaffinch.risk.auditing import AuditResult, Skipped
+from chaffinch.risk.finding import Finding, Trials
+from chaffinch.risk.membership import MembershipResult, Rates
+from chaffinch.risk.membership.rates import AtFpr
+from chaffinch.risk.membership.result import auc_finding
+from chaffinch.risk.singling_out import (
+    AttackerSkill,
+    Isolation,
+    SinglingOutResult,
+    nobody_in,
+    success_finding,
+)
 
 from .conftest import whole_page
 
@@ -27,63 +39,49 @@ PLAN = {
 
 
 def rates(auc, *, few=False):
-    at = [
-        {
-            "level": 0.01,
-            "tpr": 0.2,
-            "tpr_interval": [0.15, 0.25],
-            "fpr": 0.01,
-            "fpr_interval": [0.0, 0.02],
-            "threshold": 1.0,
-            "reason": "",
-        },
-        {
-            "level": 0.001,
-            "tpr": None,
-            "tpr_interval": None,
-            "fpr": None,
-            "fpr_interval": None,
-            "threshold": None,
-            "reason": "0.1 % needs more.",
-        },
-    ]
-    return {
-        "auc": auc,
-        "auc_interval": [auc - 0.02, auc + 0.02],
-        "at": at[1:] * 2 if few else at,
-        "advantage": 0.3,
-        "advantage_interval": [0.2, 0.4],
-        "roc": {"fpr": [0.0, 0.0, 0.1, 0.5, 1.0], "tpr": [0.0, 0.3, 0.6, 0.9, 1.0]},
-        "trials": {"shadows": 100, "members": 500, "others": 500},
-        "confidence": 0.95,
-    }
-
-
-def membership(**more):
-    worst = rates(0.9, few=True)
-    worst.pop("roc")
-    return MembershipResult.from_dict(
-        {
-            "format": "chaffinch-membership",
-            "version": 1,
-            "auc": 0.8,
-            "interval": [0.78, 0.82],
-            "direction": "lower is safer",
-            "baseline": 0.5,
-            "above_baseline": True,
-            "pooled": rates(0.8),
-            "closest_distance": rates(0.7),
-            "worst_target": worst,
-            "auc_of_targets": [0.9, 0.8, 0.75, 0.45],
-            "targets": 4,
-            "rows": 200,
-            "population": 1000,
-            "duplicates_left_out": "<10",
-            "settings": PLAN,
-            "run": {"seconds_of_fits": 1.0},
-            **more,
-        }
+    at_fpr = (
+        AtFpr(0.01, 1.0, 0.2, 0.01, (0.15, 0.25), (0.0, 0.02)),
+        AtFpr(0.001, reason="0.1 % needs more."),
     )
+    return Rates(
+        auc=auc,
+        auc_interval=(auc - 0.02, auc + 0.02),
+        at_fpr=at_fpr[1:] * 2 if few else at_fpr,
+        advantage=0.3,
+        advantage_interval=(0.2, 0.4),
+        fpr=(0.0, 0.0, 0.1, 0.5, 1.0),
+        tpr=(0.0, 0.3, 0.6, 0.9, 1.0),
+        shadows=100,
+        members=500,
+        others=500,
+    )
+
+
+def membership(*, pooled=None, closest=None, parts=(), **more):
+    """Return a result as it is read from JSON."""
+    pooled, closest = pooled or rates(0.8), closest or rates(0.7)
+    both = (("combined", pooled), ("closest", closest))
+    result = MembershipResult(
+        findings=(
+            *(auc_finding(name, one.auc, one.auc_interval, targets=4) for name, one in both),
+            *parts,
+        ),
+        pooled=pooled,
+        closest=closest,
+        worst=rates(0.9, few=True),
+        mean_aucs={part.attacker: part.value - 0.01 for part in parts},
+        run={"seconds_of_fits": 1.0},
+        **{
+            "target_aucs": (0.9, 0.8, 0.75, 0.45),
+            "targets": 4,
+            "subset_rows": 200,
+            "population": 1000,
+            "duplicates": "<10",
+            "settings": PLAN,
+            **more,
+        },
+    )
+    return MembershipResult.from_dict(json.loads(json.dumps(result.to_dict())))
 
 
 def test_membership_says_whether_it_can_be_told():
@@ -100,37 +98,23 @@ def test_membership_says_whether_it_can_be_told():
 
 
 def test_parts_are_on_the_page():
-    parts = [
-        {
-            "name": "extremes",
-            "auc": 0.79,
-            "interval": [0.77, 0.81],
-            "mean_auc": 0.78,
-            "evidence": "the largest and smallest values",
-        },
-        {
-            "name": "my own",
-            "auc": 0.6,
-            "interval": [0.55, 0.65],
-            "mean_auc": 0.61,
-            "evidence": "this & that",
-        },
-    ]
+    parts = (
+        auc_finding("extremes", 0.79, (0.77, 0.81), targets=4),
+        auc_finding("my <own>", 0.6, (0.55, 0.65), targets=4),
+    )
     html = membership_page(membership(parts=parts))
     assert "How well each part does alone" in html
     assert "The largest and smallest values alone tell them apart with AUC 0.790." in html
-    assert "this &amp; that" in html
+    assert "Ranks of the largest and smallest released numbers" in html
+    assert "my &lt;own&gt;" in html
     assert "0.770 to 0.810" in html
+    assert "0.780" in html
     assert "How well each part does alone" not in membership_page(membership())
 
 
 def test_membership_of_few_trials_and_one_target_is_drawn():
-    few = rates(0.5, few=True)
-    few["trials"]["others"] = 5
-    few["roc"] = {"fpr": [0.0, 1.0], "tpr": [0.0, 1.0]}
-    html = membership_page(
-        membership(pooled=few, closest_distance=few, auc_of_targets=[0.5], targets=1)
-    )
+    few = replace(rates(0.5, few=True), others=5, fpr=(0.0, 1.0), tpr=(0.0, 1.0))
+    html = membership_page(membership(pooled=few, closest=few, target_aucs=(0.5,), targets=1))
     assert html.count("<svg") == 2 + 2  # two in the head: too few trials for true positives
 
 
@@ -150,40 +134,30 @@ def test_the_curve_never_stands_above_itself():
 
 
 def singling_out(**more):
-    def one(attributes, success):
-        return {
-            "attributes": attributes,
-            "success": success,
-            "interval": [success - 0.05, success + 0.05],
-            "weight": 0.001,
-            "blind_attacker": 0.16,
-            "without_release": 0.2,
-        }
+    """Return a result as it is read from JSON."""
 
-    return SinglingOutResult.from_dict(
-        {
-            "format": "chaffinch-singling-out",
-            "version": 1,
-            "success": 0.6,
-            "interval": [0.55, 0.65],
-            "direction": "lower is safer",
-            "baseline": 0.2,
-            "above_baseline": True,
-            "nobody_of_targets_in_data": 0.1,
-            "releases": 1000,
-            "targets": 12,
-            "rows": 200,
-            "population": 1000,
-            "duplicates_left_out": 0,
-            "closest_distance": one(3, 0.4),
-            "by_attributes": [one(1, 0.1), one(2, 0.5), one(3, 0.6)],
-            "attributes_that_suffice": 2.5,
-            "auc_of_attackers": {"mean": 0.7, "least": 0.5, "most": 0.9},
-            "settings": PLAN,
-            "run": {},
-            **more,
-        }
+    def one(attributes, success):
+        ends = (success - 0.05, success + 0.05)
+        return Isolation(attributes, success, ends, 0.001, 0.16, 0.2)
+
+    result = SinglingOutResult(
+        findings=tuple(
+            success_finding(convention, isolation, 0.2, targets=12, releases=1000)
+            for convention, isolation in (("linear", one(3, 0.6)), ("closest", one(3, 0.4)))
+        ),
+        isolations=(one(1, 0.1), one(2, 0.5), one(3, 0.6)),
+        closest=one(3, 0.4),
+        nobody=0.1,
+        releases=1000,
+        attributes_that_suffice=2.5,
+        skill=AttackerSkill(0.7, 0.5, 0.9),
+        targets=12,
+        subset_rows=200,
+        population=1000,
+        duplicates=0,
+        settings=PLAN,
     )
+    return SinglingOutResult.from_dict(json.loads(json.dumps({**result.to_dict(), **more})))
 
 
 def test_singling_out_stands_beside_guessing_and_draws_figure_5():
@@ -195,44 +169,36 @@ def test_singling_out_stands_beside_guessing_and_draws_figure_5():
     assert "right in 20 %" in text
     assert "People can be singled out" in text
     assert f"with 12 it is {nobody_in(200, 1000, 12):.3g}" in text
-    with pytest.raises(InputError, match="by_attributes"):
-        singling_out(by_attributes=[])
+    with pytest.raises(InputError, match="isolations"):
+        singling_out(isolations=[])
 
 
 def audit(bound=0.4):
-    findings = [
-        {
-            "pair": "narrow",
-            "box": box,
-            "verdict": "claim broken" if value > 1 else "not refuted",
-            "measure": "epsilon",
-            "bound": value,
-            "claim": 1.0,
-            "runs": 2000,
-            "test_runs": 1000,
-            "guesses": 900,
-            "right": 500,
-            "factor": factor,
-            "attacker": "linear",
-        }
-        for box, value, factor in (("mechanism", bound, 2.3), ("black", 0.1, None))
-    ]
-    return AuditResult.from_dict(
-        {
-            "format": "chaffinch-audit",
-            "version": 2,
-            "synthesiser": "BayesNet(epsilon=1.0)",
-            "verdict": "claim broken" if bound > 1 else "not refuted",
-            "lead": "",
-            "epsilon": 1.0,
-            "delta": 1e-6,
-            "neighbours": "add or remove one record",
-            "level": 0.99,
-            "level_each": 0.995,
-            "findings": findings,
-            "skipped": [{"pair": "empty", "box": "", "reason": "the synthesiser refuses <it>"}],
-        }
+    """Return an audit as it is read from JSON."""
+    result = AuditResult(
+        findings=tuple(
+            Finding(
+                attacker="logistic",
+                scope=("narrow", box),
+                quantity="epsilon",
+                value=value,
+                claim=1.0,
+                lower_bound=value - 1.0,
+                detectable=factor,
+                n_people=None,
+                trials=Trials(runs=2000, judged=1000, guesses=900, right=500),
+            )
+            for box, value, factor in (("mechanism", bound, 2.3), ("black", 0.1, None))
+        ),
+        synthesiser="BayesNet(epsilon=1.0)",
+        epsilon=1.0,
+        delta=1e-6,
+        neighbours="add or remove one record",
+        level=0.99,
+        level_each=0.995,
+        skipped=(Skipped("empty", "the synthesiser refuses <it>"),),
     )
+    return AuditResult.from_dict(json.loads(json.dumps(result.to_dict())))
 
 
 def test_an_audit_says_broken_or_not_refuted():
@@ -265,3 +231,27 @@ def test_a_page_is_whole_and_calls_nobody(page):
     html = page()
     assert "<svg" in html
     whole_page(html.replace("=None", ""))  # settings of the synthesiser, as they are printed
+
+
+CONDITIONAL = {entry.name for entry in fields(Finding) if entry.metadata.get("omit") is not None}
+"""Fields of a finding that plain data hold where there is something in them."""
+
+
+@pytest.mark.parametrize("result", [membership, singling_out, audit])
+def test_findings_have_one_form_whatever_was_tried(result):
+    """All three results round-trip, and each finding has the same keys."""
+    found = result()
+    plain = json.loads(json.dumps(found.to_dict()))
+    assert type(found).from_dict(plain).to_dict() == plain
+    assert type(found).from_dict(plain).findings == found.findings
+    assert list(plain)[:3] == ["format", "version", "findings"]
+    always = [entry.name for entry in fields(Finding) if entry.name not in CONDITIONAL]
+    for finding in plain["findings"]:
+        assert [name for name in finding if name not in CONDITIONAL] == [*always, "word"]
+        assert set(finding) == set(plain["findings"][0])
+    assert len(found.to_pandas()) == len(found.findings)
+    with pytest.raises(InputError, match="Measure again, or update Chaffinch"):
+        type(found).from_dict({**plain, "version": plain["version"] - 1})
+    holed = [{**finding, "value": None} for finding in plain["findings"]]
+    with pytest.raises(InputError, match="must have 'value'"):
+        type(found).from_dict({**plain, "findings": holed})

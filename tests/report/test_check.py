@@ -124,7 +124,7 @@ def told(**changed):
     names = ["who <owns>", "home by sex"]
     base = {
         "format": "chaffinch-check",
-        "version": 1,
+        "version": 2,
         "about": {
             "outputs": "wanted<1>.toml",
             "acro": None,

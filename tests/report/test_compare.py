@@ -14,7 +14,14 @@ from chaffinch.privacy.ledger import Account, Budget, Charge
 from chaffinch.privacy.relation import PrivacyUnit
 from chaffinch.report.compare import compare, compare_all
 from chaffinch.report.result import report_of
-from chaffinch.report.several import ReportDifference, _best, differences, letter, names_of_reports
+from chaffinch.report.several import (
+    ReportDifference,
+    _best,
+    differences,
+    letter,
+    names_of_reports,
+    shared_attack,
+)
 from chaffinch.report.tradeoff import TradePoint, headline_step, tradeoff_figure, tradeoff_section
 from tests.report.test_accessible import outline
 
@@ -354,7 +361,7 @@ def test_plain_data_text_and_page(study_of):
     names = [hostile, "b", "c", "d"]
     found = compare(study_of(names, noise=2.0), report_of(study_of(names, seed=2), title=hostile))
     told = found.to_dict()
-    assert (told["format"], told["version"]) == ("chaffinch-comparison", 1)
+    assert (told["format"], told["version"]) == ("chaffinch-comparison", 3)
     assert json.loads(json.dumps(told, allow_nan=False)) == told
     text = found.to_text()
     lines = text.splitlines()
@@ -375,11 +382,39 @@ def test_sides_are_called_a_and_b_in_plain_data(risk_of):
     from chaffinch.risk import RiskResult
 
     plain = risk_of(("a", "b"), ("s",), measures=("cap",), extras=False)
-    row = compare(plain, plain).to_dict()["attacks"][0]
+    row = compare(plain, plain).to_dict()["findings"][0]
     assert {"A", "B", "interval_A", "interval_B", "excess_A", "excess_B"} <= set(row)
+    assert {"attacker", "keys", "sensitive", "target", "word_A", "word_B"} <= set(row)
+    assert row["target"] == "s, knowing a, b"
     result = RiskResult.from_dict(plain)
     assert (
-        compare(result, result).to_dict()["attacks"] == compare(plain, plain).to_dict()["attacks"]
+        compare(result, result).to_dict()["findings"] == compare(plain, plain).to_dict()["findings"]
+    )
+
+
+def test_studies_of_attacks_alone_have_no_empty_table_of_measures(study_of, risk_of):
+    plain = risk_of(("a", "b"), ("s",), measures=("cap",), extras=False)
+    assert "nearer to the original" not in compare(plain, plain).to_text()
+    assert "nearer to the original" in compare(study_of(3), study_of(3)).to_text()
+
+
+@pytest.mark.parametrize(
+    ("holdout", "leader", "words"),
+    [
+        (True, "Random forest", "with the largest excess"),
+        (False, "CAP", "furthest above a guess"),
+    ],
+)
+def test_the_attack_that_all_share_is_named_by_what_it_leads_in(risk_of, holdout, leader, words):
+    """CAP is right more often, and the forest about people in the data more than about others."""
+    asked = {"measures": ("cap", "rf"), "extras": False, "holdout": holdout}
+    plain = risk_of(("a", "b"), ("s",), **asked)
+    plain["findings"][0]["value"] = 0.9
+    if holdout:
+        plain["findings"][1]["excess"] = 0.1
+    (note,) = [n for n in compare(plain, plain).answers[0].notes if " in any of them" in n]
+    assert note == (
+        f"{leader} on s knowing a, b, the attack on a column {words} in any of them: the 95 % intervals overlap."
     )
 
 
@@ -393,7 +428,7 @@ def with_test_of(risk_of, *, p_family, excess=0.154, **more):
         "excess": excess,
         "excess_interval": [excess - 0.01, excess + 0.01],
     }
-    risk["memorisation_tests"] = [
+    risk["findings"].append(
         {
             **finding,
             "p_value": p_family,
@@ -402,15 +437,20 @@ def with_test_of(risk_of, *, p_family, excess=0.154, **more):
             "n_people": 300,
             **more,
         }
-    ]
+    )
     return risk
+
+
+def on_records(found):
+    """The rows of a comparison that are about whole records."""
+    return [row for row in found.findings if row.target == "whole records"]
 
 
 def test_an_excess_that_one_table_has_is_said_first(risk_of):
     found = compare(
         with_test_of(risk_of, p_family=0.007), with_test_of(risk_of, p_family=0.9, excess=0.0)
     )
-    (row,) = found.tests
+    (row,) = on_records(found)
     assert (row.word_a, row.word_b, row.safer, row.keys) == (
         "excess found",
         "no excess found",
@@ -425,7 +465,7 @@ def test_an_excess_that_one_table_has_is_said_first(risk_of):
         line.startswith("Rare combination") and "+0.154, excess found" in line for line in lines
     )
     assert "What does it give away? A: excess found. B: no excess found." in lines
-    plain = found.to_dict()["tests"][0]
+    plain = found.to_dict()["findings"][0]
     assert (plain["word_A"], plain["word_B"], plain["excess_A"]) == (
         "excess found",
         "no excess found",
@@ -438,22 +478,22 @@ def test_an_excess_that_one_table_has_is_said_first(risk_of):
 
 def test_a_test_that_one_report_has_alone_is_said(risk_of):
     with_test = with_test_of(risk_of, p_family=0.007)
-    without = {**with_test, "memorisation_tests": []}
+    without = {**with_test, "findings": with_test["findings"][:1]}
     found = compare(with_test, without)
-    assert found.tests == ()
-    assert "1 test is in A only, 1 of them with an excess found." in found.notes
+    assert on_records(found) == []
+    assert "1 attack is in A only, 1 of them with an excess found." in found.notes
 
 
 def test_a_test_without_an_excess_is_not_ranked(risk_of):
-    hidden = with_test_of(risk_of, p_family=0.3, excess=0.1) | {}
-    hidden["memorisation_tests"][0] |= {
+    hidden = with_test_of(risk_of, p_family=0.3, excess=0.1)
+    hidden["findings"][1] |= {
         "excess": None,
         "excess_interval": None,
         "holdout": None,
         "value": None,
         "reason": "It is about fewer than 10 people.",
     }
-    (row,) = compare(with_test_of(risk_of, p_family=0.5), hidden).tests
+    (row,) = on_records(compare(with_test_of(risk_of, p_family=0.5), hidden))
     assert (row.safer, row.why) == (None, "no excess in B: It is about fewer than 10 people")
     assert (row.word_b, row.b) == ("no excess found", None)
 
@@ -466,7 +506,7 @@ def test_settings_of_attacks_that_differ_are_listed(risk_of):
         ("numeric", True),
         ("resamples", False),
     }
-    assert found.attacks[0].safer is None
+    assert found.findings[0].safer is None
 
 
 def reports(study_of, risk_of):
@@ -545,7 +585,7 @@ def test_tests_of_whole_records_are_compared_too(study_of, risk_of):
     ]
     found = compare_all(told, ["run 3", "run 5", "run 9"])
     assert [name.split(":")[0] for name in found.names] == ["run 3", "run 5", "run 9"]
-    (test,) = found.tests
+    (test,) = on_records(found)
     assert test.words == ("no excess found", "excess found", "no excess found")
     assert found.answers[0].sentence == "A, C: no excess found. B: excess found."
     text = found.to_text()
@@ -555,7 +595,29 @@ def test_tests_of_whole_records_are_compared_too(study_of, risk_of):
     for words in ("excess found", "run 5", "Rare combination"):
         assert words in page
     assert "told apart" not in found.answers[0].sentence + " ".join(found.answers[0].notes)
-    assert found.to_dict()["tests"][0]["words"] == list(test.words)
+    assert found.to_dict()["findings"][-1]["words"] == list(test.words)
+
+
+def test_attacks_that_count_otherwise_are_not_ranked_beside_each_other(risk_of):
+    """TCAP of the third report counts by another convention: it is neither in the table nor in the picture."""
+    risks = [risk_of(("a", "b"), ("s",), measures=("tcap", "rf"), extras=False) for _ in "ABC"]
+    for risk in risks:
+        risk["findings"][0]["value"] = 0.9
+    assert compare_all(risks).picture is None
+    assert [row.attacker for row in compare_all(risks).findings] == ["tcap", "rf"]
+    assert [finding.attacker for finding in shared_attack(list(map(attacked, risks)))] == [
+        "tcap"
+    ] * 3
+    risks[2]["findings"][0]["convention"] = "matched"
+    assert [row.attacker for row in compare_all(risks).findings] == ["rf"]
+    assert [finding.attacker for finding in shared_attack(list(map(attacked, risks)))] == ["rf"] * 3
+    risks[2]["findings"].pop()
+    assert compare_all(risks).findings == ()
+    assert shared_attack(list(map(attacked, risks))) is None
+
+
+def attacked(risk):
+    return report_of(title="", risk=risk)
 
 
 def made(study, title="", **network):

@@ -11,6 +11,7 @@ import pytest
 
 import chaffinch
 from chaffinch.report.decision import (
+    NO_ATTACK,
     Decision,
     answers_of,
     decision_of,
@@ -32,9 +33,10 @@ from chaffinch.report.heads import (
 from chaffinch.report.promise import TEST_ONLY
 from chaffinch.report.release import render
 from chaffinch.report.result import report_of
-from chaffinch.risk.attribution.result import AttackedTable, CrossFit, RiskAbout, RiskResult
-from chaffinch.risk.attribution.verdict import LimitVerdict, RiskVerdictRow, limit_verdict
+from chaffinch.risk.attacker import plan_attackers
 from chaffinch.risk.finding import Finding
+from chaffinch.risk.result import AttackedTable, RiskAbout, RiskResult
+from chaffinch.risk.verdict import LimitVerdict, limit_verdict
 from chaffinch.stats.familywise import Family
 from chaffinch.stats.intervals import LimitState
 from chaffinch.utility import VerdictRow
@@ -48,8 +50,15 @@ ROWS = (
 OVER = LimitVerdict(max_excess=0.01, state=LimitState.EXCEEDS, lower_bound=0.02, attacks=1)
 
 
+def decided(*findings: Finding, holdout: bool = True, **more: object) -> Decision:
+    """Return the decision of a report on a measure that is close and one that does not apply, and of what attacks found."""
+    about = replace(HELD, holdout=AttackedTable(100) if holdout else None)
+    report = report_of(title="t", risk=study(*findings, about=about, **more))
+    return decision_of(replace(report, rows=ROWS))
+
+
 def test_nothing_is_weighed_and_what_is_missing_is_said():
-    decision = Decision.of(ROWS, [], "No formal promise.", holdout=False, keys=False)
+    decision = decided(holdout=False)
     assert [row.id for row in decision.good_for] == ["mu"]
     assert "No label." in decision.not_tested
     assert any("name keys" in sentence for sentence in decision.not_tested)
@@ -58,16 +67,18 @@ def test_nothing_is_weighed_and_what_is_missing_is_said():
     assert "mu: close. Pairs are kept." in str(decision)
 
 
+def test_a_study_in_which_nothing_was_tried_is_no_test(study_of):
+    assert decided(holdout=False).not_tested[0] == NO_ATTACK
+    unattacked = decision_of(report_of(study_of(6), title="t"))
+    assert unattacked.not_tested[0] == NO_ATTACK
+    assert unattacked.gives_away == ()
+    assert NO_ATTACK in str(unattacked)
+
+
 def test_attacks_and_a_policy_have_their_say():
-    decision = Decision.of(
-        ROWS,
-        [RiskVerdictRow(sentence="The <vote> tells 3 % more.")],
-        "Promised.",
-        holdout=True,
-        keys=True,
-        limit=OVER,
-    )
-    assert decision.gives_away == ("The <vote> tells 3 % more.",)
+    vote = replace(LOW, sensitive="<vote>")
+    decision = decided(vote, policy=OVER.to_dict())
+    assert decision.gives_away == (vote.sentence, study(vote).sentence)
     assert str(decision).startswith("The limit\n- EXCEEDS THE LIMIT: ")
     assert decision.allowed is False
     assert decision.to_dict()["limit"]["state"] == "exceeds"
@@ -76,15 +87,32 @@ def test_attacks_and_a_policy_have_their_say():
 
 
 def test_without_keys_the_tests_of_whole_records_speak_and_attacks_are_missed():
-    decision = Decision.of(
-        ROWS,
-        [RiskVerdictRow(sentence="No copies were found.")],
-        "Promised.",
-        holdout=True,
-        keys=False,
+    plan = plan_attackers(())
+    about = replace(HELD, keys=(), sensitive=(), left_out=plan.left_out)
+    decision = decision_of(report_of(title="t", risk=study(COPY, about=about)))
+    assert decision.gives_away == (COPY.sentence, study(COPY).sentence)
+    told = " ".join(decision.not_tested)
+    for words in (
+        "Not run: attacks by matching keys, attacks by learning. This needs columns that an outsider knows and a sensitive column (--keys, --sensitive).",
+        "Not run: membership inference and singling out by shadow models. This needs the synthesiser, to fit it to subsets of the people (chaffinch attack).",
+    ):
+        assert words in told
+    # Each is said once: what needs something that is not there is not left out to be quick.
+    assert not any("attacks by learning" in note for note in decision.answers[2].notes)
+
+
+def test_of_tests_those_with_an_excess_have_a_sentence_of_many_key_sets_the_worst():
+    quiet = replace(COPY, attacker="k_map", p_family=0.6)
+    other = replace(LOW, keys=("age",), excess=0.02)
+    crossed = RiskResult(findings=(quiet, replace(COPY, value=0.03)), family=KNOWN)
+    decision = decided(LOW, other, quiet, COPY, cross_fit=crossed)
+    assert decision.gives_away == (
+        replace(other, key_sets=2).sentence,
+        COPY.sentence,
+        replace(COPY, value=0.03).sentence,
+        study(LOW, other, quiet, COPY).sentence,
+        crossed.sentence,
     )
-    assert decision.gives_away == ("No copies were found.",)
-    assert any("knows some columns" in sentence for sentence in decision.not_tested)
 
 
 def test_a_report_carries_its_decision(study_of, risk_of):
@@ -136,9 +164,9 @@ KNOWN = Family(p_value=0.4, adjusted=(0.4,), lower=(-0.01,))
 
 
 def study(
-    *attacks: Finding, about: RiskAbout = HELD, family: Family = KNOWN, **more: object
+    *findings: Finding, about: RiskAbout = HELD, family: Family = KNOWN, **more: object
 ) -> RiskResult:
-    return RiskResult(about=about, attacks=attacks, family=family, **more)
+    return RiskResult(about=about, findings=findings, family=family, **more)
 
 
 def said(risk: RiskResult | None) -> str:
@@ -164,7 +192,7 @@ def test_no_excess_is_told_with_its_references():
 
 
 def test_an_excess_leads_whatever_stands_before_it():
-    assert headline_of(study(LOW, HIGH)).value == 0.7
+    assert headline_of(study(LOW, HIGH)).finding.value == 0.7
     assert said(study(LOW, HIGH)).startswith("More about its own people than about others: ")
     assert "an excess of +0.100" in said(study(LOW, HIGH))
     risk = study(LOW, HIGH)
@@ -186,7 +214,7 @@ def test_an_excess_leads_whatever_stands_before_it():
 
 
 def test_a_test_of_whole_records_leads_where_it_alone_found_something():
-    risk = study(LOW, memorisation_tests=(COPY,))
+    risk = study(LOW, COPY)
     assert said(risk) == (
         "More about its own people than about others: the whole row is in the released table for 2 % of the people in the data, and for 1 % "
         "of people who are not, an excess of +0.010 (p = 0.001, adjusted for all attacks and tests)."
@@ -206,37 +234,34 @@ def test_the_strongest_of_all_findings_leads_be_it_attack_or_test():
         detectable=0.1,
     )
     family = Family(p_value=0.007, strongest=1, adjusted=(0.03, 0.007), lower=(-0.02, -0.01))
-    risk = study(weak, memorisation_tests=(pairs,), family=family)
-    assert headline_of(risk).what == pairs.about.title
+    risk = study(weak, pairs, family=family)
+    assert headline_of(risk).finding == pairs
     assert (
         "an excess of +0.154 (95 % interval 0.05 to 0.25; p = 0.007, adjusted for all attacks and tests)"
         in said(risk)
     )
     plain = risk.to_dict()["headline"]
     assert (
-        plain["in"],
         plain["number"],
+        plain["cross_fit"],
         plain["title"],
         plain["excess"],
-        plain["excess_found"],
-    ) == ("memorisation_tests", 0, pairs.about.title, 0.154, True)
+        plain["word"],
+    ) == (1, False, pairs.about.title, 0.154, "excess found")
+    assert plain.items() >= risk.to_dict()["findings"][1].items()
     assert RiskResult.from_dict(risk.to_dict()).headline == pairs
     # without an excess found the nearest to one is a test, too
     near = study(
         LOW,
-        memorisation_tests=(replace(pairs, p_family=0.2),),
+        replace(pairs, p_family=0.2),
         family=replace(family, p_value=0.2, adjusted=(0.4, 0.2)),
     )
-    assert headline_of(near).what == pairs.about.title
+    assert headline_of(near).finding.attacker == "rare_combination"
     assert said(near).startswith("No excess was found by 1 attack and 1 test; nearest to one: ")
     # one that is about few people leads by its p-value alone
     few = study(
         LOW,
-        memorisation_tests=(
-            replace(
-                pairs, value=None, holdout=None, excess=None, excess_interval=None, reason="Few."
-            ),
-        ),
+        replace(pairs, value=None, holdout=None, excess=None, excess_interval=None, reason="Few."),
         family=family,
     )
     assert "(p = 0.007, adjusted for all attacks and tests)" in said(few)
@@ -245,6 +270,14 @@ def test_the_strongest_of_all_findings_leads_be_it_attack_or_test():
         family=replace(family, strongest=0),
     )
     assert "DCAP on pay knowing age, sex: it is about few (p = 0.001" in said(masked)
+    # and counts as an attack with an excess, alone too
+    for risk, words in (
+        (masked, "1 of 1 attack on columns"),
+        (few, "0 of 1 attack on columns and 1 of 1 test of whole records"),
+    ):
+        part = gives_away(report_of(title="t", risk=risk))
+        assert part.word == "excess found"
+        assert part.notes == (f"An excess was found by {words}.",)
 
 
 def test_singling_out_is_told_as_it_was_tested():
@@ -253,18 +286,15 @@ def test_singling_out_is_told_as_it_was_tested():
         for name in ("singled_out", "singled_out_by_several")
     )
     for tests, state, words in (
-        ((one, several), "yes", "2 of 2 tests made"),
-        ((one, replace(several, value=None, p_family=None)), "part", "1 of 2 tests made"),
-        ((replace(one, value=None, p_family=None),), "no", "0 of 1 tests made"),
+        ((one, several), "yes", "2 of 2 made"),
+        ((one, replace(several, value=None, p_family=None)), "part", "1 of 2 made"),
+        ((replace(one, value=None, p_family=None),), "no", "0 of 1 made"),
         ((COPY,), "no", "not tested here"),
     ):
-        decision = decision_of(report_of(title="t", risk=study(LOW, memorisation_tests=tests)))
+        decision = decision_of(report_of(title="t", risk=study(LOW, *tests)))
         line = next(look for look in decision.answers[2].looks if look.what == "Singling out")
         assert (line.state, line.words) == (state, words)
         assert ("singling out" in decision.answers[2].sentence) == (state == "no")
-        assert any("Singling out was not tested" in words for words in decision.not_tested) == (
-            state == "no"
-        )
 
 
 def test_without_a_holdout_the_halves_lead():
@@ -273,7 +303,7 @@ def test_without_a_holdout_the_halves_lead():
     assert "is not known, for want of people who are not" in said(
         study(alone, about=bare, family=Family(reason="no holdout"))
     )
-    crossed = CrossFit(attacks=(HIGH,), family=KNOWN)
+    crossed = RiskResult(findings=(HIGH,), family=KNOWN)
     with_halves = study(alone, about=bare, family=Family(reason="no holdout"), cross_fit=crossed)
     assert said(with_halves).startswith(
         "More about its own people than about others (from models of half the people, for want of a holdout): "
@@ -363,7 +393,7 @@ def test_promises_are_told_and_seeds_void_them(study_of):
 def test_an_excess_that_no_rates_can_have_is_not_called_detectable(risk_of):
     """Two rates differ by 1 at most: with so few people that 1.5 would be needed nothing is detectable, and the page says that."""
     risk = risk_of(extras=False)
-    for attack in risk["attacks"]:
+    for attack in risk["findings"]:
         attack["detectable"] = 1.5
     report = report_of(title="", risk=risk)
     part = gives_away(report)

@@ -21,7 +21,7 @@ from chaffinch.report.trees import tree_answers, tree_page
 from chaffinch.trees import audit as audit_tree
 
 from .test_accessible import outline
-from .test_attacks import audit, membership, singling_out
+from .test_attacks import audit, membership, rates, singling_out
 from .test_check import CASES as CHECKS
 from .test_check import CheckResult
 from .test_evolve import CASES as EVOLVED
@@ -39,9 +39,7 @@ def test_members_are_told_beside_a_guess():
         NOT_TESTED,
         "A limit.",
     )
-    none = membership_answers(
-        membership(above_baseline=False, auc=0.5, interval=[0.45, 0.55]), "A limit."
-    )
+    none = membership_answers(membership(pooled=rates(0.5)), "A limit.")
     assert all(answer.picture is not None for answer in none)
     assert singling_out_answers(singling_out(), "A limit.")[0].word in (
         "excess found",

@@ -315,7 +315,7 @@ def test_a_report_is_the_study_with_its_verdict(study_of):
         "verdict",
         "run",
     }
-    assert (report["format"], report["version"], report["title"]) == ("chaffinch-report", 2, "T")
+    assert (report["format"], report["version"], report["title"]) == ("chaffinch-report", 3, "T")
     assert set(report["utility"]) == set(study) - {"format", "version", "about", "run"}
     assert json.loads(json.dumps(report, allow_nan=False)) == report
     assert render(report) == render(json.loads(json.dumps(report)))
@@ -423,7 +423,7 @@ def test_a_report_is_read_back(study_of):
     [
         ([], "Got 'list'"),
         ({"format": "x"}, "Got 'x'"),
-        ({"format": "chaffinch-report"}, "version 2"),
+        ({"format": "chaffinch-report"}, "version 3"),
     ],
 )
 def test_anything_else_is_refused(data, words):

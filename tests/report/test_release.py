@@ -21,7 +21,8 @@ from chaffinch.report.result import report_of
 from chaffinch.report.sections import Cell, PageTable
 from chaffinch.report.synthesis import synthesis_section
 from chaffinch.report.text import UTILITY_ALONE, UTILITY_BESIDE
-from chaffinch.risk.attribution.verdict import FOUND, NO_VALUE, NONE_FOUND, UNKNOWN, LimitVerdict
+from chaffinch.risk.finding import FOUND, NO_VALUE, NONE_FOUND, UNKNOWN
+from chaffinch.risk.verdict import LimitVerdict
 from chaffinch.utility.result import NOT_APPLICABLE, WORDS
 
 from .test_promise import account, synthesis
@@ -79,7 +80,7 @@ def test_a_promise_covers_no_figure_so_none_leaves(report, test_only):
     made = report(synthesis=promised(test_only=test_only))
     assert promises(made)
     page = render(made, public=True)
-    assert {"verdict", "risk-verdict", "tradeoff", "look-columns", "why"}.isdisjoint(
+    assert {"verdict", "risk-findings", "tradeoff", "look-columns", "why"}.isdisjoint(
         re.findall(r' id="([^"]+)"', page)
     )
     assert 'id="promise"' in page

@@ -8,6 +8,8 @@ from math import e
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from scipy.stats import binom, hypergeom
 
 from chaffinch._base.errors import InputError
@@ -28,8 +30,10 @@ from chaffinch.risk.singling_out import (
     lightest,
     nobody_in,
     singling_out,
+    success_finding,
     weights_by_auc,
 )
+from chaffinch.stats.intervals import clopper_pearson
 
 from .conftest import copy, ignoring
 
@@ -41,12 +45,17 @@ def test_a_copy_is_singled_out(five_letters):
         five_letters, copy, settings=SMALL, targets=20, rows=30, releases=60, seed=1, workers=1
     )
     assert found.success == 1.0
-    assert found.above_baseline
-    assert found.closest.success == 1.0
-    assert found.guess == pytest.approx(30 / found.world.n_population)
+    assert found.findings[0].excess_found
+    assert [(one.attacker, one.convention) for one in found.findings] == [
+        ("singling_out", "combined"),
+        ("singling_out", "closest"),
+    ]
+    assert found.findings[0].trials.right == found.findings[0].trials.runs == 60
+    assert found.closest.success == found.findings[1].value == 1.0
+    assert found.guess == round(30 / found.world.n_population, 3)
     assert [one.attributes for one in found.isolations] == [1, 2, 3, 4]
     assert found.isolations[-1].weight == pytest.approx(1 / found.world.n_population)
-    assert found.isolations[-1].without_release == pytest.approx(found.guess)
+    assert found.isolations[-1].without_release == pytest.approx(30 / found.world.n_population)
     assert all(one.success <= 1 and one.weight > 0 for one in found.isolations)
 
 
@@ -59,15 +68,32 @@ def found(five_letters):
 
 def test_the_guess_is_told_as_one_number(found):
     """0.0125 has three digits as 0.013, and in per cent it would have been 1.2."""
-    for guess in (0.0125, found.guess):
-        told = replace(found, guess=guess)
-        assert told.to_dict()["baseline"] == told.baseline
-        assert f"right in {told.baseline:.1%}:" in told.sentence
-        page = singling_out_page(SinglingOutResult.from_dict(told.to_dict())).replace("\xa0%", "%")
-        assert f"right in {percent(told.baseline)}:".replace("\xa0%", "%") in page
-        assert percent(told.baseline).replace("\xa0", "") == f"{told.baseline:.1%}".replace(
-            ".0%", "%"
+    for guess in (0.0125, 30 / found.world.n_population):
+        findings = tuple(
+            success_finding(one.convention, isolation, guess, targets=3, releases=20)
+            for one, isolation in zip(
+                found.findings, (found.isolations[-1], found.closest), strict=True
+            )
         )
+        told = replace(found, findings=findings)
+        assert told.to_dict()["findings"][0]["guess"] == told.guess == round(guess, 3)
+        words = percent(told.guess).replace("\xa0", " ")
+        assert f"right in {words}:" in told.sentence
+        page = singling_out_page(SinglingOutResult.from_dict(told.to_dict()))
+        assert f"right in {words}:" in page
+
+
+@given(st.floats(1e-6, 1), st.integers(1, 200), st.data())
+def test_bounds_are_by_the_guess_as_it_is(guess, releases, data):
+    """They are told to three digits, and say the same: a guess of 0.0004 is told as 0, and is not beaten by one hit in a thousand."""
+    hits = data.draw(st.integers(0, releases))
+    low, high = clopper_pearson(hits, releases)
+    isolation = Isolation(3, hits / releases, (low, high), 0.1, 0.1, 0.1)
+    finding = success_finding("combined", isolation, guess, targets=3, releases=releases)
+    assert finding.excess_found == (low > guess)
+    assert (finding.upper_bound > 0) == (high > guess)
+    assert abs(finding.lower_bound - (low - guess)) <= 1e-3 + 1e-12
+    assert finding.trials.right == hits
 
 
 @pytest.mark.slow
@@ -85,7 +111,8 @@ def test_a_generator_that_ignores_its_input_is_at_the_baseline_at_the_stated_rat
             seed=seed,
             workers=1,
         )
-        missed += not found.interval[0] <= found.guess <= found.interval[1]
+        low, high = found.interval
+        missed += not low <= 30 / found.world.n_population <= high
     assert missed < 10
 
 
@@ -166,16 +193,19 @@ def result(success=0.6, **more):
     one = Isolation(3, success, (success - 0.1, success + 0.1), 0.001, 0.1, 0.2)
     options = {
         "targets": 5,
-        "rows": 20,
+        "subset_rows": 20,
         "population": 100,
         "duplicates": "<10",
         "settings": {},
         **more,
     }
     return SinglingOutResult(
+        findings=tuple(
+            success_finding(convention, one, 0.2, targets=5, releases=50)
+            for convention in ("combined", "closest")
+        ),
         isolations=(one,),
         closest=one,
-        guess=0.2,
         nobody=0.1,
         releases=50,
         attributes_that_suffice=2.5,
@@ -185,9 +215,12 @@ def result(success=0.6, **more):
 
 
 def test_words_follow_the_interval():
-    assert result().above_baseline
+    assert result().findings[0].word == "excess found"
+    assert result().findings[0].sentence.replace("\xa0", " ") == (
+        "Somebody is singled out from 60 % of the releases; without a look at the table 20 % would be: more than chance gives."
+    )
     assert result().sentence.endswith("the releases tell who is in the data.")
-    assert not result(0.25).above_baseline
+    assert result(0.25).findings[0].word == "no excess found"
     assert result(0.25).sentence.endswith("no more was found than guessing gives.")
 
 
@@ -198,13 +231,16 @@ def test_plain_data_there_and_back(threshold):
     assert ("threshold" in plain) == (threshold != 10)
     again = SinglingOutResult.from_dict(plain)
     assert again.to_dict() == plain
-    assert list(plain)[:4] == ["format", "version", "success", "interval"]
+    assert again.findings == result().findings
+    assert list(plain)[:4] == ["format", "version", "findings", "targets"]
+    with pytest.raises(InputError, match=r"reads version 2 of 'chaffinch-singling-out'\. Got '1'"):
+        SinglingOutResult.from_dict({**plain, "version": 1})
     assert again.confidential() == {"confidential": True, "predicates": []}
 
 
 def test_a_study_without_attributes_is_refused():
-    with pytest.raises(InputError, match="'by_attributes' is missing"):
-        SinglingOutResult.from_dict({**result().to_dict(), "by_attributes": []})
+    with pytest.raises(InputError, match="must have 'isolations'"):
+        SinglingOutResult.from_dict({**result().to_dict(), "isolations": []})
 
 
 def test_it_shows_itself(capsys):

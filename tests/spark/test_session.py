@@ -133,7 +133,7 @@ drawn = cs.draw(ours, 70_000, seed=8, session=spark, partitions=2).toArrow()
 assert drawn.equals(theirs.sample(70_000, seed=8).data.cast(drawn.schema)), drawn.schema
 worth = chaffinch.utility(scanned, frame, measures=["jensen_shannon"], seed=1)
 assert worth.results["jensen_shannon"].value == 0
-attacked = chaffinch.risk(scanned, frame, keys=["wife_age"], sensitive=["contraceptive_method"], attackers=["gcap"], tests=["exact_row"], resamples=20, seed=1)
+attacked = chaffinch.risk(scanned, frame, keys=["wife_age"], sensitive=["contraceptive_method"], attackers=["matching", "exact_row"], resamples=20, seed=1)
 assert attacked.memorisation.rows_equal == 1
 print(type(spark).__module__, "same")
 """

@@ -262,7 +262,7 @@ def test_a_release_leaves_with_nothing_that_its_original_says_of_itself(tmp_path
         seed=1,
         engine=engine,
         measures=["tvd"],
-        attackers=[],
+        attackers=["cap", "dcap", "disco", "tcap", "memorisation"],
         sample_rows=500,
     )
     result.save(tmp_path / "out")

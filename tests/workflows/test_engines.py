@@ -56,8 +56,7 @@ def release_settings(engine: str, **options: Any) -> ReleaseSettings:
         attack=RiskSettings(
             keys=KEYS,
             sensitive=HIDDEN,
-            attackers=("gcap",),
-            tests=("exact_row",),
+            attackers=["matching", "exact_row"],
             resamples=50,
         ),
         keys=KEYS,

@@ -10,6 +10,7 @@ import pytest
 import chaffinch
 from chaffinch.errors import FileError, InputError
 from chaffinch.risk import RiskSettings, measure_risk
+from chaffinch.risk.finding import column_findings, record_findings
 from chaffinch.spark import private
 from chaffinch.spark.scanning import scan
 from chaffinch.utility import UtilitySettings, measure_utility
@@ -168,8 +169,7 @@ def test_risk_is_that_of_files_and_a_copy_is_found(spark, places):
     settings = RiskSettings(
         keys=("wife_age", "wife_education"),
         sensitive=("contraceptive_method",),
-        attackers=("gcap",),
-        tests=("exact_row",),
+        attackers=["matching", "exact_row"],
         resamples=50,
         sample_rows=400,
     )
@@ -177,18 +177,21 @@ def test_risk_is_that_of_files_and_a_copy_is_found(spark, places):
         result = measure_risk(table, others, fresh, settings, seed=1)
     scanned = chaffinch.scan(places[0], rare="keep")
     want = measure_risk(scanned, places[1], places[2], settings, seed=1)
-    assert [attack.value for attack in result.attacks if attack.records == "all"] == pytest.approx(
-        [attack.value for attack in want.attacks if attack.records == "all"], abs=1e-12
+    assert [
+        attack.value for attack in column_findings(result.findings) if attack.records == "all"
+    ] == pytest.approx(
+        [attack.value for attack in column_findings(want.findings) if attack.records == "all"],
+        abs=1e-12,
     )
     assert result.about.sample == want.about.sample  # the same slice of rows
     assert result.memorisation == want.memorisation
     assert (
         result.memorisation.rows_equal > 0.7
     )  # five of six rows of the released table are people's own
-    assert [test.value for test in result.memorisation_tests] == pytest.approx(
-        [test.value for test in want.memorisation_tests]
+    assert [test.value for test in record_findings(result.findings)] == pytest.approx(
+        [test.value for test in record_findings(want.findings)]
     )
-    assert result.memorisation_tests[0].value > 0.4  # 500 of 900 people
+    assert record_findings(result.findings)[0].value > 0.4  # 500 of 900 people
 
 
 def test_a_place_without_a_table_is_named(spark, places, tmp_path):
@@ -206,8 +209,7 @@ def settings(**options: object) -> ReleaseSettings:
     attack = RiskSettings(
         keys=KEYS,
         sensitive=HIDDEN,
-        attackers=("gcap",),
-        tests=("exact_row",),
+        attackers=["matching", "exact_row"],
         resamples=50,
         sample_rows=600,
     )

@@ -8,9 +8,9 @@ from dataclasses import replace
 import pytest
 
 from chaffinch.errors import FileError, InputError
-from chaffinch.risk.attribution.result import AttackedTable, CrossFit, RiskAbout, RiskResult
-from chaffinch.risk.attribution.verdict import LimitVerdict
 from chaffinch.risk.finding import Finding
+from chaffinch.risk.result import AttackedTable, RiskAbout, RiskResult
+from chaffinch.risk.verdict import LimitVerdict
 from chaffinch.stats.familywise import Family
 from chaffinch.stats.sampled import SampledRecords
 from chaffinch.workflows.policy import RiskPolicy
@@ -70,9 +70,7 @@ def known(*bounds: tuple[float | None, float | None], **about) -> RiskResult:
     tests = (Finding(attacker="exact_row", value=0.1, excess=0.0, p_family=0.5, detectable=0.12),)
     family = Family(p_value=0.5, adjusted=(0.5,) * len(bounds), lower=lower, upper=upper)
     one = {"holdout": AttackedTable(100), "synthetic": (AttackedTable(100),), **about}
-    return RiskResult(
-        about=RiskAbout(**one), attacks=attacks, family=family, memorisation_tests=tests
-    )
+    return RiskResult(about=RiskAbout(**one), findings=(*attacks, *tests), family=family)
 
 
 @pytest.mark.parametrize(
@@ -126,9 +124,7 @@ def test_what_was_not_looked_at_is_not_shown(more, reason):
 
 def test_models_of_half_the_people_refuse_a_table_and_never_show_it():
     halves = known((-0.1, 0.02), (-0.2, 0.03))
-    crossed = CrossFit(
-        attacks=halves.attacks, family=halves.family, memorisation_tests=halves.memorisation_tests
-    )
+    crossed = RiskResult(findings=halves.findings, family=halves.family)
     alone = replace(
         halves,
         about=replace(halves.about, holdout=None),
@@ -150,9 +146,10 @@ def test_a_finding_without_a_bound_is_named_with_its_reason():
     result = known((-0.1, 0.02), (None, None))
     untried = replace(
         result,
-        memorisation_tests=(
+        findings=(
+            result.findings[0],
             replace(
-                result.memorisation_tests[0],
+                result.findings[1],
                 value=None,
                 excess=None,
                 reason="There are too few rows.",
@@ -168,7 +165,7 @@ def test_without_a_limit_there_is_no_policy():
     assert (result.policy, result.limit, result.run.date) == (None, None, "today")
     assert "policy" not in result.to_dict()
     assert not RiskPolicy().refuses(None)
-    empty = RiskResult.from_dict({"format": "chaffinch-risk", "version": 2})
+    empty = RiskResult.from_dict({"format": "chaffinch-risk", "version": 3})
     assert RiskPolicy(0.1).judged(empty, {}).limit.state == "undecided"
     # what an earlier version wrote names no state: that a lower bound was within the limit decides nothing
     assert (

@@ -18,6 +18,7 @@ import pytest
 import chaffinch as cf
 from chaffinch.errors import InputError, UnknownNameError
 from chaffinch.risk import RiskSettings
+from chaffinch.risk.finding import column_findings, record_findings
 from chaffinch.stats.intervals import LimitState
 from chaffinch.table.domain import encode_column
 from chaffinch.table.holdout import set_aside
@@ -27,7 +28,7 @@ from chaffinch.workflows import release as workflow
 from chaffinch.workflows.release import ReleaseResult
 
 LABEL, KEYS = "contraceptive_method", ["wife_religion", "wife_education", "num_children"]
-CHEAP = {"measures": ["tvd"], "attackers": ["gcap"]}
+CHEAP = {"measures": ["tvd"], "attackers": ["matching", "memorisation"]}
 
 
 @pytest.fixture(scope="module")
@@ -79,7 +80,7 @@ def test_a_saved_release_is_what_the_command_writes(result, halves, run_here, tm
         "--measures",
         "tvd",
         "--attackers",
-        "gcap",
+        "matching,memorisation",
         "--seed",
         3,
         "--quiet",
@@ -116,7 +117,7 @@ def test_one_threshold_reaches_everything_that_leaves(halves, run_here, tmp_path
     """Of 25: words and roundings are of 25, and nothing is of ten."""
     options = {
         "measures": ["tvd", "learning", "impossible"],
-        "attackers": ["gcap"],
+        "attackers": ["matching", "memorisation"],
         "models": ["nb"],
         "repeats": 1,
     }
@@ -170,7 +171,7 @@ def test_one_threshold_reaches_everything_that_leaves(halves, run_here, tmp_path
     ]
     counts += [plain["utility"]["impossible"]["cells"]]
     counts += [
-        attack[name] for attack in plain["risk"]["attacks"] for name in ("n_people", "n_matched")
+        finding[name] for finding in plain["risk"]["findings"] for name in ("n_people", "n_matched")
     ]
     counts += [one["people"] for one in plain["risk"]["classes"]]
     assert "<25" in counts
@@ -249,7 +250,7 @@ def test_each_table_is_read_and_encoded_once(halves, counted, run_here, tmp_path
             "--measures",
             "tvd",
             "--attackers",
-            "gcap",
+            "matching,memorisation",
             "--copies",
             2,
             "--seed",
@@ -373,7 +374,7 @@ def test_a_frame_comes_back_as_a_frame(halves):
     assert isinstance(result.synthetic.to_native(), pd.DataFrame)
     assert [len(table) for table in result.tables] == [50, 50]
     assert result.names == ("synthetic-1.csv", "synthetic-2.csv")
-    assert result.risk.attacks == ()
+    assert column_findings(result.risk.findings) == ()
     assert result.risk.cross_fit.together.tables == 2
 
 
@@ -384,7 +385,7 @@ def test_the_decision_says_what_there_is_and_no_score(result, capsys):
     assert "without epsilon" in decision.promise
     # a limit of 0.9: a test about a handful of people has no upper bound below it
     assert (decision.limit.state, decision.allowed) == ("undecided", None)
-    assert any("Membership" in sentence for sentence in decision.not_tested)
+    assert any("membership inference" in sentence for sentence in decision.not_tested)
     result.show()
     assert "What it gives away" in capsys.readouterr().out
     assert "What was not tested" in result._repr_html_()
@@ -392,19 +393,21 @@ def test_the_decision_says_what_there_is_and_no_score(result, capsys):
 
 def test_without_keys_whole_records_are_tested_all_the_same(halves):
     held = cf.release(halves[0], holdout=halves[1], measures=["tvd"], seed=1)
-    assert held.risk.attacks == ()
-    names = [test.attacker for test in held.risk.memorisation_tests]
+    assert column_findings(held.risk.findings) == ()
+    names = [test.attacker for test in record_findings(held.risk.findings)]
     assert "copied_row" in names
     assert "k_map" not in names
     assert held.risk.family.p_value is not None
     assert held.decision.gives_away
-    assert any("name keys" in sentence for sentence in held.decision.not_tested)
+    assert any(
+        "needs columns that an outsider knows" in sentence for sentence in held.decision.not_tested
+    )
     assert "Copied row" in held.to_html()
     assert workflow.ReleaseResult.from_dict(held.to_dict()).decision == held.decision
     crossed = cf.release(halves[0], measures=["tvd"], seed=1).risk
     assert crossed.family.p_value is None
     assert crossed.cross_fit.family.p_value is not None
-    assert [test.attacker for test in crossed.cross_fit.memorisation_tests] == names
+    assert [test.attacker for test in record_findings(crossed.cross_fit.findings)] == names
 
 
 def test_a_library_prints_nothing(halves, capsys):
@@ -492,7 +495,7 @@ def test_copies_are_attacked_together():
         "keys": ["age", "sex"],
         "sensitive": ["ill"],
         "measures": ["tvd"],
-        "attackers": ["gcap"],
+        "attackers": ["matching", "memorisation"],
         "method": cf.Independent(),
         "seed": 1,
     }
@@ -539,7 +542,9 @@ def test_a_weighted_release_is_weighted_throughout():
     assert unweighted["tvd.1"].value > 0.1, "which the test would see"
     assert any("counted by it" in str(note) for note in result.report.synthesis.notes)
     exact = next(
-        test for test in result.report.risk.memorisation_tests if test.attacker == "exact_row"
+        test
+        for test in record_findings(result.report.risk.findings)
+        if test.attacker == "exact_row"
     )
     assert exact.value is not None, (
         "the weight, which is the same in all synthetic rows, hides no copy"
@@ -558,7 +563,7 @@ def attacked_release(data):
         max_excess=0.9,
         seed=3,
         measures=["tvd"],
-        attackers=["gcap"],
+        attackers=["matching", "memorisation"],
     )
 
 

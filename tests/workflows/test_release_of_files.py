@@ -13,7 +13,8 @@ import pytest
 
 import chaffinch as cf
 from chaffinch.errors import InputError
-from chaffinch.risk.attribution.study import ONE_ROW_EACH
+from chaffinch.risk.finding import column_findings
+from chaffinch.risk.study import ONE_ROW_EACH
 from chaffinch.table import sources
 from chaffinch.table.formats import delimited
 from chaffinch.workflows import release
@@ -25,7 +26,7 @@ WHAT = {
     "sensitive": ["wife_age"],
     "keys": KEYS,
     "measures": ["tvd", "jensen_shannon"],
-    "attackers": ["gcap"],
+    "attackers": ["matching", "memorisation"],
     "seed": 3,
 }
 FILES = ("confidential/model.chaffinch", "to-release/synthetic.csv")
@@ -66,7 +67,7 @@ def test_what_is_of_a_sample_is_said_in_the_result_and_on_the_page(
         "--measures",
         "tvd",
         "--attackers",
-        "gcap",
+        "matching,memorisation",
         "--seed",
         3,
         "--engine",
@@ -92,8 +93,8 @@ def test_a_holdout_is_read_batch_by_batch_too(two_files, temporary):
     found = cf.release(two_files / "in.csv", holdout=two_files / "out.csv", engine="stream", **WHAT)
     held = cf.release(two_files / "in.csv", holdout=two_files / "out.csv", engine="memory", **WHAT)
     assert found.risk.cross_fit is None
-    assert [a.holdout for a in found.risk.attacks] == pytest.approx(
-        [a.holdout for a in held.risk.attacks]
+    assert [a.holdout for a in column_findings(found.risk.findings)] == pytest.approx(
+        [a.holdout for a in column_findings(held.risk.findings)]
     )
     assert found.lower_bound == pytest.approx(held.lower_bound, abs=1e-9)
     (file,) = found.files
@@ -113,7 +114,9 @@ def test_several_syntheses_are_attacked_together_as_in_memory(two_files, tempora
     assert [table.to_pandas().to_csv(index=False) for table in one.tables] == [
         pd.read_csv(file).to_csv(index=False) for file in other.files
     ]
-    for mine, theirs in zip(one.risk.attacks, other.risk.attacks, strict=True):
+    for mine, theirs in zip(
+        column_findings(one.risk.findings), column_findings(other.risk.findings), strict=True
+    ):
         assert (theirs.value is None) == (mine.value is None)  # few people behind a share hide it
         assert mine.value is None or theirs.value == pytest.approx(mine.value, rel=1e-12)
     assert other.risk.together.tables == 2
@@ -226,7 +229,7 @@ def test_what_has_a_promise_is_released_and_measured_as_tables_are(
             "--sensitive",
             "ill",
             "--attackers",
-            "gcap",
+            "matching,memorisation",
             *options,
         )
         assert done.code == 0, done.err
@@ -244,11 +247,13 @@ def test_what_has_a_promise_is_released_and_measured_as_tables_are(
     assert len(worth) > 4
     assert values_of(other["utility"]) == pytest.approx(worth, rel=1e-12)
     assert (
-        other["risk"]["cross_fit"]["attacks"] == one["risk"]["cross_fit"]["attacks"]
+        other["risk"]["cross_fit"]["findings"] == one["risk"]["cross_fit"]["findings"]
     )  # all records are in the sample
     if what != "persons":
-        assert [attack["value"] for attack in other["risk"]["attacks"]] == pytest.approx(
-            [attack["value"] for attack in one["risk"]["attacks"]], rel=1e-12
+        assert [
+            one["value"] for one in other["risk"]["findings"] if one["sensitive"]
+        ] == pytest.approx(
+            [own["value"] for own in one["risk"]["findings"] if own["sensitive"]], rel=1e-12
         )
     else:  # of each person one row, drawn at random: the same persons, and other rows
         n_persons = pd.read_csv(visits / "visits.csv")["who"].nunique()

@@ -8,8 +8,10 @@ A package with one main job is also a function: `chaffinch.utility(original, syn
 from __future__ import annotations
 
 import inspect
+import pkgutil
 import sys
 from collections.abc import Callable, Iterator
+from importlib import import_module
 from types import ModuleType
 from typing import Any, Generic, Protocol, TypeVar
 
@@ -78,6 +80,12 @@ class Registry(Generic[Entry]):
 
     def __repr__(self) -> str:
         return f"Registry({self.what}: {', '.join(self._entries)})"
+
+
+def import_modules(package: str) -> None:
+    """Import every module of a package, so that what registers itself there is found: an entry is one file."""
+    for module in pkgutil.iter_modules(sys.modules[package].__path__, f"{package}."):
+        import_module(module.name)
 
 
 class CallablePackage(ModuleType):

@@ -284,11 +284,16 @@ THOROUGH = "--thorough"
 
 
 @dataclass(frozen=True)
-class LeftOut:
-    """Something that was not measured, in words, and the option that would measure it."""
+class LeftOut(PlainData):
+    """Something that was not measured, in words, the option or command that would measure it, and why it was not, where that is said.
+
+    `unmet`: whether it needs something that was not there, and was not left out by choice.
+    """
 
     what: str
     flag: str = THOROUGH
+    reason: str = field(default="", metadata=UNLESS_EMPTY)
+    unmet: bool = field(default=False, metadata=UNLESS_EMPTY)
 
 
 def not_measured(parts: Iterable[LeftOut]) -> str:

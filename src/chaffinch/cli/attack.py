@@ -6,16 +6,16 @@ neighbouring tables, and sets what that proves beside its claim.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 
-from .._base.errors import InputError, unknown_name
+from .._base.checks import check_name
+from .._base.errors import InputError
 from .._base.files import check_outputs
-from .._base.text import count_noun
 from .config import configurable, overwritable
 from .help import RegistryCommand
 from .options import (
@@ -42,10 +42,10 @@ from .options import (
 )
 
 if TYPE_CHECKING:
-    from ..risk.auditing import AuditResult
     from ..risk.membership import MembershipResult
+    from ..risk.shown import ShownResult
     from ..risk.singling_out import SinglingOutResult
-    from ..stats.intervals import LimitState
+    from ..stats.intervals import Interval
     from ..table import FileOptions
     from ..workflows.synthesise import ReadSettings
 
@@ -150,6 +150,73 @@ PLANNED = {
 
 
 @dataclass(frozen=True)
+class Limit:
+    """What may be reached at most, by the name of its option; `noun` is of what, and `require_shown` whether it must be shown to be kept."""
+
+    name: str
+    value: float | None
+    noun: str
+    require_shown: bool
+
+    def __post_init__(self) -> None:
+        option = f"--{self.name.replace('_', '-')}"
+        if self.require_shown and self.value is None:
+            raise InputError(f"--require-shown needs a limit: name {option}.")
+        if self.value is not None and not 0 <= self.value <= 1:
+            raise InputError(f"{option} must lie between 0 and 1. Got {self.value:.12g}.")
+
+    def policy(self, interval: Interval) -> dict[str, Any]:
+        """Return the limit, what the interval says of it, and whether it is kept where that is decided; nothing without a limit."""
+        if self.value is None:
+            return {}
+        from ..stats.intervals import LimitState, limit_state
+
+        state = limit_state(*interval, self.value)
+        return {
+            self.name: self.value,
+            "state": str(state),
+            "lower_bound": interval[0],
+            "upper_bound": interval[1],
+            "passed": {LimitState.SHOWN: True, LimitState.EXCEEDS: False}.get(state),
+        }
+
+    def check(self, policy: Mapping[str, Any], *, quiet: bool) -> bool:
+        """Print what a policy says of the limit, with `quiet` on the error stream unless it is shown to be kept; return whether it is kept."""
+        if self.value is None:
+            return True
+        state = policy["state"]
+        low, high = (
+            _beside_limit(policy[f"{end}_bound"], self.value) for end in ("lower", "upper")
+        )
+        verdict = {
+            "exceeds": f"EXCEEDS THE LIMIT: the {self.noun} may be {self.value:.12g} at most, and the 95 % interval is",
+            "shown to keep": f"SHOWN TO KEEP THE LIMIT: the {self.noun} may be {self.value:.12g} at most, and the 95 % interval is",
+            "undecided": (
+                f"UNDECIDED: that the {self.noun} is {self.value:.12g} at most is neither shown to hold nor shown to be exceeded. The 95 % interval is"
+            ),
+        }[state]
+        line = f"{verdict} {low} to {high}."
+        if not quiet:
+            show_lines(line)
+        elif state != "shown to keep":
+            typer.echo(line, err=True)
+        return state == "shown to keep" or (state == "undecided" and not self.require_shown)
+
+
+def _beside_limit(end: float, limit: float) -> str:
+    """Return an end of an interval with three digits, or as many as leave it on its side of a limit."""
+    texts = [f"{end:.{digits}g}" for digits in range(3, 18)]
+    return next(
+        (
+            text
+            for text in texts
+            if (float(text) > limit, float(text) < limit) == (end > limit, end < limit)
+        ),
+        texts[-1],
+    )
+
+
+@dataclass(frozen=True)
 class AttackRequest:
     """What the options that both attacks share amount to."""
 
@@ -199,25 +266,28 @@ class AttackRequest:
             )
             raise typer.Exit(130) from None
 
-    def finished(self, result: Result, policy: dict[str, Any]) -> Result:
-        """Return a result with the names of files, what was allowed and how it ran."""
+    def finish(self, result: Result, page: Callable[[Result], str], limit: Limit) -> None:
+        """Write and print a result with the names of files, what was allowed and how it ran; exit code 1 where the limit is not kept."""
         about = {
             "data": self.data.name,
             "population": None if self.population is None else self.population.name,
             "seed": self.options["seed"],
         }
-        return replace(result, about=about, policy=policy, run={**result.run, **run_facts()})
-
-    def write(self, result: MembershipResult | SinglingOutResult, page: Callable[[], str]) -> None:
-        """Write what was asked for: plain data, a page, and for the steward alone the targets' records."""
+        policy = limit.policy(result.interval)
+        result = replace(result, about=about, policy=policy, run={**result.run, **run_facts()})
         if self.json is not None:
             write_json(self.json, result.to_dict())
         if self.html is not None:
             from .._base.results import write_page
 
-            write_page(self.html, page())
+            write_page(self.html, page(result))
         if self.confidential is not None:
             write_confidential(self.confidential, result.confidential())
+        is_kept = limit.check(policy, quiet=self.quiet)
+        if not self.quiet:
+            print_result(result)
+        if not is_kept:
+            raise typer.Exit(1)
 
 
 @expanded(file=file_options)
@@ -256,7 +326,7 @@ def asked(
     from ..synth import synthesiser_of
 
     reading = reading_of(schema=schema, rare=rare, personal=personal, **file)
-    words = {
+    choices = {
         "--design": design,
         "--share": share,
         "--features": features,
@@ -266,7 +336,7 @@ def asked(
         "--grid": grid,
         "--duplicates": duplicates,
     }
-    for option, word in words.items():
+    for option, word in choices.items():
         check_word(option, word)
     settings = synthesiser_of(synth)
     check_outputs(data, json, html, confidential, inputs=[population])
@@ -307,12 +377,9 @@ def asked(
 
 def check_word(option: str, word: str) -> None:
     """Raise unless a word is one of those that an option takes."""
-    from ..risk.membership import ATTACKERS
-    from ..risk.membership.settings import CHOICES
+    from ..risk.membership.settings import choices
 
-    known = WAYS.get(option) or {**CHOICES, "learner": ATTACKERS.names}[PLANNED[option]]
-    if word not in known:
-        raise unknown_name(f"{option} choice", word, known)
+    check_name(f"{option} choice", word, WAYS.get(option) or choices()[PLANNED[option]])
 
 
 @attack.command(cls=RegistryCommand)
@@ -335,14 +402,8 @@ def membership(
     from ..report.attacks import membership_page
     from ..risk.membership.study import membership as attack_membership
 
-    _check_limit("--max-auc", max_auc, require_shown=require_shown)
-    result: MembershipResult = wanted.run(attack_membership)
-    result = wanted.finished(result, _policy("max_auc", max_auc, result.interval))
-    wanted.write(result, lambda: membership_page(result))
-    state = _show_limit("AUC", result.interval, max_auc, quiet=wanted.quiet)
-    if not wanted.quiet:
-        _print(*result.table(), result)
-    _end(state, require_shown=require_shown)
+    limit = Limit("max_auc", max_auc, "AUC", require_shown)
+    wanted.finish(wanted.run(attack_membership), membership_page, limit)
 
 
 @attack.command("singling-out", cls=RegistryCommand)
@@ -372,104 +433,18 @@ def singling_out(
     from ..report.attacks import singling_out_page
     from ..risk.singling_out import singling_out as attack_singling_out
 
-    _check_limit("--max-success", max_success, require_shown=require_shown)
+    noun = "share of releases with somebody singled out"
+    limit = Limit("max_success", max_success, noun, require_shown)
     check_word("--combine", combine)
-    result: SinglingOutResult = wanted.run(attack_singling_out, combine=combine, releases=releases)
-    result = wanted.finished(result, _policy("max_success", max_success, result.interval))
-    wanted.write(result, lambda: singling_out_page(result))
-    state = _show_limit(
-        "share of releases with somebody singled out",
-        result.interval,
-        max_success,
-        quiet=wanted.quiet,
-    )
-    if not wanted.quiet:
-        _print(*result.table(), result)
-    _end(state, require_shown=require_shown)
+    result = wanted.run(attack_singling_out, combine=combine, releases=releases)
+    wanted.finish(result, singling_out_page, limit)
 
 
-def _check_limit(option: str, limit: float | None, *, require_shown: bool) -> None:
-    if require_shown and limit is None:
-        raise InputError(f"--require-shown needs a limit: name {option}.")
-    if limit is not None and not 0 <= limit <= 1:
-        raise InputError(f"{option} must lie between 0 and 1. Got {limit:.12g}.")
-
-
-def _policy(name: str, limit: float | None, interval: Sequence[float]) -> dict[str, Any]:
-    """Return the limit, what the interval says of it, and whether it is kept where that is decided; nothing without a limit."""
-    if limit is None:
-        return {}
-    from ..stats.intervals import LimitState, limit_state
-
-    state = limit_state(interval[0], interval[1], limit)
-    passed = {LimitState.SHOWN: True, LimitState.EXCEEDS: False}.get(state)
-    return {
-        name: limit,
-        "state": str(state),
-        "lower_bound": interval[0],
-        "upper_bound": interval[1],
-        "passed": passed,
-    }
-
-
-def _beside(end: float, limit: float) -> str:
-    """Return an end of an interval with three digits, or as many as leave it on its side of a limit."""
-    texts = [f"{end:.{digits}g}" for digits in range(3, 18)]
-    return next(
-        (
-            text
-            for text in texts
-            if (float(text) > limit, float(text) < limit) == (end > limit, end < limit)
-        ),
-        texts[-1],
-    )
-
-
-def _show_limit(
-    what: str, interval: Sequence[float], limit: float | None, *, quiet: bool
-) -> LimitState | None:
-    """Print what the interval says of the limit, as the first line, and return that; with --quiet on the error stream, unless it is shown to be kept."""
-    if limit is None:
-        return None
-    from ..stats.intervals import LimitState, limit_state
-
-    state = limit_state(interval[0], interval[1], limit)
-    low, high = (_beside(end, limit) for end in interval)
-    words = {
-        LimitState.EXCEEDS: f"EXCEEDS THE LIMIT: the {what} may be {limit:.12g} at most, and the 95 % interval is",
-        LimitState.SHOWN: f"SHOWN TO KEEP THE LIMIT: the {what} may be {limit:.12g} at most, and the 95 % interval is",
-        LimitState.UNDECIDED: f"UNDECIDED: that the {what} is {limit:.12g} at most is neither shown to hold nor shown to be exceeded. The 95 % interval is",
-    }[state]
-    line = f"{words} {low} to {high}."
-    if not quiet:
-        show_lines(line)
-    elif state is not LimitState.SHOWN:
-        typer.echo(line, err=True)
-    return state
-
-
-def _end(state: LimitState | None, *, require_shown: bool) -> None:
-    if state == "exceeds" or (require_shown and state != "shown to keep"):
-        raise typer.Exit(1)
-
-
-def _print(
-    head: Sequence[str], rows: Sequence[Sequence[str]], result: MembershipResult | SinglingOutResult
-) -> None:
-    screen = show_table(head, rows)
-    population = (
-        f"{result.population:,}" if isinstance(result.population, int) else result.population
-    )
-    screen.print(
-        f"{count_noun(result.targets, 'target')}; subsets of {result.rows:,} out of {count_noun(population, 'record')}"
-        + (
-            f"; {result.duplicates} left out, as others have the same values."
-            if result.duplicates
-            else "."
-        ),
-        markup=False,
-    )
-    screen.print(result.sentence, markup=False)
+def print_result(result: ShownResult) -> None:
+    """Print the table of a result, and the result in words."""
+    screen = show_table(*result.table())
+    for line in result.lines():
+        screen.print(line, markup=False)
 
 
 @expanded(file=file_options)
@@ -538,8 +513,8 @@ def audit(
     from .reading import read_for
 
     settings = synthesiser_of(synth)
-    if neighbours is not None and neighbours not in NEIGHBOURS:
-        raise unknown_name("neighbour relation", neighbours, NEIGHBOURS)
+    if neighbours is not None:
+        check_name("neighbour relation", neighbours, NEIGHBOURS)
     if data is None and schema is not None:
         raise InputError("--schema is for --data: name the table, or leave it out.")
     check_outputs(data or Path(), json, html)  # without data there is no input to write over
@@ -580,25 +555,6 @@ def audit(
 
         write_page(html, audit_page(result))
     if not quiet:
-        _show(result)
+        print_result(result)
     if result.verdict == "claim broken":
         raise typer.Exit(1)
-
-
-def _show(result: AuditResult) -> None:
-    head = ("pair", "box", "runs", "at least", "claimed", "80 % power at", "verdict")
-    rows = [
-        (
-            one.pair,
-            one.box,
-            f"{one.runs:,}",
-            f"{one.measure} {one.bound:.3g}",
-            f"{one.claim:.3g}",
-            one.power,
-            str(one.verdict),
-        )
-        for one in result.findings
-    ]
-    screen = show_table(head, rows)
-    for sentence in (*result.sentences[:2], *result.sentences[2 + len(result.findings) :]):
-        screen.print(sentence, markup=False)

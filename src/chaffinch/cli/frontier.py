@@ -118,12 +118,6 @@ def frontier(
     ] = None,
     holdout: Holdout = None,
     attackers: Attackers = None,
-    tests: Annotated[
-        str | None,
-        typer.Option(
-            help="Memorisation tests: some of {tests}, as A,B, or none; all unless given."
-        ),
-    ] = None,
     share: Annotated[
         float, typer.Option(help="Share of people who are set aside to confirm the choice.")
     ] = 0.5,
@@ -192,7 +186,6 @@ def frontier(
         budget=budget,
         evaluations=evaluations,
         attackers=attackers,
-        tests=tests,
         share=share,
         threshold=threshold,
     )
@@ -250,14 +243,12 @@ def frontier_settings(
     budget: str | None,
     evaluations: int | None,
     attackers: str | None,
-    tests: str | None,
     share: float,
     threshold: int,
 ) -> FrontierSettings:
     """Return the settings that the options amount to."""
     from ..report.frontier_result import Limits
     from ..workflows.frontier.settings import FrontierSettings, minutes
-    from .risk import tests_of
 
     return FrontierSettings(
         keys=names_of(keys),
@@ -272,7 +263,6 @@ def frontier_settings(
         seconds=None if budget is None else minutes(budget),
         evaluations=evaluations,
         attackers=names_of(attackers) or None,
-        tests=tests_of(tests),
         share=share,
         threshold=threshold,
     )

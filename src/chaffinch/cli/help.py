@@ -24,18 +24,17 @@ def _from(module: str, listed: Callable[[Any], Iterable[str]]) -> Callable[[], I
 
 
 NAMES: dict[str, Callable[[], Iterable[str]]] = {
-    "attackers": _from("..risk.attacker", lambda of: of.attacker_words()),
+    "attackers": _from("..risk", lambda risk: risk.attacker.attacker_words(*risk.attacker.STUDIED)),
     "codebooks": _from("..table.codebooks", lambda of: (kind.title for kind in of.CODEBOOKS)),
     "kinds": _from("..outputs.kinds", lambda of: of.KINDS.names),
     "conventions": _from("..risk.attribution.tcap", lambda of: of.CONVENTIONS),
     "metrics": _from("..utility", lambda of: of.choices()),
-    "learners": _from("..risk.membership", lambda of: of.ATTACKERS.names),
+    "learners": _from("..risk.membership.attacker", lambda of: of.learners()),
     "models": _from("..stats.learners", lambda of: of.CLASSIFIERS),
     "pairs": _from("..risk.auditing", lambda of: of.PAIRS),
     "methods": _from("..synth", lambda of: of.method_words()),
     "private_methods": _from("..synth", lambda of: of.method_words(private=True)),
     "formats": _from("..table", lambda of: (form.title for form in of.FORMATS if form.title)),
-    "tests": _from("..risk", lambda of: [test.name for test in of.attacker.memorisation_tests()]),
     "tree_formats": _from(
         "..trees", lambda of: (form.title for form in of.TREE_FORMATS if form.title)
     ),
@@ -201,7 +200,6 @@ ABOUT: dict[str, tuple[str, ...]] = {
         "repeats",
         "measures",
         "models",
-        "tests",
         "parts",
         "max_excess",
         "policy",

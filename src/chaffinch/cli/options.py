@@ -202,7 +202,7 @@ KeySizes = Annotated[
 Attackers = Annotated[
     str | None,
     typer.Option(
-        help="Some of {attackers}, as A,B. Default: gcap, nb, knn; all but gaussian_nb with --thorough; gcap alone with more than three key sets.",
+        help="Attackers to run, as A,B: any of {attackers}. Default: matching, memorisation, nb, knn; svm, rf and lr too with --thorough.",
         show_default=False,
     ),
 ]

@@ -132,7 +132,7 @@ def release(
     from ..workflows.run import RunOptions
     from .estimates import Speaker, Work
     from .ledger import show_plan
-    from .risk import end, risk_settings, show_attacks, show_limit
+    from .risk import end, risk_settings, show_findings, show_limit
     from .utility import show_verdict, utility_settings
 
     check_holdout_share(holdout_share, holdout)
@@ -233,7 +233,7 @@ def release(
         if verbose:
             show_verdict(result.utility.verdict)
             if result.risk is not None:
-                show_attacks(result.risk.cross_fit or result.risk)
+                show_findings(result.risk.cross_fit or result.risk)
         show_release(result, output, names)
         show_lines(*_sampled(result))
         show_lines(UNSEEN if result.risk is not None and UNSEEN in result.risk.about.notes else "")

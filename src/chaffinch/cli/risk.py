@@ -51,8 +51,7 @@ from .options import (
 if TYPE_CHECKING:
     from ..report.result import ReportResult
     from ..risk import RiskResult, RiskSettings
-    from ..risk.attribution.result import CrossFit
-    from ..risk.attribution.verdict import LimitVerdict
+    from ..risk.verdict import LimitVerdict
     from ..table import FileOptions
     from ..workflows.policy import RiskPolicy
     from ..workflows.synthesise import ReadSettings
@@ -101,12 +100,6 @@ def risk(
         str | None,
         typer.Option(
             help="Two sets of columns to link, as A,B:C,D; the keys and all other columns unless given."
-        ),
-    ] = None,
-    tests: Annotated[
-        str | None,
-        typer.Option(
-            help="Memorisation tests: some of {tests}, as A,B, or none; all unless given."
         ),
     ] = None,
     tcap_convention: TcapConvention = "matched_rows",
@@ -184,7 +177,6 @@ def risk(
         key_sizes=key_sizes,
         label=label,
         attackers=attackers,
-        tests=tests,
         parts=parts,
         convention=tcap_convention,
         numeric=numeric,
@@ -244,7 +236,7 @@ def risk(
         write_confidential(confidential, result.confidential())
     show_limit(result.limit, quiet=quiet)
     if not quiet and verbose:
-        show_attacks(result)
+        show_findings(result)
     if not quiet:
         show_risk(report, html, scenario=not verbose)
         show_lines(UNSEEN if UNSEEN in result.about.notes else "")
@@ -279,7 +271,6 @@ def risk_settings(
     key_sizes: str | None,
     label: str | None,
     attackers: str | None,
-    tests: str | None = None,
     parts: str | None = None,
     convention: str,
     numeric: str = "values",
@@ -303,7 +294,6 @@ def risk_settings(
         key_sizes=key_sizes_of(key_sizes),
         label=label,
         attackers=names_of(attackers) or None,
-        tests=tests_of(tests),
         parts=_parts(parts),
         convention=convention,  # type: ignore[arg-type]
         numeric=numeric,  # type: ignore[arg-type]
@@ -326,11 +316,6 @@ def _parts(words: str | None) -> tuple[tuple[str, ...], tuple[str, ...]] | None:
             f"--parts takes two sets of columns with a colon between, as age,sex:income,job. Got '{words}'."
         )
     return tuple(names_of(first)), tuple(names_of(second))
-
-
-def tests_of(words: str | None) -> tuple[str, ...] | None:
-    """Return the memorisation tests that words ask for: None for all, none of them for "none"."""
-    return () if words == "none" else names_of(words) or None
 
 
 def _widths(words: list[str] | None) -> dict[str, float]:
@@ -366,33 +351,29 @@ def show_risk(report: ReportResult, page: Path | None, *, scenario: bool = True)
     )
 
 
-def family_line(result: RiskResult | CrossFit) -> str:
-    """Return what all attacks and tests say together, in a sentence."""
+def family_line(result: RiskResult) -> str:
+    """Return what all attacks say together, in a sentence."""
     family = result.family
     if family.p_value is None or family.lower_bound is None:
         return family.reason
-    parts = [
-        count_noun(len(some), noun)
-        for some, noun in ((result.attacks, "attack"), (result.memorisation_tests, "test"))
-        if some
-    ]
     upper = "" if family.upper_bound is None else f" and an upper bound of {family.upper_bound:.3g}"
     return (
-        f"{' and '.join(parts)} together: p = {family.p_value:.3g} for the hypothesis that members and others are alike; the largest excess has a simultaneous 95 % lower bound of "
+        f"{count_noun(len(result.findings), 'attack')} together: p = {family.p_value:.3g} for the hypothesis that members and others are alike; the largest excess has a simultaneous 95 % lower bound of "
         f"{family.lower_bound:.3g}{upper}."
     )
 
 
-def show_attacks(result: RiskResult | CrossFit) -> None:
-    """Print the attacks, the worst first where there are many."""
-    from ..risk.attribution.result import HEAD, MOST, TESTS_HEAD, attack_rows, finding_rows
+def show_findings(result: RiskResult) -> None:
+    """Print the findings, the worst first where there are many."""
+    from ..risk.finding import HEAD
+    from ..risk.result import MOST
 
     console().print(result.about.scenario, markup=False)
     for note in result.about.comparison:
         console().print(note, markup=False)
-    rows = attack_rows(result.attacks)
-    screen = show_table(HEAD, rows[:MOST]) if rows else console()
+    rows = result.rows()
+    columns = [j for j in range(len(HEAD)) if any(row[j] for row in rows[:MOST])]
+    shown = [[row[j] for j in columns] for row in rows[:MOST]]
+    screen = show_table([HEAD[j] for j in columns], shown) if rows else console()
     if len(rows) > MOST:
         screen.print(f"The {MOST} worst of {len(rows):,} attacks; the others are in the JSON.")
-    if result.memorisation_tests:
-        show_table(TESTS_HEAD, finding_rows(result.memorisation_tests))

@@ -10,11 +10,18 @@ from collections.abc import Mapping, Sequence
 
 from .._base.results import Leaving
 from .._base.svg import Axis
-from .._base.text import NONE, between, count_noun, fixed, number, percent, shown
-from ..risk.auditing.result import AuditResult, ClaimVerdict, bounds_plot
-from ..risk.membership import ATTACKERS
+from .._base.text import NONE, between, capital, count_noun, fixed, number, percent, shown
+from ..risk.auditing.result import (
+    AuditResult,
+    ClaimVerdict,
+    bounds_plot,
+    claim_share,
+    claim_verdict,
+    power_words,
+)
+from ..risk.finding import Finding, claim_factor
 from ..risk.membership.rates import Rates
-from ..risk.membership.result import MembershipResult
+from ..risk.membership.result import GUESS, MembershipResult
 from ..risk.singling_out import SinglingOutResult, nobody_in
 from .charts import Curve, Point, curves, frame
 from .heads import (
@@ -51,107 +58,104 @@ def membership_page(result: MembershipResult, title: str = "Was this person in t
         Section("how", "How it was done", attack_settings(result), folded=True),
         Section("limits", "What this does not say", (Listing(_membership_limits(result)),)),
     ]
-    alarm = "Membership can be told from what is released." if result.above_baseline else ""
+    alarm = (
+        "Membership can be told from what is released." if result.findings[0].excess_found else ""
+    )
     answers = membership_answers(result, _membership_limits(result)[1])
     return page(title, sections, facts=attack_facts(result), alarm=alarm, answers=answers)
 
 
 def membership_answers(result: MembershipResult, limit: str) -> tuple[PageAnswer, ...]:
     """Return how well members are told, how sure that is, and what was not tried."""
-    found = result.above_baseline
-    told = f"{'More than a guess' if found else 'No more than a guess'}: members and others are told apart with AUC {fixed(result.auc)}, where a guess has 0.5."
-    sides = (
-        ("the closest row alone", result.closest),
-        ("attackers, all targets", result.pooled),
-        ("the worst target", result.worst),
-    )
-    figures = [DecisionFigure("a guess", 0.5)]
-    figures += [
-        DecisionFigure(
-            name,
-            one.auc,
-            one.auc_interval,
-        )
-        for name, one in sides
+    finding = result.findings[0]
+    lead = f"{_more_words(finding)}: members and others are told apart with AUC {fixed(result.auc)}, where a guess has 0.5."
+    figures = [
+        DecisionFigure("a guess", GUESS),
+        *(
+            DecisionFigure(name, rates.auc, rates.auc_interval)
+            for name, rates in (
+                ("the closest row alone", result.closest),
+                ("attackers, all targets", result.pooled),
+                ("the worst target", result.worst),
+            )
+        ),
     ]
-    low, high = result.interval
-    sure = f"The 95 % interval is {fixed(low)} to {fixed(high)}, over {count_noun(result.targets, 'target')} and fits that nobody learnt from."
-    rates = [
-        DecisionFigure(f"true at {100 * at.level:g} % false", at.tpr, at.tpr_interval)
-        for at in result.pooled.at[:MOST_LINES]
-        if at.tpr is not None
+    sure = f"The 95 % interval is {_ends(result.interval)}, over {count_noun(result.targets, 'target')} and fits that nobody learnt from."
+    true_positives = [
+        DecisionFigure(f"true at {100 * point.level:g} % false", point.tpr, point.tpr_interval)
+        for point in result.pooled.at_fpr[:MOST_LINES]
+        if point.tpr is not None
     ]
     return (
-        dots_answer(
-            1,
-            GIVES_AWAY,
-            told,
-            figures,
-            share=False,
-            word="excess found" if found else "no excess found",
-        ),
-        dots_answer(2, SURE, sure, rates),
+        dots_answer(1, GIVES_AWAY, lead, figures, share=False, word=finding.word),
+        dots_answer(2, SURE, sure, true_positives),
         looks_answer(3, NOT_TESTED, limit, _attacked("Membership", result)),
     )
 
 
-def _membership_finding(result: MembershipResult) -> tuple[Block, ...]:
-    low, high = result.interval
-    said = (
-        "What is released tells who is in the data."
-        if result.above_baseline
-        else "No more was found than guessing gives."
-    )
-    lead = f"Members and others are told apart with AUC {fixed(result.auc)} (95 % interval {fixed(low)} to {fixed(high)}); a guess has 0.5. {result.explanation if result.above_baseline else ''}{said}"
-    sides = (
+def _more_words(finding: Finding) -> str:
+    return "More than a guess" if finding.excess_found else "No more than a guess"
+
+
+def _groups(result: MembershipResult) -> tuple[tuple[str, Rates], ...]:
+    return (
         ("Attackers, all targets", result.pooled),
         ("Closest row alone", result.closest),
         ("Worst target", result.worst),
     )
-    levels = [f"True positives at {100 * at.level:g} % false" for at in result.pooled.at]
+
+
+def _membership_finding(result: MembershipResult) -> tuple[Block, ...]:
+    groups = _groups(result)
     rows: list[Row] = [
         (
             name,
-            fixed(one.auc),
-            _ends(one.auc_interval),
-            fixed(one.advantage),
-            _ends(one.advantage_interval),
+            fixed(rates.auc),
+            _ends(rates.auc_interval),
+            fixed(rates.advantage),
+            _ends(rates.advantage_interval),
             *(
-                NONE if at.tpr is None else f"{fixed(at.tpr)} ({_ends(at.tpr_interval)})"
-                for at in one.at
+                NONE if point.tpr is None else f"{fixed(point.tpr)} ({_ends(point.tpr_interval)})"
+                for point in rates.at_fpr
             ),
         )
-        for name, one in sides
+        for name, rates in groups
     ]
+    levels = [f"True positives at {100 * point.level:g} % false" for point in result.pooled.at_fpr]
     head = ("", "AUC", "95 % interval", "Advantage", "95 % interval", *levels)
     table = PageTable(
         "How well membership is told", head, tuple(rows), numbers=frozenset(range(1, len(head)))
     )
-    why = sorted({at.reason for _, one in sides for at in one.at if at.reason})
+    why = sorted({point.reason for _, rates in groups for point in rates.at_fpr if point.reason})
     notes = (
-        [Paragraph(f"{NONE} means too few trials: {' '.join(shown(w, 200) for w in why)}", "note")]
+        [f"{NONE} means too few trials: {' '.join(shown(reason, 200) for reason in why)}"]
         if why
         else []
     )
-    worst = f"The worst target is the highest of {result.targets:,}, and by chance alone the highest lies above the mean."
-    return Paragraph(lead, "lead"), table, *notes, Paragraph(worst, "note"), *_parts(result)
+    notes.append(
+        f"The worst target is the highest of {result.targets:,}, and by chance alone the highest lies above the mean."
+    )
+    return (
+        Paragraph(result.sentence, "lead"),
+        table,
+        *(Paragraph(note, "note") for note in notes),
+        *_parts(result),
+    )
 
 
 def _parts(result: MembershipResult) -> tuple[Block, ...]:
     """What each part of the attackers reaches alone."""
-    if not result.strengths:
+    if not result.parts:
         return ()
     rows = tuple(
         (
-            shown(part.name),
-            shown(
-                ATTACKERS[part.name].definition if part.name in ATTACKERS else part.evidence, 200
-            ),
-            fixed(part.auc),
-            _ends(part.interval),
-            fixed(part.mean_auc),
+            shown(finding.attacker),
+            shown(finding.about.definition, 200),
+            fixed(finding.value),
+            _ends(finding.interval),
+            fixed(result.mean_aucs.get(finding.attacker)),
         )
-        for part in result.strengths
+        for finding in result.parts
     )
     head = ("Part", "What it goes by", "AUC", "95 % interval", "Mean AUC of targets")
     table = PageTable(
@@ -173,15 +177,12 @@ def _ends(ends: Sequence[float] | None) -> str:
 
 
 def _roc(result: MembershipResult) -> Figure:
-    (left, right), (bottom, top) = frame(SIZE)
+    across_ends, up_ends = frame(SIZE)
     others = result.pooled.others
     low = 10.0 ** -min(4, max(1, math.floor(math.log10(max(others, 1)))))
-    across, up = Axis(low, 1.0, left, right, log=True), Axis(low, 1.0, bottom, top, log=True)
-    sides: tuple[tuple[str, Rates], ...] = (
-        ("Attackers, all targets", result.pooled),
-        ("Closest row alone", result.closest),
-    )
-    lines = [Curve(name, _stairs(one.fpr, one.tpr, low), marks=False) for name, one in sides]
+    across, up = Axis(low, 1.0, *across_ends, log=True), Axis(low, 1.0, *up_ends, log=True)
+    groups = _groups(result)[:2]
+    lines = [Curve(name, _stairs(rates.fpr, rates.tpr, low), marks=False) for name, rates in groups]
     desc = f"Both axes are logarithmic, from {number(low)} to 1. AUC {fixed(result.auc)}, by the closest row {fixed(result.closest.auc)}."
     drawn = curves(
         "roc",
@@ -195,13 +196,13 @@ def _roc(result: MembershipResult) -> Figure:
         size=SIZE,
     )
     rows = tuple(
-        (number(at), *(fixed(_height(one.fpr, one.tpr, at)) for _, one in sides))
-        for at in (0.001, 0.01, 0.05, 0.1, 0.25, 0.5)
-        if at >= low
+        (number(fpr), *(fixed(_height(rates.fpr, rates.tpr, fpr)) for _, rates in groups))
+        for fpr in (0.001, 0.01, 0.05, 0.1, 0.25, 0.5)
+        if fpr >= low
     )
     table = PageTable(
         "True positives where false ones are at most",
-        ("False positives", *(name for name, _ in sides)),
+        ("False positives", *(name for name, _ in groups)),
         rows,
         numbers=frozenset({0, 1, 2}),
     )
@@ -227,17 +228,17 @@ def _stairs(fpr: Sequence[float], tpr: Sequence[float], low: float) -> tuple[Poi
     return tuple(Point(x, y) for x, y in dict.fromkeys(out))
 
 
-def _height(fpr: Sequence[float], tpr: Sequence[float], at: float) -> float:
-    return max((y for x, y in zip(fpr, tpr, strict=True) if x <= at), default=0.0)
+def _height(fpr: Sequence[float], tpr: Sequence[float], max_fpr: float) -> float:
+    return max((y for x, y in zip(fpr, tpr, strict=True) if x <= max_fpr), default=0.0)
 
 
 def _targets(result: MembershipResult) -> Figure:
     aucs = sorted(result.target_aucs, reverse=True)
     size = (560.0, 330.0)
-    (left, right), (bottom, top) = frame(size)
-    across = Axis(0, max(len(aucs), 2), left, right)
+    across_ends, up_ends = frame(size)
+    across = Axis(0, max(len(aucs), 2), *across_ends)
     across.ticks = [tick for tick in across.ticks if tick == int(tick)]
-    up = Axis(min([0.4, *aucs]), 1.0, bottom, top)
+    up = Axis(min([0.4, *aucs]), 1.0, *up_ends)
     points = tuple(Point(i + 1, auc) for i, auc in enumerate(aucs))
     desc = (
         f"{count_noun(len(aucs), 'target')}, AUC from {fixed(aucs[-1])} to {fixed(aucs[0])}."
@@ -275,24 +276,23 @@ def _targets(result: MembershipResult) -> Figure:
 
 
 def _membership_limits(result: MembershipResult) -> tuple[str, ...]:
-    low, high = result.interval
     return (
         f"Targets are the {count_noun(result.targets, 'most vulnerable record')}{_ranking_words(result.ranked)}. Others are expected to be told less well.",
         "An attacker with less knowledge of the population does worse; one with another method may do better. An attack that fails proves nothing.",
-        f"The interval, {between((low, high))}, is over fits. With other targets, or another population, it would be another number.",
+        f"The interval, {between(result.interval)}, is over fits. With other targets, or another population, it would be another number.",
         "Only a promise of differential privacy bounds every attacker.",
     )
 
 
 def _ranking_words(ranked: Mapping[str, int]) -> str:
     """Return by what targets were found, with how many came from each; nothing where they were named."""
-    words = {
+    bases = {
         "hamming": "by the distance of their codes to others",
         "cosine": "by their distance to others, numbers and categories together",
         "extremes": "by their most extreme number",
         "rarity": "by the rarity of single values",
     }
-    parts = [f"{count:,} {words.get(name, name)}" for name, count in ranked.items()]
+    parts = [f"{count:,} {bases.get(name, name)}" for name, count in ranked.items()]
     return f": {', '.join(parts)}" if parts else ""
 
 
@@ -307,7 +307,11 @@ def singling_out_page(
         Section("how", "How it was done", attack_settings(result), folded=True),
         Section("limits", "What this does not say", (Listing(_singling_out_limits(result)),)),
     ]
-    alarm = "People can be singled out from what is released." if result.above_baseline else ""
+    alarm = (
+        "People can be singled out from what is released."
+        if result.findings[0].excess_found
+        else ""
+    )
     facts = (*attack_facts(result), ("Releases", f"{result.releases:,}"))
     return page(
         title,
@@ -320,42 +324,31 @@ def singling_out_page(
 
 def singling_out_answers(result: SinglingOutResult, limit: str) -> tuple[PageAnswer, ...]:
     """Return how often somebody is singled out, how sure that is, and what was not tried."""
-    found = bool(result.above_baseline)
-    told = (
-        f"{'More than a guess' if found else 'No more than a guess'}: somebody was singled out from {percent(result.success)} of the releases, by guessing from "
-        f"{percent(result.baseline)}."
+    finding = result.findings[0]
+    lead = (
+        f"{_more_words(finding)}: somebody was singled out from {percent(result.success)} of the releases, by guessing from "
+        f"{percent(result.guess)}."
     )
     figures = (
-        DecisionFigure("a guess", result.baseline),
+        DecisionFigure("a guess", result.guess),
         DecisionFigure("the closest row alone", result.closest.success, result.closest.interval),
         DecisionFigure("attackers", result.success, result.interval),
     )
-    low, high = result.interval
-    sure = f"The 95 % interval is {percent(low)} to {percent(high)}, over {count_noun(result.releases, 'release')}."
-    by = [
-        DecisionFigure(count_noun(one.attributes, "attribute"), one.success, one.interval)
-        for one in result.isolations[-MOST_LINES:]
+    sure = f"The 95 % interval is {_percents(result.interval)}, over {count_noun(result.releases, 'release')}."
+    by_attributes = [
+        DecisionFigure(
+            count_noun(isolation.attributes, "attribute"), isolation.success, isolation.interval
+        )
+        for isolation in result.isolations[-MOST_LINES:]
     ]
     return (
-        dots_answer(
-            1, GIVES_AWAY, told, figures, word="excess found" if found else "no excess found"
-        ),
-        dots_answer(2, SURE, sure, by),
+        dots_answer(1, GIVES_AWAY, lead, figures, word=finding.word),
+        dots_answer(2, SURE, sure, by_attributes),
         looks_answer(3, NOT_TESTED, limit, _attacked("Singling out", result)),
     )
 
 
 def _singled_out(result: SinglingOutResult) -> tuple[Block, ...]:
-    low, high = result.interval
-    said = (
-        "the releases tell who is in the data."
-        if result.above_baseline
-        else "no more was found than guessing gives."
-    )
-    lead = (
-        f"Somebody was singled out from {percent(result.success)} of {count_noun(result.releases, 'release')} (95 % interval {percent(low)} to {percent(high)}); a "
-        f"guess without any release is right in {percent(result.baseline)}: {said}"
-    )
     near = result.closest
     rows: tuple[Row, ...] = (
         (
@@ -368,7 +361,7 @@ def _singled_out(result: SinglingOutResult) -> tuple[Block, ...]:
             percent(near.success),
             _percents(near.interval),
         ),
-        ("A guess: |X| / |D|", percent(result.baseline), ""),
+        ("A guess: |X| / |D|", percent(result.guess), ""),
         (
             "A blind attacker at the same weight (Cohen and Nissim)",
             percent(result.isolations[-1].blind_attacker),
@@ -382,8 +375,8 @@ def _singled_out(result: SinglingOutResult) -> tuple[Block, ...]:
         numbers=frozenset({1, 2}),
     )
     skill = result.skill
-    words = f"Attackers reached AUCs of {fixed(skill.least)} to {fixed(skill.most)}, in the mean {fixed(skill.mean)}, on fits that they did not learn from."
-    return Paragraph(lead, "lead"), table, Paragraph(words)
+    aucs = f"Attackers reached AUCs of {fixed(skill.lowest)} to {fixed(skill.highest)}, in the mean {fixed(skill.mean)}, on fits that they did not learn from."
+    return Paragraph(result.sentence, "lead"), table, Paragraph(aucs)
 
 
 def _percents(ends: tuple[float, float]) -> str:
@@ -392,26 +385,35 @@ def _percents(ends: tuple[float, float]) -> str:
 
 def _attributes(result: SinglingOutResult) -> Figure:
     isolations = result.isolations
-    (left, right), (bottom, top) = frame(SIZE)
-    across = Axis(0, max(len(isolations), 2), left, right)
+    across_ends, up_ends = frame(SIZE)
+    across = Axis(0, max(len(isolations), 2), *across_ends)
     across.ticks = [tick for tick in across.ticks if tick == int(tick)]
-    most = max(
-        v for one in isolations for v in (one.interval[1], one.blind_attacker, one.without_release)
+    highest = max(
+        value
+        for isolation in isolations
+        for value in (isolation.interval[1], isolation.blind_attacker, isolation.without_release)
     )
-    up = Axis(0.0, max(most, result.baseline), bottom, top)
+    up = Axis(0.0, max(highest, result.guess), *up_ends)
     lines = [
         Curve(
-            "Attack", tuple(Point(one.attributes, one.success, *one.interval) for one in isolations)
+            "Attack",
+            tuple(
+                Point(isolation.attributes, isolation.success, *isolation.interval)
+                for isolation in isolations
+            ),
         ),
-        Curve(
-            "Blind attacker", tuple(Point(one.attributes, one.blind_attacker) for one in isolations)
-        ),
-        Curve(
-            "Without release",
-            tuple(Point(one.attributes, one.without_release) for one in isolations),
+        *(
+            Curve(
+                capital(name.replace("_", " ")),
+                tuple(
+                    Point(isolation.attributes, getattr(isolation, name))
+                    for isolation in isolations
+                ),
+            )
+            for name in ("blind_attacker", "without_release")
         ),
     ]
-    desc = f"Success with up to {count_noun(len(isolations), 'attribute')}; with all {percent(result.success)}, a guess {percent(result.baseline)}."
+    desc = f"Success with up to {count_noun(len(isolations), 'attribute')}; with all {percent(result.success)}, a guess {percent(result.guess)}."
     drawn = curves(
         "attributes-plot",
         "Success by number of attributes",
@@ -420,19 +422,19 @@ def _attributes(result: SinglingOutResult) -> Figure:
         across=across,
         up=up,
         labels=("attributes in the predicate", "share of releases"),
-        level=("A guess: |X| / |D|", result.baseline),
+        level=("A guess: |X| / |D|", result.guess),
         size=SIZE,
     )
     rows: tuple[Row, ...] = tuple(
         (
-            f"{one.attributes}",
-            percent(one.success),
-            _percents(one.interval),
-            number(one.weight),
-            percent(one.blind_attacker),
-            percent(one.without_release),
+            f"{isolation.attributes}",
+            percent(isolation.success),
+            _percents(isolation.interval),
+            number(isolation.weight),
+            percent(isolation.blind_attacker),
+            percent(isolation.without_release),
         )
-        for one in isolations
+        for isolation in isolations
     )
     head = ("Attributes", "Success", "95 % interval", "Weight", "Blind attacker", "Without release")
     table = PageTable("Success by number of attributes", head, rows, numbers=frozenset(range(6)))
@@ -453,13 +455,13 @@ def _attributes(result: SinglingOutResult) -> Figure:
 
 
 def _nobody(result: SinglingOutResult) -> Figure:
-    rows, targets = result.rows, result.targets
+    rows, targets = result.subset_rows, result.targets
     population = result.population if isinstance(result.population, int) else max(rows, targets)
     size = (560.0, 330.0)
-    (left, right), (bottom, top) = frame(size)
-    most = min(max(targets, 10), population)
-    across, up = Axis(0, most, left, right), Axis(0.0, 1.0, bottom, top)
-    points = tuple(Point(k, nobody_in(rows, population, k)) for k in range(most + 1))
+    across_ends, up_ends = frame(size)
+    max_targets = min(max(targets, 10), population)
+    across, up = Axis(0, max_targets, *across_ends), Axis(0.0, 1.0, *up_ends)
+    points = tuple(Point(k, nobody_in(rows, population, k)) for k in range(max_targets + 1))
     here = (Point(targets, nobody_in(rows, population, targets)),)
     desc = (
         f"The chance falls with the number of targets; with {targets:,} it is {number(here[0].y)}."
@@ -477,15 +479,15 @@ def _nobody(result: SinglingOutResult) -> Figure:
         labels=("targets", "chance that none is in the data"),
         size=size,
     )
-    told = tuple(
+    chances = tuple(
         (f"{k}", number(nobody_in(rows, population, k)))
         for k in sorted({1, 2, 5, 10, 20, 30, 50, targets})
-        if k <= most
+        if k <= max_targets
     )
     table = PageTable(
         "The chance that no target is in the data",
         ("Targets", "Chance"),
-        told,
+        chances,
         numbers=frozenset({0, 1}),
     )
     note = (
@@ -527,44 +529,41 @@ def audit_page(audit: AuditResult, title: str = "Is the promise kept?") -> str:
         facts=facts,
         alarm="The claim is broken: do not rely on this promise." if broken else "",
         answers=audit_answers(audit, AUDIT_LIMITS[0]),
-        leaving=LEAVING[any(one.pair == "average" for one in audit.findings)],
+        leaving=LEAVING[any(finding.scope[0] == "average" for finding in audit.findings)],
     )
 
 
 def audit_answers(audit: AuditResult, limit: str) -> tuple[PageAnswer, ...]:
     """Return whether the promise stands, which violation would have been found, and what runs cannot say."""
-    ranked = sorted(audit.findings, key=lambda one: -one.share)[:MOST_LINES]
+    ranked = sorted(audit.findings, key=claim_share, reverse=True)[:MOST_LINES]
     figures = [
         DecisionFigure("the claim", 1.0),
         *(
-            DecisionFigure(f"{shown(one.pair, 18)}, {shown(one.box, 10)}", one.share)
-            for one in ranked
+            DecisionFigure(
+                f"{shown(finding.scope[0], 18)}, {shown(finding.scope[1], 10)}",
+                claim_share(finding),
+            )
+            for finding in ranked
         ),
     ]
     broken = audit.verdict is ClaimVerdict.BROKEN
-    sharpest = min(
-        audit.findings, key=lambda one: 9e9 if one.factor is None else one.factor, default=None
-    )
+    sharpest = min(audit.findings, key=lambda finding: claim_factor(finding) or 9e9, default=None)
     sure = (
         "No test was run."
         if sharpest is None
-        else f"The sharpest test would have found, four times out of five: {sharpest.power}."
+        else f"The sharpest test would have found, four times out of five: {power_words(sharpest)}."
     )
     if broken:
         sure = (
             f"All bounds together hold with a confidence of {audit.level:g}: that is no accident."
         )
     lines = [
-        TestedLine(f"{shown(one.pair, 22)}, {shown(one.box, 10)} box", "yes", str(one.verdict))
-        for one in ranked
+        TestedLine(_test_words(finding.scope, 22), "yes", str(claim_verdict(finding)))
+        for finding in ranked
     ]
     lines += [
-        TestedLine(
-            f"{shown(one.pair, 22)}{f', {shown(one.box, 10)} box' if one.box else ''}",
-            "no",
-            "not tried",
-        )
-        for one in audit.skipped[:MOST_LINES]
+        TestedLine(_test_words((test.pair, test.box), 22), "no", "not tried")
+        for test in audit.skipped[:MOST_LINES]
     ]
     return (
         dots_answer(
@@ -578,6 +577,11 @@ def audit_answers(audit: AuditResult, limit: str) -> tuple[PageAnswer, ...]:
         PageAnswer(SURE, sure),
         looks_answer(3, NOT_TESTED, limit, lines),
     )
+
+
+def _test_words(scope: Sequence[str], width: int = 40) -> str:
+    pair, box = scope
+    return f"{shown(pair, width)}{f', {shown(box, 10)} box' if box else ''}"
 
 
 def _claim(audit: AuditResult) -> str:
@@ -599,17 +603,17 @@ def _audited(audit: AuditResult, broken: bool) -> tuple[Block, ...]:
     )
     rows: tuple[Row, ...] = tuple(
         (
-            shown(f.pair),
-            shown(f.box),
-            f"{f.measure} {number(f.bound)}",
-            number(f.claim),
-            f.power,
-            f"{f.right:,} of {f.guesses:,}",
-            f"{f.runs:,}",
-            shown(f.attacker),
-            Cell(shown(str(f.verdict))),
+            *map(shown, finding.scope),
+            f"{finding.quantity} {number(finding.value)}",
+            number(finding.claim),
+            power_words(finding),
+            f"{trials.right:,} of {trials.guesses:,}",
+            f"{trials.runs:,}",
+            shown(finding.attacker),
+            Cell(shown(str(claim_verdict(finding)))),
         )
-        for f in audit.findings
+        for finding in audit.findings
+        if (trials := finding.trials) is not None
     )
     tests = len(audit.findings)
     how = (
@@ -630,7 +634,8 @@ def _audited(audit: AuditResult, broken: bool) -> tuple[Block, ...]:
 
 def _bounds_figure(audit: AuditResult) -> Figure:
     rows = tuple(
-        (f"{shown(f.pair)}, {shown(f.box)} box", number(f.share), f.power) for f in audit.findings
+        (_test_words(finding.scope), number(claim_share(finding)), power_words(finding))
+        for finding in audit.findings
     )
     table = PageTable(
         "Bounds over the claim", ("Test", "Proved", "Found with 80 %"), rows, numbers=frozenset({1})
@@ -640,7 +645,7 @@ def _bounds_figure(audit: AuditResult) -> Figure:
 
 
 def _table_pairs(audit: AuditResult) -> tuple[Block, ...]:
-    names = list(dict.fromkeys(f.pair for f in audit.findings))
+    names = list(dict.fromkeys(finding.scope[0] for finding in audit.findings))
     rows: tuple[Row, ...] = tuple(
         (shown(name), AUDIT_PAIRS.get(name, "A pair of the user's own.")) for name in names
     )
@@ -653,38 +658,37 @@ def _table_pairs(audit: AuditResult) -> tuple[Block, ...]:
         )
     ]
     if skipped := audit.skipped:
-        words = tuple(
-            f"{shown(s.pair)}{', ' + shown(s.box) + ' box' if s.box else ''}: {shown(s.reason, 300)}."
-            for s in skipped
+        reasons = tuple(
+            f"{_test_words((test.pair, test.box))}: {shown(test.reason, 300)}." for test in skipped
         )
-        blocks += [Paragraph("Not tried:", "strong"), Listing(words)]
+        blocks += [Paragraph("Not tried:", "strong"), Listing(reasons)]
     return tuple(blocks)
 
 
 def attack_facts(result: MembershipResult | SinglingOutResult) -> tuple[tuple[str, str], ...]:
     """Return what was attacked, in names and words for the top of a page."""
     names = (("Data", result.about.get("data")), ("Population", result.about.get("population")))
-    facts = [(word, shown(name)) for word, name in names if name]
+    facts = [(title, shown(name)) for title, name in names if name]
     facts += [
         ("Synthesiser", shown(_short(str(result.settings["synthesiser"])), 160)),
         ("Targets", f"{result.targets:,}"),
-        ("Subsets", f"{result.rows:,} of {count_noun(result.population, 'record')}"),
+        ("Subsets", f"{result.subset_rows:,} of {count_noun(result.population, 'record')}"),
     ]
     if date := result.run.get("date"):
         facts.append(("Date", shown(date)))
     return tuple(facts)
 
 
-def _short(words: str) -> str:
+def _short(synthesiser: str) -> str:
     """The name and the settings that a reader asks for first; the whole is in the table of settings."""
-    name, bracket, rest = words.partition("(")
+    name, bracket, rest = synthesiser.partition("(")
     wanted = ("parents=", "search=", "variant=", "epsilon=", "delta=")
-    kept = [
-        part
-        for part in rest.rstrip(")").split(", ")
-        if part.startswith(wanted) and not part.endswith(("None", "''"))
+    options = [
+        option
+        for option in rest.rstrip(")").split(", ")
+        if option.startswith(wanted) and not option.endswith(("None", "''"))
     ]
-    return f"{name}({', '.join(kept)})" if bracket else name
+    return f"{name}({', '.join(options)})" if bracket else name
 
 
 def attack_settings(result: MembershipResult | SinglingOutResult) -> tuple[Block, ...]:
@@ -700,21 +704,21 @@ def attack_settings(result: MembershipResult | SinglingOutResult) -> tuple[Block
     }[chosen["box"]]
     rows: list[Row] = [(shown(name), shown(value, 400)) for name, value in chosen.items()]
     rows.append(("records left out, as others have the same values", shown(result.duplicates)))
-    words = (
+    knowledge = (
         f"The attacker knows the population of {count_noun(result.population, 'record')}, the synthesiser and its settings, and all values of each "
-        f"target, and wants to know whether the target is among the {count_noun(result.rows, 'record')} that a release was made from. {design} {box} Every fit has "
+        f"target, and wants to know whether the target is among the {count_noun(result.subset_rows, 'record')} that a release was made from. {design} {box} Every fit has "
         "noise of its own. Rates are from fits that nobody learnt from, at thresholds chosen before."
     )
-    return Paragraph(words), PageTable(
+    return Paragraph(knowledge), PageTable(
         "Settings", ("Setting", "Value"), tuple(rows), wide=frozenset({1})
     )
 
 
-def _attacked(done: str, result: MembershipResult | SinglingOutResult) -> tuple[TestedLine, ...]:
+def _attacked(attack: str, result: MembershipResult | SinglingOutResult) -> tuple[TestedLine, ...]:
     box = str(result.settings.get("box", ""))
-    others = [name for name in ("Membership", "Singling out") if name != done]
+    others = [name for name in ("Membership", "Singling out") if name != attack]
     return (
-        TestedLine(done, "yes", count_noun(result.targets, "target")),
+        TestedLine(attack, "yes", count_noun(result.targets, "target")),
         TestedLine(
             "Attackers who see the model",
             "yes" if box == "whitebox" else "no",

@@ -126,14 +126,7 @@ def marginal(measures: Sequence[RiskMeasure], level: float) -> Figure:
                 counted(m),
                 estimate(m.marginal, plus=True),
                 fixed(m.detectable),
-                Cell(
-                    "",
-                    word="excess found"
-                    if m.excess
-                    else "no excess found"
-                    if is_number(m.detectable)
-                    else "not known",
-                ),
+                Cell("", word=m.finding.word),
             )
             for m in measures
         ),

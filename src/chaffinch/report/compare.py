@@ -22,9 +22,8 @@ from .._base.text import (
     signed,
     text_table,
 )
-from ..risk.attribution.result import RiskResult
-from ..risk.attribution.verdict import FOUND, NO_VALUE, NONE_FOUND, UNKNOWN, excess_found
-from ..risk.finding import Finding
+from ..risk.finding import FOUND, NO_VALUE, NONE_FOUND, UNKNOWN, Finding
+from ..risk.result import RiskResult
 from ..stats.intervals import Result
 from ..utility.association import Association
 from ..utility.jensen_shannon import JensenShannon
@@ -51,10 +50,11 @@ from .several import (
     ReportDifference,
     SeveralReports,
     compared_answers,
+    compared_by,
     differences,
     differing_blocks,
     excess_words,
-    finding_word,
+    findings_of,
     leaving_of_all,
     letter,
     most_telling,
@@ -166,8 +166,7 @@ def _compare(first: ReportResult, second: ReportResult, labels: Sequence[str] = 
         _pairs(one, other),
         settings,
         (*_notes(first, second, levels), *_unmatched(first, second)),
-        tuple(_attacks(first, second)),
-        tuple(_tests(first, second)),
+        tuple(_findings(first, second)),
         promise_rows(first.synthesis, second.synthesis),
         tuple(promise_notes(first.synthesis, second.synthesis)),
         differing=differences((first, second)),
@@ -373,98 +372,50 @@ def _pairs(first: UtilityResult, second: UtilityResult) -> tuple[PairChange, ...
     return tuple(out)
 
 
-# Attacks.
+# Findings of attacks.
 
 
-def _by_attack(report: ReportResult) -> dict[tuple[Any, ...], Finding]:
-    attacks = () if report.risk is None else report.risk.attacks
-    return {
-        (attack.attacker, tuple(sorted(attack.keys)), attack.sensitive): attack
-        for attack in attacks
-    }
-
-
-def _attacks(first: ReportResult, second: ReportResult) -> list[AttackRow]:
-    """Return the attacks that both reports have, farthest apart first: lower is safer."""
-    one, other = _by_attack(first), _by_attack(second)
+def _findings(first: ReportResult, second: ReportResult) -> list[FindingRow]:
+    """Return the findings that both reports have: those with an excess found in one of the two first, then those farthest apart."""
+    one, other = findings_of(first), findings_of(second)
     apart = _attack_settings(first) != _attack_settings(second)
-    rows = [_attack_row(one[key], other[key], apart) for key in one if key in other]
-    return sorted(rows, key=lambda row: -abs(row.difference or 0.0))
+    rows = [_finding_row(one[key], other[key], apart) for key in one if key in other]
+    return sorted(rows, key=lambda row: (not row.found, -abs(row.difference or 0.0)))
 
 
-def _attack_row(a: Finding, b: Finding, apart: bool) -> AttackRow:
+def _finding_row(a: Finding, b: Finding, apart: bool) -> FindingRow:
+    sides = [compared_by(finding) for finding in (a, b)]
     missing = [
-        f"not applicable in {side}: {shown(attack.reason or 'no value', 200)}"
-        for side, attack in zip("AB", (a, b), strict=True)
-        if attack.value is None
+        f"{'not applicable' if finding.on_column else 'no excess'} in {side}: {shown((finding.reason or 'no value').rstrip('.'), 200)}"
+        for side, finding, (value, _) in zip("AB", (a, b), sides, strict=True)
+        if value is None
     ]
     other = (
         "other convention" if a.convention != b.convention else "other settings" if apart else ""
     )
     why = "; ".join(missing) or other
-    intervals = [attack.interval or None for attack in (a, b)]
-    return AttackRow(
-        measure=a.attacker,
+    (value_a, interval_a), (value_b, interval_b) = sides
+    return FindingRow(
+        attacker=a.attacker,
         name=a.about.title,
         keys=a.keys,
         sensitive=a.sensitive,
+        target=a.target,
         a=a.value,
         b=b.value,
-        interval_a=intervals[0],
-        interval_b=intervals[1],
-        difference=_less(b.value, a.value),
+        interval_a=interval_a,
+        interval_b=interval_b,
+        difference=_less(value_b, value_a),
         excess_a=a.excess,
         excess_b=b.excess,
-        safer=None if why else _better([a.value, b.value], intervals, "lower is safer"),
+        safer=None if why else _better([value_a, value_b], [interval_a, interval_b], LOWER),
         why=why,
-        word_a=finding_word(a),
-        word_b=finding_word(b),
+        word_a=a.word,
+        word_b=b.word,
     )
 
 
-def _by_test(report: ReportResult) -> dict[str, Finding]:
-    return (
-        {}
-        if report.risk is None
-        else {test.attacker: test for test in report.risk.leading.memorisation_tests}
-    )
-
-
-def _tests(first: ReportResult, second: ReportResult) -> list[AttackRow]:
-    """Return the memorisation tests that both reports have, by how far their excesses are apart."""
-    one, other = _by_test(first), _by_test(second)
-    apart = _attack_settings(first) != _attack_settings(second)
-    rows = [_test_row(one[name], other[name], apart) for name in one if name in other]
-    return sorted(rows, key=lambda row: -abs(row.difference or 0.0))
-
-
-def _test_row(a: Finding, b: Finding, apart: bool) -> AttackRow:
-    missing = [
-        f"no excess in {side}: {shown((test.reason or 'no holdout').rstrip('.'), 200)}"
-        for side, test in zip("AB", (a, b), strict=True)
-        if test.excess is None
-    ]
-    why = "; ".join(missing) or ("other settings" if apart else "")
-    intervals = [test.excess_interval for test in (a, b)]
-    return AttackRow(
-        measure=a.attacker,
-        name=a.about.title,
-        keys=(),
-        sensitive="",
-        a=a.value,
-        b=b.value,
-        interval_a=intervals[0],
-        interval_b=intervals[1],
-        difference=_less(b.excess, a.excess),
-        excess_a=a.excess,
-        excess_b=b.excess,
-        safer=None if why else _better([a.excess, b.excess], intervals, "lower is safer"),
-        why=why,
-        word_a=finding_word(a),
-        word_b=finding_word(b),
-    )
-
-
+LOWER = "lower is safer"
 DECISIVE_OF_ATTACKS = ("numeric", "rare", "tolerance", "tau", "svm_rows")
 """Settings that decide what the numbers of attacks are numbers of."""
 
@@ -494,15 +445,13 @@ def _risk_settings(first: ReportResult, second: ReportResult) -> Iterator[Settin
 
 
 def _unmatched(first: ReportResult, second: ReportResult) -> Iterator[str]:
-    for what, every in (
-        ("attack", [_by_attack(first), _by_attack(second)]),
-        ("test", [_by_test(first), _by_test(second)]),
-    ):
-        for side, mine, theirs in (("A", *every), ("B", *reversed(every))):
-            if only := [key for key in mine if key not in theirs]:
-                found = sum(excess_found(mine[key]) for key in only)
-                more = f", {found:,} of them with an excess found" if found else ""
-                yield f"{count_noun(len(only), what)} {'is' if len(only) == 1 else 'are'} in {side} only{more}."
+    mine, theirs = findings_of(first), findings_of(second)
+    for side, ours, others in (("A", mine, theirs), ("B", theirs, mine)):
+        only = [finding for key, finding in ours.items() if key not in others]
+        if only:
+            found = sum(finding.excess_found for finding in only)
+            more = f", {found:,} of them with an excess found" if found else ""
+            yield f"{count_noun(len(only), 'attack')} {'is' if len(only) == 1 else 'are'} in {side} only{more}."
 
 
 MOST_SAID, MOST_SHOWN = 5, 40
@@ -534,17 +483,18 @@ class MeasureRow:
 
 
 @dataclass(frozen=True, kw_only=True)
-class AttackRow:
-    """An attack on both tables, or a memorisation test of both: values, excesses, the difference B less A, and which is safer; `why` says why none is.
+class FindingRow:
+    """What an attack found in both tables: values, excesses, the difference B less A, and which is safer; `why` says why none is.
 
-    A test has no keys and no sensitive column; its intervals are of the excess, by which it is compared, and so is the difference. `word_a` and `word_b` say whether
-    an excess was found, over all attacks and tests of the report together.
+    Attacks on columns are compared by their values, memorisation tests by their excesses: the intervals and the difference are of these. `word_a` and `word_b`
+    say whether an excess was found, over all attacks of the report together.
     """
 
-    measure: str
+    attacker: str
     name: str
     keys: tuple[str, ...]
     sensitive: str
+    target: str
     a: float | None
     b: float | None
     interval_a: tuple[float, float] | None
@@ -612,11 +562,9 @@ class Comparison:
         Settings that differ, and whether that keeps numbers from being compared.
     notes
         What to know before reading on.
-    attacks
+    findings
         For each attack that both reports have both values, intervals and excesses, whether an excess was found in each, the difference B less A, and which
-        is `safer`, in the words of `measures`.
-    tests
-        The same for each memorisation test that both reports have.
+        is `safer`, in the words of `measures`; those with an excess found in one of the two first, then those that differ most.
     promises
         What is promised in A and in B, row by row in words; none where neither table came with an account of privacy.
     promise_notes
@@ -633,8 +581,7 @@ class Comparison:
     pairs: tuple[PairChange, ...]
     settings: tuple[SettingRow, ...]
     notes: tuple[str, ...]
-    attacks: tuple[AttackRow, ...] = ()
-    tests: tuple[AttackRow, ...] = ()
+    findings: tuple[FindingRow, ...] = ()
     promises: tuple[PromiseLine, ...] = ()
     promise_notes: tuple[str, ...] = ()
     differing: tuple[ReportDifference, ...] = ()
@@ -643,10 +590,10 @@ class Comparison:
     leaving: Leaving = field(default=FROM_JSON, compare=False)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the comparison as plain data: `chaffinch-comparison`, version 1."""
+        """Return the comparison as plain data: `chaffinch-comparison`, version 3."""
         return {
             "format": "chaffinch-comparison",
-            "version": 1,
+            "version": 3,
             "A": self.names[0],
             "B": self.names[1],
             **{
@@ -656,8 +603,7 @@ class Comparison:
                     "columns",
                     "pairs",
                     "settings",
-                    "attacks",
-                    "tests",
+                    "findings",
                     "promises",
                 )
             },
@@ -694,7 +640,8 @@ class Comparison:
                     )
                 )
             )
-        parts.append(text_table(HEAD, self.rows()))
+        if self.measures or not self.findings:
+            parts.append(text_table(HEAD, self.rows()))
         if self.columns:
             rows = [
                 (shown(r.column), fixed(r.a), fixed(r.b), signed(r.change))
@@ -737,16 +684,6 @@ class Comparison:
                 )
         said = [*self.notes, *map(setting_words, self.settings)]
         return "\n\n".join(parts + (["\n".join(f"- {line}" for line in said)] if said else []))
-
-    @property
-    def findings(self) -> tuple[AttackRow, ...]:
-        """All attacks and tests of both: those with an excess found in one of the two first, then those that differ most."""
-        return tuple(
-            sorted(
-                (*self.attacks, *self.tests),
-                key=lambda row: (not row.found, -abs(row.difference or 0.0)),
-            )
-        )
 
     def to_html(self) -> str:
         """Return the comparison as one HTML file."""
@@ -873,9 +810,7 @@ def _tally(rows: Sequence[MeasureRow]) -> str:
     return f"Of {count_noun(len(rows), 'measure')}: {told or 'none'}."
 
 
-def _attack(row: AttackRow) -> tuple[str, ...]:
-    keys = ", ".join(shown(name, 32) for name in row.keys[:8])
-    on = f"{shown(row.sensitive, 40)}, knowing {keys}" if row.keys else "whole records"
+def _attack(row: FindingRow) -> tuple[str, ...]:
     sides = [
         (number(value), excess_words(word, excess))
         for value, word, excess in (
@@ -888,10 +823,10 @@ def _attack(row: AttackRow) -> tuple[str, ...]:
         if row.safer is None
         else row.safer.replace("cannot be told apart", "intervals overlap")
     )
-    return row.name, on, *sides[0], *sides[1], signed(row.difference), safer
+    return row.name, row.target, *sides[0], *sides[1], signed(row.difference), safer
 
 
-def _attack_blocks(rows: Sequence[AttackRow]) -> Iterator[Block]:
+def _attack_blocks(rows: Sequence[FindingRow]) -> Iterator[Block]:
     for side in "AB":
         words = [getattr(row, f"word_{side.lower()}") for row in rows]
         counts = {
@@ -921,7 +856,7 @@ def _attack_blocks(rows: Sequence[AttackRow]) -> Iterator[Block]:
         cards=True,
     )
     yield Paragraph(
-        "Lower is safer. Tests are compared by their excess, attacks by how often they are right.",
+        "Lower is safer. Tests of whole records are compared by their excess, attacks on columns by how often they are right.",
         "note",
     )
 

@@ -7,7 +7,7 @@ where something is missing too: no holdout, no label, one column, no attack that
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from html import escape
 from typing import Any
 
@@ -15,15 +15,17 @@ from markupsafe import Markup
 
 from .._base.results import LeftOut, not_measured, to_plain
 from .._base.text import between, count_noun, number, percent, shown, signed
-from ..risk.attribution.result import RiskResult
-from ..risk.attribution.verdict import (
+from ..risk.finding import (
     FOUND,
     NONE_FOUND,
-    LimitVerdict,
-    RiskVerdictRow,
-    excess_found,
+    UNKNOWN,
+    Finding,
+    column_findings,
+    record_findings,
+    worst_of_key_sets,
 )
-from ..risk.finding import Finding
+from ..risk.result import RiskResult
+from ..risk.verdict import LimitVerdict, family_finding
 from ..utility.result import VerdictRow, ladder
 from .heads import (
     GIVES_AWAY,
@@ -42,13 +44,9 @@ from .sections import PageAnswer
 NO_ATTACK = (
     "What the table gives away was not tested: name keys and sensitive columns, and it is attacked."
 )
-NO_KEYS = "Whether someone who knows some columns of a person finds out others was not tested: name keys and sensitive columns."
 NO_HOLDOUT = "There was no holdout: whether the table tells more about its own people than about others is judged by models of half of them."
 NO_OTHERS = "There was no holdout: whether the table tells more about its own people than about others is not known."
-NO_MEMBERSHIP = "Membership was not tested: see chaffinch.membership."
-NO_SINGLING_OUT = "Singling out was not tested: see chaffinch.singling_out."
 HALVES = "from models of half the people, for want of a holdout"
-NOT_KNOWN = "not known"
 HEADLINES = (
     "tvd_2",
     "phi_k",
@@ -104,7 +102,7 @@ class Decision:
     answers
         Three questions, each with one sentence and its numbers: what a page shows first.
     gives_away
-        A sentence for each attack, and one for all of them together.
+        A sentence for each attack, the worst of its sets of keys, and one for all of them together.
     good_for
         For each measure of utility its number, its references, a word and a sentence.
     promise
@@ -126,43 +124,6 @@ class Decision:
     def allowed(self) -> bool | None:
         """Whether the limit is shown to be kept (True) or exceeded (False); None where that is undecided, or there is no limit."""
         return None if self.limit is None else self.limit.passed
-
-    @classmethod
-    def of(
-        cls,
-        utility: Sequence[VerdictRow],
-        risk: Sequence[RiskVerdictRow],
-        promise: str,
-        *,
-        holdout: bool,
-        keys: bool,
-        limit: LimitVerdict | None = None,
-        crossed: bool = True,
-        singled_out: bool = False,
-        answers: tuple[DecisionPart, ...] = (),
-    ) -> Decision:
-        """Return the decision that the rows of verdicts ask for.
-
-        `keys`: whether somebody was tried who knows some columns; `crossed`: whether models of half the people stood in for a holdout; `singled_out`:
-        whether a test of singling out was made.
-        """
-        missing = [row.sentence for row in utility if row.value is None]
-        without = NO_HOLDOUT if crossed else NO_OTHERS
-        untested = [
-            *([NO_KEYS] if risk and not keys else [] if risk else [NO_ATTACK]),
-            *([] if holdout or not risk else [without]),
-            NO_MEMBERSHIP,
-            *([] if singled_out else [NO_SINGLING_OUT]),
-            *missing,
-        ]
-        return cls(
-            answers=answers,
-            gives_away=tuple(row.sentence for row in risk),
-            promise=promise,
-            not_tested=tuple(untested),
-            limit=limit,
-            good_for=tuple(row for row in utility if row.value is not None),
-        )
 
     def to_dict(self) -> dict[str, Any]:
         """Return the three answers, the promise, what was not tested and what is known of the limit, as plain data."""
@@ -198,37 +159,50 @@ class Decision:
 
 def decision_of(report: ReportResult) -> Decision:
     """Return what to decide by, worked out from a report."""
-
     risk, promise = report.risk, promise_of(report.synthesis)
-    limit = None if risk is None else risk.limit
-    keys = risk is not None and any(attack.value is not None for attack in risk.attacks)
-    crossed = risk is not None and risk.cross_fit is not None
-    holdout = (
-        risk.about.holdout is not None if risk is not None else report.about.holdout is not None
-    )
-    said = "" if promise is None else shown(promise.row.sentence, 2000)
     quick = not_measured(left_out_of(report))
-    answers = (gives_away(report), good_for(report), not_tested(report, promise, quick))
-    singled_out = any(
-        line.what == "Singling out" and line.state != "no" for line in answers[2].looks
+    return Decision(
+        answers=(gives_away(report), good_for(report), not_tested(report, promise, quick)),
+        gives_away=() if risk is None else _findings_sentences(risk),
+        good_for=tuple(row for row in report.rows if row.value is not None),
+        promise="" if promise is None else shown(promise.row.sentence, 2000),
+        not_tested=(
+            *_not_attacked(risk),
+            *(row.sentence for row in report.rows if row.value is None),
+            *([quick] if quick else []),
+        ),
+        limit=None if risk is None else risk.limit,
     )
-    decision = Decision.of(
-        report.rows,
-        report.risk_rows,
-        said,
-        holdout=holdout,
-        keys=keys,
-        limit=limit,
-        crossed=crossed,
-        singled_out=singled_out,
-        answers=answers,
-    )
-    return replace(decision, not_tested=(*decision.not_tested, *([quick] if quick else [])))
+
+
+def _findings_sentences(risk: RiskResult) -> tuple[str, ...]:
+    """Return what each attack found in a sentence, tests where they found an excess, and what all say together."""
+    worst = worst_of_key_sets(risk.findings)
+    tests = record_findings((*worst, *(() if risk.cross_fit is None else risk.cross_fit.findings)))
+    sentences = [
+        finding.sentence
+        for finding in (*column_findings(worst), *(test for test in tests if test.excess_found))
+    ]
+    sentences += [risk.sentence] if risk.findings else []
+    return (*sentences, *([] if risk.cross_fit is None else [risk.cross_fit.sentence]))
+
+
+def _not_attacked(risk: RiskResult | None) -> Iterator[str]:
+    """Yield what the attacks say nothing about."""
+    if risk is None or not risk.findings:
+        yield NO_ATTACK
+        return
+    if risk.about.holdout is None:
+        yield NO_OTHERS if risk.cross_fit is None else NO_HOLDOUT
+    for part in risk.about.left_out:
+        if part.unmet:
+            yield f"Not run: {part.what}. This {part.reason} ({part.flag})."
 
 
 def left_out_of(report: ReportResult) -> tuple[LeftOut, ...]:
     """Return what a quick run did not measure and not attack with, each with the option that brings it back."""
-    return (*report.about.left_out, *(() if report.risk is None else report.risk.about.left_out))
+    attackers = () if report.risk is None else report.risk.about.left_out
+    return (*report.about.left_out, *(part for part in attackers if not part.unmet))
 
 
 def answers_of(decision: Decision) -> tuple[PageAnswer, ...]:
@@ -250,95 +224,61 @@ def _picture(place: int, part: DecisionPart) -> Markup | None:
 
 @dataclass(frozen=True, kw_only=True)
 class Headline:
-    """The strongest attack or test of a study: its values for people in the data and for others, and what all say together."""
+    """The strongest finding of a study, and how many of all there are: of attacks on columns and of tests of whole records."""
 
-    what: str
-    told: str
-    value: float | None
-    interval: tuple[float, float] | None = None
-    holdout: float | None = None
-    guess: float | None = None
-    original: float | None = None
-    excess: float | None = None
-    excess_interval: tuple[float, float] | None = None
-    p_family: float | None = None
-    detectable: float | None = None
-    share: bool = True
+    finding: Finding
     word: str
     attacks: int
     tests: int
     found_attacks: int
     found_tests: int
     half_size: bool = False
-    attribute: bool = True
-    """Whether it is an attack on a column, not a test of whole records."""
 
 
 def headline_of(risk: RiskResult) -> Headline | None:
-    """Return the strongest of all findings, attacks and tests alike, see `strongest_finding`; None where nothing could be assessed.
+    """Return the strongest of all findings, see `strongest_finding`; None where nothing could be assessed.
 
     Without a holdout the cross-fit leads: people of the other half are a true holdout for its models.
     """
     side, leading = risk.leading, risk.headline
-    attacks = [attack for attack in side.attacks if attack.value is not None]
-    found_attacks, found_tests = (
-        sum(map(excess_found, findings)) for findings in (attacks, side.memorisation_tests)
+    if leading is None:
+        return None
+    attacks, tests = (
+        [finding for finding in findings if finding.assessed]
+        for findings in (column_findings(side.findings), record_findings(side.findings))
     )
-    counts = {
-        "attacks": len(attacks),
-        "tests": len(_assessed(side.memorisation_tests)),
-        "found_attacks": found_attacks,
-        "found_tests": found_tests,
-        "half_size": side is not risk,
-    }
-    found = found_attacks or found_tests or (side.family.lower_bound or 0.0) > 0
-    word = FOUND if found else NONE_FOUND if side.family.p_value is not None else NOT_KNOWN
-    return None if leading is None else _headline(leading, word, counts)
+    found_attacks, found_tests = (
+        sum(finding.excess_found for finding in findings) for findings in (attacks, tests)
+    )
+    word = family_finding(side.findings, side.family).word
+    return Headline(
+        finding=leading,
+        word=FOUND if found_attacks or found_tests else word if word in WORDS else UNKNOWN,
+        attacks=len(attacks),
+        tests=len(tests),
+        found_attacks=found_attacks,
+        found_tests=found_tests,
+        half_size=side is not risk,
+    )
 
 
-def _headline(finding: Finding, word: str, counts: dict[str, int]) -> Headline:
-    what = finding.description
-    if not finding.sensitive:
+WORDS = (FOUND, NONE_FOUND)
+
+
+def _statement(finding: Finding) -> str:
+    """Return what the leading finding says, without a full stop."""
+    if not finding.on_column:
         sentence = finding.sentence.removesuffix(".")
         for worth in (": no more than chance gives", ": more than chance gives"):
             sentence = sentence.removesuffix(worth)
-        statement = _lower(shown(sentence, 400))
-    elif finding.value is None:
-        statement = f"{what}: {_lower(shown((finding.reason or 'its value does not leave').rstrip('.'), 300))}"
-    else:
-        holdout = finding.holdout
-        others = "" if holdout is None else f" and {percent(holdout)} of people who are not"
-        statement = (
-            f"{what} is right for {percent(finding.value)} of the people in the data{others}"
-        )
-    return Headline(
-        what=what,
-        told=statement,
-        share=finding.about.share,
-        attribute=bool(finding.sensitive),
-        word=word,
-        **{name: getattr(finding, name) for name in _CARRIED},
-        **counts,  # type: ignore[arg-type]
+        return _lower(shown(sentence, 400))
+    if finding.value is None:
+        reason = shown((finding.reason or "its value does not leave").rstrip("."), 300)
+        return f"{finding.description}: {_lower(reason)}"
+    others = (
+        "" if finding.holdout is None else f" and {percent(finding.holdout)} of people who are not"
     )
-
-
-_CARRIED = (
-    "value",
-    "interval",
-    "holdout",
-    "guess",
-    "original",
-    "excess",
-    "excess_interval",
-    "p_family",
-    "detectable",
-)
-"""What a headline shows of a finding."""
-
-
-def _assessed(tests: Sequence[Finding]) -> list[Finding]:
-    """Tests that say something: a value, or, where that hides few people, whether it is more than chance."""
-    return [test for test in tests if test.value is not None or test.p_family is not None]
+    return f"{finding.description} is right for {percent(finding.value)} of the people in the data{others}"
 
 
 # What does it give away?
@@ -353,12 +293,7 @@ def gives_away(report: ReportResult) -> DecisionPart:
     lead, limit = headline_of(risk), risk.limit
     said = [] if limit is None else [limit.sentence]
     if lead is None:
-        reasons = dict.fromkeys(
-            attack.reason for attack in risk.attacks if attack.value is None and attack.reason
-        )
-        reasons |= dict.fromkeys(
-            test.reason for test in risk.memorisation_tests if test.value is None and test.reason
-        )
+        reasons = [one.reason for one in risk.findings if one.value is None and one.reason]
         why = f": {shown(next(iter(reasons)).rstrip('.'), 240)}" if reasons else ""
         return DecisionPart(
             question=GIVES_AWAY,
@@ -367,6 +302,7 @@ def gives_away(report: ReportResult) -> DecisionPart:
             notes=tuple(said),
         )
     notes = [*said, *_power(lead)]
+    finding = lead.finding
     names = {
         "guess": "guess",
         "holdout": "people not in the data",
@@ -374,16 +310,16 @@ def gives_away(report: ReportResult) -> DecisionPart:
         "original": "from the original itself",
     }
     figures = [
-        DecisionFigure(words, value, lead.interval if side == "value" else None)
+        DecisionFigure(words, value, finding.interval if side == "value" else None)
         for side, words in names.items()
-        if (value := getattr(lead, side)) is not None
+        if (value := getattr(finding, side)) is not None
     ]
     figures += (
-        [DecisionFigure("detectable excess", lead.detectable)]
-        if lead.detectable is not None and lead.detectable <= 1
+        [DecisionFigure("detectable excess", finding.detectable)]
+        if finding.detectable is not None and finding.detectable <= 1
         else []
     )
-    scale = ("right for nobody", "right for everybody") if lead.share else ("", "")
+    scale = ("right for nobody", "right for everybody") if finding.about.share else ("", "")
     return DecisionPart(
         question=GIVES_AWAY,
         sentence=_sentence(lead),
@@ -395,36 +331,38 @@ def gives_away(report: ReportResult) -> DecisionPart:
 
 
 def _sentence(lead: Headline) -> str:
-    of = f" ({HALVES})" if lead.half_size else ""
+    halves = f" ({HALVES})" if lead.half_size else ""
+    finding, guessed = lead.finding, _guessed(lead.finding)
+    told = _statement(finding)
     if lead.word == FOUND:
-        return f"More about its own people than about others{of}: {lead.told}{_excess(lead)}{_guessed(lead)}."
+        return f"More about its own people than about others{halves}: {told}{_excess(finding)}{guessed}."
     if lead.word == NONE_FOUND:
-        return f"No excess was found{of} by {_many(lead)}; nearest to one: {lead.told}{_excess(lead)}{_guessed(lead)}."
-    return f"How much comes from being in the data is not known, for want of people who are not: {lead.told}{_guessed(lead)}."
+        return f"No excess was found{halves} by {_many(lead)}; nearest to one: {told}{_excess(finding)}{guessed}."
+    return f"How much comes from being in the data is not known, for want of people who are not: {told}{guessed}."
 
 
-def _excess(lead: Headline) -> str:
+def _excess(finding: Finding) -> str:
     """The excess with its interval and p-value; where few people hide the first, the p-value alone."""
     interval = (
-        "" if lead.excess_interval is None else f"95 % interval {between(lead.excess_interval)}"
+        ""
+        if finding.excess_interval is None
+        else f"95 % interval {between(finding.excess_interval)}"
     )
     p_value = (
         ""
-        if lead.p_family is None
-        else f"p = {number(lead.p_family)}, adjusted for all attacks and tests"
+        if finding.p_family is None
+        else f"p = {number(finding.p_family)}, adjusted for all attacks and tests"
     )
     beside = "; ".join(words for words in (interval, p_value) if words)
-    if lead.excess is None:
+    if finding.excess is None:
         return f" ({p_value})" if p_value else ""
-    return f", an excess of {signed(lead.excess)}" + (f" ({beside})" if beside else "")
+    return f", an excess of {signed(finding.excess)}" + (f" ({beside})" if beside else "")
 
 
-def _guessed(lead: Headline) -> str:
-    return (
-        f"; a guess is right for {percent(lead.guess)}"
-        if lead.attribute and lead.guess is not None
-        else ""
-    )
+def _guessed(finding: Finding) -> str:
+    if not finding.on_column or finding.guess is None:
+        return ""
+    return f"; a guess is right for {percent(finding.guess)}"
 
 
 def _many(lead: Headline) -> str:
@@ -441,15 +379,17 @@ def _power(lead: Headline) -> list[str]:
         return [
             f"An excess was found by {' and '.join(f'{some} of {count_noun(many, what)} {on}' for some, many, what, on in parts if many)}."
         ]
-    if lead.word == NONE_FOUND and lead.detectable is not None and lead.detectable > 1:
+    detectable = lead.finding.detectable
+    if lead.word != NONE_FOUND or detectable is None:
+        return []
+    what = "attack" if lead.finding.on_column else "test"
+    if detectable > 1:
         return [
-            f"That is no proof of none: with so few people this {'attack' if lead.attribute else 'test'} finds no excess of any size four times out of five."
+            f"That is no proof of none: with so few people this {what} finds no excess of any size four times out of five."
         ]
-    if lead.word == NONE_FOUND and lead.detectable is not None:
-        return [
-            f"That is no proof of none: by this {'attack' if lead.attribute else 'test'} an excess of {number(lead.detectable)} is found four times out of five, a smaller one may go unseen."
-        ]
-    return []
+    return [
+        f"That is no proof of none: by this {what} an excess of {number(detectable)} is found four times out of five, a smaller one may go unseen."
+    ]
 
 
 # What is it good for?
@@ -548,25 +488,29 @@ def _best(rows: Iterable[VerdictRow]) -> str:
 def not_tested(report: ReportResult, promise: Promise | None, quick: str = "") -> DecisionPart:
     """Return the third answer: what is promised, and what nobody looked at; `quick` is what was left out for want of time."""
     risk = report.risk
-    looks = [_promised(promise)]
-    if risk is not None:
-        side = risk.leading
-        made = [attack for attack in side.attacks if attack.value is not None]
-        words = (
-            f"{len(made):,} of {len(side.attacks):,} made" if side.attacks else "no keys were named"
-        )
-        looks.append(
-            TestedLine("Attacks on columns", _coverage(len(made), len(side.attacks)), words)
-        )
-        many, of = len(_assessed(side.memorisation_tests)), len(side.memorisation_tests)
-        words = f"{many} of {of} made" if of else "not made"
-        looks.append(TestedLine("Tests of whole records", _coverage(many, of), words))
-    else:
-        looks.append(TestedLine("Attacks on columns", "no", "not tested"))
-        looks.append(TestedLine("Tests of whole records", "no", "not tested"))
+    findings = () if risk is None else risk.leading.findings
+    attacks, tests = column_findings(findings), record_findings(findings)
+    made = [attack for attack in attacks if attack.value is not None]
+    looks = [
+        _promised(promise),
+        _looked(
+            "Attacks on columns",
+            len(made),
+            len(attacks),
+            "not tested" if risk is None else "no keys were named",
+        ),
+        _looked(
+            "Tests of whole records",
+            len([t for t in tests if t.assessed]),
+            len(tests),
+            "not tested" if risk is None else "not made",
+        ),
+    ]
     looks.append(_others(report))
     looks.append(TestedLine("Membership, knowing the method", "no", "not tested here"))
-    looks.append(_singling_out(risk))
+    singling = [test for test in tests if test.about.singles_out]
+    assessed = len([test for test in singling if test.assessed])
+    looks.append(_looked("Singling out", assessed, len(singling), "not tested here"))
     alarm = "" if promise is None else promise.alarm
     no = [look for look in looks[1:] if look.state == "no"]
     first = alarm.rstrip(".") if alarm else _promise_words(promise)
@@ -583,19 +527,10 @@ def not_tested(report: ReportResult, promise: Promise | None, quick: str = "") -
     )
 
 
-def _singling_out(risk: RiskResult | None) -> TestedLine:
-    tests = (
-        []
-        if risk is None
-        else [test for test in risk.leading.memorisation_tests if test.about.singles_out]
-    )
-    made = len(_assessed(tests))
-    words = f"{made} of {len(tests)} tests made" if tests else "not tested here"
-    return TestedLine("Singling out", _coverage(made, len(tests)), words)
-
-
-def _coverage(made: int, of: int) -> str:
-    return "no" if not made else "yes" if made == of else "part"
+def _looked(what: str, made: int, total: int, none: str) -> TestedLine:
+    """Return how many of some attacks could be made."""
+    state = "no" if not made else "yes" if made == total else "part"
+    return TestedLine(what, state, f"{made:,} of {total:,} made" if total else none)
 
 
 def _promised(promise: Promise | None) -> TestedLine:

@@ -17,14 +17,14 @@ from markupsafe import Markup
 
 from .._base.results import Leaving, write_page
 from .._base.text import count_noun, number, percent, shown
-from ..risk.attribution.verdict import ALPHA
+from ..risk.finding import ALPHA
 from ..utility.result import SHARES, TableSummary, UtilityAbout, UtilityResult, metrics_of, rules
 from .decision import Decision, answers_of, decision_of
 from .heads import NOT_TESTED, looks_picture
 from .page import checked_picture, page
 from .promise import promise_of, promise_section
 from .result import ReportResult
-from .risk import risk_facts, risk_sections, risk_verdict_section, setting_words
+from .risk import findings_section, risk_facts, risk_sections, setting_words
 from .sections import (
     Block,
     Cell,
@@ -98,7 +98,9 @@ def write_report(report: ReportResult, html: Path | None, public: Path | None) -
 def _rendered(report: ReportResult, picture: Markup | None, public: bool) -> str:
     promise = promise_of(report.synthesis)
     verdicts = [verdict_section(report.rows)] if report.rows else []
-    verdicts += [risk_verdict_section(report.risk_rows, report.risk)] if report.risk_rows else []
+    attacked = report.risk is not None and bool(report.risk.findings)
+    if report.risk is not None and attacked:
+        verdicts.append(findings_section(report.risk))
     if verdicts and promise is not None:
         line = Paragraph(f"Privacy: {promise.line.rstrip('.')}.", "lead")
         verdicts[0] = replace(verdicts[0], blocks=(line, *verdicts[0].blocks))
@@ -116,7 +118,7 @@ def _rendered(report: ReportResult, picture: Markup | None, public: bool) -> str
     )
     sections += risk_sections(report.risk, report.threshold) if report.risk is not None else ()
     if verdicts:
-        sections.append(words_section(utility=bool(report.rows), risk=bool(report.risk_rows)))
+        sections.append(words_section(utility=bool(report.rows), risk=attacked))
     sections += closing_sections(report)
     facts = (*header(report), *(risk_facts(report.risk) if report.risk is not None else ()))
     decision = decision_of(report)
@@ -380,7 +382,7 @@ UTILITY = {
 RISK = {
     "excess found": FOUND,
     "no excess found": "that p-value is larger; an excess smaller than the detectable one may still be there",
-    "not known": "there are no people to compare with who are not in the data",
+    "not known": "there are no people to compare with who are not in the data, or all people score alike",
     "not assessed": "nobody looked; that is no pass",
     "not applicable": "has no value here; its reason says why",
 }

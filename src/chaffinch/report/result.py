@@ -10,15 +10,14 @@ from .._base.errors import InputError
 from .._base.masking import THRESHOLD
 from .._base.results import RunFacts, check_format, from_plain, without_none
 from .._base.text import shown
-from ..risk.attribution.result import AttackedTable, RiskResult
-from ..risk.attribution.verdict import RiskVerdictRow
+from ..risk.result import AttackedTable, RiskResult
 from ..synth.account import SynthesisAccount
 from ..utility.result import TableSummary, UtilityAbout, UtilityResult, VerdictRow
 from .promise import PromiseRow, promise_of
 
-FORMAT, VERSION = "chaffinch-report", 2
+FORMAT, VERSION = "chaffinch-report", 3
 UTILITY: dict[str, Any] = {"format": "chaffinch-utility", "version": 1}
-RISK: dict[str, Any] = {"format": "chaffinch-risk", "version": 2}
+RISK: dict[str, Any] = {"format": RiskResult.FORMAT, "version": RiskResult.VERSION}
 APART = frozenset(("format", "version", "run", "verdict"))
 """What a study has of its own and a report once for all."""
 STEP = "Give the JSON of chaffinch utility or chaffinch risk, or report.json of chaffinch release."
@@ -28,7 +27,7 @@ STEP = "Give the JSON of chaffinch utility or chaffinch risk, or report.json of 
 class ReportResult:
     """What a page shows: `to_dict` gives `report.json`, and `from_dict` reads it back.
 
-    `rows` are the verdict on utility, `risk_rows` that on risk. `threshold` is what small counts were masked by; the plain data say it where it
+    `rows` are the verdict on utility. `threshold` is what small counts were masked by; the plain data say it where it
     is another than usual.
     """
 
@@ -38,7 +37,6 @@ class ReportResult:
     utility: UtilityResult | None = None
     risk: RiskResult | None = None
     rows: tuple[VerdictRow, ...] = ()
-    risk_rows: tuple[RiskVerdictRow, ...] = ()
     threshold: int = THRESHOLD
     run: RunFacts = field(default_factory=RunFacts, compare=False)
 
@@ -49,7 +47,7 @@ class ReportResult:
         return None if promise is None else promise.row
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the report as plain data: `chaffinch-report`, version 2. `decision` is what a page opens with, worked out anew when read."""
+        """Return the report as plain data: `chaffinch-report`, version 3. `decision` is what a page opens with, worked out anew when read."""
         from .decision import decision_of  # which is made of reports
 
         out: dict[str, Any] = {
@@ -69,7 +67,7 @@ class ReportResult:
             }
         if self.threshold != THRESHOLD:
             out["threshold"] = self.threshold
-        verdict: list[VerdictRow | RiskVerdictRow | PromiseRow] = [*self.rows, *self.risk_rows]
+        verdict: list[VerdictRow | PromiseRow] = [*self.rows]
         verdict += [] if self.promise is None else [self.promise]
         out["decision"] = decision_of(self).to_dict()
         return {**out, "verdict": [row.to_dict() for row in verdict], "run": self.run.to_dict()}
@@ -90,7 +88,7 @@ class ReportResult:
         }
         verdict = part.get("verdict", ())
         # The promise is worked out anew from its account; a row that says so is for readers of the JSON.
-        on_utility = (row for row in verdict if row.get("section") not in ("promise", "risk"))
+        on_utility = (row for row in verdict if row.get("section") != "promise")
         return cls(
             title=str(part.get("title", "")),
             about=from_plain(UtilityAbout, frame.get("about", {}), what="'about'"),
@@ -100,9 +98,6 @@ class ReportResult:
             else None,
             risk=RiskResult.from_dict({**part.get("risk", {}), **RISK}) if "risk" in data else None,
             rows=tuple(map(VerdictRow.from_dict, on_utility)),
-            risk_rows=tuple(
-                RiskVerdictRow.from_dict(row) for row in verdict if row.get("section") == "risk"
-            ),
             threshold=from_plain(int, part.get("threshold", THRESHOLD), what="'threshold'"),
             run=from_plain(RunFacts, frame.get("run", {}), what="'run'"),
         )
@@ -157,7 +152,6 @@ def report_of(
         threshold=threshold,
         run=_together(runs, timed=timed),
         rows=() if utility is None else utility.verdict,
-        risk_rows=() if attacked is None else attacked.verdict,
     )
 
 

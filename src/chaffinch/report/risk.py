@@ -9,21 +9,28 @@ from typing import Any, Protocol, TypeVar
 
 from .._base.masking import THRESHOLD
 from .._base.text import NONE, between, count_noun, fixed, number, percent, shown, signed
-from ..risk.attacker import ATTACKERS, attacker_of
+from ..risk.attacker import attacker_of
 from ..risk.attribution.exposure import ExposedPeople, Funnel
-from ..risk.attribution.result import RiskResult
-from ..risk.attribution.together import JointFinding, Together
-from ..risk.attribution.verdict import (
-    TOGETHER,
-    RiskVerdictRow,
-    family_sentence,
-    several,
-    worse,
+from ..risk.finding import (
+    FOUND,
+    NO_VALUE,
+    NONE_FOUND,
+    UNKNOWN,
+    Finding,
+    alone_words,
+    column_findings,
+    has_several_key_sets,
+    keys_words,
+    over_attackers,
+    over_key_sets,
+    record_findings,
+    worst_of_key_sets,
 )
-from ..risk.finding import Finding, keys_words
+from ..risk.result import RiskResult
+from ..risk.together import Together
+from ..risk.verdict import family_sentence, family_words
 from .risk_figures import (
     MOST,
-    attacks_table,
     count_words,
     funnel,
     ladder,
@@ -47,17 +54,8 @@ MOST_SENSITIVE = 8
 MOST_SETTING = 300
 MOST_OPEN = 24
 MOST_ROWS = 60
-MOST_ALONE = 6
-JOINT_HEAD = (
-    "Attack or test",
-    "Together",
-    "Holdout",
-    "Excess, together",
-    "Excess, each alone",
-    "Added to one",
-    "95 % interval",
-    "p, all together",
-)
+MOST_NAMES = 6
+TOGETHER = "All attacks together"
 
 
 class _OnColumn(Protocol):
@@ -78,16 +76,8 @@ def risk_sections(result: RiskResult, threshold: int = THRESHOLD) -> Iterator[Se
         ("risk-records", "How the risk is spread over records", _records(result, threshold)),
         ("risk-together", "Several releases together", joint_blocks(result)),
         ("risk-cross-fit", "Cross-fit: without a holdout file", _cross_fit(result)),
-        (
-            "memorisation",
-            "Memorisation: what the released table shows about who was in the data",
-            _memorisation(result),
-        ),
-        (
-            "risk-limits",
-            "What the attacks do not show",
-            [Listing(RISK_LIMITS)] if result.attacks or result.memorisation_tests else [],
-        ),
+        ("memorisation", "Synthetic rows that equal original rows", _equal_rows(result)),
+        ("risk-limits", "What the attacks do not show", _limits(result)),
         ("risk-measures", "How each attack is defined", _definitions(result)),
     )
     for key, title, blocks in parts:
@@ -98,7 +88,7 @@ def risk_sections(result: RiskResult, threshold: int = THRESHOLD) -> Iterator[Se
 def risk_facts(result: RiskResult) -> tuple[tuple[str, str], ...]:
     """Return what stands below the title of a report with attacks: keys and sensitive columns."""
     columns = (("Keys", result.about.keys), ("Sensitive", result.about.sensitive))
-    return tuple((name, keys_words(names, most=20)) for name, names in columns if names)
+    return tuple((name, keys_words(names, limit=20)) for name, names in columns if names)
 
 
 def _by_sensitive(rows: Iterable[T]) -> dict[str, list[T]]:
@@ -125,12 +115,12 @@ def _left_out(groups: Mapping[str, Any]) -> Iterator[Block]:
 
 
 def _attacks(result: RiskResult) -> Iterator[Block]:
-    attacks = result.attacks
+    attacks = column_findings(result.findings)
     if not attacks:
         return
     if result.about.scenario:
         yield Paragraph(shown(result.about.scenario, 600), "lead")
-    sets = several(attacks)
+    sets = has_several_key_sets(attacks)
     groups = _by_sensitive(attacks)
     for i, sensitive, rows in _some(groups):
         figure = ladder(f"fig-risk-{i}", sensitive, rows, several=sets)
@@ -140,22 +130,22 @@ def _attacks(result: RiskResult) -> Iterator[Block]:
     missing = [attack for attack in attacks if attack.value is None]
     if missing:
         words = [
-            f"{a.about.title} on {shown(a.sensitive, 40)} knowing {keys_words(a.keys)}: not applicable, "
-            f"{shown(a.reason or 'no value was given', 300)}"
-            for a in missing[:MOST]
+            f"{attack.about.title} on {attack.target}: not applicable, {shown(attack.reason or 'no value was given', 300)}"
+            for attack in missing[:MOST]
         ]
         rest = [f"And {len(missing) - MOST:,} more, in the JSON."] if len(missing) > MOST else []
         yield Listing((*words, *rest))
-    reasons = list(dict.fromkeys(a.reason for a in attacks if a.reason and a.value is not None))
-    notes = [*reasons[:5], *result.about.notes]
+    reasons = dict.fromkeys(one.reason for one in attacks if one.reason and one.value is not None)
+    notes = [*list(reasons)[:5], *result.about.notes]
     if notes:
         yield Listing(tuple(shown(note, 400) for note in notes[:MOST]))
 
 
 def _keys(result: RiskResult) -> Iterator[Block]:
-    if not several(result.attacks):
+    attacks = column_findings(result.findings)
+    if not has_several_key_sets(attacks):
         return
-    groups = _by_sensitive(result.attacks)
+    groups = _by_sensitive(attacks)
     for i, sensitive, rows in _some(groups):
         figure = subset_map(f"fig-risk-keys-{i}", sensitive, rows, result.family.p_value)
         if figure is not None:
@@ -163,15 +153,15 @@ def _keys(result: RiskResult) -> Iterator[Block]:
     yield from _left_out(groups)
     cells = tuple(
         (
-            Cell(attacker_of(row.measure).title, f"on {shown(row.sensitive, 40)}"),
+            Cell(attacker_of(row.attacker).title, f"on {shown(row.sensitive, 40)}"),
             number(row.key_sets),
             fixed(row.mean),
             fixed(row.maximum),
-            keys_words(row.maximum_keys, most=12),
+            keys_words(row.maximum_keys, limit=12),
             signed(row.mean_excess),
             signed(row.maximum_excess),
         )
-        for row in result.by_measure[: 2 * MOST]
+        for row in over_key_sets(attacks)[: 2 * MOST]
     )
     if cells:
         head = (
@@ -195,7 +185,7 @@ def _keys(result: RiskResult) -> Iterator[Block]:
 
 
 def _attackers(result: RiskResult) -> Iterator[Block]:
-    rows = result.by_attacker
+    rows = over_attackers(result.findings)
     if not rows:
         return
 
@@ -336,23 +326,11 @@ def _cross_fit(result: RiskResult) -> Iterator[Block]:
         or "The figures are for models of half the size, not for the table that was made."
     )
     yield Paragraph(shown(note, 600), "lead")
-    yield Paragraph(family_sentence(crossed.family, crossed.attacks, crossed.memorisation_tests))
-    if crossed.attacks:
-        some = sorted(crossed.attacks, key=worse, reverse=True)[:MOST]
-        of = (
-            f", the {len(some)} worst of {len(crossed.attacks):,}"
-            if len(some) < len(crossed.attacks)
-            else ""
-        )
-        sets = several(crossed.attacks)
-        yield attacks_table(
-            f"Attacks from models of half the size{of}", some, keys=sets, sensitive=True
-        )
-    yield from memorisation_blocks(crossed.memorisation_tests)
+    yield Paragraph(family_sentence(crossed.findings, crossed.family))
+    yield from findings_blocks(crossed.findings, "Each attack from models of half the people")
 
 
-def _memorisation(result: RiskResult) -> Iterator[Block]:
-    yield from memorisation_blocks(result.memorisation_tests)
+def _equal_rows(result: RiskResult) -> Iterator[Block]:
     equal = result.memorisation
     if equal is None or equal.rows_equal is None:
         return
@@ -370,20 +348,41 @@ def _memorisation(result: RiskResult) -> Iterator[Block]:
 # Definitions and settings.
 
 
+def _limits(result: RiskResult) -> Iterator[Block]:
+    if not result.findings:
+        return
+    if record_findings(result.findings):
+        yield Paragraph(MEMORISATION_TESTED)
+    yield Listing(RISK_LIMITS)
+    left_out = result.about.left_out
+    if left_out:
+        yield PageTable(
+            "Attacks that were not made",
+            ("Attack", "Why", "What makes it"),
+            tuple((shown(part.what, 300), part.reason, part.flag) for part in left_out),
+            wide=frozenset({0, 1}),
+        )
+
+
 def _definitions(result: RiskResult) -> Iterator[Block]:
-    attackers = [
-        attacker_of(name) for name in dict.fromkeys(attack.attacker for attack in result.attacks)
-    ]
+    findings = (*result.findings, *(result.cross_fit.findings if result.cross_fit else ()))
+    attackers = [attacker_of(name) for name in dict.fromkeys(one.attacker for one in findings)]
     if not attackers:
         return
     rows = tuple(
-        (attacker.title, attacker.definition, attacker.reference) for attacker in attackers
+        (
+            attacker.title,
+            attacker.definition,
+            attacker.blindness or NONE,
+            attacker.reference or NONE,
+        )
+        for attacker in attackers
     )
     yield PageTable(
-        "Definitions and where they come from",
-        ("Attack", "Definition", "Reference"),
+        "Definitions, what each attack does not see, and where it comes from",
+        ("Attack", "Definition", "Does not see", "Reference"),
         rows,
-        wide=frozenset({1, 2}),
+        wide=frozenset({1, 2, 3}),
     )
     settings = result.about.settings
     if settings:
@@ -403,59 +402,6 @@ def setting_words(value: Any) -> str:
     )
 
 
-def memorisation_blocks(findings: Sequence[Finding]) -> Iterator[Block]:
-    """Yield what tests found: nothing where there are none."""
-    if not findings:
-        return
-    yield Paragraph(MEMORISATION_TESTED)
-    yield Listing(tuple(shown(one.sentence, 400) for one in findings))
-    head = (
-        "Test",
-        "People in the data",
-        "Holdout",
-        "Excess, towards risk",
-        "95 % interval",
-        "p",
-        "p, all together",
-        "People",
-    )
-    rows = tuple(
-        (
-            Cell(one.about.title, one.direction),
-            _test_value(one, one.value),
-            _test_value(one, one.holdout),
-            signed(one.excess),
-            between(one.excess_interval) if one.excess_interval else number(None),
-            number(one.p_value),
-            number(one.p_family),
-            count_words(one.n_people),
-        )
-        for one in findings
-    )
-    yield PageTable(
-        "Members beside people who are not in the data", head, rows, frozenset(range(1, 8))
-    )
-    defined = tuple(
-        (one.about.title, one.about.definition, one.about.blindness, one.about.reference)
-        for one in findings
-    )
-    table = PageTable(
-        "Definitions of the tests, and what each does not see",
-        ("Test", "Definition", "Does not see", "Reference"),
-        defined,
-        wide=frozenset({1, 2, 3}),
-    )
-    yield Details("How each test is defined, and what it does not see", (table,))
-
-
-def _test_value(finding: Finding, value: float | None) -> str:
-    return (
-        (percent(value) if finding.about.share else fixed(value))
-        if value is not None
-        else number(None)
-    )
-
-
 def joint_blocks(result: RiskResult) -> Iterator[Block]:
     """Yield what releases tell together, of the cross-fit where that has it: nothing where there is one release."""
     joint = result.together
@@ -465,21 +411,39 @@ def joint_blocks(result: RiskResult) -> Iterator[Block]:
         return
     yield Paragraph(joint.sentence, "lead")
     yield Paragraph(_joint_words(joint))
-    table = PageTable(
-        "What all releases tell together, and what that adds to one of them",
-        JOINT_HEAD,
-        tuple(_joint_row(one) for one in joint.ranked[:MOST]),
-        frozenset(range(1, 8)),
-        frozenset({0}),
+    head = (
+        "Attack",
+        "Together",
+        "Holdout",
+        "Excess, together",
+        "Excess, each alone",
+        "Added to one",
+        "95 % interval",
+        "p, all together",
     )
-    yield _folded(table)
+    rows = tuple(
+        (
+            Cell(finding.title, finding.target),
+            _value_words(finding, finding.value),
+            _value_words(finding, finding.holdout),
+            signed(finding.excess),
+            alone_words(gain) or NONE,
+            signed(gain.added),
+            NONE if gain.interval is None else between(gain.interval),
+            number(gain.p_family),
+        )
+        for finding in joint.ranked[:MOST]
+        if (gain := finding.releases) is not None
+    )
+    caption = "What all releases tell together, and what that adds to one of them"
+    yield _folded(PageTable(caption, head, rows, frozenset(range(1, 8)), frozenset({0})))
     yield Listing(JOINT_LIMITS)
 
 
 def _joint_words(joint: Together) -> str:
-    names = [shown(name, 40) for name in joint.names[:MOST_ALONE]]
+    names = [shown(name, 40) for name in joint.names[:MOST_NAMES]]
     which = (
-        f" Releases, in this order: {', '.join(names)}{' and others' if len(joint.names) > MOST_ALONE else ''}."
+        f" Releases, in this order: {', '.join(names)}{' and others' if len(joint.names) > MOST_NAMES else ''}."
         if names
         else ""
     )
@@ -491,136 +455,106 @@ def _joint_words(joint: Together) -> str:
     return f"The rows of all releases were attacked as one table, by attacks that do not learn and by all memorisation tests.{which}{model}"
 
 
-def _joint_row(one: JointFinding) -> Row:
-    about = f"on {shown(one.sensitive, 40)} knowing {keys_words(one.keys)}" if one.sensitive else ""
-    alone = ", ".join("masked" if each is None else signed(each) for each in one.alone[:MOST_ALONE])
+def findings_section(result: RiskResult) -> Section:
+    """Return every finding of a study as a section: attacks and tests alike, what they say together first."""
+    crossed = result.cross_fit
+    blocks: list[Block] = [Paragraph(_lead(result), "lead")]
+    leading = result.leading
+    words = [EXCESS_LINE] if leading.family.p_value is not None else []
+    words += [DETECTABLE_LINE] if any(f.detectable is not None for f in leading.findings) else []
+    words += [CROSS_FIT_LINE] if crossed is not None else []
+    words += [shown(sentence, 800) for sentence in result.about.comparison]
+    if words:
+        blocks.append(Listing(tuple(words)))
+    blocks += findings_blocks(result.findings, "Each attack beside its references", crossed=crossed)
+    return Section("risk-findings", "What it gives away, attack by attack", tuple(blocks))
+
+
+def _lead(result: RiskResult) -> str:
+    """Return how many findings there are of which word, and what they say together; of the cross-fit where it leads."""
+    side = result.leading
+    words = [finding.word for finding in worst_of_key_sets(side.findings)]
+    counts = ", ".join(
+        f"{count} × {word}"
+        for word in (FOUND, NONE_FOUND, UNKNOWN, NO_VALUE)
+        if (count := words.count(word))
+    )
+    of_halves = side is not result
+    start = "There is no holdout, so models of half the people speak. " if of_halves else ""
+    together = f"{TOGETHER}, cross-fit" if of_halves else TOGETHER
     return (
-        Cell(one.title, about),
-        fixed(one.value),
-        fixed(one.holdout),
-        signed(one.excess),
-        alone + ", ..." * (len(one.alone) > MOST_ALONE),
-        signed(one.added),
-        "" if one.added_interval is None else between(one.added_interval),
-        number(one.added_p_family),
+        f"{start}{count_noun(len(words), 'attack')}: {counts}. {together}: "
+        f"{family_words(side.findings, side.family)}. {side.sentence}"
     )
 
 
-def risk_verdict_section(
-    rows: Sequence[RiskVerdictRow], result: RiskResult | None = None
-) -> Section:
-    """Return the verdict on risk as a section; with its result, the headline of that stands first."""
-    crossed = next((row for row in rows if row.id == "cross_fit"), None)
-    alone = crossed is not None and not any(row.holdout is not None for row in rows)
-    blocks: list[Block] = [Paragraph(_verdict_lead(rows, crossed if alone else None), "lead")]
-    words = [EXCESS_LINE] if any(row.excess is not None or row.together for row in rows) else []
-    words += [DETECTABLE_LINE] if any(row.detectable is not None for row in rows) else []
-    words += [CROSS_FIT_LINE] if crossed is not None else []
-    if words:
-        blocks.append(Listing(tuple(words)))
-    if result is not None and result.about.comparison:
-        blocks.append(Listing(tuple(shown(sentence, 800) for sentence in result.about.comparison)))
-    used = used_sides(rows)
-    head = ("Attack", "Value and 95 % interval", *used.values(), "Excess and 95 % interval", "Word")
+def findings_blocks(
+    findings: Sequence[Finding], caption: str, *, crossed: RiskResult | None = None
+) -> Iterator[Block]:
+    """Yield findings as one table, those on columns first, and what memorisation tests found in sentences; `crossed`: the study that says more of them."""
+    worst = worst_of_key_sets(findings)
+    if not worst:
+        return
+    used = used_sides(worst)
+    compared = any(f.excess is not None or f.p_family is not None for f in worst)
+    head = (
+        "Attack",
+        "Value and 95 % interval",
+        *used.values(),
+        *(("Excess and 95 % interval",) if compared else ()),
+        "Word",
+    )
     last = len(head) - 1
     table = PageTable(
-        "How often each attack is right, beside its references",
+        caption,
         head,
-        tuple(_verdict_rows(rows, used, alone=alone)),
+        tuple(_finding_rows(worst, used, compared=compared, crossed=crossed is not None)),
         frozenset(range(1, last)),
         short=frozenset({last}),
         cards=True,
     )
-    single = sum(not row.together for row in rows)
-    many = f"{single} attack{'s' * (single != 1)}" if single else "All together"
-    blocks.append(Details(f"{many}, with all numbers", (table,)))
-    if (every := len(_in_order(rows, alone=alone))) > table.length:
-        blocks.append(
-            Paragraph(f"The first {table.length} of {every:,} rows; all are in the JSON.", "note")
+    yield Details(f"{count_noun(len(worst), 'attack')}, with all numbers", (table,))
+    if len(worst) > MOST_ROWS:
+        yield Paragraph(
+            f"The first {MOST_ROWS} of {len(worst):,} rows; all are in the JSON.", "note"
         )
-    return Section("risk-verdict", "What it gives away, attack by attack", tuple(blocks))
+    if tests := record_findings(findings):
+        yield Listing(tuple(shown(test.sentence, 400) for test in tests))
 
 
-def _verdict_lead(rows: Sequence[RiskVerdictRow], crossed: RiskVerdictRow | None) -> str:
-    """Return the words of all attacks together and how many found what; those of the cross-fit alone where there is no holdout."""
-    if crossed is not None:
-        tests = _tests_words(rows)
-        return f"There is no holdout, so models of half the people speak. {shown(crossed.measure)}: {shown(crossed.words or crossed.word, 120)}.{tests} {crossed.sentence}".strip()
-    single = [row for row in rows if not row.together and not _is_test(row)]
-    tally: dict[str, int] = {}
-    for row in single:
-        tally[row.word] = tally.get(row.word, 0) + 1
-    counts = ", ".join(f"{count} × {shown(word, 40)}" for word, count in tally.items())
-    out = (
-        f"Attribute disclosure by {count_noun(len(single), 'attack')}: {counts}." if single else ""
-    )
-    out += _tests_words(rows)
-    for row in rows:
-        if row.together:
-            out += f" {shown(row.measure)}: {shown(row.words or row.word, 120)}. {row.sentence}"
-    return out.strip()
-
-
-def _is_test(row: RiskVerdictRow) -> bool:
-    return row.id in ATTACKERS and not ATTACKERS[row.id].on_column
-
-
-def _tests_words(rows: Sequence[RiskVerdictRow]) -> str:
-    tests = sum(_is_test(row) for row in rows)
-    return f" Memorisation tests with an excess: {tests}." if tests else ""
-
-
-def _in_order(rows: Sequence[RiskVerdictRow], *, alone: bool) -> list[RiskVerdictRow]:
-    """Return the rows of the table, those of all attacks together first; without a holdout the family has nothing to say."""
-    together = [row for row in rows if row.together and not (alone and row.id == "family")]
-    return [*together, *(row for row in rows if not row.together)]
-
-
-def _verdict_rows(
-    rows: Sequence[RiskVerdictRow], used: dict[str, str], *, alone: bool
+def _finding_rows(
+    findings: Sequence[Finding], used: dict[str, str], *, compared: bool, crossed: bool
 ) -> Iterator[Row]:
     group = None
-    for row in _in_order(rows, alone=alone)[:MOST_ROWS]:
-        of_row = (
-            TOGETHER
-            if row.together
-            else "Memorisation tests"
-            if _is_test(row)
-            else "Risk"
-            if row.sensitive is None
-            else f"Sensitive column: {shown(row.sensitive)}"
+    for finding in findings[:MOST_ROWS]:
+        name = (
+            f"Sensitive column: {shown(finding.sensitive)}"
+            if finding.on_column
+            else "Whole records: memorisation"
         )
-        if of_row != group:
-            group = of_row
-            yield Heading(of_row)
-        word = (
-            "see the halves"
-            if alone and not row.together and row.excess is None and row.value is not None
-            else row.word
-        )
-        tail = "" if word != row.word else row.words.removeprefix(row.word).lstrip(": ")
+        if name != group:
+            group = name
+            yield Heading(name)
+        word = finding.word
+        told = "see the halves" if crossed and word in (UNKNOWN, NO_VALUE) else word
+        behind = finding.verdict.removeprefix(word).lstrip(": ")
+        if finding.p_family is not None:
+            behind = f"p = {number(finding.p_family)} {behind}".strip()
+        known = f"Knowing {keys_words(finding.keys)}" if finding.on_column else finding.direction
         yield (
-            Cell(
-                row.measure,
-                row.question
-                if row.together
-                else f"Knowing {keys_words(row.keys)}"
-                if row.keys
-                else "",
-            ),
-            with_interval(fixed(row.value), row.interval),
-            *(fixed(getattr(row, side)) for side in used),
-            _chance(row)
-            if row.together
-            else with_interval(signed(row.excess), row.excess_interval),
-            Cell("", tail, word=word) if word == row.word else Cell(word),
+            Cell(finding.title, f"{known}; {_people_words(finding)}"),
+            with_interval(_value_words(finding, finding.value), finding.interval),
+            *(_value_words(finding, getattr(finding, side)) for side in used),
+            *([with_interval(signed(finding.excess), finding.excess_interval)] if compared else []),
+            Cell("", behind, word=word) if told == word else Cell(told),
         )
 
 
-def _chance(row: RiskVerdictRow) -> Cell:
-    if row.p_family is None:
-        return Cell(NONE)
-    return Cell(
-        f"p = {number(row.p_family)}",
-        f"lower bound {signed(row.lower_bound)}" if row.lower_bound is not None else "",
-    )
+def _people_words(finding: Finding) -> str:
+    people = count_noun(finding.n_people, "person", "people")
+    matched = finding.n_matched
+    return people if matched is None else f"{people}, {count_words(matched)} matched"
+
+
+def _value_words(finding: Finding, value: float | None) -> str:
+    return fixed(value) if finding.about.share else finding.value_words(value)

@@ -21,9 +21,8 @@ from .._base.text import (
 )
 from ..risk.attacker import attacker_of
 from ..risk.attribution.exposure import Funnel, RiskSpread
-from ..risk.attribution.result import ladder_plot, sides_of
-from ..risk.attribution.verdict import RiskVerdictRow, worse
 from ..risk.finding import Finding, keys_words
+from ..risk.result import ladder_plot, sides_of
 from .charts import SIGNED, UNKNOWN, hex_colour
 from .sections import Cell, Figure, PageTable, Row
 
@@ -56,10 +55,8 @@ OTHERS = {
 }
 
 
-def attacks_table(
-    caption: str, attacks: Sequence[Finding], *, keys: bool, sensitive: bool = False
-) -> PageTable:
-    """Return attacks with all their numbers, one row each; `keys` and `sensitive` say whether these are named."""
+def attacks_table(caption: str, attacks: Sequence[Finding], *, keys: bool) -> PageTable:
+    """Return attacks with all their numbers, one row each; `keys` says whether these are named."""
     used = used_sides(attacks)
     head = (
         "Attack",
@@ -73,26 +70,26 @@ def attacks_table(
     )
     rows: tuple[Row, ...] = tuple(
         (
-            Cell(shown(a.title, 80), f"on {shown(a.sensitive, 40)}" if sensitive else ""),
-            *([keys_words(a.keys, most=8)] if keys else []),
-            with_interval(fixed(a.value), a.interval),
-            *(fixed(getattr(a, side)) for side in used),
-            with_interval(signed(a.excess), a.excess_interval),
-            number(a.p_family),
-            detectable_words(a.detectable) if a.detectable is not None else number(None),
-            Cell(count_words(a.n_matched), f"of {count_words(a.n_people)}"),
+            shown(attack.title, 80),
+            *([keys_words(attack.keys, limit=8)] if keys else []),
+            with_interval(fixed(attack.value), attack.interval),
+            *(fixed(getattr(attack, side)) for side in used),
+            with_interval(signed(attack.excess), attack.excess_interval),
+            number(attack.p_family),
+            number(None) if attack.detectable is None else detectable_words(attack.detectable),
+            Cell(count_words(attack.n_matched), f"of {count_words(attack.n_people)}"),
         )
-        for a in attacks
+        for attack in attacks
     )
     return PageTable(caption, head, rows, frozenset(range(2 if keys else 1, len(head))))
 
 
-def used_sides(rows: Sequence[Finding] | Sequence[RiskVerdictRow]) -> dict[str, str]:
-    """Return the references that some of the rows have, with their names."""
+def used_sides(findings: Sequence[Finding]) -> dict[str, str]:
+    """Return the references that some of the findings have, with their names."""
     return {
         side: name
         for side, name in SIDES.items()
-        if any(getattr(row, side) is not None for row in rows)
+        if any(getattr(finding, side) is not None for finding in findings)
     }
 
 
@@ -110,7 +107,11 @@ def ladder(key: str, sensitive: str, attacks: Sequence[Finding], *, several: boo
     if not known:
         return None
     many = len(known) > DRAWN
-    listed = sorted(known, key=worse, reverse=True)[:MOST] if several or many else known
+    listed = (
+        sorted(known, key=lambda attack: attack.rank, reverse=True)[:MOST]
+        if several or many
+        else known
+    )
     some = listed[:DRAWN]
     of = f", the {len(some)} worst of {len(known):,} attacks" if many else ""
     caption = f"Guessing {shown(sensitive, 40)}: each attack between its references{of}"

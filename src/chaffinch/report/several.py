@@ -9,15 +9,7 @@ from typing import Any, Protocol, TypeVar
 
 from .._base.results import Leaving, to_plain
 from .._base.text import between, number, shown, signed, text_table
-from ..risk.attribution.verdict import (
-    FOUND,
-    NO_VALUE,
-    NONE_FOUND,
-    UNKNOWN,
-    excess_found,
-    worse,
-)
-from ..risk.finding import Finding, keys_words
+from ..risk.finding import FOUND, Finding, column_findings, record_findings
 from ..utility.metric import METRICS, Metric
 from ..utility.result import ladder, metrics_of
 from .decision import HEADLINES
@@ -84,15 +76,17 @@ class SharedMeasure:
 
 
 @dataclass(frozen=True)
-class SharedAttack:
-    """An attack or a memorisation test in all reports: values, intervals, excesses, whether each was found, and the letters of those that none is shown to be safer than.
+class SharedFinding:
+    """What an attack found in all reports: values, intervals, excesses, whether each was found, and the letters of those that none is shown to be safer than.
 
-    A test has no keys and no sensitive column. Attacks are ranked by their values, tests by their excesses; the intervals are of what ranks them.
+    Attacks on columns are ranked by their values, memorisation tests by their excesses; the intervals are of what ranks them.
     """
 
-    measure: str
+    attacker: str
+    name: str
     keys: tuple[str, ...]
     sensitive: str
+    target: str
     values: tuple[float | None, ...]
     intervals: tuple[tuple[float, float] | None, ...]
     excesses: tuple[float | None, ...]
@@ -120,19 +114,18 @@ class SeveralReports:
     names: tuple[str, ...]
     differing: tuple[ReportDifference, ...]
     measures: tuple[SharedMeasure, ...]
-    attacks: tuple[SharedAttack, ...]
+    findings: tuple[SharedFinding, ...]
     notes: tuple[str, ...]
-    tests: tuple[SharedAttack, ...] = ()
     picture: Figure | None = None
     answers: tuple[PageAnswer, ...] = ()
     leaving: Leaving = FROM_JSON
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the comparison as plain data: `chaffinch-comparison`, version 2 for more than two reports."""
-        parts = ("differing", "measures", "attacks", "tests", "notes")
+        """Return the comparison as plain data: `chaffinch-comparison`, version 4 for more than two reports."""
+        parts = ("differing", "measures", "findings", "notes")
         return {
             "format": "chaffinch-comparison",
-            "version": 2,
+            "version": 4,
             "reports": dict(zip(self.letters, self.names, strict=True)),
             **{name: to_plain(getattr(self, name)) for name in parts},
         }
@@ -158,14 +151,14 @@ class SeveralReports:
         ]
         found = [
             (
-                ", ".join(_attack_words(row)),
+                f"{row.name}, {row.target}",
                 *(
                     f"{number(v)}, {told}"
-                    for v, told in zip(row.values, _findings(row), strict=True)
+                    for v, told in zip(row.values, _excess_words(row), strict=True)
                 ),
                 _letters(row.safest, self.letters),
             )
-            for row in most_telling((*self.attacks, *self.tests))
+            for row in most_telling(self.findings)
         ]
         parts += (
             [text_table(("attacks and tests", *self.letters, "safest"), found)] if found else []
@@ -218,21 +211,24 @@ class SeveralReports:
                     ),
                 ),
             )
-        every = (*self.attacks, *self.tests)
-        if every:
-            some = most_telling(every, MOST_ATTACKS)
+        if self.findings:
+            some = most_telling(self.findings, MOST_ATTACKS)
             found: tuple[Row, ...] = tuple(
                 (
-                    Cell(*_attack_words(row)),
+                    Cell(row.name, row.target),
                     *(
                         Cell(number(v), finding)
-                        for v, finding in zip(row.values, _findings(row), strict=True)
+                        for v, finding in zip(row.values, _excess_words(row), strict=True)
                     ),
                     _letters(row.safest, self.letters),
                 )
                 for row in some
             )
-            of = "" if len(some) == len(every) else f", {len(some)} of {len(every):,}"
+            of = (
+                ""
+                if len(some) == len(self.findings)
+                else f", {len(some)} of {len(self.findings):,}"
+            )
             caption = f"Each attack and test of every table{of}, those with an excess found first"
             yield Section(
                 "attacks",
@@ -266,8 +262,7 @@ def several_reports(
         names=names,
         differing=differences(reports),
         measures=tuple(_measure(metric, reports, apart) for metric in metrics),
-        attacks=tuple(_attacks(reports)),
-        tests=tuple(_tests(reports)),
+        findings=tuple(_findings(reports)),
         notes=tuple(notes),
         picture=tradeoff_of(reports, names),
         answers=compared_answers(reports, names),
@@ -345,13 +340,8 @@ def _attack_facts(report: ReportResult) -> dict[str, str]:
     if report.risk is None:
         return {}
     about = report.risk.about
-    attackers = dict.fromkeys(attack.attacker for attack in report.risk.attacks)
-    facts = {
-        "keys": about.keys,
-        "sensitive": about.sensitive,
-        "attacks": tuple(attackers),
-        "tests": tuple(test.attacker for test in report.risk.memorisation_tests),
-    }
+    attackers = dict.fromkeys(finding.attacker for finding in report.risk.findings)
+    facts = {"keys": about.keys, "sensitive": about.sensitive, "attacks": tuple(attackers)}
     return {name: _shown(words) for name, words in facts.items()}
 
 
@@ -443,7 +433,7 @@ def excess_words(word: str, excess: float | None) -> str:
     return word if excess is None else f"{signed(excess)}, {word}"
 
 
-def _findings(row: SharedAttack) -> list[str]:
+def _excess_words(row: SharedFinding) -> list[str]:
     """What an attack or a test found in each report: the value, and the excess with the word for it."""
     return [
         excess_words(word, excess) for excess, word in zip(row.excesses, row.words, strict=True)
@@ -456,16 +446,6 @@ def _letters(some: Sequence[str], every: Sequence[str]) -> str:
 
 def _cell(value: float | None, interval: tuple[float, float] | None) -> Cell:
     return Cell(number(value), "" if interval is None or value is None else between(interval))
-
-
-def _attack_words(row: SharedAttack) -> tuple[str, str]:
-    from ..risk.attacker import attacker_of
-
-    if not row.keys:
-        return attacker_of(row.measure).title, "test of whole records"
-    return attacker_of(
-        row.measure
-    ).title, f"{shown(row.sensitive, 40)}, knowing {keys_words(row.keys)}"
 
 
 def _best(
@@ -504,74 +484,58 @@ def _measure(
     return SharedMeasure(metric.id, metric.title, metric.kind.direction, values, intervals, nearest)
 
 
-def _attacks(reports: Sequence[ReportResult]) -> list[SharedAttack]:
-    every = [_by_attack(report) for report in reports]
+def findings_of(report: ReportResult) -> dict[tuple[object, ...], Finding]:
+    """Return the findings of a report by what was tried: of whole records those of the cross-fit where it leads."""
+    risk = report.risk
+    if risk is None:
+        return {}
+    findings = (*column_findings(risk.findings), *record_findings(risk.leading.findings))
+    return {finding.identity: finding for finding in findings}
+
+
+def compared_by(finding: Finding) -> tuple[float | None, tuple[float, float] | None]:
+    """Return the number that a finding is compared by, and its interval: the value of an attack on a column, the excess of a test of whole records."""
+    if finding.on_column:
+        return finding.value, finding.interval
+    return finding.excess, finding.excess_interval
+
+
+def _shared(reports: Sequence[ReportResult]) -> list[tuple[Finding, ...]]:
+    """Return the findings that all reports have, counted by the same convention."""
+    by_report = [findings_of(report) for report in reports]
+    rows = [
+        tuple(findings[key] for findings in by_report)
+        for key in (by_report[0] if by_report else ())
+        if all(key in findings for findings in by_report)
+    ]
+    return [row for row in rows if len({finding.convention for finding in row}) == 1]
+
+
+def _findings(reports: Sequence[ReportResult]) -> list[SharedFinding]:
     rows = []
-    for key, first in every[0].items() if every else ():
-        if not all(key in one for one in every):
-            continue
-        some = [one[key] for one in every]
-        values, intervals = tuple(one.value for one in some), tuple(one.interval for one in some)
+    for shared in _shared(reports):
+        first = shared[0]
+        values, intervals = zip(*map(compared_by, shared), strict=True)
         rows.append(
-            SharedAttack(
+            SharedFinding(
                 first.attacker,
+                first.title,
                 first.keys,
                 first.sensitive,
-                values,
+                first.target,
+                tuple(finding.value for finding in shared),
                 intervals,
-                tuple(one.excess for one in some),
+                tuple(finding.excess for finding in shared),
                 _best(values, intervals, higher=False),
-                tuple(map(finding_word, some)),
+                tuple(finding.word for finding in shared),
             )
         )
 
-    def spread(row: SharedAttack) -> float:
+    def spread(row: SharedFinding) -> tuple[bool, float]:
         known = [value for value in row.values if value is not None]
-        return -(max(known) - min(known)) if len(known) > 1 else 0.0
+        return not row.sensitive, -(max(known) - min(known)) if len(known) > 1 else 0.0
 
     return sorted(rows, key=spread)
-
-
-def _tests(reports: Sequence[ReportResult]) -> list[SharedAttack]:
-    every = [
-        {
-            one.attacker: one
-            for one in (() if report.risk is None else report.risk.leading.memorisation_tests)
-        }
-        for report in reports
-    ]
-    rows = []
-    for name in every[0] if every else ():
-        if not all(name in tests for tests in every):
-            continue
-        some = [tests[name] for tests in every]
-        excesses, intervals = (
-            tuple(one.excess for one in some),
-            tuple(one.excess_interval for one in some),
-        )
-        values = tuple(one.value for one in some)
-        rows.append(
-            SharedAttack(
-                name,
-                (),
-                "",
-                values,
-                intervals,
-                excesses,
-                _best(excesses, intervals, higher=False),
-                tuple(map(finding_word, some)),
-            )
-        )
-    return rows
-
-
-def finding_word(finding: Finding) -> str:
-    """Return whether an excess was found by an attack or a test, over all of them together; not known without people who are not in the data."""
-    if excess_found(finding):
-        return FOUND
-    if finding.p_family is not None:
-        return NONE_FOUND
-    return NO_VALUE if finding.value is None else UNKNOWN
 
 
 # The head, for two reports and for more.
@@ -608,12 +572,13 @@ def _away(reports: Sequence[ReportResult], labels: Sequence[str]) -> PageAnswer:
         nothing = "The reports share no attack that has a value in each of them."
         return PageAnswer(GIVES_AWAY, told, notes=(*notes, nothing))
     best = _best([one.value for one in attacks], [one.interval for one in attacks], higher=False)
-    first = max(attacks, key=worse)
+    first = max(attacks, key=lambda finding: finding.rank)
     figures = [
         DecisionFigure(label, one.value or 0.0, one.interval)
         for label, one in zip(labels, attacks, strict=True)
     ]
-    shared = f"{first.description}, the attack that is right most often in any of them: "
+    leads = "furthest above a guess" if first.excess is None else "with the largest excess"
+    shared = f"{first.description}, the attack on a column {leads} in any of them: "
     shared += (
         "the 95 % intervals overlap."
         if len(best) == len(reports)
@@ -666,7 +631,9 @@ def _untested(reports: Sequence[ReportResult], labels: Sequence[str]) -> PageAns
         )
         if promise is not None and promise.account is not None and promise.account.test_only:
             words = "test only: no promise"
-        attacked = "attacked" if report.risk is not None and report.risk.attacks else "not attacked"
+        attacked = (
+            "attacked" if report.risk is not None and report.risk.findings else "not attacked"
+        )
         lines.append(TestedLine(label, "yes" if held else "no", f"{words}, {attacked}"))
     sentence = "What no report looked at is not compared either: membership, knowing the method, and singling out; a promise stands for its own table alone."
     return PageAnswer(NOT_TESTED, sentence, looks_picture("box-3", NOT_TESTED, lines))
@@ -679,23 +646,12 @@ def leaving_of_all(reports: Sequence[ReportResult]) -> Leaving:
 
 def shared_attack(reports: Sequence[ReportResult]) -> tuple[Finding, ...] | None:
     """Return one attack that all reports have with a value, the worst in any of them; None where they share none."""
-    each = [
-        {key: one for key, one in _by_attack(report).items() if one.value is not None}
-        for report in reports
+    attacks = [
+        row
+        for row in _shared(reports)
+        if all(finding.on_column and finding.value is not None for finding in row)
     ]
-    shared = [key for key in each[0] if all(key in one for one in each)] if each else []
-    if not shared:
-        return None
-    worst = max(shared, key=lambda key: max(worse(one[key]) for one in each))
-    return tuple(one[worst] for one in each)
-
-
-def _by_attack(report: ReportResult) -> dict[tuple[object, ...], Finding]:
-    attacks = () if report.risk is None else report.risk.attacks
-    return {
-        (one.attacker, one.convention, tuple(sorted(one.keys)), one.sensitive): one
-        for one in attacks
-    }
+    return max(attacks, key=lambda row: max(finding.rank for finding in row), default=None)
 
 
 def tradeoff_of(reports: Sequence[ReportResult], names: Sequence[str]) -> Figure | None:

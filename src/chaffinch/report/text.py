@@ -75,7 +75,7 @@ RISK_RULES = (
     "lower bound of the excess, which holds for all attacks at once, is above 0.",
     "No excess found: that p-value is above 5 %. It does not say that there is none: a smaller one than `detectable`, the excess that is found "
     "with 80 % power at 5 % by that attack alone, may go unseen.",
-    "Not known: without people who are not in the data nothing can be said of the excess. Splitting the original afterwards is no holdout: both "
+    "Not known: without people who are not in the data nothing can be said of the excess, nor where all people score alike. Splitting the original afterwards is no holdout: both "
     "halves trained the generator.",
     "Where several sets of keys were tried, each row shows one with an excess found, if there is one, and the largest excess; without a holdout, "
     "the largest value.",
@@ -112,8 +112,8 @@ RISK_LIMITS = (
 """What attacks do not show."""
 
 MEMORISATION_TESTED = (
-    "Each test scores every person by the released values and the person's own, and holds people in the data against people who are not. It is in one "
-    "family with the attacks: p-values are adjusted for all together. A released table that shows nothing here can still give people away to "
+    "Each test of whole records scores every person by the released values and the person's own, and compares people in the data with people who are not: its number of people is of "
+    "both. It is in one family with the attacks: p-values are adjusted for all together. A released table that shows nothing here can still give people away to "
     "attackers who know how it was made."
 )
 """What memorisation tests are, and are not."""

@@ -10,8 +10,7 @@ from markupsafe import Markup
 
 from .._base.svg import GREY, INK, SERIES, Axis, PointLabels, cut, mark, picture, text
 from .._base.text import between, percent, shown
-from ..risk.attribution.verdict import worse
-from ..risk.finding import Finding
+from ..risk.finding import Finding, column_findings
 from ..utility.result import VerdictRow, ladder, way_between
 from .decision import HEADLINES, SHORT
 from .result import ReportResult
@@ -52,12 +51,11 @@ def headline_step(
 def tradeoff_section(report: ReportResult) -> Section | None:
     """Return the picture of one table between independent columns and the original itself; None without both an attack and a measure."""
     risk, step = report.risk, headline_step(report.rows)
-    attacks = (
-        [attack for attack in risk.attacks if attack.value is not None] if risk is not None else []
-    )
+    findings = () if risk is None else column_findings(risk.findings)
+    attacks = [attack for attack in findings if attack.value is not None]
     if not attacks or step is None:
         return None
-    attack, (row, worth, interval) = max(attacks, key=worse), step
+    attack, (row, worth, interval) = max(attacks, key=lambda finding: finding.rank), step
     points = [TradePoint("this table", worth, attack.value or 0.0, interval, attack.interval)]
     if attack.marginals_only is not None:
         points.append(TradePoint("independent columns", 0.0, attack.marginals_only, reference=True))

@@ -4,20 +4,20 @@ The package is a function too: `chaffinch.risk(original, synthetic, holdout, key
 registered in `ATTACKERS`.
 """
 
-from .._base.registry import make_callable
+from .._base.registry import import_modules, make_callable
 from .attacker import ATTACKERS, Attacker
 
 # isort: off
-# The order of registration: attackers run in it.
-from .attribution import cap, tcap, gcap, learners
+# The order of registration: attackers run in it. Those in other modules of these packages come after.
+from .attribution import cap as cap, tcap as tcap, gcap as gcap, learners as learners
 
 # isort: on
-from .attribution.crossfit import cross_fit
-from .attribution.result import RiskResult
-from .attribution.settings import RiskSettings
-from .attribution.study import measure_risk
-from .attribution.study import risk as _risk
+from .crossfit import cross_fit
 from .finding import Finding
+from .result import RiskResult
+from .settings import RiskSettings
+from .study import measure_risk
+from .study import risk as _risk
 
 __all__ = [
     "ATTACKERS",
@@ -29,6 +29,7 @@ __all__ = [
     "measure_risk",
 ]
 
-del cap, tcap, gcap, learners
+for _package in ("attribution", "memorisation"):
+    import_modules(f"{__name__}.{_package}")
 
 make_callable(__name__, _risk)

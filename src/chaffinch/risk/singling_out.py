@@ -16,10 +16,10 @@ a size the lightest is taken: it is true of the fewest records of the population
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from concurrent.futures import Executor
-from dataclasses import dataclass
-from math import exp, lgamma, log, log1p
+from dataclasses import dataclass, field
+from math import ceil, exp, floor, lgamma, log, log1p
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -29,11 +29,14 @@ from numpy.typing import ArrayLike, NDArray
 
 from .._base.errors import InputError
 from .._base.masking import THRESHOLD
-from .._base.results import to_plain
+from .._base.results import NOT_WRITTEN
 from .._base.runtime import Progress, silent
 from .._base.seeds import Seed
 from .._base.svg import Dot, dots
+from .._base.text import count_noun, percent
 from ..stats.intervals import Interval, clopper_pearson
+from .attacker import ATTACKERS, Attacker
+from .finding import Finding, Trials
 from .membership.attacker import Bools, Floats, Ints
 from .membership.features import match_counts
 from .membership.learning import ShadowScores, TrainedAttackers
@@ -42,9 +45,23 @@ from .membership.study import campaign_against, sizes_of
 from .shadows.run import Working
 from .shadows.vulnerability import Ranking
 from .shadows.world import AttackPopulation, Duplicates, fresh_draws
-from .shown import ShadowFigures, ShadowResult, Words
+from .shown import ShadowResult, Words
 
-HEAD = ("attributes", "success", "95 % interval", "weight", "blind attacker", "without release")
+ATTACKERS.register(
+    Attacker(
+        name="singling_out",
+        needs=("shadows",),
+        title="Predicate singling out",
+        definition=(
+            "Share of releases from which the target that seems surest to be in the data is isolated: all its values are true of exactly one record. "
+            "Beside it is the share of the population that the data are."
+        ),
+        sentence="Somebody is singled out from {value} of the releases",
+        blindness="Targets that are not the most vulnerable, and people whom the attacker does not know.",
+        reference="Cohen and Nissim 2020; Sedlmeyr 2024",
+        singles_out=True,
+    )
+)
 
 
 ALL_SUBSETS = 16
@@ -117,13 +134,18 @@ def judged(
     nearest = _choice(seen.closest, learnt.aucs, "argmax", rng)
     known = [lightest(world.records, world.records[target]) for target in world.targets]
     isolations = _isolations(world, seen, named, known)
+    closest = _isolations(world, seen, nearest, known)[-1]
     aucs = tuple(float(auc) for auc in learnt.aucs)
+    guess, releases = baseline(world.rows, world.n_population), len(seen.draws)
     return SinglingOutResult(
+        findings=tuple(
+            success_finding(convention, isolation, guess, targets=len(known), releases=releases)
+            for convention, isolation in ((plan.learner, isolations[-1]), ("closest", closest))
+        ),
         isolations=isolations,
-        closest=_isolations(world, seen, nearest, known)[-1],
-        guess=baseline(world.rows, world.n_population),
-        nobody=nobody_in(world.rows, world.n_population, len(world.targets)),
-        releases=len(seen.draws),
+        closest=closest,
+        nobody=nobody_in(world.rows, world.n_population, len(known)),
+        releases=releases,
         attributes_that_suffice=float(
             np.mean([min(isolation_set.shortest, len(isolations)) for isolation_set in known])
         ),
@@ -131,7 +153,41 @@ def judged(
         aucs=aucs,
         named=named,
         right=seen.draws.member[np.arange(len(named)), named],
-        **{**sizes, "settings": {**sizes["settings"], "releases": len(seen.draws)}},
+        **{**sizes, "settings": {**sizes["settings"], "releases": releases}},
+    )
+
+
+def success_finding(
+    convention: str, isolation: Isolation, guess: float, *, targets: int, releases: int
+) -> Finding:
+    """Return how often somebody is singled out beside what a blind guess reaches.
+
+    The guess is told to three digits: one more would tell the size of the population. The bounds are by the guess as it is, told to three digits away
+    from 0, so that their signs stay.
+    """
+    told_guess = round(guess, 3)
+    low, high = isolation.interval
+    bounds = (
+        (ceil if gap > 0 else floor)(1000 * gap) / 1000 for gap in (low - guess, high - guess)
+    )
+    lower_bound, upper_bound = bounds
+    return Finding(
+        attacker="singling_out",
+        convention=convention,
+        value=isolation.success,
+        interval=isolation.interval,
+        guess=told_guess,
+        excess=isolation.success - told_guess,
+        excess_interval=(low - told_guess, high - told_guess),
+        lower_bound=lower_bound,
+        upper_bound=upper_bound,
+        n_people=targets,
+        trials=Trials(
+            runs=releases,
+            judged=releases,
+            guesses=releases,
+            right=round(isolation.success * releases),
+        ),
     )
 
 
@@ -250,7 +306,7 @@ class Isolation:
     blind_attacker: float
     without_release: float
 
-    def words(self, more: str = "") -> list[str]:
+    def cells(self, more: str = "") -> list[str]:
         """Return the row of a table."""
         low, high = self.interval
         return [
@@ -268,62 +324,54 @@ class AttackerSkill:
     """The AUCs of attackers on fits that they did not learn from."""
 
     mean: float
-    least: float
-    most: float
-
-
-@dataclass(frozen=True, kw_only=True)
-class SinglingOutFigures(ShadowFigures):
-    """What plain data hold of a result."""
-
-    isolations: tuple[Isolation, ...]
-    closest: Isolation
-    guess: float
-    nobody: float
-    releases: int
-    attributes_that_suffice: float
-    skill: AttackerSkill
-    above: bool | None = None
+    lowest: float
+    highest: float
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class SinglingOutResult(SinglingOutFigures, ShadowResult):
+class SinglingOutResult(ShadowResult):
     """The result of an attack by predicate singling out. Holds no record that leaves; `confidential()` does, for the steward alone.
 
     Parameters
     ----------
     isolations, closest
         By number of attributes, all of them last; and by the closest row alone.
-    guess
-        What a blind guess reaches, |X| / |D|.
     nobody
         The chance that none of the targets is in the data.
+    releases
+        How many releases were attacked.
     attributes_that_suffice
         How many attributes tell a target from everybody, in the mean.
     skill
         How well attackers tell members.
-    above
-        Whether the attack does better than a guess, where plain data say so; else it is worked out.
-    aucs, named, right, world
-        Of each target its attacker's AUC; for each release the target that was named and whether that was right; the population. Absent
-        where plain data were read.
+    aucs, named, right
+        Of each target its attacker's AUC; for each release the target that was named and whether that was right. Absent where plain data were read.
 
     Notes
     -----
-    The others are those of `ShadowFigures`.
+    The others are those of `ShadowResult`.
     """
 
-    title: ClassVar[str] = "Can somebody be singled out?"
-    format: ClassVar[str] = "chaffinch-singling-out"
-    what: ClassVar[str] = "the attack by singling out"
-    command: ClassVar[str] = "singling-out"
-    value_name: ClassVar[str] = "success"
-    plain: ClassVar[type[ShadowFigures]] = SinglingOutFigures
+    TITLE: ClassVar[str] = "Can somebody be singled out?"
+    FORMAT: ClassVar[str] = "chaffinch-singling-out"
+    VERSION: ClassVar[int] = 2
+    SUBJECT: ClassVar[str] = "the attack by singling out"
+    NEXT_STEP: ClassVar[str] = "Give the JSON of chaffinch attack singling-out."
 
-    aucs: tuple[float, ...] = ()
-    named: NDArray[np.int64] | None = None
-    right: NDArray[np.bool_] | None = None
-    world: AttackPopulation | None = None
+    isolations: tuple[Isolation, ...]
+    closest: Isolation
+    nobody: float
+    releases: int
+    attributes_that_suffice: float
+    skill: AttackerSkill
+    aucs: tuple[float, ...] = field(default=(), metadata=NOT_WRITTEN)
+    named: Any = field(default=None, metadata=NOT_WRITTEN)
+    right: Any = field(default=None, metadata=NOT_WRITTEN)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not self.isolations:
+            raise InputError("The attack by singling out must have 'isolations'.")
 
     @property
     def success(self) -> float:
@@ -331,54 +379,24 @@ class SinglingOutResult(SinglingOutFigures, ShadowResult):
         return self.isolations[-1].success
 
     @property
-    def interval(self) -> Interval:
-        """The exact 95 % interval of `success`."""
-        return self.isolations[-1].interval
-
-    @property
-    def baseline(self) -> float:
-        """The guess as it is told everywhere, to three digits: one more would tell the size of the population."""
-        return round(self.guess, 3)
-
-    @property
-    def above_baseline(self) -> bool:
-        """Whether the attack does better than a blind guess: the whole interval is above it."""
-        return self.interval[0] > self.guess if self.above is None else self.above
+    def guess(self) -> float:
+        """What a blind guess reaches, |X| / |D|, to three digits."""
+        return self.findings[0].guess or 0.0
 
     @property
     def sentence(self) -> str:
         """The result in words."""
-        low, high = self.interval
-        head = f"Somebody was singled out from {self.success:.1%} of {self.releases:,} releases (95 % interval {low:.1%} to {high:.1%}); "
-        guess = f"a guess without any release is right in {self.baseline:.1%}: "
-        if self.above_baseline:
-            return f"{head}{guess}the releases tell who is in the data."
-        return f"{head}{guess}no more was found than guessing gives."
-
-    def figures(self) -> tuple[dict[str, Any], dict[str, Any]]:
-        """Return what stands before and after the sizes of the attack."""
-        after = {
-            "closest_distance": to_plain(self.closest),
-            "by_attributes": to_plain(self.isolations),
-            "attributes_that_suffice": self.attributes_that_suffice,
-            "auc_of_attackers": to_plain(self.skill),
-        }
-        return {"nobody_of_targets_in_data": self.nobody, "releases": self.releases}, after
-
-    @classmethod
-    def parts(cls, data: Mapping[str, Any]) -> dict[str, Any]:
-        """Return what plain data hold under other names than those of fields."""
-        if not data.get("by_attributes"):
-            raise InputError("The data are no study of singling out: 'by_attributes' is missing.")
-        names = {
-            "isolations": "by_attributes",
-            "closest": "closest_distance",
-            "guess": "baseline",
-            "nobody": "nobody_of_targets_in_data",
-            "skill": "auc_of_attackers",
-            "above": "above_baseline",
-        }
-        return {name: data.get(word) for name, word in names.items()}
+        low, high = map(percent, self.interval)
+        verdict = (
+            "the releases tell who is in the data"
+            if self.findings[0].excess_found
+            else "no more was found than guessing gives"
+        )
+        sentence = (
+            f"Somebody was singled out from {percent(self.success)} of {count_noun(self.releases, 'release')} (95 % interval {low} to {high}); a guess "
+            f"without any release is right in {percent(self.guess)}: {verdict}."
+        )
+        return sentence.replace("\xa0", " ")
 
     def confidential(self) -> dict[str, Any]:
         """Return the predicates with their constants, and how often each was right."""
@@ -402,14 +420,22 @@ class SinglingOutResult(SinglingOutFigures, ShadowResult):
 
     def table(self, *, page: bool = False) -> Words:
         """Return the success by number of attributes, the closest row alone last."""
-        return HEAD, [
-            *(isolation.words() for isolation in self.isolations),
-            self.closest.words(", closest row"),
+        head = (
+            "attributes",
+            "success",
+            "95 % interval",
+            "weight",
+            "blind attacker",
+            "without release",
+        )
+        return head, [
+            *(isolation.cells() for isolation in self.isolations),
+            self.closest.cells(", closest row"),
         ]
 
     def __repr__(self) -> str:
         low, high = self.interval
-        return f"SinglingOutResult(success {self.success:.4g} [{low:.4g}, {high:.4g}], baseline {self.baseline:.4g}, {self.releases:,} releases)"
+        return f"SinglingOutResult(success {self.success:.4g} [{low:.4g}, {high:.4g}], guess {self.guess:.4g}, {self.releases:,} releases)"
 
     def plot(self) -> Markup:
         """Return the success by number of attributes, beside a guess."""
@@ -430,7 +456,7 @@ class SinglingOutResult(SinglingOutFigures, ShadowResult):
             description,
             lines,
             ("attack", "blind attacker"),
-            line=self.baseline,
+            line=self.guess,
             low=0.0,
             high=1.0,
             label="share of releases; the upright line is a guess; bars: 95 % interval",

@@ -11,13 +11,13 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import ceil, inf, log, sqrt
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .._base.errors import InputError
-from .._base.results import from_plain, without_none
+from .._base.results import NOT_WRITTEN, PlainData, plain_form
 from .._base.seeds import Seed, child, seed_sequence
 from .excess import (
     TIE,
@@ -36,7 +36,7 @@ Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Family:
+class Family(PlainData):
     """The joint test of several attacks: whether members are at more risk than others.
 
     `p_value`: of "members and others are alike under every attack": the share of random choices of
@@ -51,6 +51,8 @@ class Family:
     the smaller group whom each attack counts, for masking.
     """
 
+    SUBJECT: ClassVar[str] = "'family'"
+
     p_value: float | None = None
     strongest: int | None = None
     adjusted: tuple[float | None, ...] = ()
@@ -59,9 +61,12 @@ class Family:
     upper: tuple[float | None, ...] = ()
     level: float = 0.95
     resamples: int = 1000
-    excluded: Mapping[int, str] = field(default_factory=dict)
+    excluded: Mapping[int, str] = field(
+        default_factory=dict,
+        metadata=plain_form(write=lambda family, why: {str(n): text for n, text in why.items()}),
+    )
     reason: str = ""
-    n_counted: tuple[int, ...] = field(default=(), compare=False, repr=False)
+    n_counted: tuple[int, ...] = field(default=(), compare=False, repr=False, metadata=NOT_WRITTEN)
 
     @property
     def lower_bound(self) -> float | None:
@@ -86,38 +91,10 @@ class Family:
         """Return the family as plain data; where there are no people to compare with, the reason
         alone.
         """
+        bounds = {"lower_bound": self.lower_bound, "upper_bound": self.upper_bound}
         if not self.adjusted and self.p_value is None:
-            return {"p_value": None, "lower_bound": None, "reason": self.reason}
-        head: dict[str, Any] = {"p_value": self.p_value}
-        if self.reason:
-            head["not_applicable"] = self.reason
-        return {
-            **head,
-            "strongest": self.strongest,
-            "lower_bound": self.lower_bound,
-            "adjusted_p_values": list(self.adjusted),
-            "excesses": list(self.excesses),
-            "lower_bounds": list(self.lower),
-            "upper_bound": self.upper_bound,
-            "upper_bounds": list(self.upper),
-            "excluded": {str(number): reason for number, reason in self.excluded.items()},
-            "level": self.level,
-            "resamples": self.resamples,
-        }
-
-    @classmethod
-    def from_dict(cls, data: Any) -> Family:
-        """Return the family of plain data."""
-        plain = without_none(data)
-        lower = plain.get("lower_bounds") or (
-            [plain["lower_bound"]] if "lower_bound" in plain else []
-        )
-        keys = {"adjusted": "adjusted_p_values", "excesses": "excesses", "upper": "upper_bounds"}
-        parts = {name: plain.get(key) or [] for name, key in keys.items()}
-        reason = plain.get("reason") or plain.get("not_applicable") or ""
-        return from_plain(
-            cls, {**plain, **parts, "lower": lower, "reason": reason}, what="'family'"
-        )
+            return {"p_value": None, **bounds, "reason": self.reason}
+        return {**super().to_dict(), **bounds}
 
     def without(self, hidden: Collection[int], threshold: int = 0) -> Family:
         """Return the family without the excesses of some attacks, by number, because they are about

@@ -69,7 +69,10 @@ def release_words(choices: ProjectChoices, roles: Roles, schema: Path, output: P
     words += ["--ledger", choices.ledger] if choices.ledger and choices.epsilon is not None else []
     words += [word for edge in choices.require for word in ("--require", edge)]
     words += [word for edge in choices.forbid for word in ("--forbid", edge)]
-    words += ["--thorough"] if choices.thorough else []
+    words += [
+        *(["--attackers", ",".join(choices.attackers)] if choices.attackers else []),
+        *(["--thorough"] if choices.thorough else []),
+    ]
     words += (
         ["--seed", str(choices.seed)]
         if choices.seed is not None and choices.epsilon is None

@@ -52,6 +52,8 @@ class ProjectChoices:
         charged to.
     require, forbid
         Edges of the network that must be or must not be, as PARENT:CHILD.
+    attackers
+        Who attacks, by name, group or kind; the default ones where none is named.
     thorough
         Whether everything is measured, in ten times the time.
     seed
@@ -72,6 +74,7 @@ class ProjectChoices:
     ledger: str = ""
     require: tuple[str, ...] = ()
     forbid: tuple[str, ...] = ()
+    attackers: tuple[str, ...] = ()
     thorough: bool = False
     seed: int | None = None
     second: bool = False

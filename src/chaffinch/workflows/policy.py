@@ -15,7 +15,7 @@ from .._base.documents import checked, parse_document
 from .._base.errors import InputError
 from .._base.files import read_small
 from ..risk import RiskResult
-from ..risk.attribution.verdict import LimitVerdict, limit_verdict
+from ..risk.verdict import LimitVerdict, limit_verdict
 from ..stats.intervals import LimitState
 
 MOST_BYTES = 1 << 20

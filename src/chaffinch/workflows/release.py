@@ -19,16 +19,15 @@ from .._base.checks import check_name
 from .._base.errors import InputError, unknown_name
 from .._base.files import files_in, filling, write_text
 from .._base.masking import THRESHOLD
-from .._base.results import LeftOut, write_page
+from .._base.results import LeftOut, RunFacts, write_page
 from .._base.runtime import Progress, Stages, watched
-from ..report.decision import Decision, decision_of
+from ..report.decision import Decision, decision_of, left_out_of
 from ..report.release import render
 from ..report.result import ReportResult, report_of
 from ..risk import RiskResult, RiskSettings, cross_fit, measure_risk
-from ..risk.attribution.crossfit import HALF_SIZE, LEAST_ROWS
-from ..risk.attribution.result import CrossFit
-from ..risk.attribution.study import ONE_ROW_EACH
-from ..risk.attribution.verdict import LimitVerdict
+from ..risk.crossfit import HALF_SIZE, LEAST_ROWS
+from ..risk.study import ONE_ROW_EACH
+from ..risk.verdict import LimitVerdict
 from ..stats.intervals import LimitState
 from ..stats.learners import chosen_models
 from ..stats.sampled import SAMPLE_ROWS
@@ -427,7 +426,7 @@ class _Study:
         result = policy.judged(result, self.run.facts)
         return replace(result, about=replace(result.about, notes=(*notes, *result.about.notes)))
 
-    def _halves(self, attack: RiskSettings) -> CrossFit:
+    def _halves(self, attack: RiskSettings) -> RiskResult:
         """Return what models of half the people give away; of a sample of them, where rows are not in memory."""
         crossed = cross_fit(
             self.tables.learnt,
@@ -438,13 +437,11 @@ class _Study:
             **self.run.options,
         )
         sentences = () if crossed.about.sample is None else crossed.about.sample.sentences
-        return CrossFit(
+        return replace(
+            crossed,
             about=replace(crossed.about, notes=(*crossed.about.notes, *sentences)),
-            attacks=crossed.attacks,
-            family=crossed.family,
-            memorisation_tests=crossed.memorisation_tests,
-            together=crossed.together,
             note=" ".join([HALF_SIZE, *sentences]),
+            run=RunFacts(),
         )
 
 
@@ -523,10 +520,7 @@ class ReleaseResult:
     @property
     def left_out(self) -> tuple[LeftOut, ...]:
         """What was not measured and not attacked with, to be quick, each with the option that brings it back."""
-        return (
-            *self.utility.about.left_out,
-            *(() if self.risk is None else self.risk.about.left_out),
-        )
+        return left_out_of(self.report)
 
     @property
     def synthetic(self) -> Table:
@@ -644,9 +638,11 @@ class ReleaseResult:
         print(self.decision)
 
     def __repr__(self) -> str:
-        made, attacks = self.report.synthesis, () if self.risk is None else self.risk.attacks
+        made, findings = self.report.synthesis, () if self.risk is None else self.risk.findings
         size = "" if made is None else f"{made.copies} x {made.rows or 0:,} rows, "
-        return f"ReleaseResult({size}{len(self.utility.results)} measures, {len(attacks)} attacks)"
+        return (
+            f"ReleaseResult({size}{len(self.utility.results)} measures, {len(findings)} findings)"
+        )
 
     def _repr_html_(self) -> str:
         return f"{self.decision._repr_html_()}{self.utility._repr_html_()}"

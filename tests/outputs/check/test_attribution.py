@@ -270,4 +270,4 @@ def test_intervals_stay_inside_what_a_rate_can_be():
 
 
 def test_copied_records_are_found():
-    assert all(measure.excess for measure in assessed(1, copied=75))
+    assert all(measure.finding.excess_found for measure in assessed(1, copied=75))

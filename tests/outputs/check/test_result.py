@@ -58,11 +58,11 @@ def test_results_come_back_from_plain_data(checked):
     again = CheckResult.from_dict(plain)
     assert again.to_dict() == plain
     assert again.passed == found.passed
-    assert again.all.measures[0].excess
+    assert again.all.measures[0].finding.word == "excess found"
     for wrong, words in (
         ({}, "must be of format"),
         ({**plain, "all": {}}, "'all'"),
-        ({**plain, "version": 2}, "version 1"),
+        ({**plain, "version": 1}, "version 2"),
     ):
         with pytest.raises(InputError, match=words):
             CheckResult.from_dict(wrong)

@@ -30,7 +30,9 @@ def sixty_people():
 
 def test_values_are_equal_only_if_they_are_equal(sixty_people):
     other = pa.table({"age": [20, 25, None], "sex": ["m", "x", None], "ill": ["y", "n", "y"]})
-    scene = AttackData.of(sixty_people, [other], columns=["age", "sex", "ill"], numeric="values")
+    scene = AttackData.from_tables(
+        sixty_people, [other], columns=["age", "sex", "ill"], numeric="values"
+    )
     ours, theirs = scene.values("original", "age"), scene.values("synthetic", "age")
     assert scene.grids["age"].numbers[ours[:4]].tolist() == [20, 21, 30, 31]
     assert theirs[0] == ours[0]
@@ -41,7 +43,9 @@ def test_values_are_equal_only_if_they_are_equal(sixty_people):
 
 
 def test_a_tolerance_is_a_grid_of_its_width(sixty_people):
-    scene = AttackData.of(sixty_people, [sixty_people], columns=["age"], tolerance={"age": 10})
+    scene = AttackData.from_tables(
+        sixty_people, [sixty_people], columns=["age"], tolerance={"age": 10}
+    )
     codes = scene.values("original", "age")
     assert codes[0] == codes[1]  # 20 and 21 round to 20
     assert codes[2] == codes[3]  # 30 and 31 to 30
@@ -49,7 +53,7 @@ def test_a_tolerance_is_a_grid_of_its_width(sixty_people):
 
 
 def test_bins_are_those_of_the_schema(sixty_people):
-    scene = AttackData.of(sixty_people, [sixty_people], columns=["age"], numeric="bins")
+    scene = AttackData.from_tables(sixty_people, [sixty_people], columns=["age"], numeric="bins")
     assert np.array_equal(scene.values("original", "age"), sixty_people.code("age"))
 
 
@@ -57,8 +61,8 @@ def test_marginals_keep_each_column_and_no_relation():
     rng = np.random.default_rng(1)
     a = rng.integers(0, 3, 6000)
     table = chaffinch.read(pa.table({"a": a.astype(str), "b": a.astype(str)}))
-    scene = AttackData.of(table, [table], columns=["a", "b"]).with_marginals(60_000, 2)
-    codes = scene.sides["marginals"].codes
+    scene = AttackData.from_tables(table, [table], columns=["a", "b"]).with_marginals(60_000, 2)
+    codes = scene.by_side["marginals"].codes
     shares = np.bincount(scene.values("original", "a")) / 6000
     drawn = np.bincount(codes["a"]) / 60_000
     assert np.abs(drawn - shares).max() < 0.012  # six standard errors of 0.002: once in 10^8
@@ -76,10 +80,10 @@ def test_the_label_only_source_keeps_the_label_and_cuts_the_rest():
             {name: pa.array(v.astype(str)) for name, v in (("l", label), ("s", hidden), ("k", key))}
         )
     )
-    scene = AttackData.of(table, [table], columns=["l", "s", "k"]).with_label_only(
+    scene = AttackData.from_tables(table, [table], columns=["l", "s", "k"]).with_label_only(
         80_000, ["s"], "l", 3
     )
-    codes = scene.sides["label_only"].codes
+    codes = scene.by_side["label_only"].codes
     within = [(codes["s"][codes["l"] == v] == 1).mean() for v in (0, 1)]
     truth = [(hidden[label == v] == 1).mean() for v in (0, 1)]
     assert np.abs(np.array(within) - truth).max() < 0.015  # over six standard errors of 0.002
@@ -104,7 +108,7 @@ def test_the_label_only_source_keeps_the_label_and_cuts_the_rest():
 )
 def test_bad_settings_are_refused(sixty_people, settings, error, words):
     with pytest.raises(error, match=words):
-        AttackData.of(sixty_people, [sixty_people], **settings)
+        AttackData.from_tables(sixty_people, [sixty_people], **settings)
 
 
 WORDS = ["a", "b", "c", "d", "e"]
@@ -135,7 +139,7 @@ def test_cells_are_equal_where_their_values_are_whatever_the_schema_pooled(readi
     rest = [
         pa.table({"word": pa.array(one, pa.string()), "pad": ["x"] * len(one)}) for one in own[1:]
     ]
-    data = AttackData.of(first, [rest[0]], rest[1], columns=["word"])
+    data = AttackData.from_tables(first, [rest[0]], rest[1], columns=["word"])
     codes = np.concatenate(
         [data.values(side, "word") for side in ("original", "synthetic", "holdout")]
     )
@@ -157,7 +161,7 @@ def test_rare_levels_are_pooled_by_both_samples_together():
     holdout = pa.table({"word": ["a", "d", "d", "e", "e", "e", "c"], "pad": ["x"] * 7})
     synthetic = pa.table({"word": ["a", "b", "c", "d", "e", "f", "(other)"], "pad": ["x"] * 7})
     pooled, named = (
-        AttackData.of(original, [synthetic], holdout, columns=["word"], rare=rare)
+        AttackData.from_tables(original, [synthetic], holdout, columns=["word"], rare=rare)
         for rare in ("pool", "keep")
     )
     labels = pooled.grids["word"].labels
@@ -181,7 +185,7 @@ def test_rare_levels_are_pooled_by_both_samples_together():
     assert pooled.coarse(["word"]) == ("word with rare levels pooled",)
     assert named.grids["word"].labels == ("a", "b", "c", "d", "e", "f", "(other)")
     # The rule is the same with the samples exchanged: neither is favoured.
-    turned = AttackData.of(
+    turned = AttackData.from_tables(
         table_of(holdout["word"].to_pylist(), rare="keep"),
         [synthetic],
         original,
@@ -199,10 +203,13 @@ def test_declared_levels_and_truth_values_are_never_pooled():
         )
     )
     original = table_of(["a", "b", *["z"] * 10, "q", "r"], schema=schema)
-    data = AttackData.of(original, [original], columns=["word"], rare="pool")
+    data = AttackData.from_tables(original, [original], columns=["word"], rare="pool")
     assert data.grids["word"].labels == ("a", "b", "z", "(other)")
     flags = chaffinch.read(pa.table({"yes": [True, *[False] * 11], "pad": ["x", "y"] * 6}))
-    assert AttackData.of(flags, [flags], columns=["yes"], rare="pool").grids["yes"].n_values == 2
+    assert (
+        AttackData.from_tables(flags, [flags], columns=["yes"], rare="pool").grids["yes"].n_values
+        == 2
+    )
 
 
 def test_coded_levels_stay_in_the_order_of_their_numbers():
@@ -213,7 +220,7 @@ def test_coded_levels_stay_in_the_order_of_their_numbers():
     assert original.schema["grade"].codec.other
     # Where (other) cannot be written, a synthesis has null: nothing is behind it, and it is missing.
     synthetic = pa.table({"grade": pa.array([1, 2, 3, 4, 5, None]), "pad": ["x"] * 6})
-    data = AttackData.of(original, [synthetic], columns=["grade"])
+    data = AttackData.from_tables(original, [synthetic], columns=["grade"])
     assert data.grids["grade"].labels == ("1", "2", "3", "4", "5", "(missing)")
     assert data.values("synthetic", "grade").tolist() == [0, 1, 2, 3, 4, 5]
     assert data.grids["grade"].n_values == 5
@@ -224,16 +231,16 @@ def test_numbers_are_compared_as_they_are_and_learners_see_them():
     numbers = np.round(rng.normal(50, 9, 400), 1)
     original = table_of(["a", "b"] * 200, numbers)
     other = original.take(np.arange(200))
-    exact = AttackData.of(original, [other], columns=["number"])
+    exact = AttackData.from_tables(original, [other], columns=["number"])
     assert np.array_equal(
         exact.grids["number"].numbers[exact.values("original", "number")], numbers
     )
     assert exact.coarse(["number"]) == ()
-    binned = AttackData.of(original, [other], columns=["number"], numeric="bins")
+    binned = AttackData.from_tables(original, [other], columns=["number"], numeric="bins")
     assert binned.coarse(["number"]) == ("number in bins",)
-    assert AttackData.of(original, [other], columns=["number"], tolerance={"number": 2}).coarse(
-        ["number"]
-    ) == ("number to multiples of 2",)
+    assert AttackData.from_tables(
+        original, [other], columns=["number"], tolerance={"number": 2}
+    ).coarse(["number"]) == ("number to multiples of 2",)
     # Bins that join nothing are values.
     schema = Schema(
         (
@@ -243,20 +250,26 @@ def test_numbers_are_compared_as_they_are_and_learners_see_them():
         )
     )
     few = table_of(["a", "b"] * 200, np.arange(400) % 4, schema=schema)
-    assert AttackData.of(few, [few], columns=["number"], numeric="bins").coarse(["number"]) == ()
+    assert (
+        AttackData.from_tables(few, [few], columns=["number"], numeric="bins").coarse(["number"])
+        == ()
+    )
 
 
 def test_numbers_that_are_hardly_released_are_named():
     rng = np.random.default_rng(2)
     original, drawn = (table_of(["a", "b"] * 100, rng.normal(size=200)) for _ in range(2))
-    assert AttackData.of(original, [drawn], columns=["number"]).rarely_released(["number"]) == (
-        "number",
-    )
-    assert AttackData.of(original, [original], columns=["number"]).rarely_released(["number"]) == ()
+    assert AttackData.from_tables(original, [drawn], columns=["number"]).rarely_released(
+        ["number"]
+    ) == ("number",)
     assert (
-        AttackData.of(original, [drawn], columns=["number"], numeric="bins").rarely_released(
-            ["number"]
-        )
+        AttackData.from_tables(original, [original], columns=["number"]).rarely_released(["number"])
+        == ()
+    )
+    assert (
+        AttackData.from_tables(
+            original, [drawn], columns=["number"], numeric="bins"
+        ).rarely_released(["number"])
         == ()
     )
 
@@ -274,7 +287,7 @@ def draw(rng, n=300):
 def dcap_excess(tables, rare):
     original, synthetic, holdout = map(pa.table, tables)
     schema = Schema((Column("key", "categorical"), Column("secret", "categorical")))
-    data = AttackData.of(
+    data = AttackData.from_tables(
         chaffinch.read(original, schema), [synthetic], holdout, columns=["key", "secret"], rare=rare
     )
     source = data.keys("synthetic", ["key"]), data.values("synthetic", "secret")

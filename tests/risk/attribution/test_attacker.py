@@ -20,9 +20,9 @@ from chaffinch.report.compare import compare
 from chaffinch.report.release import render
 from chaffinch.report.result import report_of
 from chaffinch.risk import ATTACKERS, Attacker, RiskResult, RiskSettings, cross_fit, measure_risk
-from chaffinch.risk.attacker import attacker_of, attacker_words, column_attackers
+from chaffinch.risk.attacker import attacker_of, attacker_words, attackers_of_kind
 from chaffinch.risk.attribution.attack_data import AttackData, AttackSide
-from chaffinch.risk.attribution.attacker import (
+from chaffinch.risk.attribution.attempt import (
     Attempt,
     Guess,
     Question,
@@ -33,10 +33,11 @@ from chaffinch.risk.attribution.attacker import (
 )
 from chaffinch.risk.attribution.learners import FEWEST
 from chaffinch.risk.attribution.tcap import CONVENTIONS
+from chaffinch.risk.finding import column_findings, over_attackers, over_key_sets
 from chaffinch.stats.rates import Ratio
 from chaffinch.table.compare.values import CodeGrid
 
-NAMES = tuple(one.name for one in column_attackers())
+NAMES = tuple(one.name for one in attackers_of_kind("matching", "learning"))
 KEYS, SENSITIVE = ["wife_age", "num_children"], ["husband_education"]
 
 
@@ -71,18 +72,17 @@ def run(halves, **options):
 
 
 def test_a_toy_attacker_is_found_everywhere(toy, halves, data, tmp_path):
-    result = run(halves, attackers=["gcap", "lowest"])
-    one = next(attack for attack in result.attacks if attack.attacker == "lowest")
+    result = run(halves, attackers=["matching", "lowest", "memorisation"])
+    one = next(attack for attack in column_findings(result.findings) if attack.attacker == "lowest")
     assert one.value == pytest.approx((halves[0].code(SENSITIVE[0]) == 0).mean())
     assert one.excess == pytest.approx(one.value - one.holdout)
-    assert "lowest" in result.by_attacker[0].attackers
-    row = next(row for row in result.verdict if row.id == "lowest")
+    assert "lowest" in over_attackers(result.findings)[0].attackers
     assert (
-        "someone who always says the lowest value gets husband_education right for" in row.sentence
+        "someone who always says the lowest value gets husband_education right for" in one.sentence
     )
 
     plain = json.loads(json.dumps(result.to_dict()))
-    assert plain["attacks"][-1]["attacker"] == "lowest"
+    assert "lowest" in {finding["attacker"] for finding in plain["findings"]}
     assert RiskResult.from_dict(plain) == result
 
     page = render(report_of(title="t", risk=plain))
@@ -90,16 +90,11 @@ def test_a_toy_attacker_is_found_everywhere(toy, halves, data, tmp_path):
         assert words in page
     html = result.to_html()
     assert "always says the lowest value" in html
-    assert (html.count("<table>"), html.count("<svg")) == (
-        2,
-        1,
-    )  # attacks with a picture, and memorisation tests
-    assert "The lowest value" in {row.name for row in compare(plain, plain).attacks}
+    assert (html.count("<table>"), html.count("<svg")) == (1, 1)
+    assert "The lowest value" in {row.name for row in compare(plain, plain).findings}
 
     said = CliRunner().invoke(app, ["risk", "--help"], terminal_width=200).output
-    assert "gcap, nb, svm, knn, rf, lr, gaussian_nb, lowest, as A,B" in " ".join(
-        said.replace("│", " ").split()
-    )
+    assert ", lowest." in " ".join(said.replace("│", " ").split())
     halves[1].write(tmp_path / "s.csv")
     asked = [
         "risk",
@@ -112,7 +107,7 @@ def test_a_toy_attacker_is_found_everywhere(toy, halves, data, tmp_path):
     ]
     asked += [
         "--attackers",
-        "lowest",
+        "cap,dcap,disco,tcap,lowest,memorisation",
         "--seed",
         "1",
         "--verbose",
@@ -123,21 +118,23 @@ def test_a_toy_attacker_is_found_everywhere(toy, halves, data, tmp_path):
     assert done.exit_code == 0, done.output
     assert "lowest" in done.output
     measures = [
-        attack["attacker"] for attack in json.loads((tmp_path / "r.json").read_text())["attacks"]
+        finding["attacker"] for finding in json.loads((tmp_path / "r.json").read_text())["findings"]
     ]
-    assert measures == ["cap", "dcap", "disco", "tcap", "lowest"]
+    assert measures[:6] == ["cap", "dcap", "disco", "tcap", "lowest", "exact_row"]
 
 
 def test_without_it_nothing_else_moves_and_its_plain_data_say_its_name(halves):
-    without = run(halves, attackers=["gcap"])
+    without = run(halves, attackers=["matching", "memorisation"])
     ATTACKERS.register(TOY)
     try:
-        with_it = run(halves, attackers=["gcap", "lowest"])
-        assert attacker_words()[-1] == "lowest"
+        with_it = run(halves, attackers=["matching", "lowest", "memorisation"])
+        assert attacker_words("matching")[-1] == "lowest"
     finally:
         ATTACKERS.remove("lowest")
     # What is adjusted for all attacks together knows of one more; the rest is the same to the bit.
-    for one, other in zip(without.attacks, with_it.attacks, strict=False):
+    for one, other in zip(
+        column_findings(without.findings), column_findings(with_it.findings), strict=False
+    ):
         for name in (
             "attacker",
             "value",
@@ -149,11 +146,15 @@ def test_without_it_nothing_else_moves_and_its_plain_data_say_its_name(halves):
             "detectable",
         ):
             assert getattr(one, name) == getattr(other, name), (one.attacker, name)
-    stranger = RiskResult.from_dict(with_it.to_dict()).attacks[-1]
+    stranger = next(
+        finding
+        for finding in RiskResult.from_dict(with_it.to_dict()).findings
+        if finding.attacker == "lowest"
+    )
     assert stranger.about.definition == "Not described here."
     assert "lowest" in render(report_of(title="t", risk=with_it.to_dict()))
     with pytest.raises(UnknownNameError, match="Unknown attacker 'lowest'"):
-        run(halves, attackers=["lowest"])
+        run(halves, attackers=["cap", "dcap", "disco", "tcap", "lowest", "memorisation"])
 
 
 def test_a_name_is_registered_once(toy):
@@ -174,12 +175,12 @@ def test_another_threshold_masks_by_it(halves):
     options = {
         "keys": KEYS,
         "sensitive": SENSITIVE,
-        "attackers": ["gcap"],
+        "attackers": ["matching", "memorisation"],
         "resamples": 2,
         "seed": 1,
     }
     shown, hidden = (chaffinch.risk(halves[0], few, threshold=at, **options) for at in (10, 300))
-    cap = {at: result.attacks[0] for at, result in ((10, shown), (300, hidden))}
+    cap = {at: column_findings(result.findings)[0] for at, result in ((10, shown), (300, hidden))}
     assert cap[10].value is not None
     assert cap[300].value is None
     assert cap[300].n_matched == "<300"
@@ -188,7 +189,7 @@ def test_another_threshold_masks_by_it(halves):
     assert '"<10"' not in json.dumps(hidden.to_dict())
     for spread in hidden.records:
         assert all(share is None or share == 0 or share * 737 >= 299 for share in spread.shares)
-    assert "cap" not in {row.measure for row in hidden.by_measure}
+    assert "cap" not in {row.attacker for row in over_key_sets(hidden.findings)}
 
 
 def attempt(attackers=("dcap", "cap")):
@@ -196,7 +197,7 @@ def attempt(attackers=("dcap", "cap")):
         pa.table({"a": ["x", "x", "y", "y"], "s": ["u", "v", "u", "u"]}), rare="keep"
     )
     other = chaffinch.read(pa.table({"a": ["x", "y"], "s": ["u", "v"]}), rare="keep")
-    data = AttackData.of(table, [table], other, columns=["a", "s"])
+    data = AttackData.from_tables(table, [table], other, columns=["a", "s"])
     return Attempt(data, "synthetic", ["original", "holdout"], Question(("a",), "s", attackers))
 
 
@@ -373,18 +374,18 @@ def test_several_syntheses_and_a_cross_fit_have_the_mean(cmc):
     settings = RiskSettings(
         keys=["wife_age", "wife_education", "num_children"],
         sensitive=["husband_education"],
-        attackers=["gcap"],
+        attackers=["matching", "memorisation"],
         resamples=2,
     )
     tables = [cmc.take(np.arange(at, at + 60)) for at in (0, 700)]
-    alone = [measure_risk(cmc, one, None, settings, seed=1).attacks for one in tables]
-    both = measure_risk(cmc, tables, None, settings, seed=1).attacks
-    for first, second, mean in zip(*alone, both, strict=True):
+    alone = [measure_risk(cmc, one, None, settings, seed=1).findings for one in tables]
+    both = measure_risk(cmc, tables, None, settings, seed=1).findings
+    for first, second, mean in zip(*map(column_findings, (*alone, both)), strict=True):
         assert mean.guess == pytest.approx((first.guess + second.guess) / 2)
     assert alone[0][0].attacker == "cap"
     assert alone[0][0].guess != alone[1][0].guess
     crossed = {
-        a.attacker: a for a in cross_fit(cmc, lambda half, seed: half, settings, seed=1).attacks
+        a.attacker: a for a in cross_fit(cmc, lambda half, seed: half, settings, seed=1).findings
     }
     shares = np.bincount(cmc.code("husband_education")) / cmc.n_rows
     # Each half is guessed at by itself: nearly the whole's shares, and never less than with one answer for both.
@@ -401,11 +402,11 @@ def test_a_guess_about_few_people_does_not_leave(cmc):
         few,
         keys=["wife_age", "wife_education", "num_children", "wife_religion"],
         sensitive=["husband_education"],
-        attackers=["gcap"],
+        attackers=["matching", "memorisation"],
         resamples=2,
         seed=1,
     )
-    attacks = {attack.attacker: attack for attack in result.attacks}
+    attacks = {attack.attacker: attack for attack in column_findings(result.findings)}
     assert attacks["cap"].n_matched == "<10"
     assert attacks["cap"].guess is None
     assert attacks["cap"].value is None
@@ -424,7 +425,11 @@ def shuffled_rows(least: int, most: int):
 def test_no_attack_depends_on_the_order_of_rows(people, source):
     """Few keys, so that many rows are equally near: each person's score stays whatever the order of people and of released rows."""
     (members, order), (released, turned) = people, source
-    names = tuple(one.name for one in column_attackers() if not one.thorough and not one.named_only)
+    names = tuple(
+        attacker.name
+        for attacker in attackers_of_kind("matching", "learning")
+        if not attacker.thorough and not attacker.named_only
+    )
     assert {"gcap_vote", "knn", "nb"} <= set(names)
     question = Question(CODED_KEYS, "value", names)
     first, second = (

@@ -25,7 +25,7 @@ def test_cells_count_what_a_dictionary_counts(
     (pc, pv), (sc, sv) = (
         np.array(rows, dtype=np.int64).reshape(-1, 2).T for rows in (people, source)
     )
-    cells = KeyCells.of(pc, pv, sc, sv, n_classes=6)
+    cells = KeyCells.from_codes(pc, pv, sc, sv, n_classes=6)
     every = sorted(set(people) | set(source))
     of_people, of_source = Counter(people), Counter(source)
     assert cells.cell_class.tolist() == [c for c, _ in every]
@@ -45,7 +45,7 @@ def test_cells_of_a_million_rows_and_a_hundred_thousand_levels() -> None:
     n, levels = 500_000, 100_000
     people, source = (rng.integers(0, levels, (n, 2)) for _ in range(2))
     found = KeySpace.from_tables(people, source).classes([0])
-    cells = KeyCells.of(
+    cells = KeyCells.from_codes(
         found.ids[0], people[:, 1], found.ids[1], source[:, 1], n_classes=found.n_classes
     )
     assert len(cells.people) <= 2 * n
@@ -59,7 +59,7 @@ def test_cells_of_a_million_rows_and_a_hundred_thousand_levels() -> None:
 def test_cells_need_a_value_for_each_row() -> None:
     ids = np.zeros(2, dtype=np.int64)
     with pytest.raises(InputError, match="different lengths"):
-        KeyCells.of(ids, np.zeros(3, dtype=int), ids, np.zeros(2, dtype=int), n_classes=1)
+        KeyCells.from_codes(ids, np.zeros(3, dtype=int), ids, np.zeros(2, dtype=int), n_classes=1)
 
 
 def test_all_subsets() -> None:
@@ -78,16 +78,16 @@ def test_too_many_subsets_are_refused_with_a_way_out() -> None:
 
 
 def test_sampled_subsets_are_distinct_and_seeded() -> None:
-    found = key_subsets(range(25), (2, 25), most=500, seed=3)
+    found = key_subsets(range(25), (2, 25), max_subsets=500, seed=3)
     assert len(set(found)) == len(found) == 500
     assert all(tuple(sorted(s)) == s and 2 <= len(s) <= 25 for s in found)
-    assert found == key_subsets(range(25), (2, 25), most=500, seed=3)
-    assert found != key_subsets(range(25), (2, 25), most=500, seed=4)
+    assert found == key_subsets(range(25), (2, 25), max_subsets=500, seed=3)
+    assert found != key_subsets(range(25), (2, 25), max_subsets=500, seed=4)
     assert [len(s) for s in found] == sorted(len(s) for s in found)
 
 
 def test_sampling_almost_all_ends() -> None:
-    assert len(set(key_subsets(range(5), (1, 5), most=30, seed=0))) == 30 == 2**5 - 2
+    assert len(set(key_subsets(range(5), (1, 5), max_subsets=30, seed=0))) == 30 == 2**5 - 2
 
 
 def test_sampled_subsets_are_equally_likely() -> None:
@@ -96,7 +96,7 @@ def test_sampled_subsets_are_equally_likely() -> None:
     The count has an SD of 17.6; a bound of 5.5 SDs on 26 counts fails once in a million if right.
     """
     times = Counter(
-        s for seed in range(2000) for s in key_subsets(range(5), (2, 5), most=5, seed=seed)
+        s for seed in range(2000) for s in key_subsets(range(5), (2, 5), max_subsets=5, seed=seed)
     )
     share = 5 / 26
     bound = 5.5 * np.sqrt(2000 * share * (1 - share))
@@ -114,9 +114,9 @@ def test_other_bad_subsets() -> None:
     with pytest.raises(InputError, match="differ"):
         key_subsets("aba", (1, 2))
     with pytest.raises(InputError, match="most must be at least 1"):
-        key_subsets("abc", (1, 2), most=0)
+        key_subsets("abc", (1, 2), max_subsets=0)
 
 
 def test_reprs_hold_no_small_count() -> None:
-    cells = KeyCells.of(*[np.zeros(3, dtype=np.int64)] * 4, n_classes=1)
+    cells = KeyCells.from_codes(*[np.zeros(3, dtype=np.int64)] * 4, n_classes=1)
     assert repr(cells) == "KeyCells(cells: <10, classes: <10)"

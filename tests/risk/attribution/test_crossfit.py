@@ -12,12 +12,13 @@ import chaffinch
 from chaffinch import Independent
 from chaffinch._base.seeds import child
 from chaffinch.risk import RiskSettings, cross_fit
-from chaffinch.risk.attribution.crossfit import (
+from chaffinch.risk.crossfit import (
     _SAMPLE,
     AttackedFold,
     attack_folds,
     halves_of,
 )
+from chaffinch.risk.finding import column_findings
 from chaffinch.stats.sampled import hash_key
 from chaffinch.table.sample import hashes_of_places
 
@@ -33,19 +34,24 @@ def test_a_copying_generator_is_flagged_without_a_holdout(cmc):
         lambda half, seed: half,
         keys=KEYS,
         sensitive=[SENSITIVE],
-        attackers=["gcap"],
+        attackers=["matching", "memorisation"],
         numeric="values",
         seed=1,
     )
     assert copies.family.p_value < 0.01
     assert copies.lower_bound > 0.1
     honest = cross_fit(
-        cmc, Independent(), keys=KEYS, sensitive=[SENSITIVE], attackers=["gcap"], seed=1
+        cmc,
+        Independent(),
+        keys=KEYS,
+        sensitive=[SENSITIVE],
+        attackers=["matching", "memorisation"],
+        seed=1,
     )
     assert honest.family.p_value > 0.01  # once in a hundred; seeded
     assert "models of half the size" in honest.about.notes[0]
     for study in (copies, honest):
-        for attack in study.attacks:
+        for attack in column_findings(study.findings):
             assert attack.excess == pytest.approx(attack.value - attack.holdout, abs=0.02)
 
 
@@ -54,8 +60,7 @@ def test_another_threshold_masks_by_it(cmc):
     options = {
         "keys": KEYS[:2],
         "sensitive": [SENSITIVE],
-        "measures": ["cap", "disco"],
-        "attackers": ["gcap"],
+        "attackers": ["cap", "disco", "memorisation"],
         "resamples": 2,
         "seed": 1,
     }
@@ -64,8 +69,10 @@ def test_another_threshold_masks_by_it(cmc):
     )
     assert shown.about.original.rows == 1470
     assert hidden.about.original.rows == "<5000"
-    assert all(attack.value is None for attack in hidden.attacks)
-    assert all("fewer than 5000 people" in attack.reason for attack in hidden.attacks)
+    assert all(attack.value is None for attack in column_findings(hidden.findings))
+    assert all(
+        "fewer than 5000 people" in attack.reason for attack in column_findings(hidden.findings)
+    )
     plain = json.dumps(hidden.to_dict())
     assert '"<10"' not in plain
     assert hidden.to_dict()["about"]["settings"]["threshold"] == 5000
@@ -75,7 +82,7 @@ def test_another_threshold_masks_by_it(cmc):
 SETTINGS = {
     "keys": ("wife_age", "wife_education", "num_children", "wife_religion"),
     "sensitive": ("husband_education",),
-    "attackers": ("gcap",),
+    "attackers": ("matching", "memorisation"),
 }
 
 
@@ -129,8 +136,7 @@ def test_folds_of_copies_are_known_and_of_others_are_not() -> None:
     settings = RiskSettings(
         keys=["age", "sex"],
         sensitive=["job"],
-        attackers=["gcap"],
-        tests=["exact_row"],
+        attackers=["matching", "exact_row"],
         resamples=100,
     )
     root = np.random.SeedSequence(1)
@@ -147,7 +153,7 @@ def test_folds_of_copies_are_known_and_of_others_are_not() -> None:
         settings,
         root,
     )
-    assert len(copies.outcomes[0][0][0].group[0]) == table.n_rows
+    assert len(copies.tried[0].first.group[0]) == table.n_rows
     assert copies.largest()[0].lower > 0.1
     assert apart.largest()[0].estimate < 0.05
 
@@ -158,9 +164,7 @@ def test_one_fold_is_a_study_with_a_holdout() -> None:
     settings = RiskSettings(
         keys=["age", "sex"],
         sensitive=["job"],
-        attackers=["gcap"],
-        measures=["dcap"],
-        tests=(),
+        attackers=["dcap"],
         resamples=100,
     )
     root = np.random.SeedSequence(1)
@@ -173,12 +177,12 @@ def test_one_fold_is_a_study_with_a_holdout() -> None:
         second,
         keys=["age", "sex"],
         sensitive=["job"],
-        attackers=["gcap"],
-        measures=["dcap"],
-        tests=(),
+        attackers=["dcap"],
         resamples=100,
         seed=1,
     )
-    assert [a.value for a in run.attacks] == [a.value for a in known.attacks]
+    assert [tried.finding.value for tried in run.tried] == [
+        finding.value for finding in known.findings
+    ]
     name = run.largest()[1]
     assert "on job" in name

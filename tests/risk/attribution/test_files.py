@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -12,13 +13,14 @@ import pytest
 
 import chaffinch
 from chaffinch._base.errors import InputError
+from chaffinch.risk.finding import column_findings, record_findings
 
 ADULT = Path(__file__).parents[3] / "examples" / "data"
 COUNTED = ("cap", "dcap", "disco", "tcap")
 OPTIONS = {
     "keys": ["age", "sex", "education", "hours_per_week"],
     "sensitive": ["workclass", "income"],
-    "attackers": ["gcap", "nb"],
+    "attackers": ["matching", "nb", "memorisation"],
     "resamples": 60,
     "seed": 3,
 }
@@ -88,13 +90,13 @@ def memory(adult):
 
 @pytest.fixture(scope="module")
 def memory_attacks(memory):
-    return {(a.attacker, a.sensitive): a for a in memory.attacks}
+    return {(a.attacker, a.sensitive): a for a in column_findings(memory.findings)}
 
 
 def test_with_a_sample_of_all_records_every_figure_is_that_of_memory(adult, memory, memory_attacks):
     files = of_files(adult, label="income", sample_rows=3000)
-    assert len(files.attacks) == len(memory.attacks) == 14
-    for attack in files.attacks:
+    assert len(column_findings(files.findings)) == len(column_findings(memory.findings)) == 14
+    for attack in column_findings(files.findings):
         theirs = memory_attacks[attack.attacker, attack.sensitive]
         for name, value in vars(theirs).items():
             if name not in ("records", "n_compared"):
@@ -102,19 +104,22 @@ def test_with_a_sample_of_all_records_every_figure_is_that_of_memory(adult, memo
         assert attack.records == ("all" if attack.attacker in COUNTED else "sample")
         assert theirs.records is None
     assert near(files.family.to_dict(), memory.family.to_dict())
-    for name in ("funnel", "records", "classes", "memorisation_tests"):
+    for name in ("funnel", "records", "classes"):
         assert near(
             *([list(vars(one).values()) for one in getattr(side, name)] for side in (files, memory))
         ), name
+    for mine, theirs in zip(*map(record_findings, (files.findings, memory.findings)), strict=True):
+        assert mine.records == "sample"
+        assert near(vars(replace(mine, records=None)), vars(theirs)), mine.attacker
     assert files.memorisation.rows_equal == memory.memorisation.rows_equal
     assert files.memorisation.holdout_rows_equal == memory.memorisation.holdout_rows_equal
     assert files.secrets["attacks"] == memory.secrets["attacks"]
-    assert "records" not in memory.to_dict()["attacks"][0]
+    assert "records" not in memory.to_dict()["findings"][0]
 
 
 def test_counts_are_of_all_records_and_the_sample_is_said(adult, memory, memory_attacks):
     files = of_files(adult, sample_rows=1000)
-    for attack in files.attacks:
+    for attack in column_findings(files.findings):
         theirs = memory_attacks[attack.attacker, attack.sensitive]
         if attack.attacker in COUNTED:
             for name in (
@@ -153,7 +158,7 @@ def test_counts_are_of_all_records_and_the_sample_is_said(adult, memory, memory_
         sample["chosen_by"],
         sample["whole"],
     ) == (3000, 2800, 1500, "values", False)
-    assert {attack["attacker"]: attack["records"] for attack in plain["attacks"]}[
+    assert {attack["attacker"]: attack["records"] for attack in plain["findings"]}[
         "gcap_vote"
     ] == "sample"
     assert plain["about"]["notes"][:2] == [
@@ -176,7 +181,7 @@ def test_copies_are_found_in_a_slice_as_they_would_be_in_all(adult, memory):
         middle, half = (low + high) / 2, (high - low) / 2
         assert abs(getattr(memory.memorisation, side) - middle) < 3 * half
         assert half < 0.2
-    tests = {test.attacker: test for test in files.memorisation_tests}
+    tests = {test.attacker: test for test in record_findings(files.findings)}
     assert tests["exact_row"].value > tests["exact_row"].holdout
     assert tests["exact_row"].p_value < 0.05
 
@@ -188,7 +193,13 @@ def test_a_table_with_few_distinct_rows_is_sampled_by_place_and_that_is_said(tmp
             pa.table({"k": rng.choice(["x", "y"], n), "s": rng.choice(["p", "q"], n)}),
             tmp_path / name,
         )
-    options = {"keys": ["k"], "sensitive": ["s"], "attackers": ["gcap"], "resamples": 20, "seed": 1}
+    options = {
+        "keys": ["k"],
+        "sensitive": ["s"],
+        "attackers": ["matching", "memorisation"],
+        "resamples": 20,
+        "seed": 1,
+    }
     found = chaffinch.risk(
         chaffinch.scan(tmp_path / "a"), tmp_path / "b", tmp_path / "c", sample_rows=400, **options
     )
@@ -199,14 +210,22 @@ def test_a_table_with_few_distinct_rows_is_sampled_by_place_and_that_is_said(tmp
     whole = chaffinch.risk(tmp_path / "a", tmp_path / "b", tmp_path / "c", **options)
     assert [
         near(mine.value, theirs.value)
-        for mine, theirs in zip(found.attacks, whole.attacks, strict=True)
+        for mine, theirs in zip(
+            column_findings(found.findings), column_findings(whole.findings), strict=True
+        )
     ][:4] == [True] * 4
 
 
 def test_without_keys_memorisation_tests_alone(adult):
-    files = of_files(adult, keys=[], sensitive=[], attackers=None, sample_rows=500)
-    assert files.attacks == ()
-    assert files.memorisation_tests
+    files = of_files(
+        adult,
+        keys=[],
+        sensitive=[],
+        attackers=["matching", "learning", "memorisation"],
+        sample_rows=500,
+    )
+    assert column_findings(files.findings) == ()
+    assert record_findings(files.findings)
     assert files.about.notes[0].startswith("Of a sample: memorisation tests")
 
 
@@ -227,7 +246,7 @@ def test_several_releases_are_attacked_together_as_in_memory(adult, copies, hold
     """With a sample of all records; and what they tell together is more than each by itself, for together they copy twice as many."""
     options = {
         **OPTIONS,
-        "attackers": ["gcap"],
+        "attackers": ["matching", "memorisation"],
         "keys": ["age", "sex", "education"],
         "sensitive": ["workclass"],
     }
@@ -240,26 +259,28 @@ def test_several_releases_are_attacked_together_as_in_memory(adult, copies, hold
     )
     assert files.about.synthetic == memory.about.synthetic
     assert files.about.sample.of_synthetic == 4_900
-    for mine, theirs in zip(files.attacks, memory.attacks, strict=True):
+    for mine, theirs in zip(
+        column_findings(files.findings), column_findings(memory.findings), strict=True
+    ):
         assert near(
             [mine.value, mine.holdout, mine.excess, mine.excess_interval],
             [theirs.value, theirs.holdout, theirs.excess, theirs.excess_interval],
         ), mine.attacker
     assert files.together.tables == 2
     assert near(
-        [vars(one) for one in files.together.findings],
-        [vars(one) for one in memory.together.findings],
+        [one.to_dict() for one in files.together.findings],
+        [one.to_dict() for one in memory.together.findings],
     )
     if holdout:
         (exact,) = (one for one in files.together.findings if one.attacker == "exact_row")
-        assert exact.excess > max(exact.alone)
+        assert exact.excess > max(exact.releases.alone)
 
 
 def test_counts_of_releases_together_are_of_all_their_records_in_a_sample(adult, copies):
     """CAP of the people in the sample, each with all rows of both files: what memory gives for these people."""
     options = {
         **OPTIONS,
-        "attackers": ["gcap"],
+        "attackers": ["matching", "memorisation"],
         "keys": ["age", "sex", "education"],
         "sensitive": ["workclass"],
     }
@@ -274,7 +295,9 @@ def test_counts_of_releases_together_are_of_all_their_records_in_a_sample(adult,
         chaffinch.read(adult["original"], rare="keep"), copies, adult["holdout"], **options
     )
     assert "what the releases tell together" in " ".join(files.about.sample.sentences)
-    for mine, theirs in zip(files.attacks, memory.attacks, strict=True):
+    for mine, theirs in zip(
+        column_findings(files.findings), column_findings(memory.findings), strict=True
+    ):
         if mine.attacker in COUNTED:
             assert near([mine.value, mine.holdout], [theirs.value, theirs.holdout]), mine.attacker
     (mine,), (theirs,) = (

@@ -77,7 +77,7 @@ def test_projections_count_as_counting_without(table):
     whole, pair = count_keys(table, ("a", "b", "s"), ("b", "a"))
     assert as_dict(whole) == Counter(zip(*(table[name].tolist() for name in "abs"), strict=True))
     assert (
-        as_dict(whole.of(["b", "a"]))
+        as_dict(whole.summed_to(["b", "a"]))
         == as_dict(pair)
         == Counter(zip(table["b"].tolist(), table["a"].tolist(), strict=True))
     )
@@ -133,13 +133,13 @@ def test_sides_are_added_up():
     table = {"a": np.array([0, 1]), "b": np.array([3, 3]), "s": np.array([1, 0])}
     (one,) = count_keys(table, ("a", "b", "s"))
     whole = WholeCounts({("x", "s"): one, ("y", "s"): one}, {"x": 2, "y": 2})
-    both = whole.of(["x", "y"], ["b"], "s")
+    both = whole.counts_of(["x", "y"], ["b"], "s")
     assert sum(both.counts) == 4
     assert both.columns == ("b", "s")
     assert as_dict(whole.column("y", "a")) == {(0,): 1, (1,): 1}
     assert KeySpace.from_tables(list(both.codes)).n_keys == 2
     with pytest.raises(InputError, match="Unknown column 'q'"):
-        one.of(["q"])
+        one.summed_to(["q"])
 
 
 def test_nothing_of_the_rows_shows():

@@ -7,8 +7,8 @@ import json
 import pyarrow as pa
 
 import chaffinch
-from chaffinch.risk.attribution.result import ladder_plot, sides_of
-from chaffinch.risk.finding import Finding
+from chaffinch.risk.finding import Finding, column_findings
+from chaffinch.risk.result import ladder_plot, sides_of
 
 KEYS = ["wife_age", "wife_education", "num_children", "wife_religion", "wife_now_working"]
 SENSITIVE = "husband_education"
@@ -21,7 +21,7 @@ def test_what_leaves_holds_no_record_and_the_rest_says_it_is_confidential(halves
         halves[1],
         keys=KEYS,
         sensitive=[SENSITIVE],
-        attackers=["gcap"],
+        attackers=["matching", "memorisation"],
         seed=1,
     )
     told = json.dumps(study.to_dict())
@@ -48,11 +48,10 @@ def test_a_ratio_over_a_handful_of_people_does_not_leave():
         pa.table(other),
         keys=["a"],
         sensitive=["s"],
-        measures=["cap"],
-        attackers=["gcap"],
+        attackers=["cap", "memorisation"],
         seed=1,
     )
-    (attack,) = study.attacks
+    (attack,) = column_findings(study.findings)
     assert attack.value is None
     assert attack.n_matched == "<10"
     assert "fewer than 10 people" in attack.reason

@@ -8,32 +8,28 @@ import pytest
 
 import chaffinch
 from chaffinch._base.errors import InputError
-from chaffinch.risk.attribution.crossfit import cross_fit
-from chaffinch.risk.attribution.result import RiskResult
-from chaffinch.risk.attribution.settings import RiskSettings
-from chaffinch.risk.attribution.together import JOINT_HEAD, JointFinding, Together
+from chaffinch.risk.crossfit import cross_fit
+from chaffinch.risk.finding import RELEASES_HEAD, Finding, ReleasesGain
+from chaffinch.risk.result import RiskResult
+from chaffinch.risk.settings import RiskSettings
+from chaffinch.risk.together import Together
 from chaffinch.table.read import read
 
-ADDS = JointFinding(
-    kind="test",
+ADDS = Finding(
     attacker="exact_row",
     value=0.08,
     holdout=0.0,
     excess=0.08,
-    alone=(0.02, None),
-    added=0.06,
-    added_interval=(0.04, 0.08),
-    added_p=0.001,
-    added_p_family=0.002,
+    releases=ReleasesGain(
+        alone=(0.02, None), added=0.06, interval=(0.04, 0.08), p_value=0.001, p_family=0.002
+    ),
 )
-NOTHING = JointFinding(
+NOTHING = Finding(
     attacker="dcap",
     keys=("age", "sex"),
     sensitive="ill",
     excess=0.01,
-    alone=(0.01, 0.01),
-    added=0.0,
-    added_p_family=0.7,
+    releases=ReleasesGain(alone=(0.01, 0.01), added=0.0, p_family=0.7),
 )
 
 
@@ -52,13 +48,13 @@ def test_nothing_added_is_said_with_its_chance() -> None:
 
 
 def test_what_is_about_few_people_has_no_number() -> None:
-    few = JointFinding(kind="test", attacker="exact_row", alone=(None, None), added_p_family=0.01)
+    few = Finding(attacker="exact_row", releases=ReleasesGain(alone=(None, None), p_family=0.01))
     assert "about too few people to be said" in Together(tables=2, findings=(few,)).sentence
 
 
 def test_without_a_holdout_the_reason_is_given() -> None:
     assert (
-        Together(tables=2, findings=(JointFinding(attacker="dcap"),), reason="No holdout.").sentence
+        Together(tables=2, findings=(Finding(attacker="dcap"),), reason="No holdout.").sentence
         == "Attacked together: No holdout."
     )
 
@@ -67,7 +63,7 @@ def test_rows_stand_in_order_of_what_is_added() -> None:
     rows = Together(tables=2, findings=(NOTHING, ADDS)).rows()
     assert [row[0] for row in rows] == ["Exact row", "DCAP"]
     assert rows[0][6] == "+0.020, masked"
-    assert all(len(row) == len(JOINT_HEAD) for row in rows)
+    assert all(len(row) == len(RELEASES_HEAD) for row in rows)
 
 
 def test_plain_data_are_read_back() -> None:
@@ -78,8 +74,7 @@ def test_plain_data_are_read_back() -> None:
 ASKED = {
     "keys": ["age", "town"],
     "sensitive": ["ill"],
-    "measures": ["dcap", "tcap"],
-    "attackers": ["gcap"],
+    "attackers": ["dcap", "tcap", "memorisation"],
     "resamples": 200,
 }
 
@@ -103,7 +98,7 @@ def copy(members: pa.Table, share: float, rng: np.random.Generator) -> pa.Table:
     return pa.concat_tables([members.take(rows), unrelated_people(members.num_rows - copied, rng)])
 
 
-def of(joint: Together | None, measure: str) -> JointFinding:
+def of(joint: Together | None, measure: str) -> Finding:
     assert joint is not None
     return next(one for one in joint.findings if one.attacker == measure)
 
@@ -120,13 +115,13 @@ def test_copies_that_each_reveal_some_people_reveal_more_together() -> None:
     # 15 of 500 members in each of 4 tables: 56.4 in any are expected, 1 - 0.97^4.
     result = attack(0.03, 1)
     exact = of(result.together, "exact_row")
-    assert exact.alone == pytest.approx((0.03,) * 4)
+    assert exact.releases.alone == pytest.approx((0.03,) * 4)
     assert exact.excess == pytest.approx(1 - 0.97**4, abs=0.02)
-    assert exact.added is not None
-    assert exact.added == pytest.approx((exact.excess or 0.0) - 0.03)
-    assert exact.adds
-    assert exact.added_interval is not None
-    assert exact.added_interval[0] > 0.05
+    assert exact.releases.added is not None
+    assert exact.releases.added == pytest.approx((exact.excess or 0.0) - 0.03)
+    assert exact.releases.adds
+    assert exact.releases.interval is not None
+    assert exact.releases.interval[0] > 0.05
     assert result.together is not None
     assert "finds more than from one of them" in result.together.sentence
     assert RiskResult.from_dict(result.to_dict()) == result
@@ -151,8 +146,7 @@ def test_the_pool_is_the_rows_of_all_tables() -> None:
         others,
         keys=["age"],
         sensitive=["ill"],
-        measures=["dcap"],
-        attackers=["gcap"],
+        attackers=["dcap", "memorisation"],
         numeric="values",
         resamples=20,
         seed=1,
@@ -205,11 +199,11 @@ def test_a_model_is_a_further_release() -> None:
     exact = of(result.together, "exact_row")
     assert result.together is not None
     assert (result.together.tables, result.together.model_rows) == (1, 2000)
-    assert exact.alone == pytest.approx((0.0, 1.0), abs=0.02)
-    assert exact.added == pytest.approx(1.0, abs=0.02)
+    assert exact.releases.alone == pytest.approx((0.0, 1.0), abs=0.02)
+    assert exact.releases.added == pytest.approx(1.0, abs=0.02)
     assert (
-        result.attacks[0].value
-        == chaffinch.risk(members, table, others, **ASKED, seed=1).attacks[0].value
+        result.findings[0].value
+        == chaffinch.risk(members, table, others, **ASKED, seed=1).findings[0].value
     )
 
 
@@ -257,9 +251,9 @@ def test_few_people_are_not_told() -> None:
         members, [copy(members, 0.01, rng) for _ in range(2)], others, **ASKED, seed=1
     )
     exact = of(result.together, "exact_row")  # 3 copied people in each table
-    assert exact.alone == (None, None)
-    assert (exact.value, exact.excess, exact.added) == (None, None, None)
-    assert exact.added_p is not None
+    assert exact.releases.alone == (None, None)
+    assert (exact.value, exact.excess, exact.releases.added) == (None, None, None)
+    assert exact.releases.p_value is not None
     assert "fewer than 10 people" in (exact.reason or "")
 
 
@@ -273,6 +267,6 @@ def test_a_cross_fit_attacks_copies_together() -> None:
 
     result = cross_fit(read(members), some, RiskSettings(**ASKED), copies=3, seed=1)
     exact = of(result.together, "exact_row")
-    assert exact.alone == pytest.approx((0.1,) * 3)
+    assert exact.releases.alone == pytest.approx((0.1,) * 3)
     assert exact.excess == pytest.approx(1 - 0.9**3, abs=0.03)
-    assert exact.adds
+    assert exact.releases.adds

@@ -99,16 +99,17 @@ def audited(maker, neighbours="add-remove", **options):
 @pytest.mark.parametrize("neighbours", ["add-remove", "replace-one"])
 def test_a_copy_gives_all_coins_away(neighbours):
     finding = audited(lambda table, seed: table, neighbours).findings[0]
-    assert (finding.pair, finding.box, finding.test_runs) == ("canaries", "black", 40)
-    assert finding.guesses == finding.right == 160  # forty runs, four coins each
-    assert finding.bound > 2.5
-    assert finding.verdict == "claim broken"
+    assert finding.scope == ("canaries", "black")
+    assert finding.trials.judged == 40
+    assert finding.trials.guesses == finding.trials.right == 160  # forty runs, four coins each
+    assert finding.value > 2.5
+    assert finding.excess_found
 
 
 def test_a_sound_histogram_stands_and_a_loose_one_falls():
     # A true epsilon of 4 at 300 runs gave bounds of 1.8 to 2.3 with the first four seeds.
-    assert audited(NoisyHistogram(1.0), runs=300).findings[0].bound <= 1
-    assert audited(NoisyHistogram(4.0), runs=300).findings[0].bound > 1
+    assert audited(NoisyHistogram(1.0), runs=300).findings[0].value <= 1
+    assert audited(NoisyHistogram(4.0), runs=300).findings[0].value > 1
 
 
 def test_what_several_coins_are_not_for():
@@ -122,7 +123,7 @@ def test_what_several_coins_are_not_for():
         neighbours=None,
         box=("mechanism", "white", "black"),
     )
-    assert [finding.box for finding in result.findings] == ["black"]
+    assert [finding.scope[1] for finding in result.findings] == ["black"]
     assert {(s.pair, s.box) for s in result.skipped} == {
         ("canaries", "mechanism"),
         ("canaries", "white"),

@@ -36,28 +36,28 @@ from chaffinch.risk.auditing.claims import (
 
 
 def test_by_hand():
-    assert Claim("epsilon", 1.0, 1.0).least(0.75) == pytest.approx(log(3))
-    assert Claim("mu", 1.0, 1.0).least(norm.cdf(0.7)) == pytest.approx(1.4)
+    assert Claim("epsilon", 1.0, 1.0).lower_bound(0.75) == pytest.approx(log(3))
+    assert Claim("mu", 1.0, 1.0).lower_bound(norm.cdf(0.7)) == pytest.approx(1.4)
     # The relative entropy of (3/4, 1/4) from (1/4, 3/4) is log(3) / 2; all other orders give less over their order.
-    assert Claim("rho", 1.0, 1.0).least(0.75) == pytest.approx(log(3) / 2)
+    assert Claim("rho", 1.0, 1.0).lower_bound(0.75) == pytest.approx(log(3) / 2)
 
 
 @pytest.mark.parametrize("measure", MEASURES.names)
 def test_half_of_the_guesses_right_says_nothing(measure):
-    assert [Claim(measure, 1.0, 1.0).least(share) for share in (0.0, 0.4, 0.5)] == [0.0] * 3
+    assert [Claim(measure, 1.0, 1.0).lower_bound(share) for share in (0.0, 0.4, 0.5)] == [0.0] * 3
 
 
 def test_rho_of_guesses_is_never_above_that_of_gaussian_noise():
     # Normal laws mu apart have rho = mu^2 / 2 and are told apart with Phi(mu / 2): a valid bound is below that, and not far.
     for mu in (0.05, 0.3, 1.0, 2.5):
-        bound = Claim("rho", 1.0, 1.0).least(norm.cdf(mu / 2))
+        bound = Claim("rho", 1.0, 1.0).lower_bound(norm.cdf(mu / 2))
         assert 0.5 * mu**2 / 2 < bound < mu**2 / 2
 
 
 def test_rho_of_guesses_is_the_least_of_all_pairs_of_rates():
     # Of all tests with the same share of right guesses, none has smaller divergences in both directions than the symmetric one.
     share, grid = 0.7, np.linspace(0.001, 0.999, 999)
-    least = Claim("rho", 1.0, 1.0).least(share)
+    least = Claim("rho", 1.0, 1.0).lower_bound(share)
     for p in grid:
         q = p - (2 * share - 1)
         if 0 < q < 1:
@@ -69,9 +69,9 @@ def test_rho_of_guesses_is_the_least_of_all_pairs_of_rates():
 
 def test_randomised_response_reaches_epsilon():
     for epsilon in (0.1, 1.0, 4.0):
-        assert Claim("epsilon", 1.0, 1.0).least(exp(epsilon) / (1 + exp(epsilon))) == pytest.approx(
-            epsilon
-        )
+        assert Claim("epsilon", 1.0, 1.0).lower_bound(
+            exp(epsilon) / (1 + exp(epsilon))
+        ) == pytest.approx(epsilon)
 
 
 @pytest.mark.parametrize(
@@ -208,7 +208,10 @@ def test_the_power_against_simulation():
     rng = np.random.default_rng(5)
     counts = rng.binomial(runs, right, 4000)
     bounds = np.array(
-        [claim.least(float(x)) for x in least_share(counts, runs, runs, delta=0.0, level=0.999)]
+        [
+            claim.lower_bound(float(x))
+            for x in least_share(counts, runs, runs, delta=0.0, level=0.999)
+        ]
     )
     expected = float((bounds > claim.amount).mean())
     assert 0.1 < expected < 0.9
@@ -218,7 +221,7 @@ def test_the_power_against_simulation():
     )
     least = least_right(claim, runs, runs, level=0.999)
     shares = [float(least_share(n, runs, runs, delta=0.0, level=0.999)) for n in (least - 1, least)]
-    assert claim.least(shares[0]) <= claim.amount < claim.least(shares[1])
+    assert claim.lower_bound(shares[0]) <= claim.amount < claim.lower_bound(shares[1])
     assert power(claim, 10, guesses=0.0, right=1.0, level=0.999) == 0
 
 

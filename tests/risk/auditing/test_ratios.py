@@ -192,7 +192,7 @@ def test_which_test_is_chosen():
     )
     weights = choose_ratio_test(answers([0.5] * 4, 500, rng)[0], EPSILON, 3000, level=0.999)
     assert isinstance(weights, Weights)
-    assert weights.of([0.0, 9.0]).tolist() == [0, STEPS]
+    assert weights.whole_weights([0.0, 9.0]).tolist() == [0, STEPS]
 
 
 @pytest.mark.parametrize("claim", [EPSILON, MU, RHO, Claim("rho", 60.0, 99.0, 1e-6)], ids=str)

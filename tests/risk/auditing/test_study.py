@@ -11,12 +11,13 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pyarrow as pa
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from chaffinch._base.errors import InputError
 from chaffinch.privacy.prepare import prepare
 from chaffinch.privacy.relation import PrivacyUnit
 from chaffinch.risk.auditing import (
-    AuditFinding,
     AuditResult,
     AuditSettings,
     ClaimVerdict,
@@ -26,6 +27,8 @@ from chaffinch.risk.auditing import (
     divided,
     made_pair,
 )
+from chaffinch.risk.auditing.result import claim_share, claim_verdict
+from chaffinch.risk.finding import Finding, Trials
 from chaffinch.synth.bayesnet import BayesNet
 from chaffinch.synth.fieldgroups import FieldGroups
 from chaffinch.synth.privbayes import PrivBayes
@@ -98,7 +101,7 @@ def quick(synthesiser, **options):
 def test_sound_ones_are_not_refuted(name):
     found = quick(SOUND[name], pairs=["narrow"])
     assert found.verdict is ClaimVerdict.NOT_REFUTED
-    assert [(f.pair, f.box) for f in found.findings] == [
+    assert [f.scope for f in found.findings] == [
         ("narrow", "mechanism"),
         ("narrow", "white"),
         ("narrow", "black"),
@@ -109,13 +112,14 @@ def test_sound_ones_are_not_refuted(name):
 @pytest.mark.parametrize("name", SOUND)
 def test_sound_ones_are_not_refuted_by_any_pair_in_many_runs(name):
     found = audit(SOUND[name], runs=2000, seed=3)
-    assert found.verdict is ClaimVerdict.NOT_REFUTED, found.sentences
+    assert found.verdict is ClaimVerdict.NOT_REFUTED, found.lines()
 
 
 def test_too_little_noise_is_caught_from_all_boxes():
     found = quick(PrivBayes(20.0), epsilon=0.5, pairs=["narrow"])
     assert found.verdict is ClaimVerdict.BROKEN
-    assert all(f.verdict is ClaimVerdict.BROKEN for f in found.findings)
+    assert all(claim_verdict(f) is ClaimVerdict.BROKEN for f in found.findings)
+    assert {f.word for f in found.findings} == {"excess found"}
     assert (found.epsilon, found.delta, found.neighbours) == (0.5, 0.0, "replace one record")
 
 
@@ -129,7 +133,11 @@ def test_no_noise_at_all_is_caught():
 def test_a_fixed_seed_is_caught_from_all_boxes(inner):
     found = quick(FixedSeed(inner), pairs=["narrow"])
     # Of the network's model little is left under so much noise, and rows are drawn as near to it as can be: both tables may give the same ones.
-    boxes = [f.verdict for f in found.findings if inner.name == "privbayes" or f.box != "black"]
+    boxes = [
+        claim_verdict(f)
+        for f in found.findings
+        if inner.name == "privbayes" or f.scope[1] != "black"
+    ]
     assert boxes == [ClaimVerdict.BROKEN] * (3 if inner.name == "privbayes" else 2)
     assert (found.synthesiser, found.epsilon, found.delta) == ("FixedSeed", 0.5, inner.delta or 0.0)
 
@@ -194,7 +202,7 @@ def test_what_is_skipped_is_said():
         ("all", "mechanism"),
         ("all", "white"),
     }
-    assert "replace-one keeps the number of rows" in " ".join(found.sentences)
+    assert "replace-one keeps the number of rows" in " ".join(found.lines())
 
     def refuses(table, seed):
         if not table.n_rows:
@@ -202,7 +210,7 @@ def test_what_is_skipped_is_said():
         return blind(table, seed)
 
     found = quick(refuses, epsilon=1.0, neighbours="add-remove", pairs=["narrow", "empty"])
-    assert [f.pair for f in found.findings] == ["narrow"]
+    assert [f.scope[0] for f in found.findings] == ["narrow"]
     assert "refuses a table without rows" in found.skipped[0].reason
 
 
@@ -226,7 +234,7 @@ def test_a_users_table():
     assert leaky.verdict is ClaimVerdict.BROKEN
     sound = quick(PrivBayes(1.0), pairs=["average"], table=table, average_rows=30)
     assert sound.verdict is ClaimVerdict.NOT_REFUTED
-    assert [f.pair for f in sound.findings] == ["average"] * 3
+    assert [f.scope[0] for f in sound.findings] == ["average"] * 3
     with pytest.raises(InputError, match="made from a table"):
         quick(PrivBayes(1.0), pairs=["average"])
 
@@ -237,11 +245,12 @@ def test_results_are_plain_and_complete():
     assert told["verdict"] == "not refuted"
     assert told["level_each"] == pytest.approx(divided(0.999, 2))
     first = told["findings"][0]
-    assert first["runs"] == 120
-    assert first["test_runs"] == 60
-    assert first["factor"] is None or first["factor"] > 1
-    assert "Not refuted" in found.sentences[0]
-    assert "no proof" in found.sentences[0]
+    assert (first["trials"]["runs"], first["trials"]["judged"]) == (120, 60)
+    assert first["detectable"] is None or first["detectable"] > first["claim"]
+    assert first["word"] == "no excess found"
+    assert told["lead"] == found.lines()[0]
+    assert "Not refuted" in found.lines()[0]
+    assert "no proof" in found.lines()[0]
     assert found._repr_html_().count("<tr>") == 3
     high = quick(PrivBayes(50.0), pairs=["narrow"], box="black", runs=80)
     assert "hardly any violation" in high.findings[0].sentence
@@ -264,7 +273,7 @@ def test_results_do_not_depend_on_the_number_of_processes():
 def test_pairs_of_ones_own():
     pair = made_pair("narrow", PrivacyUnit("add-remove"))
     found = quick(FieldGroups(epsilon=1.0), pairs=[pair], box="black")
-    assert found.findings[0].pair == "narrow"
+    assert found.findings[0].scope == ("narrow", "black")
     with pytest.raises(InputError, match="another relation"):
         quick(PrivBayes(1.0), pairs=[pair])
 
@@ -350,24 +359,46 @@ def test_what_breaks_a_rule_is_refused(options, words):
 
 
 def finding(bound, factor=2.3, box="black", measure="epsilon", claim=1.0):
-    return AuditFinding(
-        "narrow", box, measure, bound, claim, 2000, 1000, 900, 500, factor, "linear"
+    return Finding(
+        attacker="logistic",
+        scope=("narrow", box),
+        quantity=measure,
+        value=bound,
+        claim=claim,
+        lower_bound=bound - claim,
+        detectable=None if factor is None else factor * claim,
+        n_people=None,
+        trials=Trials(runs=2000, judged=1000, guesses=900, right=500),
     )
 
 
 def result(*findings):
     return AuditResult(
-        "toy", 1.0, 0.0, "add-remove", 0.999, 0.9995, findings, (Skipped("empty", "it refuses"),)
+        findings=findings,
+        synthesiser="toy",
+        epsilon=1.0,
+        delta=0.0,
+        neighbours="add-remove",
+        level=0.999,
+        level_each=0.9995,
+        skipped=(Skipped("empty", "it refuses"),),
     )
 
 
 def test_only_a_bound_above_the_claim_breaks_it():
-    assert finding(1.0).verdict is ClaimVerdict.NOT_REFUTED
-    assert finding(1.01).verdict is ClaimVerdict.BROKEN
+    assert claim_verdict(finding(1.0)) is ClaimVerdict.NOT_REFUTED
+    assert claim_verdict(finding(1.01)) is ClaimVerdict.BROKEN
+    assert finding(1.01).sentence.endswith("epsilon is at least 1.01, claimed 1: claim broken.")
     both = result(finding(0.2), finding(0.06, box="mechanism", measure="rho", claim=0.02))
     assert both.verdict is ClaimVerdict.BROKEN
-    assert both.worst.box == "mechanism"  # by what it is of its own claim
+    assert both.worst.scope[1] == "mechanism"  # by what it is of its own claim
+    assert claim_share(both.worst) == pytest.approx(3)
     assert "rho 0.02 as it is accounted for, and rho is at least 0.06" in both.lead
+
+
+@given(st.floats(0, 50), st.floats(1e-3, 50))
+def test_a_finding_is_broken_where_the_bound_is_above_the_claim(bound, claim):
+    assert finding(bound, claim=claim).excess_found == (bound > claim)
 
 
 def test_which_violation_would_have_been_found_is_said():
@@ -385,11 +416,14 @@ def test_which_violation_would_have_been_found_is_said():
 
 def test_plain_data_there_and_back_in_their_order():
     plain = json.loads(json.dumps(result(finding(0.2)).to_dict()))
-    assert list(plain)[:4] == ["format", "version", "synthesiser", "verdict"]
-    assert list(plain["findings"][0])[:4] == ["pair", "box", "verdict", "measure"]
+    assert list(plain)[:4] == ["format", "version", "findings", "synthesiser"]
+    assert plain["verdict"] == "not refuted"
+    assert plain["findings"][0]["scope"] == ["narrow", "black"]
     assert AuditResult.from_dict(plain) == result(finding(0.2))
     with pytest.raises(InputError, match="must be of format 'chaffinch-audit'"):
         AuditResult.from_dict({"format": "other"})
+    with pytest.raises(InputError, match=r"reads version 3 of 'chaffinch-audit'\. Got '2'"):
+        AuditResult.from_dict({**plain, "version": 2})
 
 
 def test_it_shows_itself(capsys):
@@ -400,3 +434,4 @@ def test_it_shows_itself(capsys):
     assert "Pair 'empty' was not tried: it refuses." in printed
     html = audit._repr_html_()
     assert (html.count("<table>"), html.count("<svg")) == (1, 1)
+    assert audit.to_pandas()["verdict"].tolist() == ["not refuted"]

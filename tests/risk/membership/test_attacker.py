@@ -18,15 +18,21 @@ import chaffinch
 from chaffinch._base.errors import InputError, UnknownNameError
 from chaffinch.cli.app import app
 from chaffinch.report.attacks import membership_page
-from chaffinch.risk.membership import ATTACKERS, MembershipAttacker, MembershipResult
+from chaffinch.risk import ATTACKERS, Attacker
+from chaffinch.risk.attacker import attackers_of_kind
+from chaffinch.risk.membership import MembershipResult
 from chaffinch.risk.membership import forests as extra_trees
-from chaffinch.risk.membership.attacker import calibrated, folds, learner
+from chaffinch.risk.membership.attacker import calibrated, folds, learner, learners
 from chaffinch.risk.membership.linear import Linear
 
-TOY = MembershipAttacker(
+TOY = Attacker(
     name="short",
+    title="One step",
     definition="A linear one that takes a single step.",
+    sentence="By a single step members are distinguished from others with AUC {value}",
+    blindness="Whatever takes two steps.",
     reference="Nobody 2020",
+    share=False,
     learner=lambda kind, **options: Linear(kind, steps=1),
 )
 
@@ -56,9 +62,12 @@ OPTIONS = {
 
 
 def test_a_toy_attacker_is_found_everywhere(toy, frame):
+    assert TOY in attackers_of_kind("membership")
     result = chaffinch.membership(frame, chaffinch.Independent(), learner="short", **OPTIONS)
     plain = json.loads(json.dumps(result.to_dict()))
     assert plain["settings"]["learner"] == "short"
+    assert plain["findings"][0]["attacker"] == "short"
+    assert result.findings[0].sentence.startswith("By a single step members")
     assert "short" in membership_page(MembershipResult.from_dict(plain))
     said = " ".join(
         CliRunner()
@@ -66,7 +75,20 @@ def test_a_toy_attacker_is_found_everywhere(toy, frame):
         .output.replace("│", " ")
         .split()
     )
-    assert ", ".join(ATTACKERS.names) in said
+    assert ", ".join(learners()) in said
+    assert "short" in learners()
+
+
+def test_what_learns_is_of_the_kind_and_says_what_it_is():
+    kind = attackers_of_kind("membership")
+    assert set(learners()) < {attacker.name for attacker in kind}
+    assert {attacker.name for attacker in kind} - set(learners()) == {"closest", "singling_out"}
+    for attacker in kind:
+        assert attacker.needs == ("shadows",)
+        assert "{value}" in attacker.sentence
+        assert attacker.title
+        assert attacker.definition
+        assert attacker.blindness
 
 
 def test_an_unknown_one_is_named(frame):

@@ -50,7 +50,7 @@ def test_naive_is_what_numpy_says(seed: int, n: int, unknown: float) -> None:
     tables = some_tables(seed, (3, n, 4), unknown=unknown)
     ordered = [True, False, True, True]
     box = black_box("naive", [4, 4, 5, 200], ordered=ordered)
-    features = box.of(tables, tables[0, 0] if n else [0, 0, 0, 0])
+    features = box.features(tables, tables[0, 0] if n else [0, 0, 0, 0])
     assert features.dtype == np.float32
     assert len(box.names) == features.shape[1] == 3 * 4 + 3 * 3
     np.testing.assert_allclose(
@@ -61,7 +61,7 @@ def test_naive_is_what_numpy_says(seed: int, n: int, unknown: float) -> None:
 def test_histogram_is_one_way_counts() -> None:
     tables = some_tables(1, (5, 40, 3))
     box = black_box("histogram", [4, 5, 6], columns=["a", "b", "c"])
-    features = box.of(tables, [0, 0, 0])
+    features = box.features(tables, [0, 0, 0])
     assert features.shape == (5, 15)
     for place, name in enumerate(box.names):
         column, code = name.split(": code ")
@@ -75,11 +75,11 @@ def test_closest_is_minus_the_smallest_distance() -> None:
     tables = some_tables(2, (6, 30, 5), unknown=0.0)
     target = np.array([0, 1, 2, 3, 0], dtype=np.uint8)
     box = black_box("closest", [4] * 5)
-    assert box.of(tables, target)[:, 0].tolist() == [
+    assert box.features(tables, target)[:, 0].tolist() == [
         -(t != target).sum(axis=1).min() for t in tables
     ]
     tables[0, 0] = target
-    assert box.of(tables, target)[0, 0] == 0.0
+    assert box.features(tables, target)[0, 0] == 0.0
 
 
 def test_queries_are_all_subsets_up_to_sixteen_columns() -> None:
@@ -87,7 +87,7 @@ def test_queries_are_all_subsets_up_to_sixteen_columns() -> None:
     target = np.array([0, 1, 2, 3, 0, 1], dtype=np.uint8)
     box = black_box("queries", [4] * 6, columns=list("abcdef"))
     assert box.subsets is None
-    assert (box.of(tables, target) == match_counts(tables, target)).all()
+    assert (box.features(tables, target) == match_counts(tables, target)).all()
     assert box.names[0] == "rows"
     assert box.names[0b100101] == "rows that match: a, c, f"
     assert len(set(box.names)) == 64
@@ -102,15 +102,17 @@ def test_sixteen_columns_have_a_name_for_each_feature() -> None:
 def test_queries_of_more_columns_are_a_sample_that_stays(d: int) -> None:
     tables = some_tables(4, (4, 30, d), top=2)
     target = np.zeros(d, dtype=np.uint8)
-    box = black_box("queries", [2] * d, most=500, seed=9)
+    box = black_box("queries", [2] * d, max_subsets=500, seed=9)
     assert box.subsets is not None
-    features = box.of(tables, target)
+    features = box.features(tables, target)
     assert features.shape == (4, 500)
     assert (features == sampled_counts(tables, target, box.subsets)).all()
     assert (
-        box.of(tables[2:3], target) == features[2:3]
+        box.features(tables[2:3], target) == features[2:3]
     ).all()  # a released table alone lines up with the shadows
-    assert (black_box("queries", [2] * d, most=500, seed=9).of(tables, target) == features).all()
+    assert (
+        black_box("queries", [2] * d, max_subsets=500, seed=9).features(tables, target) == features
+    ).all()
     held = subset_columns(box.subsets, d)
     assert box.names[300] == "rows that match: " + ", ".join(
         f"column {j}" for j in np.flatnonzero(held[300])
@@ -123,17 +125,19 @@ def test_shape_order_threads_and_unknown_values(name: str) -> None:
     blocks = some_tables(5, (3, 2, 25, 4))
     target = blocks[0, 0, 0]
     box = black_box(name, [4] * 4)  # type: ignore[arg-type]
-    features = box.of(blocks, target)
+    features = box.features(blocks, target)
     assert features.shape == (3, 2, len(box.names))
     assert features.dtype == np.float32
-    assert (features.reshape(6, -1) == box.of(blocks.reshape(6, 25, 4), target, threads=1)).all()
+    assert (
+        features.reshape(6, -1) == box.features(blocks.reshape(6, 25, 4), target, threads=1)
+    ).all()
     shuffled = blocks[:, :, np.random.default_rng(0).permutation(25)]
-    assert (box.of(shuffled, target, threads=2) == features).all()
+    assert (box.features(shuffled, target, threads=2) == features).all()
     # The same tables in wide codes.
     wide = np.where(blocks == 255, 65535, blocks).astype(np.uint16)
-    assert (box.of(wide, np.where(target == 255, 65535, target)) == features).all()
+    assert (box.features(wide, np.where(target == 255, 65535, target)) == features).all()
     # Nothing known: no level, no match.
-    blank = box.of(np.full((1, 3, 4), 255, dtype=np.uint8), np.full(4, 255, dtype=np.uint8))
+    blank = box.features(np.full((1, 3, 4), 255, dtype=np.uint8), np.full(4, 255, dtype=np.uint8))
     expected = {"queries": [3.0, *[0.0] * 15], "closest": [-4.0]}.get(name, [0.0] * len(box.names))
     assert blank[0].tolist() == expected
 
@@ -147,12 +151,12 @@ def test_errors() -> None:
         black_box("naive", [2, 2], ordered=[True])
     box = black_box("histogram", [2, 2])
     with pytest.raises(InputError, match=r"with 2 columns"):
-        box.of(np.zeros((1, 2, 3), dtype=np.uint8), [0, 0])
+        box.features(np.zeros((1, 2, 3), dtype=np.uint8), [0, 0])
     with pytest.raises(InputError, match=r"unsigned"):
-        box.of(np.zeros((1, 2, 2), dtype=np.int64), [0, 0])
+        box.features(np.zeros((1, 2, 2), dtype=np.int64), [0, 0])
     with pytest.raises(InputError, match=r"uint8 do not hold all levels .* wider type"):
-        black_box("histogram", [256]).of(np.zeros((1, 2, 1), dtype=np.uint8), [0])
-    assert "subsets" not in repr(black_box("queries", [2] * 20, most=30, seed=1))
+        black_box("histogram", [256]).features(np.zeros((1, 2, 1), dtype=np.uint8), [0])
+    assert "subsets" not in repr(black_box("queries", [2] * 20, max_subsets=30, seed=1))
 
 
 def matching(tables: np.ndarray, target: np.ndarray) -> np.ndarray:
@@ -235,7 +239,7 @@ def test_samples_of_many_columns(n: int, d: int) -> None:
     tables = rng.integers(0, 2, (3, n, d)).astype(np.uint8)
     tables[1, 0] = 0  # a copy of the target, so that the last subset is met
     target = np.zeros(d, dtype=np.uint8)
-    subsets = subset_sample(d, most=d + 200, seed=1)
+    subsets = subset_sample(d, max_subsets=d + 200, seed=1)
     held = [tuple(np.flatnonzero(row).tolist()) for row in subset_columns(subsets, d)]
     counts = sampled_counts(tables, target, subsets)
     expected = [[int((table[:, list(s)] == 0).all(axis=1).sum()) for s in held] for table in tables]
@@ -248,7 +252,7 @@ def test_samples_of_many_columns(n: int, d: int) -> None:
     ("d", "most"), [(17, 20_000), (17, 100), (64, 2500), (65, 67), (130, 9000), (250, 20_000)]
 )
 def test_what_a_sample_holds(d: int, most: int) -> None:
-    subsets = subset_sample(d, most=most, seed=3)
+    subsets = subset_sample(d, max_subsets=most, seed=3)
     assert subsets.shape == (most, -(-d // 64))
     held = [tuple(np.flatnonzero(row).tolist()) for row in subset_columns(subsets, d)]
     assert len(set(held)) == most
@@ -258,9 +262,9 @@ def test_what_a_sample_holds(d: int, most: int) -> None:
     pairs = list(combinations(range(d), 2))
     if len(pairs) + d + 2 <= most:
         assert held[d + 1 : d + 1 + len(pairs)] == pairs
-    assert (subset_sample(d, most=most, seed=3) == subsets).all()
+    assert (subset_sample(d, max_subsets=most, seed=3) == subsets).all()
     if most > d + 2 + len(pairs):
-        assert (subset_sample(d, most=most, seed=4) != subsets).any()
+        assert (subset_sample(d, max_subsets=most, seed=4) != subsets).any()
 
 
 def test_random_subsets_come_in_all_sizes_alike() -> None:
@@ -277,10 +281,10 @@ def test_random_subsets_come_in_all_sizes_alike() -> None:
 
 @pytest.mark.parametrize(("d", "most"), [(3, 5), (3, 7), (4, 12), (4, 15), (10, 1023)])
 def test_nearly_all_subsets(d: int, most: int) -> None:
-    held = subset_sample(d, most=most, seed=0).ravel().tolist()
+    held = subset_sample(d, max_subsets=most, seed=0).ravel().tolist()
     assert len(held) == len(set(held)) == most
     assert held[-1] == (1 << d) - 1
-    assert subset_sample(d, most=1 << d, seed=0).ravel().tolist() == list(range(1 << d))
+    assert subset_sample(d, max_subsets=1 << d, seed=0).ravel().tolist() == list(range(1 << d))
 
 
 def test_codes_that_the_tables_cannot_hold_match_nothing() -> None:
@@ -369,7 +373,7 @@ def test_tables_and_targets_that_do_not_fit_are_refused() -> None:
     with pytest.raises(InputError, match=r"one code for each of the 3 columns"):
         match_counts(tables, [0, 0])
     with pytest.raises(InputError, match=r"number of columns plus 2, 22. Got 21"):
-        subset_sample(20, most=21)
+        subset_sample(20, max_subsets=21)
     with pytest.raises(InputError, match=r"beyond the 3 that there are"):
         sampled_counts(tables, [0, 0, 0], np.array([8], dtype=np.uint64))
     with pytest.raises(InputError, match=r"one word of 64 bits for each 64"):

@@ -24,10 +24,10 @@ def test_counts_are_counts_only_alone():
 
 def test_groups_side_by_side_are_a_slice():
     layout = FeatureLayout({"table": 3, "exact": 1, "nearest": 2})
-    assert layout.part(["table", "exact"]) == slice(0, 4)
-    assert layout.part(["nearest"]) == slice(4, 6)
-    assert layout.part(["nearest", "table"]).tolist() == [0, 1, 2, 4, 5]
-    assert layout.part(["density"]).tolist() == []
+    assert layout.selector(["table", "exact"]) == slice(0, 4)
+    assert layout.selector(["nearest"]) == slice(4, 6)
+    assert layout.selector(["nearest", "table"]).tolist() == [0, 1, 2, 4, 5]
+    assert layout.selector(["density"]).tolist() == []
 
 
 LAYOUT = FeatureLayout({"table": 4, "exact": 2, "nearest": 1})

@@ -5,7 +5,8 @@ import pytest
 from scipy.stats import rankdata
 from sklearn.linear_model import Ridge
 
-from chaffinch.risk.membership.attacker import ATTACKERS, folds
+from chaffinch.risk import ATTACKERS
+from chaffinch.risk.membership.attacker import folds
 from chaffinch.risk.membership.kernel import Kernel
 from chaffinch.risk.membership.layout import FeatureLayout
 from chaffinch.risk.membership.ranked import VALUE_GROUPS, Ranked, Ranks, _ridge
@@ -22,12 +23,12 @@ def values(seed, shadows=120, tables=2, width=4, effect=1.5):
 def test_ranks_are_mid_ranks():
     x = np.random.default_rng(1).integers(0, 6, (50, 3)).astype(np.float32)
     theirs = 2 * (rankdata(x, axis=0) - 0.5) / 50 - 1
-    np.testing.assert_allclose(Ranks.of(x)(x), theirs, atol=1e-6)
+    np.testing.assert_allclose(Ranks.from_features(x)(x), theirs, atol=1e-6)
 
 
 def test_what_is_not_finite_has_a_rank():
     x = np.array([[1.0], [np.nan], [np.inf], [-np.inf], [3.0]], dtype=np.float32)
-    ranks = Ranks.of(x)(x).ravel()
+    ranks = Ranks.from_features(x)(x).ravel()
     assert np.isfinite(ranks).all()
     assert ranks[2] == ranks.max()
     assert ranks[3] == ranks.min()

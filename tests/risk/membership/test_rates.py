@@ -12,7 +12,8 @@ from scipy import stats
 from sklearn.metrics import roc_auc_score, roc_curve
 
 from chaffinch._base.errors import InputError
-from chaffinch.risk.membership.rates import LabelledScores, rates, roc
+from chaffinch._base.results import from_plain, to_plain
+from chaffinch.risk.membership.rates import LabelledScores, Rates, rates, roc
 from chaffinch.stats.intervals import clopper_pearson, clustered_auc
 from chaffinch.stats.intervals import clustered_rate as rate_interval
 
@@ -35,7 +36,7 @@ def scored(rng, shadows, tables, *, shift, shared):
     noise = np.sqrt(shared) * rng.normal(size=(shadows, 1)) + np.sqrt(1 - shared) * rng.normal(
         size=(shadows, tables)
     )
-    return LabelledScores.of(noise + shift * member[:, None], member)
+    return LabelledScores.from_arrays(noise + shift * member[:, None], member)
 
 
 def alone(trials):
@@ -45,10 +46,10 @@ def alone(trials):
 
 def test_a_case_worked_by_hand():
     """Ten others 0..9 and four members on validation; level 20 % allows 2 of 10, so the threshold is the third highest, 7."""
-    validation = LabelledScores.of([*range(10), 3.5, 7.5, 8.5, 20], np.arange(14) >= 10)
-    test = LabelledScores.of([1, 7, 7.2, 8, 2, 7, 9, 10, 11.0], np.arange(9) >= 4)
+    validation = LabelledScores.from_arrays([*range(10), 3.5, 7.5, 8.5, 20], np.arange(14) >= 10)
+    test = LabelledScores.from_arrays([1, 7, 7.2, 8, 2, 7, 9, 10, 11.0], np.arange(9) >= 4)
     found = rates(validation, test, levels=(0.2, 0.01))
-    first, second = found.at
+    first, second = found.at_fpr
     assert first.threshold == 7
     assert (first.tpr, first.fpr) == (3 / 5, 2 / 4)
     assert first.tpr_interval == pytest.approx(clopper_pearson(3, 5))
@@ -63,17 +64,17 @@ def test_a_case_worked_by_hand():
 def test_the_threshold_is_that_of_validation():
     rng = np.random.default_rng(1)
     validation, test = (scored(rng, 400, 1, shift=s, shared=0) for s in (1.0, 3.0))
-    one = rates(validation, test).at[0]
+    one = rates(validation, test).at_fpr[0]
     outside = validation.scores[~validation.member]
     assert (outside > one.threshold).mean() == 0.01
     assert one.tpr == (test.scores[test.member] > one.threshold).mean()
-    assert rates(test, test).at[0].threshold != one.threshold
+    assert rates(test, test).at_fpr[0].threshold != one.threshold
 
 
 def test_ties_at_the_threshold_are_not_called_members():
-    validation = LabelledScores.of(np.zeros(400), np.arange(400) < 200)
+    validation = LabelledScores.from_arrays(np.zeros(400), np.arange(400) < 200)
     found = rates(validation, validation)
-    assert (found.at[0].fpr, found.at[0].tpr) == (0, 0)
+    assert (found.at_fpr[0].fpr, found.at_fpr[0].tpr) == (0, 0)
     assert (found.auc, found.advantage) == (0.5, 0)
 
 
@@ -81,8 +82,8 @@ def test_ties_at_the_threshold_are_not_called_members():
 def test_too_few_others_for_a_level(level, needed):
     for others in (needed - 1, needed):
         member = np.arange(others + 5) < 5
-        trials = LabelledScores.of(np.arange(others + 5.0), member)
-        one = rates(trials, trials, levels=(level,)).at[0]
+        trials = LabelledScores.from_arrays(np.arange(others + 5.0), member)
+        one = rates(trials, trials, levels=(level,)).at_fpr[0]
         assert (one.tpr is None) == (others < needed)
         assert (one.reason == "") == (others >= needed)
 
@@ -92,7 +93,7 @@ def test_auc_and_curve_are_those_of_sklearn(drawn):
     scores, member = (np.array(part) for part in zip(*drawn, strict=True))
     if member.all() or not member.any():
         member[0] = not member[0]
-    trials = LabelledScores.of(scores, member)
+    trials = LabelledScores.from_arrays(scores, member)
     value, (low, high) = auc_interval(trials)
     assert value == pytest.approx(roc_auc_score(member, scores))
     assert 0 <= low <= value <= high <= 1
@@ -131,7 +132,7 @@ def test_copies_of_a_trial_change_no_interval():
     five = rate_interval(np.repeat(hits, 5), np.repeat(np.arange(200), 5))
     assert five == pytest.approx(once, abs=2e-3)
     trials = scored(rng, 200, 1, shift=1, shared=0)
-    copied = LabelledScores.of(np.repeat(trials.scores[:, None], 5, axis=1), trials.member)
+    copied = LabelledScores.from_arrays(np.repeat(trials.scores[:, None], 5, axis=1), trials.member)
     (a, ends), (b, same) = auc_interval(trials), auc_interval(copied)
     assert a == pytest.approx(b)
     # Newcombe's model is not divided by copies where it is the larger one: alike, not equal.
@@ -148,13 +149,13 @@ def test_perfect_scores_have_an_interval_that_narrows():
     widths = []
     for n in (20, 200, 2000):
         member = np.arange(n) < n // 2
-        value, (low, high) = auc_interval(LabelledScores.of(member * 1.0, member))
+        value, (low, high) = auc_interval(LabelledScores.from_arrays(member * 1.0, member))
         assert (value, high) == (1, 1)
         widths.append(1 - low)
     assert 0.25 > widths[0] > 5 * widths[1] > 25 * widths[2] > 0
     member = np.arange(20) < 10
-    assert auc_interval(LabelledScores.of(-1.0 * member, member))[0] == 0
-    assert auc_interval(LabelledScores.of(-1.0 * member, member))[1] == pytest.approx(
+    assert auc_interval(LabelledScores.from_arrays(-1.0 * member, member))[0] == 0
+    assert auc_interval(LabelledScores.from_arrays(-1.0 * member, member))[1] == pytest.approx(
         (0, widths[0])
     )
 
@@ -168,14 +169,14 @@ def test_independent_trials_are_covered():
         truth = stats.norm.cdf(1 / np.sqrt(2))
         low, high = auc_interval(trials)[1]
         missed[0] += not low <= truth <= high
-        validation = LabelledScores.of(
+        validation = LabelledScores.from_arrays(
             [0.0, 0.5, 1.0], np.array([False, False, True])
         )  # its best threshold is 0.5
         found = rates(validation, trials, levels=(0.5,))
-        assert found.at[0].threshold == 0.0
-        low, high = found.at[0].tpr_interval
+        assert found.at_fpr[0].threshold == 0.0
+        low, high = found.at_fpr[0].tpr_interval
         missed[1] += not low <= stats.norm.cdf(1) <= high
-        low, high = found.at[0].fpr_interval
+        low, high = found.at_fpr[0].fpr_interval
         missed[2] += not low <= 0.5 <= high
         low, high = found.advantage_interval
         missed[3] += not low <= stats.norm.sf(0.5 - 1) - stats.norm.sf(0.5) <= high
@@ -192,14 +193,14 @@ def test_clustered_trials_are_covered_and_would_not_be_as_independent_ones():
         stats.norm.cdf(1),
         2 * stats.norm.cdf(0.5) - 1,
     )
-    validation = LabelledScores.of([0.0, 0.5, 1.0], np.array([False, False, True]))
+    validation = LabelledScores.from_arrays([0.0, 0.5, 1.0], np.array([False, False, True]))
     for _ in range(REPEATS):
         trials = scored(rng, 80, 8, shift=1.0, shared=0.6)
         found = rates(validation, trials, levels=(0.5,))
         for i, (truth, (low, high)) in enumerate(
             [
                 (area, found.auc_interval),
-                (rate, found.at[0].tpr_interval),
+                (rate, found.at_fpr[0].tpr_interval),
                 (gain, found.advantage_interval),
             ]
         ):
@@ -218,7 +219,7 @@ def test_pooled_targets_share_their_shadow():
     rng = np.random.default_rng(6)
     member = rng.random((30, 4)) < 0.5
     scores = rng.normal(size=(30, 4, 3))
-    trials = LabelledScores.of(scores, member)
+    trials = LabelledScores.from_arrays(scores, member)
     assert trials.shadows == 30
     assert len(trials.scores) == 360
     np.testing.assert_array_equal(trials.shadow, np.repeat(np.arange(30), 12))
@@ -252,7 +253,7 @@ def test_ties_and_targets_do_not_widen_an_interval():
     for _ in range(1000):
         member = np.stack([rng.permutation(60) < 30 for _ in range(4)], axis=1)
         noise = rng.normal(size=(60, 1)) + rng.normal(size=(60, 4))
-        trials = LabelledScores.of(
+        trials = LabelledScores.from_arrays(
             (np.array([0.0, 0.1, 0.0, 0.5]) * noise + np.arange(4))[..., None], member
         )
         low, high = rates(trials, trials).auc_interval
@@ -282,10 +283,11 @@ def test_shadows_may_have_any_numbers_and_any_order():
 
 def test_a_result_is_plain_data():
     trials = scored(np.random.default_rng(7), 300, 4, shift=2, shared=0.3)
-    told = rates(trials, trials).to_dict()
-    assert json.loads(json.dumps(told)) == told
-    assert told["at"][0]["level"] == 0.01
-    assert told["trials"] == {"shadows": 300, "members": 600, "others": 600}
+    found = rates(trials, trials)
+    told = json.loads(json.dumps(to_plain(found)))
+    assert told["at_fpr"][0]["level"] == 0.01
+    assert [told[name] for name in ("shadows", "members", "others")] == [300, 600, 600]
+    assert from_plain(Rates, told, what="rates") == found
 
 
 @pytest.mark.parametrize(
@@ -299,10 +301,10 @@ def test_a_result_is_plain_data():
 )
 def test_bad_trials_are_refused(scores, member, said):
     with pytest.raises(InputError, match=said.replace("(", r"\(").replace(")", r"\)")):
-        LabelledScores.of(scores, member)
+        LabelledScores.from_arrays(scores, member)
 
 
 def test_a_bad_level_is_refused():
-    trials = LabelledScores.of(np.arange(4.0), np.arange(4) > 1)
+    trials = LabelledScores.from_arrays(np.arange(4.0), np.arange(4) > 1)
     with pytest.raises(InputError, match="between 0 and 1"):
         rates(trials, trials, levels=(1.0,))

@@ -26,7 +26,7 @@ def attacked(table, maker, *, seed=1, **plan):
 def test_a_copy_is_caught(five_letters, design, features):
     found = attacked(five_letters, copy, design=design, features=features)
     assert found.auc > 0.99
-    assert found.above_baseline
+    assert found.findings[0].excess_found
     assert found.closest.auc > 0.99
     assert found.pooled.advantage > 0.9
 
@@ -77,14 +77,21 @@ def test_values_that_are_released_as_they_are_give_away_who_has_them(earners):
     found = membership(table, permuted, **options)
     assert found.auc > 0.97
     assert min(found.target_aucs) > 0.97
-    by_name = {part.name: part for part in found.strengths}
-    assert by_name["exact"].auc > 0.97
+    by_name = {part.attacker: part for part in found.parts}
+    assert by_name["exact"].value > 0.97
     assert by_name["exact"].interval[0] > 0.9
-    assert found.strengths[0].auc >= by_name["linear"].auc
+    assert found.parts[0].value >= by_name["linear"].value
+    assert [part.value for part in found.parts] == sorted(
+        (part.value for part in found.parts), reverse=True
+    )
+    assert set(found.mean_aucs) == set(by_name)
+    assert [finding.attacker for finding in found.findings[:2]] == ["combined", "closest"]
+    assert [finding.value for finding in found.findings[:2]] == [found.auc, found.closest.auc]
     assert "alone tell them apart with AUC" in found.sentence
     codes = membership(table, permuted, **options, grid="population", learner="linear")
     assert min(codes.target_aucs) < 0.8  # the number in the middle is in a bin with others
-    assert codes.strengths == ()
+    assert codes.parts == ()
+    assert codes.findings[0].attacker == "linear"
 
 
 def test_a_generator_that_ignores_its_input_gives_nothing_away(earners):
@@ -101,9 +108,9 @@ def test_a_generator_that_ignores_its_input_gives_nothing_away(earners):
         seed=2,
         workers=1,
     )
-    assert not found.above_baseline
+    assert not found.findings[0].excess_found
     assert found.interval[0] <= 0.5 <= found.interval[1]
-    assert found.sentence.endswith("A guess has 0.5: no more was found than guessing gives.")
+    assert found.sentence.endswith("a guess has 0.5. No more was found than guessing gives.")
     assert "alone tell" not in found.sentence
 
 
@@ -139,7 +146,7 @@ def test_the_model_tells_more_than_its_tables(five_letters):
         tests=40,
         shadows=40,
     )
-    assert white.above_baseline
+    assert white.findings[0].excess_found
     assert white.auc > black.auc
 
 
@@ -213,7 +220,7 @@ def campaign(table, design="shared"):
 def test_draws_are_of_the_design(five_letters, design):
     draws = campaign(five_letters, design).drawn(10, 0)
     assert len(draws) == (20 if design == "shared" else 40)
-    assert [int(draws.member[draws.of(k), k].sum()) for k in range(2)] == [10, 10]
+    assert [int(draws.member[draws.shadows_of(k), k].sum()) for k in range(2)] == [10, 10]
 
 
 def test_a_copy_is_told_by_its_closest_row(five_letters):

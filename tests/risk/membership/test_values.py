@@ -60,7 +60,7 @@ def gower(a, b, spans):
 
 def test_features_are_those_of_plain_loops(frame, people_with_outliers):
     targets = np.array([0, 1, 2, 30])
-    sight = ValueFeatures.of(people_with_outliers, targets)
+    sight = ValueFeatures.from_population(people_with_outliers, targets)
     rows = np.random.default_rng(1).choice(250, 60, replace=False)
     part = frame.iloc[rows].reset_index(drop=True)
     seen = pd.DataFrame(sight.of_table(people_with_outliers.take(rows)), columns=sight.names)
@@ -97,7 +97,7 @@ def test_features_are_those_of_plain_loops(frame, people_with_outliers):
 
 
 def test_extremes_are_in_the_order_of_how_far_out_a_target_is(frame, people_with_outliers):
-    sight = ValueFeatures.of(people_with_outliers, np.array([0]))
+    sight = ValueFeatures.from_population(people_with_outliers, np.array([0]))
     inside, outside = (
         sight.of_table(people_with_outliers.take(rows))[0]
         for rows in (np.arange(100), np.arange(1, 101))
@@ -123,7 +123,7 @@ def test_extremes_are_in_the_order_of_how_far_out_a_target_is(frame, people_with
 
 
 def test_the_density_of_a_target_is_higher_where_it_was_copied(people_with_outliers):
-    sight = ValueFeatures.of(people_with_outliers, np.arange(20))
+    sight = ValueFeatures.from_population(people_with_outliers, np.arange(20))
     part = sight.groups["density"]
     with_them, without = (
         sight.of_table(people_with_outliers.take(rows))[:, part]
@@ -138,7 +138,7 @@ def test_the_density_of_a_target_is_higher_where_it_was_copied(people_with_outli
 
 
 def test_groups_cover_all_features_once_and_all_are_finite(frame, people_with_outliers):
-    sight = ValueFeatures.of(people_with_outliers, np.array([3, 2]))
+    sight = ValueFeatures.from_population(people_with_outliers, np.array([3, 2]))
     places = np.concatenate([np.arange(len(sight.names))[part] for part in sight.groups.values()])
     np.testing.assert_array_equal(places, np.arange(len(sight.names)))
     assert list(sight.groups) == ["nearest", "density", "exact", "extremes", "presence"]
@@ -150,23 +150,23 @@ def test_groups_cover_all_features_once_and_all_are_finite(frame, people_with_ou
 @pytest.mark.parametrize("names", [["pay", "age"], ["town", "job"]])
 def test_tables_of_numbers_alone_and_of_words_alone(frame, names):
     table = read(frame[names])
-    seen = ValueFeatures.of(table, np.arange(5)).of_table(table.take(np.arange(50)))
+    seen = ValueFeatures.from_population(table, np.arange(5)).of_table(table.take(np.arange(50)))
     assert np.isfinite(seen).all()
-    sight = ValueFeatures.of(table, np.arange(5))
+    sight = ValueFeatures.from_population(table, np.arange(5))
     assert (seen[:, sight.names.index("exact: rows equal in all columns")] >= 1).all()
 
 
 def test_ranks_of_a_scale_are_those_of_the_population():
-    scale = NumberScale.of(np.array([1.0, 2.0, 2.0, np.nan, 10.0]))
+    scale = NumberScale.from_numbers(np.array([1.0, 2.0, 2.0, np.nan, 10.0]))
     np.testing.assert_allclose(
         scale.rank(np.array([0.0, 1.0, 2.0, 6.0, 99.0])), [0.125, 0.125, 0.5, 0.6875, 0.875]
     )
-    assert NumberScale.of(np.array([np.nan])).robust(np.array([np.nan])).tolist() == [0.0]
+    assert NumberScale.from_numbers(np.array([np.nan])).robust(np.array([np.nan])).tolist() == [0.0]
 
 
 def test_targets_that_are_no_rows_are_refused(people_with_outliers):
     with pytest.raises(InputError, match="numbers of rows of the population, 0 to 249"):
-        ValueFeatures.of(people_with_outliers, np.array([250]))
+        ValueFeatures.from_population(people_with_outliers, np.array([250]))
 
 
 def permute(table, seed):
@@ -191,7 +191,7 @@ def test_real_values_in_any_order_show_who_is_in(people_with_outliers, target, f
     """Both ends: a permutation of each column releases a value that nobody else has if and only if its owner is in; a fixed table says nothing."""
     rows = np.random.default_rng(2)
     draws = shared_draws(250, np.array([target]), rows=80, shadows=20, rng=rows)
-    sight = ValueFeatures.of(people_with_outliers, np.array([target]))
+    sight = ValueFeatures.from_population(people_with_outliers, np.array([target]))
     fixed = people_with_outliers.take(np.arange(80))
     seen = {
         name: run_shadows(
@@ -212,7 +212,7 @@ def test_the_end_is_the_one_on_the_targets_side(frame):
     low = frame.copy()
     low.loc[5, "pay"] = -900.0
     table = read(low)
-    sight = ValueFeatures.of(table, np.array([5, 0]))
+    sight = ValueFeatures.from_population(table, np.array([5, 0]))
     end = sight.names.index("extremes: end on the target's side, number 1")
     seen = sight.of_table(table.take(np.arange(50)))[:, end]
     low_quartile, middle, high_quartile = low["pay"].quantile([0.25, 0.5, 0.75])
@@ -264,8 +264,8 @@ def test_ends_and_what_lies_beyond():
 @given(random=st.randoms(use_true_random=False))
 @settings(max_examples=20, deadline=None)
 def test_no_feature_depends_on_the_order_of_released_rows(people_with_outliers, random):
-    sight = ValueFeatures.of(people_with_outliers, np.array([0, 1, 2, 30]))
+    sight = ValueFeatures.from_population(people_with_outliers, np.array([0, 1, 2, 30]))
     values = sight.reader.read(people_with_outliers)
     order = random.sample(range(values.n_rows), values.n_rows)
-    turned = PlainValues(values.numbers[:, order], values.words[:, order])
+    turned = PlainValues(values.numbers[:, order], values.level_codes[:, order])
     np.testing.assert_allclose(sight.look(turned), sight.look(values), rtol=1e-5, atol=1e-6)

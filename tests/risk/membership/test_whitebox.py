@@ -66,7 +66,7 @@ def test_nodes_add_up_to_the_likelihood_of_the_model(epsilon):
     table = sealed()
     how = BayesNet(parents=2) if epsilon is None else PrivBayes(epsilon, variant="sdg")
     model = how.fit(table, seed=1)
-    nodes = WhiteBox.of(table.schema, codes_of(table)).nodes(model)
+    nodes = WhiteBox.from_schema(table.schema, codes_of(table)).nodes(model)
     assert nodes.shape == (300, 5)
     assert nodes.dtype == np.float32
     assert np.isfinite(nodes).all()
@@ -87,14 +87,14 @@ def test_nodes_by_hand_and_the_floor():
     data = pa.table({"c0": [0, 0, 1, 1], "c1": [0, 1, 1, 1]})
     table = prepare(data, Schema(columns, public=True, rows=4))
     model = with_network(table, Network(("c0", "c1"), ((), ("c0",))))
-    box = WhiteBox.of(table.schema, codes_of(table)[[1]], reference=model.network)
+    box = WhiteBox.from_schema(table.schema, codes_of(table)[[1]], reference=model.network)
     np.testing.assert_allclose(
         box.nodes(model), [[np.log(0.25), np.log(0.5), np.log(0.5)]], rtol=1e-6
     )
     assert box.names == ("log P(target)", "log P(c0 | its parents)", "log P(c1 | its parents)")
     zero, one = (int(codes_of(table)[i, 1]) for i in (0, 1))
     second = int(codes_of(table)[2, 0])
-    never = WhiteBox.of(table.schema, np.array([[second, zero]])).nodes(model)
+    never = WhiteBox.from_schema(table.schema, np.array([[second, zero]])).nodes(model)
     np.testing.assert_allclose(
         never, [[np.log(0.5) + np.log(FLOOR), np.log(0.5), np.log(FLOOR)]], rtol=1e-6
     )
@@ -111,7 +111,9 @@ def test_order_of_network_and_parents_changes_nothing(values):
     first, second = with_network(table, DIAMOND), with_network(table, SHUFFLED)
     assert first.network.order != second.network.order
     for reference in (DIAMOND, SHUFFLED):
-        box = WhiteBox.of(table.schema, codes_of(table)[:20], reference=reference, values=values)
+        box = WhiteBox.from_schema(
+            table.schema, codes_of(table)[:20], reference=reference, values=values
+        )
         np.testing.assert_allclose(box.nodes(first), box.nodes(second), rtol=1e-6)
         a, b = box.cells(first), box.cells(second)
         assert not np.isnan(a).any()
@@ -124,7 +126,7 @@ def test_cells_are_counted_by_brute_force():
     model = with_network(table, SHUFFLED)
     codes = codes_of(table)
     for values in ("chances", "weights"):
-        box = WhiteBox.of(table.schema, codes[:1], reference=DIAMOND, values=values)
+        box = WhiteBox.from_schema(table.schema, codes[:1], reference=DIAMOND, values=values)
         cells, family = box.cells(model), box.families[3]
         got = cells[family.start : family.stop].reshape(family.sizes)
         for a, b, c in np.ndindex(*family.sizes):
@@ -139,13 +141,18 @@ def test_cells_are_counted_by_brute_force():
 def test_a_family_the_model_lacks_is_missing():
     table = sealed()
     chain = Network(NAMES, ((), ("c0",), ("c1",), ("c2",)))
-    box = WhiteBox.of(table.schema, codes_of(table)[:2], reference=DIAMOND)
+    box = WhiteBox.from_schema(table.schema, codes_of(table)[:2], reference=DIAMOND)
     cells = box.cells(with_network(table, chain))
     missing = [bool(np.isnan(cells[f.start : f.stop]).all()) for f in box.families]
     assert missing == [False, False, True, True]
     assert np.isnan(cells).sum() == sum(f.stop - f.start for f in box.families[2:])
     assert (
-        len(WhiteBox.of(table.schema, codes_of(table)[:2]).cells(with_network(table, chain))) == 0
+        len(
+            WhiteBox.from_schema(table.schema, codes_of(table)[:2]).cells(
+                with_network(table, chain)
+            )
+        )
+        == 0
     )
 
 
@@ -153,7 +160,7 @@ def test_privbayes_models_of_one_table_line_up():
     """Structures differ from seed to seed; features have the same shape, and the reference has itself in full."""
     table = sealed()
     models = [PrivBayes(1.0, variant="sdg").fit(table, seed=seed) for seed in range(6)]
-    box = WhiteBox.of(table.schema, codes_of(table)[:3], reference=models[0].network)
+    box = WhiteBox.from_schema(table.schema, codes_of(table)[:3], reference=models[0].network)
     cells = np.stack([box.cells(model) for model in models])
     assert not np.isnan(cells[0]).any()
     assert np.isnan(cells).any()
@@ -165,7 +172,7 @@ def test_privbayes_models_of_one_table_line_up():
 def test_bad_input_is_refused(monkeypatch):
     table = sealed()
     codes = codes_of(table)
-    box = WhiteBox.of(table.schema, codes[:2], reference=DIAMOND)
+    box = WhiteBox.from_schema(table.schema, codes[:2], reference=DIAMOND)
     for wrong, said in [
         (codes[0], "one row each"),
         (codes[:, :3], "one row each"),
@@ -173,11 +180,11 @@ def test_bad_input_is_refused(monkeypatch):
         (codes + 200, "outside"),
     ]:
         with pytest.raises(InputError, match=said):
-            WhiteBox.of(table.schema, wrong)
+            WhiteBox.from_schema(table.schema, wrong)
     with pytest.raises(InputError, match="same columns"):
-        WhiteBox.of(table.schema, codes, reference=Network(("c0",), ((),)))
+        WhiteBox.from_schema(table.schema, codes, reference=Network(("c0",), ((),)))
     with pytest.raises(InputError, match="kind of values"):
-        WhiteBox.of(table.schema, codes, values="counts")
+        WhiteBox.from_schema(table.schema, codes, values="counts")
     with pytest.raises(InputError, match="Bayesian networks"):
         box.nodes("model")
     wider = sealed(sizes=(3, 2, 4, 5))
@@ -188,7 +195,7 @@ def test_bad_input_is_refused(monkeypatch):
         box.cells(with_network(fewer, Network(NAMES[:3], ((), (), ()))))
     monkeypatch.setattr(whitebox, "MOST_CELLS", 10)
     with pytest.raises(TooLargeError, match="fewer parents"):
-        WhiteBox.of(table.schema, codes, reference=DIAMOND)
+        WhiteBox.from_schema(table.schema, codes, reference=DIAMOND)
 
 
 @pytest.mark.parametrize("network", [DIAMOND, SHUFFLED])
@@ -196,7 +203,7 @@ def test_the_places_of_a_target_hold_its_own_chances(network):
     """The entry at the target's value in each family's row is the chance that `nodes` takes the logarithm of."""
     table = sealed()
     targets = codes_of(table)[:6]
-    seen = WhiteBox.of(table.schema, targets, reference=DIAMOND)
+    seen = WhiteBox.from_schema(table.schema, targets, reference=DIAMOND)
     model = with_network(table, network)
     cells, nodes = seen.cells(model), seen.nodes(model)
     for k, target in enumerate(targets):

@@ -40,7 +40,7 @@ def case_of(
     """Return the case of one or more releases, members first."""
     coded = coded_tables(members, released, others, options.pop("tolerance", {}))
     releases = [side for side in coded.tables if side.startswith("synthetic")]
-    return ReleaseCase.of(coded, releases, ["original", "holdout"], **options)
+    return ReleaseCase.from_tables(coded, releases, ["original", "holdout"], **options)
 
 
 def coded_tables(

@@ -14,16 +14,21 @@ from chaffinch._base.errors import ChaffinchError
 from chaffinch.report.release import render
 from chaffinch.report.result import report_of
 from chaffinch.risk import ATTACKERS, Attacker, RiskResult, RiskSettings
-from chaffinch.risk.attacker import attacker_of, memorisation_tests
-from chaffinch.risk.attribution.result import TESTS_HEAD as HEAD
-from chaffinch.risk.attribution.result import finding_rows
-from chaffinch.risk.finding import Finding
-from chaffinch.risk.memorisation.battery import findings, stacked, trials, trials_of, with_family
+from chaffinch.risk.attacker import attacker_of, attackers_of_kind
+from chaffinch.risk.finding import (
+    HEAD,
+    Finding,
+    column_findings,
+    finding_rows,
+    record_findings,
+)
+from chaffinch.risk.memorisation.battery import case_outcomes, memorisation_outcomes
 from chaffinch.risk.memorisation.protocol import (
     ColumnValues,
     NotApplicableError,
     ReleaseCase,
 )
+from chaffinch.stats.excess import excess
 from chaffinch.stats.familywise import family
 from chaffinch.stats.rates import Scores
 from chaffinch.table.compare.values import CodedTables
@@ -38,7 +43,9 @@ def tables_of(rng: np.random.Generator, share: float, n: int = 400):
 
 
 def exact_rows(coded: CodedTables):
-    return trials(coded, ["synthetic"], ["exact_row"], seed=np.random.SeedSequence(5))
+    return memorisation_outcomes(
+        coded, ["synthetic"], ["exact_row"], seed=np.random.SeedSequence(5)
+    )["exact_row"]
 
 
 @pytest.fixture
@@ -68,45 +75,50 @@ def test_scores_come_back_in_the_order_of_people(
     rng: np.random.Generator, number_of_age: Attacker
 ) -> None:
     coded = tables_of(rng, 0.1)
-    (trial,) = trials(coded, ["synthetic"], ["number_of_age"], seed=np.random.SeedSequence(5))
-    for group, side in ((trial.members, "original"), (trial.others, "holdout")):
-        table = coded.tables[side]
-        assert np.allclose(
-            1.0 - group[0], table.data["age"].to_numpy() / 100.0
-        )  # towards risk: lower ages
-        assert trial.value(group) == pytest.approx(np.mean(table.data["age"].to_numpy()) / 100.0)
+    (sides,) = memorisation_outcomes(
+        coded, ["synthetic"], ["number_of_age"], seed=np.random.SeedSequence(5)
+    ).values()
+    for outcome, side in zip(sides, ("original", "holdout"), strict=True):
+        ages = coded.tables[side].data["age"].to_numpy() / 100.0
+        assert np.allclose(1.0 - outcome.group[0], ages)  # towards risk: lower ages
+        assert outcome.value == pytest.approx(np.mean(ages))
 
 
 def test_copies_are_found_and_fresh_rows_are_not(rng: np.random.Generator) -> None:
     for share, significant in ((0.1, True), (0.0, False)):
-        every = [exact_rows(tables_of(rng, share))]
-        one = findings(every, np.random.SeedSequence(6), resamples=200)
-        together = family(
-            [t[0].members for t in every], [t[0].others for t in every], resamples=200, seed=7
-        )
-        (finding,) = with_family(one, together, 0, every, 10)
-        assert finding.n_people == 800
-        assert (finding.value == 0.1) == significant
-        assert ((finding.p_family or 1.0) <= 0.05) == significant
+        members, others = exact_rows(tables_of(rng, share))
+        together = family([members.group], [others.group], resamples=200, seed=7)
+        assert (members.value == 0.1) == significant
+        assert ((together.adjusted[0] or 1.0) <= 0.05) == significant
 
 
 def test_without_others_there_is_a_value_and_no_excess(rng: np.random.Generator) -> None:
-    tables = dict(tables_of(rng, 0.1).tables)
-    del tables["holdout"]
-    every = [exact_rows(CodedTables(tables))]
-    (finding,) = findings(every, np.random.SeedSequence(6), resamples=50)
-    assert finding.value == 0.1
+    members, _, fresh = (distinct_people(400, rng) for _ in range(3))
+    (finding,) = chaffinch.risk(
+        members, with_copies(fresh, members, 0.1), attackers=["exact_row"], resamples=50, seed=6
+    ).findings
+    assert (finding.value, finding.n_people) == (0.1, 400)
     assert finding.excess is None
     assert "No holdout" in (finding.reason or "")
 
 
-def test_two_trials_become_one_of_all_people(rng: np.random.Generator) -> None:
+def test_outcomes_on_two_halves_become_one_of_all_people(
+    rng: np.random.Generator, number_of_age: Attacker
+) -> None:
     tables = tables_of(rng, 0.1).tables
     turned = {**tables, "original": tables["holdout"], "holdout": tables["original"]}
-    (one,), (two,) = (exact_rows(CodedTables(some)) for some in (tables, turned))
-    both = stacked(one, two)
-    assert both.n_people == 1600
-    assert both.value(both.members) == both.value(both.others) == 0.05
+    pairs = zip(exact_rows(CodedTables(tables)), exact_rows(CodedTables(turned)), strict=True)
+    both = [first.stacked(second) for first, second in pairs]
+    assert [len(side.group[0]) for side in both] == [800, 800]
+    assert [side.value for side in both] == [0.05, 0.05]
+    # Where higher is safer the value is still the mean of the values, not of the scores towards risk.
+    first, second = (
+        memorisation_outcomes(
+            CodedTables(each), ["synthetic"], ["number_of_age"], seed=np.random.SeedSequence(5)
+        )["number_of_age"][0]
+        for each in (tables, turned)
+    )
+    assert first.stacked(second).value == pytest.approx((first.value + second.value) / 2)
 
 
 # In a study of risk: in its family, its JSON, its words, with keys and without.
@@ -123,36 +135,34 @@ def test_without_keys_the_tests_are_run_alone(tables, capsys) -> None:
     result = chaffinch.risk(
         members, with_copies(fresh, members, 0.05), others, resamples=200, seed=1
     )
-    assert result.attacks == ()
-    assert [test.attacker for test in result.memorisation_tests] == [
-        test.name for test in memorisation_tests() if not test.needs
+    assert column_findings(result.findings) == ()
+    assert [test.attacker for test in record_findings(result.findings)] == [
+        test.name for test in attackers_of_kind("memorisation") if not test.needs
     ]
-    exact = result.memorisation_tests[0]
+    exact = record_findings(result.findings)[0]
     assert (exact.value, exact.holdout, exact.n_people) == (0.05, 0.0, 1200)
     assert result.family.p_value == exact.p_family == pytest.approx(1 / 201)
     assert 0 < result.lower_bound < 0.05
-    *found, row = result.verdict
-    assert found[0].id == "exact_row"
-    assert found[0].sentence == exact.sentence
-    assert row.word == "excess found"
-    assert f"Over {len(result.memorisation_tests)} memorisation tests" in row.sentence
-    assert "Strongest: Copied row." in row.sentence
+    assert exact.word == "excess found"
+    assert f"Over {len(record_findings(result.findings))} memorisation tests" in result.sentence
+    assert "Strongest: Copied row." in result.sentence
     result.show()
     assert "Exact row" in capsys.readouterr().out
     assert "whole record of a person" in result.to_html()
     page = render(report_of(title="t", risk=result))
-    assert "Memorisation tests with an excess: " in page
-    assert "Attribute disclosure by" not in page
+    assert "Whole records: memorisation" in page
+    assert "Sensitive column: " not in page
     assert page.count("Distance to the closest record (DCR)") >= 2
 
 
 def test_a_test_that_needs_keys_says_so(tables) -> None:
     members, others, fresh = tables
-    (k_map,) = chaffinch.risk(
-        members, fresh, others, tests=["k_map"], resamples=50, seed=1
-    ).memorisation_tests
-    assert k_map.value is None
-    assert "Name them as keys" in k_map.sentence
+    with pytest.raises(ChaffinchError, match="'k_map' needs columns that an outsider knows"):
+        chaffinch.risk(members, fresh, others, attackers=["k_map"], resamples=50, seed=1)
+    result = chaffinch.risk(members, fresh, others, resamples=50, seed=1)
+    assert "k_map" not in {finding.attacker for finding in result.findings}
+    (why,) = [part for part in result.about.left_out if "k_map" in part.what]
+    assert (why.reason, why.flag) == ("needs columns that an outsider knows", "--keys")
 
 
 def test_attacks_and_tests_are_one_family(tables) -> None:
@@ -160,25 +170,22 @@ def test_attacks_and_tests_are_one_family(tables) -> None:
     options = {
         "keys": ["age", "c0"],
         "sensitive": ["c1"],
-        "measures": ["dcap"],
-        "attackers": [],
+        "attackers": ["dcap", "memorisation"],
         "resamples": 100,
         "seed": 1,
     }
     result = chaffinch.risk(members, fresh, others, **options)
-    n = len(result.attacks) + len(result.memorisation_tests)
-    assert len(result.family.adjusted) == n
-    assert (
-        tuple(test.p_family for test in result.memorisation_tests)
-        == result.family.adjusted[len(result.attacks) :]
-    )
+    assert tuple(finding.p_family for finding in result.findings) == result.family.adjusted
+    assert {finding.on_column for finding in result.findings} == {True, False}
     assert result.family.p_value > 0.01  # once in a hundred; seeded
     again = RiskResult.from_dict(json.loads(json.dumps(result.to_dict())))
     assert again == result
-    without = chaffinch.risk(members, fresh, others, tests=[], **options)
-    assert "memorisation_tests" not in without.to_dict()
+    without = chaffinch.risk(members, fresh, others, **{**options, "attackers": ["dcap"]})
+    assert record_findings(without.findings) == ()
     # The attacks by themselves do not move: tests draw from streams of their own.
-    assert [a.p_value for a in without.attacks] == [a.p_value for a in result.attacks]
+    assert [a.p_value for a in column_findings(without.findings)] == [
+        a.p_value for a in column_findings(result.findings)
+    ]
 
 
 def test_several_syntheses_are_means(tables) -> None:
@@ -187,11 +194,11 @@ def test_several_syntheses_are_means(tables) -> None:
         members,
         [with_copies(fresh, members, 0.05), with_copies(fresh, members, 0.1)],
         others,
-        tests=["exact_row"],
+        attackers=["exact_row"],
         resamples=100,
         seed=1,
     )
-    (exact,) = result.memorisation_tests
+    (exact,) = record_findings(result.findings)
     assert exact.value == pytest.approx(0.075)
     assert exact.excess_interval[1] - exact.excess_interval[0] > 0.05  # the tables differ
 
@@ -208,14 +215,12 @@ def test_without_a_holdout_crossfitting_gives_it(tables) -> None:
     options = {
         "keys": ["age", "c0"],
         "sensitive": ["c1"],
-        "measures": ["dcap"],
-        "attackers": [],
-        "tests": ["exact_row", "dcr"],
+        "attackers": ["dcap", "exact_row", "dcr"],
     }
     copied = chaffinch.risk.cross_fit(table, copier, resamples=100, seed=1, **options)
-    assert [test.value for test in copied.memorisation_tests] == [1.0, 0.0]
-    assert all(test.p_family < 0.05 for test in copied.memorisation_tests)
-    assert [test.n_people for test in copied.memorisation_tests] == [
+    assert [test.value for test in record_findings(copied.findings)] == [1.0, 0.0]
+    assert all(test.p_family < 0.05 for test in record_findings(copied.findings))
+    assert [test.n_people for test in record_findings(copied.findings)] == [
         1200,
         1200,
     ]  # each person once as member, once not
@@ -228,10 +233,10 @@ def test_without_a_holdout_crossfitting_gives_it(tables) -> None:
     [
         ({"keys": ["a"]}, "Name at least one sensitive column"),
         ({"sensitive": ["a"]}, "Name at least one key"),
-        ({"tests": []}, "Name at least one key"),
+        ({"attackers": []}, "No attacker is left"),
         (
-            {"tests": ["exact_rows"]},
-            r"Unknown memorisation test 'exact_rows'\. Did you mean 'exact_row'",
+            {"attackers": ["exact_rows"]},
+            r"Unknown attacker 'exact_rows'\. Did you mean 'exact_row'",
         ),
     ],
 )
@@ -247,7 +252,7 @@ def test_a_column_permuting_generator_is_found_by_its_rare_numbers(tables) -> No
     result = chaffinch.risk(
         members, type(members).from_pydict(shuffled), others, resamples=200, seed=1
     )
-    rare = next(test for test in result.memorisation_tests if test.attacker == "rare_number")
+    rare = next(test for test in record_findings(result.findings) if test.attacker == "rare_number")
     assert rare.value == 1.0
     assert rare.p_family < 0.01
 
@@ -271,20 +276,24 @@ def null_draw(seed: int, n: int = 100):
     )
     case = ReleaseCase(columns, n, 2 * n, ("age", "a"), np.random.SeedSequence(seed), 1)
     order = rng.permutation(2 * n)
-    every = [
-        [one]
-        for one in trials_of(
-            case.take(order),
-            np.argsort(order),
-            n,
-            [test.name for test in memorisation_tests()],
-            alone=False,
-        )
+    shuffled, position = case.take(order), np.argsort(order)
+    outcomes = [
+        case_outcomes(test, shuffled, position, np.array([n]))
+        for test in attackers_of_kind("memorisation")
     ]
-    result = findings(every, np.random.SeedSequence(seed), resamples=99, threads=1)
+    result = [
+        excess(
+            members.group,
+            others.group,
+            resamples=99,
+            seed=np.random.SeedSequence([seed, number]),
+            threads=1,
+        )
+        for number, (members, others) in enumerate(outcomes)
+    ]
     return result, family(
-        [one[0].members for one in every],
-        [one[0].others for one in every],
+        [members.group for members, _ in outcomes],
+        [others.group for _, others in outcomes],
         resamples=99,
         seed=seed,
         threads=1,
@@ -298,10 +307,7 @@ def test_strangers_are_found_as_often_as_the_level_says() -> None:
     results = [null_draw(seed) for seed in range(120)]
     assert 0 < sum(together.p_value <= 0.05 for _, together in results) <= 15
     intervals = [
-        one.excess_interval
-        for ones, _ in results
-        for one in ones
-        if one.excess_interval is not None
+        found.interval for every, _ in results for found in every if found.interval is not None
     ]
     assert len(intervals) > 900
     assert 0.92 < np.mean([low <= 0 <= high for low, high in intervals]) < 0.985
@@ -386,7 +392,7 @@ def test_no_value_is_in_a_repr(rng: np.random.Generator) -> None:
 
 
 def test_every_test_says_what_it_is_and_what_it_does_not_see() -> None:
-    for test in memorisation_tests():
+    for test in attackers_of_kind("memorisation"):
         assert test.title
         assert test.definition.endswith(".")
         assert test.blindness.endswith(".")
@@ -421,7 +427,11 @@ def test_no_score_depends_on_the_order_of_rows(rows, random) -> None:
             for table in tables
         )
         case = case_of(released, members, others, keys=["n", "k"])
-        tests = [test for test in memorisation_tests() if not test.needs_releases]
+        tests = [
+            test
+            for test in attackers_of_kind("memorisation")
+            if "releases" not in (test.needs or ())
+        ]
         for test in tests:
             with suppress(NotApplicableError):
                 yield test.name, test.score(case)

@@ -77,7 +77,7 @@ def test_nobody_is_in_the_density_they_are_held_against(rng: np.random.Generator
 
 def test_of_many_people_some_are_looked_at(rng: np.random.Generator) -> None:
     case = case_of(*tables(rng))
-    places = Distances.of(case, most_people=20, most_rows=30)
+    places = Distances.from_case(case, most_people=20, most_rows=30)
     scores = places.scores(np.full(20, 0.5))
     assert (scores.weight.sum(), scores.numerator.sum(), scores.n_people) == (20.0, 10.0, 90)
     assert (

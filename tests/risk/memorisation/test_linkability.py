@@ -10,8 +10,8 @@ import pytest
 
 import chaffinch
 from chaffinch._base.errors import InputError
-from chaffinch.risk.attribution.settings import RiskSettings
-from chaffinch.risk.memorisation.battery import findings, trials
+from chaffinch.risk.finding import Finding, record_findings
+from chaffinch.risk.memorisation.battery import memorisation_outcomes
 from chaffinch.risk.memorisation.linkability import (
     COUNTS,
     chance_of_link,
@@ -20,6 +20,7 @@ from chaffinch.risk.memorisation.linkability import (
     shared_neighbours,
 )
 from chaffinch.risk.memorisation.protocol import NotApplicableError
+from chaffinch.risk.settings import RiskSettings
 from chaffinch.stats.excess import excess
 
 from .conftest import case_of, coded_tables, distinct_people, reference_tables, with_copies
@@ -135,35 +136,36 @@ def test_a_finding_has_the_chance_of_a_link_beside_it(rng: np.random.Generator) 
     coded = coded_tables(*(distinct_people(n, rng) for n in (60, 50, 60)))
     root = np.random.SeedSequence(1)
     tests = ["linkability", "linkability_5"]
-    both = trials(coded, ["synthetic"], tests, keys=["age", "c0"], seed=root)
-    one, five = findings([[trial] for trial in both], root, resamples=50)
-    assert one.guess == pytest.approx(1 / 50)
-    assert five.guess == pytest.approx(link_by_chance(50, 5))
-    assert "without a look at the table 2\xa0% would be" in one.sentence
+    outcomes = memorisation_outcomes(coded, ["synthetic"], tests, keys=["age", "c0"], seed=root)
+    guesses = {name: members.guess.by("value") for name, (members, _) in outcomes.items()}
+    assert guesses["linkability"] == pytest.approx(1 / 50)
+    assert guesses["linkability_5"] == pytest.approx(link_by_chance(50, 5))
+    finding = Finding(attacker="linkability", value=0.5, guess=guesses["linkability"])
+    assert "without a look at the table 2\xa0% would be" in finding.sentence
 
 
 def test_parts_are_an_option_of_a_study(rng: np.random.Generator) -> None:
     members, others, fresh = (distinct_people(200, rng, 8) for _ in range(3))
     released = with_copies(fresh, members, 0.3)
     parts = (["age", "c0"], ["income", "c1"])
-    result = chaffinch.risk(members, released, others, tests=["linkability"], parts=parts, seed=1)
-    (one,) = result.memorisation_tests
+    result = chaffinch.risk(
+        members, released, others, attackers=["linkability"], parts=parts, seed=1
+    )
+    (one,) = record_findings(result.findings)
     scores = linkability(case_of(released, members, others), 1, parts)
     assert one.value == pytest.approx(scores.numerator[:200].mean())
     assert result.to_dict()["about"]["settings"]["parts"] == [list(part) for part in parts]
-    (none,) = chaffinch.risk(
-        members, released, others, tests=["linkability"], seed=1
-    ).memorisation_tests
-    assert "Name them as keys" in (none.reason or "")
-    without = RiskSettings().memorisation_tests
+    with pytest.raises(InputError, match="'linkability' needs columns that an outsider knows"):
+        chaffinch.risk(members, released, others, attackers=["linkability"], seed=1)
+    without = RiskSettings().memorisation_tests()
     assert "linkability" not in without
-    assert {*RiskSettings(parts=(("age",), ("c1",))).memorisation_tests} - {*without} == {
+    assert {*RiskSettings(parts=(("age",), ("c1",))).memorisation_tests()} - {*without} == {
         "linkability",
         "linkability_5",
     }
     with pytest.raises(InputError, match="Unknown column of a part 'agge'"):
         chaffinch.risk(
-            members, released, others, tests=["linkability"], parts=(["agge"], ["c1"]), seed=1
+            members, released, others, attackers=["linkability"], parts=(["agge"], ["c1"]), seed=1
         )
 
 

@@ -50,7 +50,7 @@ def test_predicates_of_several_columns_are_those_of_another_library(
     # 60,000 draws of 1,000 rows and sets miss one of them with a chance of 1e-23.
     original, synthetic, holdout = reference_tables()
     case = case_of(synthetic, original, holdout)
-    predicates = predicates_of_columns(case, n_columns, most=10_000, draws=60_000)
+    predicates = predicates_of_columns(case, n_columns, max_predicates=10_000, draws=60_000)
     assert len(predicates) == n
     assert isolating(predicates, case, slice(120)) == members
     assert isolating(predicates, case, slice(120, None)) == others
@@ -126,7 +126,7 @@ def test_nothing_to_say_is_said() -> None:
 def test_a_repr_holds_no_value(rng: np.random.Generator) -> None:
     table = distinct_people(40, rng)
     assert (
-        repr(predicates_of_columns(case_of(table, table, table), 2, most=4))
+        repr(predicates_of_columns(case_of(table, table, table), 2, max_predicates=4))
         == "Predicates(<10 of 2 conditions)"
     )
 

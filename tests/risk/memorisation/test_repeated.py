@@ -8,6 +8,7 @@ import pyarrow as pa
 import pytest
 
 import chaffinch
+from chaffinch.risk.finding import record_findings
 from chaffinch.risk.memorisation.protocol import NotApplicableError
 from chaffinch.risk.memorisation.repeated import repeated_rows, repeated_values
 
@@ -61,25 +62,25 @@ def test_people_who_are_copied_into_every_release_are_found(rng: np.random.Gener
         members,
         same,
         others,
-        tests=["exact_row", "repeated_row", "repeated_value"],
+        attackers=["exact_row", "repeated_row", "repeated_value"],
         resamples=200,
         seed=1,
     )
-    assert [test.attacker for test in result.memorisation_tests] == ["exact_row"]
+    assert [test.attacker for test in record_findings(result.findings)] == ["exact_row"]
     exact, row, value = result.together.findings
     assert (row.attacker, row.value, row.holdout) == ("repeated_row", 0.04, 0.0)
-    assert row.alone == (0.0, 0.0, 0.0)
-    assert row.adds
-    assert value.adds
-    assert exact.added == pytest.approx(
+    assert row.releases.alone == (0.0, 0.0, 0.0)
+    assert row.releases.adds
+    assert value.releases.adds
+    assert exact.releases.added == pytest.approx(
         0.0, abs=1e-9
     )  # the same people in each: a row is found from all as from one
     none = chaffinch.risk(
         members,
         fresh,
         others,
-        tests=["exact_row", "repeated_row", "repeated_value"],
+        attackers=["exact_row", "repeated_row", "repeated_value"],
         resamples=200,
         seed=1,
     )
-    assert not none.together.strongest.adds
+    assert not none.together.strongest.releases.adds

@@ -196,7 +196,7 @@ def test_what_is_fitted_is_the_subset_and_a_time_estimate_is_shown(base, draws):
 
 
 def test_what_is_seen_of_values_is_stored_and_read_back(base, draws, tmp_path):
-    sight = ValueFeatures.of(base, np.array([3, 9]))
+    sight = ValueFeatures.from_population(base, np.array([3, 9]))
     working = Working(workers=1, keep=tmp_path / "s")
     shadows = run_shadows(Generator(copy, base), draws, sight=sight, seed=3, working=working)
     assert shadows.values.shape == (12, 1, 2, len(sight.names))
@@ -300,7 +300,7 @@ def test_shadows_before_a_failure_are_kept(base, draws):
         return table
 
     done = work(job(stumbling, base, draws))
-    assert done.part.ids.tolist() == [0, 1]
+    assert done.finished.ids.tolist() == [0, 1]
     assert (done.failed, done.reason) == (2, "the generator raised RuntimeError")
     assert len(set(calls)) == 3  # every shadow has a seed of its own
 

@@ -33,7 +33,9 @@ def test_values_are_equal_where_the_cells_are(frame):
         ours = (values.codes == values.codes[a]).sum(axis=1)
         np.testing.assert_array_equal(ours, (expected == expected[a]).sum(axis=1))
     assert np.isnan(values.numbers[0, 8])
-    assert (values.words[0] == values.words[0, 7]).sum() == 1  # though the grid pooled it
+    assert (
+        values.level_codes[0] == values.level_codes[0, 7]
+    ).sum() == 1  # though the grid pooled it
 
 
 def test_grid_codes_of_the_population_are_its_own(frame):
@@ -72,4 +74,4 @@ def test_a_column_that_a_release_left_out_matches_nobody(frame):
     assert reader.reads(table)
     values = reader.read(table)
     assert (reader.grid_codes(values, np.uint8)[:, 2] == unknown_code(np.uint8)).all()
-    assert (values.words[1] == -1).all()
+    assert (values.level_codes[1] == -1).all()

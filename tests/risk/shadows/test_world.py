@@ -126,7 +126,7 @@ def test_pairs_of_neighbours_differ_in_one_record_which_is_the_target():
         assert len(other - one) == 1
         assert draws.member[i, draws.owner[i]]
         assert not draws.member[i + 1, draws.owner[i]]
-    assert draws.of(1).tolist() == list(range(12, 24))
+    assert draws.shadows_of(1).tolist() == list(range(12, 24))
 
 
 def test_fresh_draws_have_each_record_equally_often():

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from chaffinch.errors import InputError
+from chaffinch.risk.attacker import STUDIED, attackers_of_kind
 from chaffinch.web.page import SentForm
 from chaffinch.web.screens.attackers import number_in
 
@@ -24,6 +25,17 @@ def test_a_holdout_and_a_limit_are_kept(opened: Visitor, people_file: Path) -> N
         False,
     )
     assert "--max-excess 0.05" in text
+
+
+def test_attackers_are_listed_from_their_registry_and_go_into_the_command(opened: Visitor) -> None:
+    text = opened.post("/attackers", attackers="matching, exact_row")
+    assert opened.project.choices().attackers == ("matching", "exact_row")
+    assert "--attackers matching,exact_row" in text
+    page = opened.get("/attackers")
+    for attacker in attackers_of_kind(*STUDIED):
+        assert attacker.name in page
+    assert "Unknown attacker" in opened.post("/attackers", attackers="magic")
+    assert opened.project.choices().attackers == ("matching", "exact_row")
 
 
 def test_what_is_wrong_is_said_and_not_kept(

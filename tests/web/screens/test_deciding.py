@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from chaffinch import release
-from chaffinch.risk.attribution.verdict import LimitVerdict
+from chaffinch.risk.verdict import LimitVerdict
 from chaffinch.stats.intervals import LimitState
 from chaffinch.web.project import write_json
 from chaffinch.workflows.release import ReleaseResult
@@ -26,7 +26,7 @@ def made(looked: Path) -> ReleaseResult:
         keys=["age", "sex"],
         sensitive=["ill"],
         measures=["tvd"],
-        attackers=["gcap"],
+        attackers=["matching", "memorisation"],
         max_excess=0.5,
         seed=1,
     )
@@ -118,7 +118,7 @@ def test_a_refused_table_cannot_be_approved_and_no_limit_is_no_pass(
         keys=["age", "sex"],
         sensitive=["ill"],
         measures=["tvd"],
-        attackers=["gcap"],
+        attackers=["matching", "memorisation"],
         seed=1,
     )
     over = LimitVerdict(max_excess=0.01, state=LimitState.EXCEEDS, lower_bound=0.1, attacks=3)

@@ -35,8 +35,7 @@ def quick(**more: Any) -> FrontierSettings:
         "keys": ("age", "sex", "town"),
         "sensitive": ("job",),
         "label": "ill",
-        "attackers": ("gcap",),
-        "tests": ("exact_row",),
+        "attackers": ("matching", "exact_row"),
         "resamples": 50,
     }
     return FrontierSettings(**{**own, **more})

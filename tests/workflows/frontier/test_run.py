@@ -27,8 +27,7 @@ OPTIONS: dict[str, Any] = {
     "keys": ["age", "sex"],
     "sensitive": ["job"],
     "label": "ill",
-    "attackers": ["gcap"],
-    "tests": ["exact_row"],
+    "attackers": ["matching", "exact_row"],
     "evaluations": 5,
     "seed": 1,
 }

@@ -59,7 +59,7 @@ class Stage:
     @property
     def excess(self) -> bool:
         """Whether some marginal risk lies above 0 with all of its interval."""
-        return any(measure.excess for measure in self.measures)
+        return any(measure.finding.excess_found for measure in self.measures)
 
     def marginal(self, sensitive: str, convention: str) -> Estimate | None:
         """Return the marginal risk of an attribute under a convention; None where it was not measured."""

@@ -23,14 +23,14 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..._base.compiled import compiled
 from ..._base.errors import InputError
-from ..._base.results import Number, shown_parts
+from ..._base.results import Number, finite, shown_parts
 from ..._base.runtime import thread_map
 from ...stats.intervals import (
     NOTHING,
@@ -42,6 +42,9 @@ from ...stats.intervals import (
     student_quantile,
 )
 from ..domain import Codes, Fields, Floats
+
+if TYPE_CHECKING:
+    from ...risk.finding import Finding
 
 Ints = NDArray[np.int64]
 
@@ -239,13 +242,34 @@ class RiskMeasure:
     prior_marginal: Estimate = NOTHING
 
     @property
-    def excess(self) -> bool:
-        """Whether the interval of the marginal risk lies above 0."""
-        return self.marginal.low > 0.0
+    def finding(self) -> Finding:
+        """The same in the form that all attacks give."""
+        from ...risk.finding import Finding  # half of what a check by rules alone would import
+
+        return Finding(
+            attacker="evolved_datasets",
+            convention=self.convention,
+            sensitive=self.sensitive,
+            value=finite(self.original.value),
+            interval=_ends(self.original),
+            guess=finite(self.prior.value),
+            holdout=finite(self.holdout.value),
+            excess=finite(self.marginal.value),
+            excess_interval=_ends(self.marginal),
+            lower_bound=finite(self.marginal.low),
+            upper_bound=finite(self.marginal.high),
+            detectable=finite(self.detectable),
+            n_people=None,
+        )
 
     def to_dict(self) -> dict[str, Any]:
-        """Return what JSON can hold."""
-        return {**shown_parts(self), "excess": self.excess}
+        """Return what JSON can hold, with the finding."""
+        return {**shown_parts(self), "finding": self.finding.to_dict()}
+
+
+def _ends(estimate: Estimate) -> tuple[float, float] | None:
+    low, high = finite(estimate.low), finite(estimate.high)
+    return None if low is None or high is None else (low, high)
 
 
 def measures_of(

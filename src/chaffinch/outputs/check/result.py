@@ -41,7 +41,7 @@ MOST_FITS = 5
 
 
 FORMAT = "chaffinch-check"
-VERSION = 1
+VERSION = 2
 PARTS = (
     "settings",
     "records",
@@ -370,7 +370,7 @@ def verdict_of(
     """
     every = [measure.detectable for measure in measures if not math.isnan(measure.detectable)]
     detectable = max(every, default=math.nan)
-    excesses = [measure for measure in measures if measure.excess]
+    excesses = [measure for measure in measures if measure.finding.excess_found]
     sentences = []
     word: Word
     if inconsistent:

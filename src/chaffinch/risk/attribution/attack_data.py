@@ -46,7 +46,7 @@ from ...table.table import Table
 from .matching import KeyCounts, WholeCounts, counts_of_marginal
 
 if TYPE_CHECKING:
-    from .settings import RiskSettings
+    from ..settings import RiskSettings
 
 WAYS = {
     "numeric": ("way with numbers", ("values", "bins")),
@@ -74,19 +74,19 @@ class AttackSide:
 class AttackData:
     """Tables on one grid, for attacks that know some columns and want another.
 
-    `sides`: by name: `original`, `synthetic` (or `synthetic-1`, `synthetic-2` ...), `holdout` where there is one, and sources that were
+    `by_side`: by name: `original`, `synthetic` (or `synthetic-1`, `synthetic-2` ...), `holdout` where there is one, and sources that were
     added. `grids`: how each column became codes. `settings`: what was chosen, as plain data. `coded`: the tables that the sides came from, with all columns, on one schema.
-    `whole`: the counts of all records, where sides and tables are samples of files.
+    `all_counts`: the counts of all records, where sides and tables are samples of files.
     """
 
-    sides: Mapping[str, AttackSide]
+    by_side: Mapping[str, AttackSide]
     grids: Mapping[str, CodeGrid]
     settings: Mapping[str, Any] = field(default_factory=dict)
     coded: CodedTables = field(default_factory=lambda: CodedTables({}))
-    whole: WholeCounts | None = None
+    all_counts: WholeCounts | None = None
 
     @classmethod
-    def of(
+    def from_tables(
         cls,
         original: Rows,
         synthetics: Sequence[Any],
@@ -109,7 +109,9 @@ class AttackData:
         rows = align_sides(original, synthetics, holdout)
         coders = column_coders(rows, columns, numeric=numeric, rare=rare, tolerance=widths)
         chosen = {"numeric": numeric, "rare": rare, "tolerance": widths}
-        return cls.from_coders({side: own.table() for side, own in rows.items()}, coders, chosen)
+        return cls.from_coders(
+            {side: side_rows.table() for side, side_rows in rows.items()}, coders, chosen
+        )
 
     @classmethod
     def from_coders(
@@ -125,7 +127,7 @@ class AttackData:
             name: coded.column(name) if by_value else coder.coded(tables)
             for name, coder in coders.items()
         }
-        sides = {
+        coded_sides = {
             side: AttackSide(
                 {name: column.codes[side].astype(np.int64) for name, column in attacked.items()},
                 table.n_rows,
@@ -133,7 +135,7 @@ class AttackData:
             for side, table in tables.items()
         }
         grids = {name: column.grid for name, column in attacked.items()}
-        return cls(sides, grids, settings, coded)
+        return cls(coded_sides, grids, settings, coded)
 
     @property
     def tables(self) -> Mapping[str, Table]:
@@ -143,15 +145,15 @@ class AttackData:
     @property
     def synthetics(self) -> tuple[str, ...]:
         """The names of the synthetic sides."""
-        return tuple(name for name in self.sides if name.startswith("synthetic"))
+        return tuple(name for name in self.by_side if name.startswith("synthetic"))
 
     def keys(self, side: str, columns: Sequence[str]) -> list[Ints]:
         """Return the codes of key columns."""
-        return [self.sides[side].codes[name] for name in columns]
+        return [self.by_side[side].codes[name] for name in columns]
 
     def values(self, side: str, column: str) -> Ints:
         """Return the codes of a sensitive column."""
-        return self.sides[side].codes[column]
+        return self.by_side[side].codes[column]
 
     def coarse(self, columns: Sequence[str]) -> tuple[str, ...]:
         """Return how columns are compared that are not compared by their values, in words: none where all are."""
@@ -176,11 +178,11 @@ class AttackData:
 
     def _counted(self, side: str, name: str) -> tuple[Ints, Ints]:
         """Return codes of a column and how many rows each stands for: of all records, where the sides are samples."""
-        if self.whole is None:
+        if self.all_counts is None:
             codes = self.values(side, name)
             return codes, np.ones(len(codes), dtype=np.int64)
-        found = self.whole.column(side, name)
-        return found.codes[0], found.counts
+        marginal = self.all_counts.column(side, name)
+        return marginal.codes[0], marginal.counts
 
     def with_marginals(
         self, n_rows: int, seed: Seed = None, *, name: str = "marginals"
@@ -216,7 +218,7 @@ class AttackData:
     def _key_table(self, label: str | None = None) -> Table:
         """The codes of the original as a table; with those that the schema has for the label, if one is named."""
         sizes = {name: grid.size for name, grid in self.grids.items()}
-        codes: list[NDArray[Any]] = list(self.sides["original"].codes.values())
+        codes: list[NDArray[Any]] = list(self.by_side["original"].codes.values())
         if label is not None:
             # Labels are alike as the schema has them: a number that nobody shares would give each record its own values back.
             sizes[LABEL] = self.tables["original"].schema[label].size
@@ -224,26 +226,26 @@ class AttackData:
         schema = key_schema(sizes)
         return Table(schema, pa.table({}), Codes.from_columns(codes, schema.sizes))
 
-    def with_union(self, sides: Sequence[str], *, name: str) -> AttackData:
+    def with_union(self, names: Sequence[str], *, name: str) -> AttackData:
         """Return the data with a source that has the rows of several sides."""
         codes = {
-            column: np.concatenate([self.sides[side].codes[column] for side in sides])
+            column: np.concatenate([self.by_side[side].codes[column] for side in names])
             for column in self.grids
         }
-        n_rows = sum(self.sides[side].n_rows for side in sides)
-        data = replace(self, sides={**self.sides, name: AttackSide(codes, n_rows)})
+        n_rows = sum(self.by_side[side].n_rows for side in names)
+        data = replace(self, by_side={**self.by_side, name: AttackSide(codes, n_rows)})
         return (
             data
-            if self.whole is None
-            else replace(data, whole=self.whole.with_union(sides, name=name))
+            if self.all_counts is None
+            else replace(data, all_counts=self.all_counts.with_union(names, name=name))
         )
 
     def _with(self, name: str, table: Table, n_rows: int) -> AttackData:
         codes = {column: table.code(column).astype(np.int64) for column in self.grids}
-        return replace(self, sides={**self.sides, name: AttackSide(codes, n_rows)})
+        return replace(self, by_side={**self.by_side, name: AttackSide(codes, n_rows)})
 
     def __repr__(self) -> str:
-        return f"AttackData({', '.join(f'{name} {side.n_rows:,}' for name, side in self.sides.items())})"
+        return f"AttackData({', '.join(f'{name} {side.n_rows:,}' for name, side in self.by_side.items())})"
 
 
 def side_names(synthetics: int, holdout: bool, model: bool = False) -> list[str]:
@@ -333,7 +335,7 @@ def independent_columns(
 ) -> DrawIndependentCodes:
     """Return what draws rows of independent columns, given codes and their counts; a column's draws hang on its place in an order."""
     columns = {name: (codes, np.cumsum(number)) for name, (codes, number) in counts.items()}
-    streams = {name: place for place, name in enumerate(order)}
+    streams = {name: number for number, name in enumerate(order)}
     stream = stream_of(seed_sequence(seed))
     return DrawIndependentCodes(columns, streams, schema, n_rows, stream)
 
@@ -346,7 +348,7 @@ def label_only_rows(original: Rows, pairs: Mapping[str, Marginal], n_rows: int, 
     for name, marginal in pairs.items():
         cells, counts = marginal.nonzero()
         columns[name] = codes_by_label(cells.astype(np.int64), counts.astype(np.int64), n_labels)
-    streams = {name: 1 + place for place, name in enumerate(original.schema.names)}
+    streams = {name: 1 + number for number, name in enumerate(original.schema.names)}
     step = RedrawByLabel(LABEL, columns, streams, stream_of(root))
     return resampled(original, n_rows, root).map(step, original.schema, n_rows=n_rows)
 
@@ -364,21 +366,23 @@ def whole_counts(
     columns = [name for name in coders if any(name in clique for clique in cliques)]
     sizes = {name: coders[name].grid.size for name in coders}
     schema = key_schema(sizes)
-    coded = {side: own.map(CodeByValue(coders, schema), schema) for side, own in rows.items()}
-    n_rows = {side: own.n_rows for side, own in rows.items()}
+    coded = {
+        side: side_rows.map(CodeByValue(coders, schema), schema) for side, side_rows in rows.items()
+    }
+    n_rows = {side: side_rows.n_rows for side, side_rows in rows.items()}
     n_drawn = next(n for side, n in n_rows.items() if side.startswith("synthetic"))
     cells: dict[tuple[str, str], KeyCounts] = {}
 
-    def count(side: str, own: Rows) -> None:
-        found = counter_of(own).marginals(cliques)
-        for clique, marginal in zip(cliques, found, strict=True):
+    def count(side: str, rows: Rows) -> None:
+        marginals = counter_of(rows).marginals(cliques)
+        for clique, marginal in zip(cliques, marginals, strict=True):
             cells[side, clique[-1]] = counts_of_marginal(marginal, clique)
 
-    for side, own in coded.items():
-        count(side, own)
-    whole = WholeCounts(cells, {**n_rows, "marginals": n_drawn, "label_only": n_drawn})
-    singles = {name: whole.column("original", name) for name in columns}
-    counts = {name: (own.codes[0], own.counts) for name, own in singles.items()}
+    for side, side_rows in coded.items():
+        count(side, side_rows)
+    counts_of_all = WholeCounts(cells, {**n_rows, "marginals": n_drawn, "label_only": n_drawn})
+    singles = {name: counts_of_all.column("original", name) for name in columns}
+    counts = {name: (side_rows.codes[0], side_rows.counts) for name, side_rows in singles.items()}
     bare = key_schema({name: sizes[name] for name in columns})
     draw = independent_columns(counts, list(coders), bare, n_drawn, child(root, 1))
     count("marginals", rows["original"].draw_rows(draw, bare, n_drawn))
@@ -389,7 +393,7 @@ def whole_counts(
         pairs = counter_of(labelled).marginals([(LABEL, name) for name in hidden])
         by_column = dict(zip(hidden, pairs, strict=True))
         count("label_only", label_only_rows(labelled, by_column, n_drawn, child(root, 2)))
-    return whole
+    return counts_of_all
 
 
 def data_of_rows(
@@ -424,7 +428,7 @@ def data_of_rows(
         return with_references(data, settings, root), None
     if settings.keys:
         progress("counting keys and values", -1)
-        data = replace(data, whole=whole_counts(rows, coders, settings, root))
+        data = replace(data, all_counts=whole_counts(rows, coders, settings, root))
     sample = SampledRecords.from_tables(tables, rows, chosen_by, settings.threshold)
     return with_references(data, settings, root), sample
 
@@ -435,7 +439,7 @@ def with_references(
     """Return the data with the sources that attacks are held against: independent columns, and the label alone where there is one."""
     if not data.grids:
         return data
-    n_rows = data.sides[data.synthetics[0]].n_rows
+    n_rows = data.by_side[data.synthetics[0]].n_rows
     data = data.with_marginals(n_rows, child(root, 1))
     if settings.label is None:
         return data
@@ -454,9 +458,9 @@ def _check(
         if name not in original.schema.names:
             raise unknown_name("column", name, original.schema.names)
     for what, way in ways.items():
-        words, known = WAYS[what]
+        expected, known = WAYS[what]
         if way not in known:
-            raise unknown_name(words, way, known)
+            raise unknown_name(expected, way, known)
     for name, width in widths.items():
         if not width > 0 or not np.isfinite(width):
             raise InputError(f"The tolerance of '{name}' must be a number above 0. Got {width}.")

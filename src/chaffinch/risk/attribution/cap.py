@@ -18,11 +18,11 @@ from numpy.typing import NDArray
 
 from ...stats.rates import Scores
 from ..attacker import ATTACKERS, Attacker
-from .attacker import Outcome, outcome_of_scores
+from .attempt import Outcome, outcome_of_scores
 from .matching import Match, share
 
 if TYPE_CHECKING:
-    from .attacker import Attempt
+    from .attempt import Attempt
 
 
 def cap(matches: Match) -> Scores:
@@ -125,19 +125,24 @@ TAUB = "Taub, Elliot, Pampaka and Smith 2018, Privacy in Statistical Databases"
 def _attack(measure: Callable[[Match], Scores]) -> Callable[[Attempt], list[Outcome]]:
     """Return the attack that scores people by a measure of their matches."""
 
-    def scored(whole: Match, persons: Match) -> Outcome:
+    def scored(match_of_all: Match, persons: Match) -> Outcome:
         reason = "no source row has the keys of any person"
-        scores = whole.of_people(measure(whole))
+        scores = match_of_all.of_people(measure(match_of_all))
         outcome = outcome_of_scores(
-            scores, whole.values, n_matched=whole.people_in(whole.matched), reason=reason
+            scores,
+            match_of_all.values,
+            n_matched=match_of_all.people_in(match_of_all.matched),
+            reason=reason,
         )
         return (
-            outcome if persons is whole else outcome.with_persons(measure(persons), whole.n_people)
+            outcome
+            if persons is match_of_all
+            else outcome.with_persons(measure(persons), match_of_all.n_people)
         )
 
     return lambda attempt: [
-        scored(whole, persons)
-        for whole, persons in zip(attempt.whole_matches, attempt.matches, strict=True)
+        scored(match_of_all, persons)
+        for match_of_all, persons in zip(attempt.whole_matches, attempt.matches, strict=True)
     ]
 
 
@@ -148,7 +153,6 @@ ATTACKERS.register(
         title="CAP",
         guess_by="draw",
         people="matched",
-        choice="",
         own_stream=False,
         counted=True,
         says="someone who draws one of the synthetic rows with the same keys (people without such rows left out) gets {sensitive}",
@@ -162,7 +166,6 @@ ATTACKERS.register(
         attack=_attack(dcap),
         title="DCAP",
         guess_by="draw",
-        choice="",
         own_stream=False,
         counted=True,
         says="someone who draws one of the synthetic rows with the same keys (no such row counts as wrong) gets {sensitive}",
@@ -176,7 +179,6 @@ ATTACKERS.register(
         attack=_attack(disco),
         title="DiSCO",
         people="right",
-        choice="",
         own_stream=False,
         counted=True,
         says="all synthetic rows with the same keys agree on {sensitive}, and are",

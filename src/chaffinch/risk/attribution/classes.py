@@ -41,7 +41,7 @@ class KeyCells:
     source: Ints
 
     @classmethod
-    def of(
+    def from_codes(
         cls,
         people_class: Ints,
         people_value: NDArray[Any],
@@ -105,7 +105,11 @@ def count_subsets(n_keys: int, sizes: tuple[int, int]) -> int:
 
 
 def key_subsets(
-    keys: Sequence[Any], sizes: tuple[int, int], *, most: int = MOST_SUBSETS, seed: Seed = None
+    keys: Sequence[Any],
+    sizes: tuple[int, int],
+    *,
+    max_subsets: int = MOST_SUBSETS,
+    seed: Seed = None,
 ) -> list[tuple[Any, ...]]:
     """Return the subsets of keys with a size in `sizes`, both ends included, small ones first, keys in the order given.
 
@@ -119,21 +123,21 @@ def key_subsets(
     """
     if len(set(keys)) != len(keys):
         raise InputError("Keys must differ from each other. Got one twice.")
-    check_at_least("most", most, 1)
+    check_at_least("most", max_subsets, 1)
     n_subsets = count_subsets(len(keys), sizes)
-    every = range(sizes[0], sizes[1] + 1)
-    if n_subsets <= most:
-        return [chosen for size in every for chosen in combinations(keys, size)]
+    subset_sizes = range(sizes[0], sizes[1] + 1)
+    if n_subsets <= max_subsets:
+        return [chosen for size in subset_sizes for chosen in combinations(keys, size)]
     if seed is None:
         raise TooLargeError(
-            f"{len(keys)} keys have {n_subsets:,} subsets of sizes {sizes[0]} to {sizes[1]}, over the limit of {most:,}. "
+            f"{len(keys)} keys have {n_subsets:,} subsets of sizes {sizes[0]} to {sizes[1]}, over the limit of {max_subsets:,}. "
             "Name fewer keys or sizes, raise the limit, or give a seed to draw that many at random."
         )
     rng = generator(seed)
-    share = np.array([comb(len(keys), size) / n_subsets for size in every])
+    share = np.array([comb(len(keys), size) / n_subsets for size in subset_sizes])
     drawn: set[tuple[int, ...]] = set()
-    while len(drawn) < most:
-        size = int(rng.choice(every, p=share / share.sum()))
+    while len(drawn) < max_subsets:
+        size = int(rng.choice(subset_sizes, p=share / share.sum()))
         drawn.add(tuple(sorted(rng.choice(len(keys), size, replace=False).tolist())))
     return [
         tuple(keys[j] for j in chosen)

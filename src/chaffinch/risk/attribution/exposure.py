@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..._base.masking import THRESHOLD, masked_count
-from ..._base.results import to_plain
+from ..._base.results import UNLESS_NONE, PlainData
 from ...stats.intervals import wilson
 from ...stats.rates import Scores
 from ...stats.sampled import Records
@@ -71,26 +71,19 @@ class ExposedPeople:
 
 
 @dataclass(frozen=True)
-class Memorisation:
+class Memorisation(PlainData):
     """The share of synthetic rows, and of the holdout's, that equal a row of the original, values as they stand in the files.
 
     Where the tables are in files: of all rows in a slice of the space of rows (`records`: "sample"), with the interval of that.
     """
 
-    rows_equal: float | None = None
-    holdout_rows_equal: float | None = None
-    records: Records | None = None
-    rows_equal_interval: tuple[float, float] | None = None
-    holdout_rows_equal_interval: tuple[float, float] | None = None
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the shares as plain data; records and intervals where they are of a slice of files."""
-        plain: dict[str, Any] = to_plain(self)
-        return (
-            plain
-            if self.records is not None
-            else {name: plain[name] for name in ("rows_equal", "holdout_rows_equal")}
-        )
+    rows_equal: float | None = field(default=None, metadata=UNLESS_NONE)
+    holdout_rows_equal: float | None = field(default=None, metadata=UNLESS_NONE)
+    records: Records | None = field(default=None, metadata=UNLESS_NONE)
+    rows_equal_interval: tuple[float, float] | None = field(default=None, metadata=UNLESS_NONE)
+    holdout_rows_equal_interval: tuple[float, float] | None = field(
+        default=None, metadata=UNLESS_NONE
+    )
 
 
 def equal_rows(coded: CodedTables, released: str, *, slices: bool = False) -> Memorisation:
@@ -99,9 +92,9 @@ def equal_rows(coded: CodedTables, released: str, *, slices: bool = False) -> Me
     `slices`: the tables are the rows of larger ones in one slice of the space of rows. Equal rows are chosen together, so the interval is
     Wilson's for as many trials as there are distinct rows, discounted for unequal numbers (Kish 1965).
     """
-    sides = [side for side in (released, "original", "holdout") if side in coded.tables]
+    present = [side for side in (released, "original", "holdout") if side in coded.tables]
     columns = [coded.column(name).codes for name in coded.tables[released].schema.names]
-    rows, members, *others = class_ids(*([codes[side] for codes in columns] for side in sides))
+    rows, members, *others = class_ids(*([codes[side] for codes in columns] for side in present))
     fresh = others[0] if others else np.zeros(0, dtype=np.int64)
 
     def share(classes: NDArray[np.int64]) -> float | None:
@@ -122,9 +115,11 @@ def equal_rows(coded: CodedTables, released: str, *, slices: bool = False) -> Me
 
 def matched(data: AttackData, source: str, keys: Sequence[str], sensitive: str) -> Match:
     """Return what the original's people share with a source: all of them, where the data are samples of files."""
-    if data.whole is not None:
+    if data.all_counts is not None:
         nobody = np.zeros(0, dtype=np.int64)
-        people, rows = (data.whole.of([side], keys, sensitive) for side in ("original", source))
+        people, rows = (
+            data.all_counts.counts_of([side], keys, sensitive) for side in ("original", source)
+        )
         return match_counts(people, rows, [nobody] * len(keys), nobody)[0]
     return match(
         data.keys("original", keys),
@@ -163,8 +158,8 @@ def spread(
     if (
         hidden.sum() == 1
     ):  # one hidden share could be found from the others: hide the next smallest too
-        most = np.iinfo(np.int64).max
-        hidden[int(np.argmin(np.where(hidden | (counts == 0), most, counts)))] = True
+        largest = np.iinfo(np.int64).max
+        hidden[int(np.argmin(np.where(hidden | (counts == 0), largest, counts)))] = True
     shares = [
         None if masked else round(float(count) / n, 4)
         for count, masked in zip(counts, hidden, strict=True)
@@ -197,14 +192,14 @@ def exposed_records(
     starts = np.flatnonzero(np.diff(ids[exposed], prepend=-1))
     members = sorted(np.split(exposed, starts[1:]), key=len, reverse=True) if len(exposed) else []
     firsts = np.array([rows[0] for rows in members], dtype=np.int64)
-    named = [_words(data, name, firsts) for name in (*keys, sensitive)]
+    named = [_label_texts(data, name, firsts) for name in (*keys, sensitive)]
     return {
         "keys": list(keys),
         "sensitive": sensitive,
         "record_risk": [round(float(value), 6) for value in _risk(people)],
         "exposed_classes": [
             {
-                "keys": {key: words[i] for key, words in zip(keys, named[:-1], strict=True)},
+                "keys": {key: labels[i] for key, labels in zip(keys, named[:-1], strict=True)},
                 "value": named[-1][i],
                 "people": len(rows),
                 "rows": rows.tolist(),
@@ -214,7 +209,7 @@ def exposed_records(
     }
 
 
-def _words(data: AttackData, name: str, rows: NDArray[np.int64]) -> list[Any]:
+def _label_texts(data: AttackData, name: str, rows: NDArray[np.int64]) -> list[Any]:
     codes = data.values("original", name)[rows]
     grid = data.grids[name]
     if grid.labels is not None:

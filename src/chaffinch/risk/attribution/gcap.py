@@ -22,11 +22,11 @@ from ..._base.masking import masked_count
 from ..._base.runtime import Progress, silent
 from ...table.compare.values import Ints
 from ..attacker import ATTACKERS, Attacker
-from .attacker import Outcome, outcome_of_answers
+from .attempt import Outcome, outcome_of_answers
 from .hamming import Search, align, distinct, find_nearest
 
 if TYPE_CHECKING:
-    from .attacker import Attempt
+    from .attempt import Attempt
 
 
 Keys = NDArray[Any] | Sequence[NDArray[Any]]
@@ -213,8 +213,8 @@ def _attack(scores: Callable[[Gcap], NDArray[Any]]) -> Callable[[Attempt], list[
         nearest = attempt.once("gcap", lambda: _nearest(attempt))
         parts = np.split(scores(nearest), attempt.ends)
         return [
-            outcome_of_answers(part, values, nearest.reason)
-            for part, values in zip(parts, attempt.values, strict=True)
+            outcome_of_answers(scores, values, nearest.reason)
+            for scores, values in zip(parts, attempt.values, strict=True)
         ]
 
     return attack
@@ -237,7 +237,7 @@ ATTACKERS.register(
         title="GCAP, mean score",
         short="GCAP score",
         guess_by="draw",
-        choice="gcap",
+        group="gcap",
         own_stream=False,
         says="someone who draws one of the nearest synthetic rows gets {sensitive}",
         definition="As DCAP, from the synthetic rows that differ in the fewest keys (minimal Hamming radius).",
@@ -251,7 +251,7 @@ ATTACKERS.register(
         title="GCAP, majority vote",
         short="GCAP vote",
         answers=True,
-        choice="gcap",
+        group="gcap",
         own_stream=False,
         says="someone who takes the most frequent value of the nearest synthetic rows guesses {sensitive}",
         definition="Share of people whose value is the most frequent one of the synthetic rows that differ in the fewest keys.",

@@ -112,15 +112,15 @@ class Found:
         starts = self.people.starts
         owner, pair = spread(starts[keys], starts[keys + 1] - starts[keys])
         wanted = owner * self.n_levels + self.people.values[pair]
-        at = np.minimum(np.searchsorted(cells, wanted), len(cells) - 1)
-        self.right[pair] = np.where(cells[at] == wanted, counts[at], 0)
+        positions = np.minimum(np.searchsorted(cells, wanted), len(cells) - 1)
+        self.right[pair] = np.where(cells[positions] == wanted, counts[positions], 0)
 
 
 @dataclass(frozen=True, eq=False)
 class _Hunt:
     """The tables and the settings of one search."""
 
-    found: Found
+    nearest: Found
     people: Distinct
     source: Distinct
     sizes: tuple[int, ...]
@@ -154,24 +154,28 @@ class _Hunt:
     def _group(self, keys: Ints, choices: list[tuple[int, ...]], radius: int) -> Ints:
         """Note the rows that agree with a key on one of the choices, and return the keys that have none."""
         cells, counts = np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64)
-        n_cells = len(keys) * self.found.n_levels
+        n_cells = len(keys) * self.nearest.n_levels
         threads = self.threads if len(keys) + self.source.n_keys > FOR_THREADS else 1
         for done in range(0, len(choices), threads):
             batch = choices[done : done + threads]
-            some = thread_map(lambda choice: self._agreeing(keys, choice), batch, threads=threads)
-            parts = [part for part in some if part is not None]
-            if len(parts) == len(some):
+            agreeing = thread_map(
+                lambda choice: self._agreeing(keys, choice), batch, threads=threads
+            )
+            parts = [
+                cells_and_counts for cells_and_counts in agreeing if cells_and_counts is not None
+            ]
+            if len(parts) == len(agreeing):
                 cells, counts = pool(
-                    np.concatenate([cells, *(part[0] for part in parts)]),
-                    np.concatenate([counts, *(part[1] for part in parts)]),
+                    np.concatenate([cells, *(cells_and_counts[0] for cells_and_counts in parts)]),
+                    np.concatenate([counts, *(cells_and_counts[1] for cells_and_counts in parts)]),
                     n_cells,
                 )
-            if len(keys) > 1 and (len(parts) < len(some) or len(cells) > PENDING):
+            if len(keys) > 1 and (len(parts) < len(agreeing) or len(cells) > PENDING):
                 halves = [self._group(half, choices, radius) for half in np.array_split(keys, 2)]
                 return np.concatenate(halves)
             self.progress(f"rows at distance {radius}", (done + len(batch)) / len(choices))
-        self.found.take(keys, cells, counts, radius)
-        return keys[self.found.radius[keys] < 0]
+        self.nearest.take(keys, cells, counts, radius)
+        return keys[self.nearest.radius[keys] < 0]
 
     def _agreeing(self, keys: Ints, remaining: tuple[int, ...]) -> tuple[Ints, Ints] | None:
         """Return the cells (key and value) of rows that agree on the kept columns, with counts; None if they are too many."""
@@ -188,7 +192,7 @@ class _Hunt:
         met = np.flatnonzero(shared[theirs_in])
         met_in = theirs_in[met]
         owner, row = self._rows_of(met)
-        levels = self.found.n_levels
+        levels = self.nearest.n_levels
         cells, counts = pool(
             met_in[owner] * levels + self.source.values[row],
             self.source.counts[row],
@@ -198,8 +202,8 @@ class _Hunt:
         lengths = in_class[mine_in]
         if len(keys) > 1 and lengths.sum() > PENDING:
             return None
-        owner, at = spread((np.cumsum(in_class) - in_class)[mine_in], lengths)
-        return owner * levels + cells[at] % levels, counts[at]
+        owner, offset = spread((np.cumsum(in_class) - in_class)[mine_in], lengths)
+        return owner * levels + cells[offset] % levels, counts[offset]
 
     def _rows_of(self, keys: Ints) -> tuple[Ints, Ints]:
         """Return the distinct rows of keys of the source: which of the keys, and which row."""
@@ -225,10 +229,10 @@ class _Hunt:
             nearest = distance.min(axis=1)
             owner, near = np.divmod(np.flatnonzero(distance == nearest[:, None]), n_theirs)
             run, row = self._rows_of(near)
-            levels = self.found.n_levels
+            levels = self.nearest.n_levels
             cells = owner[run] * levels + self.source.values[row]
             cells, counts = pool(cells, self.source.counts[row], len(block) * levels)
-            self.found.take(block, cells, counts, nearest)
+            self.nearest.take(block, cells, counts, nearest)
 
         for done in range(0, len(blocks), wave):
             thread_map(

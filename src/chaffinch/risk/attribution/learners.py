@@ -16,11 +16,11 @@ from numpy.typing import NDArray
 from ...stats.learners import chosen_models, fit, is_svm, naive_bayes, standardised, subsample, work
 from ...table.compare.classes import class_ids
 from ..attacker import ATTACKERS, Attacker
-from .attacker import Outcome, outcome_of_answers
+from .attempt import Outcome, outcome_of_answers
 from .gcap import PAPERS
 
 if TYPE_CHECKING:
-    from .attacker import Attempt
+    from .attempt import Attempt
 
 
 FEWEST = 10
@@ -50,7 +50,7 @@ QUICK = ("nb", "knn")
 
 def _attack(name: str) -> Callable[[Attempt], list[Outcome]]:
     def attack(attempt: Attempt) -> list[Outcome]:
-        if attempt.data.sides[attempt.source].n_rows < FEWEST:
+        if attempt.data.by_side[attempt.source].n_rows < FEWEST:
             reason = f"the source has fewer than {FEWEST} records to learn from"
             return [
                 outcome_of_answers(np.zeros(len(values)), values, reason)
@@ -58,8 +58,8 @@ def _attack(name: str) -> Callable[[Attempt], list[Outcome]]:
             ]
         right = attempt.once("learners", lambda: _right_answers(attempt))[name]
         return [
-            outcome_of_answers(part, values)
-            for part, values in zip(right, attempt.values, strict=True)
+            outcome_of_answers(answers, values)
+            for answers, values in zip(right, attempt.values, strict=True)
         ]
 
     return attack
@@ -77,12 +77,12 @@ def _right_answers(attempt: Attempt) -> dict[str, list[NDArray[np.bool_]]]:
     data, question = attempt.data, attempt.question
     matrices = [
         np.column_stack(
-            [data.grids[name].numbers[data.sides[side].codes[name]] for name in question.keys]
+            [data.grids[name].numbers[data.by_side[side].codes[name]] for name in question.keys]
         )
         for side in (attempt.source, *attempt.people)
     ]
     ids = class_ids(*(data.keys(side, question.keys) for side in attempt.people))
-    _, first, place = np.unique(np.concatenate(ids), return_index=True, return_inverse=True)
+    _, first, position = np.unique(np.concatenate(ids), return_index=True, return_inverse=True)
     labels = data.values(attempt.source, question.sensitive)
     (rows,) = class_ids([*data.keys(attempt.source, question.keys), labels])
     rng = np.random.default_rng(attempt.seed)
@@ -117,21 +117,21 @@ def _right_answers(attempt: Attempt) -> dict[str, list[NDArray[np.bool_]]]:
         name: [
             guesses == values
             for guesses, values in zip(
-                np.split(answer[place.ravel()], attempt.ends), attempt.values, strict=True
+                np.split(answer[position.ravel()], attempt.ends), attempt.values, strict=True
             )
         ]
         for name, answer in zip(names, answers, strict=True)
     }
 
 
-def _features(attempt: Attempt, sides: Sequence[str]) -> Iterator[NDArray[Any]]:
+def _features(attempt: Attempt, names: Sequence[str]) -> Iterator[NDArray[Any]]:
     """Yield the keys of sides, joined, as naive Bayes takes them: levels and bins as codes, numbers as they are.
 
     Which numbers are missing, and why, is a code of its own beside the number.
     """
     for name in attempt.question.keys:
         grid = attempt.data.grids[name]
-        codes = np.concatenate([attempt.data.sides[side].codes[name] for side in sides])
+        codes = np.concatenate([attempt.data.by_side[side].codes[name] for side in names])
         if grid.labels is not None:
             yield codes
         else:

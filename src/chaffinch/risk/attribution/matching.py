@@ -124,12 +124,12 @@ class Match:
         """The same counts from the side of the source."""
         cells = self.cells
         filled = cells.source > 0
-        at, weight = cells.cell_class[filled], cells.source[filled]
+        class_number, weight = cells.cell_class[filled], cells.source[filled]
         return SourceRows(
             weight,
-            cells.source_of_class[at],
+            cells.source_of_class[class_number],
             weight,
-            cells.people_of_class[at],
+            cells.people_of_class[class_number],
             cells.people[filled],
         )
 
@@ -169,7 +169,7 @@ def match_classes(
     source: int = 1,
 ) -> Match:
     """Return the match of two of the tables (by position) whose key classes are known: for many subsets of keys."""
-    cells = KeyCells.of(
+    cells = KeyCells.from_codes(
         classes.ids[people],
         people_sensitive,
         classes.ids[source],
@@ -205,12 +205,12 @@ def match_counts(
     """
     n_persons = len(persons_sensitive)
     keys = [
-        np.concatenate([own, codes])
-        for own, codes in zip(persons_keys, people.codes[:-1], strict=True)
+        np.concatenate([keys_of_persons, codes])
+        for keys_of_persons, codes in zip(persons_keys, people.codes[:-1], strict=True)
     ]
     values = np.concatenate([persons_sensitive, people.codes[-1]])
     classes = KeySpace.from_tables(keys, source.codes[:-1]).classes()
-    cells = KeyCells.of(
+    cells = KeyCells.from_codes(
         classes.ids[0],
         values,
         classes.ids[1],
@@ -220,11 +220,11 @@ def match_counts(
         source_count=source.counts,  # persons are among the people
     )
 
-    def entries(part: slice, count: Ints | None) -> Match:
-        own = replace(
-            cells, people_class=cells.people_class[part], people_cell=cells.people_cell[part]
+    def entries(rows: slice, count: Ints | None) -> Match:
+        keys_of_personsched = replace(
+            cells, people_class=cells.people_class[rows], people_cell=cells.people_cell[rows]
         )
-        return _match_of_cells(own, values[part], count)
+        return _match_of_cells(keys_of_personsched, values[rows], count)
 
     return entries(slice(n_persons, None), people.counts), entries(slice(n_persons), None)
 
@@ -236,9 +236,9 @@ def check_tau(tau: float) -> float:
     return tau
 
 
-def share(part: Ints, whole: Ints) -> NDArray[np.float64]:
+def share(matching: Ints, total: Ints) -> NDArray[np.float64]:
     """Return part / whole, 0 where whole is 0. Divided, not multiplied out: 7 of 10 then equals a tau of 0.7."""
-    return np.divide(part, whole, out=np.zeros(len(part)), where=whole > 0)
+    return np.divide(matching, total, out=np.zeros(len(matching)), where=total > 0)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -249,23 +249,23 @@ class KeyCounts:
     codes: tuple[Ints, ...]
     counts: Ints
 
-    def of(self, columns: Sequence[str]) -> KeyCounts:
+    def summed_to(self, columns: Sequence[str]) -> KeyCounts:
         """Return the counts of some of the columns, in another order where they are given so.
 
         Examples
         --------
         >>> whole = KeyCounts(("a", "b"), (np.array([0, 0, 1]), np.array([5, 6, 5])), np.array([2, 3, 4]))
-        >>> part = whole.of(["b"])
+        >>> part = whole.summed_to(["b"])
         >>> part.codes[0].tolist(), part.counts.tolist()
         ([5, 6], [6, 3])
         """
-        places = [self._place(name) for name in columns]
+        places = [self._position(name) for name in columns]
         tally = SparseCounts([int(self.codes[j].max(initial=0)) + 1 for j in places])
         if len(self.counts):
             tally.add([self.codes[j] for j in places], self.counts)  # type: ignore[misc]
         return _of_tally(tally, columns)
 
-    def _place(self, name: str) -> int:
+    def _position(self, name: str) -> int:
         if name not in self.columns:
             raise unknown_name("column", name, self.columns)
         return self.columns.index(name)
@@ -281,15 +281,20 @@ class WholeCounts:
     cells: Mapping[tuple[str, str], KeyCounts]
     n_rows: Mapping[str, int]
 
-    def of(self, sides: Sequence[str], keys: Sequence[str], sensitive: str) -> KeyCounts:
+    def counts_of(self, names: Sequence[str], keys: Sequence[str], sensitive: str) -> KeyCounts:
         """Return the counts of sides together, of some keys and a sensitive column, which comes last."""
-        parts = [self.cells[side, sensitive].of([*keys, sensitive]) for side in sides]
+        parts = [self.cells[side, sensitive].summed_to([*keys, sensitive]) for side in names]
         codes = tuple(
-            np.concatenate(columns) for columns in zip(*(part.codes for part in parts), strict=True)
+            np.concatenate(columns)
+            for columns in zip(*(counts_of_side.codes for counts_of_side in parts), strict=True)
         )
-        return KeyCounts((*keys, sensitive), codes, np.concatenate([part.counts for part in parts]))
+        return KeyCounts(
+            (*keys, sensitive),
+            codes,
+            np.concatenate([counts_of_side.counts for counts_of_side in parts]),
+        )
 
-    def with_union(self, sides: Sequence[str], *, name: str) -> WholeCounts:
+    def with_union(self, names: Sequence[str], *, name: str) -> WholeCounts:
         """Return the counts with a side that has the records of several.
 
         Examples
@@ -301,16 +306,16 @@ class WholeCounts:
         """
         cells = dict(self.cells)
         for wanted in dict.fromkeys(sensitive for _, sensitive in self.cells):
-            columns = self.cells[sides[0], wanted].columns
-            cells[name, wanted] = self.of(sides, columns[:-1], wanted).of(columns)
-        return WholeCounts(cells, {**self.n_rows, name: sum(self.n_rows[side] for side in sides)})
+            columns = self.cells[names[0], wanted].columns
+            cells[name, wanted] = self.counts_of(names, columns[:-1], wanted).summed_to(columns)
+        return WholeCounts(cells, {**self.n_rows, name: sum(self.n_rows[side] for side in names)})
 
     def column(self, side: str, name: str) -> KeyCounts:
         """Return the counts of one column of a side."""
         return next(
-            cells.of([name])
-            for (own, _), cells in self.cells.items()
-            if own == side and name in cells.columns
+            cells.summed_to([name])
+            for (columns, _), cells in self.cells.items()
+            if columns == side and name in cells.columns
         )
 
     def __repr__(self) -> str:

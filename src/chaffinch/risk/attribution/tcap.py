@@ -29,13 +29,13 @@ from ...stats.rates import ClassStatistic, Ratio, Scores
 from ...table.compare.classes import Keys
 from ...table.compare.values import Ints
 from ..attacker import ATTACKERS, Attacker
-from .attacker import Guess, Outcome, guess
+from .attempt import Guess, Outcome, guess
 from .cap import TAUB
 from .classes import KeyCells
 from .matching import Match, check_tau, match
 
 if TYPE_CHECKING:
-    from .attacker import Attempt
+    from .attempt import Attempt
 
 
 Floats = NDArray[np.float64]
@@ -69,7 +69,7 @@ class TcapCells:
     zero: bool = False
 
     @classmethod
-    def of(cls, cells: KeyCells, *, tau: float, zero: bool) -> TcapCells:
+    def from_cells(cls, cells: KeyCells, *, tau: float, zero: bool) -> TcapCells:
         """Return the selected classes of the cells of people and source."""
         rows = cells.source_of_class[cells.cell_class]
         selected = (cells.source > 0) & (cells.source / np.maximum(rows, 1) >= tau)
@@ -133,8 +133,8 @@ def weap(source_keys: Keys, source_sensitive: NDArray[Any]) -> Floats:
     >>> weap(np.array([[0], [0], [1]]), np.array([1, 2, 2])).tolist()
     [0.5, 0.5, 1.0]
     """
-    own = match(source_keys, source_sensitive, source_keys, source_sensitive)
-    return own.n_both / own.n_key
+    own_match = match(source_keys, source_sensitive, source_keys, source_sensitive)
+    return own_match.n_both / own_match.n_key
 
 
 def tcap(
@@ -179,7 +179,7 @@ def _over_source(matches: Match, convention: Convention, tau: float) -> Tcap:
     selected = rows.weap >= tau
     met = selected & (rows.people_key > 0)
     n_selected, n_met = int(rows.weight[selected].sum()), int(rows.weight[met].sum())
-    cells = TcapCells.of(matches.cells, tau=tau, zero=convention == "all_rows")
+    cells = TcapCells.from_cells(matches.cells, tau=tau, zero=convention == "all_rows")
     count = n_selected if convention == "all_rows" else n_met
     reason = ""
     if not matches.n_people:
@@ -240,9 +240,9 @@ def tcap_credit(matches: Match, result: Tcap) -> Floats:
     if result.cells is not None:
         cells = result.cells
         here = cells.person_class >= 0
-        at = cells.person_class[here]
+        class_number = cells.person_class[here]
         out = np.zeros(matches.n_entries)
-        out[here] = cells.weight[at] / matches.people_key[here]
+        out[here] = cells.weight[class_number] / matches.people_key[here]
         return out
     assert result.scores is not None
     counts = result.scores.weight > 0
@@ -256,28 +256,39 @@ def tcap_credit(matches: Match, result: Tcap) -> Floats:
 
 def _attack(attempt: Attempt) -> list[Outcome]:
     """Return the outcomes; over source rows sides are pooled, so that classes have one numbering."""
-    convention, tau = attempt.question.convention, attempt.question.tau
-    results = [tcap_of(one, convention=convention, tau=tau) for one in attempt.whole_matches]  # type: ignore[arg-type]
-    guesses = [
-        _guess(result, one) for result, one in zip(results, attempt.whole_matches, strict=True)
+    convention: Any = attempt.question.convention
+    tau = attempt.question.tau
+    results = [
+        tcap_of(match_of_side, convention=convention, tau=tau)
+        for match_of_side in attempt.whole_matches
     ]
-    people = [one.n_people if attempt.counts is not None else None for one in attempt.whole_matches]
+    guesses = [
+        _guess(result, match_of_side)
+        for result, match_of_side in zip(results, attempt.whole_matches, strict=True)
+    ]
+    people = [
+        match_of_side.n_people if attempt.counts is not None else None
+        for match_of_side in attempt.whole_matches
+    ]
     if results[0].scores is not None:
-        persons = [tcap_of(one, convention=convention, tau=tau).scores for one in attempt.matches]  # type: ignore[arg-type]
-        groups = [(own.numerator, own.weight) for own in persons if own is not None]
-        return [
-            Outcome(Ratio(), group, result.value, beside, result.n_people, result.reason, n)
-            for result, group, beside, n in zip(results, groups, guesses, people, strict=True)
+        persons = [
+            tcap_of(match_of_side, convention=convention, tau=tau).scores
+            for match_of_side in attempt.matches
         ]
-    cells = tcap_of(attempt.match(attempt.people), convention=convention, tau=tau).cells  # type: ignore[arg-type]
+        groups = [(scores.numerator, scores.weight) for scores in persons if scores is not None]
+        return [
+            Outcome(Ratio(), group, result.value, baseline, result.n_people, result.reason, n)
+            for result, group, baseline, n in zip(results, groups, guesses, people, strict=True)
+        ]
+    cells = tcap_of(attempt.match(attempt.people), convention=convention, tau=tau).cells
     assert cells is not None
     classes = zip(
-        *(np.split(part, attempt.ends) for part in (cells.person_class, cells.person_right)),
+        *(np.split(values, attempt.ends) for values in (cells.person_class, cells.person_right)),
         strict=True,
     )
     return [
-        Outcome(cells.statistic, group, result.value, beside, result.n_people, result.reason, n)
-        for result, beside, group, n in zip(results, guesses, classes, people, strict=True)
+        Outcome(cells.statistic, group, result.value, baseline, result.n_people, result.reason, n)
+        for result, baseline, group, n in zip(results, guesses, classes, people, strict=True)
     ]
 
 
@@ -296,7 +307,6 @@ ATTACKERS.register(
         attack=_attack,
         title="TCAP",
         people="matched",
-        choice="",
         own_stream=False,
         counted=True,
         says="someone who believes synthetic rows where all with the same keys agree gets {sensitive}",
@@ -319,5 +329,16 @@ ATTACKERS.register(
                 "right, of people whose keys have one value in the synthetic table (DiSCO / DiS)",
             ),
         ),
+    )
+)
+
+ATTACKERS.register(
+    Attacker(
+        name="evolved_datasets",
+        title="TCAP of evolved datasets",
+        says="someone who looks people up in datasets evolved from the outputs, where all rows with the same keys agree, gets {sensitive}",
+        definition="TCAP of datasets that reproduce published outputs, mean over key sets, datasets and folds of the people; a check of outputs runs it.",
+        blindness="Another attacker may do better, know more than the keys named, or have other releases at hand.",
+        reference="Elliot, Little and Allmendinger",
     )
 )

@@ -1,6 +1,5 @@
 """Is a promise of privacy kept? Runs on neighbouring tables, and what they prove about epsilon."""
 
-from .attacker import ATTACKERS, AuditAttacker
 from .canaries import Canaries, CanaryRuns, attack_canaries, made_canaries, run_canaries
 from .claims import (
     MEASURES,
@@ -19,18 +18,15 @@ from .claims import (
 )
 from .mechanism import MechanismRuns, attack_mechanism, couple, run_mechanism
 from .pairs import MADE, PAIRS, Pair, Skipped, average_pair, made_pair
-from .result import AuditFinding, AuditResult, ClaimVerdict
+from .result import AuditResult, ClaimVerdict
 from .settings import BOXES, AuditSettings
 from .study import audit, measure_audit
 
 __all__ = [
-    "ATTACKERS",
     "BOXES",
     "MADE",
     "MEASURES",
     "PAIRS",
-    "AuditAttacker",
-    "AuditFinding",
     "AuditResult",
     "AuditSettings",
     "Canaries",

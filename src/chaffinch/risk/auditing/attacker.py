@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -10,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..._base.registry import Registry
 from ..._base.seeds import child
+from ..attacker import ATTACKERS, Attacker, attackers_of_kind
 from .claims import Claim, Guessed, Rule, choose_rule, choose_threshold, guess
 from .power import separation
 
@@ -19,34 +18,9 @@ Scores = Callable[[NDArray[np.float64]], NDArray[np.float64]]
 
 TREES = 100
 WIDE = 300
-"""Features beyond which the linear attacker is the one of membership attacks, made for thousands of counts."""
+"""Features beyond which the regression is the one of membership attacks, made for thousands of counts."""
 SHORTLIST = 20
 """Single features that are tried one by one: those whose means differ most."""
-
-
-@dataclass(frozen=True, kw_only=True, eq=False)
-class AuditAttacker:
-    """Who tries to tell the two tables apart: `name` in results, what it is, and how it learns.
-
-    `learn` returns a score of features from those of training runs, whether each was on D', and a seed. `number` is that of its random
-    stream; from its name unless given, so that attackers come and go without moving the others' draws.
-    """
-
-    name: str
-    definition: str
-    learn: Callable[[NDArray[np.float64], NDArray[np.bool_], np.random.SeedSequence], Scores]
-    number: int | None = None
-
-    @property
-    def stream(self) -> int:
-        """The number of its random stream."""
-        if self.number is not None:
-            return self.number
-        return int.from_bytes(hashlib.sha256(self.name.encode()).digest()[:4], "big")
-
-
-ATTACKERS: Registry[AuditAttacker] = Registry("attacker")
-"""Who tries. More attackers cost training time and no confidence: one of them is chosen before the test runs are looked at."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,8 +78,10 @@ def attack(
         )
     best: tuple[float, float] | None = None
     chosen: tuple[str, Scores, Rule] | None = None
-    for attacker in ATTACKERS:
-        scores = attacker.learn(train, train_member, child(seed, attacker.stream))
+    for attacker in attackers_of_kind("audit"):  # one is chosen before the test runs are looked at
+        if attacker.separate is None:
+            continue
+        scores = attacker.separate(train, train_member, child(seed, attacker.stream))
         values = scores(seen[parts.validation])
         rule = choose_rule(values, member[parts.validation], claim, level=level)
         apart = separation(rule.sign * values, member[parts.validation])
@@ -133,7 +109,7 @@ def _usable(features: NDArray[np.float64], train: NDArray[np.int64]) -> NDArray[
     return all_features[:, np.ptp(all_features[train], axis=0) > 0]
 
 
-def _linear(
+def _logistic(
     train: NDArray[np.float64], member: NDArray[np.bool_], seed: np.random.SeedSequence
 ) -> Scores:
     """Logistic regression on standardised features; partial least squares where there are many."""
@@ -194,25 +170,54 @@ def _single(
     return lambda features: sign * features[:, feature]
 
 
-for _number, (_name, _definition, _learn) in enumerate(
+for _number, (_name, _title, _definition, _blindness, _separate) in enumerate(
     (
         (
-            "linear",
+            "logistic",
+            "Logistic regression",
             "Logistic regression on standardised features; partial least squares where there are many.",
-            _linear,
+            "Answers that tell by being equal to something, and features that tell only together.",
+            _logistic,
         ),
         (
             "extra trees",
+            "Extremely randomised trees",
             "Extremely randomised trees: for answers that tell by being equal to something.",
+            "Many small differences that tell only when they are added up.",
             _forest,
         ),
         (
             "single feature",
+            "The most telling feature",
             "The one feature that tells most: for tables that differ in a single count.",
+            "Whatever two features tell together.",
             _single,
+        ),
+        (
+            "likelihood ratio",
+            "Exact likelihood ratio",
+            "The exact ratio of the probabilities of a fit's noisy answers on the two tables.",
+            "Noise that is drawn otherwise than by its stated law.",
+            None,
+        ),
+        (
+            "repeated answers",
+            "Repeated answers",
+            "How many other runs on each of the tables gave the same noisy answers.",
+            "Answers that differ in every run.",
+            None,
         ),
     )
 ):
     ATTACKERS.register(
-        AuditAttacker(name=_name, definition=_definition, learn=_learn, number=_number)
+        Attacker(
+            name=_name,
+            title=_title,
+            definition=_definition,
+            blindness=_blindness,
+            separate=_separate,
+            stream_number=_number,
+            needs=("method",),
+            share=False,
+        )
     )

@@ -148,7 +148,7 @@ def attack_canaries(
         sum(getattr(verdict.guessed, name) for verdict in verdicts) for name in ("guesses", "right")
     )
     tests = sum(verdict.guessed.runs for verdict in verdicts)
-    bound = claim.least(float(least_share(right, guesses, tests, delta=0.0, level=level)))
+    bound = claim.lower_bound(float(least_share(right, guesses, tests, delta=0.0, level=level)))
     names = ", ".join(dict.fromkeys(verdict.attacker for verdict in verdicts))
     return (
         names,

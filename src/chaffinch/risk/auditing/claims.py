@@ -64,14 +64,14 @@ DELTA_PART = 0.1
 class Measure:
     """What is claimed: `name`, how to say it, and what it says about guesses.
 
-    `least` returns from a share of right guesses, above one half, the least amount of it that allows that; 0 up to one half. `abstains`:
+    `lower_bound` returns from a share of right guesses, above one half, the least amount of it that allows that; 0 up to one half. `abstains`:
     whether an attacker may guess in some of the runs only. `of_information` returns the least amount that allows a relative entropy (the mean of
     both directions); None where it says less than guesses do, and `information` is its inverse.
     """
 
     name: str
     definition: str
-    least: Callable[[float], float]
+    lower_bound: Callable[[float], float]
     abstains: bool = False
     of_information: Callable[[float], float] | None = None
     information: Callable[[float], float] = float
@@ -88,7 +88,7 @@ class Claim:
 
     Examples
     --------
-    >>> round(Claim("epsilon", 1.0, 1.0).least(0.75), 6), round(Claim("mu", 1.0, 4.0).least(0.75), 6)
+    >>> round(Claim("epsilon", 1.0, 1.0).lower_bound(0.75), 6), round(Claim("mu", 1.0, 4.0).lower_bound(0.75), 6)
     (1.098612, 1.34898)
     """
 
@@ -103,9 +103,9 @@ class Claim:
         """The measure itself."""
         return MEASURES[self.measure]
 
-    def least(self, share: float) -> float:
+    def lower_bound(self, share: float) -> float:
         """Return the least amount that allows a share of right guesses."""
-        return self.what.least(share)
+        return self.what.lower_bound(share)
 
     @property
     def information(self) -> float:
@@ -175,7 +175,7 @@ MEASURES.register(
     Measure(
         name="epsilon",
         definition="Pure privacy: no probability changes by more than a factor of exp(epsilon).",
-        least=_epsilon,
+        lower_bound=_epsilon,
         abstains=True,
     )
 )
@@ -185,7 +185,7 @@ MEASURES.register(
     Measure(
         name="mu",
         definition="Gaussian privacy: as hard to tell apart as two normal laws mu standard deviations apart.",
-        least=_mu,
+        lower_bound=_mu,
         of_information=lambda entropy: sqrt(2 * entropy),
         information=lambda mu: mu**2 / 2,
     )
@@ -196,7 +196,7 @@ MEASURES.register(
     Measure(
         name="rho",
         definition="Zero-concentrated privacy: the Renyi divergence of order a is at most a rho.",
-        least=_rho,
+        lower_bound=_rho,
         of_information=float,
     )
 )
@@ -275,7 +275,7 @@ def guess(
     right = int((with_ & member).sum() + (without & ~member).sum())
     guesses, runs = int(with_.sum() + without.sum()), len(member)
     share = float(least_share(right, guesses, runs, delta=_delta(claim), level=level))
-    return Guessed(runs, guesses, right, claim.least(share))
+    return Guessed(runs, guesses, right, claim.lower_bound(share))
 
 
 def choose_rule(scores: ArrayLike, member: ArrayLike, claim: Claim, *, level: float) -> Rule:
@@ -321,7 +321,7 @@ def choose_rule(scores: ArrayLike, member: ArrayLike, claim: Claim, *, level: fl
         best_index = (
             int(np.lexsort((-gain, -share))[0]) if share.max() > 0.5 else int(np.argmax(gain))
         )
-        bound = claim.least(float(share[best_index]))
+        bound = claim.lower_bound(float(share[best_index]))
         if (bound, float(gain[best_index])) > best:
             best = bound, float(gain[best_index])
             chosen = Rule(float(cuts[low[best_index]]), float(cuts[high[best_index]]), sign, bound)
@@ -334,7 +334,7 @@ def least_right(claim: Claim, guesses: int, runs: int, *, level: float) -> int:
     while low < high:
         middle = (low + high) // 2
         share = float(least_share(middle, guesses, runs, delta=_delta(claim), level=level))
-        low, high = (low, middle) if claim.least(share) > claim.amount else (middle + 1, high)
+        low, high = (low, middle) if claim.lower_bound(share) > claim.amount else (middle + 1, high)
     return low
 
 

@@ -188,7 +188,7 @@ Known = dict[tuple[bool, int], tuple[Query, ...]]
 class Coupled:
     """A run and what the other table would have been asked on the same way: first D, then D'. `possible`: whether it could go that way."""
 
-    sides: tuple[tuple[Query, ...], tuple[Query, ...]] = field(repr=False)
+    queries: tuple[tuple[Query, ...], tuple[Query, ...]] = field(repr=False)
     possible: bool
     member: bool
 
@@ -197,17 +197,17 @@ class Coupled:
         """log P(what is seen | D') - log P(what is seen | D)."""
         if not self.possible:
             return CERTAIN if self.member else -CERTAIN
-        return float(np.clip(log_ratio(self.sides[1], self.sides[0]), -CERTAIN, CERTAIN))
+        return float(np.clip(log_ratio(self.queries[1], self.queries[0]), -CERTAIN, CERTAIN))
 
     @property
     def questions(self) -> tuple[bytes, ...]:
         """What both tables were asked."""
-        return tuple(query.question for side in self.sides for query in side)
+        return tuple(query.question for side in self.queries for query in side)
 
     @property
     def answers(self) -> int:
         """A number of the answers: runs with the same answers have the same."""
-        queries = self.sides[int(self.member)]
+        queries = self.queries[int(self.member)]
         return zlib.crc32(
             b"\0".join(np.asarray(query.answer, dtype=np.int64).tobytes() for query in queries)
         )
@@ -259,7 +259,7 @@ def known_ways(runs: Iterable[Coupled]) -> Known | None:
     """Return what the other table was asked for each way that runs took; None if that is not the same for one way, or was impossible."""
     ways: Known = {}
     for run in runs:
-        queries, other = run.sides[int(run.member)], run.sides[1 - int(run.member)]
+        queries, other = run.queries[int(run.member)], run.queries[1 - int(run.member)]
         before = ways.setdefault(way(queries, run.member), other)
         if not run.possible or any(
             a.question != b.question for a, b in zip(before, other, strict=True)
@@ -378,7 +378,7 @@ class MechanismRuns:
     @property
     def sigma(self) -> float | None:
         """The least scale of noise in the examples, if all of it was Gaussian."""
-        queries = [query for run in self.examples for query in run.sides[int(run.member)]]
+        queries = [query for run in self.examples for query in run.queries[int(run.member)]]
         return (
             min(query.scale for query in queries)
             if all(query.kind == "gaussian" for query in queries)
@@ -398,7 +398,7 @@ def run_mechanism(
     for i in range(first):
         with within(working.time_limit):
             examples.append(couple(maker, tables, member=bool(member[i]), seed=child(seed, i)))
-        if not any(len(side) for side in examples[0].sides):
+        if not any(len(side) for side in examples[0].queries):
             return "no noise of this package is drawn in a fit, so there are no noisy answers to look at"
     rest = np.arange(first, runs)
     jobs = list(
@@ -425,12 +425,12 @@ def _played(jobs: list[ShadowJob], pair: Pair, total: int, working: Working) -> 
     parts: list[ShadowPart] = []
     began, finished = time.monotonic(), 0
     for done in results(jobs, working) if jobs else ():
-        if done.failed is not None or done.part is None:
+        if done.failed is not None or done.finished is None:
             raise InputError(
                 f"Fit {done.failed} on pair '{pair.name}' failed: {done.reason.rstrip('.')}."
             )
-        parts.append(done.part)
-        finished += len(done.part.ids)
+        parts.append(done.finished)
+        finished += len(done.finished.ids)
         message = stage_words(finished, total, total, time.monotonic() - began).replace(
             "shadow", "fit"
         )

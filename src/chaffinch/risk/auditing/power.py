@@ -87,7 +87,7 @@ def recorded_scores(examples: Sequence[Coupled], seed: np.random.SeedSequence) -
         for number, run in enumerate(ways.values()):
             for inside in (False, True):
                 run_index = np.flatnonzero((chosen == number) & (member == inside))
-                for without, with_ in zip(*run.sides, strict=True):
+                for without, with_ in zip(*run.queries, strict=True):
                     if len(run_index) and with_.question != without.question:
                         values[run_index] += _ratios(
                             without, with_, inside, times, len(run_index), rng

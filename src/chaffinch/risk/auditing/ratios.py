@@ -127,7 +127,9 @@ class EveryGuess:
     ) -> Outlook:
         """Return what is expected."""
         right = float(_chances(sizes).mean())
-        bound = claim.least(float(least_share(runs * right, runs, runs, delta=0.0, level=level)))
+        bound = claim.lower_bound(
+            float(least_share(runs * right, runs, runs, delta=0.0, level=level))
+        )
         return Outlook(power(claim, runs, guesses=1.0, right=right, level=level), bound)
 
 
@@ -152,12 +154,12 @@ class Weights:
             cls(reference, min(span, HEAVIEST)) for reference, span in spans if span > 1e-9
         ] or [cls(0.0, 1.0)]
 
-    def of(self, log_ratio: ArrayLike) -> NDArray[np.int64]:
+    def whole_weights(self, log_ratio: ArrayLike) -> NDArray[np.int64]:
         """Return the weight of each run.
 
         Examples
         --------
-        >>> Weights(1.0, 1.0).of([0.5, -1.0, 1.5, -2.0, 7.0]).tolist()
+        >>> Weights(1.0, 1.0).whole_weights([0.5, -1.0, 1.5, -2.0, 7.0]).tolist()
         [0, 0, 4, 8, 8]
         """
         sizes = np.abs(np.asarray(log_ratio, dtype=np.float64))
@@ -168,7 +170,7 @@ class Weights:
 
     def _equal(self, sizes: NDArray[np.float64], runs: int) -> tuple[float, float]:
         """Return how many guesses of equal weight tell as much as `runs` weighted ones are expected to, and how often they are right."""
-        weights = self.of(sizes).astype(np.float64)
+        weights = self.whole_weights(sizes).astype(np.float64)
         total = weights.sum()
         if not total:
             return 0.0, 0.5
@@ -179,19 +181,21 @@ class Weights:
         self, log_ratio: ArrayLike, member: ArrayLike, claim: Claim, *, level: float
     ) -> Guessed:
         """Return the bound on epsilon from weighted right guesses."""
-        weights = self.of(log_ratio)
+        weights = self.whole_weights(log_ratio)
         right = (np.asarray(log_ratio) > 0) == np.asarray(member, dtype=bool)
         counts = np.bincount(weights, minlength=STEPS + 1)
         hits = np.bincount(weights[right], minlength=STEPS + 1)
         share = weighted_share(hits, counts, delta=claim.delta, level=level)
-        return Guessed(len(weights), int(counts[1:].sum()), int(hits[1:].sum()), claim.least(share))
+        return Guessed(
+            len(weights), int(counts[1:].sum()), int(hits[1:].sum()), claim.lower_bound(share)
+        )
 
     def outlook(
         self, sizes: NDArray[np.float64], claim: Claim, runs: int, *, level: float
     ) -> Outlook:
         """Return what is expected, by as many equal guesses as tell as much."""
         many, right = self._equal(sizes, runs)
-        bound = claim.least(
+        bound = claim.lower_bound(
             float(least_share(many * right, many, runs, delta=claim.delta, level=level))
         )
         return Outlook(power(claim, runs, guesses=many / runs, right=right, level=level), bound)

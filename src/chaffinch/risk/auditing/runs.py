@@ -141,7 +141,7 @@ class Look:
         )
         small = sum(prod(sizes[name] for name in family) for family in families) <= MOST_CELLS
         # Weights, not chances: a noisy count says more than its share of the others.
-        return WhiteBox.of(
+        return WhiteBox.from_schema(
             self.base.schema,
             self.records,
             reference=self.reference if small else None,
@@ -266,12 +266,12 @@ def play(
     parts: list[ShadowPart] = []
     began, finished = time.monotonic(), 0
     for done in results(jobs, working):
-        if done.failed is not None or done.part is None:
+        if done.failed is not None or done.finished is None:
             raise InputError(
                 f"Run {done.failed} of {total:,} on pair '{name}' failed: {done.reason.rstrip('.')}."
             )
-        parts.append(done.part)
-        finished += len(done.part.ids)
+        parts.append(done.finished)
+        finished += len(done.finished.ids)
         message = stage_words(finished, total, total, time.monotonic() - began).replace(
             "shadow", "run"
         )
@@ -304,7 +304,7 @@ def table_features(
         around = match_counts(tables, target, dtype=np.float32, threads=threads)
     else:
         subsets = subset_sample(
-            columns, most=1 << MOST_COLUMNS, seed=0
+            columns, max_subsets=1 << MOST_COLUMNS, seed=0
         )  # public, and the same for all tables
         around = sampled_counts(tables, target, subsets, dtype=np.float32, threads=threads)
     parts = [around, level_counts(tables, sizes, threads=threads)]

@@ -19,6 +19,7 @@ from ...privacy.relation import Neighbours, PrivacyUnit
 from ...synth.bayesnet.network import Network
 from ...table.rows import open_table
 from ...table.table import Table
+from ..finding import Finding, Trials
 from ..shadows.generator import coded
 from ..shadows.run import OutOfTime, Working, within
 from .attacker import attack
@@ -35,7 +36,7 @@ from .power import (
     recorded_scores,
     times_too_small,
 )
-from .result import AuditFinding, AuditResult
+from .result import AuditResult
 from .runs import MOST_RECORDS, OUTSIDE, Look, PairRuns, Watched, readable, run_pair, table_features
 from .settings import BOXES, LEVEL, AuditSettings
 
@@ -179,7 +180,7 @@ def measure_audit(
             f"Nothing could be audited. {' '.join(f'{s.pair}: {s.reason}.' for s in skipped)}"
         )
     each = divided(settings.level, len(tests))
-    findings: list[AuditFinding] = []
+    findings: list[Finding] = []
     for test in tests:
         progress(f"pair '{test.seen.pair.name}': attacking, {test.box} box", -1)
         findings.append(
@@ -188,13 +189,14 @@ def measure_audit(
             )
         )
     return AuditResult(
-        synthesiser_label,
-        *claim,
-        unit.description,
-        settings.level,
-        each,
-        tuple(findings),
-        tuple(skipped),
+        findings=tuple(findings),
+        synthesiser=synthesiser_label,
+        epsilon=claim[0],
+        delta=claim[1],
+        neighbours=unit.description,
+        level=settings.level,
+        level_each=each,
+        skipped=tuple(skipped),
     )
 
 
@@ -441,7 +443,7 @@ def _finding(
     level: float,
     seed: np.random.SeedSequence,
     threads: int | None,
-) -> AuditFinding:
+) -> Finding:
     """What the runs of a test prove, and which violation they would have shown."""
     seen = test.seen
     claim = Claim("epsilon", claimed[0], *claimed)
@@ -467,18 +469,19 @@ def _finding(
             normal_scores(verdicts.apart, child(seed, 1 << 30)),
         )
         power_of = guessed_power(claim, guessed.runs, level=level)
-    return AuditFinding(
-        pair=seen.pair.name,
-        box=test.box,
-        measure=claim.measure,
-        bound=guessed.bound,
-        claim=claim.amount,
-        runs=len(seen.member),
-        test_runs=guessed.runs,
-        guesses=guessed.guesses,
-        right=guessed.right,
-        factor=_factor(claim, guessed, scores, power_of, budget),
+    factor = _factor(claim, guessed, scores, power_of, budget)
+    return Finding(
         attacker=name,
+        scope=(seen.pair.name, test.box),
+        quantity=claim.measure,
+        value=guessed.bound,
+        claim=claim.amount,
+        lower_bound=guessed.bound - claim.amount,
+        detectable=None if factor is None else factor * claim.amount,
+        n_people=None,
+        trials=Trials(
+            runs=len(seen.member), judged=guessed.runs, guesses=guessed.guesses, right=guessed.right
+        ),
     )
 
 

@@ -1,6 +1,4 @@
-"""Was this person in the data? Membership attacks on what a synthesiser releases, by attackers that are registered in `ATTACKERS`."""
-
-from .attacker import ATTACKERS, MembershipAttacker
+"""Was this person in the data? Membership attacks on what a synthesiser releases, by attackers of the kind "membership"."""
 
 # isort: off
 # The order of registration.
@@ -8,15 +6,12 @@ from . import combined, linear, forests, kernel, ranked
 
 # isort: on
 from .rates import Rates
-from .result import MembershipResult, PartStrength
+from .result import MembershipResult
 from .settings import ShadowSettings
 from .study import membership
 
 __all__ = [
-    "ATTACKERS",
-    "MembershipAttacker",
     "MembershipResult",
-    "PartStrength",
     "Rates",
     "ShadowSettings",
     "membership",

@@ -14,10 +14,11 @@ from typing import Any, Literal, Protocol
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..._base.errors import InputError, unknown_name
-from ..._base.registry import Registry
+from ..._base.checks import check_name
+from ..._base.errors import InputError
 from ..._base.seeds import Seed, generator
 from ...stats.learners import auc
+from ..attacker import ATTACKERS, Attacker, attackers_of_kind
 
 Kind = Literal["counts", "real"]
 
@@ -84,26 +85,30 @@ class Learner(Protocol):
         ...
 
 
-@dataclass(frozen=True, kw_only=True)
-class MembershipAttacker:
-    """A way to tell members from others, whole: `name` in options and results, what it is, whose it is, and how it learns.
-
-    `learner` returns what learns an attacker from shadows; it takes the kind of features and options of its own. `sees`: the groups of features
-    it looks at: "table" (what the settings say is seen of coded tables, or of the model) and those of released values. `by_groups`: whether the
-    learner also takes `layout`, which of its features are of which group. `evidence`: what it goes by, in words for a sentence; empty where
-    that is many things.
-    """
-
-    name: str
-    definition: str
-    reference: str
-    learner: Callable[..., Learner]
-    sees: tuple[str, ...] = ("table",)
-    by_groups: bool = False
-    evidence: str = ""
+DISTINGUISHED = "members are distinguished from others with AUC {value}"
+"""What the value of an attacker that learns from shadows says; its sentence begins with what it goes by."""
 
 
-ATTACKERS: Registry[MembershipAttacker] = Registry("learner")
+def learners() -> dict[str, Callable[..., Learner]]:
+    """Return what learns an attacker from shadows, by the name of the attacker."""
+    return {
+        attacker.name: attacker.learner
+        for attacker in attackers_of_kind("membership")
+        if attacker.learner is not None
+    }
+
+
+ATTACKERS.register(
+    Attacker(
+        name="closest",
+        needs=("shadows",),
+        title="Closest row alone",
+        definition="On how many columns the closest released row matches the target. Nothing is learnt.",
+        sentence=f"By the closest row alone {DISTINGUISHED}",
+        blindness="What many rows show together, and how near a number is that does not match.",
+        share=False,
+    )
+)
 
 
 @dataclass(frozen=True)
@@ -183,7 +188,7 @@ class Cleaner:
     high: Singles
 
     @classmethod
-    def of(cls, x: Singles) -> Cleaner:
+    def from_features(cls, x: Singles) -> Cleaner:
         known = np.isfinite(x)
         has_finite = known.any(axis=0)
         low = np.where(has_finite, np.where(known, x, np.inf).min(axis=0), 0.0)
@@ -406,6 +411,6 @@ def learner(name: str = "linear", *, kind: Kind = "counts", **options: Any) -> L
     >>> attacker.auc, (attacker.chance([[7], [0]]) > 0.5).tolist()
     (1.0, [True, False])
     """
-    if kind not in KINDS:
-        raise unknown_name("kind", kind, KINDS)
-    return ATTACKERS[name].learner(kind, **options)
+    check_name("kind", kind, KINDS)
+    check_name("learner", name, learners())
+    return learners()[name](kind, **options)

@@ -14,20 +14,22 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ..._base.checks import check_name
 from ..._base.errors import InputError
 from ..._base.seeds import Seed, generator, seed_sequence
+from ..attacker import ATTACKERS, Attacker
 from .attacker import (
-    ATTACKERS,
+    DISTINGUISHED,
     Bools,
     CalibratedAttacker,
     Floats,
     Ints,
     Kind,
     Learner,
-    MembershipAttacker,
     TargetAttacker,
     calibrated,
     folds,
+    learners,
     out_of_fold,
 )
 from .layout import TABLE, FeatureLayout, FocusedAttacker, learner_for, sees_something
@@ -84,7 +86,7 @@ class CombinedLearner:
         for name in self.parts:
             if name == "combined":
                 raise InputError("The combined attacker cannot be a part of itself.")
-            ATTACKERS[name]
+            check_name("learner", name, learners())
 
     def narrowed(self, attackers: Sequence[TargetAttacker]) -> CombinedLearner:
         """Return the learner whose parts have less to choose."""
@@ -241,12 +243,15 @@ def _weights(odds: Floats, member: Bools, start: Floats, variance: float) -> Flo
 
 
 ATTACKERS.register(
-    MembershipAttacker(
+    Attacker(
         name="combined",
+        title="All attackers combined",
         definition="Logistic regression, and what the table and released values show alone, weighted by how well each does out of fold.",
-        reference="",
+        sentence=f"By all attackers together {DISTINGUISHED}",
+        blindness="What none of its parts looks at.",
         learner=CombinedLearner,
         sees=(TABLE, *VALUE_GROUPS),
         by_groups=True,
+        share=False,
     )
 )

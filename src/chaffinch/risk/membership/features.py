@@ -53,7 +53,7 @@ def black_box(
     *,
     columns: Sequence[str] | None = None,
     ordered: Sequence[bool] | None = None,
-    most: int = MOST,
+    max_subsets: int = MOST,
     seed: Seed = None,
 ) -> BlackBox:
     """Return how tables with so many codes in each column become features of one kind.
@@ -62,7 +62,7 @@ def black_box(
     ----------
     name
         "queries": numbers of rows that match the target on all columns of a subset, for all 2^F subsets up to F = 16, for a sample of
-        `most` subsets above (Sedlmeyr 2024, section 5.1; Achilles' Heels). Raw counts.
+        `max_subsets` subsets above (Sedlmeyr 2024, section 5.1; Achilles' Heels). Raw counts.
         "naive": for each column the number of levels that occur, the shares of rows with the most and the least frequent of them, and
         where its codes are ordered their mean, median and variance (Stadler et al., "Groundhog Day", 2022).
         "histogram": the number of rows with each code of each column.
@@ -80,7 +80,7 @@ def black_box(
     >>> box = black_box("queries", [2, 3], columns=["sex", "area"])
     >>> box.names
     ('rows', 'rows that match: sex', 'rows that match: area', 'rows that match: sex, area')
-    >>> box.of(np.array([[[0, 1], [0, 2], [1, 255]]], dtype=np.uint8), [0, 2]).tolist()
+    >>> box.features(np.array([[[0, 1], [0, 2], [1, 255]]], dtype=np.uint8), [0, 2]).tolist()
     [[3.0, 2.0, 1.0, 1.0]]
     """
     if name not in BLACK_BOXES:
@@ -95,7 +95,7 @@ def black_box(
         )
 
     sampled = name == "queries" and len(sizes) > ALL_UP_TO
-    subsets = subset_sample(len(sizes), most=most, seed=seed) if sampled else None
+    subsets = subset_sample(len(sizes), max_subsets=max_subsets, seed=seed) if sampled else None
     return BlackBox(name, tuple(named), tuple(int(s) for s in sizes), tuple(in_order), subsets)
 
 
@@ -119,7 +119,7 @@ class BlackBox:
         """What each feature is, in the order of `of`."""
         if self.name == "queries":
             subsets = (
-                subset_sample(len(self.sizes), most=1 << 17)
+                subset_sample(len(self.sizes), max_subsets=1 << 17)
                 if self.subsets is None
                 else self.subsets
             )
@@ -139,7 +139,7 @@ class BlackBox:
             )
         return ("closeness",)
 
-    def of(
+    def features(
         self, tables: NDArray[Any], target: ArrayLike, *, threads: int | None = None
     ) -> NDArray[np.float32]:
         """Return (..., d) features of tables (..., rows, columns) of codes, as seen by an attacker who looks for the target (columns,).
@@ -285,38 +285,40 @@ def level_counts(
     )
 
 
-def subset_sample(n_columns: int, *, most: int = 20_000, seed: Seed = None) -> NDArray[np.uint64]:
-    """Return distinct subsets of columns to count, at most `most`: (Q, words) where bit j % 64 of word j // 64 is column j.
+def subset_sample(
+    n_columns: int, *, max_subsets: int = 20_000, seed: Seed = None
+) -> NDArray[np.uint64]:
+    """Return distinct subsets of columns to count, at most `max_subsets`: (Q, words) where bit j % 64 of word j // 64 is column j.
 
     Draw it once and use it for every table, or features do not line up. All subsets in the order of `match_counts` where they are few
     enough; else the empty one, each column, each pair if all pairs fit, random ones, and last all columns. Random subsets have a size drawn
     evenly from 2 (3 with all pairs) to F - 1: of subsets drawn with even odds almost all hold about half of the columns, and hardly
-    a row matches on those. (Where `most` is above a quarter of all subsets, random ones are drawn evenly after all.)
+    a row matches on those. (Where `max_subsets` is above a quarter of all subsets, random ones are drawn evenly after all.)
 
     Examples
     --------
     >>> subset_sample(2).ravel().tolist()
     [0, 1, 2, 3]
-    >>> subset_sample(70, most=3000, seed=1).shape
+    >>> subset_sample(70, max_subsets=3000, seed=1).shape
     (3000, 2)
     """
-    if n_columns < 0 or most < n_columns + 2:
+    if n_columns < 0 or max_subsets < n_columns + 2:
         raise InputError(
-            f"most must be at least the number of columns plus 2, {n_columns + 2}. Got {most}."
+            f"max_subsets must be at least the number of columns plus 2, {n_columns + 2}. Got {max_subsets}."
         )
-    if n_columns < 62 and 1 << n_columns <= most:
+    if n_columns < 62 and 1 << n_columns <= max_subsets:
         return np.arange(1 << n_columns, dtype=np.uint64)[:, None]
     rng = generator(seed)
     pairs = n_columns * (n_columns - 1) // 2
-    sizes = [0, 1, 2] if n_columns + pairs + 2 <= most else [0, 1]
+    sizes = [0, 1, 2] if n_columns + pairs + 2 <= max_subsets else [0, 1]
     fixed = np.zeros((n_columns + 1 + pairs * (2 in sizes), n_columns), dtype=bool)
     for index, chosen in enumerate(
         c for size in sizes for c in combinations(range(n_columns), size)
     ):
         fixed[index, list(chosen)] = True
     masks = dict.fromkeys(row.tobytes() for row in _packed(fixed))
-    few = n_columns < 62 and 1 << n_columns <= 4 * most
-    while len(masks) < most - 1:
+    few = n_columns < 62 and 1 << n_columns <= 4 * max_subsets
+    while len(masks) < max_subsets - 1:
         if few:  # by sizes the last new ones would be long in coming
             drawn = rng.permutation((1 << n_columns) - 1).astype(np.uint64)[:, None]
         else:
@@ -324,7 +326,7 @@ def subset_sample(n_columns: int, *, most: int = 20_000, seed: Seed = None) -> N
             drawn = _packed(rng.random((len(size), n_columns)).argsort(axis=1) < size[:, None])
         for row in drawn:
             masks.setdefault(row.tobytes())
-            if len(masks) == most - 1:
+            if len(masks) == max_subsets - 1:
                 break
     packed = np.frombuffer(b"".join(masks), dtype=np.uint64).reshape(len(masks), -1)
     return np.concatenate([packed, _packed(np.ones((1, n_columns), dtype=bool))])

@@ -18,15 +18,15 @@ from numpy.typing import NDArray
 from ..._base.checks import check_at_least
 from ..._base.compiled import compiled
 from ..._base.runtime import thread_count, thread_map
+from ..attacker import ATTACKERS, Attacker
 from .attacker import (
-    ATTACKERS,
+    DISTINGUISHED,
     Bools,
     Cleaner,
     CrossFitLearner,
     Floats,
     Ints,
     Kind,
-    MembershipAttacker,
     ScoreFit,
     Singles,
     TrainingShadows,
@@ -62,7 +62,7 @@ class ExtraTrees(CrossFitLearner):
         flat, label, fold = shadows.by_table
         rng, threads = shadows.rng, shadows.threads
         prepared: Callable[[Singles], Singles] = (
-            np.asarray if self.kind == "counts" else Cleaner.of(flat)
+            np.asarray if self.kind == "counts" else Cleaner.from_features(flat)
         )
         columns = in_columns(prepared(flat), self.kind)
         best, unseen = searched(columns, label, fold, self.draws, rng, threads=threads)
@@ -83,11 +83,15 @@ class ExtraTrees(CrossFitLearner):
 
 
 ATTACKERS.register(
-    MembershipAttacker(
+    Attacker(
         name="extra-trees",
+        title="Extremely randomised trees",
         definition="Extremely randomised trees whose settings a random search chooses by accuracy out of fold.",
+        sentence=f"By extremely randomised trees {DISTINGUISHED}",
+        blindness="Values inside levels and bins.",
         reference="Sedlmeyr 2024",
         learner=ExtraTrees,
+        share=False,
     )
 )
 
@@ -109,7 +113,7 @@ class RandomForest(CrossFitLearner):
         from sklearn.ensemble import RandomForestClassifier
 
         flat, label, fold = shadows.by_table
-        prepared = Cleaner.of(flat)
+        prepared = Cleaner.from_features(flat)
         rows = prepared(flat)
 
         def log_odds(used: Any) -> Callable[[Singles], Floats]:
@@ -135,11 +139,15 @@ class RandomForest(CrossFitLearner):
 
 
 ATTACKERS.register(
-    MembershipAttacker(
+    Attacker(
         name="random-forest",
+        title="Random forest",
         definition="A random forest on what is seen of the table.",
+        sentence=f"By a random forest {DISTINGUISHED}",
+        blindness="Values inside levels and bins.",
         reference="Houssiau et al. 2022 (TAPAS); Meeus et al. 2023",
         learner=RandomForest,
+        share=False,
     )
 )
 

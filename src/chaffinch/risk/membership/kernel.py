@@ -11,13 +11,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ..attacker import ATTACKERS, Attacker
 from .attacker import (
-    ATTACKERS,
+    DISTINGUISHED,
     Bools,
     CrossFitLearner,
     Floats,
     Kind,
-    MembershipAttacker,
     ScoreFit,
     Singles,
     TrainingShadows,
@@ -50,15 +50,15 @@ class Kernel(CrossFitLearner):
         width = x.shape[2]
         layout = self.layout or FeatureLayout({TABLE: width}, self.kind)
         of_table, others = (
-            layout.part((TABLE,)),
-            layout.part([name for name in layout.sizes if name != TABLE]),
+            layout.selector((TABLE,)),
+            layout.selector([name for name in layout.sizes if name != TABLE]),
         )
 
         def scores_of(block: Singles) -> Singles:
             return np.concatenate([_summaries(block[:, of_table]), block[:, others]], axis=1)
 
         scores = scores_of(x.reshape(-1, width))
-        ranks = Ranks.of(scores)
+        ranks = Ranks.from_features(scores)
         places = _places(ranks(scores)).reshape(*x.shape[:2], -1)
 
         def fold_scores(spread: float) -> tuple[float, float, Floats]:
@@ -125,12 +125,16 @@ def _summed(table: Floats, places: Floats) -> Floats:
 
 
 ATTACKERS.register(
-    MembershipAttacker(
+    Attacker(
         name="kernel",
+        title="Likelihood ratio",
         definition="Likelihood ratios of nearness, density and counts of matching rows, by kernel densities over shadows with and without the target.",
+        sentence=f"By likelihood ratios {DISTINGUISHED}",
+        blindness="How its scores depend on each other: their ratios are multiplied.",
         reference="Carlini et al. 2022 (LiRA)",
         learner=Kernel,
         sees=(TABLE, "nearest", "density"),
         by_groups=True,
+        share=False,
     )
 )

@@ -12,7 +12,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..._base.errors import InputError
 from ..._base.seeds import Seed
-from .attacker import ATTACKERS, Floats, Kind, Learner, OddsAttacker, TargetAttacker
+from ..attacker import ATTACKERS
+from .attacker import Floats, Kind, Learner, OddsAttacker, TargetAttacker, learner
 
 TABLE = "table"
 """The group of what is seen of coded tables or of the model: the settings say what. All other groups are of released values."""
@@ -43,7 +44,7 @@ class FeatureLayout:
         wanted = [i for i, name in enumerate(self.sizes) if name in groups]
         return np.flatnonzero(np.isin(group, wanted))
 
-    def part(self, groups: Sequence[str]) -> slice | NDArray[np.int64]:
+    def selector(self, groups: Sequence[str]) -> slice | NDArray[np.int64]:
         """Return what picks the features of some groups: a slice, which copies nothing, where they stand side by side."""
         places = self.columns(groups)
         if len(places) and places[-1] - places[0] + 1 == len(places):
@@ -94,7 +95,7 @@ class Focused:
     @cached_property
     def columns(self) -> slice | NDArray[np.int64]:
         """Where these stand."""
-        return self.layout.part(self.groups)
+        return self.layout.selector(self.groups)
 
     def narrowed(self, attackers: Sequence[TargetAttacker]) -> Focused:
         """Return the learner with less to choose."""
@@ -136,4 +137,4 @@ def learner_for(name: str, layout: FeatureLayout, **options: Any) -> Learner:
         options["layout"] = FeatureLayout(
             {group: layout.sizes[group] for group in groups}, layout.kind
         )
-    return Focused(layout, groups, attacker.learner(layout.kind_of(groups), **options))
+    return Focused(layout, groups, learner(name, kind=layout.kind_of(groups), **options))

@@ -12,10 +12,11 @@ from numpy.typing import NDArray
 from ..._base.errors import InputError
 from ..._base.seeds import child
 from ...synth.protocol import promises_privacy
+from ..attacker import ATTACKERS
 from ..shadows.generator import Generator
 from ..shadows.run import Shadows, Working, run_shadows
 from ..shadows.world import AttackPopulation, Draws, neighbour_draws, shared_draws
-from .attacker import ATTACKERS, Learner, TargetAttacker
+from .attacker import Learner, TargetAttacker
 from .combined import combined_of
 from .features import BlackBox, black_box, closest_matches
 from .layout import TABLE, FeatureLayout, learner_for
@@ -97,7 +98,7 @@ class ShadowStudy:
     def sight(self) -> ValueFeatures | None:
         """What looks at released values; None where shadows have the population's grid: codes are all there is."""
         return (
-            ValueFeatures.of(self.world.table, self.world.targets)
+            ValueFeatures.from_population(self.world.table, self.world.targets)
             if self.plan.grid == "release"
             else None
         )
@@ -114,8 +115,8 @@ class ShadowStudy:
         attackers, chosen = [], []
         seen = _unseen(draws, len(self.world.targets))
         for k in range(len(self.world.targets)):
-            mine = draws.of(k)
-            features, used = looking.of(shadows, k, mine)
+            mine = draws.shadows_of(k)
+            features, used = looking.features(shadows, k, mine)
             if learning is None:
                 learning = learner_for(self.plan.learner, looking.layout(features.shape[-1]))
             attacker = learning.fit(
@@ -154,7 +155,7 @@ class ShadowStudy:
             raise InputError(
                 "The white box needs a model with a network and tables. Use the black box for this synthesiser."
             )
-        return WhiteBox.of(
+        return WhiteBox.from_schema(
             self.world.table.schema, self.world.target_codes, reference=model.network
         )
 
@@ -184,8 +185,8 @@ class TrainedAttackers:
         shadows = campaign.fitted(draws, name, step, tables=1, white=self.looking.white)
         seen = _unseen(draws, len(world.targets))
         for k, attacker in enumerate(self.attackers):
-            mine = draws.of(k)
-            features, _ = self.looking.of(shadows, k, mine, self.used[k])
+            mine = draws.shadows_of(k)
+            features, _ = self.looking.features(shadows, k, mine, self.used[k])
             parts = _parts_of(attacker, features[:, 0])
             together = combined_of(attacker)
             odds = (
@@ -270,7 +271,7 @@ class FeatureExtractor:
             {**({TABLE: table} if table else {}), **groups}, "counts" if counts else "real"
         )
 
-    def of(
+    def features(
         self,
         shadows: Shadows,
         k: int,
@@ -288,7 +289,7 @@ class FeatureExtractor:
                 used = _affordable(shadows, box, target, only)
             places = slice(None) if used is None else used
             parts.append(
-                shadows.gather(lambda tables: box.of(tables, target)[:, places], only=only)
+                shadows.gather(lambda tables: box.features(tables, target)[:, places], only=only)
             )
         if self.sight is not None:
             parts.append(shadows.values[only, :, k])
@@ -308,7 +309,7 @@ def _affordable(
     if width <= room:
         return None
     sample = shadows.gather(
-        lambda tables: box.of(tables, target), only=only[:: max(1, len(only) // 50)]
+        lambda tables: box.features(tables, target), only=only[:: max(1, len(only) // 50)]
     )
     spread = np.sqrt(sample.reshape(-1, width)).std(axis=0)
     return np.sort(np.argsort(-spread, kind="stable")[: max(room, 1)])

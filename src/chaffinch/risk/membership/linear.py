@@ -16,15 +16,15 @@ import numpy as np
 from ..._base.checks import check_at_least
 from ..._base.compiled import compiled
 from ..._base.runtime import one_blas_thread, thread_map
+from ..attacker import ATTACKERS, Attacker
 from .attacker import (
-    ATTACKERS,
+    DISTINGUISHED,
     Bools,
     Cleaner,
     CrossFitLearner,
     Floats,
     Ints,
     Kind,
-    MembershipAttacker,
     ScoreFit,
     Singles,
     TargetAttacker,
@@ -72,7 +72,7 @@ class Linear(CrossFitLearner):
         flat, label, fold = shadows.by_table
         width = flat.shape[1]
         prepared: Callable[[Singles], Singles] = (
-            _fourth_root if self.kind == "counts" else Cleaner.of(flat)
+            _fourth_root if self.kind == "counts" else Cleaner.from_features(flat)
         )
         matrix = prepared(flat)
         if np.may_share_memory(matrix, flat):  # it is centred in place
@@ -265,10 +265,13 @@ def _fourth_root(x: Singles) -> Singles:
 
 
 ATTACKERS.register(
-    MembershipAttacker(
+    Attacker(
         name="linear",
+        title="Regression on matching rows",
         definition="Ridge logistic regression on roots of counts, its ridge chosen by cross-validation.",
-        reference="",
+        sentence=f"By a regression on how many rows match the target {DISTINGUISHED}",
+        blindness="Values inside levels and bins, and counts that tell only together.",
         learner=Linear,
+        share=False,
     )
 )

@@ -11,15 +11,15 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from ..._base.runtime import one_blas_thread
+from ..attacker import ATTACKERS, Attacker
 from .attacker import (
-    ATTACKERS,
+    DISTINGUISHED,
     Bools,
     Cleaner,
     CrossFitLearner,
     Floats,
     Ints,
     Kind,
-    MembershipAttacker,
     ScoreFit,
     Singles,
     TrainingShadows,
@@ -39,7 +39,7 @@ class Ranks:
 
     Examples
     --------
-    >>> ranks = Ranks.of(np.array([[1.0], [1.0], [5.0], [900.0]], dtype=np.float32))
+    >>> ranks = Ranks.from_features(np.array([[1.0], [1.0], [5.0], [900.0]], dtype=np.float32))
     >>> ranks(np.array([[1.0], [5.0], [900.0], [2000.0]], dtype=np.float32)).ravel().tolist()
     [-0.5, 0.25, 0.75, 0.75]
     """
@@ -49,9 +49,9 @@ class Ranks:
     ranks: tuple[Floats, ...] = field(repr=False)
 
     @classmethod
-    def of(cls, x: Singles) -> Ranks:
+    def from_features(cls, x: Singles) -> Ranks:
         """Return the ranks of training features (rows, features)."""
-        cleaner = Cleaner.of(x)
+        cleaner = Cleaner.from_features(x)
         values, ranks = [], []
         for column in cleaner(x).T:
             distinct, counts = np.unique(column.astype(np.float64), return_counts=True)
@@ -76,7 +76,7 @@ class Ranked(CrossFitLearner):
     def learn(self, shadows: TrainingShadows) -> ScoreFit:
         """Return a ridge regression on ranks; the ridge has the least squared error out of fold."""
         flat, inside = shadows.by_table[0], shadows.member
-        ranks = Ranks.of(flat)
+        ranks = Ranks.from_features(flat)
         ranked = ranks(flat).astype(np.float64)
         scale = 1 / np.maximum(ranked.std(axis=0), FLOOR)
         matrix = (ranked - ranked.mean(axis=0)) * scale
@@ -125,54 +125,67 @@ def _solved(gram: Floats, total: Floats, ridge: float) -> Floats:
     return np.asarray(np.linalg.solve(gram + ridge * np.eye(len(gram)), total))
 
 
-for name, evidence, definition, reference in (
+for name, title, evidence, definition, blindness, reference in (
     (
         "exact",
+        "Rare values",
         "rare values that were released as they are",
         "Ranks of how often the target's rare values, alone and together, are released.",
+        "Targets whose values are all frequent.",
         "",
     ),
     (
         "extremes",
+        "Extreme values",
         "the largest and smallest values",
         "Ranks of the largest and smallest released numbers, and of how many lie beyond the target's.",
+        "Targets in the middle of all numbers, and categories.",
         "",
     ),
     (
         "nearest",
+        "Nearest rows",
         "the nearest rows",
         "Ranks of the distance to the nearest released rows.",
+        "What is far from the target.",
         "Stadler et al. 2022",
     ),
     (
         "density",
+        "Density of rows",
         "the density of rows at a target",
         "Ranks of the density of released rows at the target over that of the population.",
+        "Single values that nobody else has, among many columns.",
         "van Breugel et al. 2023 (DOMIAS)",
     ),
     (
         "presence",
+        "Released levels",
         "which levels are released",
         "Ranks of how often the target's levels are released.",
+        "Numbers, and levels together.",
+        "",
+    ),
+    (
+        "values",
+        "All released values",
+        "",
+        "Ridge regression on ranks of all that released values show.",
+        "Counts of rows that match on several columns.",
         "",
     ),
 ):
     ATTACKERS.register(
-        MembershipAttacker(
+        Attacker(
             name=name,
+            title=title,
             definition=definition,
+            sentence=f"By {evidence or 'all released values'} {DISTINGUISHED}",
+            blindness=blindness,
             reference=reference,
             learner=Ranked,
-            sees=(name,),
+            sees=VALUE_GROUPS if name == "values" else (name,),
             evidence=evidence,
+            share=False,
         )
     )
-ATTACKERS.register(
-    MembershipAttacker(
-        name="values",
-        definition="Ridge regression on ranks of all that released values show.",
-        reference="",
-        learner=Ranked,
-        sees=VALUE_GROUPS,
-    )
-)

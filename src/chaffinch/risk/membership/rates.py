@@ -9,23 +9,20 @@ they are pooled) share a fit, so they are not independent. Intervals therefore f
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from math import floor, sqrt
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..._base.errors import InputError
-from ..._base.results import from_plain, to_plain, without_none
 from ...stats.intervals import Interval, clustered_auc, clustered_rate, student_quantile
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 Ints = NDArray[np.int64]
 
-MOST_POINTS = 200
+MAX_POINTS = 200
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,7 +54,7 @@ class LabelledScores:
             object.__setattr__(self, "target", np.unique(self.target, return_inverse=True)[1])
 
     @classmethod
-    def of(cls, scores: ArrayLike, member: ArrayLike) -> LabelledScores:
+    def from_arrays(cls, scores: ArrayLike, member: ArrayLike) -> LabelledScores:
         """Return trials from scores whose first axis is the shadow; `member` may lack the last axis, that of tables.
 
         One target: scores (shadows, tables), member (shadows,). Pooled: (shadows, targets, tables) and (shadows, targets).
@@ -112,7 +109,7 @@ class Rates:
     ----------
     auc, auc_interval
         The chance that a member scores above another, ties half: 1 tells them apart, 0.5 is a guess.
-    at
+    at_fpr
         True positives at given false positive levels.
     advantage, advantage_interval
         True less false positives at the threshold that was best on validation: 1 perfect, 0 a guess.
@@ -126,7 +123,7 @@ class Rates:
 
     auc: float
     auc_interval: Interval
-    at: tuple[AtFpr, ...]
+    at_fpr: tuple[AtFpr, ...]
     advantage: float
     advantage_interval: Interval
     fpr: tuple[float, ...]
@@ -135,25 +132,6 @@ class Rates:
     members: int
     others: int
     confidence: float = 0.95
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain data."""
-        return {
-            "auc": self.auc,
-            "auc_interval": list(self.auc_interval),
-            "at": to_plain(self.at),
-            "advantage": self.advantage,
-            "advantage_interval": list(self.advantage_interval),
-            "roc": {"fpr": list(self.fpr), "tpr": list(self.tpr)},
-            "trials": {"shadows": self.shadows, "members": self.members, "others": self.others},
-            "confidence": self.confidence,
-        }
-
-    @classmethod
-    def from_dict(cls, data: Mapping[str, Any]) -> Rates:
-        """Return the rates that plain data hold; a curve that is not there is empty."""
-        curve, trials = without_none(data.get("roc")), without_none(data.get("trials"))
-        return from_plain(cls, {"fpr": (), "tpr": (), **data, **curve, **trials}, what="rates")
 
 
 def rates(
@@ -168,8 +146,8 @@ def rates(
     Examples
     --------
     >>> scores, member = np.arange(8.0), np.arange(8) >= 4
-    >>> found = rates(LabelledScores.of(scores, member), LabelledScores.of(scores, member))
-    >>> found.auc, found.advantage, found.at[0].reason
+    >>> found = rates(LabelledScores.from_arrays(scores, member), LabelledScores.from_arrays(scores, member))
+    >>> found.auc, found.advantage, found.at_fpr[0].reason
     (1.0, 1.0, '1 % needs at least 100 validation trials of non-members.')
     """
     value, ends = clustered_auc(
@@ -259,12 +237,12 @@ def _curve(trials: LabelledScores) -> tuple[Floats, Floats, Floats]:
     return np.concatenate([scores[:1], scores[last[:-1] + 1], [-np.inf]]), fpr, tpr
 
 
-def roc(trials: LabelledScores, *, most: int = MOST_POINTS) -> tuple[Floats, Floats]:
+def roc(trials: LabelledScores, *, max_points: int = MAX_POINTS) -> tuple[Floats, Floats]:
     """Return false and true positives of the curve, from (0, 0) to (1, 1): at most so many points, evenly by log of the false.
 
     Examples
     --------
-    >>> fpr, tpr = roc(LabelledScores.of([0.1, 0.4, 0.4, 0.8], np.array([False, False, True, True])))
+    >>> fpr, tpr = roc(LabelledScores.from_arrays([0.1, 0.4, 0.4, 0.8], np.array([False, False, True, True])))
     >>> fpr.tolist(), tpr.tolist()
     ([0.0, 0.0, 0.5, 1.0], [0.0, 0.5, 1.0, 1.0])
     """
@@ -275,8 +253,8 @@ def roc(trials: LabelledScores, *, most: int = MOST_POINTS) -> tuple[Floats, Flo
     )
     keep = np.concatenate([[True], ~inner, [True]])
     fpr, tpr = fpr[keep], tpr[keep]
-    if len(fpr) > most:
-        grid = np.geomspace(fpr[fpr > 0].min(), 1.0, most - 2)
+    if len(fpr) > max_points:
+        grid = np.geomspace(fpr[fpr > 0].min(), 1.0, max_points - 2)
         # The highest point at or left of each: the curve is a stair, and is never shown above itself.
         kept_points = np.unique(
             np.concatenate([[0, len(fpr) - 1], np.searchsorted(fpr, grid, side="right") - 1])

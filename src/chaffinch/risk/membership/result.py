@@ -3,49 +3,43 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
 from markupsafe import Markup
 
-from ..._base.results import to_plain
+from ..._base.results import NOT_WRITTEN, UNLESS_EMPTY, plain_form
 from ..._base.svg import Dot, dots
+from ..._base.text import capital, fixed
 from ...stats.intervals import Interval
-from ..shadows.world import AttackPopulation
-from ..shown import ShadowFigures, ShadowResult, Words
+from ..finding import Finding
+from ..shown import ShadowResult, Words
 from .rates import Rates
 
+GUESS = 0.5
+"""The AUC of a guess."""
 EXPLAINS = 0.02
 """A part explains what the attackers reach if alone it comes this close to their AUC."""
 
 
-@dataclass(frozen=True)
-class PartStrength:
-    """How well one part of a combined attacker does alone: the AUC over all targets with its interval, and the mean of the targets' AUCs.
-
-    `evidence`: what it goes by, in words for a sentence; empty where that is many things.
-    """
-
-    name: str
-    auc: float
-    interval: Interval
-    mean_auc: float
-    evidence: str = ""
-
-
-@dataclass(frozen=True, kw_only=True)
-class MembershipFigures(ShadowFigures):
-    """What plain data hold of a result."""
-
-    pooled: Rates
-    closest: Rates
-    worst: Rates
-    target_aucs: tuple[float, ...]
-    strengths: tuple[PartStrength, ...] = ()
+def auc_finding(attacker: str, auc: float, interval: Interval, *, targets: int) -> Finding:
+    """Return how well an attacker tells members from others, beside a guess. Its bounds hold for it alone, not for several attackers at once."""
+    low, high = (end - GUESS for end in interval)
+    return Finding(
+        attacker=attacker,
+        value=auc,
+        interval=interval,
+        guess=GUESS,
+        excess=auc - GUESS,
+        excess_interval=(low, high),
+        lower_bound=low,
+        upper_bound=high,
+        n_people=targets,
+    )
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class MembershipResult(MembershipFigures, ShadowResult):
+class MembershipResult(ShadowResult):
     """How well membership can be told from what is released. Holds no record that leaves; `confidential()` does, for the steward alone.
 
     Parameters
@@ -54,25 +48,31 @@ class MembershipResult(MembershipFigures, ShadowResult):
         All targets together, by the attackers and by the closest row alone; and the target that is told best.
     target_aucs
         The AUC of every target, the highest first.
-    strengths
-        How well each part of a combined attacker does alone, the strongest first; none for other attackers.
-    each, world
-        Every target's rates in the order of their vulnerability, and the population; absent where plain data were read.
+    mean_aucs
+        Of each part of a combined attacker the mean of the targets' AUCs.
+    each
+        Every target's rates in the order of their vulnerability; absent where plain data were read.
 
     Notes
     -----
-    The others are those of `ShadowFigures`.
+    The others are those of `ShadowResult`. After the first two of `findings` come those of each part of a combined attacker, the strongest first.
     """
 
-    title: ClassVar[str] = "Was this person in the data?"
-    format: ClassVar[str] = "chaffinch-membership"
-    what: ClassVar[str] = "the membership attack"
-    command: ClassVar[str] = "membership"
-    value_name: ClassVar[str] = "auc"
-    plain: ClassVar[type[ShadowFigures]] = MembershipFigures
+    TITLE: ClassVar[str] = "Was this person in the data?"
+    FORMAT: ClassVar[str] = "chaffinch-membership"
+    VERSION: ClassVar[int] = 2
+    SUBJECT: ClassVar[str] = "the membership attack"
+    NEXT_STEP: ClassVar[str] = "Give the JSON of chaffinch attack membership."
 
-    each: tuple[Rates, ...] = ()
-    world: AttackPopulation | None = None
+    pooled: Rates
+    closest: Rates
+    # The curve of one person's target stays.
+    worst: Rates = field(
+        metadata=plain_form(write=lambda result, worst: replace(worst, fpr=(), tpr=()))
+    )
+    target_aucs: tuple[float, ...]
+    mean_aucs: Mapping[str, float] = field(default_factory=dict, metadata=UNLESS_EMPTY)
+    each: tuple[Rates, ...] = field(default=(), metadata=NOT_WRITTEN)
 
     @property
     def auc(self) -> float:
@@ -80,59 +80,36 @@ class MembershipResult(MembershipFigures, ShadowResult):
         return self.pooled.auc
 
     @property
-    def interval(self) -> Interval:
-        """The 95 % interval of `auc`."""
-        return self.pooled.auc_interval
-
-    @property
-    def baseline(self) -> float:
-        """What a guess reaches."""
-        return 0.5
+    def parts(self) -> tuple[Finding, ...]:
+        """What each part of a combined attacker reaches alone, the strongest first."""
+        return self.findings[2:]
 
     @property
     def sentence(self) -> str:
         """The result in words."""
-        low, high = self.interval
-        head = f"Members and others are told apart with AUC {self.auc:.3f} (95 % interval {low:.3f} to {high:.3f}); "
-        near = f"by the closest row alone {self.closest.auc:.3f}. "
-        if self.above_baseline:
-            return head + near + self.explanation + "What is released tells who is in the data."
-        return head + near + "A guess has 0.5: no more was found than guessing gives."
+        verdict = (
+            f"{self.explanation}What is released tells who is in the data."
+            if self.findings[0].excess_found
+            else "No more was found than guessing gives."
+        )
+        low, high = map(fixed, self.interval)
+        return (
+            f"Members and others are told apart with AUC {fixed(self.auc)} (95 % interval {low} to {high}), by the closest row alone "
+            f"{fixed(self.closest.auc)}; a guess has 0.5. {verdict}"
+        )
 
     @property
     def explanation(self) -> str:
         """One part in words, where it alone comes close to all of them together and does better than a guess; else empty."""
         plain = [
-            strength
-            for strength in self.strengths
-            if strength.evidence and strength.interval[0] > 0.5
+            finding for finding in self.parts if finding.about.evidence and finding.excess_found
         ]
-        best = max(plain, key=lambda strength: strength.auc, default=None)
-        if best is None or best.auc < self.auc - EXPLAINS:
+        best = max(plain, key=lambda finding: finding.rank, default=None)
+        if best is None or best.value is None or best.value < self.auc - EXPLAINS:
             return ""
-        return f"{best.evidence[0].upper()}{best.evidence[1:]} alone tell them apart with AUC {best.auc:.3f}. "
-
-    def figures(self) -> tuple[dict[str, Any], dict[str, Any]]:
-        """Return the rates as plain data; the curve of one person's target stays."""
-        rates = {
-            "pooled": self.pooled.to_dict(),
-            "closest_distance": self.closest.to_dict(),
-            "worst_target": {k: v for k, v in self.worst.to_dict().items() if k != "roc"},
-            "auc_of_targets": list(self.target_aucs),
-            **({"parts": to_plain(self.strengths)} if self.strengths else {}),
-        }
-        return rates, {}
-
-    @classmethod
-    def parts(cls, data: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the rates that plain data hold."""
-        json_keys = {"pooled": "pooled", "closest": "closest_distance", "worst": "worst_target"}
-        parts = {side: Rates.from_dict(data.get(word) or {}) for side, word in json_keys.items()}
-        return {
-            **parts,
-            "target_aucs": data.get("auc_of_targets"),
-            "strengths": data.get("parts") or (),
-        }
+        return (
+            f"{capital(best.about.evidence)} alone tell them apart with AUC {fixed(best.value)}. "
+        )
 
     def confidential(self) -> dict[str, Any]:
         """Return the targets' records with how well each is told."""
@@ -150,42 +127,39 @@ class MembershipResult(MembershipFigures, ShadowResult):
         ]
         return {"confidential": True, "targets": targets}
 
+    @property
+    def groups(self) -> dict[str, Rates]:
+        """The rates that are shown: all targets, the closest row alone, and the target told best."""
+        return {
+            "attackers": self.pooled,
+            "closest row": self.closest,
+            "worst target": self.worst,
+        }
+
     def table(self, *, page: bool = False) -> Words:
-        """Return the head and the rows of a table: all targets, the closest row alone, and the target told best."""
-        near, best, few = (
-            ("closest row alone", "target told best", "")
-            if page
-            else ("closest row", "worst target", "too few trials")
-        )
+        """Return the rates of all targets, of the closest row alone, and of the target told best."""
         head = [
             "",
             "AUC",
             "95 % interval",
             "advantage",
-            *(f"true positives at {100 * point.level:g} % false" for point in self.pooled.at),
+            *(f"true positives at {100 * point.level:g} % false" for point in self.pooled.at_fpr),
         ]
-        rows = []
-        for name, group_rates in (
-            ("attackers", self.pooled),
-            (near, self.closest),
-            (best, self.worst),
-        ):
-            low, high = group_rates.auc_interval
-            rates = [
-                few
-                if point.tpr is None or point.tpr_interval is None
-                else f"{point.tpr:.3f} ({point.tpr_interval[0]:.3f} to {point.tpr_interval[1]:.3f})"
-                for point in group_rates.at
+        rows = [
+            [
+                name,
+                f"{rates.auc:.3f}",
+                _ends(rates.auc_interval),
+                f"{rates.advantage:.3f}",
+                *(
+                    "too few trials"
+                    if point.tpr is None or point.tpr_interval is None
+                    else f"{point.tpr:.3f} ({_ends(point.tpr_interval)})"
+                    for point in rates.at_fpr
+                ),
             ]
-            rows.append(
-                [
-                    name,
-                    f"{group_rates.auc:.3f}",
-                    f"{low:.3f} to {high:.3f}",
-                    f"{group_rates.advantage:.3f}",
-                    *rates,
-                ]
-            )
+            for name, rates in self.groups.items()
+        ]
         return head, rows
 
     def __repr__(self) -> str:
@@ -194,27 +168,22 @@ class MembershipResult(MembershipFigures, ShadowResult):
 
     def plot(self) -> Markup:
         """Return the AUCs beside a guess."""
-        named_rates = (
-            ("attackers", self.pooled),
-            ("closest row", self.closest),
-            ("worst target", self.worst),
-        )
+        groups = self.groups
         lines = [
-            (name, [Dot("AUC", group_rates.auc, *group_rates.auc_interval)])
-            for name, group_rates in named_rates
+            (name, [Dot("AUC", rates.auc, *rates.auc_interval)]) for name, rates in groups.items()
         ]
-        description = "; ".join(
-            f"{name}: {group_rates.auc:.3f}" for name, group_rates in named_rates
-        )
-        low = min(0.4, *(group_rates.auc_interval[0] for _, group_rates in named_rates))
         return dots(
             "membership-auc",
             "How well members are told from others",
-            description,
+            "; ".join(f"{name}: {rates.auc:.3f}" for name, rates in groups.items()),
             lines,
             ("AUC",),
-            line=0.5,
-            low=low,
+            line=GUESS,
+            low=min(0.4, *(rates.auc_interval[0] for rates in groups.values())),
             high=1.0,
             label="AUC; the upright line is a guess, 0.5; bars: 95 % interval",
         )
+
+
+def _ends(interval: Interval) -> str:
+    return f"{interval[0]:.3f} to {interval[1]:.3f}"

@@ -5,10 +5,9 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
-from ..._base.checks import check_at_least
-from ..._base.errors import unknown_name
+from ..._base.checks import check_at_least, check_name
 from ..shadows.generator import Grid
-from .attacker import ATTACKERS
+from .attacker import learners
 
 CHOICES: dict[str, tuple[str, ...]] = {
     "design": ("shared", "neighbours"),
@@ -18,6 +17,11 @@ CHOICES: dict[str, tuple[str, ...]] = {
     "features": ("queries", "naive", "histogram", "closest"),
     "combine": ("argmax", "weighted", "strong"),
 }
+
+
+def choices() -> dict[str, tuple[str, ...]]:
+    """Return what each setting may be that is a word; learners are those that are registered."""
+    return {**CHOICES, "learner": tuple(learners())}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,7 +49,7 @@ class ShadowSettings:
         What is seen of a table: counts of rows that match the target on every set of columns (`queries`, the paper's), `naive` summaries and
         one-way counts (`histogram`) that do not look at the target, or the `closest` row alone.
     learner
-        Who tells members from others: a name of `risk.membership.ATTACKERS`.
+        Who tells members from others: an attacker of the kind "membership" that learns.
     combine
         How singling out chooses among targets: the highest score (`argmax`), scores weighted by how well each attacker did on
         shadows it did not learn from (`weighted`), or the highest among the better half of attackers (`strong`).
@@ -63,9 +67,8 @@ class ShadowSettings:
     combine: Literal["argmax", "weighted", "strong"] = "argmax"
 
     def __post_init__(self) -> None:
-        for name, known in {**CHOICES, "learner": ATTACKERS.names}.items():
-            if getattr(self, name) not in known:
-                raise unknown_name(name, getattr(self, name), known)
+        for name, known in choices().items():
+            check_name(name, getattr(self, name), known)
         if self.box == "whitebox":
             object.__setattr__(self, "grid", "population")
         for name, minimum in (("shadows", 10), ("tests", 10), ("tables", 1)):

@@ -21,14 +21,14 @@ from ..._base.seeds import Seed, seed_sequence
 from ...stats.intervals import clustered_auc
 from ...stats.learners import auc
 from ...table.rows import open_table
+from ..finding import Finding
 from ..shadows.generator import Generator
 from ..shadows.run import Working, stored_seed
 from ..shadows.vulnerability import Ranking
 from ..shadows.world import Duplicates, world_of
-from .attacker import ATTACKERS
 from .learning import ShadowScores, ShadowStudy, TrainedAttackers
 from .rates import LabelledScores, Rates, rates
-from .result import MembershipResult, PartStrength
+from .result import MembershipResult, auc_finding
 from .settings import ShadowSettings
 
 
@@ -118,7 +118,7 @@ def sizes_of(learnt: TrainedAttackers, threshold: int) -> dict[str, Any]:
     world, campaign = learnt.campaign.world, learnt.campaign
     return {
         "targets": len(world.targets),
-        "rows": world.rows,
+        "subset_rows": world.rows,
         "population": masked_count(world.n_population, threshold),
         "duplicates": masked_count(world.duplicates, threshold),
         "ranked": dict(world.ranked),
@@ -133,41 +133,46 @@ def judged(
     learnt: TrainedAttackers, seen: ShadowScores, threshold: int = THRESHOLD
 ) -> MembershipResult:
     """Return how well attackers did on shadows that they did not learn from."""
-    checked, world = learnt.checked, learnt.campaign.world
+    checked, targets = learnt.checked, len(learnt.campaign.world.targets)
 
     def compared(
         of_checked: NDArray[np.float64], of_seen: NDArray[np.float64], target: int | None = None
     ) -> Rates:
         return rates(_trials(checked, of_checked, target), _trials(seen, of_seen, target))
 
-    each = tuple(compared(checked.log_odds, seen.log_odds, k) for k in range(len(world.targets)))
+    each = tuple(compared(checked.log_odds, seen.log_odds, k) for k in range(targets))
+    pooled = compared(checked.log_odds, seen.log_odds)
+    closest = compared(checked.closest, seen.closest)
+    parts = [part_finding(name, seen, odds) for name, odds in seen.parts.items()]
     return MembershipResult(
-        pooled=compared(checked.log_odds, seen.log_odds),
-        closest=compared(checked.closest, seen.closest),
+        findings=(
+            auc_finding(
+                learnt.campaign.plan.learner, pooled.auc, pooled.auc_interval, targets=targets
+            ),
+            auc_finding("closest", closest.auc, closest.auc_interval, targets=targets),
+            *sorted(parts, key=lambda finding: finding.rank, reverse=True),
+        ),
+        pooled=pooled,
+        closest=closest,
         worst=max(each, key=lambda target_rates: target_rates.auc),
         target_aucs=tuple(sorted((target_rates.auc for target_rates in each), reverse=True)),
+        mean_aucs={name: mean_target_auc(seen, odds) for name, odds in seen.parts.items()},
         each=each,
-        strengths=tuple(
-            sorted(
-                (part_strength(name, seen, odds) for name, odds in seen.parts.items()),
-                key=lambda strength: -strength.auc,
-            )
-        ),
         **sizes_of(learnt, threshold),
     )
 
 
-def part_strength(name: str, seen: ShadowScores, odds: NDArray[np.float64]) -> PartStrength:
+def part_finding(name: str, seen: ShadowScores, odds: NDArray[np.float64]) -> Finding:
     """Return how well log-odds (shadows, targets) tell members from others, under the name of an attacker."""
     pooled = _trials(seen, odds, None)
     value, ends = clustered_auc(pooled.scores, pooled.member, pooled.shadow, stratum=pooled.target)
+    return auc_finding(name, value, ends, targets=odds.shape[1])
+
+
+def mean_target_auc(seen: ShadowScores, odds: NDArray[np.float64]) -> float:
+    """Return the mean of the targets' AUCs by log-odds (shadows, targets)."""
     each = [_trials(seen, odds, k) for k in range(odds.shape[1])]
-    mean = float(
-        np.mean(
-            [auc(scores_of_target.scores, scores_of_target.member) for scores_of_target in each]
-        )
-    )
-    return PartStrength(name, value, ends, mean, ATTACKERS[name].evidence)
+    return float(np.mean([auc(trials.scores, trials.member) for trials in each]))
 
 
 def _trials(seen: ShadowScores, scores: NDArray[np.float64], target: int | None) -> LabelledScores:

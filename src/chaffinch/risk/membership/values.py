@@ -94,7 +94,7 @@ class NumberScale:
     unit: float
 
     @classmethod
-    def of(cls, numbers: Floats) -> NumberScale:
+    def from_numbers(cls, numbers: Floats) -> NumberScale:
         """Return the scale of the population's numbers, of which some may be missing."""
         present = numbers[~np.isnan(numbers)]
         if not len(present):
@@ -145,7 +145,7 @@ class ValueFeatures:
     """The log densities of each target in the population, (targets, kinds of density)."""
 
     @classmethod
-    def of(cls, population: Table, targets: NDArray[np.int64]) -> ValueFeatures:
+    def from_population(cls, population: Table, targets: NDArray[np.int64]) -> ValueFeatures:
         """Return the sight for targets, row numbers of the population."""
         rows = np.asarray(targets, dtype=np.int64)
         if rows.ndim != 1 or not len(rows) or rows.min() < 0 or rows.max() >= population.n_rows:
@@ -156,9 +156,9 @@ class ValueFeatures:
         values = reader.read(population)
         target_values = PlainValues(
             np.ascontiguousarray(values.numbers[:, rows]),
-            np.ascontiguousarray(values.words[:, rows]),
+            np.ascontiguousarray(values.level_codes[:, rows]),
         )
-        scales = tuple(NumberScale.of(column) for column in values.numbers)
+        scales = tuple(NumberScale.from_numbers(column) for column in values.numbers)
         counts = np.stack([np.bincount(codes)[codes[rows]] for codes in values.codes.T], axis=1)
         blank = np.ones(len(rows))
         bare = cls(
@@ -252,7 +252,7 @@ class ValueFeatures:
         for j, scale in enumerate(self.scales):
             scaled[j] = values.numbers[j] / scale.range
             ranks[j] = scale.rank(values.numbers[j])
-        return values.numbers, scaled, ranks, values.words
+        return values.numbers, scaled, ranks, values.level_codes
 
     def _densities(self, kernels: Floats, near_ranks: Floats, n_rows: int) -> Floats:
         smooth = np.log(np.maximum(kernels, 0.0) / n_rows + SMALLEST)

@@ -59,7 +59,7 @@ class WhiteBox:
     values: Values = "chances"
 
     @classmethod
-    def of(
+    def from_schema(
         cls,
         schema: Schema,
         targets: ArrayLike,

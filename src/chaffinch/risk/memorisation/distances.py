@@ -89,6 +89,7 @@ ATTACKERS.register(
         name="dcr",
         score=nearest_distances,
         title="Distance to the closest record (DCR)",
+        short="DCR",
         definition=(
             "Mean over people of Gower's distance to the nearest released row: numbers over the range of all people, 0 or 1 for levels, the mean over "
             "columns."
@@ -109,6 +110,7 @@ ATTACKERS.register(
         name="nndr",
         score=distance_ratios,
         title="Nearest-neighbour distance ratio (NNDR)",
+        short="NNDR",
         definition="Mean over people of the distance to the nearest released row over the distance to the second nearest; 1 where both are 0.",
         sentence=(
             "The nearest released row is at a mean of {value} of the distance of the second nearest for the people in the data, and at {holdout} for "
@@ -169,7 +171,7 @@ class Distances:
     people_density: Floats
 
     @classmethod
-    def of(cls, case: ReleaseCase, *, most_people: int, most_rows: int) -> Distances:
+    def from_case(cls, case: ReleaseCase, *, most_people: int, most_rows: int) -> Distances:
         """Return the places of people, at most so many, among rows and other people, at most so many; the rest is left out at random."""
         rng = np.random.default_rng(child(case.seed, 0))
         people = draw_at_most(case.n_people, most_people, rng)
@@ -183,14 +185,14 @@ class Distances:
             _take(everybody, others),
             _take(everybody, people),
         )
-        own = np.full(case.n_people, -1, dtype=np.int64)
-        own[others] = np.arange(len(others))
-        width = _bandwidth(looked_at, reference, own[people])
+        same_row = np.full(case.n_people, -1, dtype=np.int64)
+        same_row[others] = np.arange(len(others))
+        width = _bandwidth(looked_at, reference, same_row[people])
         nobody = np.full(len(people), -1, dtype=np.int64)
         nearest, density = _among(looked_at, near, nobody, width, case.threads)
-        _, background = _among(looked_at, reference, own[people], width, case.threads)
+        _, background = _among(looked_at, reference, same_row[people], width, case.threads)
         nearest /= len(case.columns)
-        compared = len(others) - (own[people] >= 0)
+        compared = len(others) - (same_row[people] >= 0)
         return cls(
             people,
             case.n_people,
@@ -215,7 +217,7 @@ class Distances:
 def distances_of(case: ReleaseCase) -> Distances:
     """Return where people stand among the released rows, and among each other: worked out once for all tests by distance."""
     return case.once(
-        "distances", lambda: Distances.of(case, most_people=MOST_PEOPLE, most_rows=MOST_ROWS)
+        "distances", lambda: Distances.from_case(case, most_people=MOST_PEOPLE, most_rows=MOST_ROWS)
     )
 
 
@@ -252,20 +254,20 @@ def _take(rows: Rows, which: Ints) -> Rows:
     return np.ascontiguousarray(rows[0][:, which]), np.ascontiguousarray(rows[1][:, which])
 
 
-def _bandwidth(people: Rows, reference: Rows, own: Ints) -> float:
+def _bandwidth(people: Rows, reference: Rows, same_row: Ints) -> float:
     """Return half the median distance to the second nearest other person, over the first people; a small number where that is 0."""
     n = min(PILOT, people[0].shape[1])
     if reference[0].shape[1] < 3 or n == 0:
         return 1.0
     nearest, density = np.empty((n, 2), dtype=np.float32), np.empty(n)
     first = _take(people, np.arange(n))
-    neighbours(*first, *reference, own[:n], np.zeros(1), 1.0, nearest, density)
+    neighbours(*first, *reference, same_row[:n], np.zeros(1), 1.0, nearest, density)
     width = 0.5 * float(np.median(nearest[:, 1]))
     return width if width > 1e-6 else 0.5  # many equal rows: half of one different level
 
 
 def _among(
-    people: Rows, rows: Rows, own: Ints, width: float, threads: int | None
+    people: Rows, rows: Rows, same_row: Ints, width: float, threads: int | None
 ) -> tuple[Floats, Floats]:
     n = people[0].shape[1]
     step = REACH * width / CELLS
@@ -274,9 +276,17 @@ def _among(
     nearest, density = np.empty((n, 2), dtype=np.float32), np.empty(n)
 
     def block(start: int) -> None:
-        part = slice(start, min(start + BLOCK, n))
-        some_people = _take(people, np.arange(n)[part])
-        neighbours(*some_people, *rows, own[part], kernel, step, nearest[part], density[part])
+        rows_of_block = slice(start, min(start + BLOCK, n))
+        some_people = _take(people, np.arange(n)[rows_of_block])
+        neighbours(
+            *some_people,
+            *rows,
+            same_row[rows_of_block],
+            kernel,
+            step,
+            nearest[rows_of_block],
+            density[rows_of_block],
+        )
 
     thread_map(block, list(range(0, n, BLOCK)), threads=threads)
     return nearest.astype(np.float64), density
@@ -284,7 +294,7 @@ def _among(
 
 @compiled
 def neighbours(  # type: ignore[no-untyped-def]
-    numbers, levels, row_numbers, row_levels, own, kernel, step, nearest, density
+    numbers, levels, row_numbers, row_levels, same_row, kernel, step, nearest, density
 ):
     """Set for each person the distances to the nearest rows, and the sum over rows of `kernel[distance / step]` (0 beyond its end).
 
@@ -296,8 +306,8 @@ def neighbours(  # type: ignore[no-untyped-def]
     per_step = np.float32(1.0 / step)
     for i in range(density.size):
         gower_sums(numbers, levels, i, row_numbers, row_levels, distances)
-        if own[i] >= 0:
-            distances[own[i]] = np.float32(np.inf)
+        if same_row[i] >= 0:
+            distances[same_row[i]] = np.float32(np.inf)
         smallest(distances, nearest[i])
         total = 0.0
         for distance in distances:

@@ -12,9 +12,9 @@ from .protocol import ReleaseCase
 def k_map(case: ReleaseCase) -> Scores:
     """Return for each person one over the number of people with their keys, 0 where no released row has these."""
     released, people, size = case.classes(case.keys)
-    there = np.bincount(released, minlength=size)[people] > 0
+    is_released = np.bincount(released, minlength=size)[people] > 0
     alike = np.bincount(people, minlength=size)[people]
-    return Scores(there / alike, np.ones(case.n_people))
+    return Scores(is_released / alike, np.ones(case.n_people))
 
 
 ATTACKERS.register(

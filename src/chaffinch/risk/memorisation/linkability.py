@@ -130,7 +130,7 @@ def _parts(case: ReleaseCase, parts: tuple[Sequence[str], Sequence[str]] | None)
             case.keys,
             tuple(column.name for column in case.columns if column.name not in case.keys),
         )
-    first, second = (tuple(part) for part in parts)
+    first, second = (tuple(columns) for columns in parts)
     if set(first) & set(second):
         raise InputError(
             "Linkability is between two sets of columns that have none in common. Some column is in both."
@@ -185,6 +185,7 @@ def _register(k: int) -> None:
             name="linkability" if k == 1 else f"linkability_{k}",
             score=lambda case: linkability(case, k),
             title="Linkability" if k == 1 else f"Linkability, {k} nearest",
+            short="Linkability" if k == 1 else f"Linkability ({k})",
             definition=(
                 f"Share of people for whom the released rows nearest to their keys and the rows nearest to their other columns meet: the {nearest}. "
                 "Rows that are equally near are drawn for each part by itself."

@@ -64,17 +64,19 @@ class Predicates:
 
     def distinct(self) -> Predicates:
         """Return the predicates without repetitions, in order of their first; conditions stand in order of columns."""
-        whole = np.concatenate([self.columns, self.low, self.high], axis=1)
-        first = np.unique(whole, axis=0, return_index=True)[1]
+        conditions = np.concatenate([self.columns, self.low, self.high], axis=1)
+        first = np.unique(conditions, axis=0, return_index=True)[1]
         return self.take(np.sort(first))
 
-    def counts(self, codes: Ints, *, most: int | None = None, threads: int | None = None) -> Ints:
+    def counts(
+        self, codes: Ints, *, max_count: int | None = None, threads: int | None = None
+    ) -> Ints:
         """Return how many rows each is true of; `codes` has one row a column. Counting ends above `most`."""
         out = np.zeros(len(self), dtype=np.int64)
-        limit = codes.shape[1] if most is None else most
+        limit = codes.shape[1] if max_count is None else max_count
         self._blocks(
-            lambda part, at: count_matches(
-                codes, part.columns, part.low, part.high, limit, out[at]
+            lambda block, rows: count_matches(
+                codes, block.columns, block.low, block.high, limit, out[rows]
             ),
             threads,
         )
@@ -86,7 +88,8 @@ class Predicates:
             return self._only_by_code(codes)
         out = np.full(len(self), -1, dtype=np.int64)
         self._blocks(
-            lambda part, at: only_match(codes, part.columns, part.low, part.high, out[at]), threads
+            lambda block, rows: only_match(codes, block.columns, block.low, block.high, out[rows]),
+            threads,
         )
         return out
 
@@ -98,16 +101,16 @@ class Predicates:
             order = np.argsort(codes[column], kind="stable")
             ordered = codes[column][order]
             first = np.searchsorted(ordered, self.low[mine, 0], side="left")
-            one = np.searchsorted(ordered, self.high[mine, 0], side="right") - first == 1
-            out[mine[one]] = order[first[one]]
+            is_single = np.searchsorted(ordered, self.high[mine, 0], side="right") - first == 1
+            out[mine[is_single]] = order[first[is_single]]
         return out
 
     def _blocks(self, work: Callable[[Predicates, slice], None], threads: int | None) -> None:
         size = max(1, -(-len(self) // (4 * thread_count(threads))))
 
         def block(start: int) -> None:
-            at = slice(start, start + size)
-            work(self.take(np.arange(len(self))[at]), at)
+            rows = slice(start, start + size)
+            work(self.take(np.arange(len(self))[rows]), rows)
 
         thread_map(block, range(0, len(self), size), threads=threads)
 
@@ -130,21 +133,25 @@ def isolated(case: ReleaseCase, n_columns: int) -> Scores:
     return Scores(np.minimum(times, ENOUGH) / ENOUGH, np.ones(case.n_people))
 
 
-def predicates_of_values(case: ReleaseCase, *, most: int = MOST) -> Predicates:
+def predicates_of_values(case: ReleaseCase, *, max_predicates: int = MOST) -> Predicates:
     """Return predicates of one column that isolate a released row: values that occur once, and the ends of numbers where one row has them.
 
     Where there are more than `most`, as many are drawn.
     """
     parts = [
-        one for place, column in enumerate(case.columns) for one in _single_values(place, column)
+        condition
+        for index, column in enumerate(case.columns)
+        for condition in _single_values(index, column)
     ]
     conditions = np.array(parts, dtype=np.int64).reshape(-1, 3)
-    every = Predicates(conditions[:, [0]], conditions[:, [1]], conditions[:, [2]])
-    return every.take(draw_at_most(len(every), most, np.random.default_rng(case.seed)))
+    predicates = Predicates(conditions[:, [0]], conditions[:, [1]], conditions[:, [2]])
+    return predicates.take(
+        draw_at_most(len(predicates), max_predicates, np.random.default_rng(case.seed))
+    )
 
 
 def predicates_of_columns(
-    case: ReleaseCase, n_columns: int, *, most: int = MOST, draws: int = DRAWS
+    case: ReleaseCase, n_columns: int, *, max_predicates: int = MOST, draws: int = DRAWS
 ) -> Predicates:
     """Return predicates of several columns that isolate a released row, from rows and columns that are drawn."""
     if n_columns < 1:
@@ -160,28 +167,28 @@ def predicates_of_columns(
     codes = _codes(case.columns, released=True)
     ranges = [_range_of(column) for column in case.columns]
     low, high = (
-        np.stack([side[value] for side, value in zip(sides, codes, strict=True)])
-        for sides in zip(*ranges, strict=True)
+        np.stack([side[value] for side, value in zip(bounds, codes, strict=True)])
+        for bounds in zip(*ranges, strict=True)
     )
-    every = Predicates(
+    predicates = Predicates(
         columns, low[columns, rows[:, None]], high[columns, rows[:, None]]
     ).distinct()
-    true_of_one = every.counts(codes, most=1, threads=case.threads) == 1
-    isolating = every.take(np.flatnonzero(true_of_one))
-    return isolating.take(draw_at_most(len(isolating), most, rng))
+    true_of_one = predicates.counts(codes, max_count=1, threads=case.threads) == 1
+    isolating = predicates.take(np.flatnonzero(true_of_one))
+    return isolating.take(draw_at_most(len(isolating), max_predicates, rng))
 
 
-def _single_values(place: int, column: ColumnValues) -> list[tuple[int, int, int]]:
+def _single_values(index: int, column: ColumnValues) -> list[tuple[int, int, int]]:
     """Return (column, low, high) of each condition on one column that is true of one released row."""
     counts = np.bincount(column.released, minlength=column.size)
-    out = [(place, int(code), int(code)) for code in np.flatnonzero(counts == 1)]
+    out = [(index, int(code), int(code)) for code in np.flatnonzero(counts == 1)]
     if column.numbers is None:
         return out
     known = np.flatnonzero((counts > 0) & ~np.isnan(column.numbers))
     if len(known):
         last = column.n_values - 1
-        least, largest = int(known[0]), int(known[-1])
-        out += [(place, 0, least)] * int(counts[least] == 1) + [(place, largest, last)] * int(
+        smallest, largest = int(known[0]), int(known[-1])
+        out += [(index, 0, smallest)] * int(counts[smallest] == 1) + [(index, largest, last)] * int(
             counts[largest] == 1
         )
     return out
@@ -215,6 +222,7 @@ def _register(name: str, most_columns: int) -> None:
             name=name,
             score=lambda case: isolated(case, min(most_columns, len(case.columns))),
             title=f"Singled out by {kind}",
+            short=f"Singled out ({most_columns})",
             definition=(
                 f"Predicates of {kind} are read off the released table, each true of one row there. A person scores a third for each that is true of "
                 f"that person alone, of all people asked about, up to {ENOUGH}; the value is the mean score."
@@ -238,7 +246,7 @@ _register("singled_out_by_several", SEVERAL)
 
 
 @compiled
-def count_matches(codes, columns, low, high, most, out):  # type: ignore[no-untyped-def]
+def count_matches(codes, columns, low, high, max_count, out):  # type: ignore[no-untyped-def]
     """Write the number of rows that each predicate is true of; counting ends above `most`.
 
     `codes`: one row a column. A predicate is true of a row if in each of its columns the code lies between `low` and `high`.
@@ -254,7 +262,7 @@ def count_matches(codes, columns, low, high, most, out):  # type: ignore[no-unty
                     break
             if true:
                 count += 1
-                if count > most:
+                if count > max_count:
                     break
         out[p] = count
 

@@ -47,7 +47,7 @@ class ColumnValues:
     numbers: Floats | None = None
 
     @classmethod
-    def of(
+    def from_tables(
         cls, coded: CodedTables, name: str, released: Sequence[str], people: Sequence[str]
     ) -> ColumnValues:
         """Return a column of coded tables, by the names of those that were released and of those of people."""
@@ -118,7 +118,7 @@ class ReleaseCase:
     _shared: dict[str, Any] = field(default_factory=dict)
 
     @classmethod
-    def of(
+    def from_tables(
         cls,
         coded: CodedTables,
         released: Sequence[str],
@@ -131,7 +131,7 @@ class ReleaseCase:
     ) -> ReleaseCase:
         """Return the case of released tables and of tables of people, by name, rows in the order of the tables."""
         names = coded.tables[released[0]].schema.names
-        columns = tuple(ColumnValues.of(coded, name, released, people) for name in names)
+        columns = tuple(ColumnValues.from_tables(coded, name, released, people) for name in names)
         root = np.random.SeedSequence(0) if seed is None else seed
         sizes = [coded.tables[side].n_rows for side in released]
         return cls(
@@ -191,6 +191,6 @@ class ReleaseCase:
         )
 
 
-def draw_at_most(n: int, most: int, rng: np.random.Generator) -> Ints:
+def draw_at_most(n: int, max_rows: int, rng: np.random.Generator) -> Ints:
     """Return all numbers below n, or so many of them at random, in rising order."""
-    return np.arange(n) if n <= most else np.sort(rng.choice(n, most, replace=False))
+    return np.arange(n) if n <= max_rows else np.sort(rng.choice(n, max_rows, replace=False))

@@ -42,8 +42,8 @@ def rare_values(
     numerator, weight = np.zeros(case.n_people), np.zeros(case.n_people)
     for column in columns:
         rare = is_rare(column, rare_below)
-        there = np.bincount(column.released, minlength=column.size)[column.people] > 0
-        numerator += rare & there
+        is_released = np.bincount(column.released, minlength=column.size)[column.people] > 0
+        numerator += rare & is_released
         weight += rare
     if not weight.any():
         raise NobodyConcernedError("There are no rare values: each is shared by more people.")
@@ -100,16 +100,16 @@ def rare_combinations(
     pairs = [pairs[i] for i in draw_at_most(len(pairs), most_pairs, rng)]
     numerator, weight = np.zeros(case.n_people), np.zeros(case.n_people)
     # Values that are not rare, numbered without gaps, so that most pairs of columns fit into a table of counts.
-    ids = [np.cumsum(one) - 1 for one in common]
-    sizes = [int(one.sum()) for one in common]
+    ids = [np.cumsum(is_common) - 1 for is_common in common]
+    sizes = [int(is_common.sum()) for is_common in common]
     for a, b in pairs:
         first, second = case.columns[a], case.columns[b]
         both = np.flatnonzero(common[a][first.people] & common[b][second.people])
         if not len(both):
             continue
         ours = ids[a][first.people[both]] * sizes[b] + ids[b][second.people[both]]
-        there = common[a][first.released] & common[b][second.released]
-        theirs = ids[a][first.released[there]] * sizes[b] + ids[b][second.released[there]]
+        are_common = common[a][first.released] & common[b][second.released]
+        theirs = ids[a][first.released[are_common]] * sizes[b] + ids[b][second.released[are_common]]
         if sizes[a] * sizes[b] <= 4 * case.n_people:
             counts = np.bincount(ours, minlength=sizes[a] * sizes[b])[ours]
             seen = np.bincount(theirs, minlength=sizes[a] * sizes[b])[ours] > 0

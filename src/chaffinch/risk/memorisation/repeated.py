@@ -49,9 +49,9 @@ def _further(case: ReleaseCase) -> Callable[[Codes, Codes, int], NDArray[np.floa
     def share(released: Codes, people: Codes, size: int) -> NDArray[np.float64]:
         times = np.zeros(size)
         for k in range(releases):
-            there = np.zeros(size, dtype=bool)
-            there[released[number == k]] = True
-            times += there
+            is_released = np.zeros(size, dtype=bool)
+            is_released[released[number == k]] = True
+            times += is_released
         out: NDArray[np.float64] = np.maximum(times[people] - 1.0, 0.0) / (releases - 1)
         return out
 

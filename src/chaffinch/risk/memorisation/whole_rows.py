@@ -98,9 +98,9 @@ ATTACKERS.register(
 def _is_released(case: ReleaseCase) -> NDArray[np.bool_]:
     """Return for each person whether a released row has all their values."""
     released, people, size = case.whole_rows
-    there = np.zeros(size, dtype=bool)
-    there[released] = True
-    return there[people]
+    in_release = np.zeros(size, dtype=bool)
+    in_release[released] = True
+    return in_release[people]
 
 
 def chance_of_row(case: ReleaseCase, people: Ints, *, most_rows: int = MOST_ROWS) -> Floats:
@@ -122,18 +122,18 @@ def chance_of_row(case: ReleaseCase, people: Ints, *, most_rows: int = MOST_ROWS
     codes = np.stack([column.people.astype(np.int32) for column in case.columns])
     rows = np.ascontiguousarray(codes[:, others])
     weights = RATIO ** np.arange(len(codes) + 1.0)
-    place = np.full(case.n_people, -1, dtype=np.int64)
-    place[others] = np.arange(len(others))
+    position = np.full(case.n_people, -1, dtype=np.int64)
+    position[others] = np.arange(len(others))
 
     def kernel(some_people: Ints) -> Floats:
         out = np.empty(len(some_people))
         alike_weights(
-            np.ascontiguousarray(codes[:, some_people]), rows, place[some_people], weights, out
+            np.ascontiguousarray(codes[:, some_people]), rows, position[some_people], weights, out
         )
-        return out / np.maximum(len(others) - (place[some_people] >= 0), 1)
+        return out / np.maximum(len(others) - (position[some_people] >= 0), 1)
 
     def kernels(chosen: Ints) -> Floats:
-        blocks = [chosen[at : at + BLOCK] for at in range(0, len(chosen), BLOCK)]
+        blocks = [chosen[start : start + BLOCK] for start in range(0, len(chosen), BLOCK)]
         return np.concatenate(thread_map(kernel, blocks, threads=case.threads))
 
     scale = equal / float(kernels(pilot).mean())
@@ -142,7 +142,7 @@ def chance_of_row(case: ReleaseCase, people: Ints, *, most_rows: int = MOST_ROWS
 
 
 @compiled
-def alike_weights(people, rows, own, weights, out):  # type: ignore[no-untyped-def]
+def alike_weights(people, rows, same_row, weights, out):  # type: ignore[no-untyped-def]
     """Set `out` to the sum over rows of `weights[columns in which the row differs from the person]`; one row of codes for each column.
 
     Row `own[i]` is the person's own, and left out; -1 for none.
@@ -154,6 +154,6 @@ def alike_weights(people, rows, own, weights, out):  # type: ignore[no-untyped-d
         total = 0.0
         for count in differing:
             total += weights[np.int64(count)]
-        if own[i] >= 0:
-            total -= weights[np.int64(differing[own[i]])]
+        if same_row[i] >= 0:
+            total -= weights[np.int64(differing[same_row[i]])]
         out[i] = total

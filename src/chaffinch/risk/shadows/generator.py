@@ -64,7 +64,7 @@ def _narrow(table: Table) -> Any:
 
 def value_reader(population: Table) -> ValueReader:
     """Return what reads released tables in the population's values, with the unknown code of its codes."""
-    return ValueReader.of(population, unknown_code(_narrow(population)))
+    return ValueReader.from_population(population, unknown_code(_narrow(population)))
 
 
 @dataclass(frozen=True, eq=False)

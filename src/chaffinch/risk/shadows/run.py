@@ -19,8 +19,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
-from concurrent.futures.process import BrokenProcessPool
+from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Executor, Future, wait
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from math import ceil
@@ -137,9 +136,9 @@ def run_shadows(
     began = time.monotonic()
     finished = len(done)
     for result in results(jobs, working):
-        if result.part is not None:
-            store.add(result.part)
-            finished += len(result.part.ids)
+        if result.finished is not None:
+            store.add(result.finished)
+            finished += len(result.finished.ids)
         if result.failed is not None:
             raise _failure(result, store, finished, len(draws))
         working.progress(
@@ -274,7 +273,7 @@ def _result(future: Future[Done], job: ShadowJob) -> Done:
         return future.result()
     except ChaffinchError:
         raise
-    except BrokenProcessPool:
+    except BrokenExecutor:
         return Done(None, int(job.ids[0]), "a worker process ended (out of memory, or killed)")
     except Exception as error:
         why = f"it could not be sent to a worker or back ({type(error).__name__}): use one worker, or a generator that can be copied between processes"
@@ -309,10 +308,10 @@ def _fingerprint(
         plain = value_reader(base).read(base)
         digest.update(
             np.ascontiguousarray(plain.numbers).tobytes()
-            + np.ascontiguousarray(plain.words).tobytes()
+            + np.ascontiguousarray(plain.level_codes).tobytes()
         )
     if sight is not None:
-        digest.update(sight.targets.numbers.tobytes() + sight.targets.words.tobytes())
+        digest.update(sight.targets.numbers.tobytes() + sight.targets.level_codes.tobytes())
     for taken in draws:
         digest.update(np.ascontiguousarray(taken, dtype=np.int64).tobytes() + b"\0")
     return digest.hexdigest()
@@ -337,7 +336,7 @@ class ShadowJob:
 class Done:
     """What came of a job: the shadows before the first that failed, and of that one its number and the reason."""
 
-    part: ShadowPart | None
+    finished: ShadowPart | None
     failed: int | None = None
     reason: str = ""
 

@@ -21,13 +21,13 @@ from ...table.types import parse_type
 
 @dataclass(frozen=True, eq=False)
 class PlainValues:
-    """The values of a table: `numbers` (numeric columns, rows), NaN where missing; `words` (other columns, rows), as codes of a reader.
+    """The values of a table: `numbers` (numeric columns, rows), NaN where missing; `level_codes` (other columns, rows), as codes of a reader.
 
     `table`: the table that was read, on the reader's grid.
     """
 
     numbers: NDArray[np.float64]
-    words: NDArray[np.int32]
+    level_codes: NDArray[np.int32]
     table: Table | None = field(default=None, repr=False)
 
     @property
@@ -38,7 +38,7 @@ class PlainValues:
     @cached_property
     def codes(self) -> NDArray[np.int64]:
         """A code for each distinct value of a column, numeric columns first, (rows, columns): rows are equal where their values are."""
-        columns = [*self.numbers, *self.words]
+        columns = [*self.numbers, *self.level_codes]
         out = np.zeros((self.n_rows, len(columns)), dtype=np.int64)
         for j, column in enumerate(columns):
             out[:, j] = np.unique(column, return_inverse=True, equal_nan=True)[1].reshape(-1)
@@ -47,7 +47,7 @@ class PlainValues:
 
 @dataclass(frozen=True, eq=False)
 class ValueReader:
-    """Reads tables into `PlainValues` and into codes of the population's grid. Make one with `ValueReader.of`.
+    """Reads tables into `PlainValues` and into codes of the population's grid. Make one with `ValueReader.from_population`.
 
     `schema`: the population's. `widened`: the same with codes for missing values and for levels that the population lacks: a release may hold both.
     `numeric`, `categorical`: which of the modelled columns are which. `coders`: the codes of words; one that the population's grid pooled has a code of
@@ -62,7 +62,7 @@ class ValueReader:
     unknown: int
 
     @classmethod
-    def of(cls, population: Table, unknown: int) -> ValueReader:
+    def from_population(cls, population: Table, unknown: int) -> ValueReader:
         """Return the reader of tables like a population; `unknown` is the grid code of a value that the population lacks."""
         columns = population.schema.modelled
         widened = Schema(tuple(widen_column(column, fractions=False) for column in columns))
@@ -111,7 +111,7 @@ class ValueReader:
             if name in values.table.schema.names:
                 codecs = self.schema[name].fitted_codec, self.widened[name].fitted_codec
                 out[:, j] = _back(*codecs, self.unknown)[values.table.code(name)]
-        for word, j in zip(values.words, self.categorical, strict=True):
+        for word, j in zip(values.level_codes, self.categorical, strict=True):
             out[word == UNSEEN, j] = self.unknown
         return out
 

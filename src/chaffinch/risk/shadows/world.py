@@ -208,7 +208,7 @@ class Draws:
     def __len__(self) -> int:
         return len(self.rows)
 
-    def of(self, target: int) -> NDArray[np.int64]:
+    def shadows_of(self, target: int) -> NDArray[np.int64]:
         """Return the shadows that serve a target."""
         return np.flatnonzero((self.owner == target) | (self.owner < 0))
 

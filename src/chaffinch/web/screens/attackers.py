@@ -17,7 +17,7 @@ def show(page: Page, request: Request) -> Response:
     return _shown(page)
 
 
-FIELDS = ("holdout", "max_excess", "thorough", "second")
+FIELDS = ("holdout", "max_excess", "attackers", "thorough", "second")
 
 
 def _stored(page: Page) -> dict[str, str]:
@@ -27,6 +27,7 @@ def _stored(page: Page) -> dict[str, str]:
     return {
         "holdout": choices.holdout,
         "max_excess": limit,
+        "attackers": ", ".join(choices.attackers),
         "thorough": "yes" if choices.thorough else "",
         "second": "yes" if choices.second else "",
     }
@@ -34,12 +35,19 @@ def _stored(page: Page) -> dict[str, str]:
 
 def _shown(page: Page, alert: str = "", form: SentForm | None = None) -> Response:
     """The screen, with what was typed where a form was not saved."""
+    from ...risk.attacker import STUDIED, attackers_of_kind
+
     choices, roles, columns = page.choices, page.roles, page.known_columns()
     words = release_words(
         choices, roles, page.project.path("schema.toml"), page.project.path("runs", "NEW")
     )
     typed = _stored(page) if form is None else {name: form.word(name) for name in FIELDS}
-    context = {"typed": typed, "roles": roles, "rows": columns["rows"]}
+    context = {
+        "typed": typed,
+        "roles": roles,
+        "rows": columns["rows"],
+        "attackers": attackers_of_kind(*STUDIED),
+    }
     return page.show(
         "attackers.html.j2",
         step="attackers",
@@ -51,7 +59,9 @@ def _shown(page: Page, alert: str = "", form: SentForm | None = None) -> Respons
 
 
 def save(page: Page, request: Request) -> Response:
-    """Keep the holdout and the limits."""
+    """Keep the holdout, the limits and who attacks."""
+    from ...risk.attacker import plan_attackers
+
     form = form_of(request)
     if form.word("go") and {name: form.word(name) for name in FIELDS} == _stored(page):
         return go("/attackers", form)
@@ -69,9 +79,12 @@ def save(page: Page, request: Request) -> Response:
             raise InputError(
                 "A limit needs an attack: give a column the role key and one the role sensitive first."
             )
+        attackers = tuple(form.word("attackers").replace(",", " ").split())
+        plan_attackers(("keys", "sensitive"), attackers or None)
         page.project.change(
             holdout=path,
             max_excess=limit,
+            attackers=attackers,
             thorough=bool(form.word("thorough")),
             second=bool(form.word("second")),
         )

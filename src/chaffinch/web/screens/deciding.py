@@ -27,7 +27,7 @@ from .result import finished, report_of_run
 from .running import state_words
 
 if TYPE_CHECKING:
-    from ...risk.attribution.verdict import LimitVerdict
+    from ...risk.verdict import LimitVerdict
 
 
 def show(page: Page, request: Request) -> Response:
@@ -85,7 +85,7 @@ def _policy(job: Job | None) -> dict[str, Any]:
 
 
 def _limit(job: Job | None) -> LimitVerdict | None:
-    from ...risk.attribution.verdict import LimitVerdict
+    from ...risk.verdict import LimitVerdict
 
     return (
         None

@@ -132,7 +132,6 @@ def release_chosen(
         sensitive=asked.sensitive,
         label=asked.label,
         attackers=asked.attackers,
-        tests=asked.tests,
         resamples=RESAMPLES,
         threshold=asked.threshold,
     )
@@ -226,7 +225,7 @@ def with_release(choice: FrontierChoice, release: ReleaseResult) -> FrontierChoi
     figure = RiskFigure(
         lower=risk.lower_bound,
         upper=family.upper_bound,
-        attacks=len(risk.attacks),
+        attacks=len(risk.findings),
         detectable=detectable,
         not_shown=not_shown,
     )

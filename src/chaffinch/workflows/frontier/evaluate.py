@@ -31,9 +31,9 @@ from ...report.frontier_result import (
     RiskFigure,
     WorthFigure,
 )
-from ...risk.attribution.crossfit import AttackedFold, attack_folds
+from ...risk.crossfit import AttackedFold, attack_folds
 from ...stats.intervals import jackknife, mean_interval
-from ...stats.rates import Group, Ratio, Statistic
+from ...stats.rates import Group, Statistic
 from ...synth.protocol import TableGenerator
 from ...table import Table, read
 from ...table.align import align
@@ -329,7 +329,7 @@ class FrontierStudy:
             strongest=strongest,
             attacks=largest.attacks,
             detectable=largest.detectable,
-            not_shown=f"{largest.unbounded} attacks or tests have no upper bound."
+            not_shown=f"{largest.unbounded} attacks have no upper bound."
             if largest.unbounded
             else "",
             reason=largest.reason,
@@ -340,17 +340,9 @@ class FrontierStudy:
         ]
         worth, scores = worth_figures(tables, self.settings, child(self.root, _part(part), _WORTH))
         attacks: dict[str, tuple[Group, Group, Statistic]] = {
-            f"{one.title} on {one.sensitive}": (
-                sides[0][0].group,
-                sides[0][1].group,
-                sides[0][0].statistic,
-            )
-            for one, sides in zip(run.attacks, run.outcomes, strict=True)
-        }
-        attacks |= {
-            every[0].test.title: (every[0].members, every[0].others, Ratio())
-            for every in run.trials
-            if every[0].others is not None
+            tried.name: (members.group, others.group, members.statistic)
+            for tried in run.tried
+            for members, others in [tried.tables[0]]
         }
         return MeasuredCandidate(replace(blank, risk=risk, worth=worth), attacks, scores)
 

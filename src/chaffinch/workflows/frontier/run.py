@@ -73,7 +73,6 @@ def frontier(
     schema: SchemaLike | None = None,
     person: str | None = None,
     attackers: Sequence[str] | None = None,
-    tests: Sequence[str] | None = None,
     explain: bool = True,
     folder: str | os.PathLike[str] | None = None,
     threshold: int = THRESHOLD,
@@ -100,7 +99,7 @@ def frontier(
         Budgets of promises to try, with None for no promise, and how the choice is then made: see `FrontierSettings`.
     budget, evaluations
         How long to search: a time, as "10min", or a number of settings; 24 unless given.
-    attackers, tests
+    attackers
         Of the battery: see `RiskSettings`.
     explain
         Whether to measure which setting moves what between the choice and its neighbours on the front.
@@ -118,7 +117,7 @@ def frontier(
     >>> rng = np.random.default_rng(1)
     >>> age, ill = rng.integers(20, 60, 400), rng.choice(["no", "yes"], 400)
     >>> people = pa.table({"age": age, "sex": rng.choice(["f", "m"], 400), "ill": ill})
-    >>> found = chaffinch.frontier(people, keys=["age", "sex"], sensitive=["ill"], tables=[["age", "sex"]], evaluations=2, tests=[], attackers=["gcap"], seed=1)
+    >>> found = chaffinch.frontier(people, keys=["age", "sex"], sensitive=["ill"], tables=[["age", "sex"]], evaluations=2, attackers=["gcap"], seed=1)
     >>> len(found.evaluations), found.front()[0].worth[0].name
     (2, 'tables')
     """
@@ -135,7 +134,6 @@ def frontier(
         seconds=minutes(budget) if isinstance(budget, str) else budget,
         evaluations=evaluations,
         attackers=None if attackers is None else names_of(attackers, "attackers"),
-        tests=None if tests is None else names_of(tests, "tests"),
         explain=explain,
         threshold=threshold,
     )

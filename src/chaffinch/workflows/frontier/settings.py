@@ -47,7 +47,7 @@ class FrontierSettings:
         that looks at no figure ("public"); by a private selection that is charged ("private"); or not at all ("none").
     seconds, evaluations
         How long to search: a time, or a number of settings. The same number and seed give the same result.
-    attackers, tests, resamples
+    attackers, resamples
         The battery of the search: see `RiskSettings`.
     share
         The share of people who are set aside to confirm the choice.
@@ -69,7 +69,6 @@ class FrontierSettings:
     seconds: float | None = None
     evaluations: int | None = None
     attackers: tuple[str, ...] | None = None
-    tests: tuple[str, ...] | None = None
     resamples: int = 200
     share: float = 0.5
     shadows: int = 60
@@ -156,7 +155,6 @@ class FrontierSettings:
             sensitive=sensitive,
             label=self.label,
             attackers=self.attackers,
-            tests=self.tests,
             resamples=self.resamples,
             threshold=self.threshold,
         )
@@ -184,7 +182,6 @@ class FrontierSettings:
             "worths": sorted(self.worths),
             "max_auc": self.limits.max_auc is not None,
             "attackers": None if self.attackers is None else list(self.attackers),
-            "tests": None if self.tests is None else list(self.tests),
             "resamples": self.resamples,
             "share": self.share,
             "shadows": self.shadows,

@@ -16,25 +16,22 @@ from typing import Any
 
 import numpy as np
 
-from ..._base.errors import InputError
-from ..._base.masking import masked_count
-from ..._base.results import RunFacts
-from ..._base.runtime import Progress, giving_back, silent
-from ..._base.seeds import Seed, child, generator, seed_sequence
-from ...stats.rates import ClassStatistic
-from ...stats.sampled import SampledRecords, hash_key
-from ...synth.protocol import TableGenerator, promises_privacy
-from ...table.rows import Rows
-from ...table.sample import choose_people
-from ...table.table import Table
-from ..finding import Finding, mean_of
-from ..memorisation.battery import stacked
-from .attack_data import AttackData
-from .attacker import Outcome, Question, pooled
+from .._base.errors import InputError
+from .._base.masking import masked_count
+from .._base.results import RunFacts
+from .._base.runtime import Progress, giving_back, silent
+from .._base.seeds import Seed, child, generator, seed_sequence
+from ..stats.sampled import SampledRecords, hash_key
+from ..synth.protocol import TableGenerator, promises_privacy
+from ..table.rows import Rows
+from ..table.sample import choose_people
+from ..table.table import Table
+from .attribution.attack_data import AttackData
+from .attribution.attempt import Question
 from .result import RiskResult
 from .run import Run
 from .settings import RiskSettings
-from .study import ONE_ROW_EACH, about_risk, attacked_data, without_small
+from .study import ONE_ROW_EACH, about_risk, attacked_data
 from .together import pool_of, together
 
 HALF_SIZE = (
@@ -99,16 +96,7 @@ def cross_fit(
     for h, fold in enumerate(folds) if copies > 1 else ():
         data = fold_data(fold, fold.tables, chosen, root, h)
         pools.append(pool_of(data, questions, chosen, child(root, 8, h), threads=threads))
-    attacks, family = joint.finished()
-    attacks = tuple(
-        replace(
-            a,
-            value=sides[0][0].value,
-            holdout=sides[0][1].value,
-            guess=sides[0][0].guess.by(a.guess_by),
-        )
-        for a, sides in zip(attacks, joint.outcomes, strict=True)
-    )
+    findings, family = joint.finished(chosen.threshold)
     n_rows = original.n_persons
     about = about_risk(
         chosen,
@@ -117,6 +105,7 @@ def cross_fit(
         original=n_rows,
         synthetic=[half.n_rows for half in halves],
         holdout=n_rows,
+        n_releases=copies,
         data=joint.data,
         notes=[HALF_SIZE, *[ONE_ROW_EACH] * (original.person_of is not None)],
     )
@@ -131,24 +120,22 @@ def cross_fit(
             threshold=chosen.threshold,
             threads=threads,
         )
-    result = RiskResult(
+    return RiskResult(
         about=replace(about, sample=sample),
-        attacks=attacks,
+        findings=findings,
         family=family,
-        memorisation_tests=joint.tested(family, chosen.threshold),
         together=joint_findings,
         run=RunFacts(seconds=seconds),
     )
-    return without_small(result, chosen.threshold)
 
 
 def halves_of(original: Table, rng: np.random.Generator) -> list[Table]:
     """Return the rows of each half of the people."""
     parts = np.array_split(rng.permutation(original.n_persons), 2)
     if original.person_of is None:
-        return [original.take(np.sort(part)) for part in parts]
+        return [original.take(np.sort(chosen)) for chosen in parts]
     persons = np.unique(original.person_of, return_inverse=True)[1]
-    return [original.take(np.flatnonzero(np.isin(persons, part))) for part in parts]
+    return [original.take(np.flatnonzero(np.isin(persons, chosen))) for chosen in parts]
 
 
 @dataclass(frozen=True, eq=False)
@@ -192,52 +179,9 @@ def attack_folds(
         runs.append(run)
     joint, *more = runs
     for other in more:
-        joint.attacks = [_joined(a, b) for a, b in zip(joint.attacks, other.attacks, strict=True)]
-        joint.outcomes = [
-            [_stacked(a[0], b[0])] for a, b in zip(joint.outcomes, other.outcomes, strict=True)
-        ]
-        joint.trials = [
-            [stacked(a[0], b[0])] for a, b in zip(joint.trials, other.trials, strict=True)
-        ]
+        pairs = zip(joint.tried, other.tried, strict=True)
+        joint.tried = [first.stacked(second) for first, second in pairs]
     return joint
-
-
-def _joined(first: Finding, second: Finding) -> Finding:
-    """Return an attack whose references are the means over both halves."""
-    sides = {
-        name: mean_of([getattr(first, name), getattr(second, name)])
-        for name in ("original", "marginals_only", "label_only")
-    }
-    matched = None if first.n_matched is None else int(first.n_matched) + int(second.n_matched or 0)
-    return replace(
-        first,
-        n_people=int(first.n_people or 0) + int(second.n_people or 0),
-        n_matched=matched,
-        reason=first.reason or second.reason,
-        **sides,  # type: ignore[arg-type]
-    )
-
-
-def _stacked(first: Sequence[Outcome], second: Sequence[Outcome]) -> list[Outcome]:
-    """Return the outcomes of both halves as one: all people as members, and all people as others."""
-    out = []
-    for a, b in zip(first, second, strict=True):
-        if isinstance(a.statistic, ClassStatistic) and isinstance(b.statistic, ClassStatistic):
-            shift = len(a.statistic.weights)
-            moved = np.where(b.group[0] >= 0, b.group[0] + shift, -1)
-            statistic: Any = ClassStatistic(
-                np.concatenate([a.statistic.weights, b.statistic.weights]), a.statistic.empty
-            )
-            group = (np.concatenate([a.group[0], moved]), np.concatenate([a.group[1], b.group[1]]))
-            value = statistic.value(group)
-        else:
-            statistic = a.statistic
-            group = tuple(np.concatenate(parts) for parts in zip(a.group, b.group, strict=True))  # type: ignore[assignment]
-            total = float(group[1].sum())
-            value = float(group[0].sum()) / total if total > 0 else None
-        reason = "" if value is not None else a.reason or b.reason
-        out.append(Outcome(statistic, group, value, pooled([a.guess, b.guess]), None, reason))
-    return out
 
 
 def _people(
@@ -254,10 +198,10 @@ def _people(
     key = hash_key(child(root, _SAMPLE))
     people = choose_people(original, settings.sample_rows, key=key, person=person)
     chosen, total = (masked_count(n, settings.threshold) for n in (people.n_rows, original.n_rows))
-    whole = people.n_rows == original.n_rows
+    is_whole = people.n_rows == original.n_rows
     sample = SampledRecords(
-        "place" if person is None else "person", whole, chosen, of_original=total
+        "place" if person is None else "person", is_whole, chosen, of_original=total
     )
-    if not whole:
+    if not is_whole:
         sample = sample.saying((), ("models of halves of the people",), CAREFUL)
     return people, sample

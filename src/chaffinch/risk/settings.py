@@ -8,22 +8,18 @@ from typing import Any
 
 import numpy as np
 
-from ..._base.checks import check_at_least
-from ..._base.errors import InputError, listed, unknown_name
-from ..._base.masking import THRESHOLD
-from ..._base.results import THOROUGH, LeftOut
-from ...stats.sampled import SAMPLE_ROWS, check_sample_rows
-from ...table.compare.values import Numeric, Rare
-from ...table.schema import Schema
-from ..attacker import Attacker, attacker_words, checked_names, column_attackers, memorisation_tests
-from ..memorisation.protocol import Parts
-from .attacker import Question
-from .classes import count_subsets, key_subsets
-from .matching import check_tau
-from .tcap import Convention, check_convention
-
-MOST_SETS_FOR_LEARNERS = 3
-"""Key sets above which attackers that learn are left out unless they are named."""
+from .._base.checks import check_at_least
+from .._base.errors import InputError, listed, unknown_name
+from .._base.masking import THRESHOLD
+from ..stats.sampled import SAMPLE_ROWS, check_sample_rows
+from ..table.compare.values import Numeric, Rare
+from ..table.schema import Schema
+from .attacker import AttackPlan, Need, plan_attackers
+from .attribution.attempt import Question
+from .attribution.classes import count_subsets, key_subsets
+from .attribution.matching import check_tau
+from .attribution.tcap import Convention, check_convention
+from .memorisation.protocol import Parts
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,12 +35,9 @@ class RiskSettings:
         The columns wanted. Without keys and sensitive columns nothing is attacked, and the memorisation tests alone are run.
     label
         The column whose relation to the sensitive ones is meant to stay, for the label-only reference.
-    measures
-        Some of the attackers that do not learn, by name; all unless named.
     attackers
-        Some of the words that ask for attackers; unless named those that do not learn and, up to three key sets, those that learn quickly.
-    tests
-        Some of the memorisation tests, by name; all unless named, and none for an empty list.
+        Words that ask for attackers: their names, groups of them, or kinds ("matching", "learning", "memorisation"). Default: all that match, all memorisation
+        tests and, up to three key sets, those that learn quickly.
     parts
         Two sets of columns that somebody has in two files about the same people, for linkability; unless given the keys and all other columns.
     convention, tau
@@ -60,7 +53,7 @@ class RiskSettings:
     threshold
         People who must share a number before it may show.
     thorough
-        Attack with all attackers but those that run by name only, up to three key sets, where none are named.
+        Attack with all attackers but those that run by name only, up to three key sets, where none is named.
     sample_rows
         Where tables are in files that are read part by part: about how many records of the largest table go to attackers that learn or look for near
         rows, and to memorisation tests. CAP, DCAP, DiSCO and TCAP are of all records.
@@ -70,9 +63,7 @@ class RiskSettings:
     sensitive: Sequence[str] = ()
     key_sizes: tuple[int, int] | None = None
     label: str | None = None
-    measures: Sequence[str] | None = None
     attackers: Sequence[str] | None = None
-    tests: Sequence[str] | None = None
     parts: Parts | None = None
     convention: Convention = "matched_rows"
     tau: float = 1.0
@@ -86,21 +77,16 @@ class RiskSettings:
     sample_rows: int = SAMPLE_ROWS
 
     def __post_init__(self) -> None:
-        attacks = bool(self.keys or self.sensitive or (self.tests is not None and not self.tests))
+        attacks = bool(self.keys or self.sensitive)
         for what, names in (("key", self.keys), ("sensitive column", self.sensitive)):
             if isinstance(names, str) or (attacks and not names):
                 raise InputError(f"Name at least one {what}, as a list of columns. Got {names!r}.")
             if len(set(names)) != len(names):
                 raise InputError(f"Each {what} is named once. Got {listed(names)}.")
-        checked_names(
-            "measure",
-            self.measures or (),
-            (one.name for one in column_attackers() if not one.learns),
-        )
-        checked_names("attacker", self.attackers or (), attacker_words())
-        checked_names(
-            "memorisation test", self.tests or (), (test.name for test in memorisation_tests())
-        )
+        if not self.plan(n_releases=2).attackers:
+            raise InputError(
+                "No attacker is left to run: name keys and sensitive columns, or attackers that need none, as memorisation."
+            )
         if self.parts is not None:
             _check_parts(self.parts)
         check_convention(self.convention)
@@ -117,26 +103,29 @@ class RiskSettings:
             dict.fromkeys([*self.keys, *self.sensitive, *([self.label] if self.label else [])])
         )
 
-    @property
-    def memorisation_tests(self) -> tuple[str, ...]:
-        """The memorisation tests of one table that are run, in their order; unless named, those that need keys only where there are some."""
-        return tuple(
-            test.name
-            for test in memorisation_tests()
-            if not test.needs_releases and self._tests(test)
+    def plan(
+        self, *, n_key_sets: int = 1, n_releases: int = 1, has_holdout: bool = True
+    ) -> AttackPlan:
+        """Return who attacks, and of the others why they do not."""
+        is_there: dict[Need, bool] = {
+            "keys": bool(self.keys),
+            "sensitive": bool(self.sensitive),
+            "parts": self.parts is not None,
+            "holdout": has_holdout,
+            "releases": n_releases > 1,
+        }
+        available = [need for need, is_there in is_there.items() if is_there]
+        return plan_attackers(
+            available, self.attackers, n_key_sets=n_key_sets, thorough=self.thorough
         )
 
-    @property
-    def joint_tests(self) -> tuple[str, ...]:
-        """The memorisation tests that are about several releases, in their order."""
-        return tuple(
-            test.name for test in memorisation_tests() if test.needs_releases and self._tests(test)
-        )
-
-    def _tests(self, test: Attacker) -> bool:
-        return (
-            test.applies(self.keys, self.parts) if self.tests is None else test.name in self.tests
-        )
+    def memorisation_tests(
+        self, *, n_releases: int = 1, has_holdout: bool = True
+    ) -> tuple[str, ...]:
+        """Return the memorisation tests of released tables, those that are about several releases last."""
+        plan = self.plan(n_releases=n_releases, has_holdout=has_holdout)
+        tests = [a for a in plan.attackers if a.kind == "memorisation"]
+        return tuple(a.name for a in sorted(tests, key=lambda a: "releases" in (a.needs or ())))
 
     def check(self, schema: Schema) -> None:
         """Raise unless the schema has the columns."""
@@ -150,7 +139,9 @@ class RiskSettings:
                 if name is not None and name not in schema.names:
                     raise unknown_name(what, name, schema.names)
 
-    def questions(self, seed: np.random.SeedSequence) -> list[Question]:
+    def questions(
+        self, seed: np.random.SeedSequence, *, has_holdout: bool = True
+    ) -> list[Question]:
         """Return each set of keys with each sensitive column it is to attack; a column is never its own key.
 
         Where there are very many sets, `key_subsets` draws some of them by the seed.
@@ -170,48 +161,19 @@ class RiskSettings:
             raise InputError(
                 "Nothing is left to attack with: the only key is the sensitive column itself. Name other keys."
             )
-        names = tuple(one.name for one in column_attackers() if self._asks_for(one, len(attacked)))
+        plan = self.plan(n_key_sets=len(attacked), has_holdout=has_holdout)
+        names = tuple(attacker.name for attacker in plan.attackers if attacker.on_column)
         return [
-            Question(keys, s, names, self.convention, self.tau, self.svm_rows)
-            for keys, s in attacked
+            Question(keys, sensitive, names, self.convention, self.tau, self.svm_rows)
+            for keys, sensitive in attacked
+            if names
         ]
-
-    def _asks_for(self, attacker: Attacker, key_sets: int) -> bool:
-        if attacker.named_only and self.attackers is None:
-            return False
-        if attacker.learns and self.attackers is None:
-            return key_sets <= MOST_SETS_FOR_LEARNERS and (self.thorough or not attacker.thorough)
-        named = self.attackers is None or not attacker.choice or attacker.choice in self.attackers
-        return named and (
-            attacker.learns or self.measures is None or attacker.name in self.measures
-        )
-
-    def left_out(self, questions: Sequence[Question]) -> tuple[LeftOut, ...]:
-        """Return the attackers that were not named and are left out of questions: to be quick, or because there are many key sets."""
-        if not questions or self.attackers is not None:
-            return ()
-        many = len(questions) > MOST_SETS_FOR_LEARNERS
-        slow = [
-            one
-            for one in column_attackers()
-            if one.learns and not one.named_only and one.name not in questions[0].attackers
-        ]
-        words = listed([one.name for one in slow])
-        return (
-            (LeftOut(f"attackers {words}", f"--attackers {slow[0].name}" if many else THOROUGH),)
-            if slow
-            else ()
-        )
 
     def to_dict(self) -> dict[str, Any]:
         """Return the settings as plain data."""
         return {
-            "measures": [
-                one.name for one in column_attackers() if not one.learns and self._asks_for(one, 1)
-            ],
-            "attackers": None if self.attackers is None else list(self.attackers),
-            "tests": list(self.memorisation_tests),
-            **({} if self.parts is None else {"parts": [list(part) for part in self.parts]}),
+            "attackers": [attacker.name for attacker in self.plan().attackers],
+            **({} if self.parts is None else {"parts": [list(columns) for columns in self.parts]}),
             "convention": self.convention,
             "tau": self.tau,
             "numeric": self.numeric,
@@ -225,7 +187,7 @@ class RiskSettings:
 
 
 def _check_parts(parts: Parts) -> None:
-    if len(parts) != 2 or any(isinstance(part, str) or not part for part in parts):
+    if len(parts) != 2 or any(isinstance(columns, str) or not columns for columns in parts):
         raise InputError(
             f"parts must be two lists of columns, as (['age', 'sex'], ['income']). Got {parts!r}."
         )

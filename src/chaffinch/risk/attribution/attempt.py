@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..._base.runtime import Progress, silent
-from ...stats.rates import Ratio, Scores, Statistic
+from ...stats.rates import ClassStatistic, Group, Ratio, Scores, Statistic
 from ..attacker import ATTACKERS, By
 from .attack_data import AttackData
 from .matching import Match, WholeCounts, match, match_counts
@@ -90,7 +90,7 @@ class Attempt:
     @property
     def counts(self) -> WholeCounts | None:
         """The counts of all records of files, where the sides hold samples of them."""
-        return self.data.whole
+        return self.data.all_counts
 
     def _counted(self, people: Sequence[str]) -> tuple[Match, Match]:
         """Return the matches of all people, and of those in the sample, with all rows of the source."""
@@ -100,7 +100,9 @@ class Attempt:
         return self.once(
             f"counted {' '.join(people)}",
             lambda: match_counts(
-                counts.of(people, *columns), counts.of([self.source], *columns), *persons
+                counts.counts_of(people, *columns),
+                counts.counts_of([self.source], *columns),
+                *persons,
             ),
         )
 
@@ -110,10 +112,10 @@ class Attempt:
             return self._counted(tuple(people))[1]
         return match(*self.rows(people), *self.rows([self.source]))
 
-    def rows(self, sides: Sequence[str]) -> tuple[list[NDArray[Any]], NDArray[Any]]:
+    def rows(self, names: Sequence[str]) -> tuple[list[NDArray[Any]], NDArray[Any]]:
         """Return the keys and the sensitive values of sides joined."""
-        keys = zip(*(self.data.keys(side, self.question.keys) for side in sides), strict=True)
-        values = [self.data.values(side, self.question.sensitive) for side in sides]
+        keys = zip(*(self.data.keys(side, self.question.keys) for side in names), strict=True)
+        values = [self.data.values(side, self.question.sensitive) for side in names]
         return [np.concatenate(parts) for parts in keys], np.concatenate(values)
 
 
@@ -172,42 +174,92 @@ def guess(
 
 def pooled(guesses: Sequence[Guess]) -> Guess:
     """Return the guess over groups of people who are each guessed at by themselves: the mean over all who count."""
-    total = sum(one.counted for one in guesses)
-    if not total > 0:
-        return Guess(None, None, 0.0)
+    counting = [group for group in guesses if group.counted > 0]
+    total = sum(group.counted for group in counting)
 
-    def mean(by: By) -> float:
-        return sum((one.by(by) or 0.0) * one.counted for one in guesses) / total
+    def mean(by: By) -> float | None:
+        known = [
+            (score, group.counted) for group in counting if (score := group.by(by)) is not None
+        ]
+        if not known or len(known) < len(counting):
+            return None
+        return sum(score * counted for score, counted in known) / total
 
     return Guess(mean("value"), mean("draw"), total)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Outcome:
-    """One attack on one side of people: two numbers for each person and the rule that makes a value of them, and the guess beside it."""
+    """One attack on one side of people: two numbers for each person and the rule that makes a value of them, and the guess beside it.
+
+    `n_people`: people behind the value, where the two numbers are of some of them only. `is_reversed`: whether the numbers are towards risk and the value
+    is not. `about_nobody`: whether no excess is possible, whoever was in the data.
+    """
 
     statistic: Statistic
-    group: tuple[NDArray[Any], NDArray[Any]]
+    group: Group
     value: float | None
     guess: Guess
     n_matched: int | None = None
     reason: str = ""
     n_people: int | None = None
-    """People behind the value, where the two numbers are of some of them only."""
+    is_reversed: bool = False
+    about_nobody: bool = False
 
     def with_persons(self, scores: Scores, n_people: int) -> Outcome:
         """Return the outcome with the scores of some persons, for intervals; the value stays that of all people."""
         return replace(self, group=(scores.numerator, scores.weight), n_people=n_people)
+
+    def towards_value(self, risk: float | None) -> float | None:
+        """Return a value in the attacker's own direction, from one towards risk."""
+        return 1.0 - risk if self.is_reversed and risk is not None else risk
+
+    def stacked(self, other: Outcome) -> Outcome:
+        """Return the outcomes of the same attack on two halves of the people as one: all people together."""
+        statistic, shift = self.statistic, 0
+        if isinstance(statistic, ClassStatistic) and isinstance(other.statistic, ClassStatistic):
+            shift = len(statistic.weights)
+            weights = np.concatenate([statistic.weights, other.statistic.weights])
+            statistic = ClassStatistic(weights, statistic.empty)
+        # Classes of the second half are numbered after those of the first.
+        first = (
+            np.where(other.group[0] >= 0, other.group[0] + shift, -1) if shift else other.group[0]
+        )
+        group = (
+            np.concatenate([self.group[0], first]),
+            np.concatenate([self.group[1], other.group[1]]),
+        )
+        if isinstance(statistic, ClassStatistic):
+            value = statistic.value(group)
+        else:
+            total = float(group[1].sum())
+            value = self.towards_value(float(group[0].sum()) / total) if total > 0 else None
+        matched = [side.n_matched for side in (self, other) if side.n_matched is not None]
+        return replace(
+            self,
+            statistic=statistic,
+            group=group,
+            value=value,
+            guess=pooled([self.guess, other.guess]),
+            n_matched=sum(matched) if len(matched) == 2 else None,
+            reason="" if value is not None else self.reason or other.reason,
+            about_nobody=self.about_nobody and other.about_nobody,
+        )
 
 
 def outcome_of_scores(
     scores: Scores, values: NDArray[Any], *, n_matched: int, reason: str
 ) -> Outcome:
     """Return the outcome of scores of people, some of whom may not count; `reason` is why there is no value where there is none."""
-    beside = guess(values, credit=scores.weight)
+    baseline = guess(values, credit=scores.weight)
     group = (scores.numerator, scores.weight)
     return Outcome(
-        Ratio(), group, scores.value, beside, n_matched, "" if scores.value is not None else reason
+        Ratio(),
+        group,
+        scores.value,
+        baseline,
+        n_matched,
+        "" if scores.value is not None else reason,
     )
 
 

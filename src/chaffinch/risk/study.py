@@ -9,17 +9,16 @@ from typing import Any
 
 import numpy as np
 
-from ..._base.errors import InputError, listed
-from ..._base.masking import THRESHOLD, masked_count
-from ..._base.results import RunFacts
-from ..._base.runtime import Progress, giving_back, silent
-from ..._base.seeds import Seed, child, generator, seed_sequence
-from ...stats.excess import ONE_SYNTHESIS
-from ...stats.familywise import Family
-from ...stats.sampled import SAMPLE_ROWS, SampledRecords
-from ...synth import load_model
-from ...table.compare.values import Numeric, Rare
-from ...table.holdout import (
+from .._base.errors import InputError, listed
+from .._base.masking import THRESHOLD, masked_count
+from .._base.results import RunFacts
+from .._base.runtime import Progress, giving_back, silent
+from .._base.seeds import Seed, child, generator, seed_sequence
+from ..stats.excess import ONE_SYNTHESIS
+from ..stats.sampled import SAMPLE_ROWS, SampledRecords
+from ..synth import load_model
+from ..table.compare.values import Numeric, Rare
+from ..table.holdout import (
     check_aligned,
     check_holdout_file,
     check_holdout_share,
@@ -27,21 +26,20 @@ from ...table.holdout import (
     set_aside,
     set_aside_note,
 )
-from ...table.persons import one_row_each
-from ...table.rows import Rows, as_rows, open_rows
-from ...table.sources import open_source
-from ...table.table import Table
-from ...table.weights import without_weight
-from ..attacker import ATTACKERS
-from ..finding import Finding, coarse_sentence
-from .attack_data import AttackData, align_sides, data_of_rows
-from .attacker import Question
-from .exposure import equal_rows, exposed_records, funnel, matched, spread
-from .matching import Match, match_counts
+from ..table.persons import one_row_each
+from ..table.rows import Rows, as_rows, open_rows
+from ..table.sources import open_source
+from ..table.table import Table
+from ..table.weights import without_weight
+from .attribution.attack_data import AttackData, align_sides, data_of_rows
+from .attribution.attempt import Question
+from .attribution.exposure import equal_rows, exposed_records, funnel, matched, spread
+from .attribution.matching import Match, match_counts
+from .attribution.tcap import Convention
+from .finding import Finding, coarse_sentence, column_findings, record_findings
 from .result import AttackedTable, RiskAbout, RiskResult
 from .run import Run
 from .settings import RiskSettings
-from .tcap import Convention
 from .together import MODEL_TIMES, Together, pool_of, together
 
 WHOLE_RECORDS = (
@@ -67,9 +65,7 @@ def risk(
     sensitive: Sequence[str] = (),
     key_sizes: tuple[int, int] | None = None,
     label: str | None = None,
-    measures: Sequence[str] | None = None,
     attackers: Sequence[str] | None = None,
-    tests: Sequence[str] | None = None,
     parts: tuple[Sequence[str], Sequence[str]] | None = None,
     convention: Convention = "matched_rows",
     tau: float = 1.0,
@@ -107,7 +103,7 @@ def risk(
         seed is seed 0). They are the holdout, the others the original.
     model
         A model of the same people that is released too, or its file: tables are drawn from it and attacked together with the others.
-    keys, sensitive, key_sizes, label, measures, attackers, tests, parts, convention, tau, numeric, rare, tolerance, resamples, svm_rows, threshold, thorough, sample_rows
+    keys, sensitive, key_sizes, label, attackers, parts, convention, tau, numeric, rare, tolerance, resamples, svm_rows, threshold, thorough, sample_rows
         See `RiskSettings`.
 
     Raises
@@ -119,8 +115,8 @@ def risk(
     --------
     >>> import pyarrow as pa, chaffinch
     >>> table = pa.table({"age": [1, 2, 3, 4] * 25, "sex": ["f", "m"] * 50, "ill": ["no", "yes", "no", "no"] * 25})
-    >>> result = chaffinch.risk(table, table, keys=["age", "sex"], sensitive=["ill"], measures=["dcap"], attackers=["gcap"], seed=1)
-    >>> result.attacks[0].value, result.attacks[0].guess, result.attacks[0].excess is None
+    >>> result = chaffinch.risk(table, table, keys=["age", "sex"], sensitive=["ill"], attackers=["dcap", "gcap"], seed=1)
+    >>> result.findings[0].value, result.findings[0].guess, result.findings[0].excess is None
     (1.0, 0.625, True)
     """
     settings = RiskSettings(
@@ -128,12 +124,10 @@ def risk(
         sensitive=sensitive,
         key_sizes=key_sizes,
         label=label,
-        measures=measures,
         attackers=attackers,
-        tests=tests,
         parts=None
         if parts is None
-        else tuple(part if isinstance(part, str) else tuple(part) for part in parts),  # type: ignore[arg-type]
+        else tuple(columns if isinstance(columns, str) else tuple(columns) for columns in parts),  # type: ignore[arg-type]
         convention=convention,
         tau=tau,
         numeric=numeric,
@@ -181,7 +175,7 @@ def measure_risk(
     2. Ask every question from every source.
     3. Resample people for intervals and p-values.
     4. Attack several releases together.
-    5. Say who is exposed, and mask what is about few people.
+    5. Say who is exposed.
     """
     names, several = _releases(synthetic)
     if not several:
@@ -201,29 +195,32 @@ def measure_risk(
     drawn = None if model is None else _drawn(model, source.n_persons, child(root, 7))
     progress("reading tables", -1)
     rows = align_sides(source, several, holdout, model=drawn)
-    said = () if holdout_share is None else (set_aside_note(holdout_share),)
+    remarks = () if holdout_share is None else (set_aside_note(holdout_share),)
     if holdout is not None:
         if not holdout_checked:
             progress("comparing the holdout with the input", -1)
             checked = rows["original"], rows["holdout"], source, holdout
-            said = (*said, *check_aligned(*checked, set_aside=shared))
+            remarks = (*remarks, *check_aligned(*checked, set_aside=shared))
         for name in rows if shared else ():
             if name.startswith("synthetic"):
                 check_set_aside(rows[name], rows["holdout"], name.replace("-", " "))
     rows |= people_of(rows, child(root, 10))
-    questions = settings.questions(child(root, 0))
+    questions = settings.questions(child(root, 0), has_holdout=holdout is not None)
     data, sample = data_of_rows(rows, settings, root, progress=progress)
-    run, attacks, family = _attacked(data, questions, settings, root, threads, progress)
-    tests = run.tested(family, settings.threshold)
+    run = _attacked(data, questions, settings, root, threads, progress)
+    findings, family = run.finished(settings.threshold)
+    n_releases = len(several) + (drawn is not None)
     joint = (
         _together(data, questions, settings, root, run, threads, progress)
-        if len(several) > 1 or drawn is not None
+        if n_releases > 1
         else None
     )
     if sample is not None:
-        attacks = tuple(replace(attack, records=attack.records or "sample") for attack in attacks)
-        sample = _saying(sample, attacks, tests, joint)
-    sizes = [own.n_rows for own in rows.values()]
+        findings = tuple(
+            replace(finding, records=finding.records or "sample") for finding in findings
+        )
+        sample = _saying(sample, findings, joint)
+    sizes = [side_rows.n_rows for side_rows in rows.values()]
     about = about_risk(
         settings,
         questions,
@@ -231,26 +228,24 @@ def measure_risk(
         original=sizes[0],
         synthetic=sizes[1 : 1 + len(several)],
         holdout=None if holdout is None else sizes[-1],
+        n_releases=n_releases,
         data=data,
         notes=(
             *(() if sample is None else sample.sentences),
-            *said,
+            *remarks,
             *[ONE_SYNTHESIS] * (len(several) == 1),
             *[ONE_ROW_EACH] * (source.person_of is not None),
         ),
     )
     result = RiskResult(
         about=replace(about, sample=sample),
-        attacks=attacks,
+        findings=findings,
         family=family,
-        memorisation_tests=tests,
         together=joint,
         run=RunFacts(seconds=run.seconds),
         **_exposure(data, questions, settings, sample),
     )
-    if names:
-        result = result.named(original=None, synthetic=names)
-    return without_small(result, settings.threshold)
+    return result.named(original=None, synthetic=names) if names else result
 
 
 def _set_aside(original: Any, share: float, seed: Seed) -> tuple[Any, Any]:
@@ -284,14 +279,14 @@ def _attacked(
     root: np.random.SeedSequence,
     threads: int | None,
     progress: Progress,
-) -> tuple[Run, tuple[Finding, ...], Family]:
-    """Return a run that asked every question and ran every test, its attacks, and what they say together."""
+) -> Run:
+    """Return a run that asked every question and ran every test."""
     run = Run(data, child(root, 3), settings.resamples, threads, progress)
     for number, question in enumerate(questions):
         progress("attacking", number / len(questions))
         run.attack(question, settings.label)
     run.test(settings)
-    return run, *run.finished()
+    return run
 
 
 def _together(
@@ -305,7 +300,7 @@ def _together(
 ) -> Together:
     """Return what several releases tell together."""
     progress("attacking releases together", 0.0)
-    pool = pool_of(data, questions, settings, child(root, 8), alone=run.trials, threads=threads)
+    pool = pool_of(data, questions, settings, child(root, 8), alone=run.tried, threads=threads)
     return together(
         pool,
         child(root, 9),
@@ -316,20 +311,19 @@ def _together(
 
 
 def _saying(
-    sample: SampledRecords,
-    attacks: Sequence[Finding],
-    tests: Sequence[Finding],
-    joint: Together | None,
+    sample: SampledRecords, findings: Sequence[Finding], joint: Together | None
 ) -> SampledRecords:
     """Return a sample with sentences that say which figures are of all records, which of it, and what it may miss."""
-    titles: dict[str, list[str]] = {"all": [], "sample": []}
-    for attack in attacks:
-        titles[attack.records or "sample"].append(attack.title)
-    whole, some = (list(dict.fromkeys(titles[of])) for of in ("all", "sample"))
-    some += ["memorisation tests, equal rows"] if tests else []
-    some += ["intervals, excesses and p-values"] if attacks else []
-    some += ["what the releases tell together"] if joint is not None else []
-    return sample.saying(whole, some, THIN, LUMPY if sample.chosen_by == "place" and tests else "")
+    attacks, tests = column_findings(findings), record_findings(findings)
+    from_all, sampled = (
+        list(dict.fromkeys(attack.title for attack in attacks if attack.records == records))
+        for records in ("all", "sample")
+    )
+    sampled += ["memorisation tests, equal rows"] if tests else []
+    sampled += ["intervals, excesses and p-values"] if attacks else []
+    sampled += ["what the releases tell together"] if joint is not None else []
+    lumpy = LUMPY if sample.chosen_by == "place" and tests else ""
+    return sample.saying(from_all, sampled, THIN, lumpy)
 
 
 def people_of(rows: Mapping[str, Rows], seed: np.random.SeedSequence) -> dict[str, Rows]:
@@ -337,8 +331,8 @@ def people_of(rows: Mapping[str, Rows], seed: np.random.SeedSequence) -> dict[st
     if rows["original"].person_of is None:
         return {}
     rng = generator(seed)
-    sides = [side for side in ("holdout", "original") if side in rows]
-    return {side: one_row_each(rows[side].table(), rng) for side in sides}
+    present = [side for side in ("holdout", "original") if side in rows]
+    return {side: one_row_each(rows[side].table(), rng) for side in present}
 
 
 def _releases(synthetic: Any) -> tuple[tuple[str, ...], list[Any]]:
@@ -380,6 +374,7 @@ def about_risk(
     original: int,
     synthetic: Sequence[int],
     holdout: int | None,
+    n_releases: int = 1,
     data: AttackData,
     notes: Sequence[str],
 ) -> RiskAbout:
@@ -388,8 +383,8 @@ def about_risk(
     def table(n_rows: int) -> AttackedTable:
         return AttackedTable(masked_count(n_rows, settings.threshold))
 
-    learners = (
-        [name for name in questions[0].attackers if ATTACKERS[name].learns] if questions else []
+    plan = settings.plan(
+        n_key_sets=len(questions), n_releases=n_releases, has_holdout=holdout is not None
     )
     return RiskAbout(
         keys=tuple(settings.keys),
@@ -402,12 +397,12 @@ def about_risk(
         else WHOLE_RECORDS,
         comparison=tuple(_comparison(data, settings)),
         seed=seed if isinstance(seed, int) else None,
-        settings={**settings.to_dict(), "attackers_that_learn": learners},
+        settings=settings.to_dict(),
         original=table(original),
         synthetic=tuple(table(n_rows) for n_rows in synthetic),
         holdout=None if holdout is None else table(holdout),
         notes=tuple(notes),
-        left_out=settings.left_out(questions),
+        left_out=plan.left_out,
     )
 
 
@@ -421,25 +416,6 @@ def _comparison(data: AttackData, settings: RiskSettings) -> Iterator[str]:
             f"Numbers of {listed(exact)} count as equal where they are equal to the last digit, and most people's are not among the "
             "released ones, where others may be near. Attack with a tolerance, or with bins, as well."
         )
-
-
-def without_small(result: RiskResult, threshold: int) -> RiskResult:
-    """Return a result as it may leave: no value about fewer than `threshold` people, in attacks and in what they say together."""
-    rows = None if result.about.holdout is None else result.about.holdout.rows
-    n_holdout = rows if isinstance(rows, int) else 0 if rows is None else threshold
-    attacks = tuple(
-        attack.masked(threshold, *attack.people_behind(n_holdout)) for attack in result.attacks
-    )
-    pairs = enumerate(zip(result.attacks, attacks, strict=True))
-    hidden = {
-        i for i, (own, shown) in pairs if (own.value, own.excess) != (shown.value, shown.excess)
-    }
-    hidden |= {
-        i
-        for i, test in enumerate(result.memorisation_tests, start=len(attacks))
-        if test.excess is None
-    }
-    return replace(result, attacks=attacks, family=result.family.without(hidden, threshold))
 
 
 def _exposure(
@@ -479,12 +455,13 @@ def _exposure(
     }
 
 
-def _in_memory(data: AttackData, whole: Match, keys: Sequence[str], sensitive: str) -> Match:
+def _in_memory(data: AttackData, match_of_all: Match, keys: Sequence[str], sensitive: str) -> Match:
     """Return the match of the people in memory: the same, or those of the sample with all rows of the source, where the data are of files."""
-    if data.whole is None:
-        return whole
+    if data.all_counts is None:
+        return match_of_all
     people, rows = (
-        data.whole.of([side], keys, sensitive) for side in ("original", data.synthetics[0])
+        data.all_counts.counts_of([side], keys, sensitive)
+        for side in ("original", data.synthetics[0])
     )
     return match_counts(
         people, rows, data.keys("original", keys), data.values("original", sensitive)
