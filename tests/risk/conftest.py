@@ -1,4 +1,4 @@
-"""Generators at both ends of a membership attack, and a table that they are fitted to."""
+"""A survey and two halves of it, people in the data and people who are not; generators at both ends of a membership attack, and a table that they are fitted to."""
 
 from __future__ import annotations
 
@@ -8,6 +8,17 @@ import pytest
 import chaffinch
 
 from ..factories import levels
+
+
+@pytest.fixture(scope="session")
+def cmc(data):
+    return chaffinch.read(data / "cmc.csv")
+
+
+@pytest.fixture(scope="session")
+def halves(cmc):
+    order = np.random.default_rng(5).permutation(cmc.n_rows)
+    return cmc.take(order[:737]), cmc.take(order[737:])
 
 
 @pytest.fixture(scope="session")

@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager
 from contextvars import ContextVar
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
@@ -32,6 +33,27 @@ _ALONE: ContextVar[bool] = ContextVar("alone", default=False)
 
 _HERE = threading.local()
 """Whether this thread is one of a map's: there, a further map must not wait for threads that wait for it."""
+
+
+@dataclass(frozen=True, eq=False)
+class SharedWork:
+    """What several askers of the same thing need, worked out when the first asks for it.
+
+    Examples
+    --------
+    >>> shared = SharedWork()
+    >>> shared.once("sum", lambda: 1 + 1), shared.once("sum", lambda: 1 / 0)
+    (2, 2)
+    """
+
+    _shared: dict[str, Any] = field(default_factory=dict, repr=False, kw_only=True)
+
+    def once(self, name: str, work: Callable[[], T]) -> T:
+        """Return the result of some work, which is done the first time."""
+        if name not in self._shared:
+            self._shared[name] = work()
+        result: T = self._shared[name]
+        return result
 
 
 @contextlib.contextmanager

@@ -9,15 +9,15 @@ Nowok and Dibben 2024 call baseCAPd).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..._base.runtime import Progress, silent
+from ..._base.runtime import Progress, SharedWork, silent
 from ...stats.rates import ClassStatistic, Group, Ratio, Scores, Statistic
 from ..attacker import ATTACKERS, By
 from .attack_data import AttackData
@@ -36,11 +36,8 @@ class Question:
     svm_rows: int | None = 5000
 
 
-T = TypeVar("T")
-
-
 @dataclass(frozen=True, eq=False)
-class Attempt:
+class Attempt(SharedWork):
     """One question asked from one source about sides of people.
 
     `source`, `people`: names of sides of the data: the table that is attacked, and whose people are asked about. `seed`: of what
@@ -54,14 +51,6 @@ class Attempt:
     seed: int = 0
     threads: int | None = None
     progress: Progress = silent
-    _shared: dict[str, Any] = field(default_factory=dict, repr=False)
-
-    def once(self, name: str, work: Callable[[], T]) -> T:
-        """Return what several attackers share, worked out when the first asks for it."""
-        if name not in self._shared:
-            self._shared[name] = work()
-        shared: T = self._shared[name]
-        return shared
 
     @cached_property
     def values(self) -> list[NDArray[np.int64]]:

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..._base.errors import unknown_name
 from ..._base.masking import masked_count
+from ..._base.runtime import SharedWork
 from ...table.compare.classes import KeySpace
 from ...table.compare.values import CodedTables, Floats, Ints
 
-T = TypeVar("T")
 Parts = tuple[tuple[str, ...], tuple[str, ...]]
 """Two sets of columns that have none in common."""
 
@@ -85,7 +84,7 @@ class ColumnValues:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class ReleaseCase:
+class ReleaseCase(SharedWork):
     """A released table and people, some of whom it was made from; a test is not told who, nor is that in their order.
 
     Scores that do not depend on who is a member make the comparison of members with others exact: any choice of members would have been
@@ -115,7 +114,6 @@ class ReleaseCase:
     threads: int | None = None
     parts: Parts | None = None
     release_of: Ints | None = None
-    _shared: dict[str, Any] = field(default_factory=dict)
 
     @classmethod
     def from_tables(
@@ -171,13 +169,6 @@ class ReleaseCase:
         classes = space.classes()
         released, people = classes.ids
         return released, people, classes.n_classes
-
-    def once(self, name: str, work: Callable[[], T]) -> T:
-        """Return what several tests share, worked out when the first asks for it."""
-        if name not in self._shared:
-            self._shared[name] = work()
-        shared: T = self._shared[name]
-        return shared
 
     @cached_property
     def whole_rows(self) -> tuple[Ints, Ints, int]:

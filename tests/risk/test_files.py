@@ -15,7 +15,7 @@ import chaffinch
 from chaffinch._base.errors import InputError
 from chaffinch.risk.finding import column_findings, record_findings
 
-ADULT = Path(__file__).parents[3] / "examples" / "data"
+ADULT = Path(__file__).parents[2] / "examples" / "data"
 COUNTED = ("cap", "dcap", "disco", "tcap")
 OPTIONS = {
     "keys": ["age", "sex", "education", "hours_per_week"],

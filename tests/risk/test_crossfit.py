@@ -22,7 +22,7 @@ from chaffinch.risk.finding import column_findings
 from chaffinch.stats.sampled import hash_key
 from chaffinch.table.sample import hashes_of_places
 
-from ...factories import people
+from ..factories import people
 
 KEYS = ["wife_age", "wife_education", "num_children", "wife_religion", "wife_now_working"]
 SENSITIVE = "husband_education"

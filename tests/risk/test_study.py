@@ -27,7 +27,7 @@ from chaffinch.table import domain
 from chaffinch.table.compare import values
 from chaffinch.workflows.policy import RiskPolicy
 
-from ...factories import levels, people
+from ..factories import levels, people
 
 KEYS = ["wife_age", "wife_education", "num_children", "wife_religion", "wife_now_working"]
 SENSITIVE = "husband_education"
