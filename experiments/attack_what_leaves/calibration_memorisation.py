@@ -150,7 +150,7 @@ def null_rows(
     """Yield a row for each test: how often p is at most 0.05, and how often the interval holds 0."""
     below = np.mean([p <= 0.05 for _, p in results])
     yield [population, n, "all together", len(results), f"{below:.4f}", ""]
-    for name in TESTS:
+    for name in (test.name for test in TESTS):
         ones = [
             one[name] for one, _ in results if name in one and one[name]["interval"] is not None
         ]
@@ -174,7 +174,7 @@ def power_rows(
         f"{together:.3f}",
         f"{together:.3f}",
     ]
-    for name in (*TESTS, KNOWN):
+    for name in (*(test.name for test in TESTS), KNOWN):
         ones = [one[name] for one, _ in results if name in one]
         if ones:
             alone = np.mean([(one["p"] or 1.0) <= 0.05 for one in ones])
