@@ -18,6 +18,7 @@ import pyarrow as pa
 
 import chaffinch
 from chaffinch.risk import RiskResult
+from chaffinch.risk.finding import column_findings
 from chaffinch.table import Schema
 from chaffinch.table.schema import Column
 
@@ -73,7 +74,7 @@ def draws_of(seeds: range) -> list[list[object]]:
     for seed in seeds:
         result = attacked(seed)
         rows.append([seed, "family", "", result.family.p_value])
-        for attack in result.findings:
+        for attack in column_findings(result.findings):
             if attack.excess is not None and attack.excess_interval is not None:
                 low, high = attack.excess_interval
                 rows.append([seed, attack.attacker, int(low <= 0.0 <= high), attack.p_value])

@@ -20,6 +20,7 @@ import pyarrow as pa
 
 import chaffinch
 from chaffinch.risk import RiskResult
+from chaffinch.risk.finding import column_findings
 from chaffinch.table import Schema
 from chaffinch.table.schema import Column
 
@@ -84,7 +85,7 @@ def summaries(draws: int) -> Iterator[list[object]]:
         for seed in range(draws):
             result = attacked(seed, way)
             family.append(result.family.p_value)
-            for attack in result.findings:
+            for attack in column_findings(result.findings):
                 if attack.excess is not None and attack.excess_interval is not None:
                     low, high = attack.excess_interval
                     cells.setdefault(attack.attacker, []).append(
