@@ -12,7 +12,7 @@ from chaffinch.risk import ATTACKERS, Finding, RiskResult
 from chaffinch.risk.attacker import attackers_of_kind
 from chaffinch.risk.attribution.tcap import CONVENTIONS
 from chaffinch.risk.finding import worst_of_key_sets
-from chaffinch.risk.verdict import family_finding, family_words
+from chaffinch.risk.verdict import family_word, family_words
 
 
 @pytest.fixture
@@ -84,6 +84,12 @@ def test_a_sentence_by_hand(attack):
     assert nothing.sentence == "Not applicable: no source row has the keys of any person."
 
 
+def test_an_excess_about_too_few_people_to_show_is_not_called_not_applicable(attack):
+    few = attack("cap", ["age"], "job", value=None, p_family=0.001, reason="Few people.")
+    assert few.word == "excess found"
+    assert few.sentence == "CAP on job knowing age: Few people: more than chance gives."
+
+
 def test_a_name_like_a_field_of_a_template_stays_a_name(attack):
     assert "guesses {value} right" in attack("gcap_vote", ["{x}"], "{value}").sentence
 
@@ -111,7 +117,7 @@ def test_one_finding_for_each_attacker_and_column_and_words_for_all_together(ris
     rows = worst_of_key_sets(study.findings)
     assert len(rows) == 2 * 11
     assert [row.attacker for row in rows[:3]] == ["cap", "dcap", "tcap"]
-    assert family_finding(study.findings, study.family).word == "no excess found"
+    assert family_word(study.family) == "no excess found"
     assert family_words(study.findings, study.family).startswith("no excess found (detectable: ")
     assert "Over 22 attacks" in study.sentence
     assert "31 %" in plain(study.sentence)

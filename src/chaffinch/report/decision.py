@@ -18,14 +18,13 @@ from .._base.text import between, count_noun, number, percent, shown, signed
 from ..risk.finding import (
     FOUND,
     NONE_FOUND,
-    UNKNOWN,
     Finding,
     column_findings,
     record_findings,
     worst_of_key_sets,
 )
 from ..risk.result import RiskResult
-from ..risk.verdict import LimitVerdict, family_finding
+from ..risk.verdict import LimitVerdict, family_word
 from ..utility.result import VerdictRow, ladder
 from .heads import (
     GIVES_AWAY,
@@ -250,19 +249,15 @@ def headline_of(risk: RiskResult) -> Headline | None:
     found_attacks, found_tests = (
         sum(finding.excess_found for finding in findings) for findings in (attacks, tests)
     )
-    word = family_finding(side.findings, side.family).word
     return Headline(
         finding=leading,
-        word=FOUND if found_attacks or found_tests else word if word in WORDS else UNKNOWN,
+        word=FOUND if found_attacks or found_tests else family_word(side.family),
         attacks=len(attacks),
         tests=len(tests),
         found_attacks=found_attacks,
         found_tests=found_tests,
         half_size=side is not risk,
     )
-
-
-WORDS = (FOUND, NONE_FOUND)
 
 
 def _statement(finding: Finding) -> str:

@@ -130,7 +130,7 @@ def _attacks(result: RiskResult) -> Iterator[Block]:
     missing = [attack for attack in attacks if attack.value is None]
     if missing:
         words = [
-            f"{attack.about.title} on {attack.target}: not applicable, {shown(attack.reason or 'no value was given', 300)}"
+            f"{attack.about.title} on {attack.target}: {attack.word}, {shown(attack.reason or 'no value was given', 300)}"
             for attack in missing[:MOST]
         ]
         rest = [f"And {len(missing) - MOST:,} more, in the JSON."] if len(missing) > MOST else []

@@ -338,9 +338,10 @@ _COMPARED = ("excess", "excess_interval", "upper_bound", "detectable")
 
 def _column_sentence(finding: Finding) -> str:
     if finding.value is None:
-        return (
-            f"Not applicable: {shown((finding.reason or 'no value was given').rstrip('.'), 300)}."
-        )
+        reason = shown((finding.reason or "no value was given").rstrip("."), 300)
+        if not finding.excess_found:
+            return f"Not applicable: {reason}."
+        return f"{finding.description}: {reason}{_chance_words(finding)}."
     says = finding.about.says.replace("{sensitive}", shown(finding.sensitive, 40))
     others = (
         "" if finding.holdout is None else f" and {percent(finding.holdout)} of people who are not"
@@ -383,12 +384,9 @@ def _claim_sentence(finding: Finding) -> str:
 
 
 def _record_sentence(finding: Finding) -> str:
-    worth = ""
-    if finding.word in (FOUND, NONE_FOUND):
-        worth = f": {'' if finding.excess_found else 'no '}more than chance gives"
     if finding.value is None:
         reason = shown((finding.reason or "no value was given").rstrip("."), 300)
-        return f"{finding.about.title}: {reason}{worth}."
+        return f"{finding.about.title}: {reason}{_chance_words(finding)}."
     text = finding.about.sentence
     if finding.holdout is None and "{holdout}" in text:
         text = text[: max(text.rfind(mark, 0, text.index("{holdout}")) for mark in ",;")]
@@ -396,7 +394,13 @@ def _record_sentence(finding: Finding) -> str:
     text = text.replace("{holdout}", finding.value_words(finding.holdout))
     if finding.guess is not None:
         text += f"; without a look at the table {finding.value_words(finding.guess)} would be"
-    return f"{text}{worth}."
+    return f"{text}{_chance_words(finding)}."
+
+
+def _chance_words(finding: Finding) -> str:
+    if finding.word not in (FOUND, NONE_FOUND):
+        return ""
+    return f": {'' if finding.excess_found else 'no '}more than chance gives"
 
 
 def keys_words(keys: Iterable[str], *, limit: int = FEW_KEYS) -> str:

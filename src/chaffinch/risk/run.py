@@ -23,7 +23,7 @@ from .finding import Finding, mean_of
 from .memorisation.battery import memorisation_outcomes
 from .settings import RiskSettings
 
-SIDES = {"original": "original", "marginals_only": "marginals", "label_only": "label_only"}
+SOURCES = {"original": "original", "marginals_only": "marginals", "label_only": "label_only"}
 """References of an attack on a column, and the sources that they are made from."""
 
 
@@ -65,7 +65,7 @@ class Tried:
             n_people=int(a.n_people or 0) + int(b.n_people or 0),
             n_matched=members.n_matched,
             reason=a.reason or b.reason,
-            **{side: mean_of([getattr(a, side), getattr(b, side)]) for side in SIDES},  # type: ignore[arg-type]
+            **{side: mean_of([getattr(a, side), getattr(b, side)]) for side in SOURCES},  # type: ignore[arg-type]
         )
         return Tried(finding, tables, self.n_others + other.n_others)
 
@@ -113,7 +113,7 @@ class Run:
         start = time.perf_counter()
         references = {
             side: self._from(source, ["original"], question)
-            for side, source in SIDES.items()
+            for side, source in SOURCES.items()
             if source in self.data.by_side
             and (source != "label_only" or question.sensitive != label)
         }

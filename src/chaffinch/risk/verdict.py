@@ -10,7 +10,7 @@ from .._base.results import from_plain, to_plain
 from .._base.text import count_noun, detectable_words, number, percent, shown, signed
 from ..stats.familywise import Family
 from ..stats.intervals import LimitState, limit_state
-from .finding import FOUND, NONE_FOUND, UNKNOWN, Finding, column_findings, record_findings
+from .finding import NO_VALUE, NONE_FOUND, UNKNOWN, Finding, column_findings, record_findings
 
 if TYPE_CHECKING:
     from .result import RiskResult
@@ -216,22 +216,17 @@ def strongest_finding(findings: Sequence[Finding], family: Family) -> Finding | 
     return next(iter(candidates), None)
 
 
-def family_finding(findings: Sequence[Finding], family: Family) -> Finding:
-    """Return all findings together as one: whether any excess is more than chance."""
-    return Finding(
-        p_family=family.p_value,
-        lower_bound=family.lower_bound,
-        upper_bound=family.upper_bound,
-        detectable=max(detectable_sizes(findings), default=None),
-        reason=family.reason or None,
-    )
+def family_word(family: Family) -> str:
+    """Return the word for all findings together: whether any excess is more than chance."""
+    together = Finding(p_family=family.p_value, lower_bound=family.lower_bound)
+    return UNKNOWN if together.word == NO_VALUE else together.word
 
 
 def family_words(findings: Sequence[Finding], family: Family) -> str:
     """Return the word for all findings together, with what the most and the least precise of them detect."""
-    word = family_finding(findings, family).word
+    word = family_word(family)
     if word != NONE_FOUND:
-        return FOUND if word == FOUND else UNKNOWN
+        return word
     sizes = detectable_sizes(findings)
     low, high = (detectable_words(end(sizes, default=None)) for end in (min, max))
     return f"{word} (detectable: {low if low == high else f'{low} to {high}'})"
