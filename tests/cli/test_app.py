@@ -121,7 +121,7 @@ def test_help_and_version(run_here):
         [sys.executable, "-m", "chaffinch", "--version"], capture_output=True, text=True
     )
     assert said.stdout.strip() == f"chaffinch {chaffinch.__version__}"
-    for words, shown in ((), "schema"), (("schema",), "--json"), (("describe",), "--json"):
+    for words, shown in ((), "schema"), (("schema",), "--output"), (("describe",), "--html"):
         done = run_here(*words, "--help")
         assert done.code == 0
         assert shown in done.out

@@ -8,15 +8,16 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
+from chaffinch._base.options import BASIC, PANELS
 from chaffinch.cli.app import app
-from chaffinch.cli.help import ABOUT, BASIC, FIRST, NAMES, PANELS, filled, panel_of
+from chaffinch.cli.command import NAMES, filled
 from chaffinch.synth import SYNTHESISERS
 
 
 def test_placeholders_are_filled_when_help_is_shown_and_stay_for_the_next_time(monkeypatch):
     for words in ("one, two", "one, two, three"):
         monkeypatch.setitem(NAMES, "metrics", lambda words=words: words.split(", "))
-        said = CliRunner().invoke(app, ["utility", "--help"]).output
+        said = CliRunner().invoke(app, ["utility", "--help-all"]).output
         assert f"Some of {words}, as A,B" in " ".join(said.replace("│", " ").split())
 
 
@@ -26,7 +27,7 @@ def test_other_braces_stay():
 
 def test_no_help_shows_a_placeholder():
     for name in ("utility", "release", "risk", "synth"):
-        said = CliRunner().invoke(app, [name, "--help"]).output
+        said = CliRunner().invoke(app, [name, "--help-all"]).output
         assert "{metrics}" not in said
         assert "{models}" not in said
 
@@ -38,7 +39,7 @@ def test_the_list_of_commands_imports_no_metric():
 
 @pytest.mark.parametrize("command", ["synth", "fit", "release", "plan"])
 def test_methods_are_listed_as_they_are_registered(command, run_here):
-    words = re.sub(r"[\s│]+", " ", run_here(command, "--help").out)
+    words = re.sub(r"[\s│]+", " ", run_here(command, "--help-all").out)
     assert "{methods}" not in words
     assert "{private_methods}" not in words
     for kind in SYNTHESISERS:
@@ -53,31 +54,40 @@ def commands():
     return list(inside(typer.main.get_command(app)))
 
 
+def options_of(command):
+    return [one for one in command.params if one.param_type_name == "option"]
+
+
 @pytest.mark.parametrize(("name", "command"), commands(), ids=[name for name, _ in commands()])
-def test_a_command_with_many_options_has_five_or_so_first(name, command, capsys, monkeypatch):
-    monkeypatch.setenv("COLUMNS", "100")
-    options = [one.name for one in command.params if one.param_type_name == "option"]
-    if len(options) > 12:
-        assert set(FIRST[name]) <= set(options)
-        assert 3 <= len(FIRST[name]) <= 6
+def test_help_shows_at_most_twelve_options_and_help_all_every_one(
+    name, command, capsys, monkeypatch
+):
+    monkeypatch.setenv("COLUMNS", "200")
     with command.make_context(name, [], resilient_parsing=True) as context:
+        panels = {one.name: one.rich_help_panel for one in command.get_params(context)}
+        assert set(panels.values()) <= {*PANELS, None}
+        assert sum(panel == BASIC for panel in panels.values()) - 2 <= 12  # help, help-all
         command.get_help(context)
-        told = capsys.readouterr().out
-        places = [
-            told.find(f"─ {panel} ─")
-            for panel in PANELS
-            if any(panel_of(name, option) == panel for option in options)
-        ]
-        assert -1 not in places
-        assert places == sorted(places)
+        few = capsys.readouterr().out
+        context.meta["all"] = True
+        command.get_help(context)
+        every = capsys.readouterr().out
+    for one in options_of(command):
+        spelling = max(one.opts, key=len)
+        shown = re.search(rf"{spelling}\s", few) is not None
+        assert re.search(rf"{spelling}\s", every)
+        assert shown or panels[one.name] != BASIC
+    places = [every.find(f"─ {panel} ─") for panel in PANELS if panel in panels.values()]
+    assert -1 not in places
+    assert places == sorted(places)
 
 
-def test_an_option_is_about_one_thing():
-    names = [name for about in ABOUT.values() for name in about]
-    assert len(names) == len(set(names))
-    known = {one.name for _, command in commands() for one in command.params}
-    assert set(names) <= known, set(names) - known
-    assert panel_of("release", "output") == BASIC
+def test_help_says_how_many_options_there_are_beside(run_here):
+    few, every = run_here("release", "-h").out, run_here("release", "--help-all").out
+    assert "--svm-rows" not in few
+    assert "--svm-rows" in every
+    (more,) = re.findall(r"--help-all shows (\d+) more options", few)
+    assert int(more) > 20
 
 
 def test_every_option_does_something():

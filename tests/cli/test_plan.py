@@ -6,20 +6,14 @@ import json
 import sys
 
 import pytest
-import typer
 from typer.testing import CliRunner
 
-from chaffinch.cli.config import overwritable
-from chaffinch.cli.help import RegistryCommand
-from chaffinch.cli.ledger import plan
+from chaffinch.cli.app import app
 from chaffinch.errors import ChaffinchError, InputError, PrivacyError
-
-app = typer.Typer(pretty_exceptions_enable=False)
-app.command(cls=RegistryCommand)(overwritable(plan))
 
 
 def run(*arguments):
-    done = CliRunner().invoke(app, [str(a) for a in arguments])
+    done = CliRunner().invoke(app, ["plan", *map(str, arguments)])
     if isinstance(done.exception, ChaffinchError):
         raise done.exception
     assert done.exit_code == 0, done.output

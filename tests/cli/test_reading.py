@@ -235,7 +235,7 @@ def test_attacks_checks_and_trees_take_the_option(files, run_here):
         ["tree", "prune"],
         ["attack", "singling-out"],
     ):
-        assert "--decimal" in run_here(*command, "--help").out
+        assert "--decimal" in run_here(*command, "--help-all").out
 
 
 def test_trees_read_decimal_commas(files, run_here):

@@ -433,7 +433,7 @@ def help_pages(folder: Path) -> None:
             *([name, below] for below in groups.get(name or "", ())),
         ):
             done = subprocess.run(
-                [sys.executable, "-m", "chaffinch", *words, "--help"],
+                [sys.executable, "-m", "chaffinch", *words, "--help-all"],
                 capture_output=True,
                 text=True,
                 env={**os.environ, "COLUMNS": "120", "TERM": "dumb"},

@@ -153,9 +153,9 @@ def test_the_command_line_finds_a_toy(toy, people_csv, tmp_path, run_here):
     assert (shown.code, shown.out.splitlines()[0]) == (0, "3 columns, method toy")
     assert run_here("inspect", model, "--svg", tmp_path / "m.svg").code == 2
     for command in ("synth", "fit", "release"):
-        words = re.sub(r"[\s│]+", " ", run_here(command, "--help").out)
+        words = re.sub(r"[\s│]+", " ", run_here(command, "--help-all").out)
         assert "toy (the commonest value of each column)" in words, command
-    assert "toy (" not in re.sub(r"[\s│]+", " ", run_here("plan", "--help").out), (
+    assert "toy (" not in re.sub(r"[\s│]+", " ", run_here("plan", "--help-all").out), (
         "it makes no promise"
     )
 

@@ -110,7 +110,7 @@ def test_a_toy_metric_is_found_everywhere(drawn, cmc, data, tmp_path):
         "Twice the number",
     ]
 
-    said = CliRunner().invoke(app, ["utility", "--help"], terminal_width=200).output
+    said = CliRunner().invoke(app, ["utility", "--help-all"], terminal_width=200).output
     assert "delta, drawn, as A,B" in " ".join(said.replace("│", " ").split())
     cmc[1].write(tmp_path / "s.csv")
     asked = [

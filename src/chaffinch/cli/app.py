@@ -17,11 +17,10 @@ from .._base.errors import ChaffinchError
 from .._base.runtime import TERMINATED, raising_on_sigterm
 from .attack import attack, audit
 from .check import check
+from .command import group, stopped
 from .compare import compare
-from .config import configurable, overwritable
 from .evolve import evolve
 from .frontier import frontier
-from .help import RegistryCommand, stopped
 from .ledger import ledger, plan
 from .open import open_page
 from .release import release
@@ -31,39 +30,28 @@ from .synth import fit, inspect, sample, synth
 from .tree import tree
 from .utility import utility
 
-app = typer.Typer(
-    help="Privacy-preserving synthetic microdata: make it, measure it, attack it, decide.",
-    no_args_is_help=True,
-    add_completion=False,
-    pretty_exceptions_enable=False,  # its tracebacks print local variables, and those hold records
+app = group(
+    "Privacy-preserving synthetic microdata: make it, measure it, attack it, decide.",
+    schema=schema,
+    describe=describe,
+    synth=synth,
+    fit=fit,
+    sample=sample,
+    inspect=inspect,
+    utility=utility,
+    risk=risk,
+    release=release,
+    frontier=frontier,
+    compare=compare,
+    plan=plan,
+    ledger=ledger,
+    audit=audit,
+    evolve=evolve,
+    check=check,
+    open=open_page,
+    tree=tree,
+    attack=attack,
 )
-LONG = (synth, fit, utility, risk, release, frontier, audit, evolve, check)
-"""Commands with many options: these may stand in a file."""
-
-for command in (
-    schema,
-    describe,
-    synth,
-    fit,
-    sample,
-    inspect,
-    utility,
-    risk,
-    release,
-    frontier,
-    compare,
-    plan,
-    ledger,
-    audit,
-    evolve,
-    check,
-):
-    app.command(cls=RegistryCommand)(
-        overwritable(configurable(command) if command in LONG else command)
-    )
-app.command("open", cls=RegistryCommand)(open_page)
-app.add_typer(tree)
-app.add_typer(attack)
 
 
 def _version(wanted: bool) -> None:

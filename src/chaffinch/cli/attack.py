@@ -16,8 +16,7 @@ import typer
 from .._base.checks import check_name
 from .._base.errors import InputError
 from .._base.files import check_outputs
-from .config import configurable, overwritable
-from .help import RegistryCommand
+from .command import group
 from .options import (
     HtmlOut,
     JsonOut,
@@ -51,13 +50,6 @@ if TYPE_CHECKING:
 
 
 Result = TypeVar("Result", "MembershipResult", "SinglingOutResult")
-
-attack = typer.Typer(
-    name="attack",
-    help="Attack a synthesiser: was a person in the data, and can somebody be singled out?",
-    no_args_is_help=True,
-    pretty_exceptions_enable=False,  # its tracebacks print local variables, and those hold records
-)
 
 DataFile = Annotated[
     Path,
@@ -382,9 +374,6 @@ def check_word(option: str, word: str) -> None:
     check_name(f"{option} choice", word, WAYS.get(option) or choices()[PLANNED[option]])
 
 
-@attack.command(cls=RegistryCommand)
-@overwritable
-@configurable
 @expanded(wanted=asked)
 def membership(
     wanted: AttackRequest,
@@ -406,9 +395,6 @@ def membership(
     wanted.finish(wanted.run(attack_membership), membership_page, limit)
 
 
-@attack.command("singling-out", cls=RegistryCommand)
-@overwritable
-@configurable
 @expanded(wanted=asked)
 def singling_out(
     wanted: AttackRequest,
@@ -558,3 +544,10 @@ def audit(
         print_result(result)
     if result.verdict == "claim broken":
         raise typer.Exit(1)
+
+
+attack = group(
+    "Attack a synthesiser: was a person in the data, and can somebody be singled out?",
+    membership=membership,
+    singling_out=singling_out,
+)

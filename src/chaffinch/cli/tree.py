@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from .._base.files import check_outputs
-from .config import overwritable
-from .help import RegistryCommand
+from .command import group
 from .options import (
     Decimal,
     HtmlOut,
@@ -27,13 +26,6 @@ if TYPE_CHECKING:
     from ..trees.records import ModelRecords
     from ..trees.result import CertificateSummary
 
-
-tree = typer.Typer(
-    name="tree",
-    help="Whom a published decision tree singles out, and a tree that singles out nobody.",
-    no_args_is_help=True,
-    pretty_exceptions_enable=False,  # its tracebacks print local variables, and those hold records
-)
 
 ModelFile = Annotated[
     Path, typer.Argument(help="Published trees: {tree_formats}.", show_default=False)
@@ -73,8 +65,6 @@ KeepIn = Annotated[
 ]
 
 
-@tree.command(cls=RegistryCommand)
-@overwritable
 def audit(
     model: ModelFile,
     data: DataIn = None,
@@ -128,8 +118,6 @@ def audit(
         raise typer.Exit(1)
 
 
-@tree.command("prune", cls=RegistryCommand)
-@overwritable
 def prune_command(
     model: ModelFile,
     output: Annotated[
@@ -239,3 +227,10 @@ def _records(
             err=True,
         )
     return records
+
+
+tree = group(
+    "Whom a published decision tree singles out, and a tree that singles out nobody.",
+    audit=audit,
+    prune=prune_command,
+)

@@ -190,7 +190,7 @@ def test_of_a_kind_for_rules_only_no_dataset_is_evolved(toy: Kind, file: Path) -
 @pytest.mark.parametrize("command", ["evolve", "check"])
 def test_a_toy_kind_is_in_help(toy: Kind, command: str) -> None:
     text = "".join(
-        CliRunner().invoke(app, [command, "--help"], env={"COLUMNS": "200"}).output.split()
+        CliRunner().invoke(app, [command, "--help-all"], env={"COLUMNS": "200"}).output.split()
     )
     assert "count-above" in text
     assert "chi-square" in text

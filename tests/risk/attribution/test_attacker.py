@@ -93,7 +93,7 @@ def test_a_toy_attacker_is_found_everywhere(toy, halves, data, tmp_path):
     assert (html.count("<table>"), html.count("<svg")) == (1, 1)
     assert "The lowest value" in {row.name for row in compare(plain, plain).findings}
 
-    said = CliRunner().invoke(app, ["risk", "--help"], terminal_width=200).output
+    said = CliRunner().invoke(app, ["risk", "--help-all"], terminal_width=200).output
     assert ", lowest." in " ".join(said.replace("│", " ").split())
     halves[1].write(tmp_path / "s.csv")
     asked = [

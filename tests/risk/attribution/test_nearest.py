@@ -94,7 +94,7 @@ def test_it_is_found_wherever_attackers_are(result, tables, tmp_path):
     assert ATTACKERS[NAME].definition in page
     assert TITLE in {row.name for row in compare(plain, plain).findings}
     shown = subprocess.run(
-        [sys.executable, "-m", "chaffinch", "risk", "--help"],
+        [sys.executable, "-m", "chaffinch", "risk", "--help-all"],
         capture_output=True,
         text=True,
         check=True,

@@ -71,7 +71,7 @@ def test_a_toy_attacker_is_found_everywhere(toy, frame):
     assert "short" in membership_page(MembershipResult.from_dict(plain))
     said = " ".join(
         CliRunner()
-        .invoke(app, ["attack", "membership", "--help"], terminal_width=200)
+        .invoke(app, ["attack", "membership", "--help-all"], terminal_width=200)
         .output.replace("│", " ")
         .split()
     )

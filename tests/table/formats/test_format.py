@@ -72,14 +72,14 @@ def test_a_registered_format_is_read_and_written(toy, tmp_path):
 
 def test_a_registered_format_is_in_the_help_of_a_command(toy):
     words = " ".join(
-        CliRunner().invoke(app, ["describe", "--help"], env={"COLUMNS": "200"}).output.split()
+        CliRunner().invoke(app, ["describe", "--help-all"], env={"COLUMNS": "200"}).output.split()
     )
     assert "a text file in a .zip, Toy .toy" in words
 
 
 def test_a_format_that_is_gone_is_not_listed():
     words = " ".join(
-        CliRunner().invoke(app, ["release", "--help"], env={"COLUMNS": "200"}).output.split()
+        CliRunner().invoke(app, ["release", "--help-all"], env={"COLUMNS": "200"}).output.split()
     )
     for piece in (
         "CSV, TSV (both also .gz, .zst, .bz2), Parquet,",

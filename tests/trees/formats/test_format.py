@@ -85,7 +85,9 @@ def test_a_registered_object_is_audited_and_pruned(toy, model):
 
 def test_a_registered_format_is_in_the_help(toy):
     words = " ".join(
-        CliRunner().invoke(app, ["tree", "audit", "--help"], env={"COLUMNS": "250"}).output.split()
+        CliRunner()
+        .invoke(app, ["tree", "audit", "--help-all"], env={"COLUMNS": "250"})
+        .output.split()
     )
     assert "a dump of XGBoost, toy trees." in words
 
