@@ -299,7 +299,7 @@ def _first(*values: float | None) -> float | None:
 def _plain(value: Any) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
-    return f"{value:g}" if isinstance(value, float) else str(value)
+    return str(value).removesuffix(".0")
 
 
 def _kind(type_: Any) -> Kind:
@@ -366,9 +366,12 @@ def _entry(setting: Setting, word: str) -> tuple[str, Any]:
         first, sign, second = word.rpartition("=")
     if not (first and sign and second):
         raise setting.fault(word)
-    if setting.kind == "map" and get_args(setting.type)[1] is float:
-        return first, _number_in(Setting(setting.name, setting.option, float, None), second)
-    return first, second
+    if setting.kind != "map" or get_args(setting.type)[1] is not float:
+        return first, second
+    try:
+        return first, float(second)
+    except ValueError:
+        raise setting.fault(word) from None
 
 
 def _mapping(setting: Setting, entries: Sequence[tuple[str, Any]]) -> dict[str, Any]:
