@@ -1,17 +1,14 @@
-"""Registries: entries by name, in order, with clear errors. And packages that answer a call."""
+"""Registries: entries by name, in order, with clear errors."""
 
 from __future__ import annotations
 
-import inspect
-import subprocess
 import sys
 from dataclasses import dataclass
-from types import ModuleType
+from importlib import import_module
 
 import pytest
 
-import chaffinch
-from chaffinch._base.registry import Registry, make_callable
+from chaffinch._base.registry import Registry
 from chaffinch.errors import InputError, UnknownNameError
 
 
@@ -53,28 +50,22 @@ def test_an_unknown_name_gets_a_suggestion() -> None:
         registry.remove("delt")
 
 
-def test_a_package_answers_calls(monkeypatch):
-    package = ModuleType("some_package")
-    package.other = 3  # type: ignore[attr-defined]
-    monkeypatch.setitem(sys.modules, "some_package", package)
-    make_callable("some_package", lambda a, *, b=2: a + b)
-    assert package(1, b=4) == 5  # type: ignore[operator]
-    assert package.other == 3
-    assert str(inspect.signature(package)) == "(a, *, b=2)"  # type: ignore[arg-type]
-    with pytest.raises(TypeError, match="unexpected keyword argument 'c'"):
-        package(1, c=4)  # type: ignore[operator]
-
-
-def test_utility_is_a_function_and_a_package_however_it_is_imported():
-    from chaffinch import utility
-    from chaffinch.utility.mu import mu
-
-    assert utility is chaffinch.utility
-    assert callable(utility)
-    assert "label" in inspect.signature(utility).parameters
-    assert utility.mu is mu
-
-
-def test_it_is_one_before_anything_of_it_was_imported():
-    code = "import chaffinch, sys; assert 'chaffinch.utility' not in sys.modules; assert callable(chaffinch.utility)"
-    subprocess.run([sys.executable, "-c", code], check=True)
+def test_the_modules_of_a_package_fill_it_in_their_order(tmp_path, monkeypatch):
+    package = tmp_path / "filled_package"
+    (package / "others").mkdir(parents=True)
+    (package / "__init__.py").write_text(
+        "from chaffinch._base.registry import Registry\n"
+        "REGISTRY = Registry('metric', __name__, 'first', 'others.*')\n"
+    )
+    (package / "others" / "__init__.py").write_text("")
+    for module in ("first", "others/a", "others/b"):
+        (package / f"{module}.py").write_text(
+            "from types import SimpleNamespace\nfrom filled_package import REGISTRY\n"
+            f"REGISTRY.register(SimpleNamespace(name='{module}'))\n"
+        )
+    monkeypatch.syspath_prepend(tmp_path)
+    registry = import_module("filled_package").REGISTRY
+    import_module("filled_package.others.b")
+    assert "filled_package.first" not in sys.modules
+    registry.register(Entry("mine"))
+    assert registry.names == ("first", "others/a", "others/b", "mine")

@@ -1,19 +1,19 @@
 """How a package offers what it has. What varies is registered: metrics, attackers, kinds of output, synthesisers and file formats, each found by its name.
 
-An entry is any object with a `name`. The package registers its own when the module that holds them is imported; users add theirs with
+An entry is any object with a `name`. The package registers its own in modules that are imported when entries are first asked for; users add theirs with
 `register`, and find them in results, on pages and in `--help` like the others.
-A package with one main job is also a function: `chaffinch.utility(original, synthetic)`, and `chaffinch.utility.METRICS` beside it.
 """
 
 from __future__ import annotations
 
-import inspect
-import pkgutil
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from fnmatch import fnmatch
 from importlib import import_module
-from types import ModuleType
-from typing import Any, Generic, Protocol, TypeVar
+from itertools import chain
+from pkgutil import iter_modules
+from threading import RLock
+from typing import Generic, Protocol, TypeVar
 
 from .checks import check_name
 from .errors import InputError
@@ -31,7 +31,14 @@ Entry = TypeVar("Entry", bound=Named)
 
 
 class Registry(Generic[Entry]):
-    """Entries by name, in the order in which they were registered.
+    """Entries by name: those of the package in the order of its modules, then those that users registered.
+
+    Parameters
+    ----------
+    what
+        What an entry is, in errors.
+    package, modules
+        The modules in which the package registers its own, by their names in the package; "folder.*" is every module of a folder, in the order of their names.
 
     Examples
     --------
@@ -45,15 +52,23 @@ class Registry(Generic[Entry]):
     (True, ('mu',), Metric(name='mu'))
     """
 
-    def __init__(self, what: str) -> None:
+    def __init__(self, what: str, package: str = "", *modules: str) -> None:
         self.what = what
         self._entries: dict[str, Entry] = {}
+        self._homes: dict[str, str] = {}
+        self._modules = [f"{package}.{module}" for module in modules]
+        self._is_filled = False
+        self._lock = RLock()
 
     def register(self, entry: Entry) -> Entry:
         """Add an entry and return it; InputError if its name is taken."""
-        if entry.name in self._entries:
+        home = sys._getframe(1).f_globals["__name__"]
+        is_ours = any(fnmatch(home, module) for module in self._modules)
+        entries = self._entries if is_ours else self._filled()
+        if entry.name in entries:
             raise InputError(f"There is a {self.what} '{entry.name}' already. Choose another name.")
-        self._entries[entry.name] = entry
+        self._homes[entry.name] = home
+        entries[entry.name] = entry
         return entry
 
     def remove(self, name: str) -> None:
@@ -63,43 +78,42 @@ class Registry(Generic[Entry]):
     @property
     def names(self) -> tuple[str, ...]:
         """The names, in order."""
-        return tuple(self._entries)
+        return tuple(self._filled())
 
     def __getitem__(self, name: str) -> Entry:
-        check_name(self.what, name, self._entries)
+        check_name(self.what, name, self._filled())
         return self._entries[name]
 
     def __contains__(self, name: object) -> bool:
-        return name in self._entries
+        return name in self._filled()
 
     def __iter__(self) -> Iterator[Entry]:
-        return iter(self._entries.values())
+        return iter(self._filled().values())
 
     def __len__(self) -> int:
-        return len(self._entries)
+        return len(self._filled())
 
     def __repr__(self) -> str:
-        return f"Registry({self.what}: {', '.join(self._entries)})"
+        return f"Registry({self.what}: {', '.join(self._filled())})"
+
+    def _filled(self) -> dict[str, Entry]:
+        """The entries, after the modules that register the package's own were imported; their order is that of the modules, whichever came first."""
+        with self._lock:
+            if not self._is_filled:
+                self._is_filled = True
+                modules = list(dict.fromkeys(chain.from_iterable(map(_named, self._modules))))
+                for module in modules:
+                    import_module(module)
+                entries = sorted(
+                    self._entries.items(), key=lambda item: modules.index(self._homes[item[0]])
+                )
+                self._entries = dict(entries)
+        return self._entries
 
 
-def import_modules(package: str) -> None:
-    """Import every module of a package, so that what registers itself there is found: an entry is one file."""
-    for module in pkgutil.iter_modules(sys.modules[package].__path__, f"{package}."):
-        import_module(module.name)
-
-
-class CallablePackage(ModuleType):
-    """A package that answers a call with one of its functions."""
-
-    _function: Callable[..., Any]
-
-    def __call__(self, *arguments: Any, **options: Any) -> Any:
-        return self._function(*arguments, **options)
-
-
-def make_callable(name: str, function: Callable[..., Any]) -> None:
-    """Have the package of this name answer calls with a function, whose signature `help` and editors then show."""
-    package = sys.modules[name]
-    package.__class__ = CallablePackage
-    package._function = function  # type: ignore[attr-defined]
-    package.__signature__ = inspect.signature(function)  # type: ignore[attr-defined]
+def _named(module: str) -> list[str]:
+    """Return a module, or every module of a folder."""
+    folder, _, star = module.rpartition(".")
+    if star != "*":
+        return [module]
+    return [entry.name for entry in iter_modules(import_module(folder).__path__, f"{folder}.")]

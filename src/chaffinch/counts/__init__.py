@@ -1,7 +1,15 @@
 """Marginals and the engines that count them."""
 
-from .counter import Counter, MemoryCounter, StreamCounter
-from .describe import Description, describe
-from .marginal import Marginal
+from typing import TYPE_CHECKING
 
-__all__ = ["Counter", "Description", "Marginal", "MemoryCounter", "StreamCounter", "describe"]
+from .._base.lazy import offer_names
+
+if TYPE_CHECKING:
+    from .counter import Counter as Counter
+    from .counter import MemoryCounter as MemoryCounter
+    from .counter import StreamCounter as StreamCounter
+    from .describe import Description as Description
+    from .describe import describe as describe
+    from .marginal import Marginal as Marginal
+
+offer_names(__name__)

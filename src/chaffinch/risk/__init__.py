@@ -4,32 +4,17 @@ The package is a function too: `chaffinch.risk(original, synthetic, holdout, key
 registered in `ATTACKERS`.
 """
 
-from .._base.registry import import_modules, make_callable
-from .attacker import ATTACKERS, Attacker
+from typing import TYPE_CHECKING
 
-# isort: off
-# The order of registration: attackers run in it. Those in other modules of these packages come after.
-from .attribution import cap as cap, tcap as tcap, gcap as gcap, learners as learners
+from .._base.lazy import offer_names
 
-# isort: on
-from .crossfit import cross_fit
-from .finding import Finding
-from .result import RiskResult
-from .settings import RiskSettings
-from .study import measure_risk
-from .study import risk as _risk
+if TYPE_CHECKING:
+    from .attacker import ATTACKERS as ATTACKERS
+    from .attacker import Attacker as Attacker
+    from .crossfit import cross_fit as cross_fit
+    from .finding import Finding as Finding
+    from .result import RiskResult as RiskResult
+    from .settings import RiskSettings as RiskSettings
+    from .study import measure_risk as measure_risk
 
-__all__ = [
-    "ATTACKERS",
-    "Attacker",
-    "Finding",
-    "RiskResult",
-    "RiskSettings",
-    "cross_fit",
-    "measure_risk",
-]
-
-for _package in ("attribution", "memorisation"):
-    import_modules(f"{__name__}.{_package}")
-
-make_callable(__name__, _risk)
+offer_names(__name__, answer="study.risk")

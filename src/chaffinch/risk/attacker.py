@@ -16,7 +16,6 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
-from importlib import import_module
 from typing import TYPE_CHECKING, Any, Literal
 
 from .._base.checks import check_name
@@ -77,8 +76,8 @@ NEEDS_OF_KIND: dict[Kind, tuple[Need, ...]] = {
 }
 """What attackers of each kind need, unless they say so themselves."""
 
-PACKAGES: dict[Kind, str] = {"membership": ".membership", "audit": ".auditing"}
-"""The packages whose import registers the attackers of kinds that have commands of their own."""
+WITH_COMMANDS: tuple[Kind, ...] = ("membership", "audit")
+"""The kinds that have commands of their own."""
 
 People = Literal["all", "matched", "right"]
 
@@ -228,13 +227,35 @@ class Attacker:
         return int.from_bytes(hashlib.sha256(self.name.encode()).digest()[:8], "big")
 
 
-ATTACKERS: Registry[Attacker] = Registry("attacker")
+ATTACKERS: Registry[Attacker] = Registry(
+    "attacker",
+    __package__,
+    "attribution.cap",
+    "attribution.tcap",
+    "attribution.gcap",
+    "attribution.learners",
+    "memorisation.whole_rows",
+    "memorisation.rare_values",
+    "memorisation.distances",
+    "memorisation.key_matches",
+    "memorisation.linkability",
+    "memorisation.predicates",
+    "memorisation.repeated",
+    "attribution.*",
+    "memorisation.*",
+    "membership.attacker",
+    "membership.ranked",
+    "membership.combined",
+    "membership.linear",
+    "membership.forests",
+    "membership.kernel",
+    "singling_out",
+    "auditing.attacker",
+)
 
 
 def attackers_of_kind(*kinds: Kind) -> tuple[Attacker, ...]:
     """Return the attackers of some kinds, in the order of registration."""
-    for kind in PACKAGES.keys() & set(kinds):
-        import_module(PACKAGES[kind], __package__)
     return tuple(attacker for attacker in ATTACKERS if attacker.kind in kinds)
 
 
@@ -333,7 +354,7 @@ def plan_attackers(
         else:
             reasons.setdefault(why, []).append(attacker)
     left_out = [_left_out(*why, group) for why, group in reasons.items()]
-    for kind in PACKAGES:
+    for kind in WITH_COMMANDS:
         needed, flag = NEEDS[NEEDS_OF_KIND[kind][0]]
         left_out.append(LeftOut(KINDS[kind], flag, f"needs {needed}", unmet=True))
     return AttackPlan(tuple(chosen), tuple(left_out))

@@ -5,49 +5,19 @@ Names are looked up when first used: a worker that counts loads what counting ne
 time.
 """
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from .._base.lazy import offer_names
 
 if TYPE_CHECKING:
-    from .counter import SparkCounter
-    from .drawing import draw
-    from .files import WrittenRows, write
-    from .private import prepare
-    from .scanning import SparkScan, scan
-    from .session import Workers, check_workers
+    from .counter import SparkCounter as SparkCounter
+    from .drawing import draw as draw
+    from .files import WrittenRows as WrittenRows
+    from .files import write as write
+    from .private import prepare as prepare
+    from .scanning import SparkScan as SparkScan
+    from .scanning import scan as scan
+    from .session import Workers as Workers
+    from .session import check_workers as check_workers
 
-__all__ = [
-    "SparkCounter",
-    "SparkScan",
-    "Workers",
-    "WrittenRows",
-    "check_workers",
-    "draw",
-    "prepare",
-    "scan",
-    "write",
-]
-
-_HOMES = {
-    "SparkCounter": "counter",
-    "SparkScan": "scanning",
-    "Workers": "session",
-    "WrittenRows": "files",
-    "check_workers": "session",
-    "draw": "drawing",
-    "prepare": "private",
-    "scan": "scanning",
-    "write": "files",
-}
-
-
-def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
-        raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
-    value = getattr(import_module(f".{_HOMES[name]}", __name__), name)
-    globals()[name] = value
-    return value
-
-
-def __dir__() -> list[str]:
-    return sorted(__all__)
+offer_names(__name__)

@@ -2,6 +2,14 @@
 come back.
 """
 
-from .counter import Dialect, SqlCounter, codes_sql, counts_sql
+from typing import TYPE_CHECKING
 
-__all__ = ["Dialect", "SqlCounter", "codes_sql", "counts_sql"]
+from .._base.lazy import offer_names
+
+if TYPE_CHECKING:
+    from .counter import Dialect as Dialect
+    from .counter import SqlCounter as SqlCounter
+    from .counter import codes_sql as codes_sql
+    from .counter import counts_sql as counts_sql
+
+offer_names(__name__)

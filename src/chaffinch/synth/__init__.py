@@ -1,38 +1,32 @@
 """Synthesisers: settings that fit a model, models that draw tables."""
 
-from .bayesnet import BayesNet, BayesNetModel, Evolution, Network
-from .fieldgroups import FieldGroups
-from .independent import Independent
-from .model import FittedModel
-from .model_file import load_model
-from .panel import Panel, PanelModel
-from .privbayes import PrivBayes
-from .protected import Protected, ProtectedModel
-from .protocol import Model, ModelColumn, ModelDescription, Synthesiser, TableGenerator
-from .settings import SYNTHESISERS, MethodOptions, Settings, method_words, synthesiser_of
+from typing import TYPE_CHECKING
 
-__all__ = [
-    "SYNTHESISERS",
-    "BayesNet",
-    "BayesNetModel",
-    "Evolution",
-    "FieldGroups",
-    "FittedModel",
-    "Independent",
-    "MethodOptions",
-    "Model",
-    "ModelColumn",
-    "ModelDescription",
-    "Network",
-    "Panel",
-    "PanelModel",
-    "PrivBayes",
-    "Protected",
-    "ProtectedModel",
-    "Settings",
-    "Synthesiser",
-    "TableGenerator",
-    "load_model",
-    "method_words",
-    "synthesiser_of",
-]
+from .._base.lazy import offer_names
+
+if TYPE_CHECKING:
+    from .bayesnet import BayesNet as BayesNet
+    from .bayesnet import BayesNetModel as BayesNetModel
+    from .bayesnet import Evolution as Evolution
+    from .bayesnet import Network as Network
+    from .fieldgroups import FieldGroups as FieldGroups
+    from .independent import Independent as Independent
+    from .model import FittedModel as FittedModel
+    from .model_file import load_model as load_model
+    from .panel import Panel as Panel
+    from .panel import PanelModel as PanelModel
+    from .privbayes import PrivBayes as PrivBayes
+    from .protected import Protected as Protected
+    from .protected import ProtectedModel as ProtectedModel
+    from .protocol import Model as Model
+    from .protocol import ModelColumn as ModelColumn
+    from .protocol import ModelDescription as ModelDescription
+    from .protocol import Synthesiser as Synthesiser
+    from .protocol import TableGenerator as TableGenerator
+    from .settings import SYNTHESISERS as SYNTHESISERS
+    from .settings import MethodOptions as MethodOptions
+    from .settings import Settings as Settings
+    from .settings import method_words as method_words
+    from .settings import synthesiser_of as synthesiser_of
+
+offer_names(__name__)

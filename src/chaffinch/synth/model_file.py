@@ -93,6 +93,10 @@ def load_model(path: str | os.PathLike[str]) -> FittedModel:
     return _model(str(file), lambda: _read(file))
 
 
+load = load_model
+"""Its name at the top, `chaffinch.load`."""
+
+
 def model_to_bytes(model: FittedModel) -> bytes:
     """Return what `save_model` would write, to be sent to a worker. As confidential as the model."""
     from safetensors.numpy import save

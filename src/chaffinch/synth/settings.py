@@ -213,7 +213,15 @@ class Settings:
             )
 
 
-SYNTHESISERS: Registry[type[Settings]] = Registry("method")
+SYNTHESISERS: Registry[type[Settings]] = Registry(
+    "method",
+    __package__,
+    "bayesnet.settings",
+    "fieldgroups",
+    "independent",
+    "panel",
+    "privbayes",
+)
 """The synthesisers by the names of `--method`: register a class of `Settings` to add one."""
 
 

@@ -3,55 +3,34 @@
 The package is a function too: `chaffinch.utility(original, synthetic)` measures every metric in one go.
 """
 
-from .._base.registry import make_callable
-from .metric import METRICS, Metric, References, UtilityRun, choices
+from typing import TYPE_CHECKING
 
-# isort: off
-# The order of registration: metrics run in it, and one that is derived comes after those it is made of.
-from .phi_k import phi_k
-from .mu import mu, mu_from
-from .pearson import pearson
-from .jensen_shannon import jensen_shannon
-from .tvd import marginal_distance
-from .impossible import impossible_pairs
-from .rules import broken_rules
-from .pmse import pmse
-from .regression import regression
-from .learning import learning
-from .delta import delta
-from .composite import baseline_weights, composite
+from .._base.lazy import offer_names
 
-# isort: on
-from .composite import sweep
-from .metric import UtilitySettings
-from .result import UtilityResult, VerdictRow
-from .study import measure_utility, utility
+if TYPE_CHECKING:
+    from .composite import baseline_weights as baseline_weights
+    from .composite import composite as composite
+    from .composite import sweep as sweep
+    from .delta import delta as delta
+    from .impossible import impossible_pairs as impossible_pairs
+    from .jensen_shannon import jensen_shannon as jensen_shannon
+    from .learning import learning as learning
+    from .metric import METRICS as METRICS
+    from .metric import Metric as Metric
+    from .metric import References as References
+    from .metric import UtilityRun as UtilityRun
+    from .metric import UtilitySettings as UtilitySettings
+    from .metric import choices as choices
+    from .mu import mu as mu
+    from .mu import mu_from as mu_from
+    from .pearson import pearson as pearson
+    from .phi_k import phi_k as phi_k
+    from .pmse import pmse as pmse
+    from .regression import regression as regression
+    from .result import UtilityResult as UtilityResult
+    from .result import VerdictRow as VerdictRow
+    from .rules import broken_rules as broken_rules
+    from .study import measure_utility as measure_utility
+    from .tvd import marginal_distance as marginal_distance
 
-__all__ = [
-    "METRICS",
-    "Metric",
-    "References",
-    "UtilityResult",
-    "UtilityRun",
-    "UtilitySettings",
-    "VerdictRow",
-    "baseline_weights",
-    "broken_rules",
-    "choices",
-    "composite",
-    "delta",
-    "impossible_pairs",
-    "jensen_shannon",
-    "learning",
-    "marginal_distance",
-    "measure_utility",
-    "mu",
-    "mu_from",
-    "pearson",
-    "phi_k",
-    "pmse",
-    "regression",
-    "sweep",
-]
-
-make_callable(__name__, utility)
+offer_names(__name__, answer="study.utility")

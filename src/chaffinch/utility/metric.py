@@ -256,7 +256,22 @@ class Metric:
         return f"{self.phrases[grade]}: {self.detail.format(value=number(value), percent=percent(value), gap=gap)}."
 
 
-METRICS: Registry[Metric] = Registry("metric")
+METRICS: Registry[Metric] = Registry(
+    "metric",
+    __package__,
+    "phi_k",
+    "mu",
+    "pearson",
+    "jensen_shannon",
+    "tvd",
+    "impossible",
+    "rules",
+    "pmse",
+    "regression",
+    "learning",
+    "delta",
+    "composite",
+)
 
 
 def _mean_value(results: Mapping[str, Result], side: str) -> float | None:

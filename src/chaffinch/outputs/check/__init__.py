@@ -1,7 +1,12 @@
 """May outputs leave? What datasets evolved from them give away about people, beside what the rules of thumb say."""
 
-from .assess import check_recipes
-from .result import CheckResult
-from .settings import CheckSettings
+from typing import TYPE_CHECKING
 
-__all__ = ["CheckResult", "CheckSettings", "check_recipes"]
+from ..._base.lazy import offer_names
+
+if TYPE_CHECKING:
+    from .assess import check_recipes as check_recipes
+    from .result import CheckResult as CheckResult
+    from .settings import CheckSettings as CheckSettings
+
+offer_names(__name__)

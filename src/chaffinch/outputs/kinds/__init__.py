@@ -1,23 +1,12 @@
-"""The kinds of outputs, one file or package of this folder each: importing this imports them all, and each registers itself."""
+"""The kinds of outputs, one file or package of this folder each, which registers itself in `KINDS`."""
 
-from importlib import import_module
-from pkgutil import iter_modules
+from typing import TYPE_CHECKING
 
-from .base import KINDS, Kind, OutputSpec
+from ..._base.lazy import offer_names
 
-__all__ = ["KINDS", "Kind", "OutputSpec"]
+if TYPE_CHECKING:
+    from .base import KINDS as KINDS
+    from .base import Kind as Kind
+    from .base import OutputSpec as OutputSpec
 
-_FIRST = (
-    "table",
-    "moments",
-    "correlation",
-    "quantiles",
-    "regression",
-    "kaplan_meier",
-    "tree",
-    "t_test",
-)
-"""What messages and help list first; all other files follow."""
-
-for _name in (*_FIRST, *(module.name for module in iter_modules(__path__))):
-    import_module(f"{__name__}.{_name}")
+offer_names(__name__)

@@ -140,7 +140,21 @@ class Kind:
     regression: bool = False
 
 
-KINDS: Registry[Kind] = Registry("kind")
+KINDS: Registry[Kind] = Registry(
+    "kind",
+    __package__,
+    "table",
+    "moments",
+    "correlation",
+    "quantiles",
+    "regression",
+    "kaplan_meier",
+    "tree",
+    "t_test",
+    "chi_square",
+    "rank_tests",
+    "*",
+)
 """All kinds of outputs. Add one of your own with `KINDS.register(Kind(..., searched=False))`."""
 
 

@@ -1,7 +1,14 @@
 """Mitigations: publish less of an output, as little less as the rules and the measured risk ask for."""
 
-from . import coarsening, suppressing
-from .base import MITIGATIONS, Mitigation
-from .search import find_mitigations
+from typing import TYPE_CHECKING
 
-__all__ = ["MITIGATIONS", "Mitigation", "coarsening", "find_mitigations", "suppressing"]
+from ..._base.lazy import offer_names
+
+if TYPE_CHECKING:
+    from . import coarsening as coarsening
+    from . import suppressing as suppressing
+    from .base import MITIGATIONS as MITIGATIONS
+    from .base import Mitigation as Mitigation
+    from .search import find_mitigations as find_mitigations
+
+offer_names(__name__)

@@ -49,7 +49,12 @@ class Mitigation:
     undoes: tuple[str, ...] = ()
 
 
-MITIGATIONS: Registry[Mitigation] = Registry("mitigation")
+MITIGATIONS: Registry[Mitigation] = Registry(
+    "mitigation",
+    __package__,
+    "coarsening",
+    "suppressing",
+)
 """All mitigations but dropping an output, which fits every kind and is the last resort."""
 
 

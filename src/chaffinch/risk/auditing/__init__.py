@@ -1,60 +1,43 @@
 """Is a promise of privacy kept? Runs on neighbouring tables, and what they prove about epsilon."""
 
-from .canaries import Canaries, CanaryRuns, attack_canaries, made_canaries, run_canaries
-from .claims import (
-    MEASURES,
-    Claim,
-    Guessed,
-    Measure,
-    Rule,
-    Threshold,
-    choose_rule,
-    choose_threshold,
-    claim_of,
-    divided,
-    epsilon_lower,
-    guess,
-    power,
-)
-from .mechanism import MechanismRuns, attack_mechanism, couple, run_mechanism
-from .pairs import MADE, PAIRS, Pair, Skipped, average_pair, made_pair
-from .result import AuditResult, ClaimVerdict
-from .settings import BOXES, AuditSettings
-from .study import audit, measure_audit
+from typing import TYPE_CHECKING
 
-__all__ = [
-    "BOXES",
-    "MADE",
-    "MEASURES",
-    "PAIRS",
-    "AuditResult",
-    "AuditSettings",
-    "Canaries",
-    "CanaryRuns",
-    "Claim",
-    "ClaimVerdict",
-    "Guessed",
-    "Measure",
-    "MechanismRuns",
-    "Pair",
-    "Rule",
-    "Skipped",
-    "Threshold",
-    "attack_canaries",
-    "attack_mechanism",
-    "audit",
-    "average_pair",
-    "choose_rule",
-    "choose_threshold",
-    "claim_of",
-    "couple",
-    "divided",
-    "epsilon_lower",
-    "guess",
-    "made_canaries",
-    "made_pair",
-    "measure_audit",
-    "power",
-    "run_canaries",
-    "run_mechanism",
-]
+from ..._base.lazy import offer_names
+
+if TYPE_CHECKING:
+    from .canaries import Canaries as Canaries
+    from .canaries import CanaryRuns as CanaryRuns
+    from .canaries import attack_canaries as attack_canaries
+    from .canaries import made_canaries as made_canaries
+    from .canaries import run_canaries as run_canaries
+    from .claims import MEASURES as MEASURES
+    from .claims import Claim as Claim
+    from .claims import Guessed as Guessed
+    from .claims import Measure as Measure
+    from .claims import Rule as Rule
+    from .claims import Threshold as Threshold
+    from .claims import choose_rule as choose_rule
+    from .claims import choose_threshold as choose_threshold
+    from .claims import claim_of as claim_of
+    from .claims import divided as divided
+    from .claims import epsilon_lower as epsilon_lower
+    from .claims import guess as guess
+    from .claims import power as power
+    from .mechanism import MechanismRuns as MechanismRuns
+    from .mechanism import attack_mechanism as attack_mechanism
+    from .mechanism import couple as couple
+    from .mechanism import run_mechanism as run_mechanism
+    from .pairs import MADE as MADE
+    from .pairs import PAIRS as PAIRS
+    from .pairs import Pair as Pair
+    from .pairs import Skipped as Skipped
+    from .pairs import average_pair as average_pair
+    from .pairs import made_pair as made_pair
+    from .result import AuditResult as AuditResult
+    from .result import ClaimVerdict as ClaimVerdict
+    from .settings import BOXES as BOXES
+    from .settings import AuditSettings as AuditSettings
+    from .study import audit as audit
+    from .study import measure_audit as measure_audit
+
+offer_names(__name__)

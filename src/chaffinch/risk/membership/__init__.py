@@ -1,20 +1,13 @@
 """Was this person in the data? Membership attacks on what a synthesiser releases, by attackers of the kind "membership"."""
 
-# isort: off
-# The order of registration.
-from . import combined, linear, forests, kernel, ranked
+from typing import TYPE_CHECKING
 
-# isort: on
-from .rates import Rates
-from .result import MembershipResult
-from .settings import ShadowSettings
-from .study import membership
+from ..._base.lazy import offer_names
 
-__all__ = [
-    "MembershipResult",
-    "Rates",
-    "ShadowSettings",
-    "membership",
-]
+if TYPE_CHECKING:
+    from .rates import Rates as Rates
+    from .result import MembershipResult as MembershipResult
+    from .settings import ShadowSettings as ShadowSettings
+    from .study import membership as membership
 
-del combined, linear, forests, kernel, ranked
+offer_names(__name__)

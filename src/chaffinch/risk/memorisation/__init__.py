@@ -1,16 +1,11 @@
 """What one released table shows about who was in the data: attackers that need no keys, each a score for every person."""
 
-from .protocol import NotApplicableError, ReleaseCase
+from typing import TYPE_CHECKING
 
-# isort: off
-# The order of registration: tests run and show in it.
-from . import whole_rows, rare_values, distances, key_matches, linkability, predicates, repeated
+from ..._base.lazy import offer_names
 
-# isort: on
+if TYPE_CHECKING:
+    from .protocol import NotApplicableError as NotApplicableError
+    from .protocol import ReleaseCase as ReleaseCase
 
-__all__ = [
-    "NotApplicableError",
-    "ReleaseCase",
-]
-
-del whole_rows, rare_values, distances, key_matches, linkability, predicates, repeated
+offer_names(__name__)

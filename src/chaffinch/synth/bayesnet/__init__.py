@@ -1,8 +1,13 @@
 """Bayesian networks: structure, tables, sampling."""
 
-from .model import BayesNetModel
-from .network import Network
-from .searches import Evolution
-from .settings import BayesNet
+from typing import TYPE_CHECKING
 
-__all__ = ["BayesNet", "BayesNetModel", "Evolution", "Network"]
+from ..._base.lazy import offer_names
+
+if TYPE_CHECKING:
+    from .model import BayesNetModel as BayesNetModel
+    from .network import Network as Network
+    from .searches import Evolution as Evolution
+    from .settings import BayesNet as BayesNet
+
+offer_names(__name__)

@@ -1,18 +1,16 @@
 """Declarations from codebooks: each kind of codebook one file, registered in `CODEBOOKS`."""
 
-# isort: off
-# The order of registration is that of help and messages.
-from .codebook import CODEBOOKS, Codebook, read_codebook, schema_from_json
-from . import sdv, table_schema, stat_files
+from typing import TYPE_CHECKING
 
-# isort: on
+from ..._base.lazy import offer_names
 
-__all__ = [
-    "CODEBOOKS",
-    "Codebook",
-    "read_codebook",
-    "schema_from_json",
-    "sdv",
-    "stat_files",
-    "table_schema",
-]
+if TYPE_CHECKING:
+    from . import sdv as sdv
+    from . import stat_files as stat_files
+    from . import table_schema as table_schema
+    from .codebook import CODEBOOKS as CODEBOOKS
+    from .codebook import Codebook as Codebook
+    from .codebook import read_codebook as read_codebook
+    from .codebook import schema_from_json as schema_from_json
+
+offer_names(__name__)

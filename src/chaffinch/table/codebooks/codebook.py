@@ -53,7 +53,13 @@ class Codebook:
     from_file: Callable[[Path], Schema] | None = None
 
 
-CODEBOOKS: Registry[Codebook] = Registry("kind of codebook")
+CODEBOOKS: Registry[Codebook] = Registry(
+    "kind of codebook",
+    __package__,
+    "sdv",
+    "table_schema",
+    "stat_files",
+)
 """Every kind of codebook there is. Those of the package are in `table/codebooks/`."""
 
 

@@ -2,48 +2,31 @@
 `FORMATS` or `OBJECTS`.
 """
 
-# isort: off
-# The order of registration is that of help and messages.
-from .format import FORMATS, Format, Labels, Source, Tagged
-from .layout import FileLayout
-from .format import FileOptions, ReadOptions
-from . import (
-    delimited,
-    parquet,
-    arrow,
-    spss_stata,
-    sas,
-    rds,
-    workbook,
-    json_lines,
-    databases,
-    refused,
-    zipped,
-)
-from .objects import OBJECTS, ObjectKind
+from typing import TYPE_CHECKING
 
-# isort: on
+from ..._base.lazy import offer_names
 
-__all__ = [
-    "FORMATS",
-    "OBJECTS",
-    "FileLayout",
-    "FileOptions",
-    "Format",
-    "Labels",
-    "ObjectKind",
-    "ReadOptions",
-    "Source",
-    "Tagged",
-    "arrow",
-    "databases",
-    "delimited",
-    "json_lines",
-    "parquet",
-    "rds",
-    "refused",
-    "sas",
-    "spss_stata",
-    "workbook",
-    "zipped",
-]
+if TYPE_CHECKING:
+    from . import arrow as arrow
+    from . import databases as databases
+    from . import delimited as delimited
+    from . import json_lines as json_lines
+    from . import parquet as parquet
+    from . import rds as rds
+    from . import refused as refused
+    from . import sas as sas
+    from . import spss_stata as spss_stata
+    from . import workbook as workbook
+    from . import zipped as zipped
+    from .format import FORMATS as FORMATS
+    from .format import FileOptions as FileOptions
+    from .format import Format as Format
+    from .format import Labels as Labels
+    from .format import ReadOptions as ReadOptions
+    from .format import Source as Source
+    from .format import Tagged as Tagged
+    from .layout import FileLayout as FileLayout
+    from .objects import OBJECTS as OBJECTS
+    from .objects import ObjectKind as ObjectKind
+
+offer_names(__name__)

@@ -49,7 +49,21 @@ Writer = Callable[[Path, Path], AbstractContextManager[Callable[["Table"], None]
 appended until the block ends.
 """
 
-FORMATS: Registry[Format] = Registry("format")
+FORMATS: Registry[Format] = Registry(
+    "format",
+    __package__,
+    "delimited",
+    "parquet",
+    "arrow",
+    "spss_stata",
+    "sas",
+    "rds",
+    "workbook",
+    "json_lines",
+    "databases",
+    "refused",
+    "zipped",
+)
 """Every file format there is. Those of the package are in `table/formats/`; `FORMATS.register` adds
 another.
 """

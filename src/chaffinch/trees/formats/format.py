@@ -85,7 +85,15 @@ class TreeFormat:
     )
 
 
-TREE_FORMATS: Registry[TreeFormat] = Registry("tree format")
+TREE_FORMATS: Registry[TreeFormat] = Registry(
+    "tree format",
+    __package__,
+    "from_sklearn",
+    "skops_files",
+    "plain",
+    "onnx_trees",
+    "dumps",
+)
 """Every tree format there is, asked in this order. `TREE_FORMATS.register` adds another."""
 
 _MISFITS: tuple[type[Exception], ...] = (

@@ -1,7 +1,13 @@
 """The frontier: settings by what they give away and what they are worth, searched, chosen and confirmed on different people."""
 
-from ...report.frontier_result import FrontierResult
-from .run import frontier, run_frontier
-from .settings import FrontierSettings
+from typing import TYPE_CHECKING
 
-__all__ = ["FrontierResult", "FrontierSettings", "frontier", "run_frontier"]
+from ..._base.lazy import offer_names
+
+if TYPE_CHECKING:
+    from ...report.frontier_result import FrontierResult as FrontierResult
+    from .run import frontier as frontier
+    from .run import run_frontier as run_frontier
+    from .settings import FrontierSettings as FrontierSettings
+
+offer_names(__name__)

@@ -31,7 +31,14 @@ COMPANION = "outputs.toml"
 MOST_BYTES = 1 << 20
 
 
-READERS: Registry[TextReader] = Registry("reader")
+READERS: Registry[TextReader] = Registry(
+    "reader",
+    __package__,
+    "coefficient_grid",
+    "r_text",
+    "stata_logs",
+    "statsmodels_text",
+)
 """All readers of text, in the order in which they are asked."""
 
 

@@ -20,7 +20,6 @@ from ...domain import Field
 from ...records import TableCoder, fields_of_table
 from ...rules.findings import RuleFinding, RuleReport
 from ...rules.policy import Policy
-from . import coefficient_grid, r_text, stata_logs, statsmodels_text  # noqa: F401  readers register themselves
 from .crossed import OpenQuestionError
 from .grids import CellGrid, blocks_of, csv_grid, html_page, workbook_grids
 from .microdata import (

@@ -1,5 +1,11 @@
 """The network under a promise: measured once in noise, everything else post-processing. See docs/design/0012."""
 
-from .fitting import fit_private, plan_private
+from typing import TYPE_CHECKING
 
-__all__ = ["fit_private", "plan_private"]
+from ...._base.lazy import offer_names
+
+if TYPE_CHECKING:
+    from .fitting import fit_private as fit_private
+    from .fitting import plan_private as plan_private
+
+offer_names(__name__)
