@@ -73,6 +73,10 @@ class Option:
         One letter for the command line, as "o".
     default
         The default in words, where the value does not say it.
+    unit
+        What a number counts or measures, as "seconds".
+    leaves
+        Whether the value may be shown in what leaves; not paths, nor what would tell how noise was drawn.
     metavar
         What stands for the value in help.
     flag
@@ -95,6 +99,8 @@ class Option:
     argument: bool = False
     short: str = ""
     default: str = ""
+    unit: str = ""
+    leaves: bool = True
     metavar: str = ""
     flag: str = ""
     known: Callable[[], Sequence[str]] | None = None
@@ -446,9 +452,17 @@ def groups_of(cls: Any) -> dict[str, type[Declared]]:
     }
 
 
-def settings_of(cls: Any) -> dict[str, Setting]:
-    """Return every setting by its name, those of groups too; a name that stands in several is one setting, of all of them."""
-    return _settings_of(cls)
+def settings_of(declared: Any) -> dict[str, Setting]:
+    """Return every setting of a class by its name, those of groups too; a name that stands in several is one setting, of all of them.
+
+    Of settings themselves the defaults are what they hold.
+    """
+    if isinstance(declared, type):
+        return _settings_of(declared)
+    return {
+        name: replace(setting, default=_value_in(declared, setting))
+        for name, setting in _settings_of(type(declared)).items()
+    }
 
 
 @cache
@@ -496,6 +510,12 @@ class Declared:
         for name in given:
             check_name("option", name, settings_of(cls))
         return _build(cls, given)
+
+    def with_options(self, **given: Any) -> Self:
+        """Return these settings with some options changed, each in every group that has it."""
+        for name in given:
+            check_name("option", name, settings_of(type(self)))
+        return _build(type(self), given, self)
 
     @classmethod
     def chosen(cls, settings: Self | None, options: Mapping[str, Any]) -> Self:

@@ -1,9 +1,9 @@
 """A command of the command line: its options read from declared settings, its help in panels, its options in a file.
 
     @command
-    def check(*, spec: Specs, settings: CheckSettings, json: JsonOut = None) -> None: ...
+    def check(*, settings: CheckSettings, json: JsonOut = None) -> None: ...
 
-Each setting of `CheckSettings` is an option, and the command gets the settings themselves. `--help` shows what is basic, `--help-all` everything. Every
+Each setting of `CheckSettings` is an option, and the command gets the settings themselves; a parameter may declare an option of its own. `--help` shows what is basic, `--help-all` everything. Every
 command has `--config`, `--save-config` and `--overwrite`. A file of options holds names and values, as they are typed without the dashes:
 
     label = "income"
@@ -19,6 +19,7 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import MISSING
 from functools import wraps
 from importlib import import_module
 from pathlib import Path
@@ -42,6 +43,7 @@ from .._base.options import (
     PRIVACY,
     Declared,
     Setting,
+    setting_of,
     settings_of,
 )
 
@@ -164,22 +166,26 @@ OWN = (*COMMON, "help")
 def command(function: Callable[..., Any]) -> Callable[..., Any]:
     """Return a command that has an option for each setting of its parameters that are declared classes, and those that every command has."""
     signature = inspect.signature(function, eval_str=True)
-    groups: dict[str, type[Declared]] = {}
+    groups: dict[str, Declared | type[Declared]] = {}
     settings: dict[str, Setting] = {}
     merged: dict[str, inspect.Parameter] = {}
     for name, parameter in signature.parameters.items():
         kind = parameter.annotation
+        declared = setting_of(name, kind, _default_of(parameter))
         if isinstance(kind, type) and issubclass(kind, Declared):
-            groups[name] = kind
+            groups[name] = kind if parameter.default is parameter.empty else parameter.default
             new = {
                 key: option
-                for key, option in settings_of(kind).items()
+                for key, option in settings_of(groups[name]).items()
                 if key not in signature.parameters
             }
-            settings |= new
-            merged |= {key: _parameter(option) for key, option in new.items()}
+        elif declared is not None:
+            new = {name: declared}
         else:
             merged[name] = parameter
+            continue
+        settings |= new
+        merged |= {key: _parameter(option) for key, option in new.items()}
     parameters = [
         parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY)
         for parameter in {**merged, **COMMON}.values()
@@ -189,15 +195,17 @@ def command(function: Callable[..., Any]) -> Callable[..., Any]:
     def with_options(**given: Any) -> Any:
         given_text = {name: given.pop(name) for name in settings if name in given}
         values = {name: _value(settings[name], text) for name, text in given_text.items() if text}
-        built = {
-            name: kind.from_options(
-                **{key: value for key, value in values.items() if key in settings_of(kind)}
-            )
-            for name, kind in groups.items()
+        single = {
+            name: settings[name].check(values.get(name, settings[name].default))
+            for name in signature.parameters
+            if name in settings
         }
-        return function(
-            **built, **{name: value for name, value in given.items() if name not in COMMON}
-        )
+        built = {}
+        for name, group in groups.items():
+            build = group.from_options if isinstance(group, type) else group.with_options
+            built[name] = build(**{key: values[key] for key in settings_of(group) if key in values})
+        rest = {name: value for name, value in given.items() if name not in COMMON}
+        return function(**built, **single, **rest)
 
     with_options.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
     with_options.__annotations__ = {
@@ -206,6 +214,10 @@ def command(function: Callable[..., Any]) -> Callable[..., Any]:
     with_options.settings = settings  # type: ignore[attr-defined]
     del with_options.__wrapped__
     return with_options
+
+
+def _default_of(parameter: inspect.Parameter) -> Any:
+    return MISSING if parameter.default is parameter.empty else parameter.default
 
 
 def _parameter(setting: Setting) -> inspect.Parameter:

@@ -26,6 +26,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from .._base.errors import InputError, LedgerError, unknown_name
+from .._base.options import FILES, PRIVACY, RUN, Option
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -34,6 +35,45 @@ if TYPE_CHECKING:
     from ..table import FileOptions, Note
     from ..workflows.synthesise import ReadSettings
 
+
+Json = Annotated[
+    Path | None, Option("Write the result as JSON to this file.", panel=FILES, leaves=False)
+]
+Html = Annotated[
+    Path | None,
+    Option(
+        "Write the result as a page: confidential, readable by you alone.",
+        panel=FILES,
+        leaves=False,
+    ),
+]
+Public = Annotated[
+    Path | None,
+    Option("Write the variant of the page that may leave.", panel=FILES, leaves=False),
+]
+Secrets = Annotated[
+    Path | None,
+    Option(
+        "Write what is about single records here: confidential, readable by you alone.",
+        panel=FILES,
+        leaves=False,
+    ),
+]
+RunSeed = Annotated[
+    int | None,
+    Option(
+        "Seed: the same seed gives the same result. With a privacy guarantee: for tests only, no privacy.",
+        basic=True,
+        panel=RUN,
+        leaves=False,
+    ),
+]
+Silent = Annotated[bool, Option("No progress bar, no notes, no printed result.", panel=RUN)]
+Long = Annotated[bool, Option("Print the long tables too.", panel=RUN, short="v")]
+Cores = Annotated[int | None, Option("Threads to use. Default: all cores.", panel=RUN, ge=1)]
+DryRunOnly = Annotated[
+    bool, Option("Show how the budget would be split, and stop: nothing is read.", panel=PRIVACY)
+]
 
 Input = Annotated[
     Path,
