@@ -39,11 +39,15 @@ def loaded(path: Path) -> ModuleType:
 
 
 def exported(init: Path) -> set[str]:
-    """Return what the `__all__` of a package lists, without importing it: Spark need not be there."""
-    for node in ast.parse(init.read_text("utf-8")).body:
-        if isinstance(node, ast.Assign) and getattr(node.targets[0], "id", "") == "__all__":
-            return set(ast.literal_eval(node.value))
-    return set()
+    """Return the names that a package offers, without importing it: Spark need not be there."""
+    return {
+        alias.asname or alias.name
+        for block in ast.parse(init.read_text("utf-8")).body
+        if isinstance(block, ast.If)
+        for node in block.body
+        if isinstance(node, ast.ImportFrom)
+        for alias in node.names
+    }
 
 
 def described() -> dict[str, str]:

@@ -59,7 +59,7 @@ def _from(module: str, listed: Callable[[Any], Iterable[str]]) -> Callable[[], I
 
 
 NAMES: dict[str, Callable[[], Iterable[str]]] = {
-    "attackers": _from("..risk", lambda risk: risk.attacker.attacker_words(*risk.attacker.STUDIED)),
+    "attackers": _from("..risk.attacker", lambda module: module.attacker_words(*module.STUDIED)),
     "codebooks": _from(
         "..table.codebooks", lambda module: (kind.title for kind in module.CODEBOOKS)
     ),
