@@ -14,6 +14,7 @@ import sys
 import tomllib
 from collections.abc import Iterator
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
@@ -112,8 +113,8 @@ def backward_imports(package: Path) -> list[str]:
             if root != package.name:
                 continue
             target = rest.split(".")[0]
-            # The top of the package holds names of every stage, so it counts as the last; its version is a word.
-            if target != "__version__" and RANKS.get(target, LAST) > RANKS[stage]:
+            # The top of the package holds names of every stage, so it counts as the last; its version is a word, and `keywords` are types alone.
+            if target not in ("__version__", "keywords") and RANKS.get(target, LAST) > RANKS[stage]:
                 faults.append(f"{relative}:{line} imports {name}")
     return faults
 
@@ -264,10 +265,23 @@ def test_the_reference_names_every_key_and_every_error() -> None:
             assert f"`{name}`" in page, name
 
 
-def test_the_pages_of_commands_have_the_tables_of_their_options() -> None:
+def declarations() -> ModuleType:
+    """Return the script that makes tables of options and types of keywords."""
     spec = importlib.util.spec_from_file_location("options", ROOT / "docs" / "hooks" / "options.py")
-    tables = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(tables)
+    script = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(script)
+    return script
+
+
+def test_the_types_of_keywords_are_those_of_the_declarations() -> None:
+    script = declarations()
+    assert script.KEYWORDS.read_text("utf-8") == script.keyword_types(), (
+        "run python docs/hooks/options.py"
+    )
+
+
+def test_the_pages_of_commands_have_the_tables_of_their_options() -> None:
+    tables = declarations()
     pages = {path: path.read_text("utf-8") for path in tables.COMMANDS.glob("*.md")}
     shown = [name for page in pages.values() for _, name, _ in tables.PLACE.findall(page)]
     assert sorted(shown) == sorted(name for name, _ in tables.commands())

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import builtins
 import inspect
+import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import MISSING, dataclass, fields, replace
@@ -191,6 +192,8 @@ class Setting:
         if value is None and self.optional:
             return None
         kind = self.kind
+        if self.option.read is not None and isinstance(value, str) and kind != "word":
+            value = self.option.read(value)
         if kind in ("whole", "number"):
             return self._checked_number(value, kind)
         if kind == "word":
@@ -272,6 +275,12 @@ class Setting:
         if self.kind in ("names", "paths"):
             return [",".join(map(str, value))]
         return [_plain(value)]
+
+    @property
+    def help(self) -> str:
+        """What it sets, with its default."""
+        default = self.default_words
+        return f"{self.option.help} Default: {default}." if default else self.option.help
 
     @property
     def default_words(self) -> str:
@@ -457,11 +466,13 @@ def settings_of(declared: Any) -> dict[str, Setting]:
 
     Of settings themselves the defaults are what they hold.
     """
-    if isinstance(declared, type):
-        return _settings_of(declared)
+    cls: Any = declared if isinstance(declared, type) else type(declared)
+    settings = _settings_of(cls)
+    if cls is declared:
+        return settings
     return {
         name: replace(setting, default=_value_in(declared, setting))
-        for name, setting in _settings_of(type(declared)).items()
+        for name, setting in settings.items()
     }
 
 
@@ -549,7 +560,7 @@ def _build(cls: Any, given: Mapping[str, Any], instance: Any = MISSING) -> Any:
 
 
 def takes(cls: type[Declared]) -> Callable[[F], F]:
-    """Return a decorator by which a function with `**options` shows each option of a class in its signature."""
+    """Return a decorator by which a function with `**options` shows each option of a class in its signature and its docstring."""
 
     def decorate(function: F) -> F:
         signature = inspect.signature(function)
@@ -557,17 +568,30 @@ def takes(cls: type[Declared]) -> Callable[[F], F]:
             entry for entry in signature.parameters.values() if entry.kind is not entry.VAR_KEYWORD
         ]
         names = {entry.name for entry in parameters}
+        settings = [entry for name, entry in settings_of(cls).items() if name not in names]
         keywords = [
             inspect.Parameter(
-                name,
+                setting.name,
                 inspect.Parameter.KEYWORD_ONLY,
                 default=inspect.Parameter.empty if setting.required else setting.default,
                 annotation=setting.hint,
             )
-            for name, setting in settings_of(cls).items()
-            if name not in names
+            for setting in settings
         ]
         function.__signature__ = signature.replace(parameters=[*parameters, *keywords])  # type: ignore[attr-defined]
+        function.settings_class = cls  # type: ignore[attr-defined]
+        if function.__doc__ is not None:
+            function.__doc__ = _with_parameters(inspect.cleandoc(function.__doc__), settings)
         return function
 
     return decorate
+
+
+def _with_parameters(docstring: str, settings: Sequence[Setting]) -> str:
+    """A docstring whose section of parameters ends with settings; {placeholders} are named, not filled, since that would import what registers."""
+    before, *after = re.split(r"\n\n(?=(?!Parameters\n)[A-Z][a-z]+\n---)", docstring, maxsplit=1)
+    if "\nParameters\n---" not in before:
+        before += "\n\nParameters\n----------"
+    entries = (f"{setting.name}\n    {setting.help}" for setting in settings)
+    listed = re.sub(r"\{(\w+)\}", r"the \1", "\n".join(entries))
+    return "\n\n".join(["\n".join([before, listed]), *after])

@@ -96,12 +96,6 @@ def filled(text: str) -> str:
     )
 
 
-def help_words(setting: Setting) -> str:
-    """Return the help of a setting, with its default."""
-    default = setting.default_words
-    return f"{setting.option.help} Default: {default}." if default else setting.option.help
-
-
 def stopped() -> str:
     """Return what is kept of a run that Ctrl-C ended, and how to go on."""
     files = kept_files()
@@ -229,7 +223,7 @@ def _parameter(setting: Setting) -> inspect.Parameter:
         kind = bool
     elif setting.repeated:
         kind = list[str] | None
-    shared: dict[str, Any] = {"help": help_words(setting), "rich_help_panel": panel}
+    shared: dict[str, Any] = {"help": setting.help, "rich_help_panel": panel}
     metavar = option.metavar or METAVARS.get(setting.kind)
     if setting.kind != "flag":
         shared |= {"metavar": metavar, "show_default": False}

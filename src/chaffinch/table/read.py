@@ -4,39 +4,42 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, Literal, Unpack
+from typing import TYPE_CHECKING, Any, Unpack
 
 import pyarrow as pa
 
 from .._base.errors import InputError
-from .._base.masking import THRESHOLD
+from .._base.options import takes
 from .._base.runtime import Progress, silent, thread_map
 from .codes import Codes
 from .domain import encode_column
 from .fit_schema import CellValues, FittedSchema, fit_schema, typed
 from .formats import Source
-from .formats.format import FileOptions
 from .personal.detect import warn_of
 from .persons import table_of_persons
 from .rules.keep import with_found_rules, with_rules
 from .schema import Schema
-from .schema_file import SchemaLike, as_schema
+from .settings import Reading
 from .sources import open_source
 from .table import Origin, Table
 from .text import spelling_of
 from .types import without_metadata
 
+if TYPE_CHECKING:
+    from ..keywords import ReadingOptions
+    from .schema_file import SchemaLike
 
+
+@takes(Reading)
 def read(
     source: Any,
     schema: SchemaLike | None = None,
     *,
-    rare: Literal["pool", "keep"] = "pool",
-    threshold: int = THRESHOLD,
     person: str | None = None,
     order: str | None = None,
+    settings: Reading | None = None,
     progress: Progress = silent,
-    **options: Unpack[FileOptions],
+    **options: Unpack[ReadingOptions],
 ) -> Table:
     """Return a table from a file or from a pandas, polars, pyarrow or other Arrow-speaking object.
 
@@ -50,20 +53,11 @@ def read(
         {"sex": "key", "name": "drop", "age": {"kind": "integer", "bounds": [0, 110]}}. What is declared wins over inference and is
         checked against the data; all else is inferred from all rows, rules between columns too unless the schema states `rules`.
         The fitted schema of another table (`table.schema`) is used as it is: same levels, same bins.
-    rare
-        "pool": levels with fewer than three records become `(other)`. "keep": they stay.
-    threshold
-        Records that must share a value before an error or a reason names it.
     person, order
         Where people have several rows: the column that says whose row it is, and the column that orders a person's rows (without one they
         are in the order of the source). Levels and bins then count persons, not rows. A schema says the same with roles.
-    encoding, delimiter, decimal
-        Of text files. Unless given they are found where the file leaves no doubt, and said (`Table.notes`) where they are not the usual ones.
-        Thousands separators are found too.
-    header, comment
-        Where the names of columns stand: "yes", "no", "units" or a line; and the sign of lines that are no records. See `FileOptions`.
-    table
-        The sheet, the table of a database, the file in an archive.
+    settings
+        All options at once, in place of those below.
 
     Warns
     -----
@@ -82,14 +76,15 @@ def read(
         raise InputError(
             "This is a model, and data are needed: give a table, or draw one with model.sample()."
         )
-    opened = in_memory(open_source(source, **options))
-    declared = as_schema(schema)
+    reading = Reading.chosen(settings, options if schema is None else {"schema": schema, **options})
+    opened = in_memory(open_source(source, **reading.file))
+    declared = reading.declared
     batches: list[CellValues] = []
     fitted = fit_schema(
         opened,
         declared,
-        rare=rare,
-        threshold=threshold,
+        rare=reading.rare,
+        threshold=reading.threshold,
         progress=progress,
         watch=lambda _, cells: batches.append(cells),
     )
@@ -98,8 +93,8 @@ def read(
     table = table_of_persons(table, person, order, refit=declared is None or not declared.fitted)
     if declared is None or declared.leaves_rules_open:
         progress("looking for rules", -1)
-        return with_found_rules(table, threshold)
-    return table if declared.fitted else with_rules(table, threshold)
+        return with_found_rules(table, reading.threshold)
+    return table if declared.fitted else with_rules(table, reading.threshold)
 
 
 def is_model(thing: object) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal, Unpack
+from typing import TYPE_CHECKING, Any, Literal, Unpack
 
 import numpy as np
 import pyarrow as pa
@@ -12,12 +12,12 @@ from numpy.typing import NDArray
 
 from .._base.errors import InputError
 from .._base.masking import THRESHOLD
+from .._base.options import takes
 from .._base.runtime import Progress, silent, thread_map
 from .codes import Codes
 from .domain import encode_column
 from .fit_schema import CellValues, TableProfile, fit_schema, typed
 from .formats import Source
-from .formats.format import FileOptions
 from .personal.detect import warn_of
 from .read import encoded
 from .rows import CodedBatch, LocalRows, Names, Rows, SourceRows, numbered
@@ -25,11 +25,15 @@ from .rules.find import RowBatch, sampled_rows
 from .rules.keep import Lazy, rules_of_batches
 from .rules.relations import values_of
 from .schema import Column, Note, Schema
-from .schema_file import SchemaLike, as_schema
+from .settings import Reading
 from .sources import open_source
 from .table import Table, weights_of
 from .text import spelling_of
 from .types import to_numbers
+
+if TYPE_CHECKING:
+    from ..keywords import ReadingOptions
+    from .schema_file import SchemaLike
 
 
 @dataclass(frozen=True, eq=False)
@@ -254,25 +258,26 @@ class _WatchedRows:
         self.parts.append(batch.take(pa.array(rows)))
 
 
+@takes(Reading)
 def scan(
     source: Any,
     schema: SchemaLike | None = None,
     *,
-    rare: Literal["pool", "keep"] = "pool",
-    threshold: int = THRESHOLD,
+    settings: Reading | None = None,
     progress: Progress = silent,
-    **options: Unpack[FileOptions],
+    **options: Unpack[ReadingOptions],
 ) -> Scan:
     """Return a scan of a file too large to read: arguments as for `read`.
 
     The schema is fitted in one pass over the file (two for text files, without a given schema). Memory
     stays bounded; quantiles of columns with over a million distinct numbers are right to about one in a thousand ranks.
     """
+    reading = Reading.chosen(settings, options if schema is None else {"schema": schema, **options})
     profiled = profile_source(
-        open_source(source, **options),
-        as_schema(schema),
-        rare=rare,
-        threshold=threshold,
+        open_source(source, **reading.file),
+        reading.declared,
+        rare=reading.rare,
+        threshold=reading.threshold,
         progress=progress,
     )
     scanned = profiled.scan
@@ -284,7 +289,7 @@ def scan(
         scanned.n_rows,
         scanned.row_batches,
         find=profiled.find,
-        threshold=threshold,
+        threshold=reading.threshold,
         sample=profiled.sample,
     )
     return replace(scanned, schema=ruled[0], notes=(*scanned.notes, *ruled[1]))
