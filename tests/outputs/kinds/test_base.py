@@ -32,9 +32,9 @@ from chaffinch.outputs.kinds.base import (
 )
 from chaffinch.outputs.numbers import Number, Printer, compared, count_number
 from chaffinch.outputs.rules import Policy, check_rules
+from chaffinch.outputs.rules.cell_counts import COUNT, CellCounter, CellCounts
 from chaffinch.outputs.rules.counts import threshold
 from chaffinch.outputs.rules.findings import RuleFinding
-from chaffinch.outputs.rules.tallies import COUNT, OutputTally, Tallier
 from chaffinch.workflows.evolve import evolve
 
 FIELDS = Fields((Field("sex", ("f", "m")), Field("age", tuple(range(6)))))
@@ -81,15 +81,15 @@ class AboveSpec(OutputSpec):
     def recomputed(self, sample: Sample) -> Iterator[Number]:
         yield count_number("count", self.count, self.count, self._count(sample))
 
-    def tallies(self, tallier: Tallier) -> list[OutputTally]:
+    def tallies(self, counter: CellCounter) -> list[CellCounts]:
         return [
-            tallier.tally(
-                "cells", Crossing((self._step(tallier.fields),), (("above",),)), quantities=[COUNT]
+            counter.tally(
+                "cells", Crossing((self._step(counter.fields),), (("above",),)), quantities=[COUNT]
             )
         ]
 
     def findings(
-        self, tallies: list[OutputTally], tallier: Tallier, policy: Policy
+        self, tallies: list[CellCounts], counter: CellCounter, policy: Policy
     ) -> list[RuleFinding]:
         return threshold(tallies, policy)
 

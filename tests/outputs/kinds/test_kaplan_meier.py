@@ -12,7 +12,7 @@ from chaffinch._base.errors import InputError
 from chaffinch.outputs.check.assess import compare_published
 from chaffinch.outputs.document import recipes_of
 from chaffinch.outputs.rules import Policy, check_entries
-from chaffinch.outputs.rules.tallies import tallies_of
+from chaffinch.outputs.rules.cell_counts import tallies_of
 
 COLUMNS = {"kind": "kaplan-meier", "time": "wife_age", "event": "media_exposure", "level": "poor"}
 

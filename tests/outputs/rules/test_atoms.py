@@ -19,8 +19,8 @@ from chaffinch.outputs.rules.atoms import (
     merged,
     used_columns,
 )
+from chaffinch.outputs.rules.cell_counts import CellCounts, tallies_of
 from chaffinch.outputs.rules.small_groups import count_system, small_groups
-from chaffinch.outputs.rules.tallies import OutputTally, tallies_of
 
 FIELDS = Fields((Field("A", ("p", "q", "r")), Field("B", ("x", "y")), Field("C", (0, 1, 2, 3))))
 SIZES = FIELDS.columns.sizes
@@ -40,7 +40,7 @@ ROWS = st.lists(
 CHOSEN = st.lists(st.sampled_from(range(len(ENTRIES))), min_size=1, max_size=4, unique=True)
 
 
-def tallies(entries: Any, codes: Any, fields: Fields = FIELDS) -> list[OutputTally]:
+def tallies(entries: Any, codes: Any, fields: Fields = FIELDS) -> list[CellCounts]:
     every = [
         output_of({"name": f"o{k}", "kind": "table", **entry}) for k, entry in enumerate(entries)
     ]

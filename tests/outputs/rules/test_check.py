@@ -270,7 +270,7 @@ def test_missing_values_ask_for_no_large_programme_in_whole_numbers(monkeypatch)
 
     monkeypatch.setattr(scipy.optimize, "milp", noted)
     monkeypatch.setattr(
-        "chaffinch.outputs.rules.witnesses.MOST_PROPOSALS", 0
+        "chaffinch.outputs.rules.feasible_tables.MOST_PROPOSALS", 0
     )  # no walks: programmes alone
     rng = np.random.default_rng(3)
     fields = Fields(tuple(Field(name, tuple(f"{name}{k}" for k in range(5))) for name in "ABCD"))

@@ -14,11 +14,11 @@ from chaffinch.outputs.document import output_of
 from chaffinch.outputs.domain import Field, Fields
 from chaffinch.outputs.rules import Policy, check_entries
 from chaffinch.outputs.rules import differencing as rule
+from chaffinch.outputs.rules.cell_counts import CellCounts, tallies_of
 from chaffinch.outputs.rules.differencing import Comparer, nested, small_unions, union_sizes, united
-from chaffinch.outputs.rules.tallies import OutputTally, tallies_of
 
 
-def tallies(entry: Any, fields: Fields, codes: Any) -> list[OutputTally]:
+def tallies(entry: Any, fields: Fields, codes: Any) -> list[CellCounts]:
     return tallies_of(output_of(entry), fields, codes)
 
 

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from chaffinch.outputs.document import output_of
 from chaffinch.outputs.domain import Field, Fields
+from chaffinch.outputs.rules.cell_counts import CellCounts, tallies_of
 from chaffinch.outputs.rules.linear import LinearSystem, _ends, _Rest
-from chaffinch.outputs.rules.tallies import OutputTally, tallies_of
 
 FIELDS = Fields((Field("A", ("p", "q")), Field("B", ("x", "y", "z")), Field("C", ("u", "v"))))
 SHAPE = (2, 3, 2)
@@ -24,7 +24,7 @@ def records(cells: Any) -> Any:
     return np.repeat(np.indices(SHAPE).reshape(3, -1).T, cells, axis=0).astype(np.int32)
 
 
-def tally(name: str, by: list[str], codes: Any, hidden: set[int], **more: Any) -> OutputTally:
+def tally(name: str, by: list[str], codes: Any, hidden: set[int], **more: Any) -> CellCounts:
     entry = {"name": name, "kind": "table", "by": by, **more}
     whole = tallies_of(output_of(entry), FIELDS, codes)[0]
     if not hidden:
@@ -73,7 +73,7 @@ def test_what_follows_by_rank_is_named_and_what_is_named_follows(data):
     table, *others = some
     grid = np.indices(SHAPE).reshape(3, -1)
 
-    def rows(one: OutputTally) -> list[list[int]]:
+    def rows(one: CellCounts) -> list[list[int]]:
         from chaffinch.outputs.rules.atoms import cells_of
 
         of = cells_of(one, dict(enumerate(grid)), grid.shape[1], SHAPE)
@@ -94,7 +94,7 @@ def test_what_follows_by_rank_is_named_and_what_is_named_follows(data):
             assert one_count_left(some, table, int(cell), rows)
 
 
-def one_count_left(some: list[OutputTally], table: OutputTally, cell: int, rows: Any) -> bool:
+def one_count_left(some: list[CellCounts], table: CellCounts, cell: int, rows: Any) -> bool:
     """Whether linear programmes over all combinations leave the cell less than one other whole count."""
     from scipy.optimize import linprog
 

@@ -9,8 +9,8 @@ import numpy as np
 from chaffinch.outputs.document import output_of
 from chaffinch.outputs.domain import Field, Fields
 from chaffinch.outputs.rules.atoms import atoms_of
+from chaffinch.outputs.rules.cell_counts import tallies_of
 from chaffinch.outputs.rules.ranges import RangeSystem, WorkBudget, _Table, range_system, ranges
-from chaffinch.outputs.rules.tallies import tallies_of
 
 FIELDS = Fields((Field("A", ("p", "q")), Field("B", ("x", "y")), Field("C", (0, 1, 2))))
 

@@ -18,13 +18,13 @@ from chaffinch.outputs.domain import Field, Fields
 from chaffinch.outputs.rules import Policy, check_entries
 from chaffinch.outputs.rules import small_groups as search
 from chaffinch.outputs.rules.atoms import atoms_of, informative
+from chaffinch.outputs.rules.cell_counts import tallies_of
 from chaffinch.outputs.rules.small_groups import (
     MOST_GROUPS,
     CountSystem,
     count_system,
     small_groups,
 )
-from chaffinch.outputs.rules.tallies import tallies_of
 
 FIELDS = Fields((Field("A", ("p", "q")), Field("B", ("x", "y")), Field("C", (0, 1, 2))))
 SIZES = FIELDS.columns.sizes

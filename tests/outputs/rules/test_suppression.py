@@ -12,14 +12,14 @@ from hypothesis import strategies as st
 
 from chaffinch.outputs.document import output_of
 from chaffinch.outputs.domain import Field, Fields
-from chaffinch.outputs.rules import Policy, atoms, check_entries, ranges, witnesses
+from chaffinch.outputs.rules import Policy, atoms, check_entries, feasible_tables, ranges
 from chaffinch.outputs.rules import suppression as rule
+from chaffinch.outputs.rules.cell_counts import CellCounts, tallies_of
 from chaffinch.outputs.rules.linear import LinearSystem
 from chaffinch.outputs.rules.suppression import bounds
-from chaffinch.outputs.rules.tallies import OutputTally, tallies_of
 
 
-def tallies(entry: Any, fields: Fields, codes: Any) -> list[OutputTally]:
+def tallies(entry: Any, fields: Fields, codes: Any) -> list[CellCounts]:
     return tallies_of(output_of(entry), fields, codes)
 
 
@@ -245,7 +245,7 @@ def programmes(monkeypatch):
     def allow(number):
         monkeypatch.setattr(ranges._Table, "cost", 1)
         monkeypatch.setattr(ranges, "MOST_WORK", number)
-        monkeypatch.setattr(witnesses, "MOST_PROPOSALS", 0)
+        monkeypatch.setattr(feasible_tables, "MOST_PROPOSALS", 0)
 
     return allow
 

@@ -56,9 +56,9 @@ from ..numbers import (
     is_withheld,
     printed,
 )
+from ..rules.cell_counts import CellCounter, CellCounts
 from ..rules.findings import RuleFinding
 from ..rules.policy import Policy
-from ..rules.tallies import OutputTally, Tallier
 
 Whole = Annotated[int, Key(ge=0, strict=True)]
 SLACK = 1e-7
@@ -241,12 +241,12 @@ class OutputSpec(PartialSpec):
         """Give the numbers that stand in the output, those of each key together; none without numbers."""
 
     @abstractmethod
-    def tallies(self, tallier: Tallier) -> list[OutputTally]:
+    def tallies(self, counter: CellCounter) -> list[CellCounts]:
         """Return the cells of people behind the output, its own cells first."""
 
     @abstractmethod
     def findings(
-        self, tallies: list[OutputTally], tallier: Tallier, policy: Policy
+        self, tallies: list[CellCounts], counter: CellCounter, policy: Policy
     ) -> list[RuleFinding]:
         """Return what the rules say of the output by itself."""
 

@@ -18,10 +18,10 @@ from ..cells import Crossing, Frame, crosstab, sums_by_cell
 from ..domain import Floats
 from ..equations import Output
 from ..numbers import Interval
+from ..rules.cell_counts import CellCounter, CellCounts
 from ..rules.counts import degrees_of_freedom, threshold
 from ..rules.findings import RuleFinding
 from ..rules.policy import Policy
-from ..rules.tallies import OutputTally, Tallier
 from .base import KINDS, SLACK, Kind, Sample, Whole
 from .single import KindPart, PartedNumbers, Single, scaled
 
@@ -202,19 +202,19 @@ class ChiSquareSpec(PartedNumbers):
             "cramers_v": Single(v, unit * 0.5 * v / max(statistic, 1e-9)),
         }
 
-    def tallies(self, tallier: Tallier) -> list[OutputTally]:
+    def tallies(self, counter: CellCounter) -> list[CellCounts]:
         """Return the table's cells, whose counts are not shown unless published, the records as one cell, and n."""
-        cells = self.crossing(tallier.frame)
-        fit = tallier.fit(f"chi-square {' by '.join(self.by)}", cells)
-        return [*self.part_tallies(tallier, tallier.tally("cells", cells)), *fit]
+        cells = self.crossing(counter.frame)
+        fit = counter.fit(f"chi-square {' by '.join(self.by)}", cells)
+        return [*self.part_tallies(counter, counter.tally("cells", cells)), *fit]
 
     def findings(
-        self, tallies: list[OutputTally], tallier: Tallier, policy: Policy
+        self, tallies: list[CellCounts], counter: CellCounter, policy: Policy
     ) -> list[RuleFinding]:
         """Return small cells behind the test, and whether there are enough records for its cells."""
         dof = int(tallies[0].counts.sum()) - int((tallies[0].counts > 0).sum())
         own = [*threshold(tallies, policy), degrees_of_freedom(self.name, self.kind, dof, policy)]
-        return self.part_findings(tallier, policy, own)
+        return self.part_findings(counter, policy, own)
 
 
 KINDS.register(

@@ -20,10 +20,10 @@ from ..cells import Crossing, Frame, column_numbers, crossed, crosstab, scalar_c
 from ..domain import Fields, Floats, Scalar
 from ..equations import Output
 from ..numbers import Interval, Number
+from ..rules.cell_counts import CellCounter, CellCounts
 from ..rules.counts import threshold
 from ..rules.findings import RuleFinding
 from ..rules.policy import Policy
-from ..rules.tallies import OutputTally, Tallier
 from .base import KINDS, Kind, OutputSpec, PrintedNumbers, Sample, no_estimate
 from .rank_tests import MOST_COUNTS
 from .single import KindPart, PartedNumbers, PartsAlone, Single, SmoothNumbers, at_least
@@ -167,16 +167,16 @@ class ConfusionSpec(PartedNumbers):
                 return f"{RATES[key]} does not lie between 0 and 1"
         return super().contradiction(frame)
 
-    def tallies(self, tallier: Tallier) -> list[OutputTally]:
+    def tallies(self, counter: CellCounter) -> list[CellCounts]:
         """Return the cells behind the matrix and its rates, and n."""
-        cells = tallier.tally("cells", self._cells(tallier.frame)[0])
-        return [*self.part_tallies(tallier, cells), *tallier.n()]
+        cells = counter.tally("cells", self._cells(counter.frame)[0])
+        return [*self.part_tallies(counter, cells), *counter.n()]
 
     def findings(
-        self, tallies: list[OutputTally], tallier: Tallier, policy: Policy
+        self, tallies: list[CellCounts], counter: CellCounter, policy: Policy
     ) -> list[RuleFinding]:
         """Return small cells, and what the rules on tables say."""
-        return self.part_findings(tallier, policy, threshold(tallies, policy))
+        return self.part_findings(counter, policy, threshold(tallies, policy))
 
 
 class CalibrationSpec(PartsAlone):
@@ -392,22 +392,22 @@ class RocSpec(OutputSpec):
                 return f"its {key} rises with the threshold"
         return None
 
-    def tallies(self, tallier: Tallier) -> list[OutputTally]:
+    def tallies(self, counter: CellCounter) -> list[CellCounts]:
         """Return the people between two points, with and without the label; those with and without; and n."""
-        (label, scores), names = (cells := self._cells(tallier.frame)).steps, cells.names[:1]
-        sides = tallier.tally("cells", Crossing((label,), names))
+        (label, scores), names = (cells := self._cells(counter.frame)).steps, cells.names[:1]
+        sides = counter.tally("cells", Crossing((label,), names))
         if not self.thresholds or not (self.publishes("tpr") or self.publishes("fpr")):
-            return [sides, *tallier.fit(f"roc {self.score} {self.label}")]
-        values = tallier.fields[self.score].values
+            return [sides, *counter.fit(f"roc {self.score} {self.label}")]
+        values = counter.fields[self.score].values
         bands = np.searchsorted(np.array(self.thresholds), values, side="right")
         between = (f"below {self.thresholds[0]:g}", *(f"from {t:g}" for t in self.thresholds))
-        steps = tallier.tally(
+        steps = counter.tally(
             "steps", Crossing((label, (scores[0], bands.astype(np.int64))), (*names, between))
         )
-        return [sides, steps, *tallier.fit(f"roc {self.score} {self.label}")]
+        return [sides, steps, *counter.fit(f"roc {self.score} {self.label}")]
 
     def findings(
-        self, tallies: list[OutputTally], tallier: Tallier, policy: Policy
+        self, tallies: list[CellCounts], counter: CellCounter, policy: Policy
     ) -> list[RuleFinding]:
         """Return whether few people have the label or not, or lie between two points."""
         return threshold(tallies, policy)

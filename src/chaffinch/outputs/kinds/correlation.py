@@ -16,10 +16,10 @@ from ..cells import Crossing, Frame, column_numbers, crossed, sums_by_cell
 from ..domain import Floats
 from ..equations import Output
 from ..numbers import UNSAID, WITHHELD, Interval, Number, Printer, is_withheld
+from ..rules.cell_counts import CellCounter, CellCounts
 from ..rules.counts import degrees_of_freedom, threshold
 from ..rules.findings import RuleFinding
 from ..rules.policy import Policy
-from ..rules.tallies import OutputTally, Tallier
 from .base import (
     KINDS,
     SLACK,
@@ -237,15 +237,15 @@ class CorrelationSpec(OutputSpec):
                 return f"the correlations of {names} contradict each other: no three columns have all of them"
         return None
 
-    def tallies(self, tallier: Tallier) -> list[OutputTally]:
+    def tallies(self, counter: CellCounter) -> list[CellCounts]:
         """Return the records as one cell, and n."""
-        return tallier.fit(str(self.of))
+        return counter.fit(str(self.of))
 
     def findings(
-        self, tallies: list[OutputTally], tallier: Tallier, policy: Policy
+        self, tallies: list[CellCounts], counter: CellCounter, policy: Policy
     ) -> list[RuleFinding]:
         """Return whether n is small, and whether there are enough records: n - 2 degrees of freedom."""
-        dof = degrees_of_freedom(self.name, self.kind, len(tallier.inside) - 2, policy)
+        dof = degrees_of_freedom(self.name, self.kind, len(counter.inside) - 2, policy)
         return [*threshold(tallies, policy), dof]
 
 

@@ -30,9 +30,9 @@ from ..domain import Codes, Fields, Floats, Scalar
 from ..equations import Output, SumSystem, Terms
 from ..formula import Formula
 from ..numbers import Interval
+from ..rules.cell_counts import CellCounter, CellCounts
 from ..rules.findings import RuleFinding
 from ..rules.policy import Policy
-from ..rules.tallies import OutputTally, Tallier
 from .base import KINDS, ROWS, Kind, Sample
 from .model import (
     EstimatedModel,
@@ -204,21 +204,21 @@ class CoxSpec(EstimatedModel):
         return _by_statsmodels(time, event, x, offset, stratum, self.ties)
 
     def findings(
-        self, tallies: list[OutputTally], tallier: Tallier, policy: Policy
+        self, tallies: list[CellCounts], counter: CellCounter, policy: Policy
     ) -> list[RuleFinding]:
         """Return what degrees of freedom, covariate patterns, groups behind coefficients and their events say."""
         from .regression.rules import model_rules
 
-        records = tallier.inside
-        formula = self.compiled(tallier.frame, records if len(records) else None)
-        event = self._happened(tallier.fields)[
-            records[:, tallier.fields.position(self.event)]
+        records = counter.inside
+        formula = self.compiled(counter.frame, records if len(records) else None)
+        event = self._happened(counter.fields)[
+            records[:, counter.fields.position(self.event)]
         ].astype(np.int64)
         return model_rules(
             self,
             formula,
             tallies,
-            tallier,
+            counter,
             policy,
             label=event,
             few_labels=True,

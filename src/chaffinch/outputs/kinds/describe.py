@@ -12,9 +12,9 @@ from pydantic import Field as Key
 from ..cells import Frame
 from ..equations import Output
 from ..numbers import Interval
+from ..rules.cell_counts import CellCounter, CellCounts
 from ..rules.findings import RuleFinding
 from ..rules.policy import Policy
-from ..rules.tallies import OutputTally, Tallier
 from .base import KINDS, Kind, Sample
 from .single import KindPart, PartedNumbers, Single
 
@@ -70,18 +70,18 @@ class DescribeSpec(PartedNumbers):
         """Return none: all its numbers are those of parts."""
         return {}
 
-    def tallies(self, tallier: Tallier) -> list[OutputTally]:
+    def tallies(self, counter: CellCounter) -> list[CellCounts]:
         """Return the groups behind each part, and n."""
         return [
-            *self.part_tallies(tallier, tallier.tally("cells", self.crossing(tallier.frame))),
-            *tallier.n(),
+            *self.part_tallies(counter, counter.tally("cells", self.crossing(counter.frame))),
+            *counter.n(),
         ]
 
     def findings(
-        self, tallies: list[OutputTally], tallier: Tallier, policy: Policy
+        self, tallies: list[CellCounts], counter: CellCounter, policy: Policy
     ) -> list[RuleFinding]:
         """Return what the rules say of each part."""
-        return self.part_findings(tallier, policy, [])
+        return self.part_findings(counter, policy, [])
 
 
 KINDS.register(

@@ -15,11 +15,11 @@ from pydantic import Field as Key
 from ..cells import Crossing, Frame
 from ..domain import Codes, Floats
 from ..numbers import Number, count_number
+from ..rules.cell_counts import CellCounter, CellCounts
 from ..rules.counts import degrees_of_freedom, threshold
 from ..rules.findings import RuleFinding, some
 from ..rules.magnitudes import quantile_rules
 from ..rules.policy import Policy
-from ..rules.tallies import OutputTally, Tallier
 from ..statistics import observed
 from .base import KINDS, Kind, OutputSpec, PrintedNumbers, Sample, Whole, no_estimate
 
@@ -64,16 +64,16 @@ class ScatterSpec(OutputSpec):
             "points", self.points, self.points, len(self._points(sample.frame, sample.inside)[0])
         )
 
-    def tallies(self, tallier: Tallier) -> list[OutputTally]:
+    def tallies(self, counter: CellCounter) -> list[CellCounts]:
         """Return the records as one cell, and n."""
-        return [tallier.tally("cells", WHOLE), *tallier.n()]
+        return [counter.tally("cells", WHOLE), *counter.n()]
 
     def findings(
-        self, tallies: list[OutputTally], tallier: Tallier, policy: Policy
+        self, tallies: list[CellCounts], counter: CellCounter, policy: Policy
     ) -> list[RuleFinding]:
         """Return the points that fewer people than the threshold have, each of which shows these people."""
-        points, counts = self._points(tallier.frame, tallier.inside)
-        x, y = tallier.fields[self.x], tallier.fields[self.y]
+        points, counts = self._points(counter.frame, counter.inside)
+        x, y = counter.fields[self.x], counter.fields[self.y]
         where = [f"{x.labels[a]}|{y.labels[b]}" for a, b in points[counts < policy.threshold]]
         good = f"Every point is {policy.threshold} records or more."
         bad = f"{some(len(where), len(points), 'point').capitalize()} of the plot: records of fewer than {policy.threshold} people, as they are. Draw counts of bins instead."
@@ -144,17 +144,17 @@ class ResidualSpec(OutputSpec):
         ):
             yield Number(name, *self.printed(number, "a quantile"), float(q), unit)
 
-    def tallies(self, tallier: Tallier) -> list[OutputTally]:
+    def tallies(self, counter: CellCounter) -> list[CellCounts]:
         """Return the records as one cell, and n."""
-        return [tallier.tally("cells", WHOLE), *tallier.n()]
+        return [counter.tally("cells", WHOLE), *counter.n()]
 
     def findings(
-        self, tallies: list[OutputTally], tallier: Tallier, policy: Policy
+        self, tallies: list[CellCounts], counter: CellCounter, policy: Policy
     ) -> list[RuleFinding]:
         """Return small n, too few records for the parameters, and residuals that are one person's: the ends always are, unless many share them."""
         inside = tallies[0].labels >= 0
-        residuals, parameters = self._residuals(tallier.frame, tallier.codes[inside], "the data")
-        values = np.zeros(len(tallier.codes))
+        residuals, parameters = self._residuals(counter.frame, counter.codes[inside], "the data")
+        values = np.zeros(len(counter.codes))
         values[inside] = residuals
         dof = degrees_of_freedom(self.name, self.kind, int(inside.sum()) - parameters, policy)
         return [

@@ -18,9 +18,9 @@ from ..cells import Frame, scalar_code
 from ..domain import Codes, Floats, Scalar
 from ..equations import Output
 from ..formula import Formula
+from ..rules.cell_counts import CellCounter, CellCounts
 from ..rules.findings import RuleFinding, finding
 from ..rules.policy import Policy
-from ..rules.tallies import OutputTally, Tallier
 from .base import KINDS, Kind, Sample
 from .model import EstimatedModel, ModelFit, design_of, label_of
 
@@ -69,13 +69,13 @@ class _GroupedModel(EstimatedModel):
         """Return the fit on records that have one."""
 
     def findings(
-        self, tallies: list[OutputTally], tallier: Tallier, policy: Policy
+        self, tallies: list[CellCounts], counter: CellCounter, policy: Policy
     ) -> list[RuleFinding]:
         """Return what degrees of freedom, covariate patterns, groups behind coefficients and the number of groups say."""
         from .regression.rules import model_rules
 
-        records = tallier.inside
-        formula = self.compiled(tallier.frame, records if len(records) else None)
+        records = counter.inside
+        formula = self.compiled(counter.frame, records if len(records) else None)
         label = (
             np.unique(records[:, list(formula.label.columns)], axis=0, return_inverse=True)[1]
             .ravel()
@@ -85,22 +85,22 @@ class _GroupedModel(EstimatedModel):
             self,
             formula,
             tallies,
-            tallier,
+            counter,
             policy,
             label=label,
             few_labels=self.binary,
             parameters=formula.size + len(self.SINGLES) - 1,
         )
-        return [*rules, self._few_groups(records, tallier, policy)]
+        return [*rules, self._few_groups(records, counter, policy)]
 
     @property
     def binary(self) -> bool:
         """Whether the label is one of two classes."""
         return False
 
-    def _few_groups(self, records: Codes, tallier: Tallier, policy: Policy) -> RuleFinding:
+    def _few_groups(self, records: Codes, counter: CellCounter, policy: Policy) -> RuleFinding:
         """Whether what is between groups is that of a few groups, or some group has few people."""
-        _, sizes = np.unique(records[:, tallier.fields.position(self.group)], return_counts=True)
+        _, sizes = np.unique(records[:, counter.fields.position(self.group)], return_counts=True)
         where = [self.group] if len(sizes) < policy.threshold else []
         good = f"There are {policy.threshold} groups or more."
         bad = f"There are fewer than {policy.threshold} groups, so that what is between groups is about few of them."

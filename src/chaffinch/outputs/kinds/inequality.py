@@ -19,11 +19,11 @@ from ..cells import Crossing, Frame, column_numbers, sums_by_cell
 from ..domain import Fields, Floats
 from ..equations import Output
 from ..numbers import Number
+from ..rules.cell_counts import CellCounter, CellCounts
 from ..rules.counts import threshold
 from ..rules.findings import RuleFinding, some
 from ..rules.magnitudes import group_rules
 from ..rules.policy import Policy
-from ..rules.tallies import OutputTally, Tallier
 from .base import KINDS, Kind, OutputSpec, PrintedNumbers, Sample, no_estimate
 from .moments import GroupedNumbers, GroupNumber
 from .rank_tests import MOST_COUNTS
@@ -149,10 +149,10 @@ class GiniSpec(GroupedNumbers):
         return "a coefficient does not lie between 0 and 1" if outside else None
 
     def findings(
-        self, tallies: list[OutputTally], tallier: Tallier, policy: Policy
+        self, tallies: list[CellCounts], counter: CellCounter, policy: Policy
     ) -> list[RuleFinding]:
         """Return small groups, and groups that a few people dominate."""
-        values = column_numbers(self.of, tallier.fields, tallier.codes)
+        values = column_numbers(self.of, counter.fields, counter.codes)
         return [*threshold(tallies, policy), *group_rules(tallies[0], values, policy)]
 
 
@@ -242,20 +242,20 @@ class LorenzSpec(OutputSpec):
         falls = any(later.hi < earlier.lo for earlier, later in pairwise(shown))
         return "its curve falls" if falls else None
 
-    def tallies(self, tallier: Tallier) -> list[OutputTally]:
+    def tallies(self, counter: CellCounter) -> list[CellCounts]:
         """Return the records as one cell, and n."""
-        return tallier.fit(f"lorenz {self.of}")
+        return counter.fit(f"lorenz {self.of}")
 
     def findings(
-        self, tallies: list[OutputTally], tallier: Tallier, policy: Policy
+        self, tallies: list[CellCounts], counter: CellCounter, policy: Policy
     ) -> list[RuleFinding]:
         """Return whether few people lie between two points, or beyond the first or last, and whether a few dominate."""
-        n, ends = len(tallier.inside), [0.0, *self.at, 1.0]
+        n, ends = len(counter.inside), [0.0, *self.at, 1.0]
         where = [f"{a:g} to {b:g}" for a, b in pairwise(ends) if (b - a) * n < policy.threshold]
         good = f"Between two points of the curve there are {policy.threshold} people or more."
         bad = f"Fewer than {policy.threshold} people lie between {some(len(where), len(ends) - 1, 'pair')} of points: what they have together follows."
         steps = tallies[0].finding("threshold", where, of=len(ends) - 1, good=good, bad=bad)
-        values = column_numbers(self.of, tallier.fields, tallier.codes)
+        values = column_numbers(self.of, counter.fields, counter.codes)
         return [steps, *threshold(tallies[1:], policy), *group_rules(tallies[0], values, policy)]
 
 

@@ -24,10 +24,10 @@ from ..cells import (
 from ..domain import Fields, Floats, Scalar
 from ..equations import Output, SumSystem
 from ..numbers import Interval, Number, Printer
+from ..rules.cell_counts import COUNT, CellCounter, CellCounts
 from ..rules.counts import survival_steps, threshold
 from ..rules.findings import RuleFinding
 from ..rules.policy import Policy
-from ..rules.tallies import COUNT, OutputTally, Tallier
 from .base import (
     KINDS,
     GroupOfRecords,
@@ -326,15 +326,15 @@ class KaplanMeierSpec(Counted):
                 return "its survival rises with time"
         return None
 
-    def tallies(self, tallier: Tallier) -> list[OutputTally]:
+    def tallies(self, counter: CellCounter) -> list[CellCounts]:
         """Return the people who leave between times, those with an event at one, and n."""
-        cells, fields, times = self.crossing(tallier.frame), tallier.fields, self._times()
+        cells, fields, times = self.crossing(counter.frame), counter.fields, self._times()
         time = fields.position(self.time)
         values, names = fields.every[time].values, tuple(f"from {t:g}" for t in times)
         group = np.searchsorted(times, values, side="right") - 1
         between = Crossing((*cells.steps, (time, group.astype(np.int64))), (*cells.names, names))
         tallies = [
-            tallier.tally("times", between, quantities=[COUNT] if self.publishes("at_risk") else [])
+            counter.tally("times", between, quantities=[COUNT] if self.publishes("at_risk") else [])
         ]
         if self.publishes("events"):
             called = (
@@ -344,15 +344,15 @@ class KaplanMeierSpec(Counted):
             events = Crossing(
                 (*cells.steps, (time, at), self._happened(fields)), (*cells.names, called, ("",))
             )
-            tallies.append(tallier.counts("events", events, None))
-        return [*tallies, *tallier.n()]
+            tallies.append(counter.counts("events", events, None))
+        return [*tallies, *counter.n()]
 
     def findings(
-        self, tallies: list[OutputTally], tallier: Tallier, policy: Policy
+        self, tallies: list[CellCounts], counter: CellCounter, policy: Policy
     ) -> list[RuleFinding]:
         """Return whether n is small, and whether few people leave, have the event or are left."""
-        time, n = tallier.fields.position(self.time), [one for one in tallies if one.part == "n"]
-        steps = survival_steps(tallies, time, self.threshold or 0, self.base, tallier, policy)
+        time, n = counter.fields.position(self.time), [one for one in tallies if one.part == "n"]
+        steps = survival_steps(tallies, time, self.threshold or 0, self.base, counter, policy)
         return [*threshold(n, policy), steps]
 
 

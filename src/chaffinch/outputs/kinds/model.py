@@ -27,7 +27,7 @@ from ..domain import Codes, Fields, Floats
 from ..equations import Lookup, Terms
 from ..formula import Formula, plain_name, read_formula, unlearnt_words
 from ..numbers import Interval, Number, Printer
-from ..rules.tallies import OutputTally, Tallier
+from ..rules.cell_counts import CellCounter, CellCounts
 from .base import ROWS, OutputSpec, PrintedNumbers, Sample, no_estimate
 
 MOST_NUMBERS = 4_000_000
@@ -177,9 +177,9 @@ class ModelSpec(OutputSpec):
             raise InputError(f"Output '{self.name}': standard errors must be above 0.")
         return keys, np.maximum(bounds, 0.0)
 
-    def tallies(self, tallier: Tallier) -> list[OutputTally]:
+    def tallies(self, counter: CellCounter) -> list[CellCounts]:
         """Return the records as one cell, and n."""
-        return tallier.fit(self.formula)
+        return counter.fit(self.formula)
 
 
 def design_of(formula: Formula, codes: Codes) -> tuple[Floats, Floats]:

@@ -15,11 +15,11 @@ from ..cells import Crossing, Frame, cell_names, column_numbers, record_groups, 
 from ..domain import Floats
 from ..equations import Output
 from ..numbers import UNSAID, Interval, Number, Printer
+from ..rules.cell_counts import CellCounter, CellCounts
 from ..rules.counts import threshold, zeros
 from ..rules.findings import RuleFinding
 from ..rules.magnitudes import group_rules, spread_rule
 from ..rules.policy import Policy
-from ..rules.tallies import OutputTally, Tallier
 from .base import (
     KINDS,
     SLACK,
@@ -144,15 +144,15 @@ class GroupedNumbers(SummarySpec):
             if k in intervals:
                 yield Number(names[k] or self.kind, *intervals[k], one.value, one.unit)
 
-    def tallies(self, tallier: Tallier) -> list[OutputTally]:
+    def tallies(self, counter: CellCounter) -> list[CellCounts]:
         """Return the groups, and n."""
-        cells = self.crossing(tallier.frame)
-        printed = tallier.marked(cells.names)
+        cells = self.crossing(counter.frame)
+        printed = counter.marked(cells.names)
         if self.values is not None and cells.steps:
             printed = shaped(self.values, cells, what=f"Output '{self.name}'", absent="")
-        shown = tallier.numbers_shown(printed)
+        shown = counter.numbers_shown(printed)
         quantity = f"{self.QUANTITY}:{'/'.join(self.of_columns)}"
-        return [tallier.tally("cells", cells, shown=shown, quantities=[quantity]), *tallier.n()]
+        return [counter.tally("cells", cells, shown=shown, quantities=[quantity]), *counter.n()]
 
     @property
     def of_columns(self) -> tuple[str, ...]:
@@ -324,10 +324,10 @@ class MomentSpec(GroupedNumbers):
         return None
 
     def findings(
-        self, tallies: list[OutputTally], tallier: Tallier, policy: Policy
+        self, tallies: list[CellCounts], counter: CellCounter, policy: Policy
     ) -> list[RuleFinding]:
         """Return small groups, dominance, groups with one value, and the degrees of freedom of spreads."""
-        values = column_numbers(self.of, tallier.fields, tallier.codes)
+        values = column_numbers(self.of, counter.fields, counter.codes)
         empty = zeros(tallies[:1], policy) if self.kind == "sum" else []
         spread = [spread_rule(tallies[0], policy)] if self.kind in SPREADS else []
         return [

@@ -22,9 +22,9 @@ from ..domain import Fields, Floats, Scalar
 from ..equations import Output, SumSystem
 from ..formula import Formula
 from ..numbers import Interval, Number, Printer
+from ..rules.cell_counts import CellCounter, CellCounts
 from ..rules.findings import RuleFinding
 from ..rules.policy import Policy
-from ..rules.tallies import OutputTally, Tallier
 from .base import KINDS, ROWS, Kind, PrintedNumbers, Sample
 from .model import EstimatedModel, JointLevels, ModelFit, OneStep, design_of, joint_columns, upper
 
@@ -252,20 +252,20 @@ class OrderedSpec(EstimatedModel):
                 yield Number(f"threshold {name}", *interval, float(value), unit)
 
     def findings(
-        self, tallies: list[OutputTally], tallier: Tallier, policy: Policy
+        self, tallies: list[CellCounts], counter: CellCounter, policy: Policy
     ) -> list[RuleFinding]:
         """Return what degrees of freedom, covariate patterns and groups behind coefficients say."""
         from .regression.rules import model_rules
 
-        records = tallier.inside
-        formula = self.compiled(tallier.frame, records if len(records) else None)
+        records = counter.inside
+        formula = self.compiled(counter.frame, records if len(records) else None)
         label = records[:, formula.label.columns[0]].astype(np.int64)
-        parameters = formula.size - 1 + len(self.classes(tallier.frame, formula)) - 1
+        parameters = formula.size - 1 + len(self.classes(counter.frame, formula)) - 1
         return model_rules(
             self,
             formula,
             tallies,
-            tallier,
+            counter,
             policy,
             label=label,
             few_labels=True,

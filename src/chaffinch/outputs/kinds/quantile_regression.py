@@ -18,9 +18,9 @@ from ..domain import Floats
 from ..equations import Output
 from ..formula import Formula
 from ..numbers import Number
+from ..rules.cell_counts import CellCounter, CellCounts
 from ..rules.findings import RuleFinding, finding
 from ..rules.policy import Policy
-from ..rules.tallies import OutputTally, Tallier
 from .base import KINDS, Kind, Sample
 from .model import EstimatedModel, ModelFit, design_of, label_of
 
@@ -84,13 +84,13 @@ class QuantileRegressionSpec(EstimatedModel):
         yield from every[len(intervals) :]
 
     def findings(
-        self, tallies: list[OutputTally], tallier: Tallier, policy: Policy
+        self, tallies: list[CellCounts], counter: CellCounter, policy: Policy
     ) -> list[RuleFinding]:
         """Return the rules on regressions, and that coefficients pass through records."""
         from .regression.rules import model_rules
 
-        records = tallier.inside
-        formula = self.compiled(tallier.frame, records if len(records) else None)
+        records = counter.inside
+        formula = self.compiled(counter.frame, records if len(records) else None)
         label = (
             np.unique(records[:, list(formula.label.columns)], axis=0, return_inverse=True)[1]
             .ravel()
@@ -100,7 +100,7 @@ class QuantileRegressionSpec(EstimatedModel):
             self,
             formula,
             tallies,
-            tallier,
+            counter,
             policy,
             label=label,
             few_labels=False,

@@ -34,11 +34,11 @@ from ..cells import (
 from ..domain import Floats
 from ..equations import Output, SumSystem
 from ..numbers import UNSAID, WITHHELD, Interval, Number, Printer, people
+from ..rules.cell_counts import COUNT, CellCounter, CellCounts, is_unsaid
 from ..rules.counts import threshold
 from ..rules.findings import RuleFinding
 from ..rules.magnitudes import quantile_rules
 from ..rules.policy import Policy
-from ..rules.tallies import COUNT, OutputTally, Tallier, is_unsaid
 from .base import (
     KINDS,
     GroupOfRecords,
@@ -232,24 +232,24 @@ class QuantileSpec(SummarySpec):
             if interval is not None:
                 yield Number(name, *interval, value)
 
-    def tallies(self, tallier: Tallier) -> list[OutputTally]:
+    def tallies(self, counter: CellCounter) -> list[CellCounts]:
         """Return the groups, and n."""
-        cells, values, printed = self.crossing(tallier.frame), self.values, None
+        cells, values, printed = self.crossing(counter.frame), self.values, None
         groups = bool(cells.steps) and self.publishes("n") and not isinstance(self.n, int)
         if len(cells.steps) == 1 and isinstance(values, list) and len(values) == cells.size:
             lists = [value if isinstance(value, list) else [value] for value in values]
             printed = boxed(
                 [None if all(is_unsaid(number) for number in some) else ... for some in lists]
             )
-        shown = tallier.numbers_shown(printed)
-        table = tallier.tally("cells", cells, shown=shown, quantities=[COUNT] if groups else [])
-        return [table, *([] if groups else tallier.n())]
+        shown = counter.numbers_shown(printed)
+        table = counter.tally("cells", cells, shown=shown, quantities=[COUNT] if groups else [])
+        return [table, *([] if groups else counter.n())]
 
     def findings(
-        self, tallies: list[OutputTally], tallier: Tallier, policy: Policy
+        self, tallies: list[CellCounts], counter: CellCounter, policy: Policy
     ) -> list[RuleFinding]:
         """Return small groups, quantiles that are the value of a few people, and quantiles with few people beyond them."""
-        values = column_numbers(self.of, tallier.fields, tallier.codes)
+        values = column_numbers(self.of, counter.fields, counter.codes)
         return [
             *threshold(tallies, policy),
             *quantile_rules(tallies[0], values, self.points, self.decimals, policy),

@@ -20,10 +20,10 @@ from ..cells import Crossing, Frame, column_numbers, record_groups, sums_by_cell
 from ..domain import Fields, Floats
 from ..equations import Output
 from ..numbers import Interval
+from ..rules.cell_counts import CellCounter, CellCounts
 from ..rules.counts import degrees_of_freedom, threshold
 from ..rules.findings import RuleFinding
 from ..rules.policy import Policy
-from ..rules.tallies import OutputTally, Tallier
 from .base import KINDS, Kind, Sample, Whole
 from .single import Followed, KindPart, PartedNumbers, Single, SmoothNumbers, at_least
 from .t_test import Alternative, group_part
@@ -212,19 +212,19 @@ class RankSpec(PartedNumbers):
         x = column_numbers(self.of, sample.fields, sample.inside)
         return [x[rows] for rows in record_groups(self.crossing(sample.frame), sample.inside)]
 
-    def tallies(self, tallier: Tallier) -> list[OutputTally]:
+    def tallies(self, counter: CellCounter) -> list[CellCounts]:
         """Return the groups, what is published of them, the records as one cell, and n."""
-        cells = self.crossing(tallier.frame)
-        fit = tallier.fit(f"{self.kind} {self.of} by {' '.join(self.by)}", cells)
-        return [*self.part_tallies(tallier, tallier.tally("cells", cells)), *fit]
+        cells = self.crossing(counter.frame)
+        fit = counter.fit(f"{self.kind} {self.of} by {' '.join(self.by)}", cells)
+        return [*self.part_tallies(counter, counter.tally("cells", cells)), *fit]
 
     def findings(
-        self, tallies: list[OutputTally], tallier: Tallier, policy: Policy
+        self, tallies: list[CellCounts], counter: CellCounter, policy: Policy
     ) -> list[RuleFinding]:
         """Return small groups, what the rules say of their numbers, and whether there are enough records."""
         dof = int(tallies[0].counts.sum()) - int((tallies[0].counts > 0).sum())
         own = [*threshold(tallies, policy), degrees_of_freedom(self.name, self.kind, dof, policy)]
-        return self.part_findings(tallier, policy, own)
+        return self.part_findings(counter, policy, own)
 
 
 class MannWhitneySpec(RankSpec):

@@ -20,11 +20,11 @@ from ..cells import Crossing, Frame, column_numbers, record_groups, sums_by_cell
 from ..domain import MOST_CELLS, Fields, Floats
 from ..equations import Output, Terms
 from ..numbers import Interval, share_interval
+from ..rules.cell_counts import CellCounter, CellCounts
 from ..rules.counts import threshold, zeros
 from ..rules.findings import RuleFinding
 from ..rules.magnitudes import group_rules
 from ..rules.policy import Policy
-from ..rules.tallies import OutputTally, Tallier
 from .base import KINDS, Kind, Sample, placed
 from .moments import GroupedNumbers, GroupNumber
 from .single import KindPart, PartsAlone, once
@@ -129,9 +129,9 @@ class RatioSpec(GroupedNumbers):
         )
         return (system, *self.n_equations(frame))
 
-    def _sums(self, sample: Sample | Tallier) -> tuple[Floats, Floats]:
+    def _sums(self, sample: Sample | CellCounter) -> tuple[Floats, Floats]:
         """What each record adds above and below the line."""
-        codes = sample.codes if isinstance(sample, Tallier) else sample.inside
+        codes = sample.codes if isinstance(sample, CellCounter) else sample.inside
         above, below = (
             np.prod(
                 [column_numbers(name, sample.fields, codes) for name in names]
@@ -172,12 +172,12 @@ class RatioSpec(GroupedNumbers):
         return f"a mean lies outside the values of column '{self.of}'" if outside else None
 
     def findings(
-        self, tallies: list[OutputTally], tallier: Tallier, policy: Policy
+        self, tallies: list[CellCounts], counter: CellCounter, policy: Policy
     ) -> list[RuleFinding]:
         """Return small groups, and dominance above and below the line."""
         parts = [
             group_rules(tallies[0], some, policy)
-            for some in self._sums(tallier)
+            for some in self._sums(counter)
             if np.ptp(some) > 0 or self.over
         ]
         return once([*threshold(tallies, policy), *(one for some in parts for one in some)])
@@ -261,10 +261,10 @@ class ShareSpec(GroupedNumbers):
             yield GroupNumber(len(some), 100.0 * float(some.sum()) / total, error)
 
     def findings(
-        self, tallies: list[OutputTally], tallier: Tallier, policy: Policy
+        self, tallies: list[CellCounts], counter: CellCounter, policy: Policy
     ) -> list[RuleFinding]:
         """Return small cells, cells that show nobody, and dominance."""
-        values = column_numbers(self.of, tallier.fields, tallier.codes)
+        values = column_numbers(self.of, counter.fields, counter.codes)
         return [
             *threshold(tallies, policy),
             *zeros(tallies[:1], policy),

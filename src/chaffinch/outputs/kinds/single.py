@@ -28,9 +28,9 @@ from ..cells import Crossing, Frame, table_of_counts
 from ..domain import Floats
 from ..equations import Output
 from ..numbers import Interval, Number, Printer, count_number
+from ..rules.cell_counts import CellCounter, CellCounts, summed
 from ..rules.findings import RuleFinding
 from ..rules.policy import Policy
-from ..rules.tallies import OutputTally, Tallier, summed
 from .base import KINDS, OutputSpec, PrintedNumbers, Sample, no_estimate
 
 STEP = 1e-30
@@ -391,26 +391,26 @@ class PartedNumbers(SingleNumbers):
 
     # Rules.
 
-    def part_tallies(self, tallier: Tallier, *first: OutputTally) -> list[OutputTally]:
+    def part_tallies(self, counter: CellCounter, *first: CellCounts) -> list[CellCounts]:
         """Return cells of people, and those behind the parts, the same ones once with all that is published of them."""
         tallies = list(first)
         for part in self.parts.values():
             counts = part.definition.statbarn == "Frequencies"
-            for one in part.tallies(tallier.of_part(part)):
+            for one in part.tallies(counter.of_part(part)):
                 tallies.append(replace(one, output=self.name, kind=self.kind, protected=counts))
-        merged: dict[tuple[str, bytes], OutputTally] = {}
+        merged: dict[tuple[str, bytes], CellCounts] = {}
         for one in tallies:
             other = merged.get((one.part, one.key))
             merged[one.part, one.key] = one if other is None else _both(other, one)
         return list(merged.values())
 
     def part_findings(
-        self, tallier: Tallier, policy: Policy, first: Iterable[RuleFinding]
+        self, counter: CellCounter, policy: Policy, first: Iterable[RuleFinding]
     ) -> list[RuleFinding]:
         """Return findings, and those of the parts; what two of them say alike once."""
         findings = list(first)
         for part in self.parts.values():
-            beside = tallier.of_part(part)
+            beside = counter.of_part(part)
             mine = part.findings(part.tallies(beside), beside, policy)
             findings += [
                 replace(one, output=self.name, statbarn=self.definition.statbarn) for one in mine
@@ -429,15 +429,15 @@ class PartsAlone(PartedNumbers):
         """Return none: all its numbers are those of parts."""
         return {}
 
-    def tallies(self, tallier: Tallier) -> list[OutputTally]:
+    def tallies(self, counter: CellCounter) -> list[CellCounts]:
         """Return the cells behind the parts, and n."""
-        return [*self.part_tallies(tallier), *tallier.n()]
+        return [*self.part_tallies(counter), *counter.n()]
 
     def findings(
-        self, tallies: list[OutputTally], tallier: Tallier, policy: Policy
+        self, tallies: list[CellCounts], counter: CellCounter, policy: Policy
     ) -> list[RuleFinding]:
         """Return what the rules say of the parts."""
-        return self.part_findings(tallier, policy, [])
+        return self.part_findings(counter, policy, [])
 
 
 def once(findings: Sequence[RuleFinding]) -> list[RuleFinding]:
@@ -450,7 +450,7 @@ def once(findings: Sequence[RuleFinding]) -> list[RuleFinding]:
     return list(kept.values())
 
 
-def _both(one: OutputTally, other: OutputTally) -> OutputTally:
+def _both(one: CellCounts, other: CellCounts) -> CellCounts:
     """Two tallies of the same cells as one: what is published of either, and what is shown of the counts if any are."""
     shown = other if "count" in other.quantities else one
     return replace(

@@ -23,10 +23,10 @@ from ..cells import Crossing, Frame, column_numbers, record_groups, sums_by_cell
 from ..domain import Floats
 from ..equations import Output
 from ..numbers import Interval
+from ..rules.cell_counts import CellCounter, CellCounts
 from ..rules.counts import degrees_of_freedom, threshold
 from ..rules.findings import RuleFinding
 from ..rules.policy import Policy
-from ..rules.tallies import OutputTally, Tallier
 from .base import KINDS, Kind, Sample, Whole, by_code, least_step, middle
 from .single import Followed, KindPart, PartedNumbers, Single, SmoothNumbers, at_least
 
@@ -320,28 +320,28 @@ class TTestSpec(PartedNumbers):
             "high": Single(float(interval.high) + shift, error),
         }
 
-    def tallies(self, tallier: Tallier) -> list[OutputTally]:
+    def tallies(self, counter: CellCounter) -> list[CellCounts]:
         """Return the groups, what is published of them, the records as one cell, and n, which degrees of freedom tell."""
-        cells = self._groups(tallier.frame)
+        cells = self._groups(counter.frame)
         what = f"t-test {self.of} {self.paired or ''} by {' '.join(self.by)}"
         told = (
             []
             if self.publishes("n") or self.welch or not self.publishes("dof")
-            else [tallier.whole(cells)]
+            else [counter.whole(cells)]
         )
         return [
-            *self.part_tallies(tallier, tallier.tally("cells", cells)),
-            *tallier.fit(what, cells),
+            *self.part_tallies(counter, counter.tally("cells", cells)),
+            *counter.fit(what, cells),
             *told,
         ]
 
     def findings(
-        self, tallies: list[OutputTally], tallier: Tallier, policy: Policy
+        self, tallies: list[CellCounts], counter: CellCounter, policy: Policy
     ) -> list[RuleFinding]:
         """Return small groups, what the rules say of their numbers, and whether there are enough records."""
         dof = int(tallies[0].counts.sum()) - tallies[0].size
         own = [*threshold(tallies, policy), degrees_of_freedom(self.name, self.kind, dof, policy)]
-        return self.part_findings(tallier, policy, own)
+        return self.part_findings(counter, policy, own)
 
 
 KINDS.register(
@@ -511,24 +511,24 @@ class AnovaSpec(PartedNumbers):
             "dof_within": Single(dof[1]),
         }
 
-    def tallies(self, tallier: Tallier) -> list[OutputTally]:
+    def tallies(self, counter: CellCounter) -> list[CellCounts]:
         """Return the groups, what is published of them, the records as one cell, and n, which degrees of freedom tell."""
-        cells = self.crossing(tallier.frame)
+        cells = self.crossing(counter.frame)
         told = (
-            [tallier.whole(cells)]
+            [counter.whole(cells)]
             if self.publishes("dof_within") and not self.publishes("n")
             else []
         )
-        fit = tallier.fit(f"anova {self.of} by {self.by[0]}", cells)
-        return [*self.part_tallies(tallier, tallier.tally("cells", cells)), *fit, *told]
+        fit = counter.fit(f"anova {self.of} by {self.by[0]}", cells)
+        return [*self.part_tallies(counter, counter.tally("cells", cells)), *fit, *told]
 
     def findings(
-        self, tallies: list[OutputTally], tallier: Tallier, policy: Policy
+        self, tallies: list[CellCounts], counter: CellCounter, policy: Policy
     ) -> list[RuleFinding]:
         """Return small groups, what the rules say of their numbers, and whether there are enough records."""
         dof = int(tallies[0].counts.sum()) - int((tallies[0].counts > 0).sum())
         own = [*threshold(tallies, policy), degrees_of_freedom(self.name, self.kind, dof, policy)]
-        return self.part_findings(tallier, policy, own)
+        return self.part_findings(counter, policy, own)
 
 
 KINDS.register(

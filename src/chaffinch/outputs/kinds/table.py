@@ -37,10 +37,10 @@ from ..numbers import (
     share_interval,
     within_share,
 )
+from ..rules.cell_counts import COUNT, CellCounter, CellCounts, summed
 from ..rules.counts import table_rules
 from ..rules.findings import RuleFinding, some
 from ..rules.policy import Policy
-from ..rules.tallies import COUNT, OutputTally, Tallier, summed
 from .base import KINDS, Kind, OutputSpec, PrintedNumbers, Sample, boxed, check_some, nested
 
 MOST_MARGINS = 16
@@ -89,7 +89,7 @@ class Counted(OutputSpec):
         return map(count_number, names, *self.bounds(printed, rows), counts)
 
     def findings(
-        self, tallies: list[OutputTally], tallier: Tallier, policy: Policy
+        self, tallies: list[CellCounts], counter: CellCounter, policy: Policy
     ) -> list[RuleFinding]:
         """Return small cells, zeros, and rows or columns with all their people in one cell."""
         return table_rules(tallies, policy)
@@ -292,21 +292,21 @@ class TableSpec(Counted):
             names = [f"total {name}" for name in cells.names[self.whole_axis]]
             yield from self.count_numbers(names, self.totals, totals, rows)
 
-    def tallies(self, tallier: Tallier) -> list[OutputTally]:
+    def tallies(self, counter: CellCounter) -> list[CellCounts]:
         """Return cells, margins that are printed or follow, and n."""
-        cells = self.crossing(tallier.frame)
+        cells = self.crossing(counter.frame)
         if self.percentages:
-            return self._share_tallies(tallier, cells)
+            return self._share_tallies(counter, cells)
         source = self.counts if self.counts is not None else self.cells
         names = tuple((*some, TOTAL) for some in cells.names) if self.margins else cells.names
-        printed = tallier.marked(names)
+        printed = counter.marked(names)
         if source is not None:
             absent = 0 if isinstance(source, Mapping) else None
             total = TOTAL if self.margins else None
             printed = shaped(
                 source, cells, what=f"Output '{self.name}'", absent=absent, total=total
             )
-        tallies: list[OutputTally] = []
+        tallies: list[CellCounts] = []
         for out in product((False, True), repeat=len(cells.steps)):
             left = self._left(out)
             what = (
@@ -314,24 +314,24 @@ class TableSpec(Counted):
             )
             if not any(out) or self.margins:
                 part = printed[_part(out)] if printed is not None and self.margins else printed
-                tallies.append(tallier.counts(what, summed(cells, out), part))
+                tallies.append(counter.counts(what, summed(cells, out), part))
             elif tallies[0].is_exact and (2 ** len(out) <= MOST_MARGINS or len(left) <= 1):
                 tallies.append(
-                    tallier.tally(what, summed(cells, out), quantities=[COUNT], implied=True)
+                    counter.tally(what, summed(cells, out), quantities=[COUNT], implied=True)
                 )
         if not self.margins and tallies[0].is_exact and 2 ** len(cells.steps) > MOST_MARGINS:
             tallies[0] = replace(tallies[0], more_margins=True)
-        return [*tallies, *tallier.n()]
+        return [*tallies, *counter.n()]
 
-    def _share_tallies(self, tallier: Tallier, cells: Crossing) -> list[OutputTally]:
-        axis, printed = self.whole_axis, tallier.marked(cells.names)
+    def _share_tallies(self, counter: CellCounter, cells: Crossing) -> list[CellCounts]:
+        axis, printed = self.whole_axis, counter.marked(cells.names)
         if self.values is not None:
             printed = shaped(self.values, cells, what=f"Output '{self.name}'", absent=0)
-        shown = tallier.numbers_shown(printed)
+        shown = counter.numbers_shown(printed)
         counted = self.publishes("totals") or (
-            axis is None and (self.publishes("n") or not tallier.filter.masks)
+            axis is None and (self.publishes("n") or not counter.filter.masks)
         )
-        table = tallier.tally("cells", cells, shown=shown, quantities=[COUNT] if counted else [])
+        table = counter.tally("cells", cells, shown=shown, quantities=[COUNT] if counted else [])
         if counted and self.decimals is not None:
             over = tuple(k for k in range(len(cells.steps)) if k != axis)
             most = int(table.counts.reshape(cells.shape).sum(axis=over).max())
@@ -339,8 +339,8 @@ class TableSpec(Counted):
         tallies = [table]
         if axis is not None and self.publishes("totals"):
             totals = None if self.totals is None else boxed(self.totals)
-            tallies.append(tallier.counts("totals", summed(cells, self._other_axes), totals))
-        return [*tallies, *tallier.n()]
+            tallies.append(counter.counts("totals", summed(cells, self._other_axes), totals))
+        return [*tallies, *counter.n()]
 
 
 def _part(out: tuple[bool, ...]) -> tuple[slice, ...]:
@@ -430,22 +430,22 @@ class HistogramSpec(Counted):
         names = self.bins(sample.fields).names[0]
         return self.count_numbers(names, self.counts or [], self._counts(sample), sample.frame.rows)
 
-    def tallies(self, tallier: Tallier) -> list[OutputTally]:
+    def tallies(self, counter: CellCounter) -> list[CellCounts]:
         """Return bins, the total that follows, and n."""
-        cells = self.bins(tallier.fields)
-        printed = tallier.marked(cells.names) if self.counts is None else boxed(self.counts)
-        tallies = [tallier.counts("cells", cells, printed)]
+        cells = self.bins(counter.fields)
+        printed = counter.marked(cells.names) if self.counts is None else boxed(self.counts)
+        tallies = [counter.counts("cells", cells, printed)]
         if tallies[0].is_exact:
             tallies.append(
-                tallier.tally("total", summed(cells, (True,)), quantities=[COUNT], implied=True)
+                counter.tally("total", summed(cells, (True,)), quantities=[COUNT], implied=True)
             )
-        return [*tallies, *tallier.n()]
+        return [*tallies, *counter.n()]
 
     def findings(
-        self, tallies: list[OutputTally], tallier: Tallier, policy: Policy
+        self, tallies: list[CellCounts], counter: CellCounter, policy: Policy
     ) -> list[RuleFinding]:
         """Return the rules on tables, and whether an end is the smallest or largest value there is, which a few people have."""
-        values, where = column_numbers(self.of, tallier.fields, tallier.inside), list[str]()
+        values, where = column_numbers(self.of, counter.fields, counter.inside), list[str]()
         if len(values):
             for end, extreme, side in (
                 (self.edges[0], values.min(), "first"),
@@ -456,7 +456,7 @@ class HistogramSpec(Counted):
         good = "No end of the histogram is an extreme value of a few people."
         bad = f"{some(len(where), 2, 'end')} of the histogram: the extreme value itself, which fewer than {policy.threshold} people have."
         ends = tallies[0].finding("ends", where, of=2, good=good, bad=bad, status="review")
-        return [*super().findings(tallies, tallier, policy), ends]
+        return [*super().findings(tallies, counter, policy), ends]
 
 
 KINDS.register(Kind("histogram", HistogramSpec, "Frequencies", "counts between edges"))

@@ -16,7 +16,7 @@ from ..domain import Codes
 from ..equations import Output
 from ..filters import Filter, read_filter
 from ..numbers import Number, Printer
-from ..rules.tallies import COUNT, OutputTally, Tallier
+from ..rules.cell_counts import COUNT, CellCounter, CellCounts
 from .base import KINDS, Kind, PartialSpec, PrintedNumbers, Sample, Whole, boxed
 from .table import Counted
 
@@ -187,30 +187,30 @@ class TreeSpec(Counted):
                 names, printed, crosstab(cells, inside).ravel(), sample.frame.rows
             )
 
-    def tallies(self, tallier: Tallier) -> list[OutputTally]:
+    def tallies(self, counter: CellCounter) -> list[CellCounts]:
         """Return each leaf, the total of its counts that follows, and n."""
         tallies = []
         for number, (leaf, within) in enumerate(
-            zip(self.leaves, self._filters(tallier.frame), strict=True), 1
+            zip(self.leaves, self._filters(counter.frame), strict=True), 1
         ):
             only_n = self.label is None or (not leaf.publishes("counts") and leaf.publishes("n"))
             cells, name, printed = (
-                WHOLE if only_n else self._labels(tallier.frame),
+                WHOLE if only_n else self._labels(counter.frame),
                 f"leaf {number}",
                 None,
             )
             if only_n:
                 printed = None if leaf.n is None else boxed([leaf.n])
             elif leaf.counts is not None:
-                printed = self._cells(leaf, number, tallier.frame)[2]
-            tallies.append(tallier.counts(name, cells, printed, within=within))
+                printed = self._cells(leaf, number, counter.frame)[2]
+            tallies.append(counter.counts(name, cells, printed, within=within))
             if cells.steps and tallies[-1].is_exact:
                 tallies.append(
-                    tallier.tally(
+                    counter.tally(
                         f"{name}: total", WHOLE, within=within, quantities=[COUNT], implied=True
                     )
                 )
-        return [*tallies, *tallier.n()]
+        return [*tallies, *counter.n()]
 
 
 KINDS.register(

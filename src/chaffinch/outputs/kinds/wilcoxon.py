@@ -17,7 +17,7 @@ from ..cells import Crossing, Frame, column_numbers
 from ..domain import Fields, Floats
 from ..equations import Output, Terms
 from ..numbers import Interval
-from ..rules.tallies import OutputTally, Tallier
+from ..rules.cell_counts import CellCounter, CellCounts
 from .base import KINDS, Kind, Sample
 from .rank_tests import RankSpec, RankSum, corrected, mid_ranks, ties
 from .single import Single, SmoothNumbers, at_least
@@ -153,11 +153,11 @@ class WilcoxonSpec(RankSpec):
             "p_value": Single(float(test.pvalue), 2.0 * float(norm.pdf(z))),
         }
 
-    def tallies(self, tallier: Tallier) -> list[OutputTally]:
+    def tallies(self, counter: CellCounter) -> list[CellCounts]:
         """Return the records, those with a difference and those without, and n."""
         return [
-            tallier.tally("cells", Crossing((), ())),
-            *tallier.fit(f"wilcoxon {self.of} {self.paired or self.mu}"),
+            counter.tally("cells", Crossing((), ())),
+            *counter.fit(f"wilcoxon {self.of} {self.paired or self.mu}"),
         ]
 
 

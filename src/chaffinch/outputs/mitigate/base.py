@@ -21,8 +21,8 @@ from ..document import Outputs
 from ..domain import Codes
 from ..kinds.base import ROWS, OutputSpec
 from ..rules import Policy, RuleReport, check_rules
+from ..rules.cell_counts import CellCounter
 from ..rules.findings import RuleFinding, not_assessed
-from ..rules.tallies import Tallier
 
 
 class MitigatedForm(NamedTuple):
@@ -152,7 +152,7 @@ def plain_cells(output: OutputSpec, trial: RuleTrial) -> CellCount | None:
     plain = trial.recipe_of(output).changed(**bare)
     fields = trial.outputs.fields
     try:
-        tallies = plain.tallies(Tallier(plain, fields, trial.codes))
+        tallies = plain.tallies(CellCounter(plain, fields, trial.codes))
         if (
             getattr(plain, "percentages", None) is None
             and plain.definition.statbarn == "Frequencies"

@@ -9,8 +9,8 @@ import numpy as np
 
 from ..domain import Field
 from ..kinds.base import OutputSpec
+from ..rules.cell_counts import CellCounter
 from ..rules.suppression import bounds
-from ..rules.tallies import Tallier
 from .base import MITIGATIONS, MitigatedForm, Mitigation, RuleTrial, Series, has_key
 
 MOST_FORMS = 24
@@ -257,7 +257,7 @@ def _bases(output: OutputSpec, trial: RuleTrial) -> Series:
 def _narrowed(form: OutputSpec, trial: RuleTrial) -> bool:
     """Whether rounded totals and rounded cells together leave a small count no more room than the policy asks for withheld ones."""
     rules = trial.policy.of(form.kind)
-    table, *others = form.tallies(Tallier(form, trial.outputs.fields, trial.codes))
+    table, *others = form.tallies(CellCounter(form, trial.outputs.fields, trial.codes))
     small = (table.counts > 0) & (table.counts < rules.threshold)
     if not small.any():
         return False

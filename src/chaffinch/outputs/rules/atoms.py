@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..domain import Ints
-from .tallies import COUNT, OutputTally
+from .cell_counts import COUNT, CellCounts
 
 MOST_ATOMS = 100_000
 """Combinations of classes of levels that are written out; of more, a sample stands in beside those that records have."""
@@ -33,14 +33,14 @@ class Atoms(NamedTuple):
     complete: bool
 
 
-def used_columns(tally: OutputTally) -> frozenset[int]:
+def used_columns(tally: CellCounts) -> frozenset[int]:
     """Return the columns whose levels a tally tells apart, its filter included."""
     several = {position for position, group in tally.steps if (group != group[0]).any()}
     return frozenset(several | {column for columns, _ in tally.joint for column in columns})
 
 
 def _signatures(
-    tallies: Iterable[OutputTally], column: int, sizes: Sequence[int]
+    tallies: Iterable[CellCounts], column: int, sizes: Sequence[int]
 ) -> list[NDArray[np.int64]]:
     """What tallies make of each level of a column: levels alike in all of it are told apart by none."""
     parts: list[NDArray[np.int64]] = []
@@ -62,12 +62,12 @@ def _numbered(rows: NDArray[np.generic]) -> Ints:
     return np.unique(rows, axis=0, return_inverse=True)[1].reshape(-1).astype(np.int64)
 
 
-def _classes(tallies: Sequence[OutputTally], column: int, sizes: Sequence[int]) -> Ints:
+def _classes(tallies: Sequence[CellCounts], column: int, sizes: Sequence[int]) -> Ints:
     parts = _signatures(tallies, column, sizes)
     return _numbered(np.stack(parts, axis=1)) if parts else np.zeros(sizes[column], dtype=np.int64)
 
 
-def combinations_of(tallies: Sequence[OutputTally], sizes: Sequence[int]) -> float:
+def combinations_of(tallies: Sequence[CellCounts], sizes: Sequence[int]) -> float:
     """Return how many combinations of classes of levels tallies have, levels that none tells apart being one class."""
     columns = frozenset[int]().union(*(used_columns(tally) for tally in tallies))
     return float(
@@ -78,7 +78,7 @@ def combinations_of(tallies: Sequence[OutputTally], sizes: Sequence[int]) -> flo
 
 
 def atoms_of(
-    tallies: Sequence[OutputTally], sizes: Sequence[int], *, most: int | None = None
+    tallies: Sequence[CellCounts], sizes: Sequence[int], *, most: int | None = None
 ) -> Atoms:
     """Return the atoms of some tallies on columns with so many levels, and the records in each.
 
@@ -86,7 +86,7 @@ def atoms_of(
     --------
     >>> from chaffinch.outputs.document import recipes_of
     >>> from chaffinch.outputs.domain import Field, Fields
-    >>> from chaffinch.outputs.rules.tallies import tallies_of
+    >>> from chaffinch.outputs.rules.cell_counts import tallies_of
     >>> fields = Fields((Field("sex", ("f", "m")), Field("age", (0, 1, 2, 3))))
     >>> entries = [{"name": "s", "kind": "table", "by": ["sex"]}, {"name": "n", "kind": "mean", "of": "age", "where": "age < 2", "n": True}]
     >>> codes = np.array([[0, 0], [0, 1], [1, 3]], dtype=np.int32)
@@ -116,7 +116,7 @@ def atoms_of(
     return _joined(labels, behind, complete)
 
 
-def cells_of(tally: OutputTally, grid: dict[int, Ints], size: int, sizes: Sequence[int]) -> Ints:
+def cells_of(tally: CellCounts, grid: dict[int, Ints], size: int, sizes: Sequence[int]) -> Ints:
     """Return the cell of each of `size` combinations of levels, given by column; -1 for none. Columns that are absent tell nothing apart."""
     cell, inside = np.zeros(size, dtype=np.int64), np.ones(size, dtype=bool)
     for (position, group), width in zip(tally.steps, tally.shape, strict=True):
@@ -146,9 +146,9 @@ def _joined(defined: Ints, behind: Ints, complete: bool) -> Atoms:
     return Atoms(cells[some], people[some], complete)
 
 
-def informative(tallies: Iterable[OutputTally]) -> list[OutputTally]:
+def informative(tallies: Iterable[CellCounts]) -> list[CellCounts]:
     """Return tallies without those that follow from another of the same output, or say the same as one before."""
-    chosen: list[OutputTally] = []
+    chosen: list[CellCounts] = []
     keys = set[bytes]()
     for tally in tallies:
         constant = not used_columns(tally)
@@ -160,8 +160,8 @@ def informative(tallies: Iterable[OutputTally]) -> list[OutputTally]:
 
 
 def merged(
-    tallies: Sequence[OutputTally], sizes: Sequence[int], *, leave: int = 0
-) -> list[OutputTally]:
+    tallies: Sequence[CellCounts], sizes: Sequence[int], *, leave: int = 0
+) -> list[CellCounts]:
     """Return tallies with those groups of a column added up that no other tally tells apart; the first `leave` of them as they are.
 
     A combination of counts is a group of people if it is 0 or 1 for every combination of levels. Where groups are told apart by one tally alone,
@@ -185,7 +185,7 @@ def merged(
     return some
 
 
-def _mergeable(tally: OutputTally, axis: int, classes: Ints, group: Ints) -> Ints:
+def _mergeable(tally: CellCounts, axis: int, classes: Ints, group: Ints) -> Ints:
     """The new number of each group: those with all levels in one class of the others, withheld alike, get the same one."""
     width = tally.shape[axis]
     withheld = np.moveaxis(tally.withheld.reshape(tally.shape), axis, 0).reshape(width, -1)
@@ -199,7 +199,7 @@ def _mergeable(tally: OutputTally, axis: int, classes: Ints, group: Ints) -> Int
     return numbers
 
 
-def _added_up(tally: OutputTally, axis: int, of: Ints) -> OutputTally:
+def _added_up(tally: CellCounts, axis: int, of: Ints) -> CellCounts:
     width = int(of.max()) + 1
     shape = tuple(width if k == axis else n for k, n in enumerate(tally.shape))
     places = list(np.unravel_index(np.arange(tally.size), tally.shape))
@@ -251,7 +251,7 @@ class _Sets:
         self.of[self.root(one)] = self.root(other)
 
 
-def components(tallies: Sequence[OutputTally]) -> list[list[OutputTally]]:
+def components(tallies: Sequence[CellCounts]) -> list[list[CellCounts]]:
     """Return tallies by what hangs together over shared columns; those of everyone, which tell no levels apart, belong to each part.
 
     Tallies without a column in common are tied by the number of all people alone.
@@ -262,7 +262,7 @@ def components(tallies: Sequence[OutputTally]) -> list[list[OutputTally]]:
     for number, tally in enumerate(rest):
         for column in used_columns(tally):
             sets.join(number, by_column.setdefault(column, number))
-    parts: dict[int, list[OutputTally]] = {}
+    parts: dict[int, list[CellCounts]] = {}
     for number, tally in enumerate(rest):
         parts.setdefault(sets.root(number), []).append(tally)
     return [[*part, *every] for part in parts.values()] or ([every] if every else [])
@@ -301,7 +301,7 @@ class CellLookup:
         return np.asarray(counted[:-1] / ordered.shape[1])
 
 
-def lookup_of(tally: OutputTally) -> CellLookup | None:
+def lookup_of(tally: CellCounts) -> CellLookup | None:
     """Return the cells of a tally by the levels of its columns; None where these are too many to write out."""
     columns = tuple(sorted(used_columns(tally)))
     shape = tuple(tally.sizes[column] for column in columns)
@@ -316,9 +316,9 @@ def lookup_of(tally: OutputTally) -> CellLookup | None:
     )
 
 
-def counting(tallies: Sequence[OutputTally]) -> list[OutputTally]:
+def counting(tallies: Sequence[CellCounts]) -> list[CellCounts]:
     """Return the tallies whose counts are known or withheld, without those that follow from another of the same output or say the same as one before."""
-    chosen: dict[bytes, OutputTally] = {}
+    chosen: dict[bytes, CellCounts] = {}
     for tally in tallies:
         if COUNT in tally.quantities and not (tally.implied and used_columns(tally)):
             chosen.setdefault(tally.said, tally)

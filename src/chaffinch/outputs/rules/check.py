@@ -11,16 +11,16 @@ from ..._base.errors import InputError
 from ..._base.runtime import one_blas_thread
 from ..cells import Frame, column_numbers
 from ..domain import Codes, Fields, Floats
+from .cell_counts import COUNT, CellCounter, CellCounts, MissingLevels, tallies_of
 from .counts import households, weighted_counts
 from .differencing import differencing
+from .feasible_tables import FeasibleTables
 from .findings import RuleFinding, RuleReport, not_assessed
 from .linear import LinearSystem
 from .magnitudes import derived_dominance
 from .policy import Policy
 from .ranges import WorkBudget
 from .suppression import AllOutputs, suppression
-from .tallies import COUNT, MissingLevels, OutputTally, Tallier, tallies_of
-from .witnesses import Witnesses
 
 if TYPE_CHECKING:
     from ..document import Outputs
@@ -94,21 +94,21 @@ def _report(
     names = [output.name for output in outputs]
     if twice := next((name for name in names if names.count(name) > 1), None):
         raise InputError(f"Outputs must have different names. Two are called '{twice}'.")
-    tallies: dict[str, Sequence[OutputTally]] = {}
+    tallies: dict[str, Sequence[CellCounts]] = {}
     own: dict[str, list[RuleFinding]] = {}
     for output in outputs:
         rules = policy.of(output.kind)
         try:
-            tallier = Tallier(output, fields, codes)
-            mine = list(output.tallies(tallier))
-            own[output.name] = output.findings(mine, tallier, rules)
-            own[output.name] += households(output, mine, tallier.frame, codes, rules)
+            counter = CellCounter(output, fields, codes)
+            mine = list(output.tallies(counter))
+            own[output.name] = output.findings(mine, counter, rules)
+            own[output.name] += households(output, mine, counter.frame, codes, rules)
             tallies[output.name] = mine
         except InputError as error:  # of this output alone: the others are judged
             own[output.name] = [not_assessed_by_any(output, str(error))]
         own[output.name] += weighted_counts(output, Frame(fields, len(codes)), rules)
     findings: list[RuleFinding] = []
-    before: dict[str, Sequence[OutputTally]] = {}
+    before: dict[str, Sequence[CellCounts]] = {}
     for output in released:
         try:
             before[output.name] = tallies_of(output, fields, codes)
@@ -118,7 +118,7 @@ def _report(
     # Of outputs none of which withholds a count nothing is asked that they say together.
     some_withheld = any(_withheld(some) for some in (*tallies.values(), *before.values()))
     together = (
-        AllOutputs(LinearSystem(every), Witnesses(every, missing.coded(codes)), WorkBudget())
+        AllOutputs(LinearSystem(every), FeasibleTables(every, missing.coded(codes)), WorkBudget())
         if some_withheld
         else None
     )
@@ -154,7 +154,7 @@ def not_assessed_by_any(output: OutputSpec, why: str) -> RuleFinding:
     return not_assessed(output.name, output.kind, EVERY_RULE, why)
 
 
-def _withheld(tallies: Sequence[OutputTally]) -> list[OutputTally]:
+def _withheld(tallies: Sequence[CellCounts]) -> list[CellCounts]:
     """The tables of counts with withheld cells."""
     from ..kinds import KINDS
 
@@ -168,8 +168,8 @@ def _withheld(tallies: Sequence[OutputTally]) -> list[OutputTally]:
 
 
 def _withheld_before(
-    before: Mapping[str, Sequence[OutputTally]],
-    tallies: Mapping[str, Sequence[OutputTally]],
+    before: Mapping[str, Sequence[CellCounts]],
+    tallies: Mapping[str, Sequence[CellCounts]],
     policy: Policy,
     together: AllOutputs | None,
 ) -> list[RuleFinding]:

@@ -15,9 +15,9 @@ import numpy as np
 from ..._base.errors import InputError
 from ..cells import Crossing, Frame
 from ..domain import Codes, Ints, Mask
+from .cell_counts import CellCounter, CellCounts
 from .findings import RuleFinding, Status, finding, not_assessed, some
 from .policy import Policy
-from .tallies import OutputTally, Tallier
 
 if TYPE_CHECKING:
     from ..kinds.base import OutputSpec
@@ -26,7 +26,7 @@ HOUSEHOLDS = "threshold of households"
 WEIGHTED = "weighted counts"
 
 
-def _named(parts: Sequence[tuple[OutputTally, Mask]]) -> list[str]:
+def _named(parts: Sequence[tuple[CellCounts, Mask]]) -> list[str]:
     """The names of cells, with the part's for those that are not the output's cells proper."""
     named: list[str] = []
     for one, bad in parts:
@@ -37,7 +37,7 @@ def _named(parts: Sequence[tuple[OutputTally, Mask]]) -> list[str]:
     return named
 
 
-def threshold(tallies: Sequence[OutputTally], policy: Policy) -> list[RuleFinding]:
+def threshold(tallies: Sequence[CellCounts], policy: Policy) -> list[RuleFinding]:
     """Return whether a number that is shown has 1 to threshold - 1 people behind it: in cells, margins, totals and n; nothing without tallies.
 
     Counts that are rounded to a base below the threshold are for a person to look at; with a base of the threshold or more a small count
@@ -66,7 +66,7 @@ def threshold(tallies: Sequence[OutputTally], policy: Policy) -> list[RuleFindin
     return findings
 
 
-def zeros(tallies: Sequence[OutputTally], policy: Policy) -> list[RuleFinding]:
+def zeros(tallies: Sequence[CellCounts], policy: Policy) -> list[RuleFinding]:
     """Return whether a cell that could have people is shown to have none.
 
     Cells to which the filter or the groups leave no level are no such cells. A zero that is rounded, or withheld, is not shown.
@@ -81,7 +81,7 @@ def zeros(tallies: Sequence[OutputTally], policy: Policy) -> list[RuleFinding]:
     return [shown[0].finding("zeros", where, of=of, good=good, bad=bad[0].upper() + bad[1:])]
 
 
-def class_disclosure(tallies: Sequence[OutputTally], policy: Policy) -> list[RuleFinding]:
+def class_disclosure(tallies: Sequence[CellCounts], policy: Policy) -> list[RuleFinding]:
     """Return whether one cell of a row or column (a line of any direction) holds all its people: who is in the line is in the cell."""
     shown = [
         one
@@ -90,7 +90,7 @@ def class_disclosure(tallies: Sequence[OutputTally], policy: Policy) -> list[Rul
     ]
     if not shown:
         return []
-    full: list[tuple[OutputTally, Mask]] = []
+    full: list[tuple[CellCounts, Mask]] = []
     of = 0
     for one in shown:
         holds = np.zeros(one.size, dtype=bool)
@@ -109,7 +109,7 @@ def class_disclosure(tallies: Sequence[OutputTally], policy: Policy) -> list[Rul
     return [shown[0].finding("class disclosure", where, of=of, good=good, bad=bad, status="review")]
 
 
-def table_rules(tallies: Sequence[OutputTally], policy: Policy) -> list[RuleFinding]:
+def table_rules(tallies: Sequence[CellCounts], policy: Policy) -> list[RuleFinding]:
     """Return what the rules on tables of counts say."""
     return [
         *threshold(tallies, policy),
@@ -127,11 +127,11 @@ def degrees_of_freedom(name: str, kind: str, dof: int, policy: Policy) -> RuleFi
 
 
 def survival_steps(
-    tallies: Sequence[OutputTally],
+    tallies: Sequence[CellCounts],
     time: int,
     withheld: int,
     base: int,
-    tallier: Tallier,
+    counter: CellCounter,
     policy: Policy,
 ) -> RuleFinding:
     """Return whether few people leave between two times that are shown, have the event at one, or are at risk at the end.
@@ -145,7 +145,7 @@ def survival_steps(
     names = times.names[axis]
     left = np.moveaxis(times.counts.reshape(times.shape), axis, -1).reshape(-1, len(names))
     at_risk = left[:, ::-1].cumsum(axis=1)[:, ::-1]
-    groups = _group_sizes(times, axis, tallier)
+    groups = _group_sizes(times, axis, counter)
     where, of = list[str](), 0
     for group, risk in enumerate(at_risk):
         counts = [
@@ -172,22 +172,22 @@ def survival_steps(
     return times.finding("survival steps", where, of=of, good=good, bad=bad, status=status)
 
 
-def _group_sizes(times: OutputTally, axis: int, tallier: Tallier) -> Ints:
+def _group_sizes(times: CellCounts, axis: int, counter: CellCounter) -> Ints:
     """The number of people of each group of a survival table, those before its first time too, as far as the filter lets them in."""
     others = [k for k in range(len(times.steps)) if k != axis]
     time = times.steps[axis][0]
-    kept = np.where(tallier.filter.levels(time), 0, -1).astype(np.int64)
+    kept = np.where(counter.filter.levels(time), 0, -1).astype(np.int64)
     groups = Crossing(
         (*(times.steps[k] for k in others), (time, kept)),
         (*(times.names[k] for k in others), ("",)),
     )
-    return tallier.counted(
-        groups, tuple((columns, mask) for columns, mask in tallier.filter.masks if len(columns) > 1)
+    return counter.counted(
+        groups, tuple((columns, mask) for columns, mask in counter.filter.masks if len(columns) > 1)
     )[1]
 
 
 def households(
-    output: OutputSpec, tallies: Sequence[OutputTally], frame: Frame, codes: Codes, policy: Policy
+    output: OutputSpec, tallies: Sequence[CellCounts], frame: Frame, codes: Codes, policy: Policy
 ) -> list[RuleFinding]:
     """Return whether a cell that is shown has 1 to threshold - 1 households behind it, where the policy names their column; else nothing.
 

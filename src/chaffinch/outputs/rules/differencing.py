@@ -19,10 +19,10 @@ from numpy.typing import NDArray
 from ..._base.compiled import compiled
 from ..._base.errors import listed
 from ..domain import Ints, Mask
+from .cell_counts import COUNT, CellCounts, defined_within, margin
 from .findings import ORDER, RuleFinding, Status, cells_in_words
 from .policy import Policy
 from .small_groups import differencing_by_several
-from .tallies import COUNT, OutputTally, defined_within, margin
 
 MOST_CHECKED = 2_000
 """Of one pair of tallies, how many finds are looked at for whether they hold by definition; if none of them does and there are more, the
@@ -82,8 +82,8 @@ class Difference:
     `complete`: whether every such union was looked at for that. `of_total`: whether it is all of `outer` that exceeds it, and no smaller union.
     """
 
-    outer: OutputTally
-    inner: OutputTally
+    outer: CellCounts
+    inner: CellCounts
     cells: tuple[int, ...]
     by_definition: bool
     complete: bool = True
@@ -108,7 +108,7 @@ class TallyComparison:
     starts: int = 0
 
 
-def _table(one: OutputTally, other: OutputTally) -> tuple[Ints, Ints, Ints]:
+def _table(one: CellCounts, other: CellCounts) -> tuple[Ints, Ints, Ints]:
     """The people by cell of one tally and of another, and those of each cell who are in none of the other."""
     from ...counts.tally import (
         count_cells,
@@ -118,7 +118,7 @@ def _table(one: OutputTally, other: OutputTally) -> tuple[Ints, Ints, Ints]:
     return whole[1:, 1:], whole[1:, 0], whole[0, 1:]
 
 
-def _links(one: OutputTally, other: OutputTally) -> list[tuple[Ints, ...]]:
+def _links(one: CellCounts, other: CellCounts) -> list[tuple[Ints, ...]]:
     """The people that cells of two tallies share, in compressed rows from either side."""
     n_a, n_b = one.size, other.size
     if (n_a + 1) * (n_b + 1) <= DENSE:
@@ -160,7 +160,7 @@ class Comparer:
         self.left = MOST_STEPS_OF_ALL if steps is None else steps
         self._known: dict[tuple[bytes, bytes, int], TallyComparison] = {}
 
-    def of(self, one: OutputTally, other: OutputTally, threshold: int) -> TallyComparison:
+    def of(self, one: CellCounts, other: CellCounts, threshold: int) -> TallyComparison:
         """Return where unions of cells of two tallies, one inside the other, differ by 1 to threshold - 1 people.
 
         There is at most one difference for each direction: one that holds by definition, if there is any.
@@ -191,7 +191,7 @@ class Comparer:
             beyond[larger] = again[:-1][larger]
         return beyond
 
-    def _compare(self, one: OutputTally, other: OutputTally, threshold: int) -> TallyComparison:
+    def _compare(self, one: CellCounts, other: CellCounts, threshold: int) -> TallyComparison:
         small = max(one.size, other.size) <= MOST_CELLS
         sides = (
             self._small_unions(one, other, threshold)
@@ -222,14 +222,14 @@ class Comparer:
                 )
         return TallyComparison(tuple(differences), tuple(unseen), 2 * (one.size + other.size))
 
-    def _small_unions(self, one: OutputTally, other: OutputTally, threshold: int) -> list[_Unions]:
+    def _small_unions(self, one: CellCounts, other: CellCounts, threshold: int) -> list[_Unions]:
         table, a_out, b_out = _table(one, other)
         return [
             _Unions(small_unions(*people, threshold))
             for people in ((table, a_out, b_out), (table.T, b_out, a_out))
         ]
 
-    def _unions(self, one: OutputTally, other: OutputTally, threshold: int) -> list[_Unions]:
+    def _unions(self, one: CellCounts, other: CellCounts, threshold: int) -> list[_Unions]:
         mine, theirs = _links(one, other)
         sides: list[_Unions] = []
         for outer, inner, a, b in ((one, other, mine, theirs), (other, one, theirs, mine)):
@@ -259,8 +259,8 @@ def _grown(
 
 
 def differencing(
-    tallies: dict[str, Sequence[OutputTally]],
-    released: dict[str, Sequence[OutputTally]],
+    tallies: dict[str, Sequence[CellCounts]],
+    released: dict[str, Sequence[CellCounts]],
     policy: Policy,
     sizes: Sequence[int],
 ) -> list[RuleFinding]:
@@ -280,7 +280,7 @@ def differencing(
     pairs = [(a, b, tallies[b]) for a, b in combinations(tallies, 2)]
     pairs += [(a, b, theirs) for a in tallies for b, theirs in released.items()]
     apart = dict[
-        str, list[OutputTally]
+        str, list[CellCounts]
     ]()  # by the output that leaves few people out, totals of others that have them
     for a, b, theirs in pairs:
         between = _findings(tallies[a], theirs, b, policy, comparer, released)
@@ -306,7 +306,7 @@ def differencing(
 
 
 def _left_out_by(
-    cells: OutputTally, totals: Sequence[OutputTally], policy: Policy, released: Collection[str]
+    cells: CellCounts, totals: Sequence[CellCounts], policy: Policy, released: Collection[str]
 ) -> list[RuleFinding]:
     """That an output leaves out few people, who are in the totals of others: it fails, and those others are for a person to look at."""
     least, names = (
@@ -331,11 +331,9 @@ def _left_out_by(
     return findings
 
 
-def _margins_beside(
-    mine: Sequence[OutputTally], theirs: Sequence[OutputTally]
-) -> list[OutputTally]:
+def _margins_beside(mine: Sequence[CellCounts], theirs: Sequence[CellCounts]) -> list[CellCounts]:
     """Margins of a table of many columns by those that another output has, too: only by these can their cells lie in each other."""
-    margins: dict[frozenset[int], OutputTally] = {}
+    margins: dict[frozenset[int], CellCounts] = {}
     for table in mine:
         own = {
             position
@@ -350,8 +348,8 @@ def _margins_beside(
 
 
 def _findings(
-    mine: Sequence[OutputTally],
-    theirs: Sequence[OutputTally],
+    mine: Sequence[CellCounts],
+    theirs: Sequence[CellCounts],
     other_name: str | None,
     policy: Policy,
     comparer: Comparer,

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from ..domain import Ints, Mask
 from .atoms import CellLookup, counting, lookup_of
-from .tallies import OutputTally
+from .cell_counts import CellCounts
 
 MOST_CELLS = 1_500
 """Cells of all tallies together, up to which they are looked at: a second or two."""
@@ -46,7 +46,7 @@ class LinearSystem:
 
     >>> from chaffinch.outputs.document import recipes_of
     >>> from chaffinch.outputs.domain import Field, Fields
-    >>> from chaffinch.outputs.rules.tallies import tallies_of
+    >>> from chaffinch.outputs.rules.cell_counts import tallies_of
     >>> fields = Fields((Field("sex", ("f", "m")), Field("ill", ("no", "yes"))))
     >>> codes = np.array([[0, 0]] * 12 + [[0, 1]] * 3 + [[1, 0]] * 20, dtype=np.int32)
     >>> entries = [{"name": "both", "kind": "table", "by": ["sex", "ill"], "threshold": 10}, {"name": "sex", "kind": "table", "by": ["sex"]}]
@@ -56,13 +56,13 @@ class LinearSystem:
     [[False, False, False, False], [False, True, False, False]]
     """
 
-    def __init__(self, tallies: Sequence[OutputTally]) -> None:
+    def __init__(self, tallies: Sequence[CellCounts]) -> None:
         self._given = tallies
         self._rests: dict[frozenset[int], _Rest | None] = {}
         self._ends: dict[tuple[frozenset[int], int], tuple[int, int]] = {}
 
     @cached_property
-    def _looked_up(self) -> list[tuple[OutputTally, CellLookup]]:
+    def _looked_up(self) -> list[tuple[CellCounts, CellLookup]]:
         """The tallies that are not too wide to be written out, with their cells."""
         return [
             (tally, lookup)
@@ -94,8 +94,8 @@ class LinearSystem:
 
     def narrow(
         self,
-        table: OutputTally,
-        shown: Collection[OutputTally],
+        table: CellCounts,
+        shown: Collection[CellCounts],
         cells: Mask,
         least: int,
         *,
@@ -130,7 +130,7 @@ class LinearSystem:
         out[asked] = found
         return out
 
-    def ends(self, table: OutputTally, shown: Collection[OutputTally]) -> tuple[Ints, Ints]:
+    def ends(self, table: CellCounts, shown: Collection[CellCounts]) -> tuple[Ints, Ints]:
         """Return the least and the largest count of each cell of a table, as far as `narrow` has worked them out; else what its sign leaves."""
         lo, hi = table.lo.copy(), table.hi.copy()
         if table.said in self._number:
@@ -150,7 +150,7 @@ class LinearSystem:
         return lo, hi
 
     def towards(
-        self, table: OutputTally, shown: Collection[OutputTally], cell: int, wanted: int
+        self, table: CellCounts, shown: Collection[CellCounts], cell: int, wanted: int
     ) -> tuple[Ints, Ints] | None:
         """Return withheld cells of all tallies, numbered as they come, and counts of them that fit with another count of one cell, as near as may be.
 
@@ -167,7 +167,7 @@ class LinearSystem:
         counts = np.concatenate([tally.counts for tally, _ in self._looked_up])[rest.cells]
         return rest.cells, counts + by
 
-    def _numbers(self, table: OutputTally, shown: Collection[OutputTally]) -> frozenset[int]:
+    def _numbers(self, table: CellCounts, shown: Collection[CellCounts]) -> frozenset[int]:
         return frozenset(
             {
                 self._number[table.said],

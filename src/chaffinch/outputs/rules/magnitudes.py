@@ -23,9 +23,9 @@ from numpy.typing import NDArray
 from ..domain import Floats, Ints
 from ..numbers import printed
 from .atoms import atoms_of
+from .cell_counts import COUNT, CellCounts, cells_within, margin
 from .findings import RuleFinding, Status, some
 from .policy import Policy
-from .tallies import COUNT, OutputTally, cells_within, margin
 
 RULE = "dominance in derived groups"
 MOST_ATOMS = 20_000
@@ -82,7 +82,7 @@ def dominance(values: Floats, labels: Ints, size: int, policy: Policy) -> Domina
     )
 
 
-def group_rules(cells: OutputTally, values: Floats, policy: Policy) -> list[RuleFinding]:
+def group_rules(cells: CellCounts, values: Floats, policy: Policy) -> list[RuleFinding]:
     """Return what dominance says of numbers by groups, and whether all people of a group have the same one."""
     broken = dominance(values, cells.labels, cells.size, policy)
     shown = ~cells.withheld & (cells.counts > 0)
@@ -119,7 +119,7 @@ def group_rules(cells: OutputTally, values: Floats, policy: Policy) -> list[Rule
     ]
 
 
-def spread_rule(cells: OutputTally, policy: Policy) -> RuleFinding:
+def spread_rule(cells: CellCounts, policy: Policy) -> RuleFinding:
     """Return whether spreads of groups have enough degrees of freedom."""
     shown, least = ~cells.withheld & (cells.counts > 0), policy.residual_dof
     of, where = int(shown.sum()), cells.named(shown & (cells.counts - 1 < least))
@@ -131,7 +131,7 @@ def spread_rule(cells: OutputTally, policy: Policy) -> RuleFinding:
 
 
 def quantile_rules(
-    cells: OutputTally,
+    cells: CellCounts,
     values: Floats,
     points: Sequence[float],
     decimals: int | None,
@@ -187,14 +187,14 @@ class _Sums:
     """
 
     column: str
-    tallies: Sequence[OutputTally]
+    tallies: Sequence[CellCounts]
     values: Floats
     exact: frozenset[str]
 
     def status(self, outputs: Sequence[str]) -> Status:
         return "fail" if self.exact.issuperset(outputs) else "review"
 
-    def differences(self) -> Iterator[tuple[OutputTally, OutputTally, Ints]]:
+    def differences(self) -> Iterator[tuple[CellCounts, CellCounts, Ints]]:
         """Give an outer and an inner table, and the cell of the outer table for each record that no shown inner cell within that cell has (-1 for others)."""
         tables = [
             *self.tallies,
@@ -214,7 +214,7 @@ class _Sums:
             yield outer, inner, np.where(remains, outer.known, -1)
 
     def intervals(
-        self, table: OutputTally, cells: Sequence[int]
+        self, table: CellCounts, cells: Sequence[int]
     ) -> Iterator[tuple[float, float] | None]:
         """Give the least and the largest sum of each of some withheld cells that all printed sums allow; None where that is not worked out.
 
@@ -259,11 +259,11 @@ class _Sums:
             )
 
 
-def _definition(tally: OutputTally) -> bytes:
+def _definition(tally: CellCounts) -> bytes:
     return replace(tally, withheld=np.zeros_like(tally.withheld)).key
 
 
-def _margins(table: OutputTally) -> list[OutputTally]:
+def _margins(table: CellCounts) -> list[CellCounts]:
     """The total of a table, and its margins by one column."""
     several = [
         position
@@ -281,8 +281,8 @@ def _margins(table: OutputTally) -> list[OutputTally]:
 
 
 def derived_dominance(
-    tallies: Mapping[str, Sequence[OutputTally]],
-    released: Mapping[str, Sequence[OutputTally]],
+    tallies: Mapping[str, Sequence[CellCounts]],
+    released: Mapping[str, Sequence[CellCounts]],
     numbers: Callable[[str], Floats],
     policy: Policy,
 ) -> list[RuleFinding]:
@@ -299,7 +299,7 @@ def derived_dominance(
         for tally in every
         if COUNT in tally.quantities and not tally.withheld.any()
     }
-    sums_of: dict[str, list[OutputTally]] = {}
+    sums_of: dict[str, list[CellCounts]] = {}
     for tally in every:
         for quantity in tally.quantities if tally.kind not in ("sd", "variance") else ():
             if quantity.startswith("sum:"):

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from ..domain import Ints, Mask
 from .atoms import Atoms
-from .tallies import OutputTally
+from .cell_counts import CellCounts
 
 MOST_WORK = 10_000_000
 """Work for the ranges of one table, about five seconds; cells that are open after that are not assessed. A linear programme costs its entries, and a hundredth of them for
@@ -26,7 +26,7 @@ MOST_WORK_OF_ALL = 18_000_000
 MOST_OF_ONE = 2_000_000
 """Work of one linear programme, about two seconds; of systems that take more none is begun, since the few that the work allows for hardly prove anything."""
 IN_VAIN = 3
-"""Witnesses that show no further cell to be safe before each cell is looked at by itself."""
+"""FeasibleTables that show no further cell to be safe before each cell is looked at by itself."""
 MOST_ROUNDS = 1_000
 """Rounds of propagation; what these leave is for programmes."""
 MOST_NODES = 200
@@ -69,7 +69,7 @@ class RangeSystem:
     people: Ints
 
 
-def range_system(tallies: Sequence[OutputTally], atoms: Atoms) -> RangeSystem:
+def range_system(tallies: Sequence[CellCounts], atoms: Atoms) -> RangeSystem:
     """Return what tallies say of atoms, the first of them being the table that is asked about."""
     from scipy.sparse import csr_array
 

@@ -23,9 +23,9 @@ from numpy.typing import NDArray
 
 from ..domain import Ints
 from .atoms import Atoms, atoms_of, components, informative, merged
+from .cell_counts import COUNT, CellCounts
 from .findings import RuleFinding, Status
 from .policy import Policy
-from .tallies import COUNT, OutputTally
 
 MOST_WORK = 2_000_000
 """Entries of all linear programmes together that one search may have, about ten seconds."""
@@ -54,7 +54,7 @@ MOST_LEVELS = 1_000_000
 class _Part:
     """Tallies that hang together, the system that they make, and what was found in it."""
 
-    tallies: list[OutputTally]
+    tallies: list[CellCounts]
     system: CountSystem
     search: GroupSearch
 
@@ -80,8 +80,8 @@ class _Part:
 
 
 def differencing_by_several(
-    tallies: Mapping[str, Sequence[OutputTally]],
-    released: Mapping[str, Sequence[OutputTally]],
+    tallies: Mapping[str, Sequence[CellCounts]],
+    released: Mapping[str, Sequence[CellCounts]],
     policy: Policy,
     sizes: Sequence[int],
     known: Collection[frozenset[str]] = (),
@@ -115,8 +115,8 @@ def differencing_by_several(
 
 
 def _findings(
-    tallies: list[OutputTally],
-    new: Mapping[str, Sequence[OutputTally]],
+    tallies: list[CellCounts],
+    new: Mapping[str, Sequence[CellCounts]],
     policy: Policy,
     sizes: Sequence[int],
     told: set[frozenset[str]],
@@ -211,7 +211,7 @@ def _fewest(part: _Part, group: SmallGroup) -> list[str]:
 
 
 def _unfinished(
-    part: _Part, mine: list[str], new: Mapping[str, Sequence[OutputTally]], least: int
+    part: _Part, mine: list[str], new: Mapping[str, Sequence[CellCounts]], least: int
 ) -> RuleFinding:
     first = new[mine[0]][0]
     more = " beside those that were found" if part.search.groups else ""
@@ -276,7 +276,7 @@ class GroupSearch(NamedTuple):
     work: int
 
 
-def count_system(tallies: Sequence[OutputTally], atoms: Atoms) -> CountSystem:
+def count_system(tallies: Sequence[CellCounts], atoms: Atoms) -> CountSystem:
     """Return what tallies make known of atoms: cells that are shown, those of nobody taken out with their atoms, which then are known to be empty."""
     starts = np.cumsum([0, *(tally.size for tally in tallies)])
     known = np.concatenate([~tally.withheld for tally in tallies])

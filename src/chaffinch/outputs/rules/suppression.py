@@ -2,7 +2,7 @@
 
 The counts of the finest cells that the table and all outputs tied to it tell apart are unknowns (`atoms.py`); each number that is shown is a sum of them, and what its
 sign says of a withheld cell ("<10": 1 to 9) bounds another. Linear algebra alone says of most cells that are given away that they are (`linear.py`), other tables near
-the true one (`ranges.py`) and other records that fit (`witnesses.py`) say of most others that they are not. What is left to the rest is their range in whole people
+the true one (`ranges.py`) and other records that fit (`feasible_tables.py`) say of most others that they are not. What is left to the rest is their range in whole people
 (`ranges.py`; the audit of sdcTable and tau-Argus, over all outputs), up to a limit of work that all tables share; cells whose range is not worked out by then are not
 assessed, and that is said.
 """
@@ -17,12 +17,12 @@ import numpy as np
 from ..domain import Mask
 from . import atoms
 from .atoms import atoms_of, combinations_of, components, merged, used_columns
+from .cell_counts import COUNT, CellCounts
+from .feasible_tables import FeasibleTables, Guide
 from .findings import RuleFinding, cells_in_words, some
 from .linear import LinearSystem
 from .policy import Policy
 from .ranges import CellRanges, WorkBudget, range_system, ranges
-from .tallies import COUNT, OutputTally
-from .witnesses import Guide, Witnesses
 
 RULE = "suppression undone"
 FEW_ATOMS = 10_000
@@ -33,13 +33,13 @@ class AllOutputs(NamedTuple):
     """What all outputs of a check say together, new and released: as one linear system, and other records that fit it; and the work left to ranges of cells."""
 
     linear: LinearSystem
-    witnesses: Witnesses
+    feasible: FeasibleTables
     budget: WorkBudget
 
 
 def bounds(
-    table: OutputTally,
-    others: Iterable[OutputTally],
+    table: CellCounts,
+    others: Iterable[CellCounts],
     *,
     of: Mask | None = None,
     enough: float = np.inf,
@@ -56,7 +56,7 @@ def bounds(
 
     >>> from chaffinch.outputs.document import recipes_of
     >>> from chaffinch.outputs.domain import Field, Fields
-    >>> from chaffinch.outputs.rules.tallies import tallies_of
+    >>> from chaffinch.outputs.rules.cell_counts import tallies_of
     >>> fields = Fields((Field("sex", ("f", "m")),))
     >>> codes = np.array([[0]] * 12 + [[1]] * 3, dtype=np.int32)
     >>> entry = {"name": "t", "kind": "table", "by": ["sex"], "threshold": 10, "margins": True}
@@ -77,7 +77,7 @@ def bounds(
     return limits if all_in else limits._replace(assessed=limits.assessed & ~of)
 
 
-def _tied(table: OutputTally, others: Iterable[OutputTally]) -> tuple[list[OutputTally], bool]:
+def _tied(table: CellCounts, others: Iterable[CellCounts]) -> tuple[list[CellCounts], bool]:
     """The table and what hangs together with it, groups that do not matter added up; and whether that is all of it, or what could be written out."""
     chosen, keys = [table], {table.said}
     for other in others:
@@ -108,16 +108,16 @@ def _tied(table: OutputTally, others: Iterable[OutputTally]) -> tuple[list[Outpu
     return kept, False
 
 
-def _has_few_atoms(table: OutputTally, others: Sequence[OutputTally]) -> bool:
+def _has_few_atoms(table: CellCounts, others: Sequence[CellCounts]) -> bool:
     """Whether all that hangs together with a table is few unknowns."""
     tied, all_in = _tied(table, others)
     return all_in and combinations_of(tied, table.sizes) <= FEW_ATOMS
 
 
 def suppression(
-    table: OutputTally,
-    own: Sequence[OutputTally],
-    others: Sequence[OutputTally],
+    table: CellCounts,
+    own: Sequence[CellCounts],
+    others: Sequence[CellCounts],
     policy: Policy,
     *,
     judged: bool = True,
@@ -151,7 +151,7 @@ def suppression(
             *linear.ends(table, all_others),
             lambda cell, wanted: linear.towards(table, all_others, cell, wanted),
         )
-        safe = together.witnesses.safe(table, asked if first is None else first[1], least, guide)
+        safe = together.feasible.safe(table, asked if first is None else first[1], least, guide)
         open_still = secret & ~(safe if first is None else safe | asked & ~first[0] & ~first[1])
     alone, unseen = _undone(table, own, open_still, policy, linear, budget)
     findings = [_finding(table, alone, of, [])] if judged else []
@@ -166,13 +166,13 @@ def suppression(
         rest |= more
     undone = (alone if judged else np.zeros_like(alone)) | rest
 
-    def by_rank(some: Sequence[OutputTally], cells: Mask) -> Mask:
+    def by_rank(some: Sequence[CellCounts], cells: Mask) -> Mask:
         return linear.narrow(table, [*own, *some], cells, least, by_rank=True)
 
-    def by_ends(some: Sequence[OutputTally], cells: Mask) -> Mask:
+    def by_ends(some: Sequence[CellCounts], cells: Mask) -> Mask:
         return linear.narrow(table, [*own, *some], cells, least)
 
-    def by_ranges(some: Sequence[OutputTally], cells: Mask) -> Mask:
+    def by_ranges(some: Sequence[CellCounts], cells: Mask) -> Mask:
         return _undone(table, [*own, *some], cells, policy, linear, budget)[0]
 
     # What proved that cells follow from all others says also from which, the quickest way first.
@@ -190,16 +190,16 @@ def suppression(
     return [one for one in findings if one.status != "pass" or len(findings) == 1]
 
 
-Prover = Callable[[Sequence[OutputTally], Mask], Mask]
+Prover = Callable[[Sequence[CellCounts], Mask], Mask]
 """Which of some cells follow from what some other outputs show, beside the table's own."""
 
 
 def _sources(
-    others: Sequence[OutputTally], rest: Mask, given_away_by: Prover
+    others: Sequence[CellCounts], rest: Mask, given_away_by: Prover
 ) -> Iterator[tuple[list[str], Mask]]:
     """The outputs that give cells away, one alone where one does, else the fewest, and the cells that they do."""
 
-    def of(names: Collection[str]) -> list[OutputTally]:
+    def of(names: Collection[str]) -> list[CellCounts]:
         return [other for other in others if other.output in names]
 
     for name in dict.fromkeys(other.output for other in others):
@@ -220,7 +220,7 @@ def _sources(
 
 
 def _shows(
-    cell: Mask, of: Callable[[Collection[str]], list[OutputTally]], given_away_by: Prover
+    cell: Mask, of: Callable[[Collection[str]], list[CellCounts]], given_away_by: Prover
 ) -> Callable[[Sequence[str]], bool]:
     """Whether outputs of some names give a cell away."""
     return lambda names: bool(given_away_by(of(names), cell).any())
@@ -252,8 +252,8 @@ def _fewest(names: Sequence[str], enough: Callable[[Sequence[str]], bool]) -> li
 
 
 def _undone(
-    table: OutputTally,
-    shown: Sequence[OutputTally],
+    table: CellCounts,
+    shown: Sequence[CellCounts],
     secret: Mask,
     policy: Policy,
     linear: LinearSystem,
@@ -273,7 +273,7 @@ def _undone(
 
 
 def _unfinished(
-    table: OutputTally, unseen: Mask, undone: Mask, secret: Mask, threshold: int
+    table: CellCounts, unseen: Mask, undone: Mask, secret: Mask, threshold: int
 ) -> RuleFinding:
     """Of which cells nothing is said, and what is said of the others."""
     size = int(secret.sum())
@@ -292,7 +292,7 @@ def _unfinished(
     )
 
 
-def _finding(table: OutputTally, undone: Mask, of: int, others: Sequence[str]) -> RuleFinding:
+def _finding(table: CellCounts, undone: Mask, of: int, others: Sequence[str]) -> RuleFinding:
     source = ("its own totals", "another output", "several other outputs together")[
         min(len(others), 2)
     ]

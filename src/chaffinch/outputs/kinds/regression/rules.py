@@ -24,11 +24,11 @@ from ...cells import scalar_code
 from ...domain import Codes, Fields, Ints
 from ...families import BINARY
 from ...formula import Factor, Formula, Term
+from ...rules.cell_counts import CellCounter, CellCounts
 from ...rules.counts import degrees_of_freedom, threshold
 from ...rules.findings import RuleFinding, finding, some
 from ...rules.magnitudes import dominance
 from ...rules.policy import Policy
-from ...rules.tallies import OutputTally, Tallier
 from ..model import ModelSpec, design_of, label_of
 from .spec import RegressionSpec
 
@@ -59,18 +59,18 @@ class Patterns:
 
 
 def regression_rules(
-    output: RegressionSpec, tallies: list[OutputTally], tallier: Tallier, policy: Policy
+    output: RegressionSpec, tallies: list[CellCounts], counter: CellCounter, policy: Policy
 ) -> list[RuleFinding]:
     """Return what n, degrees of freedom, covariate patterns, groups behind coefficients and equal labels say of a regression."""
-    records = tallier.inside
-    formula = output.compiled(tallier.frame, records if len(records) else None)
-    label, few_labels = _labels(output, tallier.fields, formula, records)
+    records = counter.inside
+    formula = output.compiled(counter.frame, records if len(records) else None)
+    label, few_labels = _labels(output, counter.fields, formula, records)
     outcomes = max(len(np.unique(label)) - 1, 1) if output.kind == "multinomial" else 1
     return model_rules(
         output,
         formula,
         tallies,
-        tallier,
+        counter,
         policy,
         label=label,
         few_labels=few_labels,
@@ -81,8 +81,8 @@ def regression_rules(
 def model_rules(
     output: ModelSpec,
     formula: Formula,
-    tallies: list[OutputTally],
-    tallier: Tallier,
+    tallies: list[CellCounts],
+    counter: CellCounter,
     policy: Policy,
     *,
     label: Ints,
@@ -91,7 +91,7 @@ def model_rules(
     events: Ints | None = None,
 ) -> list[RuleFinding]:
     """Return the same for any model of a formula: `label` is a number of each record, one of a few classes or not; `events` are 1 where an event is."""
-    name, kind, fields, records = output.name, output.kind, tallier.fields, tallier.inside
+    name, kind, fields, records = output.name, output.kind, counter.fields, counter.inside
     n = [one for one in tallies if one.part == "n"]
     findings = threshold(n, policy) if n else []
     findings += [degrees_of_freedom(name, kind, len(records) - parameters, policy)]

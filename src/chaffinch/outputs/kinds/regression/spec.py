@@ -29,9 +29,9 @@ from ..model import ModelSpec
 from .information import beside_coefficients, check_covariance, without_equations
 
 if TYPE_CHECKING:
+    from ...rules.cell_counts import CellCounter, CellCounts
     from ...rules.findings import RuleFinding
     from ...rules.policy import Policy
-    from ...rules.tallies import OutputTally, Tallier
 from math import prod
 
 from ...families import BINARY, COUNTS
@@ -195,12 +195,12 @@ class RegressionSpec(ModelSpec):
         return refitted_numbers(self, sample)
 
     def findings(
-        self, tallies: list[OutputTally], tallier: Tallier, policy: Policy
+        self, tallies: list[CellCounts], counter: CellCounter, policy: Policy
     ) -> list[RuleFinding]:
         """Return whether n is small, and what degrees of freedom, covariate patterns and groups behind coefficients say."""
         from .rules import regression_rules
 
-        return regression_rules(self, tallies, tallier, policy)
+        return regression_rules(self, tallies, counter, policy)
 
     @property
     def family_name(self) -> FamilyName:

@@ -1,7 +1,7 @@
 """What lies behind an output, as cells of records: which record falls into which cell, and what a reader is shown of its count.
 
 An output has several tallies: its cells, its margins and totals, and its n. Each is a cross of groups of levels, the filter folded in: a filter
-on one column is a column of one group. Filters that tie columns together stay beside (`joint`). A kind of output has its people counted by a `Tallier`.
+on one column is a column of one group. Filters that tie columns together stay beside (`joint`). A kind of output has its people counted by a `CellCounter`.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ Shown = Callable[[Ints], tuple[Ints, Ints, Mask]]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class OutputTally:
+class CellCounts:
     """Cells of records: those of one part of an output ("cells", "totals", "n" ...), in C order of the groups of its columns.
 
     `steps` and `names` are the group of each level (-1 for none) of each column, and what the groups are called; `joint` filters that tie
@@ -68,7 +68,7 @@ class OutputTally:
     with_missing: tuple[int, ...] = ()
 
     def __repr__(self) -> str:
-        return f"OutputTally({self.output!r}, {self.part!r}, {self.size} cells)"
+        return f"CellCounts({self.output!r}, {self.part!r}, {self.size} cells)"
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -151,14 +151,14 @@ class OutputTally:
                 yield np.moveaxis(index, axis, -1).reshape(-1, size)
 
 
-def margin(table: OutputTally, positions: Collection[int]) -> OutputTally:
+def margin(table: CellCounts, positions: Collection[int]) -> CellCounts:
     """Return the margin of a table by some of its columns, the others summed over the levels that are in a group.
 
     Examples
     --------
     >>> from chaffinch.outputs.document import recipes_of
     >>> from chaffinch.outputs.domain import Field, Fields
-    >>> from chaffinch.outputs.rules.tallies import tallies_of
+    >>> from chaffinch.outputs.rules.cell_counts import tallies_of
     >>> fields = Fields((Field("sex", ("f", "m")), Field("area", ("n", "s"))))
     >>> codes = np.array([[0, 0], [0, 1], [1, 1]], dtype=np.int32)
     >>> (output,) = recipes_of([{"name": "t", "kind": "table", "by": ["sex", "area"]}], fields).outputs
@@ -196,11 +196,11 @@ def margin(table: OutputTally, positions: Collection[int]) -> OutputTally:
     )
 
 
-def _joint_filters(tally: OutputTally) -> set[tuple[tuple[int, ...], bytes]]:
+def _joint_filters(tally: CellCounts) -> set[tuple[tuple[int, ...], bytes]]:
     return {(columns, mask.tobytes()) for columns, mask in tally.joint}
 
 
-def cells_within(fine: OutputTally, coarse: OutputTally) -> tuple[Ints, Mask]:
+def cells_within(fine: CellCounts, coarse: CellCounts) -> tuple[Ints, Mask]:
     """Return which coarse cell each fine cell lies in by definition (-1: in none), and which coarse cells are unions of fine ones but for filters that tie columns.
 
     Examples
@@ -209,7 +209,7 @@ def cells_within(fine: OutputTally, coarse: OutputTally) -> tuple[Ints, Mask]:
 
     >>> from chaffinch.outputs.document import recipes_of
     >>> from chaffinch.outputs.domain import Field, Fields
-    >>> from chaffinch.outputs.rules.tallies import tallies_of
+    >>> from chaffinch.outputs.rules.cell_counts import tallies_of
     >>> fields = Fields((Field("A", ("a1", "a2", "a3")), Field("PAY", (0, 1))))
     >>> entries = [{"name": "s", "kind": "sum", "of": "PAY", "where": "A != 'a2'"}, {"name": "t", "kind": "sum", "of": "PAY"}]
     >>> some, every = (tallies_of(one, fields, np.zeros((3, 2), dtype=np.int32))[0] for one in recipes_of(entries, fields).outputs)
@@ -269,7 +269,7 @@ def _strides(shape: tuple[int, ...]) -> list[int]:
 
 
 def defined_within(
-    inner: OutputTally, cells: Sequence[int] | Ints, outer: OutputTally, union: Mask
+    inner: CellCounts, cells: Sequence[int] | Ints, outer: CellCounts, union: Mask
 ) -> bool:
     """Return whether cells lie within a union of another tally's cells by their definitions, not only for these records."""
     if not _joint_filters(outer) <= _joint_filters(inner):
@@ -348,7 +348,7 @@ class MissingLevels:
         return np.pad(whole, [(0, int(column in self.columns)) for column in columns]).ravel()
 
 
-class Tallier:
+class CellCounter:
     """An output with the columns and records that it is counted on: those with a value in each of its columns (`own`).
 
     `records` are all records, those with missing values (below 0) among them; `codes` has the first level in their place.
@@ -385,9 +385,9 @@ class Tallier:
         """The records that have a value in each of its columns, and pass the filter."""
         return self.codes[self.filter.of(self.codes) & self.complete]
 
-    def of_part(self, part: OutputSpec) -> Tallier:
+    def of_part(self, part: OutputSpec) -> CellCounter:
         """Return the same for a part of the output, which is of the same records."""
-        return Tallier(part, self.fields, self.records, own=self.own)
+        return CellCounter(part, self.fields, self.records, own=self.own)
 
     def tally(
         self,
@@ -398,7 +398,7 @@ class Tallier:
         shown: Shown | None = None,
         quantities: Iterable[str] = (),
         **options: Any,
-    ) -> OutputTally:
+    ) -> CellCounts:
         """Return cells within a filter (the output's, if absent) as a tally; their counts are exact without `shown`."""
         within, used = self.filter if within is None else within, set(cells.positions)
         steps = [
@@ -418,7 +418,7 @@ class Tallier:
             for p in self.own
             if p not in told
         ]
-        return OutputTally(
+        return CellCounts(
             self.output.name,
             self.output.kind,
             part,
@@ -439,7 +439,7 @@ class Tallier:
 
     def counts(
         self, part: str, cells: Crossing, printed: NDArray[np.object_] | None, **options: Any
-    ) -> OutputTally:
+    ) -> CellCounts:
         """Return a tally of counts that are published: as printed, where they are there, and by the output's rules."""
         base, rounding = (
             int(getattr(self.output, "base", 1)),
@@ -488,17 +488,17 @@ class Tallier:
             )
         return possible.ravel()
 
-    def n(self) -> list[OutputTally]:
+    def n(self) -> list[CellCounts]:
         """Return the number of records after the filter, if it is published."""
         if not self.output.publishes("n") or isinstance(self.output.n, list | Mapping):
             return []
         return [self.whole()]
 
-    def whole(self, cells: Crossing | None = None) -> OutputTally:
+    def whole(self, cells: Crossing | None = None) -> CellCounts:
         """Return the number of records after the filter (and in some cells), which is told."""
         return self.tally("n", _united(cells), quantities=[COUNT])
 
-    def fit(self, what: str, cells: Crossing | None = None) -> list[OutputTally]:
+    def fit(self, what: str, cells: Crossing | None = None) -> list[CellCounts]:
         """Return the tally of an output that is one fit on all its records (in some cells), which two populations may differ in, and n."""
         text = "".join(what.split())
         return [
@@ -532,7 +532,7 @@ class Tallier:
         return shown
 
 
-def tallies_of(output: OutputSpec, fields: Fields, codes: Codes) -> list[OutputTally]:
+def tallies_of(output: OutputSpec, fields: Fields, codes: Codes) -> list[CellCounts]:
     """Return the tallies behind an output, that of its cells first.
 
     Examples
@@ -544,7 +544,7 @@ def tallies_of(output: OutputSpec, fields: Fields, codes: Codes) -> list[OutputT
     >>> [(t.part, t.counts.tolist()) for t in tallies_of(output, fields, np.array([[0], [0], [1]], dtype=np.int32))]
     [('cells', [2, 1]), ('total', [3])]
     """
-    return output.tallies(Tallier(output, fields, codes))
+    return output.tallies(CellCounter(output, fields, codes))
 
 
 def _shown(

@@ -14,10 +14,10 @@ from chaffinch.outputs.document import output_of
 from chaffinch.outputs.domain import Field, Fields
 from chaffinch.outputs.rules import Policy, check_entries
 from chaffinch.outputs.rules.atoms import cells_of
-from chaffinch.outputs.rules.tallies import (
+from chaffinch.outputs.rules.cell_counts import (
+    CellCounter,
+    CellCounts,
     MissingLevels,
-    OutputTally,
-    Tallier,
     cells_within,
     defined_within,
     margin,
@@ -25,7 +25,7 @@ from chaffinch.outputs.rules.tallies import (
 )
 
 
-def tallies(entry: Any, fields: Fields, codes: Any) -> list[OutputTally]:
+def tallies(entry: Any, fields: Fields, codes: Any) -> list[CellCounts]:
     return tallies_of(output_of({"name": "t", "kind": "table", **entry}), fields, codes)
 
 
@@ -139,8 +139,8 @@ WHERE = {
 }
 
 
-def tallier(codes: Any, **entry: Any) -> Tallier:
-    return Tallier(
+def counter(codes: Any, **entry: Any) -> CellCounter:
+    return CellCounter(
         output_of({"name": "t", "kind": "table", "by": ["A", "B"], **entry}), FIELDS, codes
     )
 
@@ -153,7 +153,7 @@ def tallier(codes: Any, **entry: Any) -> Tallier:
     st.sampled_from(list(WHERE)),
 )
 def test_counts_are_those_of_plain_counting(rows: Any, where: Any) -> None:
-    counting = tallier(np.array(rows, dtype=np.int32), where=where)
+    counting = counter(np.array(rows, dtype=np.int32), where=where)
     table = counting.tally("cells", crossed(["A", "B"], {}, FIELDS, output="t"))
     for a in range(3):
         for b in range(2):

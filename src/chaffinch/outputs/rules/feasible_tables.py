@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from ..._base.compiled import compiled
 from ..domain import Codes, Ints, Mask
 from .atoms import counting, lookup_of
-from .tallies import OutputTally
+from .cell_counts import CellCounts
 
 if TYPE_CHECKING:
     pass
@@ -44,10 +44,10 @@ class Guide(NamedTuple):
     towards: Callable[[int, int], tuple[Ints, Ints] | None] = lambda _cell, _wanted: None
 
 
-class Witnesses:
+class FeasibleTables:
     """The least and the largest count that withheld cells were seen to have in tables that fit everything that tallies show."""
 
-    def __init__(self, tallies: Sequence[OutputTally], codes: Codes) -> None:
+    def __init__(self, tallies: Sequence[CellCounts], codes: Codes) -> None:
         self.tallies = counting(tallies)
         self._number = {tally.said: number for number, tally in enumerate(self.tallies)}
         self._starts = np.cumsum([0, *(tally.size for tally in self.tallies)])
@@ -105,7 +105,7 @@ class Witnesses:
             )
         )
 
-    def safe(self, table: OutputTally, cells: Mask, far: int, guide: Guide | None = None) -> Mask:
+    def safe(self, table: CellCounts, cells: Mask, far: int, guide: Guide | None = None) -> Mask:
         """Return which of some cells of a table have, in a table that fits, a count as far from their own as `far`; or all that their signs leave them.
 
         Nothing is looked for beyond what a `guide` says to be possible at most, and first what it says to be near.
@@ -125,7 +125,7 @@ class Witnesses:
         found = np.array([self._is_safe(cell, far) for cell in range(start, start + table.size)])
         return np.asarray(found & cells)
 
-    def _change_alone(self, table: OutputTally, start: int, far: int) -> None:
+    def _change_alone(self, table: CellCounts, start: int, far: int) -> None:
         """Take in that cells of the only tally may have as many people more or fewer as their signs allow: no other number changes with them."""
         if len(self.tallies) > 1:
             return
