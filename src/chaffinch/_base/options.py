@@ -581,14 +581,14 @@ def takes(cls: type[Declared]) -> Callable[[F], F]:
         function.__signature__ = signature.replace(parameters=[*parameters, *keywords])  # type: ignore[attr-defined]
         function.settings_class = cls  # type: ignore[attr-defined]
         if function.__doc__ is not None:
-            function.__doc__ = _with_parameters(inspect.cleandoc(function.__doc__), settings)
+            function.__doc__ = with_parameters(inspect.cleandoc(function.__doc__), settings)
         return function
 
     return decorate
 
 
-def _with_parameters(docstring: str, settings: Sequence[Setting]) -> str:
-    """A docstring whose section of parameters ends with settings; {placeholders} are named, not filled, since that would import what registers."""
+def with_parameters(docstring: str, settings: Sequence[Setting]) -> str:
+    """Return a docstring whose section of parameters ends with settings; {placeholders} are named, not filled, since that would import what registers."""
     before, *after = re.split(r"\n\n(?=(?!Parameters\n)[A-Z][a-z]+\n---)", docstring, maxsplit=1)
     if "\nParameters\n---" not in before:
         before += "\n\nParameters\n----------"
