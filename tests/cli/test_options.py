@@ -33,9 +33,9 @@ from chaffinch.cli.options import (
 from chaffinch.cli.settings import Choice
 from chaffinch.errors import BudgetError, InputError, LedgerError
 from chaffinch.table import sources
+from chaffinch.table.settings import Reading
 from chaffinch.workflows.engines import engine_of
 from chaffinch.workflows.run import RunOptions
-from chaffinch.workflows.synthesise import ReadSettings
 
 SAYS = "  surname  surnames, by its name\n  v3       numbers that were given out once, by its numbers\n"
 PUBLIC = """format = "chaffinch-schema"
@@ -279,9 +279,9 @@ def test_the_engine_that_was_chosen_for_large_files_is_said_unless_quiet(
     ):
         run = RunOptions(observer=Speaker(quiet=quiet))
         path = people_with_surnames / "people.csv"
-        assert not engine_of("auto").open(path, ReadSettings(), run, [path]).in_memory
+        assert not engine_of("auto").open(path, Reading(), run, [path]).in_memory
         assert capsys.readouterr().err.startswith(words)
-    assert engine_of("memory").open(path, ReadSettings(), run, [path]).in_memory
+    assert engine_of("memory").open(path, Reading(), run, [path]).in_memory
 
 
 CELLS = st.lists(

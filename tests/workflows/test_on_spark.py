@@ -13,25 +13,27 @@ from chaffinch.risk import RiskSettings, measure_risk
 from chaffinch.risk.finding import column_findings, record_findings
 from chaffinch.spark import private
 from chaffinch.spark.scanning import scan
+from chaffinch.table.settings import Reading
 from chaffinch.utility import UtilitySettings, measure_utility
 from chaffinch.workflows import on_spark
 from chaffinch.workflows.engines import compared_tables, engine_of
 from chaffinch.workflows.on_spark import SparkOriginal
 from chaffinch.workflows.release import ReleaseSettings, run_release
 from chaffinch.workflows.run import RunOptions
+from chaffinch.workflows.settings import Execution
 from chaffinch.workflows.synthesise import (
-    ReadSettings,
     Synthesis,
     SynthesisSettings,
 )
 
 NET = chaffinch.BayesNet(parents=2, conditionals="tables")
+SPARK = Execution(engine="spark")
 
 
 def synthesised(source, outputs=(), *, model=None, **options):
     """Return a synthesis on Spark, and its model."""
     run = RunOptions(seed=options.pop("seed", None))
-    settings = SynthesisSettings(**{"synthesiser": NET, **options}, engine="spark")
+    settings = SynthesisSettings(**{"synthesiser": NET, **options}, execution=SPARK)
     with Synthesis(settings, run, list(map(str, outputs))) as synthesis:
         synthesis.read(str(source))
         fitted = synthesis.fit()
@@ -54,14 +56,14 @@ def cmc_file(data, tmp_path_factory):
         ({"keep": ("a",)}, "keep completes the rows"),
         ({"person": "id"}, "Rows in the order of a person"),
         ({"weight": "w"}, "not counted by weight"),
-        ({"reading": ReadSettings(discover="all")}, "Domains are not discovered"),
+        ({"discover": "all"}, "Domains are not discovered"),
         ({"synthesiser": chaffinch.Panel(NET)}, "learns from rows in one place"),
-        ({"reading": ReadSettings(file={"delimiter": ";"})}, "leave out --delimiter"),
+        ({"reading": Reading(delimiter=";")}, "leave out --delimiter"),
     ],
 )
 def test_what_takes_rows_in_one_place_is_refused_before_anything_is_read(settings, words):
     with pytest.raises(InputError, match=words):
-        SynthesisSettings(**{"synthesiser": NET, **settings}, engine="spark")
+        SynthesisSettings(**{"synthesiser": NET, **settings}, execution=SPARK)
 
 
 def test_outputs_that_cannot_be_are_named_before_spark_starts(cmc_file, tmp_path, monkeypatch):
@@ -94,7 +96,7 @@ def test_a_private_fit_charges_before_it_reads(spark, cmc_file, data, monkeypatc
     charge, frame = on_spark.charge_ledger, private.RawFrame
     monkeypatch.setattr(on_spark, "charge_ledger", lambda *a: order.append("charged") or charge(*a))
     monkeypatch.setattr(private, "RawFrame", lambda *a: order.append("read") or frame(*a))
-    net, reading = chaffinch.BayesNet(epsilon=2.0), ReadSettings(schema=data / "cmc_declared.toml")
+    net, reading = chaffinch.BayesNet(epsilon=2.0), Reading(schema=data / "cmc_declared.toml")
     synthesised(cmc_file, synthesiser=net, reading=reading, seed=5)
     assert order == ["charged", "read"]
 
@@ -120,7 +122,7 @@ def places(data, tmp_path_factory):
 
 def compared(places, *, cache=None, **options):
     """Return tables that are compared on Spark, until the block ends."""
-    reading, run = ReadSettings(rare=options.pop("rare", "pool")), RunOptions()
+    reading, run = Reading(rare=options.pop("rare", "pool")), RunOptions()
     original, synthetic, holdout = places
     engine, sample_rows = engine_of("spark", cache), options.pop("sample_rows", 100)
     return compared_tables(
@@ -215,7 +217,7 @@ def settings(**options: object) -> ReleaseSettings:
     )
     net = chaffinch.BayesNet(parents=2)
     return ReleaseSettings(
-        synthesis=SynthesisSettings(synthesiser=net, engine="spark"),
+        synthesis=SynthesisSettings(synthesiser=net, execution=SPARK),
         utility=UtilitySettings(measures=("tvd", "pmse"), sample_rows=600),
         attack=attack,
         keys=KEYS,
@@ -239,7 +241,7 @@ def test_halves_are_fitted_as_the_release_is():
         (
             {
                 "synthesiser": chaffinch.BayesNet(epsilon=1.0),
-                "reading": ReadSettings(schema="schema.toml"),
+                "reading": Reading(schema="schema.toml"),
             },
             "promises privacy",
         ),

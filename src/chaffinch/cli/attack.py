@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from ..risk.singling_out import SinglingOutResult
     from ..stats.intervals import Interval
     from ..table import FileOptions
-    from ..workflows.synthesise import ReadSettings
+    from ..table.settings import Reading
 
 
 Result = TypeVar("Result", "MembershipResult", "SinglingOutResult")
@@ -217,7 +217,7 @@ class AttackRequest:
     settings: Any
     plan: dict[str, Any]
     options: dict[str, Any]
-    reading: ReadSettings
+    reading: Reading
     json: Path | None
     html: Path | None
     confidential: Path | None

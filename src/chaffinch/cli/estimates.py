@@ -18,9 +18,9 @@ from ..synth import Settings
 from ..table import FileOptions, Note, Schema
 from ..table.rows import Rows
 from ..table.schema import LEVEL_KINDS
+from ..table.settings import Reading
 from ..table.sources import HELD, EngineChoice, expected_shape
 from ..workflows.run import Observer
-from ..workflows.synthesise import ReadSettings
 from .options import show_notes
 
 if TYPE_CHECKING:
@@ -160,7 +160,7 @@ class Speaker(Observer):
 
     quiet: bool
     work: Work | None = None
-    reading: ReadSettings | None = None
+    reading: Reading | None = None
     measuring: UtilitySettings | None = None
     outputs: Sequence[Path] = ()
     shape: tuple[int, int] | None = None

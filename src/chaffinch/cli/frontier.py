@@ -37,9 +37,9 @@ from .settings import OrderBy, PersonId, WeightIn
 
 if TYPE_CHECKING:
     from ..report.frontier_result import FrontierResult
+    from ..table.settings import Reading
     from ..workflows.frontier.deliver import Delivery
     from ..workflows.frontier.settings import FrontierSettings
-    from ..workflows.synthesise import ReadSettings
 
 
 UNCOVERED = "The frontier's figures are taken from the original, and no promise of privacy covers them, the page or the exit code: keep them inside."
@@ -126,7 +126,7 @@ def frontier(
     order_by: OrderBy = None,
     title: Annotated[str | None, typer.Option(help="Title of the report.")] = None,
     threshold: Threshold = THRESHOLD,
-    reading: ReadSettings,
+    reading: Reading,
     ledger: LedgerIn = None,
     seed: Annotated[
         int | None,

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
     from ..privacy.ledger import Account
     from ..privacy.project import Project
+    from ..table.settings import Reading
     from ..workflows.plan import PlanResult
-    from ..workflows.synthesise import ReadSettings
     from .settings import Choice
 
 
@@ -60,8 +60,9 @@ def plan(
     The data are not opened, so this may be asked as often as you like. With --discover and without a schema their header is read.
     """
     from .._base.errors import InputError
+    from ..privacy.prepare import guarantee_schema
+    from ..table.settings import Reading
     from ..workflows.plan import plan as plan_budget
-    from ..workflows.synthesise import ReadSettings
     from .settings import choose
 
     if json is not None:
@@ -78,9 +79,7 @@ def plan(
             "--discover all without a schema takes the names of columns from the data: name the input."
         )
     given = (
-        schema
-        if discover is None
-        else choice.promised(ReadSettings(schema=schema)).promised_schema(input)
+        schema if discover is None else guarantee_schema(input, Reading(schema=schema), discover)
     )
     result = plan_budget(given, choice.settings, rows=rows, person=person_id, neighbours=neighbours)
     if json is not None:
@@ -116,18 +115,18 @@ def _show(screen: Console, result: PlanResult) -> None:
     show_table(SPLIT, split.rows_table())
 
 
-def show_plan(choice: Choice, input: Path, reading: ReadSettings, json: Path | None) -> None:
+def show_plan(choice: Choice, input: Path, reading: Reading, json: Path | None) -> None:
     """Print how the budget would be split, and what discovery costs. The data are not opened; without a schema their header is read."""
     from .._base.errors import InputError
     from ..privacy.domain import undeclared
     from ..privacy.ledger import HEAD
-    from ..privacy.prepare import left_out
+    from ..privacy.prepare import guarantee_schema, left_out
     from ..privacy.session import discovery_price, plan_budget, promised_schema
 
     if not choice.private:
         raise InputError("--dry-run shows how a privacy budget would be split: give --epsilon.")
     settings = choice.settings
-    given = choice.promised(reading).promised_schema(input)
+    given = guarantee_schema(input, reading, choice.discover)
     if given is None:
         raise undeclared()
     schema = promised_schema(

@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from .._base.errors import InputError, LedgerError, unknown_name
+from .._base.errors import InputError, LedgerError
 from .._base.options import FILES, PRIVACY, RUN, Option
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
     from ..synth import Model
     from ..table import FileOptions, Note
-    from ..workflows.synthesise import ReadSettings
+    from ..table.settings import Reading
 
 
 Json = Annotated[
@@ -386,13 +386,12 @@ def file_options(
 @expanded(file=file_options)
 def reading_of(
     *, schema: SchemaIn = None, file: FileOptions, rare: Rare = "pool", personal: Personal = None
-) -> ReadSettings:
+) -> Reading:
     """Return how the input is read."""
-    from ..workflows.synthesise import ReadSettings
+    from ..table.settings import Reading
 
-    if rare not in ("pool", "keep"):
-        raise unknown_name("--rare mode", rare, ("pool", "keep"))
-    return ReadSettings(schema=schema, file=file, rare=rare, personal=decisions_of(personal or ()))  # type: ignore[arg-type]
+    decisions = decisions_of(personal or ())
+    return Reading(schema=schema, rare=rare, personal=decisions, **file)  # type: ignore[arg-type]
 
 
 def decisions_of(words: Sequence[str]) -> dict[str, str]:

@@ -15,14 +15,14 @@ from ..table.personal.detect import (
     check_declared_decided,
     without_personal_warnings,
 )
-from ..workflows.synthesise import ReadSettings
+from ..table.settings import Reading
 from .options import show_notes
 
 
 def read_for(
     settings: Settings,
     path: Path,
-    reading: ReadSettings,
+    reading: Reading,
     *,
     quiet: bool,
     progress: Progress,

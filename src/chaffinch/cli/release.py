@@ -50,8 +50,8 @@ from .options import (
 from .settings import Choice, choose
 
 if TYPE_CHECKING:
+    from ..table.settings import Reading
     from ..workflows.release import ReleaseResult
-    from ..workflows.synthesise import ReadSettings
 
 
 UNCOVERED = (
@@ -95,7 +95,7 @@ def release(
     svm_rows: SvmRows = 5000,
     title: Annotated[str | None, typer.Option(help="Title of the report.")] = None,
     threshold: Threshold = THRESHOLD,
-    reading: ReadSettings,
+    reading: Reading,
     engine: ClusterEngine = "auto",
     cache: Cache = None,
     sample_rows: SampleRows = 100_000,

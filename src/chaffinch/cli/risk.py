@@ -53,14 +53,12 @@ if TYPE_CHECKING:
     from ..risk import RiskResult, RiskSettings
     from ..risk.verdict import LimitVerdict
     from ..table import FileOptions
+    from ..table.settings import Reading
     from ..workflows.policy import RiskPolicy
-    from ..workflows.synthesise import ReadSettings
 
 
 @expanded(file=file_options)
-def reading_by_value(
-    *, schema: SchemaIn = None, file: FileOptions, rare: Rare = "keep"
-) -> ReadSettings:
+def reading_by_value(*, schema: SchemaIn = None, file: FileOptions, rare: Rare = "keep") -> Reading:
     """Return how the input is read: rare levels by name, as an outsider sees them, unless they are to be pooled."""
     return reading_of(schema=schema, rare=rare, **file)
 
@@ -136,7 +134,7 @@ def risk(
         ),
     ] = None,
     threshold: Threshold = THRESHOLD,
-    reading: ReadSettings,
+    reading: Reading,
     seed: Annotated[
         int | None, typer.Option(help="Seed of draws: the same seed gives the same figures.")
     ] = None,

@@ -32,7 +32,7 @@ from .options import (
 )
 
 if TYPE_CHECKING:
-    from ..workflows.synthesise import ReadSettings
+    from ..table.settings import Reading
 
 
 @expanded(reading=reading_of)
@@ -43,7 +43,7 @@ def schema(
         Path | None,
         typer.Option("--output", "-o", help="File to write (TOML); standard output unless given."),
     ] = None,
-    reading: ReadSettings,
+    reading: Reading,
     blank: Annotated[
         bool,
         typer.Option(
@@ -133,7 +133,7 @@ def schema(
 
 
 def _write_blank(
-    input: Path, output: Path | None, reading: ReadSettings, codebook: Path | None, *, quiet: bool
+    input: Path, output: Path | None, reading: Reading, codebook: Path | None, *, quiet: bool
 ) -> None:
     """Write a schema to fill in. The header, the stored types and a codebook are read; no row has a say in it."""
     from .._base.errors import listed
@@ -172,7 +172,7 @@ def _write_blank(
 def describe(
     *,
     input: Place,
-    reading: ReadSettings,
+    reading: Reading,
     engine: ClusterEngine = "auto",
     cache: Cache = None,
     json: JsonOut = None,

@@ -14,7 +14,8 @@ from .options import names_of
 
 if TYPE_CHECKING:
     from ..synth import Settings
-    from ..workflows.synthesise import ReadSettings, SynthesisSettings
+    from ..table.settings import Reading
+    from ..workflows.synthesise import SynthesisSettings
 
 
 ParentsIn = Annotated[
@@ -140,13 +141,9 @@ class Choice:
                 "--keep completes the rows of the input: --rows cannot be given with it."
             )
 
-    def promised(self, reading: ReadSettings) -> ReadSettings:
-        """Return how the original is read under a promise: nothing is pooled, and what is open may be discovered."""
-        return replace(reading, rare="pool", discover=self.discover)
-
     def synthesis(
         self,
-        reading: ReadSettings,
+        reading: Reading,
         output: Path,
         *,
         ledger: Path | None,
@@ -156,15 +153,16 @@ class Choice:
         cache: str | None = None,
     ) -> SynthesisSettings:
         """Return what the options of a command that learns amount to. A promise pools nothing: its levels are declared."""
+        from ..workflows.settings import Execution
         from ..workflows.synthesise import SynthesisSettings
 
         if ledger is not None and not self.private:
             raise InputError("--ledger adds up privacy budgets: give --epsilon too.")
         return SynthesisSettings(
             synthesiser=self.settings,
-            engine=engine,
-            cache=cache,
-            reading=self.promised(reading) if self.private else reading,
+            execution=Execution(engine=engine, cache=cache),  # type: ignore[arg-type]
+            discover=self.discover,
+            reading=replace(reading, rare="pool") if self.private else reading,
             keep=self.keep,
             person=self.person,
             order=self.order,

@@ -35,7 +35,8 @@ from .options import (
 from .settings import Choice, choose
 
 if TYPE_CHECKING:
-    from ..workflows.synthesise import ReadSettings, Synthesis, SynthesisSettings
+    from ..table.settings import Reading
+    from ..workflows.synthesise import Synthesis, SynthesisSettings
     from .estimates import Work
 
 
@@ -59,7 +60,7 @@ def synth(
     ] = 1,
     choice: Choice,
     model: Annotated[Path | None, typer.Option(help="Also write the fitted model here.")] = None,
-    reading: ReadSettings,
+    reading: Reading,
     engine: ClusterEngine = "auto",
     cache: Cache = None,
     ledger: LedgerIn = None,
@@ -149,7 +150,7 @@ def fit(
     input: Place,
     output: Annotated[Path, typer.Option("--output", "-o", help="Model file to write.")],
     choice: Choice,
-    reading: ReadSettings,
+    reading: Reading,
     engine: ClusterEngine = "auto",
     cache: Cache = None,
     ledger: LedgerIn = None,

@@ -42,8 +42,8 @@ from .options import (
 
 if TYPE_CHECKING:
     from ..report.result import ReportResult
+    from ..table.settings import Reading
     from ..utility import UtilitySettings, VerdictRow
-    from ..workflows.synthesise import ReadSettings
 
 
 @expanded(reading=reading_of)
@@ -74,7 +74,7 @@ def utility(
     cache: Cache = None,
     sample_rows: SampleRows = 100_000,
     threshold: Threshold = THRESHOLD,
-    reading: ReadSettings,
+    reading: Reading,
     seed: Annotated[
         int | None, typer.Option(help="Seed of splits and subsamples: same seed, same figures.")
     ] = None,

@@ -32,6 +32,7 @@ from ..table.persons import person_numbers
 from ..table.rows import as_rows
 from ..table.schema import UNKNOWN, Column, Note, Schema
 from ..table.schema_file import SchemaLike, as_schema, kind_by_name
+from ..table.settings import Reading
 from ..table.sources import open_source, recognise
 from ..table.spell import spell_values
 from ..table.table import Origin, Table
@@ -193,6 +194,14 @@ def discovering_schema(
             tuple(Column(name, kind_by_name(name) or UNKNOWN) for name in names), public=True
         )
     return declared.discovering()
+
+
+def guarantee_schema(source: Any, reading: Reading, discover: str | None) -> Schema | None:
+    """Return the schema for a private fit; with `discover` also what that adds to it, from the header of the source where there is none."""
+    if discover is None:
+        return reading.declared
+    declared = reading.declared if reading.schema is not None else None
+    return discovering_schema(source, declared, discover, **reading.file)
 
 
 def left_out(schema: Schema) -> list[Note]:

@@ -22,9 +22,10 @@ from ..table.rows import Rows, as_rows
 from ..table.sources import open_source
 
 if TYPE_CHECKING:
+    from ..table.settings import Reading
     from .release import ReleaseSettings
     from .run import RunOptions
-    from .synthesise import ReadSettings, Synthesis, SynthesisSettings
+    from .synthesise import Synthesis, SynthesisSettings
 
 Check = Callable[[Schema], object]
 """Is called with the schema of an original, and raises where options do not fit it."""
@@ -98,7 +99,7 @@ class Engine(Protocol):
 
     def check_measuring(
         self,
-        reading: ReadSettings,
+        reading: Reading,
         sample_rows: int,
         *,
         releases: int = 1,
@@ -128,7 +129,7 @@ class Engine(Protocol):
     def open(
         self,
         source: Any,
-        reading: ReadSettings,
+        reading: Reading,
         run: RunOptions,
         files: Sequence[Any] | None = None,
         *,
@@ -136,7 +137,7 @@ class Engine(Protocol):
     ) -> Rows:
         """Return a table; in bounded memory, unless `files`, all that are read for it, and `models` beside them say otherwise."""
 
-    def other(self, data: Any, reading: ReadSettings) -> Any:
+    def other(self, data: Any, reading: Reading) -> Any:
         """Return a table that is compared with an original, opened; it has `columns`."""
 
     def original(
@@ -170,7 +171,7 @@ def compared_tables(
     original: str,
     synthetic: Sequence[str],
     holdout: str | None,
-    reading: ReadSettings,
+    reading: Reading,
     run: RunOptions,
     *,
     holdout_share: float | None = None,
@@ -192,7 +193,7 @@ def compared_tables(
 
 
 def parted(
-    data: Any, reading: ReadSettings, share: float, *, seed: int | None, person: str | None = None
+    data: Any, reading: Reading, share: float, *, seed: int | None, person: str | None = None
 ) -> tuple[Any, Any]:
     """Return what is left of the data, and the people who are set aside, all rows of a person together."""
     if (rows := as_rows(data)) is not None:

@@ -23,7 +23,7 @@ from .._base.runtime import give_memory_back, giving_back
 from .._base.seeds import child, seed_sequence
 from ..counts.coded import coded_scan
 from ..counts.counter import StreamCounter
-from ..privacy.prepare import left_out
+from ..privacy.prepare import guarantee_schema, left_out
 from ..privacy.scanning import prepared_scan
 from ..privacy.session import DataWithoutDomain, open_lazy_source
 from ..stats.sampled import hash_key
@@ -58,9 +58,10 @@ from .engines import (
 )
 
 if TYPE_CHECKING:
+    from ..table.settings import Reading
     from .release import ReleaseSettings
     from .run import RunOptions
-    from .synthesise import ReadSettings, Synthesis, SynthesisSettings
+    from .synthesise import Synthesis, SynthesisSettings
 
 COMPLETED_BATCHES = 4
 """Batches of the original that are in memory at a time while they are completed."""
@@ -116,7 +117,7 @@ class LocalEngine:
     def open(
         self,
         source: Any,
-        reading: ReadSettings,
+        reading: Reading,
         run: RunOptions,
         files: Sequence[Any] | None = None,
         *,
@@ -140,7 +141,7 @@ class LocalEngine:
         run.observer.after_reading(rows, time.perf_counter() - start)
         return rows
 
-    def other(self, data: Any, reading: ReadSettings) -> Rows:
+    def other(self, data: Any, reading: Reading) -> Rows:
         """Return a table as it came, of a file with what was said of the original's: encoding, delimiter, header and the like."""
         rows: Rows = as_it_came(data, **reading.other_file)
         return rows
@@ -224,7 +225,7 @@ class LocalEngine:
         if not prepared:
             unread = open_lazy_source(
                 source,
-                reading.promised_schema(source),
+                guarantee_schema(source, reading, settings.discover),
                 **reading.file,
                 person=settings.person,
                 rows_per_person=synthesiser.unit.rows_per_person,
@@ -233,7 +234,7 @@ class LocalEngine:
             )
         schema: Schema = source.schema if unread is None else unread.schema
         by_name = (
-            left_out(schema) if reading.discover is not None and reading.schema is None else []
+            left_out(schema) if settings.discover is not None and reading.schema is None else []
         )
         check_declared_decided(schema)
         run.observer.opened(by_name)
@@ -284,7 +285,7 @@ def _with_weight_note(rows: Any) -> Any:
     return rows if weight is None else replace(rows, notes=(*rows.notes, weight_note(weight)))
 
 
-def _opened(source: Any, reading: ReadSettings, run: RunOptions, reader: Any) -> Any:
+def _opened(source: Any, reading: Reading, run: RunOptions, reader: Any) -> Any:
     """Return what a reader of sources makes of one."""
     with without_personal_warnings():
         return reader(source, schema=reading.declared, progress=run.progress, **reading.options)

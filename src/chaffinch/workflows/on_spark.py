@@ -33,9 +33,10 @@ from ..table.rows import check_comparable
 from .engines import Check, ComparedTables, charge_ledger, copy_places
 
 if TYPE_CHECKING:
+    from ..table.settings import Reading
     from .release import ReleaseSettings
     from .run import RunOptions
-    from .synthesise import ReadSettings, Synthesis, SynthesisSettings
+    from .synthesise import Synthesis, SynthesisSettings
 
 NOT_COMPARED = (
     "Drawn rows were not looked up in the original: that takes rows, which stay on Spark."
@@ -79,7 +80,7 @@ class SparkEngine:
             "Rows in the order of a person (person_id, order_by) are learnt from rows in one place": not private
             and (settings.person or settings.order),
             "Records are not counted by weight on Spark": settings.weight,
-            "Domains are not discovered on Spark: declare levels or bounds of every column, and leave out discover": settings.reading.discover,
+            "Domains are not discovered on Spark: declare levels or bounds of every column, and leave out discover": settings.discover,
         }
         for why, wanted in asked.items():
             if wanted:
@@ -108,7 +109,7 @@ class SparkEngine:
 
     def check_measuring(
         self,
-        reading: ReadSettings,
+        reading: Reading,
         sample_rows: int,
         *,
         releases: int = 1,
@@ -129,7 +130,7 @@ class SparkEngine:
             )
         self._check_reading(reading)
 
-    def _check_reading(self, reading: ReadSettings) -> None:
+    def _check_reading(self, reading: Reading) -> None:
         if options := sorted(reading.file):
             raise InputError(
                 f"Spark reads tables in its own way: leave out {', '.join(f'--{option}' for option in options)}, or make a Parquet table of the file first."
@@ -170,7 +171,7 @@ class SparkEngine:
     def open(
         self,
         source: Any,
-        reading: ReadSettings,
+        reading: Reading,
         run: RunOptions,
         files: Sequence[Any] | None = None,
         *,
@@ -186,7 +187,7 @@ class SparkEngine:
         run.observer.after_reading(scanned, time.perf_counter() - start)
         return scanned
 
-    def other(self, data: Any, reading: ReadSettings) -> Any:
+    def other(self, data: Any, reading: Reading) -> Any:
         """Return the DataFrame of a table by its address or path."""
         return read_frame(self.session, str(data))
 

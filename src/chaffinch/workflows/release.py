@@ -42,12 +42,14 @@ from ..table.holdout import (
     set_aside_note,
 )
 from ..table.schema_file import SchemaLike
+from ..table.settings import Reading
 from ..utility import UtilityResult, UtilitySettings, measure_utility
 from .engines import ComparedTables, Original, engine_of, parted
 from .local import copy_paths, file_paths, write_batches
 from .policy import RiskPolicy
 from .run import RunOptions
-from .synthesise import ReadSettings, Synthesis, SynthesisSettings, method_of, names_of
+from .settings import Execution
+from .synthesise import Synthesis, SynthesisSettings, method_of, names_of
 
 STAGES = ("reading", "learning", "drawing", "measuring", "attacking", "reporting")
 """The stages of a release, as a clock names them."""
@@ -147,7 +149,7 @@ def release(
     }
     synthesis = SynthesisSettings(
         synthesiser=method_of(method, label, names["sensitive"], names["keep"]),
-        reading=ReadSettings(schema=schema, threshold=threshold),
+        reading=Reading(schema=schema, threshold=threshold),
         keep=names["keep"],
         person=person,
         order=order,
@@ -156,7 +158,7 @@ def release(
         copies=copies,
         ledger=ledger,
         entry=title or "release",
-        engine=engine,
+        execution=Execution(engine=engine),  # type: ignore[arg-type]
     )
     attack = RiskSettings(threshold=threshold, sample_rows=sample_rows)
     if names["keys"] and names["sensitive"]:
@@ -252,7 +254,8 @@ class ReleaseSettings:
                 f"A release has one threshold. Got {self.threshold} for utility, {self.attack.threshold} for attacks."
             )
         chosen_models(self.utility.models, task="classification")
-        engine_of(self.synthesis.engine, self.synthesis.cache).check_release(self)
+        execution = self.synthesis.execution
+        engine_of(execution.engine, execution.cache).check_release(self)
 
     @property
     def threshold(self) -> int:

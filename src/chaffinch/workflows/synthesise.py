@@ -12,7 +12,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
@@ -21,16 +21,16 @@ from .._base.errors import InputError
 from .._base.masking import THRESHOLD
 from .._base.runtime import Progress, watched
 from .._base.seeds import seed_sequence
-from ..privacy.prepare import discovering_schema
 from ..synth import SYNTHESISERS, MethodOptions, Model, Settings, load_model
 from ..synth.account import AccountNote, SynthesisAccount
 from ..synth.data import enough_to_learn
-from ..table import FileOptions, Schema, Table
-from ..table.personal.detect import with_decisions
+from ..table import Table
 from ..table.rows import Rows, as_rows
-from ..table.schema_file import SchemaLike, as_schema
+from ..table.schema_file import SchemaLike
+from ..table.settings import Reading
 from .engines import Check, Engine, Original, engine_of
 from .run import RunOptions
+from .settings import Execution
 
 STEPS = ("read", "fit", "sample", "compare", "write", "sample and write")
 """What a run spends its time on; `compare` is looking rows up in the original, and workers of a cluster sample and write at once."""
@@ -81,7 +81,7 @@ def synthesise(
     names = {"sensitive": names_of(sensitive, "sensitive"), "keep": names_of(keep, "keep")}
     settings = SynthesisSettings(
         synthesiser=method_of(method, label, names["sensitive"], names["keep"]),
-        reading=ReadSettings(schema=schema, threshold=threshold),
+        reading=Reading(schema=schema, threshold=threshold),
         keep=names["keep"],
         person=person,
         order=order,
@@ -96,44 +96,6 @@ def synthesise(
         (drawn,) = synthesis.draw(synthesis.fit(), hold=1)
     given = isinstance(data, str | os.PathLike) or as_rows(data) is not None
     return drawn if given else drawn.to_native()
-
-
-@dataclass(frozen=True, kw_only=True)
-class ReadSettings:
-    """How the original is read: see `chaffinch.read`; and, for a promise, whether what is not declared is discovered: `chaffinch.prepare`.
-
-    `personal` says what becomes of columns that say who somebody is, over what the schema says: "drop", "fake" or "keep".
-    """
-
-    schema: SchemaLike | None = None
-    file: FileOptions = field(default_factory=FileOptions)
-    rare: Literal["pool", "keep"] = "pool"
-    threshold: int = THRESHOLD
-    discover: str | None = None
-    personal: Mapping[str, str] = field(default_factory=dict)
-
-    @property
-    def declared(self) -> Schema | None:
-        """What is declared of columns, with what was decided of those that say who somebody is."""
-        return with_decisions(as_schema(self.schema), self.personal)
-
-    @property
-    def options(self) -> dict[str, Any]:
-        """How the file is read, and what becomes of rare levels."""
-        return {**self.file, "rare": self.rare, "threshold": self.threshold}
-
-    @property
-    def other_file(self) -> FileOptions:
-        """How a file is read that is compared with the original: as that is, but for the name of its table."""
-        return {name: word for name, word in self.file.items() if name != "table"}  # type: ignore[return-value]
-
-    def promised_schema(self, source: Any) -> Schema | None:
-        """Return the schema for a private fit; with `discover` also what that adds to it, from the header of the source where there is none."""
-        if self.discover is None:
-            return self.declared
-        return discovering_schema(
-            source, self.declared if self.schema is not None else None, self.discover, **self.file
-        )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -157,16 +119,14 @@ class SynthesisSettings:
         Rows of each synthesis, as many as the original has unless given; and how many syntheses.
     ledger, entry
         A project ledger to charge, and under what name.
-    engine
-        "memory": all rows are held. "stream": the file is read twice, batch by batch, and counted from a cache of codes that is removed at the
-        end; the model and the rows drawn are the same. "auto": the first where rows are few and fit. "spark": a table by its address or path is learnt from, drawn
-        and written by a cluster.
-    cache
-        Where a cluster holds codes meanwhile: a folder that all workers see, or an address.
+    discover
+        "all": a promise finds with noise what the schema leaves open, and needs none: `chaffinch.prepare`.
+    execution
+        Where rows are: a cluster learns from a table by its address or path, draws and writes.
     """
 
     synthesiser: Settings
-    reading: ReadSettings = field(default_factory=ReadSettings)
+    reading: Reading = field(default_factory=Reading)
     keep: tuple[str, ...] = ()
     person: str | None = None
     order: str | None = None
@@ -175,8 +135,8 @@ class SynthesisSettings:
     copies: int = 1
     ledger: str | os.PathLike[str] | None = None
     entry: str = "release"
-    engine: str = "memory"
-    cache: str | None = None
+    discover: str | None = None
+    execution: Execution = field(default_factory=Execution)
 
     def __post_init__(self) -> None:
         check_at_least("rows", self.rows, 0, optional=True)
@@ -187,7 +147,7 @@ class SynthesisSettings:
             )
         if self.ledger is not None and not self.private:
             raise InputError("A ledger adds up privacy budgets: give the method an epsilon too.")
-        engine_of(self.engine, self.cache).check_synthesis(self)
+        engine_of(self.execution.engine, self.execution.cache).check_synthesis(self)
 
     @property
     def private(self) -> bool:
@@ -273,7 +233,8 @@ class Synthesis:
     @cached_property
     def engine(self) -> Engine:
         """The engine, started when it is first asked for."""
-        engine = engine_of(self.settings.engine, self.settings.cache)
+        execution = self.settings.execution
+        engine = engine_of(execution.engine, execution.cache)
         return self.resources.enter_context(engine.started())
 
     def read(

@@ -14,10 +14,10 @@ from chaffinch.errors import InputError, PrivacyError
 from chaffinch.privacy.project import create_project, open_project
 from chaffinch.report.frontier_result import FrontierResult, Limits
 from chaffinch.table import Column, Schema
+from chaffinch.table.settings import Reading
 from chaffinch.workflows.frontier.deliver import deliver
 from chaffinch.workflows.frontier.run import FrontierData, FrontierRun, run_frontier
 from chaffinch.workflows.run import RunOptions
-from chaffinch.workflows.synthesise import ReadSettings
 
 from .conftest import quick
 
@@ -134,7 +134,7 @@ def declared(people: pa.Table) -> FrontierData:
         rows=people.num_rows,
         public=True,
     )
-    return FrontierData(data=table, reading=ReadSettings(schema=schema))
+    return FrontierData(data=table, reading=Reading(schema=schema))
 
 
 @pytest.mark.parametrize("rule", ["public", "private"])

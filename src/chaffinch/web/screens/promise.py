@@ -68,16 +68,15 @@ def _shown(page: Page, alert: str = "", form: SentForm | None = None) -> Respons
 
 def _expected(page: Page, rows: int) -> tuple[str, ...]:
     """What to expect of the budget, as `chaffinch plan` says it; the header of the data is read, no record."""
+    from ...privacy.prepare import guarantee_schema
     from ...synth import BayesNet
+    from ...table.settings import Reading
     from ...workflows.plan import plan
-    from ...workflows.synthesise import ReadSettings
 
     choices = page.choices
-    reading = ReadSettings(
-        schema=choices.domain or None, discover=None if choices.domain else "all"
-    )
+    reading, discover = Reading(schema=choices.domain or None), None if choices.domain else "all"
     settings = BayesNet(epsilon=choices.epsilon, delta=choices.delta)
-    return plan(reading.promised_schema(choices.source), settings, rows=rows).sentences
+    return plan(guarantee_schema(choices.source, reading, discover), settings, rows=rows).sentences
 
 
 def balance(page: Page) -> tuple[str, ...]:

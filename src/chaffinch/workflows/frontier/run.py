@@ -40,9 +40,10 @@ from ...synth import BayesNet
 from ...table import Table
 from ...table.holdout import check_holdout, check_holdout_file
 from ...table.schema_file import SchemaLike
+from ...table.settings import Reading
 from ..release import CONFIDENTIAL, PARTS, TO_RELEASE
 from ..run import RunOptions
-from ..synthesise import ReadSettings, Synthesis, SynthesisSettings, names_of
+from ..synthesise import Synthesis, SynthesisSettings, names_of
 from .choice import Confirmer, changes_of, choice_sentence, public_candidate
 from .evaluate import FrontierStudy, parted
 from .search import BATCH, next_candidates
@@ -142,7 +143,7 @@ def frontier(
         source = FrontierData(
             data=data,
             holdout=holdout,
-            reading=ReadSettings(schema=schema, threshold=threshold),
+            reading=Reading(schema=schema, threshold=threshold),
             person=person,
         )
         if folder is None:
@@ -158,7 +159,7 @@ class FrontierData:
 
     data: Any
     holdout: Any = None
-    reading: ReadSettings = field(default_factory=ReadSettings)
+    reading: Reading = field(default_factory=Reading)
     person: str | None = None
     order: str | None = None
     weight: str | None = None
