@@ -313,9 +313,9 @@ def _without_records(
         request.released is not None and request.released.outputs
     )
     result = check_printed(
-        request.files.found,
+        request.files.outputs,
         settings,
-        unclear=request.files.unclear,
+        unclear=request.files.unread,
         policy=request.policy,
         released=released,
         with_records=source.data is not None,

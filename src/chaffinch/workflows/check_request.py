@@ -318,7 +318,7 @@ class CheckRequest:
         ]
         skipped += [
             NotChecked(one.name, one.reason, one.kind, one.verdict)
-            for one in (self.files.unclear if self.files is not None else ())
+            for one in (self.files.unread if self.files is not None else ())
         ]
         return CheckAbout(
             outputs=self.source.name if self.source is not None else None,
@@ -333,7 +333,7 @@ class CheckRequest:
             ignored_accepted=self.accept_ignored,
             read=tuple(
                 ReadFrom(one.name, str(one.place), one.understood)
-                for one in (self.files.found if self.files is not None else ())
+                for one in (self.files.outputs if self.files is not None else ())
             ),
         )
 

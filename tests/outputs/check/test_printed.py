@@ -12,16 +12,16 @@ from chaffinch._base.errors import InputError
 from chaffinch.outputs.check.printed import TOGETHER, check_printed, printed_rules
 from chaffinch.outputs.check.result import CheckResult
 from chaffinch.outputs.check.settings import CheckSettings
-from chaffinch.outputs.readers.files.printed import PrintedFit, PrintedTable
-from chaffinch.outputs.readers.files.protocol import FoundOutput, Place
+from chaffinch.outputs.readers.files.printed import ParsedFit, ParsedTable
+from chaffinch.outputs.readers.files.protocol import Place, ReadOutput
 from chaffinch.outputs.rules import Policy
 
 
-def counts_found(name: str, *counts: int | str, **options: object) -> FoundOutput:
+def counts_found(name: str, *counts: int | str, **options: object) -> ReadOutput:
     labels = tuple(f"l{k}" for k in range(len(counts)))
     cells = {(label,): count for label, count in zip(labels, counts, strict=True)}
-    return FoundOutput(
-        name, Place(name, line=1), "table", PrintedTable(("a",), (labels,), cells, **options)
+    return ReadOutput(
+        name, Place(name, line=1), "table", ParsedTable(("a",), (labels,), cells, **options)
     )  # type: ignore[arg-type]
 
 
@@ -54,17 +54,17 @@ def test_two_outputs_of_nearly_as_many_people_are_for_a_person_to_look_at() -> N
 
 
 def test_an_output_that_cannot_be_looked_at_stops_no_other() -> None:
-    impossible = FoundOutput(
+    impossible = ReadOutput(
         "x",
         Place("x", line=1),
         "table",
-        PrintedTable(("a",), (("p", "q"),), {("p",): "<10", ("q",): 5, ("All",): 90}, margins=True),
+        ParsedTable(("a",), (("p", "q"),), {("p",): "<10", ("q",): 5, ("All",): 90}, margins=True),
     )
     result = check_printed(
         [
             impossible,
             counts_found("t", 3, 40),
-            FoundOutput("m", Place("m"), "R", PrintedFit("ols", dof=80)),
+            ReadOutput("m", Place("m"), "R", ParsedFit("ols", dof=80)),
         ],
         CheckSettings(rules_only=True),
     )

@@ -8,7 +8,7 @@ from dataclasses import replace
 from itertools import combinations
 
 from ..._base.errors import InputError
-from ..readers.files.protocol import FoundOutput, UnclearOutput
+from ..readers.files.protocol import ReadOutput, UnreadOutput
 from ..rules import Policy, RuleReport
 from ..rules.findings import RuleFinding, finding, not_assessed, statbarn_of
 from .measurement import Measurement
@@ -20,7 +20,7 @@ TOGETHER = "all outputs together"
 NO_RECORDS = "not given"
 
 
-def printed_rules(outputs: Sequence[FoundOutput], policy: Policy) -> RuleReport:
+def printed_rules(outputs: Sequence[ReadOutput], policy: Policy) -> RuleReport:
     """Return what the rules say of outputs by their printed numbers alone.
 
     Each output is judged by itself; two that are of nearly the same number of people are for a person to look at. What several outputs give away
@@ -29,19 +29,21 @@ def printed_rules(outputs: Sequence[FoundOutput], policy: Policy) -> RuleReport:
     findings: list[RuleFinding] = []
     for one in outputs:
         try:
-            findings += one.facts.findings(one.name, policy.of(one.facts.kind))
+            findings += one.parsed.findings(one.name, policy.of(one.parsed.kind))
         except InputError as error:
             words = f"{one.place}: {error}"
-            findings.append(not_assessed(one.name, one.facts.kind, "all rules", words))
+            findings.append(not_assessed(one.name, one.parsed.kind, "all rules", words))
     if policy.differencing and len(outputs) > 1:
-        for one, other in combinations([one for one in outputs if one.facts.people is not None], 2):
-            apart = abs((one.facts.people or 0) - (other.facts.people or 0))
+        for one, other in combinations(
+            [one for one in outputs if one.parsed.people is not None], 2
+        ):
+            apart = abs((one.parsed.people or 0) - (other.parsed.people or 0))
             if 0 < apart < policy.threshold:
                 words = "They are of nearly the same number of people: one may be subtracted from the other."
                 findings.append(
                     finding(
                         one.name,
-                        one.facts.kind,
+                        one.parsed.kind,
                         "differencing",
                         ["n"],
                         of=1,
@@ -57,10 +59,10 @@ def printed_rules(outputs: Sequence[FoundOutput], policy: Policy) -> RuleReport:
 
 
 def check_printed(
-    outputs: Sequence[FoundOutput],
+    outputs: Sequence[ReadOutput],
     settings: CheckSettings,
     *,
-    unclear: Sequence[UnclearOutput] = (),
+    unclear: Sequence[UnreadOutput] = (),
     policy: Policy | None = None,
     released: bool = False,
     with_records: bool = False,
@@ -132,11 +134,11 @@ def check_printed(
         outputs=tuple(
             CheckedOutput(
                 one.name,
-                one.facts.kind,
-                statbarn_of(one.facts.kind),
+                one.parsed.kind,
+                statbarn_of(one.parsed.kind),
                 False,
                 None,
-                tuple(one.facts.variables),
+                tuple(one.parsed.variables),
                 None,
             )
             for one in outputs

@@ -135,9 +135,9 @@ def test_what_would_fill_a_memory_is_not_assessed_and_stops_nothing(
     (tmp_path / file).write_bytes(make())
     (tmp_path / "good.csv").write_text(TABLE)
     files = read_files([tmp_path])
-    assert [one.name for one in files.found] == ["good.csv"]
-    assert {one.name.split(" #")[0] for one in files.unclear} == {file}
-    assert words in files.unclear[0].reason
+    assert [one.name for one in files.outputs] == ["good.csv"]
+    assert {one.name.split(" #")[0] for one in files.unread} == {file}
+    assert words in files.unread[0].reason
 
 
 def test_nothing_is_unpacked_of_a_workbook_that_is_too_large(
@@ -266,7 +266,7 @@ def test_any_text_is_read_or_said_not_to_be(
     )
     files = read_files([tmp_path / name])
     assert files.names
-    check_printed(files.found, CheckSettings(rules_only=True))
+    check_printed(files.outputs, CheckSettings(rules_only=True))
 
 
 @settings(

@@ -11,8 +11,8 @@ from chaffinch.outputs.readers.files.coefficient_grid import (
 )
 from chaffinch.outputs.readers.files.crossed import OpenQuestionError
 from chaffinch.outputs.readers.files.grids import blocks_of, csv_grid
-from chaffinch.outputs.readers.files.printed import PrintedFit
-from chaffinch.outputs.readers.files.protocol import Help, LineError
+from chaffinch.outputs.readers.files.printed import ParsedFit
+from chaffinch.outputs.readers.files.protocol import Annotation, LineError
 
 # broom::tidy(lm(mpg ~ wt, mtcars)), rounded
 TIDY = "term,estimate,std.error,statistic,p.value\n(Intercept),37.285,1.878,19.858,8.24e-19\nwt,-5.344,0.559,-9.559,1.29e-10\n"
@@ -22,17 +22,17 @@ SIDE = (
 )
 
 
-def fits(text: str, given: Help | None = None) -> list[PrintedFit]:
+def fits(text: str, given: Annotation | None = None) -> list[ParsedFit]:
     (block,) = blocks_of(csv_grid(text))
     assert is_coefficients(block)
-    return [piece.facts(given or Help()) for piece in coefficient_pieces(block, "table")]  # type: ignore[misc]
+    return [piece.parse(given or Annotation()) for piece in coefficient_pieces(block, "table")]  # type: ignore[misc]
 
 
 def test_one_model_of_broom_needs_its_kind() -> None:
     with pytest.raises(OpenQuestionError, match="Of which kind of model") as asked:
         fits(TIDY)
     assert "formula" in asked.value.keys
-    (fit,) = fits(TIDY, Help(kind="ols", formula="mpg ~ wt", n=32))
+    (fit,) = fits(TIDY, Annotation(kind="ols", formula="mpg ~ wt", n=32))
     assert (fit.label, fit.n, fit.coefficients["wt"], fit.standard_errors["wt"]) == (
         "mpg",
         32,
@@ -50,19 +50,19 @@ def test_estimates_that_are_all_above_zero_may_be_ratios() -> None:
 def test_a_column_of_models_makes_several() -> None:
     rows = TIDY.splitlines()
     text = "\n".join([f"model,{rows[0]}", f"a,{rows[1]}", f"a,{rows[2]}", f"b,{rows[1]}"])
-    assert [len(fit.coefficients) for fit in fits(text, Help(kind="ols"))] == [2, 1]
+    assert [len(fit.coefficients) for fit in fits(text, Annotation(kind="ols"))] == [2, 1]
 
 
 def test_a_model_may_be_named_in_its_first_row_alone_and_by_a_number() -> None:
     text = "model,term,estimate,std.error\n1,(Intercept),1.5,0.2\n,age,-0.3,0.1\n2,(Intercept),1.7,0.2\n"
-    models = fits(text, Help(kind="ols", formula="y ~ age"))
+    models = fits(text, Annotation(kind="ols", formula="y ~ age"))
     assert [list(one.coefficients) for one in models] == [["(Intercept)", "age"], ["(Intercept)"]]
 
 
 def test_a_column_called_model_may_name_the_coefficients() -> None:
     (one,) = fits(
         "model,estimate,std.error\n(Intercept),1.5,0.2\nage,-0.3,0.1\n",
-        Help(kind="ols", formula="y ~ age"),
+        Annotation(kind="ols", formula="y ~ age"),
     )
     assert one.coefficients == {"(Intercept)": "1.5", "age": "-0.3"}
 
@@ -141,7 +141,7 @@ def test_glance_has_n_and_degrees_of_freedom() -> None:
 )
 def test_what_cannot_be_read_names_its_line(text: str, words: str) -> None:
     with pytest.raises(LineError, match=words):
-        fits(text, Help(kind="ols"))
+        fits(text, Annotation(kind="ols"))
 
 
 SCREEN = """
@@ -165,9 +165,9 @@ Num. obs.    32         32
 
 def test_models_between_double_lines_have_their_own_coefficients() -> None:
     pieces = read_drawn(SCREEN.splitlines())
-    first, second = (piece.facts(Help()) for piece in pieces)
-    assert isinstance(first, PrintedFit)
-    assert isinstance(second, PrintedFit)
+    first, second = (piece.parse(Annotation()) for piece in pieces)
+    assert isinstance(first, ParsedFit)
+    assert isinstance(second, ParsedFit)
     assert first.coefficients == {"(Intercept)": "37.29", "wt": "-5.34"}
     assert second.coefficients == {"(Intercept)": "37.23", "wt": "-3.88", "hp": "-0.03"}
     assert (first.n, second.n, first.kind) == (32, 32, "ols")
@@ -177,7 +177,7 @@ def test_models_between_double_lines_have_their_own_coefficients() -> None:
 def test_a_table_without_its_end_is_cut() -> None:
     (piece,) = read_drawn(SCREEN.splitlines()[:14])
     with pytest.raises(LineError, match="line 14: the table has no double line at its end"):
-        piece.facts(Help())
+        piece.parse(Annotation())
 
 
 def test_other_double_lines_are_none_of_its_business() -> None:

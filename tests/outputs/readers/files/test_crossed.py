@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from chaffinch.outputs.readers.files.crossed import Crossed, OpenQuestionError, table_facts
-from chaffinch.outputs.readers.files.protocol import Help, LineError
+from chaffinch.outputs.readers.files.crossed import OpenQuestionError, PrintedGrid, parse_table
+from chaffinch.outputs.readers.files.protocol import Annotation, LineError
 from chaffinch.outputs.rules import Policy
 
 
@@ -15,9 +15,9 @@ def crossed(
     names: str = "f m",
     counts: bool | None = None,
     said: bool = True,
-) -> Crossed:
+) -> PrintedGrid:
     cells = [row.split() for row in rows]
-    return Crossed(
+    return PrintedGrid(
         "sex",
         "area",
         names.split(),
@@ -30,8 +30,9 @@ def crossed(
 
 
 def test_totals_that_add_up_say_that_numbers_are_counts() -> None:
-    facts = table_facts(
-        crossed("12 30 42", "40 50 90", "52 80 132", columns="n s Total", names="f m Total"), Help()
+    facts = parse_table(
+        crossed("12 30 42", "40 50 90", "52 80 132", columns="n s Total", names="f m Total"),
+        Annotation(),
     )
     assert facts.margins
     assert facts.labels == (("f", "m"), ("n", "s"))
@@ -40,17 +41,18 @@ def test_totals_that_add_up_say_that_numbers_are_counts() -> None:
 
 
 def test_counts_that_only_their_form_tells_are_for_a_person_to_look_at() -> None:
-    sums = table_facts(
-        crossed("12 30 42", "40 50 90", "52 80 132", columns="n s Total", names="f m Total"), Help()
+    sums = parse_table(
+        crossed("12 30 42", "40 50 90", "52 80 132", columns="n s Total", names="f m Total"),
+        Annotation(),
     )
     assert not sums.said
     assert "(by their form)" in sums.understood
     assert [
         one.status for one in sums.findings("t", Policy()) if one.rule == "taken for counts"
     ] == ["review"]
-    said = table_facts(
+    said = parse_table(
         crossed("12 30 42", "40 50 90", "52 80 132", columns="n s Total", names="f m Total"),
-        Help(kind="table"),
+        Annotation(kind="table"),
     )
     assert said.said
     assert "taken for counts" not in [one.rule for one in said.findings("t", Policy())]
@@ -58,10 +60,10 @@ def test_counts_that_only_their_form_tells_are_for_a_person_to_look_at() -> None
 
 def test_whole_numbers_without_totals_are_asked_about() -> None:
     with pytest.raises(OpenQuestionError, match="Are they counts of people") as asked:
-        table_facts(crossed("12 30", "40 50"), Help())
+        parse_table(crossed("12 30", "40 50"), Annotation())
     assert asked.value.keys == {"kind": "table", "by": ["sex", "area"]}
-    assert table_facts(crossed("12 30", "40 50"), Help(kind="table")).people == 132
-    assert table_facts(crossed("12 30", "40 50", counts=True), Help()).people == 132
+    assert parse_table(crossed("12 30", "40 50"), Annotation(kind="table")).people == 132
+    assert parse_table(crossed("12 30", "40 50", counts=True), Annotation()).people == 132
 
 
 def test_totals_that_do_not_add_up_name_the_line() -> None:
@@ -69,15 +71,15 @@ def test_totals_that_do_not_add_up_name_the_line() -> None:
         "12 30 43", "40 50 90", "52 80 132", columns="n s Total", names="f m Total", counts=True
     )
     with pytest.raises(OpenQuestionError, match="numbers of line 2 do not add up"):
-        table_facts(wrong, Help())
-    assert table_facts(wrong, Help(totals=False)).labels[1] == ("n", "s", "Total")
-    assert table_facts(wrong, Help(base=5)).base == 5
+        parse_table(wrong, Annotation())
+    assert parse_table(wrong, Annotation(totals=False)).labels[1] == ("n", "s", "Total")
+    assert parse_table(wrong, Annotation(base=5)).base == 5
 
 
 def test_one_sum_of_totals_alone_leaves_the_other_open() -> None:
-    facts = table_facts(crossed("12 30", "40 50", "52 80", names="f m Total"), Help())
+    facts = parse_table(crossed("12 30", "40 50", "52 80", names="f m Total"), Annotation())
     assert not facts.margins  # the cells are all there: totals follow
-    facts = table_facts(crossed("<10 30", "40 50", "49 80", names="f m Total"), Help())
+    facts = parse_table(crossed("<10 30", "40 50", "49 80", names="f m Total"), Annotation())
     assert facts.margins
     assert facts.cells["f", "All"] == "?"
 
@@ -93,50 +95,55 @@ def test_one_sum_of_totals_alone_leaves_the_other_open() -> None:
 def test_shares_are_told_by_what_they_add_up_to(
     rows: tuple[str, ...], share: str, first: str
 ) -> None:
-    facts = table_facts(crossed(*rows), Help())
+    facts = parse_table(crossed(*rows), Annotation())
     assert facts.percentages == share
     assert facts.cells["f", "n"] == first
 
 
 def test_whole_percentages_are_not_taken_for_counts() -> None:
     with pytest.raises(OpenQuestionError, match="or percentages") as asked:
-        table_facts(crossed("23 77", "30 70", counts=True, said=False), Help())
+        parse_table(crossed("23 77", "30 70", counts=True, said=False), Annotation())
     assert asked.value.keys == {"kind": "table", "percentages": "rows"}
     assert (
-        table_facts(
-            crossed("23 77", "30 70", counts=True, said=False), Help(kind="table")
+        parse_table(
+            crossed("23 77", "30 70", counts=True, said=False), Annotation(kind="table")
         ).percentages
         is None
     )
     assert (
-        table_facts(crossed("23 77", "30 70", counts=True), Help()).percentages is None
+        parse_table(crossed("23 77", "30 70", counts=True), Annotation()).percentages is None
     )  # a word says that they are counts
-    assert table_facts(crossed("23 77", "30 70"), Help(percentages="rows")).percentages == "rows"
+    assert (
+        parse_table(crossed("23 77", "30 70"), Annotation(percentages="rows")).percentages == "rows"
+    )
 
 
 def test_percentages_with_totals_of_100_are_not_taken_for_counts() -> None:
     with pytest.raises(OpenQuestionError, match="or percentages"):
-        table_facts(crossed("23 77 100", "30 70 100", columns="n s Total"), Help())
+        parse_table(crossed("23 77 100", "30 70 100", columns="n s Total"), Annotation())
 
 
 def test_totals_that_stand_first_are_not_taken_for_a_level() -> None:
     with pytest.raises(LineError, match="totals stand before the last"):
-        table_facts(crossed("42 12 30", "90 40 50", columns="Total n s", counts=True), Help())
+        parse_table(crossed("42 12 30", "90 40 50", columns="Total n s", counts=True), Annotation())
 
 
 def test_other_numbers_are_asked_about() -> None:
     with pytest.raises(OpenQuestionError, match="neither counts nor shares"):
-        table_facts(crossed("1.5 2.5", "3.5 9.9"), Help())
+        parse_table(crossed("1.5 2.5", "3.5 9.9"), Annotation())
 
 
 def test_a_comma_that_may_be_either_is_asked_about_unless_totals_tell() -> None:
     with pytest.raises(OpenQuestionError, match="In line 2 a comma may be a decimal sign"):
-        table_facts(crossed("1,234 30", "40 50", counts=True), Help())
-    assert table_facts(crossed("1,234 30", "40 50", counts=True), Help(decimal=".")).people == 1354
+        parse_table(crossed("1,234 30", "40 50", counts=True), Annotation())
+    assert (
+        parse_table(crossed("1,234 30", "40 50", counts=True), Annotation(decimal=".")).people
+        == 1354
+    )
     whole = crossed(
         "1,234 30 1,264", "40 50 90", "1,274 80 1,354", columns="n s Sum", names="f m Sum"
     )
-    assert table_facts(whole, Help()).people == 1354
+    assert parse_table(whole, Annotation()).people == 1354
 
 
 @pytest.mark.parametrize(
@@ -150,13 +157,15 @@ def test_a_comma_that_may_be_either_is_asked_about_unless_totals_tell() -> None:
 def test_what_cannot_be_read_names_its_line(rows: tuple[str, ...], words: str) -> None:
     names = "f f" if "same name" in words else "f m"
     with pytest.raises(LineError, match=words):
-        table_facts(crossed(*rows, names=names, counts=True), Help())
+        parse_table(crossed(*rows, names=names, counts=True), Annotation())
 
 
 def test_marks_without_a_number_ask_for_the_threshold() -> None:
     with pytest.raises(OpenQuestionError, match="Below which count"):
-        table_facts(crossed("* 30", "40 50", counts=True), Help())
-    assert table_facts(crossed("* 30", "40 50", counts=True), Help(threshold=10)).threshold == 10
+        parse_table(crossed("* 30", "40 50", counts=True), Annotation())
+    assert (
+        parse_table(crossed("* 30", "40 50", counts=True), Annotation(threshold=10)).threshold == 10
+    )
 
 
 class _Counted(str):
@@ -173,6 +182,8 @@ class _Counted(str):
 
 def test_names_are_compared_about_once_each() -> None:
     names = [_Counted(f"level {k}") for k in range(2_000)]
-    table = Crossed("x", None, names, (), [("12",)] * len(names), range(2, len(names) + 2), True)
-    assert table_facts(table, Help()).people == 24_000
+    table = PrintedGrid(
+        "x", None, names, (), [("12",)] * len(names), range(2, len(names) + 2), True
+    )
+    assert parse_table(table, Annotation()).people == 24_000
     assert _Counted.comparisons < 20 * len(names)  # each with each other: 2,000 times as many

@@ -48,8 +48,8 @@ def verdicts(folder: Path, *, records: bool) -> dict[str, str]:
     if records:
         files = recipes_of_files(files, TableCoder(read(PEOPLE, rare="keep"))).files
     return {
-        **{one.name: "read" for one in files.found},
-        **{one.name: one.verdict for one in files.unclear},
+        **{one.name: "read" for one in files.outputs},
+        **{one.name: one.verdict for one in files.unread},
     }
 
 
@@ -191,7 +191,7 @@ def test_the_reason_holds_no_value_and_no_small_count(tmp_path: Path) -> None:
     PEOPLE.head(6).to_csv(tmp_path / "head.csv", index=False)
     (one,) = recipes_of_files(
         read_files([tmp_path]), TableCoder(read(PEOPLE, rare="keep"))
-    ).files.unclear
+    ).files.unread
     assert one.reason == (
         "head.csv, line 1: Its columns are columns of the data, and its rows are records of the data. Take it out of the folder."
     )

@@ -14,7 +14,7 @@ from chaffinch.outputs.readers.files.numbers import (
     sign_of,
     whole,
 )
-from chaffinch.outputs.readers.files.protocol import READERS, Help, Piece, fit_keys
+from chaffinch.outputs.readers.files.protocol import READERS, Annotation, Match, fit_keys
 
 
 @pytest.mark.parametrize(
@@ -99,8 +99,8 @@ def test_marks_of_withheld_cells_are_no_numbers() -> None:
 
 
 def test_help_gives_only_what_it_says() -> None:
-    assert fit_keys(Help()) == {}
-    assert fit_keys(Help(kind="ols", formula="y ~ x", n=3)) == {
+    assert fit_keys(Annotation()) == {}
+    assert fit_keys(Annotation(kind="ols", formula="y ~ x", n=3)) == {
         "kind": "ols",
         "formula": "y ~ x",
         "n": 3,
@@ -113,5 +113,5 @@ def test_counts_have_separators_or_none() -> None:
 
 
 def test_a_piece_begins_at_its_first_line_and_readers_are_registered() -> None:
-    assert Piece(range(3, 9), "R", lambda given: None).line == 3  # type: ignore[arg-type, return-value]
+    assert Match(range(3, 9), "R", lambda given: None).line == 3  # type: ignore[arg-type, return-value]
     assert {"r models", "r tables", "r tests", "stata logs", "drawn tables"} <= set(READERS.names)

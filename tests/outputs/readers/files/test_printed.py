@@ -15,14 +15,14 @@ from chaffinch._base.errors import InputError
 from chaffinch.outputs.document import recipes_of
 from chaffinch.outputs.domain import Field, Fields
 from chaffinch.outputs.readers.files.printed import (
-    PrintedFit,
-    PrintedGroups,
-    PrintedTable,
-    PrintedTest,
+    ParsedFit,
+    ParsedSummary,
+    ParsedTable,
+    ParsedTest,
     patsy_formula,
     patsy_name,
 )
-from chaffinch.outputs.readers.files.protocol import Facts
+from chaffinch.outputs.readers.files.protocol import ParsedOutput
 from chaffinch.outputs.rules import Policy
 from chaffinch.outputs.rules.check import check_entries
 
@@ -31,7 +31,7 @@ LABELS = (("f", "m"), ("n", "s"))
 
 def two_by_two(
     *cells: int | str, margins: tuple[int | str, ...] = (), **options: object
-) -> PrintedTable:
+) -> ParsedTable:
     keys = list(product(*LABELS))
     numbers = dict(zip(keys, cells, strict=True))
     if margins:
@@ -42,10 +42,10 @@ def two_by_two(
                 strict=True,
             )
         )
-    return PrintedTable(("sex", "area"), LABELS, numbers, margins=bool(margins), **options)  # type: ignore[arg-type]
+    return ParsedTable(("sex", "area"), LABELS, numbers, margins=bool(margins), **options)  # type: ignore[arg-type]
 
 
-def statuses(one: Facts, policy: Policy | None = None) -> dict[str, str]:
+def statuses(one: ParsedOutput, policy: Policy | None = None) -> dict[str, str]:
     return {each.rule: each.status for each in one.findings("t", policy or Policy())}
 
 
@@ -95,7 +95,7 @@ def test_withheld_cells_get_some_counts_that_fit_the_totals() -> None:
 
 
 def test_percentages_alone_are_not_assessed() -> None:
-    shares = PrintedTable(("sex",), (("f", "m"),), {("f",): "40", ("m",): "60"}, percentages="all")
+    shares = ParsedTable(("sex",), (("f", "m"),), {("f",): "40", ("m",): "60"}, percentages="all")
     assert statuses(shares) == {"threshold": "not assessed"}
 
 
@@ -106,7 +106,7 @@ def test_very_large_counts_are_judged_without_as_many_records() -> None:
 def test_axes_without_a_name_and_unknown_columns_are_said() -> None:
     fields = Fields((Field("sex", LABELS[0]),))
     with pytest.raises(InputError, match="which columns stand in its columns: write by"):
-        PrintedTable(("sex", "(columns)"), LABELS, {}).entries("t", fields)
+        ParsedTable(("sex", "(columns)"), LABELS, {}).entries("t", fields)
     with pytest.raises(InputError, match="'area', which is no column of the data"):
         two_by_two(1, 2, 3, 4).entries("t", fields)
 
@@ -143,7 +143,7 @@ def test_numbers_by_person_are_not_counts_of_people(
     axis: str, labels: list[str], persons: bool
 ) -> None:
     """One row a patient with the number of visits has the form of a table of counts, and no small cell."""
-    table = PrintedTable(
+    table = ParsedTable(
         (axis,), (tuple(labels),), {(label,): 12 + k for k, label in enumerate(labels)}
     )
     found = {one.rule: one.status for one in table.findings("t", Policy())}
@@ -164,25 +164,25 @@ FIELDS = Fields(
 
 
 def test_n_and_degrees_of_freedom_are_judged_and_the_rest_is_not_assessed() -> None:
-    good = statuses(PrintedFit("ols", coefficients={"a": "1", "b": "2"}, n=100))
+    good = statuses(ParsedFit("ols", coefficients={"a": "1", "b": "2"}, n=100))
     assert good == {
         "threshold": "pass",
         "residual degrees of freedom": "pass",
         "small group behind a coefficient": "not assessed",
     }
     assert (
-        statuses(PrintedFit("ols", coefficients={"a": "1", "b": "2"}, n=11))[
+        statuses(ParsedFit("ols", coefficients={"a": "1", "b": "2"}, n=11))[
             "residual degrees of freedom"
         ]
         == "fail"
     )
-    assert statuses(PrintedFit("ols", coefficients={"a": "1"}, n=9))["threshold"] == "fail"
-    assert statuses(PrintedFit("ols", dof=8))["residual degrees of freedom"] == "fail"
+    assert statuses(ParsedFit("ols", coefficients={"a": "1"}, n=9))["threshold"] == "fail"
+    assert statuses(ParsedFit("ols", dof=8))["residual degrees of freedom"] == "fail"
     assert (
-        statuses(PrintedFit("ols", coefficients={"a": "1"}))["residual degrees of freedom"]
+        statuses(ParsedFit("ols", coefficients={"a": "1"}))["residual degrees of freedom"]
         == "not assessed"
     )
-    assert statuses(PrintedFit("ols", dof=80, extremes=True))["extremes of residuals"] == "review"
+    assert statuses(ParsedFit("ols", dof=80, extremes=True))["extremes of residuals"] == "review"
 
 
 @pytest.mark.parametrize(
@@ -204,21 +204,21 @@ def test_n_and_degrees_of_freedom_are_judged_and_the_rest_is_not_assessed() -> N
 def test_a_formula_of_r_and_stata_becomes_ours(
     formula: str, names: list[str], written: list[str]
 ) -> None:
-    fit = PrintedFit("ols", "y", formula, {name: f"{k}.5" for k, name in enumerate(names)}, n=50)
+    fit = ParsedFit("ols", "y", formula, {name: f"{k}.5" for k, name in enumerate(names)}, n=50)
     (entry,) = fit.entries("m", FIELDS)
     assert list(entry["coefficients"]) == written
     assert entry["n"] == 50
 
 
 def test_another_reference_level_is_found_by_the_coefficient_that_is_not_there() -> None:
-    fit = PrintedFit("ols", "y", "y ~ sex", {"(Intercept)": "1.0", "sexf": "2.0", "sexx": "3.0"})
+    fit = ParsedFit("ols", "y", "y ~ sex", {"(Intercept)": "1.0", "sexf": "2.0", "sexx": "3.0"})
     (entry,) = fit.entries("m", FIELDS)
     assert "Treatment('m')" in entry["formula"]
     assert list(entry["coefficients"].values()) == ["1.0", "2.0", "3.0"]
 
 
 def test_without_a_formula_it_is_put_together_from_names() -> None:
-    (entry,) = PrintedFit("ols", "y", None, {"_cons": "1.0", "age": "2.0"}).entries("m", FIELDS)
+    (entry,) = ParsedFit("ols", "y", None, {"_cons": "1.0", "age": "2.0"}).entries("m", FIELDS)
     assert entry["formula"] == "y ~ age"
 
 
@@ -236,11 +236,11 @@ def test_without_a_formula_it_is_put_together_from_names() -> None:
 )
 def test_what_does_not_fit_the_data_says_why(keys: dict[str, Any], words: str) -> None:
     with pytest.raises(InputError, match=words):
-        PrintedFit("ols", **keys).entries("m", FIELDS)
+        ParsedFit("ols", **keys).entries("m", FIELDS)
 
 
 def test_ratios_are_looked_at_without_their_numbers() -> None:
-    fit = PrintedFit(
+    fit = ParsedFit(
         "logit",
         "sex",
         "sex ~ age",
@@ -255,7 +255,7 @@ def test_ratios_are_looked_at_without_their_numbers() -> None:
 
 
 def test_a_label_that_is_a_comparison_is_a_column_and_a_level() -> None:
-    fit = PrintedFit("logit", "y == 2", "y == 2 ~ age", {"(Intercept)": "1.5", "age": "2.5"})
+    fit = ParsedFit("logit", "y == 2", "y == 2 ~ age", {"(Intercept)": "1.5", "age": "2.5"})
     (entry,) = fit.entries("m", FIELDS)
     assert (entry["formula"], entry["success"]) == ("y ~ age", 2)
 
@@ -272,8 +272,8 @@ PEOPLE_FIELDS = Fields(
 GROUPS = (("f",), ("m",))
 
 
-def groups(**numbers: tuple[str, str]) -> PrintedGroups:
-    return PrintedGroups(
+def groups(**numbers: tuple[str, str]) -> ParsedSummary:
+    return ParsedSummary(
         "age",
         ("sex",),
         GROUPS,
@@ -306,12 +306,12 @@ def test_each_statistic_is_an_entry_that_the_kinds_read() -> None:
 
 
 def test_without_groups_n_stands_in_the_entries() -> None:
-    one = PrintedGroups("age", (), ((),), {"n": {(): "74"}, "mean": {(): "41.5"}})
+    one = ParsedSummary("age", (), ((),), {"n": {(): "74"}, "mean": {(): "41.5"}})
     assert one.entries("t", PEOPLE_FIELDS) == [
         {"name": "t: mean", "kind": "mean", "of": "age", "value": "41.5", "n": 74}
     ]
     assert (
-        statuses(PrintedGroups("age", (), ((),), {"n": {(): "7"}, "mean": {(): "41.5"}}))[
+        statuses(ParsedSummary("age", (), ((),), {"n": {(): "7"}, "mean": {(): "41.5"}}))[
             "threshold"
         ]
         == "fail"
@@ -320,17 +320,17 @@ def test_without_groups_n_stands_in_the_entries() -> None:
 
 def test_a_summary_of_what_is_not_named_says_so() -> None:
     with pytest.raises(InputError, match="which column it summarises"):
-        PrintedGroups(None, ("sex",), GROUPS, {"mean": dict.fromkeys(GROUPS, "1.5")}).entries(
+        ParsedSummary(None, ("sex",), GROUPS, {"mean": dict.fromkeys(GROUPS, "1.5")}).entries(
             "t", PEOPLE_FIELDS
         )
     with pytest.raises(InputError, match="'income', which is no column"):
-        PrintedGroups("income", ("sex",), GROUPS, {"mean": dict.fromkeys(GROUPS, "1.5")}).entries(
+        ParsedSummary("income", ("sex",), GROUPS, {"mean": dict.fromkeys(GROUPS, "1.5")}).entries(
             "t", PEOPLE_FIELDS
         )
 
 
 def test_a_test_is_judged_by_n_and_compared_where_it_can_be() -> None:
-    chi = PrintedTest("chi-square", "a test", {"statistic": "3.84"}, ("sex", "area"), n=8)
+    chi = ParsedTest("chi-square", "a test", {"statistic": "3.84"}, ("sex", "area"), n=8)
     assert statuses(chi) == {
         "threshold": "fail",
         "small groups behind the test": "not assessed",
@@ -339,8 +339,8 @@ def test_a_test_is_judged_by_n_and_compared_where_it_can_be() -> None:
         {"name": "t", "kind": "chi-square", "by": ["sex", "area"], "n": 8, "statistic": "3.84"}
     ]
     with pytest.raises(InputError, match="it is paired"):
-        PrintedTest("t-test", "a test", {}, ("sex",), "age", unsaid="it is paired").entries(
+        ParsedTest("t-test", "a test", {}, ("sex",), "age", unsaid="it is paired").entries(
             "t", PEOPLE_FIELDS
         )
     with pytest.raises(InputError, match="which columns it is a test of"):
-        PrintedTest("chi-square", "a test").entries("t", PEOPLE_FIELDS)
+        ParsedTest("chi-square", "a test").entries("t", PEOPLE_FIELDS)

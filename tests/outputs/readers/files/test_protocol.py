@@ -11,22 +11,22 @@ from hypothesis import strategies as st
 
 from chaffinch._base.errors import InputError
 from chaffinch.outputs.readers.files.protocol import (
-    COMPANION,
-    Companion,
+    SIDECAR,
     LineError,
     Place,
-    UnclearOutput,
+    Sidecar,
+    UnreadOutput,
     toml_line,
 )
 
 
-def written(tmp_path: Path, text: str) -> Companion:
-    (tmp_path / COMPANION).write_text(text)
-    return Companion.read(tmp_path / COMPANION)
+def written(tmp_path: Path, text: str) -> Sidecar:
+    (tmp_path / SIDECAR).write_text(text)
+    return Sidecar.read(tmp_path / SIDECAR)
 
 
 def test_no_file_says_nothing(tmp_path: Path) -> None:
-    assert Companion.read(tmp_path / COMPANION).of("t.csv").kind is None
+    assert Sidecar.read(tmp_path / SIDECAR).of("t.csv").kind is None
 
 
 def test_a_line_holds_for_an_output_its_sheet_or_its_file(tmp_path: Path) -> None:
@@ -57,9 +57,9 @@ def test_a_line_that_breaks_a_rule_is_named(tmp_path: Path, text: str, words: st
 
 
 def test_a_line_about_no_output_is_an_error(tmp_path: Path) -> None:
-    companion = written(tmp_path, '"t2.csv" = { kind = "table" }')
+    sidecar = written(tmp_path, '"t2.csv" = { kind = "table" }')
     with pytest.raises(InputError, match=r"Unknown output 't2\.csv'\. Did you mean 't1\.csv'"):
-        companion.check(["t1.csv"])
+        sidecar.check(["t1.csv"])
 
 
 def test_a_place_names_file_sheet_and_line() -> None:
@@ -69,14 +69,14 @@ def test_a_place_names_file_sheet_and_line() -> None:
 
 def test_a_question_names_the_line_to_write() -> None:
     line = toml_line("t.csv", {"kind": "table"})
-    asked = UnclearOutput(
+    asked = UnreadOutput(
         "t.csv", Place("t.csv", line=2), "Understood: numbers.", "Are they counts?", line
     )
     assert (
         asked.reason
         == 't.csv, line 2: Understood: numbers. Are they counts? Write in outputs.toml beside it: "t.csv" = { kind = "table" }'
     )
-    assert UnclearOutput("t.csv", Place("t.csv"), "", "It is cut.").reason == "t.csv: It is cut."
+    assert UnreadOutput("t.csv", Place("t.csv"), "", "It is cut.").reason == "t.csv: It is cut."
     assert LineError(7, "it is cut").line == 7
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from chaffinch.outputs.readers.files.crossed import OpenQuestionError
-from chaffinch.outputs.readers.files.printed import PrintedFit, PrintedTable, PrintedTest
-from chaffinch.outputs.readers.files.protocol import Facts, Help, LineError
+from chaffinch.outputs.readers.files.printed import ParsedFit, ParsedTable, ParsedTest
+from chaffinch.outputs.readers.files.protocol import Annotation, LineError, ParsedOutput
 from chaffinch.outputs.readers.files.r_text import (
     arguments,
     read_r_models,
@@ -57,9 +57,9 @@ Number of Fisher Scoring iterations: 7
 """
 
 
-def fits(text: str, given: Help | None = None) -> list[PrintedFit]:
-    facts = [piece.facts(given or Help()) for piece in read_r_models(text.splitlines())]
-    assert all(isinstance(one, PrintedFit) for one in facts)
+def fits(text: str, given: Annotation | None = None) -> list[ParsedFit]:
+    facts = [piece.parse(given or Annotation()) for piece in read_r_models(text.splitlines())]
+    assert all(isinstance(one, ParsedFit) for one in facts)
     return facts  # type: ignore[return-value]
 
 
@@ -174,7 +174,7 @@ def test_coefficients_that_are_not_estimable_are_none() -> None:
 def test_models_of_some_records_and_weighted_ones_say_so() -> None:
     some = LM.replace("data = mtcars)", "data = mtcars, subset = am == 1)")
     assert "write where" in fits(some)[0].unsaid
-    assert fits(some, Help(where="am == 1"))[0].unsaid == ""
+    assert fits(some, Annotation(where="am == 1"))[0].unsaid == ""
     assert (
         fits(LM.replace("data = mtcars)", "data = mtcars, weights = w)"))[0].unsaid
         == "it is weighted"
@@ -208,9 +208,9 @@ def test_arguments_are_cut_at_commas_that_are_in_no_brackets() -> None:
     assert arguments("f(a, b = c(1, 2), d == 3)") == {"0": "a", "b": "c(1, 2)", "2": "d == 3"}
 
 
-def tables(text: str, given: Help | None = None) -> list[PrintedTable]:
-    facts = [piece.facts(given or Help()) for piece in read_r_tables(text.splitlines())]
-    assert all(isinstance(one, PrintedTable) for one in facts)
+def tables(text: str, given: Annotation | None = None) -> list[ParsedTable]:
+    facts = [piece.parse(given or Annotation()) for piece in read_r_tables(text.splitlines())]
+    assert all(isinstance(one, ParsedTable) for one in facts)
     return facts  # type: ignore[return-value]
 
 
@@ -236,7 +236,7 @@ def test_a_table_without_names_is_one_all_the_same() -> None:
     (table,) = tables("    \n      3  4  5\n  4   1  8  2\n  6   2  4  1\n  8  12  0  2\n")
     assert table.by == ("(rows)", "(columns)")
     assert table.cells["4", "4"] == 8
-    assert tables(TWO, Help(by=["a", "b"]))[0].by == ("a", "b")
+    assert tables(TWO, Annotation(by=["a", "b"]))[0].by == ("a", "b")
 
 
 def test_one_column_and_labels_with_blanks_are_read() -> None:
@@ -291,7 +291,7 @@ def test_a_row_that_is_cut_is_not_left_out_in_silence() -> None:
 def test_values_in_the_form_of_a_table_are_asked_about(text: str) -> None:
     (piece,) = read_r_tables(text.splitlines())
     with pytest.raises(OpenQuestionError, match="Are they counts of people"):
-        piece.facts(Help())
+        piece.parse(Annotation())
 
 
 def test_records_with_their_numbers_are_no_table() -> None:
@@ -331,7 +331,7 @@ def test_two_lines_of_two_numbers_may_be_either_way() -> None:
         with pytest.raises(
             OpenQuestionError, match="as R prints a table, or beside them, as pandas"
         ):
-            tables(text, Help(kind="table", by=["smoke"]))
+            tables(text, Annotation(kind="table", by=["smoke"]))
     (table,) = tables("smoke\n100 200 \n115 174 \n")  # R ends lines with a blank
     assert table.cells == {("100",): 115, ("200",): 174}
     (table,) = tables("smoke\n  0   1\n115  74\n")  # pandas begins them without
@@ -347,14 +347,14 @@ X-squared = 18.036, df = 4, p-value = 0.001214
 """
 
 
-def facts(text: str, given: Help | None = None) -> Facts:
+def facts(text: str, given: Annotation | None = None) -> ParsedOutput:
     (piece,) = read_r_tests(text.splitlines())
-    return piece.facts(given or Help())
+    return piece.parse(given or Annotation())
 
 
 def test_a_chi_square_test_has_its_numbers_and_columns() -> None:
     test = facts(CHI)
-    assert isinstance(test, PrintedTest)
+    assert isinstance(test, ParsedTest)
     assert (test.kind, test.by, test.numbers) == (
         "chi-square",
         ("cyl", "gear"),
@@ -369,7 +369,10 @@ def test_a_chi_square_test_has_its_numbers_and_columns() -> None:
 
 def test_columns_that_are_not_named_can_be_given() -> None:
     assert facts(CHI.replace("cyl and gear", "m")).variables == []
-    assert facts(CHI.replace("cyl and gear", "m"), Help(by=["a", "b"])).variables == ["a", "b"]
+    assert facts(CHI.replace("cyl and gear", "m"), Annotation(by=["a", "b"])).variables == [
+        "a",
+        "b",
+    ]
 
 
 def test_a_corrected_statistic_says_so() -> None:
@@ -399,7 +402,7 @@ mean in group 0 mean in group 1
 
 def test_a_t_test_has_its_interval_and_means() -> None:
     test = facts(T)
-    assert isinstance(test, PrintedTest)
+    assert isinstance(test, ParsedTest)
     assert (test.kind, test.of, test.by) == ("t-test", "mpg", ("am",))
     assert test.numbers == {
         "statistic": "-3.7671",
@@ -442,7 +445,7 @@ def test_a_t_test_has_its_interval_and_means() -> None:
 )
 def test_rank_tests_are_read(title: str, line: str, kind: str, numbers: dict[str, object]) -> None:
     test = facts(f"\n\t{title}\n\ndata:  mpg by cyl\n{line}\n\n")
-    assert isinstance(test, PrintedTest)
+    assert isinstance(test, ParsedTest)
     assert (test.kind, test.numbers, test.variables) == (kind, numbers, ["cyl", "mpg"])
 
 

@@ -33,29 +33,28 @@ def key() -> dict[str, dict[str, str]]:
 
 
 def verdicts(files: OutputFiles) -> dict[str, str]:
-    result = check_printed(files.found, CheckSettings(rules_only=True))
+    result = check_printed(files.outputs, CheckSettings(rules_only=True))
     return {row.output: row.verdict for row in result.summary}
 
 
 def test_forty_outputs_are_read_and_judged_as_the_key_says() -> None:
     files = read_files([BROUGHT])
-    assert files.unclear == ()
+    assert files.unread == ()
     assert verdicts(files) == {name: row["verdict"] for name, row in key().items()}
-    assert len(files.found) >= 40
-    assert all(one.place.line is not None and one.understood for one in files.found)
+    assert len(files.outputs) >= 40
+    assert all(one.place.line is not None and one.understood for one in files.outputs)
 
 
 def test_most_need_no_help_and_the_others_ask_for_one_line(tmp_path: Path) -> None:
     shutil.copytree(BROUGHT, tmp_path / "b", ignore=shutil.ignore_patterns("outputs.toml"))
     files = read_files([tmp_path / "b"])
-    assert {one.name for one in files.unclear} == {
+    assert {one.name for one in files.unread} == {
         name for name, row in key().items() if row["help"] == "line"
     }
     assert all(
-        one.line.startswith(f'"{one.name}" = {{') and one.line in one.reason
-        for one in files.unclear
+        one.line.startswith(f'"{one.name}" = {{') and one.line in one.reason for one in files.unread
     )
-    assert len(files.found) >= 30
+    assert len(files.outputs) >= 30
     assert verdicts(files) == {
         name: row["verdict"] for name, row in key().items() if row["help"] != "line"
     }
@@ -71,7 +70,7 @@ def folder(tmp_path: Path, **texts: str) -> Path:
 def test_outputs_are_named_by_file_and_number(tmp_path: Path) -> None:
     files = read_files([folder(tmp_path, a_csv=TABLE, b_csv=f"{TABLE}\n{TABLE}")])
     assert files.names == ("a.csv", "b.csv #1", "b.csv #2")
-    assert [str(one.place) for one in files.found] == [
+    assert [str(one.place) for one in files.outputs] == [
         "a.csv, line 1",
         "b.csv, line 1",
         "b.csv, line 6",
@@ -91,7 +90,7 @@ def test_no_file_stops_another(tmp_path: Path) -> None:
     (place / "latin.txt").write_bytes(b"\xe9\x81\xfe 12")
     (place / "more").mkdir()
     files = read_files([place])
-    assert [one.name for one in files.found] == ["a.csv"]
+    assert [one.name for one in files.outputs] == ["a.csv"]
     assert files.ignored == ()
     places = {
         "README.md": 1,
@@ -101,8 +100,8 @@ def test_no_file_stops_another(tmp_path: Path) -> None:
         "notes.txt": 1,
         "what.docx": None,
     }
-    assert {one.name: one.place.line for one in files.unclear} == places
-    reasons = {one.name: one.reason for one in files.unclear}
+    assert {one.name: one.place.line for one in files.unread} == places
+    reasons = {one.name: one.reason for one in files.unread}
     assert "Quotes are not closed" in reasons["broken.csv"]
     assert "'.docx' are not read" in reasons["what.docx"]
     assert not any(
@@ -113,13 +112,13 @@ def test_no_file_stops_another(tmp_path: Path) -> None:
 def test_lines_that_nobody_understands_are_said(tmp_path: Path) -> None:
     text = "   gear\ncyl  3  4\n  4 11 18\n  6 22 14\n\nIn 3 of the 4 rows there are 7 people from Skye.\n"
     files = read_files([folder(tmp_path, log_txt=text)])
-    assert [one.name for one in files.found] == ["log.txt"]
-    (rest,) = files.unclear
+    assert [one.name for one in files.outputs] == ["log.txt"]
+    (rest,) = files.unread
     assert (rest.name, rest.place.line) == ("log.txt #rest", 6)
     assert rest.line == ""
     (tmp_path / "outputs.toml").write_text('"log.txt #rest" = { ignore = true }')
     files = read_files([tmp_path])
-    assert (files.unclear, files.ignored) == ((), ("log.txt #rest",))
+    assert (files.unread, files.ignored) == ((), ("log.txt #rest",))
     assert files.names == ("log.txt", "log.txt #rest")
     assert files.only(["log.txt"]).ignored == ()
 
@@ -141,8 +140,8 @@ def test_every_file_of_a_folder_is_named(tmp_path: Path, name: str) -> None:
     (tmp_path / "a.csv").write_text(TABLE)
     (tmp_path / name).write_text("Ann 34 ill\nBob 51 well\n")
     files = read_files([tmp_path])
-    assert [one.name for one in files.found] == ["a.csv"]
-    assert [one.name for one in files.unclear] == [name]
+    assert [one.name for one in files.outputs] == ["a.csv"]
+    assert [one.name for one in files.unread] == [name]
 
 
 PAGE = "<table><tr><td>sex</td><td>n</td></tr><tr><td>f</td><td>42</td></tr><tr><td>m</td><td>90</td></tr></table>"
@@ -170,10 +169,10 @@ def test_what_a_page_holds_beside_its_tables_is_not_assessed(
 ) -> None:
     (tmp_path / "p.html").write_text(f"<html>{more}{PAGE}</html>")
     files = read_files([tmp_path])
-    assert [one.name for one in files.found] == ["p.html"]
-    assert [one.name for one in files.unclear] == ["p.html #unread"]
-    assert said in files.unclear[0].reason
-    assert "34" not in files.unclear[0].reason
+    assert [one.name for one in files.outputs] == ["p.html"]
+    assert [one.name for one in files.unread] == ["p.html #unread"]
+    assert said in files.unread[0].reason
+    assert "34" not in files.unread[0].reason
 
 
 def test_the_layout_of_a_page_holds_no_values(tmp_path: Path) -> None:
@@ -185,7 +184,7 @@ def test_the_layout_of_a_page_holds_no_values(tmp_path: Path) -> None:
     (tmp_path / "p.html").write_text(
         head + PAGE.replace("<table>", '<table border="1" class="dataframe t2" style="width:100%">')
     )
-    assert read_files([tmp_path]).unclear == ()
+    assert read_files([tmp_path]).unread == ()
 
 
 def book_with(path: Path, parts: dict[str, str] | None = None) -> openpyxl.Workbook:
@@ -219,8 +218,8 @@ def test_what_a_workbook_holds_beside_its_cells_is_not_assessed(
 ) -> None:
     book_with(tmp_path / "b.xlsx", {part: "<x>Ann 34</x>"})
     files = read_files([tmp_path])
-    assert [one.name for one in files.found] == ["b.xlsx"]
-    assert [(one.name, said in one.reason) for one in files.unclear] == [("b.xlsx #unread", True)]
+    assert [one.name for one in files.outputs] == ["b.xlsx"]
+    assert [(one.name, said in one.reason) for one in files.unread] == [("b.xlsx #unread", True)]
 
 
 def test_text_that_no_cell_of_a_workbook_shows_is_not_assessed(tmp_path: Path) -> None:
@@ -258,7 +257,7 @@ def test_comments_footers_and_names_of_a_workbook_are_not_assessed(tmp_path: Pat
         else:
             book.properties.title = "Ann is 34"
         book.save(tmp_path / f"{name}.xlsx")
-    reasons = {one.name: one.reason for one in read_files([tmp_path]).unclear}
+    reasons = {one.name: one.reason for one in read_files([tmp_path]).unread}
     assert set(reasons) == {
         f"{name}.xlsx #unread" for name in ("comment", "footer", "name", "list", "title")
     }
@@ -277,7 +276,7 @@ def test_an_old_workbook_may_hold_more_than_its_cells_whatever_it_is_called(
     tmp_path: Path, name: str
 ) -> None:
     shutil.copy(Path(__file__).parents[3] / "data" / "files" / "visits.xls", tmp_path / name)
-    (one,) = read_files([tmp_path]).unclear
+    (one,) = read_files([tmp_path]).unread
     assert (one.name, "Save it as .xlsx" in one.reason) == (name, True)
 
 
@@ -287,7 +286,7 @@ def test_help_is_used_and_help_for_nothing_is_an_error(tmp_path: Path) -> None:
         a_csv="sex,n,s\nf,12,30\nm,40,50\n",
         outputs_toml='"a.csv" = { kind = "table", by = ["sex", "area"] }',
     )
-    assert read_files([place]).found[0].facts.variables == ["sex", "area"]
+    assert read_files([place]).outputs[0].parsed.variables == ["sex", "area"]
     (place / "outputs.toml").write_text('"c.csv" = { kind = "table" }')
     with pytest.raises(InputError, match=r"Unknown output 'c\.csv'"):
         read_files([place])
@@ -301,7 +300,7 @@ def test_folders_and_files_that_are_none(tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_text(TABLE)
     (tmp_path / "link.csv").symlink_to(tmp_path / "t.csv")
     files = read_files([tmp_path])
-    assert "it is a link" in files.unclear[0].reason
+    assert "it is a link" in files.unread[0].reason
 
 
 @pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "cp1252"])
@@ -311,8 +310,8 @@ def test_text_of_windows_is_read_where_its_bytes_leave_no_doubt(
     (tmp_path / "t.csv").write_text(
         "Geschlecht für Männer\nsex,n\nmännlich,40\nweiblich für später,60\n", encoding=encoding
     )
-    (one,) = read_files([tmp_path]).found
-    assert one.facts.people == 100
+    (one,) = read_files([tmp_path]).outputs
+    assert one.parsed.people == 100
 
 
 def test_what_stands_beside_tables_is_said(tmp_path: Path) -> None:
@@ -325,8 +324,8 @@ def test_what_stands_beside_tables_is_said(tmp_path: Path) -> None:
         "<p>Of the 7 who died</p><table><tr><td>sex</td><td>n</td></tr><tr><td>f</td><td>42</td></tr><tr><td>m</td><td>90</td></tr></table>"
     )
     files = read_files([place])
-    assert [one.name for one in files.found] == ["a.csv", "b.csv", "c.html"]
-    assert [(one.name, one.place.line) for one in files.unclear] == [
+    assert [one.name for one in files.outputs] == ["a.csv", "b.csv", "c.html"]
+    assert [(one.name, one.place.line) for one in files.unread] == [
         ("b.csv #rest", 6),
         ("c.html #rest", 1),
     ]
@@ -340,8 +339,8 @@ def test_hidden_sheets_are_said(tmp_path: Path) -> None:
     book["raw"].sheet_state = "hidden"
     book.save(tmp_path / "b.xlsx")
     files = read_files([tmp_path])
-    assert [one.name for one in files.found] == ["b.xlsx"]
-    assert [(one.name, "is hidden" in one.reason) for one in files.unclear] == [
+    assert [one.name for one in files.outputs] == ["b.xlsx"]
+    assert [(one.name, "is hidden" in one.reason) for one in files.unread] == [
         ("b.xlsx::raw", True)
     ]
 
@@ -374,7 +373,7 @@ def test_a_file_that_is_damaged_anywhere_stops_nothing(
     (tmp_path / name).write_text(text or "x", encoding="utf-8")
     files = read_files([tmp_path / name])
     assert files.names
-    check_printed(files.found, CheckSettings(rules_only=True))
+    check_printed(files.outputs, CheckSettings(rules_only=True))
 
 
 @pytest.mark.parametrize(
@@ -392,11 +391,11 @@ def test_an_output_that_is_cut_anywhere_is_never_passed_and_never_another(
 ) -> None:
     """Whatever the line at which a file ends: the whole output, one that says that it is cut, or nothing understood; no other numbers."""
     lines = (BROUGHT / name).read_text(encoding="utf-8").splitlines()
-    whole = {one.name: one.facts for one in read_files([BROUGHT / name]).found}
+    whole = {one.name: one.parsed for one in read_files([BROUGHT / name]).outputs}
     for last in range(1, len(lines)):
         (tmp_path / name).write_text("\n".join(lines[:last]) + "\n", encoding="utf-8")
-        for one in read_files([tmp_path / name]).found:
-            cut, full = one.facts, whole.get(one.name, next(iter(whole.values())))
+        for one in read_files([tmp_path / name]).outputs:
+            cut, full = one.parsed, whole.get(one.name, next(iter(whole.values())))
             for numbers in ("coefficients", "cells"):
                 assert getattr(cut, numbers, None) == getattr(full, numbers, None), (
                     f"{name} cut after line {last}"
@@ -410,7 +409,7 @@ def test_commands_that_hold_data_are_no_decoration(tmp_path: Path) -> None:
         table + "> income <- c(1234, 1500, 987, 1100, 2400, 800, 1200, 3100, 450, 987654)\n"
     )
     (tmp_path / "c.txt").write_text(table + "> 34 f 98765\n")
-    assert [one.name for one in read_files([tmp_path]).unclear] == ["b.txt #rest", "c.txt #rest"]
+    assert [one.name for one in read_files([tmp_path]).unread] == ["b.txt #rest", "c.txt #rest"]
 
 
 def test_comments_of_the_checkers_own_file_are_looked_at(tmp_path: Path) -> None:
@@ -418,11 +417,11 @@ def test_comments_of_the_checkers_own_file_are_looked_at(tmp_path: Path) -> None
     (tmp_path / "outputs.toml").write_text(
         '# what the analyst said\n"a.csv" = { kind = "table" }\n'
     )
-    assert read_files([tmp_path]).unclear == ()
+    assert read_files([tmp_path]).unread == ()
     (tmp_path / "outputs.toml").write_text('"a.csv" = { kind = "table" }\n# Ann, 34, 987654\n')
-    (one,) = read_files([tmp_path]).unclear
+    (one,) = read_files([tmp_path]).unread
     assert (str(one.place), one.verdict) == ("outputs.toml, line 2", "not assessed")
-    assert read_files([tmp_path / "a.csv"]).unclear == ()
+    assert read_files([tmp_path / "a.csv"]).unread == ()
 
 
 def test_every_output_that_fits_the_data_has_its_numbers_and_the_key_s_verdict() -> None:

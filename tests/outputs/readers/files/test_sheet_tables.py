@@ -9,18 +9,18 @@ import pytest
 
 from chaffinch.outputs.readers.files.crossed import OpenQuestionError
 from chaffinch.outputs.readers.files.grids import csv_grid, workbook_grids
-from chaffinch.outputs.readers.files.printed import PrintedGroups, PrintedTable
-from chaffinch.outputs.readers.files.protocol import Facts, Help, LineError
+from chaffinch.outputs.readers.files.printed import ParsedSummary, ParsedTable
+from chaffinch.outputs.readers.files.protocol import Annotation, LineError, ParsedOutput
 from chaffinch.outputs.readers.files.sheet_tables import grid_pieces
 
 
-def facts(text: str, given: Help | None = None) -> list[Facts]:
-    return [piece.facts(given or Help()) for piece in grid_pieces(csv_grid(text))]
+def facts(text: str, given: Annotation | None = None) -> list[ParsedOutput]:
+    return [piece.parse(given or Annotation()) for piece in grid_pieces(csv_grid(text))]
 
 
-def sheet_table(text: str, given: Help | None = None) -> PrintedTable:
+def sheet_table(text: str, given: Annotation | None = None) -> ParsedTable:
     (one,) = facts(text, given)
-    assert isinstance(one, PrintedTable)
+    assert isinstance(one, ParsedTable)
     return one
 
 
@@ -59,11 +59,11 @@ def test_frequencies_of_one_column_have_percentages_beside_them() -> None:
 
 
 def test_summaries_by_groups_and_describe() -> None:
-    (one,) = facts("sex,mean,std,count\nf,41.5,3.1,42\nm,40.2,4.0,90\n", Help(of="age"))
-    assert isinstance(one, PrintedGroups)
+    (one,) = facts("sex,mean,std,count\nf,41.5,3.1,42\nm,40.2,4.0,90\n", Annotation(of="age"))
+    assert isinstance(one, ParsedSummary)
     assert one.numbers["n"]["m",] == "90"
     first, second = facts(",age,income\ncount,132,132\nmean,41.2,1012.5\nmin,17,0\nmax,90,99999\n")
-    assert isinstance(second, PrintedGroups)
+    assert isinstance(second, ParsedSummary)
     assert (second.of, second.numbers["max"][()]) == ("income", "99999")
     assert first.people == 132
 
@@ -72,18 +72,18 @@ def test_a_table_of_means_needs_a_line() -> None:
     text = "sex,n,s\nf,41.5,40.1\nm,39.2,44.0\n"
     with pytest.raises(OpenQuestionError, match="neither counts nor shares"):
         facts(text)
-    (one,) = facts(text, Help(kind="mean", of="age", by=["sex", "area"]))
-    assert isinstance(one, PrintedGroups)
+    (one,) = facts(text, Annotation(kind="mean", of="age", by=["sex", "area"]))
+    assert isinstance(one, ParsedSummary)
     assert one.numbers["mean"]["m", "s"] == "44.0"
     with pytest.raises(OpenQuestionError, match="Which columns are crossed"):
-        facts(text, Help(kind="mean", of="age"))
+        facts(text, Annotation(kind="mean", of="age"))
 
 
 def test_several_tables_of_a_sheet_are_several_outputs() -> None:
     text = "sex,n\nf,42\nm,90\n\narea,n\nn,52\ns,80\n"
     pieces = grid_pieces(csv_grid(text))
     assert [piece.line for piece in pieces] == [1, 5]
-    assert [piece.facts(Help()).variables for piece in pieces] == [["sex"], ["area"]]
+    assert [piece.parse(Annotation()).variables for piece in pieces] == [["sex"], ["area"]]
 
 
 @pytest.mark.parametrize(
@@ -113,12 +113,12 @@ def test_merged_headers_are_read_and_merged_numbers_are_not(tmp_path: Path) -> N
     sheet.merge_cells("B1:C1")
     book.save(tmp_path / "good.xlsx")
     (grid,) = workbook_grids(tmp_path / "good.xlsx")
-    (one,) = (piece.facts(Help()) for piece in grid_pieces(grid))
-    assert isinstance(one, PrintedTable)
+    (one,) = (piece.parse(Annotation()) for piece in grid_pieces(grid))
+    assert isinstance(one, ParsedTable)
     assert one.by == ("sex", "area")
     sheet.merge_cells("B3:B4")
     book.save(tmp_path / "bad.xlsx")
     (grid,) = workbook_grids(tmp_path / "bad.xlsx")
     (piece,) = grid_pieces(grid)
     with pytest.raises(LineError, match="numbers stand in merged cells"):
-        piece.facts(Help())
+        piece.parse(Annotation())

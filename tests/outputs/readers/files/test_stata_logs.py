@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from chaffinch.outputs.readers.files.crossed import OpenQuestionError
-from chaffinch.outputs.readers.files.printed import PrintedFit, PrintedGroups, PrintedTable
-from chaffinch.outputs.readers.files.protocol import Facts, Help, LineError
+from chaffinch.outputs.readers.files.printed import ParsedFit, ParsedSummary, ParsedTable
+from chaffinch.outputs.readers.files.protocol import Annotation, LineError, ParsedOutput
 from chaffinch.outputs.readers.files.stata_logs import read_stata_logs
 
 REGRESS = """. sysuse auto
@@ -45,13 +45,13 @@ TABULATE = """. tabulate rep78 foreign
 """
 
 
-def facts(text: str, given: Help | None = None) -> list[Facts]:
-    return [piece.facts(given or Help()) for piece in read_stata_logs(text.splitlines())]
+def facts(text: str, given: Annotation | None = None) -> list[ParsedOutput]:
+    return [piece.parse(given or Annotation()) for piece in read_stata_logs(text.splitlines())]
 
 
 def test_a_regression_has_its_coefficients_n_and_formula() -> None:
     (fit,) = facts(REGRESS.replace("    Foreign  |", "          1  |"))
-    assert isinstance(fit, PrintedFit)
+    assert isinstance(fit, ParsedFit)
     assert (fit.kind, fit.label, fit.formula, fit.n, fit.dof) == (
         "ols",
         "mpg",
@@ -76,7 +76,7 @@ def test_robust_errors_ratios_filters_and_weights_are_seen() -> None:
     assert facts(ratios)[0].exponentiated  # type: ignore[attr-defined]
     some = REGRESS.replace("i.foreign\n", "i.foreign if mpg > 20\n")
     assert "write where" in facts(some)[0].unsaid  # type: ignore[attr-defined]
-    assert facts(some, Help(where="mpg > 20"))[0].unsaid == ""  # type: ignore[attr-defined]
+    assert facts(some, Annotation(where="mpg > 20"))[0].unsaid == ""  # type: ignore[attr-defined]
     assert facts(REGRESS.replace("i.foreign\n", "i.foreign [pw=w]\n"))[0].unsaid == "it is weighted"  # type: ignore[attr-defined]
 
 
@@ -103,7 +103,7 @@ def test_a_log_that_is_cut_names_its_line(lines: int, words: str) -> None:
 
 def test_tables_of_two_columns_and_of_one() -> None:
     (two,) = facts(TABULATE)
-    assert isinstance(two, PrintedTable)
+    assert isinstance(two, ParsedTable)
     assert two.by == ("rep78", "foreign")
     assert two.labels == (("1", "3", "5"), ("Domestic", "Foreign"))
     assert two.cells["3", "Domestic"] == 27
@@ -111,7 +111,7 @@ def test_tables_of_two_columns_and_of_one() -> None:
         ". tab foreign\n\n Car origin |      Freq.     Percent        Cum.\n------------+-----------------------------------\n   Domestic |      1,052       70.27       70.27\n"
         "    Foreign |        445       29.73      100.00\n------------+-----------------------------------\n      Total |      1,497      100.00\n"
     )
-    assert isinstance(one, PrintedTable)
+    assert isinstance(one, ParsedTable)
     assert one.cells == {("Domestic",): 1052, ("Foreign",): 445, ("All",): 1497}
     with pytest.raises(LineError, match="no row of totals: the log is cut"):
         facts(TABULATE.split("-----------+----------------------+----------\n     Total")[0])
@@ -128,7 +128,7 @@ def test_more_below_a_table_is_not_left_out_in_silence() -> None:
 def test_a_summary_of_one_variable() -> None:
     text = ". summarize mpg\n\n    Variable |        Obs        Mean    Std. dev.       Min        Max\n-------------+---\n         mpg |         74     21.2973    5.785503         12         41\n"
     (summary,) = facts(text)
-    assert isinstance(summary, PrintedGroups)
+    assert isinstance(summary, ParsedSummary)
     assert summary.of == "mpg"
     assert {key: value[()] for key, value in summary.numbers.items()} == {
         "n": "74",

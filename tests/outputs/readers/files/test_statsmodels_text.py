@@ -7,8 +7,8 @@ import pytest
 
 from chaffinch.outputs.readers.files.coefficient_grid import read_drawn
 from chaffinch.outputs.readers.files.crossed import OpenQuestionError
-from chaffinch.outputs.readers.files.printed import PrintedFit
-from chaffinch.outputs.readers.files.protocol import Help, LineError
+from chaffinch.outputs.readers.files.printed import ParsedFit
+from chaffinch.outputs.readers.files.protocol import Annotation, LineError
 from chaffinch.outputs.readers.files.statsmodels_text import read_statsmodels_text
 
 from ....factories import people
@@ -21,8 +21,10 @@ def frame() -> pd.DataFrame:
     return people(200).to_pandas().assign(works=lambda frame: (frame["vote"] == "a") * 1)
 
 
-def fits(text: str, given: Help | None = None) -> list[PrintedFit]:
-    return [piece.facts(given or Help()) for piece in read_statsmodels_text(text.splitlines())]  # type: ignore[misc]
+def fits(text: str, given: Annotation | None = None) -> list[ParsedFit]:
+    return [
+        piece.parse(given or Annotation()) for piece in read_statsmodels_text(text.splitlines())
+    ]  # type: ignore[misc]
 
 
 def test_what_is_printed_is_what_was_fitted(frame: pd.DataFrame) -> None:

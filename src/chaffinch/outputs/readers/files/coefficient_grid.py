@@ -10,8 +10,17 @@ from functools import partial
 from .crossed import OpenQuestionError
 from .grids import CellGrid, text_grid
 from .numbers import is_number, is_remark, number_text, sign_of, whole
-from .printed import PrintedFit
-from .protocol import READERS, Facts, Help, LineError, Piece, TextReader, fit_keys, refused_piece
+from .printed import ParsedFit
+from .protocol import (
+    READERS,
+    Annotation,
+    LineError,
+    Match,
+    ParsedOutput,
+    TextReader,
+    fit_keys,
+    unreadable_match,
+)
 
 _ESTIMATE = ("estimate", "coef", "coef.", "coefficient", "b", "beta", "coeff")
 _ERROR = (
@@ -113,7 +122,7 @@ def _side_by_side(block: CellGrid) -> bool:
     return bracketed and (constant or any(_N.fullmatch(name) for name in names))
 
 
-def coefficient_pieces(block: CellGrid, program: str) -> list[Piece]:
+def coefficient_pieces(block: CellGrid, program: str) -> list[Match]:
     """Return a piece for each model of a table."""
     lines = range(block.lines[0], block.lines[-1] + 1)
     if _is_modelsummary(block):
@@ -121,15 +130,15 @@ def coefficient_pieces(block: CellGrid, program: str) -> list[Piece]:
     head = _tall_head(block)
     if head is not None:
         tables = _tall(block, head)
-        return [Piece(lines, program, partial(_one_model, table)) for table in tables]
+        return [Match(lines, program, partial(_one_model, table)) for table in tables]
     if _glance(block):
-        return [Piece(lines, program, partial(_glanced, block))]
+        return [Match(lines, program, partial(_glanced, block))]
     try:
         models = _models(block)
     except LineError as fault:
-        return [refused_piece(lines, program, fault)]
+        return [unreadable_match(lines, program, fault)]
     return [
-        Piece(range(model.line, lines[-1] + 1), program, partial(_beside_others, model, block))
+        Match(range(model.line, lines[-1] + 1), program, partial(_beside_others, model, block))
         for model in models
     ]
 
@@ -178,7 +187,7 @@ def _tall(block: CellGrid, head: int) -> list[_Tall]:
     ]
 
 
-def _texts(cells: Sequence[tuple[int, str]], given: Help) -> str:
+def _texts(cells: Sequence[tuple[int, str]], given: Annotation) -> str:
     sign = sign_of(cells)
     if given.decimal is None and sign.mixed:
         raise LineError(
@@ -194,7 +203,7 @@ def _texts(cells: Sequence[tuple[int, str]], given: Help) -> str:
     return given.decimal or sign.sign or "."
 
 
-def _one_model(table: _Tall, given: Help) -> Facts:
+def _one_model(table: _Tall, given: Annotation) -> ParsedOutput:
     sign = _texts([(line, text) for line, _, *texts in table.rows for text in texts], given)
     estimates, errors = dict[str, str](), dict[str, str]()
     for line, name, estimate, error in table.rows:
@@ -220,7 +229,7 @@ def _one_model(table: _Tall, given: Help) -> Facts:
         ),
         None,
     )
-    fit = PrintedFit("ols", label, coefficients=estimates, standard_errors=errors)
+    fit = ParsedFit("ols", label, coefficients=estimates, standard_errors=errors)
     known = {
         **({"kind": "ols"} if label is not None and "beta" in table.statistics else {}),
         **fit_keys(given),
@@ -238,7 +247,7 @@ def _one_model(table: _Tall, given: Help) -> Facts:
     return replace(fit, **known)
 
 
-def _glanced(block: CellGrid, given: Help) -> Facts:
+def _glanced(block: CellGrid, given: Annotation) -> ParsedOutput:
     """One row of statistics of a fit."""
     cells = _low(block.rows[0])
     if len(block.rows) != 2:
@@ -256,7 +265,7 @@ def _glanced(block: CellGrid, given: Help) -> Facts:
             {"kind": "logit", "formula": "LABEL ~ ..."},
         )
     try:
-        fit = PrintedFit("ols", n=whole(row["nobs"]), dof=whole(row["df.residual"]))
+        fit = ParsedFit("ols", n=whole(row["nobs"]), dof=whole(row["df.residual"]))
     except ValueError:
         raise LineError(block.lines[1], "nobs and df.residual must be whole numbers.") from None
     return replace(fit, **known)
@@ -324,7 +333,7 @@ def _models(block: CellGrid) -> list[_Model]:
     return models
 
 
-def _beside_others(model: _Model, block: CellGrid, given: Help) -> Facts:
+def _beside_others(model: _Model, block: CellGrid, given: Annotation) -> ParsedOutput:
     notes = " ".join(
         (*block.titles, *(row[0] for row in block.rows if row[0] and not any(row[1:])))
     ).lower()
@@ -361,7 +370,7 @@ def _beside_others(model: _Model, block: CellGrid, given: Help) -> Facts:
             "Of which kind of model, and of which formula?",
             {"kind": "ols", "formula": "LABEL ~ ..."},
         )
-    fit = PrintedFit(
+    fit = ParsedFit(
         "ols", model.label, coefficients=estimates, standard_errors=errors if said else {}, n=n
     )
     return replace(fit, **known)
@@ -370,10 +379,10 @@ def _beside_others(model: _Model, block: CellGrid, given: Help) -> Facts:
 _DOUBLE = re.compile(r"\s*={8,}\s*")
 
 
-def read_drawn(lines: Sequence[str]) -> list[Piece]:
+def read_drawn(lines: Sequence[str]) -> list[Match]:
     """Return a piece for each model of each drawn table of coefficients."""
     bars = [k for k, line in enumerate(lines) if _DOUBLE.fullmatch(line)]
-    pieces: list[Piece] = []
+    pieces: list[Match] = []
     k = 0
     while k < len(bars):
         start = bars[k]
@@ -385,12 +394,12 @@ def read_drawn(lines: Sequence[str]) -> list[Piece]:
                 and is_coefficients(text_grid(body, start + 2))
             ):
 
-                def cut(given: Help, line: int = len(lines)) -> Facts:
+                def cut(given: Annotation, line: int = len(lines)) -> ParsedOutput:
                     raise LineError(
                         line, "the table has no double line at its end: the file is cut."
                     )
 
-                pieces.append(Piece(range(start + 1, len(lines) + 1), "text", cut))
+                pieces.append(Match(range(start + 1, len(lines) + 1), "text", cut))
             break
         end = bars[k + 1]
         block = text_grid(lines[start + 1 : end], start + 2)

@@ -10,8 +10,8 @@ from typing import Any, Literal
 
 from ...cells import SEPARATOR, TOTAL
 from .numbers import is_whole, is_withheld_mark, number_text, plain_text, sign_of
-from .printed import UNNAMED, PrintedTable
-from .protocol import Help, LineError
+from .printed import UNNAMED, ParsedTable
+from .protocol import Annotation, LineError
 
 TOTALS = (
     "all",
@@ -44,7 +44,7 @@ class OpenQuestionError(Exception):
 
 
 @dataclass(frozen=True)
-class Crossed:
+class PrintedGrid:
     """A table as it stands: names and labels of rows and columns, cells as text, the line of each row.
 
     `columns` is empty for a table of one column. `counts`: whether the file says that these are counts; None where it does not say. `said`: whether
@@ -62,7 +62,7 @@ class Crossed:
     percentages: Literal["all", "rows", "columns"] | None = None
 
 
-def table_facts(table: Crossed, given: Help) -> PrintedTable:
+def parse_table(table: PrintedGrid, given: Annotation) -> ParsedTable:
     """Return the counts or percentages of a table; OpenQuestionError or LineError, naming the line, where they cannot be told."""
     by = _names(table, given)
     size = f"{len(table.rows)} x {max(len(table.columns), 1)}"
@@ -114,7 +114,7 @@ def table_facts(table: Crossed, given: Help) -> PrintedTable:
     return _counts(table, texts, by, given)
 
 
-def _sign(table: Crossed, understood: str) -> str:
+def _sign(table: PrintedGrid, understood: str) -> str:
     """The decimal sign of a table; LineError where it has two, a question where it may be either and totals do not tell."""
     sign = sign_of(
         (line, cell) for line, row in zip(table.lines, table.cells, strict=True) for cell in row
@@ -128,7 +128,7 @@ def _sign(table: Crossed, understood: str) -> str:
     return sign.sign or "."
 
 
-def _names(table: Crossed, given: Help) -> tuple[str, ...]:
+def _names(table: PrintedGrid, given: Annotation) -> tuple[str, ...]:
     wanted = 2 if table.columns else 1
     if given.by is not None:
         if len(given.by) != wanted:
@@ -156,14 +156,14 @@ def _is_total(name: str) -> bool:
     return plain_text(name).strip(":").lower() in TOTALS
 
 
-def _ends(table: Crossed) -> tuple[bool, bool]:
+def _ends(table: PrintedGrid) -> tuple[bool, bool]:
     """Whether the last row and the last column are called as totals are."""
     return (len(table.rows) > 1 and _is_total(table.rows[-1])), (
         len(table.columns) > 1 and _is_total(table.columns[-1])
     )
 
 
-def _adds_up(table: Crossed, texts: Sequence[Sequence[str]] | None = None) -> bool:
+def _adds_up(table: PrintedGrid, texts: Sequence[Sequence[str]] | None = None) -> bool:
     """Whether the table has totals to which whole numbers add up."""
     bottom, right = _ends(table)
     if not bottom and not right:
@@ -178,7 +178,7 @@ def _adds_up(table: Crossed, texts: Sequence[Sequence[str]] | None = None) -> bo
 
 
 def _misfits(
-    table: Crossed, texts: Sequence[Sequence[str]], bottom: bool, right: bool
+    table: PrintedGrid, texts: Sequence[Sequence[str]], bottom: bool, right: bool
 ) -> list[int]:
     """The lines whose numbers do not add up to their totals; sums with withheld cells are not looked at."""
     numbers = [
@@ -200,8 +200,8 @@ def _misfits(
 
 
 def _counts(
-    table: Crossed, texts: list[list[str]], by: tuple[str, ...], given: Help
-) -> PrintedTable:
+    table: PrintedGrid, texts: list[list[str]], by: tuple[str, ...], given: Annotation
+) -> ParsedTable:
     bottom, right = _ends(table) if given.totals is not False else (False, False)
     said = bool(given.kind) or bool(table.counts and table.said)
     misfits = _misfits(table, texts, bottom, right)
@@ -240,7 +240,7 @@ def _counts(
     _check_labels((*row_labels, *column_labels), table.lines[0])
     labels = (tuple(row_labels), tuple(column_labels)) if columns else (tuple(row_labels),)
     return _exact_without_totals(
-        PrintedTable(
+        ParsedTable(
             by,
             labels,
             cells,
@@ -255,7 +255,7 @@ def _counts(
     )
 
 
-def _exact_without_totals(table: PrintedTable) -> PrintedTable:
+def _exact_without_totals(table: ParsedTable) -> ParsedTable:
     """The table without totals of which only some are printed, where all cells are: they follow."""
     if "?" not in table.cells.values() or any(
         isinstance(cell, str) and cell != "?" for cell in table.cells.values()
@@ -280,7 +280,7 @@ def _check_labels(labels: Sequence[str], line: int) -> None:
 
 
 def _share(
-    table: Crossed, texts: Sequence[Sequence[str]]
+    table: PrintedGrid, texts: Sequence[Sequence[str]]
 ) -> Literal["all", "rows", "columns"] | None:
     """Of what numbers are shares: the sums that are 1 or 100."""
     rows = [[float(cell) for cell in row if not is_withheld_mark(cell)] for row in texts]
@@ -305,12 +305,12 @@ def _share(
 
 
 def _percentages(
-    table: Crossed,
+    table: PrintedGrid,
     texts: list[list[str]],
     by: tuple[str, ...],
     share: Literal["all", "rows", "columns"],
-    given: Help,
-) -> PrintedTable:
+    given: Annotation,
+) -> ParsedTable:
     bottom, right = _ends(table)
     rows = list(table.rows[:-1] if bottom else table.rows)
     columns = list(table.columns[:-1] if right else table.columns)
@@ -326,7 +326,7 @@ def _percentages(
             cells[key] = cell if is_withheld_mark(cell) else _times_hundred(cell) if times else cell
     _check_labels((*rows, *columns), table.lines[0])
     labels = (tuple(rows), tuple(columns)) if columns else (tuple(rows),)
-    return PrintedTable(by, labels, cells, False, share, given.threshold, 1, given.where)
+    return ParsedTable(by, labels, cells, False, share, given.threshold, 1, given.where)
 
 
 def _times_hundred(text: str) -> str:

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from .numbers import number_text
 from .printed import STATISTICS
-from .protocol import Place, UnclearOutput
+from .protocol import Place, UnreadOutput
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -72,7 +72,7 @@ class PrintedRows:
         return Place(self.file, self.sheet, self.lines[0])
 
 
-def printed_rows(file: str, lines: Sequence[str]) -> tuple[list[PrintedRows], list[UnclearOutput]]:
+def printed_rows(file: str, lines: Sequence[str]) -> tuple[list[PrintedRows], list[UnreadOutput]]:
     """Return the rows of a text, and what is records by its form."""
     rows = [
         PrintedRows(file, None, tuple(numbers), tuple(tuple(line.split()) for line in block))
@@ -87,7 +87,7 @@ def printed_rows(file: str, lines: Sequence[str]) -> tuple[list[PrintedRows], li
     line, words = listed
     reason = f"It shows {words}: these are records, not statistics. Take them out of the file."
     return rows, [
-        UnclearOutput(f"{file} #records", Place(file, line=line), "", reason, verdict="fail")
+        UnreadOutput(f"{file} #records", Place(file, line=line), "", reason, verdict="fail")
     ]
 
 
@@ -373,9 +373,9 @@ def without_records(files: OutputFiles, records: RecordLookup) -> OutputFiles:
 def without_printed_records(files: OutputFiles) -> OutputFiles:
     """Return files with the verdict `fail` for lists of as many numbers as the people of a fit in the folder: residuals, most likely."""
     sizes = {
-        one.facts.people
-        for one in files.found
-        if one.facts.people is not None and one.facts.people >= MIN_ROWS
+        one.parsed.people
+        for one in files.outputs
+        if one.parsed.people is not None and one.parsed.people >= MIN_ROWS
     }
     for printed in files.printed:
         count = (
@@ -385,7 +385,7 @@ def without_printed_records(files: OutputFiles) -> OutputFiles:
             if printed.rows and len(printed.rows[-1]) <= 2
             else 0
         )
-        understood = any(_holds(printed, one.place) for one in files.found)
+        understood = any(_holds(printed, one.place) for one in files.outputs)
         if count in sizes and not understood:
             files = _failed(
                 files,
@@ -402,10 +402,10 @@ def _holds(printed: PrintedRows, place: Place) -> bool:
 
 def _failed(files: OutputFiles, printed: PrintedRows, reason: str) -> OutputFiles:
     """The files with a fail for some rows: in the place of the output that they are, or beside the others."""
-    names = [one.name for one in files.found if _holds(printed, one.place)]
+    names = [one.name for one in files.outputs if _holds(printed, one.place)]
     names += [
         one.name
-        for one in files.unclear
+        for one in files.unread
         if _holds(printed, one.place) and not one.name.endswith((" #rest", " #unread"))
     ]
     whole = printed.file if printed.sheet is None else f"{printed.file}::{printed.sheet}"
@@ -415,14 +415,14 @@ def _failed(files: OutputFiles, printed: PrintedRows, reason: str) -> OutputFile
         or [f"{printed.file} #records"]
     )
     failed = [
-        UnclearOutput(name, printed.place, "", reason, verdict="fail")
+        UnreadOutput(name, printed.place, "", reason, verdict="fail")
         for name in names
-        if not any(one.name == name and one.verdict == "fail" for one in files.unclear)
+        if not any(one.name == name and one.verdict == "fail" for one in files.unread)
     ]
     new = {one.name for one in failed}
     return replace(
         files,
-        found=tuple(one for one in files.found if one.name not in new),
-        unclear=(*(one for one in files.unclear if one.name not in new), *failed),
+        outputs=tuple(one for one in files.outputs if one.name not in new),
+        unread=(*(one for one in files.unread if one.name not in new), *failed),
         ignored=tuple(name for name in files.ignored if name not in new),
     )

@@ -109,7 +109,7 @@ _MOMENTS = ("mean", "sum", "sd", "variance")
 
 
 @dataclass(frozen=True)
-class PrintedTable:
+class ParsedTable:
     """Counts by the labels of each axis; with totals (`margins`, called as files of outputs call them) where they are printed.
 
     `percentages` says of what numbers are shares, in place of counts. Withheld cells hold their mark; `threshold` is the count below which
@@ -200,7 +200,7 @@ class PrintedTable:
         """Return what the rules say of the counts: small cells, zeros, full lines, withheld cells that follow."""
         if self.percentages:
             words = "Percentages without counts do not say how many people are behind them. Name the records: --data."
-            return [unlooked(name, "table", "threshold", words)]
+            return [open_finding(name, "table", "threshold", words)]
         fields = Fields(
             tuple(
                 Field(column, labels) for column, labels in zip(self.by, self.labels, strict=True)
@@ -238,7 +238,7 @@ class PrintedTable:
         if persons is not None:
             axis = f"'{persons}'" if persons not in UNNAMED else persons[1:-1]
             words = f'{axis} may have one level for each person: its numbers then are what a person has (visits, say), no counts of people. If they are counts, write kind = "table".'
-            return [unlooked(name, "table", "taken for counts", words[:1].upper() + words[1:])]
+            return [open_finding(name, "table", "taken for counts", words[:1].upper() + words[1:])]
         if self.said:
             return []
         words = 'Nothing in the file says that its numbers are counts of people: sums and largest values look the same. If they are, write kind = "table"; or name the records: --data.'
@@ -317,7 +317,7 @@ class PrintedTable:
 
 
 @dataclass(frozen=True)
-class PrintedGroups:
+class ParsedSummary:
     """Summaries of one number: by statistic, then by group, as printed; groups are labels of the columns `by`, () where there are none."""
 
     of: str | None
@@ -366,7 +366,7 @@ class PrintedGroups:
         counts = self._counts
         if counts is None:
             first = [
-                unlooked(
+                open_finding(
                     name,
                     self.kind,
                     "threshold",
@@ -377,11 +377,11 @@ class PrintedGroups:
             labels = tuple(
                 tuple(dict.fromkeys(group[k] for group in self.groups)) for k in range(len(self.by))
             )
-            first = PrintedTable(self.by, labels, counts).findings(name, policy)
+            first = ParsedTable(self.by, labels, counts).findings(name, policy)
         else:
             first = [n_rule(name, self.kind, counts[()], policy)]
         words = "Whether one person's value shows (dominance, the least and the largest value) can be looked at with the records alone. Name them: --data."
-        return [*first, unlooked(name, self.kind, "n-k dominance", words)]
+        return [*first, open_finding(name, self.kind, "n-k dominance", words)]
 
     @property
     def _counts(self) -> dict[tuple[str, ...], int] | None:
@@ -422,7 +422,7 @@ class PrintedGroups:
                 tuple(dict.fromkeys(group[k] for group in self.groups)) for k in range(len(self.by))
             )
             entries.append(
-                PrintedTable(self.by, labels, self._counts, where=self.where).entry(f"{name}: n")
+                ParsedTable(self.by, labels, self._counts, where=self.where).entry(f"{name}: n")
             )
         return entries
 
@@ -451,7 +451,7 @@ class PrintedGroups:
 
 
 @dataclass(frozen=True)
-class PrintedTest:
+class ParsedTest:
     """The result of a test: its numbers by the keys of its kind; `unsaid` says why it cannot be put over the columns of data, if so."""
 
     kind: str
@@ -491,7 +491,7 @@ class PrintedTest:
         known = [] if self.n is None else [n_rule(name, self.kind, self.n, policy)]
         return [
             *known,
-            unlooked(
+            open_finding(
                 name,
                 self.kind,
                 "small groups behind the test",
@@ -517,7 +517,7 @@ class PrintedTest:
 
 
 @dataclass(frozen=True)
-class PrintedFit:
+class ParsedFit:
     """A model: its coefficients and standard errors by the names that the program gave them, as printed.
 
     `formula` is that of the program, None where it is not printed; `label` the dependent variable. `n` and `dof` (residual) are None where the file
@@ -618,7 +618,7 @@ class PrintedFit:
         rule = "residual degrees of freedom"
         if dof is None:
             findings.append(
-                unlooked(
+                open_finding(
                     name,
                     self.kind,
                     rule,
@@ -629,7 +629,7 @@ class PrintedFit:
             findings.append(degrees_of_freedom(name, self.kind, dof, policy))
         return [
             *findings,
-            unlooked(name, self.kind, "small group behind a coefficient", NEEDS_RECORDS),
+            open_finding(name, self.kind, "small group behind a coefficient", NEEDS_RECORDS),
             *self.beside(name, policy),
         ]
 
@@ -729,7 +729,7 @@ class PrintedFit:
         ]
 
 
-def unlooked(name: str, kind: str, rule: str, why: str) -> RuleFinding:
+def open_finding(name: str, kind: str, rule: str, why: str) -> RuleFinding:
     """Return that a rule could not be asked without the records."""
     return finding(name, kind, rule, [rule], of=1, good="", bad=why, status="not assessed")
 

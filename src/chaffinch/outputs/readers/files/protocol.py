@@ -1,7 +1,7 @@
 """What readers of files work with: the pieces that they claim, what outputs.toml says of these, and what is given back.
 
-A reader of text claims pieces of a file (`Piece`), each with a way to what it says (`Facts`). An output comes back with its place (`FoundOutput`), or as
-a question with the line of TOML that answers it (`UnclearOutput`). Such lines stand in `outputs.toml`, a small file beside the output files:
+A reader of text claims pieces of a file (`Match`), each with a way to what it says (`ParsedOutput`). An output comes back with its place (`ReadOutput`), or as
+a question with the line of TOML that answers it (`UnreadOutput`). Such lines stand in `outputs.toml`, a small file beside the output files:
 
     "t3.csv" = { kind = "table", by = ["sex", "work"] }
     "book.xlsx::Sheet2" = { decimal = "," }
@@ -27,7 +27,7 @@ from ...domain import Fields
 from ...rules.findings import RuleFinding, Status
 from ...rules.policy import Policy
 
-COMPANION = "outputs.toml"
+SIDECAR = "outputs.toml"
 MOST_BYTES = 1 << 20
 
 
@@ -63,7 +63,7 @@ class LineError(InputError):
         self.line = line
 
 
-class Facts(Protocol):
+class ParsedOutput(Protocol):
     """What an output says, whatever program printed it."""
 
     @property
@@ -93,23 +93,23 @@ class Facts(Protocol):
 
 
 @dataclass(frozen=True)
-class FoundOutput:
+class ReadOutput:
     """An output that was read from a file."""
 
     name: str
     place: Place
     program: str
-    facts: Facts = field(repr=False)
+    parsed: ParsedOutput = field(repr=False)
     notes: tuple[str, ...] = ()
 
     @property
     def understood(self) -> str:
         """What was understood, and what was not used."""
-        return " ".join([f"{self.program}: {self.facts.understood}", *self.notes])
+        return " ".join([f"{self.program}: {self.parsed.understood}", *self.notes])
 
 
 @dataclass(frozen=True)
-class UnclearOutput:
+class UnreadOutput:
     """Something in a file that cannot be told without help: what was understood, what is not clear, and the line of TOML that says it.
 
     `verdict` is `fail` where what was understood fails all the same; `findings` are what the rules say of what was understood.
@@ -134,12 +134,12 @@ class UnclearOutput:
 
 
 @dataclass(frozen=True)
-class Piece:
-    """Lines of a file, numbered from 1, that one output stands in; `facts` reads them with what outputs.toml says of it."""
+class Match:
+    """Lines of a file, numbered from 1, that one output stands in; `parse` reads them with what outputs.toml says of it."""
 
     lines: range
     program: str
-    facts: Callable[[Help], Facts] = field(repr=False)
+    parse: Callable[[Annotation], ParsedOutput] = field(repr=False)
 
     @property
     def line(self) -> int:
@@ -147,13 +147,13 @@ class Piece:
         return self.lines[0]
 
 
-def refused_piece(lines: range, program: str, error: LineError) -> Piece:
+def unreadable_match(lines: range, program: str, error: LineError) -> Match:
     """Return lines that cannot be read: whoever asks for what they say is told why."""
 
-    def facts(given: Help) -> Facts:
+    def facts(given: Annotation) -> ParsedOutput:
         raise error
 
-    return Piece(lines, program, facts)
+    return Match(lines, program, facts)
 
 
 @dataclass(frozen=True)
@@ -162,10 +162,10 @@ class TextReader:
 
     name: str
     sentence: str
-    pieces: Callable[[Sequence[str]], list[Piece]]
+    pieces: Callable[[Sequence[str]], list[Match]]
 
 
-class Help(BaseModel):
+class Annotation(BaseModel):
     """What a line says of one output.
 
     `kind`, `by`, `of`, `formula`, `where`, `n`, `success`, `percentages`, `threshold` and `base` are as in a file of outputs; `columns` renames:
@@ -193,7 +193,7 @@ class Help(BaseModel):
     ignore: bool = False
 
     @model_validator(mode="after")
-    def _kind_is_known(self) -> Help:
+    def _kind_is_known(self) -> Annotation:
         from ...kinds import KINDS
 
         if self.kind is not None:
@@ -202,20 +202,20 @@ class Help(BaseModel):
 
 
 @dataclass(frozen=True)
-class Companion:
+class Sidecar:
     """The lines of such a file, by the names of outputs; a line for a whole file holds for each output in it."""
 
     path: Path | None = None
-    lines: Mapping[str, Help] | None = None
+    lines: Mapping[str, Annotation] | None = None
     remark: int | None = None  # The first line that is a comment with numbers in it
 
     @classmethod
-    def read(cls, path: Path) -> Companion:
+    def read(cls, path: Path) -> Sidecar:
         """Return what a file says; nothing where there is none. InputError for a line that breaks a rule."""
         if not path.exists():
             return cls()
         text = read_small(
-            path, what="file of help", most=MOST_BYTES, next_step=f"Write {COMPANION} as TOML."
+            path, what="file of help", most=MOST_BYTES, next_step=f"Write {SIDECAR} as TOML."
         )
         data = parse_document(text, str(path))
         if "format" in data:
@@ -228,7 +228,7 @@ class Companion:
                 raise InputError(
                     f'\'{path}\': "{name}" must have keys in braces, such as {{ kind = "table" }}.'
                 )
-            lines[name] = checked(Help, keys, f"'{path}', \"{name}\"")
+            lines[name] = checked(Annotation, keys, f"'{path}', \"{name}\"")
         remarks = [
             number
             for number, line in enumerate(text.splitlines(), 1)
@@ -236,13 +236,13 @@ class Companion:
         ]
         return cls(path, lines, remarks[0] if remarks else None)
 
-    def of(self, name: str) -> Help:
+    def of(self, name: str) -> Annotation:
         """Return the help for an output: its own line, that of its sheet or file otherwise."""
         lines = self.lines or {}
         for known in (name, name.split(" #")[0], name.split(" #")[0].split("::")[0]):
             if known in lines:
                 return lines[known]
-        return Help()
+        return Annotation()
 
     def check(self, names: Sequence[str]) -> None:
         """Raise InputError for a line that is about none of some outputs, and about no other file that stands beside."""
@@ -272,7 +272,7 @@ def toml_line(name: str, keys: Mapping[str, Any]) -> str:
     return f"{toml_value(name)} = {{ {entries} }}"
 
 
-def fit_keys(given: Help) -> dict[str, Any]:
+def fit_keys(given: Annotation) -> dict[str, Any]:
     """Return what a line of help says of a model, by the names of its facts."""
     keys: dict[str, Any] = {
         key: getattr(given, key) for key in ("kind", "formula", "n", "where", "success")

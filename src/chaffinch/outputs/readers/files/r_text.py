@@ -10,10 +10,10 @@ from functools import partial
 from itertools import pairwise
 from typing import Any
 
-from .crossed import Crossed, OpenQuestionError, table_facts
+from .crossed import OpenQuestionError, PrintedGrid, parse_table
 from .numbers import NUMBER, P_VALUE, number_text, sign_of, whole
-from .printed import UNNAMED, PrintedFit, PrintedTable, PrintedTest
-from .protocol import READERS, Facts, Help, LineError, Piece, TextReader, fit_keys
+from .printed import UNNAMED, ParsedFit, ParsedTable, ParsedTest
+from .protocol import READERS, Annotation, LineError, Match, ParsedOutput, TextReader, fit_keys
 
 # Models.
 
@@ -41,7 +41,7 @@ _LAST = {
 }
 
 
-def read_r_models(lines: Sequence[str]) -> list[Piece]:
+def read_r_models(lines: Sequence[str]) -> list[Match]:
     """Return a piece for each `summary()` in some lines."""
     starts = [k for k, line in enumerate(lines) if line.strip() == "Call:"]
     pieces = []
@@ -58,7 +58,7 @@ def read_r_models(lines: Sequence[str]) -> list[Piece]:
             ends = [at for at in range(start, stop) if lines[at].strip()]
         body = list(lines[start : ends[-1] + 1])
         pieces.append(
-            Piece(range(start + 1, ends[-1] + 2), "R", partial(_model_facts, body, start + 1))
+            Match(range(start + 1, ends[-1] + 2), "R", partial(_model_facts, body, start + 1))
         )
     return pieces
 
@@ -96,7 +96,7 @@ def arguments(call: str) -> dict[str, str]:
     return named
 
 
-def _model_facts(body: Sequence[str], first: int, given: Help) -> Facts:
+def _model_facts(body: Sequence[str], first: int, given: Annotation) -> ParsedOutput:
     call, after = _call(body, 0)
     function, keys = call.split("(")[0].split("::")[-1], arguments(call)
     if function not in _READ:
@@ -109,7 +109,7 @@ def _model_facts(body: Sequence[str], first: int, given: Help) -> Facts:
         (text for text in (keys.get("formula"), keys.get("0")) if text and "~" in text), None
     )
     rows, errors = _coefficients(body, after, first, cox=function == "coxph")
-    fit = PrintedFit(
+    fit = ParsedFit(
         kind="ols",
         label=None if formula is None else formula.split("~")[0].strip(),
         formula=formula,
@@ -124,7 +124,7 @@ def _model_facts(body: Sequence[str], first: int, given: Help) -> Facts:
     return replace(fit, left_out=int(gone[1]) if gone else None, **fit_keys(given))
 
 
-def _unsaid(keys: dict[str, str], given: Help) -> str:
+def _unsaid(keys: dict[str, str], given: Annotation) -> str:
     """Why the call does not say which records the model is of, or how they count."""
     if "weights" in keys:
         return "it is weighted"
@@ -194,7 +194,7 @@ def _cut(first: int, size: int, what: str) -> LineError:
     return LineError(first + size - 1, f"the summary ends before {what}: the file is cut.")
 
 
-def _lm(fit: PrintedFit, text: str, keys: dict[str, str], first: int, size: int) -> PrintedFit:
+def _lm(fit: ParsedFit, text: str, keys: dict[str, str], first: int, size: int) -> ParsedFit:
     match = re.search(
         r"Residual standard error:\s*\S+\s+on\s+([\d,.]+)\s+degrees? of freedom", text
     )
@@ -204,7 +204,7 @@ def _lm(fit: PrintedFit, text: str, keys: dict[str, str], first: int, size: int)
     return replace(fit, dof=dof, n=dof + len(fit.coefficients))
 
 
-def _glm(fit: PrintedFit, text: str, keys: dict[str, str], first: int, size: int) -> PrintedFit:
+def _glm(fit: ParsedFit, text: str, keys: dict[str, str], first: int, size: int) -> ParsedFit:
     family = re.search(r"\(Dispersion parameter for ([\w. ()]+?) family taken to be", text)
     null = re.search(r"Null deviance:\s*\S+\s+on\s+(\d+)\s+degrees? of freedom", text)
     residual = re.search(r"Residual deviance:\s*\S+\s+on\s+(\d+)\s+degrees? of freedom", text)
@@ -241,7 +241,7 @@ def _glm(fit: PrintedFit, text: str, keys: dict[str, str], first: int, size: int
     )
 
 
-def _cox(fit: PrintedFit, text: str, keys: dict[str, str], first: int, size: int) -> PrintedFit:
+def _cox(fit: ParsedFit, text: str, keys: dict[str, str], first: int, size: int) -> ParsedFit:
     match = re.search(r"\bn=\s*(\d+)", text)
     if match is None:
         raise _cut(first, size, "its n")
@@ -292,9 +292,9 @@ class _Block:
     said: bool = False  # Whether it says that these are counts
 
 
-def read_r_tables(lines: Sequence[str]) -> list[Piece]:
+def read_r_tables(lines: Sequence[str]) -> list[Match]:
     """Return a piece for each table in some lines."""
-    pieces: list[Piece] = []
+    pieces: list[Match] = []
     at = 0
     while at < len(lines):
         layer = _LAYER.fullmatch(lines[at].rstrip())
@@ -307,11 +307,11 @@ def read_r_tables(lines: Sequence[str]) -> list[Piece]:
             at += 1
             continue
         at = block.lines[-1]
-        pieces.append(Piece(block.lines, block.program, partial(_block_facts, block)))
+        pieces.append(Match(block.lines, block.program, partial(_block_facts, block)))
     return pieces
 
 
-def _block_facts(block: _Block, given: Help) -> Facts:
+def _block_facts(block: _Block, given: Annotation) -> ParsedOutput:
     if block.either_way:
         raise OpenQuestionError(
             "two lines of two numbers.",
@@ -332,8 +332,8 @@ def _block_facts(block: _Block, given: Help) -> Facts:
             },
         )
     whole = all("." not in cell for row in block.cells for cell in row)
-    return table_facts(
-        Crossed(
+    return parse_table(
+        PrintedGrid(
             block.row_name,
             block.column_name,
             block.rows,
@@ -515,7 +515,7 @@ def _one(lines: Sequence[str], at: int) -> _Block | None:
     )
 
 
-def _layers(lines: Sequence[str], at: int) -> tuple[Piece, int]:
+def _layers(lines: Sequence[str], at: int) -> tuple[Match, int]:
     """The tables of a third column's levels, one after the other, and the line after them."""
     start, blocks, fault = at, list[tuple[str | None, str, _Block]](), 0
     while at < len(lines):
@@ -535,14 +535,14 @@ def _layers(lines: Sequence[str], at: int) -> tuple[Piece, int]:
         while at < len(lines) and not lines[at].strip():
             at += 1
     end = max(at, start + 1)
-    return Piece(
+    return Match(
         range(start + 1, end + 1), "R", partial(_layered, blocks, fault or start + 1, bool(fault))
     ), end
 
 
 def _layered(
-    blocks: Sequence[tuple[str | None, str, _Block]], line: int, cut: bool, given: Help
-) -> Facts:
+    blocks: Sequence[tuple[str | None, str, _Block]], line: int, cut: bool, given: Annotation
+) -> ParsedOutput:
     if cut or not blocks:
         raise LineError(line, "a layer of the table has no rows: the file is cut.")
     names, _, first = blocks[0]
@@ -561,15 +561,17 @@ def _layered(
     )
     cells: dict[tuple[str, ...], Any] = {}
     for _, level, block in blocks:
-        plain = table_facts(
-            Crossed("r", "c", block.rows, block.columns, block.cells, block.row_lines, counts=True),
+        plain = parse_table(
+            PrintedGrid(
+                "r", "c", block.rows, block.columns, block.cells, block.row_lines, counts=True
+            ),
             given.model_copy(update={"by": None, "totals": False}),
         )
-        if not isinstance(plain, PrintedTable) or plain.percentages:
+        if not isinstance(plain, ParsedTable) or plain.percentages:
             raise OpenQuestionError("R: a table of three columns.", "Its numbers are no counts.")
         cells |= {(*key, level): cell for key, cell in plain.cells.items()}
     labels = (tuple(first.rows), tuple(first.columns), tuple(level for _, level, _ in blocks))
-    return PrintedTable(
+    return ParsedTable(
         by,
         labels,
         cells,
@@ -602,7 +604,7 @@ _TWO = re.compile(
 _SIDES = {"less than": "less", "greater than": "greater", "not equal to": "two-sided"}
 
 
-def read_r_tests(lines: Sequence[str]) -> list[Piece]:
+def read_r_tests(lines: Sequence[str]) -> list[Match]:
     """Return a piece for each test in some lines: from its title to the end of its block."""
     pieces = []
     for at, line in enumerate(lines):
@@ -614,7 +616,7 @@ def read_r_tests(lines: Sequence[str]) -> list[Piece]:
             end += 1
         body = list(lines[at:end])
         pieces.append(
-            Piece(
+            Match(
                 range(title + 1, end + 1),
                 "R",
                 partial(_test_facts, lines[title].strip(), body, at + 1),
@@ -623,7 +625,7 @@ def read_r_tests(lines: Sequence[str]) -> list[Piece]:
     return pieces
 
 
-def _test_facts(title: str, body: Sequence[str], first: int, given: Help) -> Facts:
+def _test_facts(title: str, body: Sequence[str], first: int, given: Annotation) -> ParsedOutput:
     match = _DATA.fullmatch(body[0].rstrip())
     data = match[1] if match else ""
     text = "\n".join(body)
@@ -644,13 +646,13 @@ def _column(text: str) -> str:
     return text.split("$")[-1]
 
 
-def _pair(data: str, given: Help) -> tuple[str, ...]:
+def _pair(data: str, given: Annotation) -> tuple[str, ...]:
     """The two columns of a test on a table."""
     match = _TWO.fullmatch(data)
     return tuple(given.by or ([_column(part) for part in match.groups() if part] if match else []))
 
 
-def _by(data: str, given: Help) -> tuple[str | None, tuple[str, ...]]:
+def _by(data: str, given: Annotation) -> tuple[str | None, tuple[str, ...]]:
     """The number and the groups of a test by groups."""
     match = re.fullmatch(r"([\w.$]+) by ([\w.$]+)", data)
     of = given.of or (_column(match[1]) if match else None)
@@ -673,14 +675,14 @@ def _test_numbers(result: re.Match[str], *, dof: bool = True) -> dict[str, Any]:
 
 
 def _chi_square(
-    title: str, text: str, data: str, result: re.Match[str], given: Help
-) -> PrintedTest:
+    title: str, text: str, data: str, result: re.Match[str], given: Annotation
+) -> ParsedTest:
     if "given probabilities" in title:
         raise OpenQuestionError(
             f"R: {title}.", "Tests of this kind are not read: describe it in a file of outputs.", {}
         )
     correction = {"correction": True} if "Yates" in title else {}
-    return PrintedTest(
+    return ParsedTest(
         "chi-square",
         title,
         _test_numbers(result) | correction,
@@ -690,14 +692,16 @@ def _chi_square(
     )
 
 
-def _fisher(title: str, text: str, data: str, result: re.Match[str], given: Help) -> PrintedTest:
+def _fisher(
+    title: str, text: str, data: str, result: re.Match[str], given: Annotation
+) -> ParsedTest:
     ratio = re.search(rf"odds ratio\s+({NUMBER})\s*$", text)
     numbers = (
         _test_numbers(result)
         | ({"conditional": True, "odds_ratio": _vouched(ratio[1])} if ratio else {})
         | _sided(text)
     )
-    return PrintedTest("fisher", title, numbers, _pair(data, given), n=given.n, where=given.where)
+    return ParsedTest("fisher", title, numbers, _pair(data, given), n=given.n, where=given.where)
 
 
 def _vouched(ratio: str) -> str:
@@ -713,12 +717,14 @@ def _vouched(ratio: str) -> str:
     return ratio if len(ratio.partition(".")[2]) <= decimals else f"{value:.{decimals}f}"
 
 
-def _t_test(title: str, text: str, data: str, result: re.Match[str], given: Help) -> PrintedTest:
+def _t_test(
+    title: str, text: str, data: str, result: re.Match[str], given: Annotation
+) -> ParsedTest:
     of, by = _by(data, given)
     numbers: dict[str, Any] = _test_numbers(result) | _sided(text)
     if "Two Sample" not in title:
         why = "it is of one sample or paired: describe it in a file of outputs"
-        return PrintedTest(
+        return ParsedTest(
             "t-test", title, numbers, by, of, n=given.n, where=given.where, unsaid=why
         )
     numbers["welch"] = "Welch" in title
@@ -730,17 +736,21 @@ def _t_test(title: str, text: str, data: str, result: re.Match[str], given: Help
         }
     if means := re.search(rf"mean in group .*\s+({NUMBER})\s+({NUMBER})\s*$", text):
         numbers["means"] = [means[1], means[2]]
-    return PrintedTest("t-test", title, numbers, by, of, n=given.n, where=given.where)
+    return ParsedTest("t-test", title, numbers, by, of, n=given.n, where=given.where)
 
 
-def _kruskal(title: str, text: str, data: str, result: re.Match[str], given: Help) -> PrintedTest:
+def _kruskal(
+    title: str, text: str, data: str, result: re.Match[str], given: Annotation
+) -> ParsedTest:
     of, by = _by(data, given)
-    return PrintedTest(
+    return ParsedTest(
         "kruskal-wallis", title, _test_numbers(result), by, of, n=given.n, where=given.where
     )
 
 
-def _wilcoxon(title: str, text: str, data: str, result: re.Match[str], given: Help) -> PrintedTest:
+def _wilcoxon(
+    title: str, text: str, data: str, result: re.Match[str], given: Annotation
+) -> ParsedTest:
     of, by = _by(data, given)
     numbers = (
         _test_numbers(result) | {"correction": "continuity correction" in title} | _sided(text)
@@ -752,7 +762,7 @@ def _wilcoxon(title: str, text: str, data: str, result: re.Match[str], given: He
         if "rank sum" in title
         else "it is of one sample or paired: describe it in a file of outputs"
     )
-    return PrintedTest(
+    return ParsedTest(
         "mann-whitney", title, numbers, by, of, n=given.n, where=given.where, unsaid=unsaid
     )
 

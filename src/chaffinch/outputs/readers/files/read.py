@@ -31,14 +31,14 @@ from .microdata import (
 )
 from .numbers import is_remark
 from .protocol import (
-    COMPANION,
     READERS,
-    Companion,
-    FoundOutput,
+    SIDECAR,
     LineError,
-    Piece,
+    Match,
     Place,
-    UnclearOutput,
+    ReadOutput,
+    Sidecar,
+    UnreadOutput,
     toml_line,
 )
 from .sheet_tables import grid_pieces, remarks_of
@@ -72,8 +72,8 @@ _DECORATION = re.compile(
 class OutputFiles:
     """What was found in files: outputs, questions, and what outputs.toml says to leave out."""
 
-    found: tuple[FoundOutput, ...]
-    unclear: tuple[UnclearOutput, ...] = ()
+    outputs: tuple[ReadOutput, ...]
+    unread: tuple[UnreadOutput, ...] = ()
     ignored: tuple[str, ...] = ()
     printed: tuple[PrintedRows, ...] = field(
         default=(), repr=False
@@ -83,16 +83,16 @@ class OutputFiles:
     def names(self) -> tuple[str, ...]:
         """The names of all outputs, read or not."""
         return (
-            *(one.name for one in self.found),
-            *(one.name for one in self.unclear),
+            *(one.name for one in self.outputs),
+            *(one.name for one in self.unread),
             *self.ignored,
         )
 
     def only(self, names: Sequence[str]) -> OutputFiles:
         """Return those of some names."""
         return OutputFiles(
-            tuple(one for one in self.found if one.name in names),
-            tuple(one for one in self.unclear if one.name in names),
+            tuple(one for one in self.outputs if one.name in names),
+            tuple(one for one in self.unread if one.name in names),
             tuple(name for name in self.ignored if name in names),
             tuple(
                 one
@@ -105,10 +105,10 @@ class OutputFiles:
         """Return what rules say, and, by a policy, of numbers that stand in the files and in no entry; and what they say of outputs that have none."""
         beside = [
             more
-            for one in self.found
-            for more in one.facts.beside(one.name, policy.of(one.facts.kind))
+            for one in self.outputs
+            for more in one.parsed.beside(one.name, policy.of(one.parsed.kind))
         ]
-        unclear = [more for one in self.unclear for more in one.findings]
+        unclear = [more for one in self.unread for more in one.findings]
         return replace(rules, findings=(*rules.findings, *beside, *unclear))
 
 
@@ -119,9 +119,9 @@ def read_files(paths: Sequence[Path]) -> OutputFiles:
     an output that there is not.
     """
     files, folder = _listed(paths)
-    companion = Companion.read(folder / COMPANION)
-    found: list[FoundOutput] = []
-    unclear: list[UnclearOutput] = []
+    sidecar = Sidecar.read(folder / SIDECAR)
+    found: list[ReadOutput] = []
+    unclear: list[UnreadOutput] = []
     ignored: list[str] = []
     names: list[str] = []
     printed: list[PrintedRows] = []
@@ -132,28 +132,28 @@ def read_files(paths: Sequence[Path]) -> OutputFiles:
         names += [one.name for one in faults]
         for name, place, piece in parts:
             names.append(name)
-            given = companion.of(name)
+            given = sidecar.of(name)
             if given.ignore:
                 ignored.append(name)
                 continue
             try:
-                found.append(FoundOutput(name, place, piece.program, piece.facts(given)))
+                found.append(ReadOutput(name, place, piece.program, piece.parse(given)))
             except OpenQuestionError as question:
                 line = toml_line(name, question.keys) if question.keys else ""
                 unclear.append(
-                    UnclearOutput(
+                    UnreadOutput(
                         name, place, f"Understood: {question.understood}", question.question, line
                     )
                 )
             except LineError as error:
                 unclear.append(
-                    UnclearOutput(
+                    UnreadOutput(
                         name, Place(place.file, place.sheet, error.line), "", _without_line(error)
                     )
                 )
             except Exception:  # a count that is none, a row that is too short: of this output alone, whatever it is
                 unclear.append(
-                    UnclearOutput(
+                    UnreadOutput(
                         name,
                         place,
                         "",
@@ -162,12 +162,12 @@ def read_files(paths: Sequence[Path]) -> OutputFiles:
                 )
     if len(names) > MOST_IN_ALL:
         raise InputError(f"There are over {MOST_IN_ALL:,} outputs. Check them in parts.")
-    companion.check(names)
-    if companion.remark is not None and paths[0].is_dir():
+    sidecar.check(names)
+    if sidecar.remark is not None and paths[0].is_dir():
         words = "Its comments hold numbers, which nobody has looked at. Take them out of the file."
-        unclear.append(UnclearOutput(COMPANION, Place(COMPANION, line=companion.remark), "", words))
+        unclear.append(UnreadOutput(SIDECAR, Place(SIDECAR, line=sidecar.remark), "", words))
     ignored += [
-        one.name for one in unclear if companion.of(one.name).ignore and one.verdict != "fail"
+        one.name for one in unclear if sidecar.of(one.name).ignore and one.verdict != "fail"
     ]
     looked_at = tuple(one for one in unclear if one.name not in ignored)
     return without_printed_records(
@@ -184,7 +184,7 @@ def _listed(paths: Sequence[Path]) -> tuple[list[Path], Path]:
     """The files, and the folder in which help stands."""
     if len(paths) == 1 and paths[0].is_dir():
         folder = paths[0]
-        files = sorted(one for one in folder.iterdir() if one.name != COMPANION)
+        files = sorted(one for one in folder.iterdir() if one.name != SIDECAR)
         if not files:
             raise InputError(
                 f"'{folder}' has no output files. Name a folder that has, or a file of outputs."
@@ -204,8 +204,8 @@ def _listed(paths: Sequence[Path]) -> tuple[list[Path], Path]:
     return files, folder
 
 
-Parts = list[tuple[str, Place, Piece]]
-Contents = tuple[Parts, list[UnclearOutput], list[PrintedRows]]
+Parts = list[tuple[str, Place, Match]]
+Contents = tuple[Parts, list[UnreadOutput], list[PrintedRows]]
 
 
 def _parts(file: Path) -> Contents:
@@ -245,12 +245,12 @@ def _parts(file: Path) -> Contents:
         words = _without_line(error) if isinstance(error, LineError) else str(error)
         return (
             [],
-            [UnclearOutput(file.name, Place(file.name, line=line), "Nothing was read.", words)],
+            [UnreadOutput(file.name, Place(file.name, line=line), "Nothing was read.", words)],
             [],
         )
     except Exception as error:  # of this file alone: the others keep their verdicts
         words = f"It is damaged, or of a form that is not known here ({type(error).__name__}). Save it anew."
-        return [], [UnclearOutput(file.name, Place(file.name), "Nothing was read.", words)], []
+        return [], [UnreadOutput(file.name, Place(file.name), "Nothing was read.", words)], []
 
 
 def _text(file: Path) -> str:
@@ -267,7 +267,7 @@ def _of_grids(
     """The tables of sheets, with their rows; and what stands beside them: text with numbers, hidden sheets."""
     shown = [grid for grid in grids if not grid.hidden]
     parts: Parts = []
-    sheets: dict[str, list[Piece]] = {}
+    sheets: dict[str, list[Match]] = {}
     for grid in shown:
         sheets.setdefault(
             f"{file}::{grid.sheet}" if grid.sheet and len(shown) > 1 else file, []
@@ -285,7 +285,7 @@ def _of_grids(
     for grid in (grid for grid in grids if grid.hidden):
         name = f"{file}::{grid.sheet}"
         words = "The sheet is hidden, and leaves with the workbook. Show it, or delete it."
-        faults.append(UnclearOutput(name, Place(file, grid.sheet), "", words))
+        faults.append(UnreadOutput(name, Place(file, grid.sheet), "", words))
     rows = [
         PrintedRows(file, block.sheet, block.lines, block.rows)
         for grid in grids
@@ -294,24 +294,24 @@ def _of_grids(
     return parts, faults, rows
 
 
-def _rest(file: str, place: Place, count: int) -> UnclearOutput:
+def _rest(file: str, place: Place, count: int) -> UnreadOutput:
     """What is said of lines that hold numbers and belong to no output."""
     words = f"{count} of its lines hold{'s' if count == 1 else ''} numbers that are not understood, the first here. Take them out of the file."
-    return UnclearOutput(f"{file} #rest", place, "The rest of the file was read.", words)
+    return UnreadOutput(f"{file} #rest", place, "The rest of the file was read.", words)
 
 
-def _unread(file: str, contents: Sequence[str], line: int | None = None) -> list[UnclearOutput]:
+def _unread(file: str, contents: Sequence[str], line: int | None = None) -> list[UnreadOutput]:
     """What is said of contents that leave with a file and are not looked at."""
     if not contents:
         return []
     words = (
         f"The file also holds what is not looked at: {listed(contents)}. Take it out of the file."
     )
-    return [UnclearOutput(f"{file} #unread", Place(file, line=line), "", words)]
+    return [UnreadOutput(f"{file} #unread", Place(file, line=line), "", words)]
 
 
-def _nothing(name: str, line: int | None = None) -> UnclearOutput:
-    return UnclearOutput(
+def _nothing(name: str, line: int | None = None) -> UnreadOutput:
+    return UnreadOutput(
         name,
         Place(name, line=line),
         "No output was understood.",
@@ -319,8 +319,8 @@ def _nothing(name: str, line: int | None = None) -> UnclearOutput:
     )
 
 
-def _named(name: str, file: str, sheet: str | None, pieces: Sequence[Piece]) -> Parts:
-    """Pieces with the names of their outputs: that of the file or sheet, and a number where there are several."""
+def _named(name: str, file: str, sheet: str | None, pieces: Sequence[Match]) -> Parts:
+    """Match with the names of their outputs: that of the file or sheet, and a number where there are several."""
     if len(pieces) > MOST_OUTPUTS:
         raise InputError(f"it has over {MOST_OUTPUTS:,} outputs. Check it in parts.")
     several = len(pieces) > 1
@@ -364,7 +364,7 @@ def _of_text(name: str, text: str) -> Contents:
     if sum(len(line) ** 2 for line in lines) > MOST_WORK:
         raise InputError("its lines are longer than those of outputs. Check it in parts.")
     claimed: set[int] = set()
-    pieces: list[Piece] = []
+    pieces: list[Match] = []
     for reader in READERS:
         own = [piece for piece in reader.pieces(lines) if not claimed.intersection(piece.lines)]
         pieces += own
@@ -419,14 +419,14 @@ def recipes_of_files(
                 coder.table.to_arrow(), threshold=policy.threshold, n_persons=coder.table.n_persons
             ),
         )
-    words = {*names, *(word for one in files.found for word in one.facts.variables)}
-    for one in files.found:
+    words = {*names, *(word for one in files.outputs for word in one.parsed.variables)}
+    for one in files.outputs:
         with contextlib.suppress(
             InputError
         ):  # a filter that cannot be read is a fault of its own output
             words |= set(
                 named_columns(
-                    [{"kind": one.facts.kind, "where": getattr(one.facts, "where", None)}],
+                    [{"kind": one.parsed.kind, "where": getattr(one.parsed, "where", None)}],
                     coder.table.columns,
                 )
             )
@@ -435,10 +435,10 @@ def recipes_of_files(
         coder, wanted or coder.table.columns[:1], declared=declared, threshold=threshold
     )
     entries: list[dict[str, Any]] = []
-    found, unclear = [], list(files.unclear)
-    for one in files.found:
+    found, unclear = [], list(files.unread)
+    for one in files.outputs:
         try:
-            own = one.facts.entries(one.name, fields)
+            own = one.parsed.entries(one.name, fields)
             recipes_of(own, fields)
         except InputError as error:
             reason = f"It cannot be put over the columns of the data: {str(error).rstrip('.')}."
@@ -446,12 +446,12 @@ def recipes_of_files(
             bad = list(dict.fromkeys(each.rule for each in findings if each.status == "fail"))
             more = f" Its printed numbers fail by themselves: {', '.join(bad)}." if bad else ""
             unclear.append(
-                UnclearOutput(
+                UnreadOutput(
                     one.name,
                     one.place,
                     f"Understood: {one.understood}",
                     f"{reason}{more}",
-                    kind=one.facts.kind,
+                    kind=one.parsed.kind,
                     verdict="fail" if bad else "not assessed",
                     findings=findings,
                 )
@@ -460,12 +460,12 @@ def recipes_of_files(
         found.append(one)
         entries += own
     recipes = recipes_of(entries, fields) if entries else Outputs(fields, ())
-    return FileRecipes(replace(files, found=tuple(found), unclear=tuple(unclear)), recipes)
+    return FileRecipes(replace(files, outputs=tuple(found), unread=tuple(unclear)), recipes)
 
 
-def _as_printed(one: FoundOutput, policy: Policy) -> tuple[RuleFinding, ...]:
+def _as_printed(one: ReadOutput, policy: Policy) -> tuple[RuleFinding, ...]:
     """What the rules say of an output as it is printed."""
     try:
-        return tuple(one.facts.findings(one.name, policy.of(one.facts.kind)))
+        return tuple(one.parsed.findings(one.name, policy.of(one.parsed.kind)))
     except InputError:
         return ()

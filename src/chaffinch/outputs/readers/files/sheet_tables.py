@@ -8,11 +8,11 @@ from dataclasses import dataclass, field
 from functools import partial
 
 from .coefficient_grid import coefficient_pieces, is_coefficients
-from .crossed import TOTALS, Crossed, OpenQuestionError, table_facts
+from .crossed import TOTALS, OpenQuestionError, PrintedGrid, parse_table
 from .grids import CellGrid, blocks_of
 from .numbers import is_number, is_remark, is_whole, is_withheld_mark, number_text, sign_of
-from .printed import STATISTICS, PrintedGroups, PrintedTable
-from .protocol import Facts, Help, LineError, Piece, refused_piece
+from .printed import STATISTICS, ParsedSummary, ParsedTable
+from .protocol import Annotation, LineError, Match, ParsedOutput, unreadable_match
 
 COUNTS = (
     "freq",
@@ -59,9 +59,9 @@ class _Layout:
     words: tuple[str, ...] = ()
 
 
-def grid_pieces(grid: CellGrid, program: str = "table") -> list[Piece]:
+def grid_pieces(grid: CellGrid, program: str = "table") -> list[Match]:
     """Return a piece for each table of a sheet; text without numbers is no table."""
-    pieces: list[Piece] = []
+    pieces: list[Match] = []
     for block in blocks_of(grid):
         if not _has_numbers(block):
             continue
@@ -86,7 +86,7 @@ def _has_numbers(block: CellGrid) -> bool:
     return any(is_number(cell) for row in block.rows for cell in row)
 
 
-def _pieces(block: CellGrid, program: str) -> list[Piece]:
+def _pieces(block: CellGrid, program: str) -> list[Match]:
     lines = range(block.lines[0], block.lines[-1] + 1)
     spss = any(
         re.search(r"Crosstabulation$|^Statistics$", title) for title in block.titles
@@ -95,16 +95,16 @@ def _pieces(block: CellGrid, program: str) -> list[Piece]:
     try:
         layout = _laid_out(block)
     except LineError as fault:
-        return [refused_piece(lines, program, fault)]
+        return [unreadable_match(lines, program, fault)]
     names = [label[-1].lower() for label in layout.labels]
     if (
         names and all(name in STATISTICS for name in names) and len(layout.row_names) == 1
     ):  # describe()
         return [
-            Piece(lines, program, partial(_described, layout, k))
+            Match(lines, program, partial(_described, layout, k))
             for k in range(len(layout.columns))
         ]
-    return [Piece(lines, program, partial(_facts, layout))]
+    return [Match(lines, program, partial(_facts, layout))]
 
 
 def _is_frequencies(block: CellGrid) -> bool:
@@ -215,7 +215,7 @@ def _label_columns(
     return width, [name or None for name in head[:width]]
 
 
-def _facts(layout: _Layout, given: Help) -> Facts:
+def _facts(layout: _Layout, given: Annotation) -> ParsedOutput:
     heads = [name.lower() for name in layout.columns]
     counted = [k for k, name in enumerate(heads) if name in COUNTS]
     others = [k for k, name in enumerate(heads) if name not in COUNTS and name not in PERCENTS]
@@ -260,7 +260,7 @@ def _facts(layout: _Layout, given: Help) -> Facts:
         else None
     )
     rows = [label[-1] for label in layout.labels]
-    table = Crossed(
+    table = PrintedGrid(
         layout.row_names[0] or _title_name(layout, 0),
         layout.column_name or _title_name(layout, 1),
         rows,
@@ -269,7 +269,7 @@ def _facts(layout: _Layout, given: Help) -> Facts:
         layout.lines,
         counts,
     )
-    return table_facts(table, given)
+    return parse_table(table, given)
 
 
 def _title_name(layout: _Layout, place: int) -> str | None:
@@ -290,8 +290,8 @@ def _few_levels(layout: _Layout, column: int) -> bool:
 
 
 def _long_counts(
-    layout: _Layout, count: int, label_columns: list[int], others: list[int], given: Help
-) -> Facts:
+    layout: _Layout, count: int, label_columns: list[int], others: list[int], given: Annotation
+) -> ParsedOutput:
     """A table that has a row for each cell, or one variable's frequencies."""
     names = [layout.row_names[k] for k in label_columns] + [layout.columns[k] for k in others]
     if len(names) == 1:
@@ -300,8 +300,8 @@ def _long_counts(
             (word for word in layout.words if re.fullmatch(r"[\w.]+", word)), None
         )
         keep = [k for k, row in enumerate(rows) if not _repeats(rows, k)]
-        return table_facts(
-            Crossed(
+        return parse_table(
+            PrintedGrid(
                 name,
                 None,
                 [rows[k] for k in keep],
@@ -338,7 +338,7 @@ def _long_counts(
         else:
             cells[key] = int(float(number))
     labels = tuple(tuple(dict.fromkeys(key[k] for key in cells)) for k in range(len(names)))
-    return PrintedTable(
+    return ParsedTable(
         by,
         labels,
         cells,
@@ -356,7 +356,7 @@ def _repeats(rows: Sequence[str], k: int) -> bool:
     return rows[k].lower() in TOTALS and any(row.lower() in TOTALS for row in rows[:k])
 
 
-def _summaries(layout: _Layout, given: Help) -> Facts:
+def _summaries(layout: _Layout, given: Annotation) -> ParsedOutput:
     """Statistics in columns, groups in rows."""
     by = tuple(
         given.by or [given.columns.get(str(name), str(name)) for name in layout.row_names if name]
@@ -374,10 +374,10 @@ def _summaries(layout: _Layout, given: Help) -> Facts:
         }
         for k, name in enumerate(layout.columns)
     }
-    return PrintedGroups(given.of or layout.column_name, by, layout.labels, statistics, given.where)
+    return ParsedSummary(given.of or layout.column_name, by, layout.labels, statistics, given.where)
 
 
-def _described(layout: _Layout, k: int, given: Help) -> Facts:
+def _described(layout: _Layout, k: int, given: Annotation) -> ParsedOutput:
     """One column of describe(): statistics in rows."""
     numbers = _numbers(layout, given)
     statistics: dict[str, dict[tuple[str, ...], str]] = {
@@ -385,10 +385,10 @@ def _described(layout: _Layout, k: int, given: Help) -> Facts:
         for label, row in zip(layout.labels, numbers, strict=True)
     }
     name = layout.columns[k]
-    return PrintedGroups(given.columns.get(name, name), (), ((),), statistics, given.where)
+    return ParsedSummary(given.columns.get(name, name), (), ((),), statistics, given.where)
 
 
-def _by_kind(layout: _Layout, given: Help) -> Facts:
+def _by_kind(layout: _Layout, given: Annotation) -> ParsedOutput:
     """A crosstab of means or other summaries, of which outputs.toml says what they are."""
     if given.of is None:
         raise OpenQuestionError(
@@ -416,10 +416,10 @@ def _by_kind(layout: _Layout, given: Help) -> Facts:
             "Which columns are crossed?",
             {"kind": given.kind, "of": given.of, "by": ["ROWS", "COLUMNS"]},
         )
-    return PrintedGroups(given.of, by, tuple(values), {str(given.kind): values}, given.where)
+    return ParsedSummary(given.of, by, tuple(values), {str(given.kind): values}, given.where)
 
 
-def _numbers(layout: _Layout, given: Help) -> list[list[str]]:
+def _numbers(layout: _Layout, given: Annotation) -> list[list[str]]:
     sign = sign_of(
         (line, cell) for line, row in zip(layout.lines, layout.cells, strict=True) for cell in row
     )

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 
-from .crossed import Crossed, OpenQuestionError, table_facts
+from .crossed import OpenQuestionError, PrintedGrid, parse_table
 from .numbers import NUMBER, number_text, whole
-from .printed import PrintedFit, PrintedGroups
-from .protocol import READERS, Facts, Help, LineError, Piece, TextReader, fit_keys
+from .printed import ParsedFit, ParsedSummary
+from .protocol import READERS, Annotation, LineError, Match, ParsedOutput, TextReader, fit_keys
 
 _COMMAND = re.compile(r"\. (?P<command>\S.*)")
 _KINDS = {
@@ -32,7 +32,7 @@ _HEAD = re.compile(
 )
 
 
-def read_stata_logs(lines: Sequence[str]) -> list[Piece]:
+def read_stata_logs(lines: Sequence[str]) -> list[Match]:
     """Return a piece for each command whose output is read or should be; lines without a command before them are left."""
     at = [k for k, line in enumerate(lines) if _COMMAND.fullmatch(line.rstrip())]
     if not at:
@@ -47,13 +47,13 @@ def read_stata_logs(lines: Sequence[str]) -> list[Piece]:
         if _SILENT.fullmatch(command) or not any(re.search(r"\d", line) for line in body[1:]):
             if _KINDS.get(command.split()[0]) or command.split()[0] in (*_TABLES, *_SUMMARIES):
                 pieces.append(
-                    Piece(
+                    Match(
                         range(start + 1, start + len(body) + 1), "Stata", partial(_cut, start + 1)
                     )
                 )
             continue
         pieces.append(
-            Piece(
+            Match(
                 range(start + 1, start + len(body) + 1),
                 "Stata",
                 partial(_facts, command, body, start + 1),
@@ -62,7 +62,7 @@ def read_stata_logs(lines: Sequence[str]) -> list[Piece]:
     return pieces
 
 
-def _cut(line: int, given: Help) -> Facts:
+def _cut(line: int, given: Annotation) -> ParsedOutput:
     raise LineError(line, "the command has no output: the log is cut.")
 
 
@@ -76,7 +76,7 @@ def _joined(lines: Sequence[str], start: int, stop: int) -> str:
     return " ".join(words)
 
 
-def _facts(command: str, body: Sequence[str], first: int, given: Help) -> Facts:
+def _facts(command: str, body: Sequence[str], first: int, given: Annotation) -> ParsedOutput:
     verb = (command.split(",")[0].split() or [""])[0]
     if verb in _KINDS:
         return _model(command, body, first, given)
@@ -96,7 +96,7 @@ def _variables(command: str) -> list[str]:
     return plain.split()[1:]
 
 
-def _filtered(command: str, given: Help) -> str:
+def _filtered(command: str, given: Annotation) -> str:
     """Why a command does not say in our words which records it is of, or how they count."""
     if "[" in command.split(",")[0]:
         return "it is weighted"
@@ -123,7 +123,7 @@ def _whole_name(short: str, names: Sequence[str]) -> str:
     return fits[0] if len(fits) == 1 else short
 
 
-def _model(command: str, body: Sequence[str], first: int, given: Help) -> Facts:
+def _model(command: str, body: Sequence[str], first: int, given: Annotation) -> ParsedOutput:
     names, options = _variables(command), command.split(",", 1)[1] if "," in command else ""
     text = "\n".join(body)
     obs = re.search(r"Number of obs\s*=\s*([\d,]+)", text)
@@ -198,7 +198,7 @@ def _model(command: str, body: Sequence[str], first: int, given: Help) -> Facts:
         if label is not None and not re.search(r"\bnoc(ons(tant)?)?\b", options)
         else None
     )
-    fit = PrintedFit(
+    fit = ParsedFit(
         kind,
         label,
         formula,
@@ -236,7 +236,7 @@ def _formula(label: str, words: Sequence[str]) -> str | None:
     return f"{label} ~ {' + '.join(terms) or '1'}"
 
 
-def _table(command: str, body: Sequence[str], first: int, given: Help) -> Facts:
+def _table(command: str, body: Sequence[str], first: int, given: Annotation) -> ParsedOutput:
     if re.search(r",.*\b(row|col|column|cell|nofreq|summarize|sum)\b", command):
         raise OpenQuestionError(
             "Stata: a table with percentages or means beside counts.",
@@ -282,7 +282,9 @@ def _table(command: str, body: Sequence[str], first: int, given: Help) -> Facts:
         )
     row_name = names[0] if names else None
     column_name = names[1] if len(names) > 1 and not one_way else None
-    return table_facts(Crossed(row_name, column_name, labels, columns, cells, lines, True), given)
+    return parse_table(
+        PrintedGrid(row_name, column_name, labels, columns, cells, lines, True), given
+    )
 
 
 def _check_rest(body: Sequence[str], start: int, first: int) -> None:
@@ -297,7 +299,7 @@ def _check_rest(body: Sequence[str], start: int, first: int) -> None:
             )
 
 
-def _summary(command: str, body: Sequence[str], first: int, given: Help) -> Facts:
+def _summary(command: str, body: Sequence[str], first: int, given: Annotation) -> ParsedOutput:
     """A summary of one or more variables; several are one output each, which a table of several columns cannot be."""
     names = _variables(command)
     if re.search(r",.*\bd(etail)?\b", command):
@@ -333,7 +335,7 @@ def _summary(command: str, body: Sequence[str], first: int, given: Help) -> Fact
             "Stata: a summary.", f"{unsaid[0].upper()}{unsaid[1:]}.", {"where": "..."}
         )
     of = given.of or _whole_name(name.strip(), names)
-    return PrintedGroups(given.columns.get(of, of), (), ((),), statistics, given.where)
+    return ParsedSummary(given.columns.get(of, of), (), ((),), statistics, given.where)
 
 
 READERS.register(

@@ -9,8 +9,8 @@ from functools import partial
 
 from .crossed import OpenQuestionError
 from .numbers import NUMBER, number_text, whole
-from .printed import PrintedFit
-from .protocol import READERS, Facts, Help, LineError, Piece, TextReader, fit_keys
+from .printed import ParsedFit
+from .protocol import READERS, Annotation, LineError, Match, ParsedOutput, TextReader, fit_keys
 
 _TITLE = re.compile(r"[\w ]*Regression Results")
 _DOUBLE = re.compile(r"\s*={20,}\s*")
@@ -22,7 +22,7 @@ _FACT = re.compile(r"([A-Z][\w.() -]*?|converged):\s+(\S+(?: \S+)*)(?=\s{2,}|\s*
 _KINDS = {"OLS": "ols", "Logit": "logit", "Probit": "probit", "Poisson": "poisson"}
 
 
-def read_statsmodels_text(lines: Sequence[str]) -> list[Piece]:
+def read_statsmodels_text(lines: Sequence[str]) -> list[Match]:
     """Return a piece for each summary in some lines: from its title to its last double line, and its notes."""
     starts = [
         k
@@ -43,12 +43,12 @@ def read_statsmodels_text(lines: Sequence[str]) -> list[Piece]:
             after += 1
         body = list(lines[start : end + 1])
         pieces.append(
-            Piece(range(start + 1, after + 1), "statsmodels", partial(_facts, body, start + 1))
+            Match(range(start + 1, after + 1), "statsmodels", partial(_facts, body, start + 1))
         )
     return pieces
 
 
-def _facts(body: Sequence[str], first: int, given: Help) -> Facts:
+def _facts(body: Sequence[str], first: int, given: Annotation) -> ParsedOutput:
     heads = [k for k, line in enumerate(body) if _HEAD.fullmatch(line)]
     facts = {
         key.strip(): value
@@ -88,7 +88,7 @@ def _facts(body: Sequence[str], first: int, given: Help) -> Facts:
             first, "the summary does not say its dependent variable and No. Observations."
         )
     kind = _KINDS[model]
-    fit = PrintedFit(
+    fit = ParsedFit(
         kind,
         facts["Dep. Variable"],
         coefficients={name: estimate for name, (estimate, _) in rows.items()},
