@@ -26,7 +26,8 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from typer import Exit, echo
+from typer import Exit as Exit
+from typer import echo as echo
 from typer.core import TyperCommand
 
 from .._base.checks import check_name
@@ -223,15 +224,15 @@ def _parameter(setting: Setting) -> inspect.Parameter:
         kind = bool
     elif setting.repeated:
         kind = list[str] | None
-    shared: dict[str, Any] = {"help": setting.help, "rich_help_panel": panel}
-    metavar = option.metavar or METAVARS.get(setting.kind)
+    shared: dict[str, Any] = {"help": setting.help}
     if setting.kind != "flag":
-        shared |= {"metavar": metavar, "show_default": False}
+        metavar = setting.name.upper() if option.argument else METAVARS[setting.kind]
+        shared |= {"metavar": option.metavar or metavar, "show_default": False}
     if option.argument:
-        declared: Any = typer.Argument(**{**shared, "metavar": metavar or setting.name.upper()})
+        declared: Any = typer.Argument(**shared)
     else:
         short = [f"-{option.short}"] if option.short else []
-        declared = typer.Option(setting.spelling, *short, **shared)
+        declared = typer.Option(setting.spelling, *short, rich_help_panel=panel, **shared)
     default = inspect.Parameter.empty
     if not setting.required:
         default = False if setting.kind == "flag" else None  # type: ignore[assignment]
@@ -243,7 +244,19 @@ def _parameter(setting: Setting) -> inspect.Parameter:
     )
 
 
-METAVARS = {"whole": "INTEGER", "number": "NUMBER", "path": "PATH"}
+METAVARS = {
+    "whole": "INTEGER",
+    "number": "NUMBER",
+    "word": "WORD",
+    "names": "A,B",
+    "pairs": "A:B",
+    "groups": "A,B;C,D",
+    "sizes": "SIZES",
+    "map": "COLUMN=VALUE",
+    "path": "PATH",
+    "paths": "PATH",
+}
+"""What stands in help for a value of each kind."""
 
 
 def _value(setting: Setting, text: Any) -> Any:

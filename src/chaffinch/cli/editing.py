@@ -6,13 +6,12 @@ import sys
 from collections.abc import Callable
 from dataclasses import replace
 
-import typer
-
 from .._base.errors import InputError, SchemaError
 from ..table.infer import suggested_role
 from ..table.personal.detect import DECISIONS, undecided, with_decisions
 from ..table.persons import schema_with_persons
 from ..table.schema import ROLES, Schema
+from .command import echo
 
 WAYS = f"{', '.join(ROLES)}; drop, fake or keep; ? for what they mean; q to leave the rest as it is"
 MEANINGS = (
@@ -30,14 +29,14 @@ STOP = "q"
 
 def typed_answer(question: str) -> str | None:
     """Ask on standard error, and return the next line of standard input; None where it has ended."""
-    typer.echo(question, err=True, nl=False)
+    echo(question, err=True, nl=False)
     line = sys.stdin.readline()
     return line.strip() if line else None
 
 
 def edited_schema(schema: Schema, ask: Callable[[str], str | None] = typed_answer) -> Schema:
     """Return a schema with what was answered of each column. An empty answer leaves a column as it is; the end of the answers all others."""
-    typer.echo(f"For each column a role or a decision: {WAYS}.", err=True)
+    echo(f"For each column a role or a decision: {WAYS}.", err=True)
     for number, column in enumerate(schema.columns, start=1):
         suggestion = suggested_role(column)
         perhaps = (
@@ -50,7 +49,7 @@ def edited_schema(schema: Schema, ask: Callable[[str], str | None] = typed_answe
             if undecided([column])
             else ""
         )
-        typer.echo(
+        echo(
             f"{number}/{len(schema.columns)} {column.name}: {column.kind}, {column.reason}.{perhaps}{open_question}",
             err=True,
         )
@@ -59,12 +58,12 @@ def edited_schema(schema: Schema, ask: Callable[[str], str | None] = typed_answe
             if answer is None or answer == STOP:
                 return schema
             if answer == "?":
-                typer.echo(MEANINGS, err=True)
+                echo(MEANINGS, err=True)
                 continue
             try:
                 schema = _answered(schema, column.name, answer)
             except InputError as error:
-                typer.echo(f"  {error}", err=True)
+                echo(f"  {error}", err=True)
                 continue
             break
     return schema

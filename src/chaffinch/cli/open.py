@@ -6,40 +6,49 @@ import shlex
 from pathlib import Path
 from typing import Annotated
 
-import typer
+from .._base.options import FILES, RUN, Option
+from .command import echo
 
 
 def open_page(
+    *,
     place: Annotated[
         Path | None,
-        typer.Argument(
-            metavar="[FILE|FOLDER]",
-            help="A table, a folder to look in, or the folder of a project.",
-            show_default=False,
+        Option(
+            "A table, a folder to look in, or the folder of a project.",
+            argument=True,
+            metavar="FILE|FOLDER",
         ),
     ] = None,
     project: Annotated[
         Path | None,
-        typer.Option(
-            help="Folder of the project, made if it is not there; chaffinch-project beside the file unless given.",
-            show_default=False,
+        Option(
+            "Folder of the project, made if absent. Default: chaffinch-project beside the file.",
+            basic=True,
+            panel=FILES,
         ),
     ] = None,
     port: Annotated[
-        int, typer.Option(help="Port to listen at; 0 takes a free one.", min=0, max=65535)
+        int, Option("Port to listen at; 0 takes a free one.", basic=True, panel=RUN, ge=0, le=65535)
     ] = 0,
     host: Annotated[
-        str, typer.Option(help="Address to listen at. Others than this computer's own need a flag.")
+        str,
+        Option(
+            "Address to listen at. Others than this computer's own need a flag.",
+            basic=True,
+            panel=RUN,
+        ),
     ] = "127.0.0.1",
     let_other_computers_connect: Annotated[
         bool,
-        typer.Option(
-            "--let-other-computers-connect",
-            help="Allow a --host that other computers reach. Nothing that travels is encrypted.",
+        Option(
+            "Allow a --host that other computers reach. Nothing that travels is encrypted.",
+            panel=RUN,
         ),
     ] = False,
     browser: Annotated[
-        bool, typer.Option("--browser/--no-browser", help="Open the page in the browser.")
+        bool,
+        Option("Print the address, and open no browser.", flag="--no-browser", panel=RUN),
     ] = True,
 ) -> None:
     """Open a page on this computer: choose a table, say what columns are for, make and attack a synthesis, compare, decide.
@@ -69,12 +78,12 @@ def open_page(
     )
 
     def started(address: str) -> None:
-        typer.echo(
+        echo(
             f"The page is at {address}\nIts project is in {held.folder}. Stop it with Ctrl-C.",
             err=True,
         )
         if away:
-            typer.echo(
+            echo(
                 f"Its table lies elsewhere, and is not read from here. To go on with it: chaffinch open {shlex.quote(source)} --project {shlex.quote(str(held.folder))}",
                 err=True,
             )

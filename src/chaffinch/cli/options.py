@@ -43,6 +43,7 @@ Html = Annotated[
     Path | None,
     Option(
         "Write the result as a page: confidential, readable by you alone.",
+        basic=True,
         panel=FILES,
         leaves=False,
     ),
@@ -73,6 +74,16 @@ Long = Annotated[bool, Option("Print the long tables too.", panel=RUN, short="v"
 Cores = Annotated[int | None, Option("Threads to use. Default: all cores.", panel=RUN, ge=1)]
 DryRunOnly = Annotated[
     bool, Option("Show how the budget would be split, and stop: nothing is read.", panel=PRIVACY)
+]
+
+InputFile = Annotated[Path, Option("A table: {formats}.", argument=True, metavar="INPUT")]
+InputAddress = Annotated[
+    str,
+    Option(
+        "A table: {formats}; with --engine spark also an address, as hdfs:///people.",
+        argument=True,
+        metavar="INPUT",
+    ),
 ]
 
 Input = Annotated[

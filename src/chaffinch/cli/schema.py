@@ -8,67 +8,62 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
-
-import typer
+from typing import Annotated, Any
 
 from .._base.errors import InputError
 from .._base.files import check_outputs
+from .._base.options import FILES, Option
 from .._base.text import count_noun
+from ..table.settings import Reading
+from ..workflows.settings import Execution
+from .command import echo
 from .options import (
-    Cache,
-    ClusterEngine,
-    HtmlOut,
-    JsonOut,
-    Place,
-    Quiet,
-    Threads,
-    expanded,
-    reading_of,
+    Cores,
+    Html,
+    InputAddress,
+    Json,
+    Silent,
     show_notes,
     show_table,
     start_arrow,
     write_json,
 )
 
-if TYPE_CHECKING:
-    from ..table.settings import Reading
 
-
-@expanded(reading=reading_of)
 def schema(
     *,
-    input: Place,
+    input: InputAddress,
     output: Annotated[
         Path | None,
-        typer.Option("--output", "-o", help="File to write (TOML); standard output unless given."),
+        Option(
+            "File to write (TOML). Default: standard output.",
+            basic=True,
+            panel=FILES,
+            short="o",
+            leaves=False,
+        ),
     ] = None,
     reading: Reading,
     blank: Annotated[
-        bool,
-        typer.Option(
-            "--blank",
-            help="Write a schema to fill in: names and stored types only, no row is read.",
-        ),
+        bool, Option("Write names and stored types only, to fill in: no row is read.")
     ] = False,
     codebook: Annotated[
         Path | None,
-        typer.Option(
-            "--from",
-            help="With --blank, which it implies: a codebook to take declarations from, {codebooks}. Its records are not read.",
+        Option(
+            "Write what a codebook declares too, {codebooks}: no row is read. Implies --blank.",
+            basic=True,
+            flag="--from",
+            panel=FILES,
         ),
     ] = None,
     edit: Annotated[
         bool,
-        typer.Option(
-            "--edit",
-            help="Ask of each column what it is for; roles are suggested, and none is assumed.",
-        ),
+        Option("Ask of each column what it is for; roles are suggested.", basic=True),
     ] = False,
-    engine: ClusterEngine = "auto",
-    json: JsonOut = None,
-    quiet: Quiet = False,
-    threads: Threads = None,
+    execution: Execution,
+    json: Json = None,
+    quiet: Silent = False,
+    threads: Cores = None,
 ) -> None:
     """Write the schema of a table, inferred from all of its rows, as TOML with a reason for each column.
 
@@ -89,13 +84,13 @@ def schema(
             raise InputError(
                 "--blank writes names and types alone. It goes without --schema, --edit and --json."
             )
-        if not engine_of(engine).local:
+        if not engine_of(execution.engine).local:
             raise InputError(
-                f"--blank reads names and types alone, on one machine: leave out --engine {engine}."
+                f"--blank reads names and types alone, on one machine: leave out --engine {execution.engine}."
             )
         _write_blank(source, output, reading, codebook, quiet=quiet)
         return
-    with progress_bar(quiet=quiet) as progress, engine_of(engine).started() as started:
+    with progress_bar(quiet=quiet) as progress, engine_of(execution.engine).started() as started:
         scanned: Any = started.open(input, reading, RunOptions(progress=progress))
     if edit:
         from ..table.personal.detect import PERSONAL, personal_note
@@ -105,7 +100,7 @@ def schema(
         others = [note for note in scanned.notes if note.what != PERSONAL]
         scanned = replace(scanned, schema=edited, notes=(*others, *personal_note(edited)))
     if output is None:
-        typer.echo(schema_text(scanned.schema, source=source.name), nl=False)
+        echo(schema_text(scanned.schema, source=source.name), nl=False)
     else:
         write_schema(scanned.schema, output, source=source.name)
     if json is not None:
@@ -126,7 +121,7 @@ def schema(
         )
     show_notes(scanned.notes, quiet=quiet)
     if not quiet and output is not None:
-        typer.echo(
+        echo(
             f"Wrote {output}: {count_noun(len(scanned.schema.columns), 'column')}. It lists levels of the data: confidential.",
             err=True,
         )
@@ -155,30 +150,28 @@ def _write_blank(
         )
     text = blank_text(types, source=input.name, decimal=scanned.decimal, codebook=declared)
     if output is None:
-        typer.echo(text, nl=False)
+        echo(text, nl=False)
         return
     write_text(output, text)
     if not quiet:
-        typer.echo(
+        echo(
             f"Wrote {output}: {count_noun(len(types), 'column')} to fill in. No row was read.",
             err=True,
         )
         known = [] if declared is None else [column.name for column in declared]
         if declared is not None and (absent := [name for name in types if name not in known]):
-            typer.echo(f"The codebook does not have: {listed(absent)}.", err=True)
+            echo(f"The codebook does not have: {listed(absent)}.", err=True)
 
 
-@expanded(reading=reading_of)
 def describe(
     *,
-    input: Place,
+    input: InputAddress,
     reading: Reading,
-    engine: ClusterEngine = "auto",
-    cache: Cache = None,
-    json: JsonOut = None,
-    html: HtmlOut = None,
-    quiet: Quiet = False,
-    threads: Threads = None,
+    execution: Execution,
+    json: Json = None,
+    html: Html = None,
+    quiet: Silent = False,
+    threads: Cores = None,
 ) -> None:
     """Show what a table holds: its columns, their kinds, levels and missing values.
 
@@ -196,7 +189,10 @@ def describe(
     source = Path(input)
     check_outputs(source, json, html)
     start_arrow(threads)
-    with progress_bar(quiet=quiet) as progress, engine_of(engine, cache).started() as started:
+    with (
+        progress_bar(quiet=quiet) as progress,
+        engine_of(execution.engine, execution.cache).started() as started,
+    ):
         run = RunOptions(threads=threads, progress=progress)
         rows = started.open(input, reading, run)
         counter = counter_of(rows, threads=threads, progress=progress)
@@ -205,7 +201,7 @@ def describe(
         write_json(json, description.to_dict())
     if html is not None:
         write_page(html, html_page(f"{source.name}", description._repr_html_()))
-    typer.echo(
+    echo(
         f"{count_noun(description.n_rows, 'row')} x {count_noun(len(description.columns), 'column')}"
     )
     screen = show_table(description.HEAD, description.rows())

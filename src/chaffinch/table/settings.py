@@ -116,8 +116,8 @@ class Reading(Declared):
     def file(self) -> FileOptions:
         """How the file is read, as far as it is said."""
         names = ("encoding", "delimiter", "decimal", "header", "comment", "table")
-        given = {name: value for name in names if (value := getattr(self, name)) is not None}
-        return given  # type: ignore[return-value]
+        given = ((name, getattr(self, name)) for name in names)
+        return {name: value for name, value in given if value is not None}  # type: ignore[return-value]
 
     @property
     def options(self) -> dict[str, Any]:
