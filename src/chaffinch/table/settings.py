@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from .._base.masking import THRESHOLD
-from .._base.options import FILES, PRIVACY, Declared, Option
+from .._base.options import FILES, LEARN, PRIVACY, Declared, Option
 
 if TYPE_CHECKING:
     from .formats.format import FileOptions
@@ -24,6 +24,38 @@ Threshold = Annotated[
         ge=1,
     ),
 ]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Roles(Declared):
+    """Which columns say whose row it is, what orders a person's rows, and how many people a record stands for; as the schema's roles say unless named."""
+
+    person: Annotated[
+        str | None,
+        Option(
+            "Column that says whose row it is, where people have several.",
+            flag="--person-id",
+            panel=LEARN,
+            metavar="COLUMN",
+        ),
+    ] = None
+    order: Annotated[
+        str | None,
+        Option(
+            "Column that orders a person's rows, as a date. Default: the order of the file.",
+            flag="--order-by",
+            panel=LEARN,
+            metavar="COLUMN",
+        ),
+    ] = None
+    weight: Annotated[
+        str | None,
+        Option(
+            "Column that says how many people a record stands for: records are counted by it.",
+            panel=LEARN,
+            metavar="COLUMN",
+        ),
+    ] = None
 
 
 def delimiter_named(word: str) -> str:
