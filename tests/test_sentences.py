@@ -96,8 +96,8 @@ from chaffinch.stats.intervals import Estimate, LimitState
 from chaffinch.synth import BayesNet
 from chaffinch.synth.account import SynthesisAccount
 from chaffinch.table import Column, Schema
-from chaffinch.utility.metric import UtilitySettings
 from chaffinch.utility.result import SHARES, TableSummary, VerdictRow
+from chaffinch.utility.settings import UtilitySettings
 from chaffinch.utility.shapes import ColumnShape, PairShape, TableShapes
 from chaffinch.web import guard
 from chaffinch.web.decisions import Checker, _check_reason, put_down, read_records

@@ -1,7 +1,8 @@
 """Types of keywords, made from the declarations of settings by docs/hooks/options.py."""
 
-from collections.abc import Mapping
-from typing import Literal, TypedDict
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Literal, TypedDict
 
 class ReadingOptions(TypedDict, total=False):
     """Options of `Reading`."""
@@ -24,3 +25,87 @@ class ReadingOptions(TypedDict, total=False):
     """What becomes of a column that says who somebody is: drop, fake (made up) or keep (synthesised); may be given again."""
     threshold: int
     """Records that must share a value or a cell before it shows in what may leave. Default: 10."""
+
+class RiskOptions(TypedDict, total=False):
+    """Options of `RiskSettings`."""
+
+    keys: Sequence[str]
+    """Columns, as A,B, that an outsider may know of a person (quasi-identifiers)."""
+    sensitive: Sequence[str]
+    """Columns, as A,B, whose values must not be disclosed: protected, and attacked."""
+    key_sizes: tuple[int, int] | None
+    """Sizes of key subsets to try, as 3-6 or 4. Default: all keys together."""
+    label: str | None
+    """Outcome column: learners predict it, and sensitive columns stay linked to it alone."""
+    attackers: Sequence[str] | None
+    """Attackers to run, as A,B: any of matching, learning, memorisation, gcap, cap, dcap, disco, tcap, gcap_score, gcap_vote, nb, svm, knn, rf, lr, gaussian_nb, exact_row, copied_row, rare_level, rare_number, rare_combination, density_ratio, dcr, nndr, k_map, replicated_uniques, linkability, linkability_5, singled_out, singled_out_by_several, repeated_row, repeated_value, nearest_rows. Default: matching, memorisation, nb, knn; svm, rf and lr too with --thorough."""
+    parts: tuple[Sequence[str], Sequence[str]] | None | str
+    """Two sets of columns to link, as A,B:C,D. Default: the keys and all other columns."""
+    tcap_convention: Literal["matched_rows", "all_rows", "certain", "matched", "conditional"]
+    """How TCAP counts: matched_rows, all_rows, certain, matched, conditional; printed with the result. Default: matched_rows."""
+    tau: float
+    """TCAP: share of rows with a key that agree, from which it answers. Default: 1."""
+    numeric: Literal["values", "bins"]
+    """Numbers are equal if they are (values), or by bins of the schema (bins). Default: values."""
+    rare: Literal["pool", "keep"]
+    """Levels with fewer than three records: pool or keep. Default: keep."""
+    tolerance: Mapping[str, float]
+    """COLUMN=WIDTH: its numbers are rounded to multiples of the width, then equal or not; may be given again."""
+    resamples: int
+    """Draws of people for intervals and p-values. Default: 1000."""
+    svm_rows: int | None | str
+    """The most records a support vector machine learns from; 0 for all. Default: 5000."""
+    holdout_share: float | None
+    """Share of the people to set aside as a holdout, by --seed. Default: none."""
+    threshold: int
+    """Records that must share a value or a cell before it shows in what may leave. Default: 10."""
+    thorough: bool
+    """Measure everything, in minutes: delta, support vector machines and forests, ten splits, all attackers."""
+    sample_rows: int
+    """Where rows are read batch by batch: records, about, for measures that learn or compare rows. Default: 100000."""
+    max_excess: float | None
+    """Limit on the excess: end with 1 if its simultaneous lower bound is above."""
+    require_shown: bool
+    """End with 1 also where the limit is not shown to be kept."""
+    policy: Path | None
+    """TOML file of limits: max_excess, and where wanted require_shown."""
+
+class UtilityOptions(TypedDict, total=False):
+    """Options of `UtilitySettings`."""
+
+    label: str | None
+    """Outcome column: learners predict it, and sensitive columns stay linked to it alone."""
+    formula: str | None
+    """Regression to fit on both tables, as 'income ~ age + sex'."""
+    measures: Sequence[str] | None
+    """Some of phi_k, pearson, jensen_shannon, tvd, impossible, rules, pmse, regression, learning, delta, as A,B; or those of the run but some, as -A,-B. Default: all; delta with --thorough."""
+    models: Sequence[str] | Mapping[str, Any] | None
+    """Learners of the label: some of nb, svc, knn, rf, lr, as A,B. Default: nb, knn, lr; all with --thorough."""
+    repeats: int | None
+    """Splits for learners; more take longer and give tighter figures. Default: 3; 10 with --thorough."""
+    feature_encoding: Literal["codes", "onehot"]
+    """Categories as features of learners: codes, or onehot: an indicator each. Default: codes."""
+    svm_rows: int | None | str
+    """The most records a support vector machine learns from; 0 for all. Default: 5000."""
+    delta_models: Sequence[str] | Mapping[str, Any]
+    """Learners of delta: some of nb, svc, knn, rf, lr, as A,B. Default: svc."""
+    delta_labels: Sequence[str] | None
+    """Columns that delta predicts, as A,B. Default: all categorical and boolean ones."""
+    delta_scores: Sequence[str]
+    """Scores of delta: some of error, balanced_error, auc, as A,B. Default: error."""
+    norm: Literal["frobenius", "frobenius_full", "spectral"]
+    """Norm of mu: frobenius (over pairs), frobenius_full (all cells) or spectral. Default: frobenius."""
+    weights: Literal["given", "baselines"]
+    """Weights of G: given (--alpha, --beta), or baselines: G is 1 for independent columns. Default: given."""
+    alpha: float
+    """Weight of mu in G. Default: 1."""
+    beta: float
+    """Weight of delta in G. Default: 1."""
+    pmse_model: Literal["tree", "logistic"]
+    """Model of pMSE, that tells synthetic rows from original ones: tree or logistic. Default: tree."""
+    threshold: int
+    """Records that must share a value or a cell before it shows in what may leave. Default: 10."""
+    thorough: bool
+    """Measure everything, in minutes: delta, support vector machines and forests, ten splits, all attackers."""
+    sample_rows: int
+    """Where rows are read batch by batch: records, about, for measures that learn or compare rows. Default: 100000."""

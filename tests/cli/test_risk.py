@@ -510,7 +510,7 @@ def test_terminal_json_and_page_say_where_values_were_not_compared(run_here, fol
     assert json.loads(told.read_text())["about"]["settings"]["rare"] == "pool"
     done = run_here("risk", folder / "half.csv", folder / "half.csv", *options, "--rare", "drop")
     assert done.code == 2
-    assert "Unknown --rare mode 'drop'" in done.err
+    assert "Unknown rare 'drop'" in done.err
 
 
 def test_without_keys_memorisation_tests_are_run_alone(run_here, folder, tmp_path):

@@ -6,9 +6,10 @@ import json
 
 import pytest
 
-from chaffinch.cli.utility import asked_measures, utility_settings
+from chaffinch.cli.utility import utility_settings
 from chaffinch.errors import InputError, UnknownNameError
-from chaffinch.utility import choices
+from chaffinch.utility import UtilitySettings, choices
+from chaffinch.utility.metric import asked_metrics
 
 LABEL = "contraceptive_method"
 
@@ -67,7 +68,7 @@ def test_utility_writes_figures_a_page_and_a_verdict(run_here, data, synthetic, 
         (["--measures", "nothing"], "Unknown measure 'nothing'"),
         (["--measures=phi_k,-tvd"], "not both"),
         (["--label", "nobody"], "Unknown label 'nobody'"),
-        (["--repeats", "0"], "repeats must be at least 1"),
+        (["--repeats", "0"], "repeats must be a whole number of at least 1"),
         (["--models", "gpt", "--label", LABEL, "--measures", "learning"], "Unknown model 'gpt'"),
         (["--svm-rows", "-5", "--measures", "delta"], "at least"),
         (["--holdout", "absent.csv"], "absent.csv"),
@@ -91,13 +92,13 @@ def test_a_table_with_other_columns_is_refused(run_here, data, tmp_path):
 
 
 def test_measures_to_take_or_to_leave_out():
-    assert asked_measures(None) is None
-    assert asked_measures("tvd,phi_k") == ("tvd", "phi_k")
-    assert asked_measures("-delta") == tuple(name for name in choices() if name != "delta")
+    assert asked_metrics(None) == choices()
+    assert asked_metrics(["tvd", "phi_k"]) == ("tvd", "phi_k")
+    assert asked_metrics(["-delta"]) == tuple(name for name in choices() if name != "delta")
     with pytest.raises(InputError, match="not both"):
-        asked_measures("tvd,-delta")
+        UtilitySettings(measures=["tvd", "-delta"])
     with pytest.raises(UnknownNameError, match="'mean'"):
-        asked_measures("mean")
+        UtilitySettings(measures=["mean"])
 
 
 def test_settings_of_the_command_line():

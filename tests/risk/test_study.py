@@ -21,11 +21,11 @@ from chaffinch.risk import ATTACKERS, Attacker, RiskResult, RiskSettings, measur
 from chaffinch.risk.attribution.attack_data import AttackData
 from chaffinch.risk.attribution.attempt import Question
 from chaffinch.risk.finding import column_findings, record_findings
+from chaffinch.risk.policy import RiskPolicy
 from chaffinch.risk.run import Run
 from chaffinch.stats.rates import Scores
 from chaffinch.table import domain
 from chaffinch.table.compare import values
-from chaffinch.workflows.policy import RiskPolicy
 
 from ..factories import levels, people
 
@@ -463,10 +463,10 @@ def test_a_quick_run_has_the_figures_of_a_thorough_one():
     ("settings", "error", "words"),
     [
         ({"keys": [], "sensitive": ["a"]}, InputError, "Name at least one key"),
-        ({"keys": "ab", "sensitive": ["a"]}, InputError, "as a list of columns"),
+        ({"keys": "ab", "sensitive": ["a"]}, InputError, "keys must be a list of names"),
         ({"keys": ["a", "a"], "sensitive": ["b"]}, InputError, "named once"),
         (
-            {"keys": ["a"], "sensitive": ["b"], "convention": "best"},
+            {"keys": ["a"], "sensitive": ["b"], "tcap_convention": "best"},
             UnknownNameError,
             "Unknown convention 'best'",
         ),
@@ -494,7 +494,7 @@ def test_plans_that_break_a_rule_are_refused(settings, error, words):
     [
         ((["age"],), "two lists of columns"),
         ((["age"], []), "two lists of columns"),
-        (("age", ["sex"]), "two lists of columns"),
+        (("age", ["sex"]), "parts must be a list of names"),
         ((["age", "sex"], ["sex"]), r"no column in common\. In both: sex"),
     ],
 )

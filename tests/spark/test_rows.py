@@ -31,7 +31,7 @@ from chaffinch.stats.references import resampled
 from chaffinch.table.align import align
 from chaffinch.table.groups import GROUP
 from chaffinch.table.sample import ChooseRows, choose_slice
-from chaffinch.utility.metric import UtilitySettings
+from chaffinch.utility.settings import UtilitySettings
 from chaffinch.utility.study import measure_utility
 
 from ..conftest import figures, make_coded

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from chaffinch.errors import InputError
-from chaffinch.stats.sampled import SampledRecords, check_sample_rows, hash_key
+from chaffinch.stats.sampled import SampledRecords, hash_key
+from chaffinch.utility import UtilitySettings
 
 
 def sampled(chosen: int, of: int, **more: int) -> SampledRecords:
@@ -46,7 +47,7 @@ def test_small_numbers_are_masked_and_no_sample_is_called_whole_for_that():
 @pytest.mark.parametrize("rows", [0, 99, 2.5, True])
 def test_samples_of_few_are_refused(rows):
     with pytest.raises(InputError, match="sample_rows must be a whole number of at least 100"):
-        check_sample_rows(rows)
+        UtilitySettings(sample_rows=rows)
 
 
 def test_keys_differ_by_stream():

@@ -123,9 +123,7 @@ def test_a_study_weighs_by_its_own_independent_columns() -> None:
 
 
 def test_weights_are_named_or_given_and_not_both() -> None:
-    with pytest.raises(
-        InputError, match=r"Unknown way to weigh G 'baseline'\. Did you mean 'baselines'"
-    ):
+    with pytest.raises(InputError, match=r"Unknown weights 'baseline'\. Did you mean 'baselines'"):
         chaffinch.utility(linked_columns(), linked_columns(), weights="baseline")  # type: ignore[arg-type]
     with pytest.raises(
         InputError, match="alpha and beta are given, and weights = 'baselines' sets them"

@@ -171,8 +171,8 @@ def test_metrics_that_are_derived_come_after_what_they_are_made_of():
 @pytest.mark.parametrize(
     ("option", "words"),
     [
-        ("repeats", "repeats must be at least 1. Got 0"),
-        ("threshold", "threshold must be at least 1. Got 0"),
+        ("repeats", "repeats must be a whole number of at least 1. Got 0"),
+        ("threshold", "threshold must be a whole number of at least 1. Got 0"),
     ],
 )
 def test_numbers_have_rules(option, words):

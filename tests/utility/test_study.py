@@ -210,7 +210,7 @@ def test_two_rows_give_values_or_reasons():
     [
         ({"measures": ["mu"]}, UnknownNameError, "Unknown measure 'mu'"),
         ({"measures": []}, InputError, "at least one measure"),
-        ({"repeats": 0}, InputError, "repeats must be at least 1"),
+        ({"repeats": 0}, InputError, "repeats must be a whole number of at least 1"),
         ({"label": "nobody"}, UnknownNameError, "Unknown label 'nobody'"),
         ({"formula": "y ~ x", "measures": ["regression"]}, UnknownNameError, "Unknown column 'y'"),
     ],

@@ -120,16 +120,20 @@ class Setting:
     path: tuple[str, ...] = ()
 
     @property
+    def types(self) -> tuple[Any, ...]:
+        """The types of values: that of the command line first, those of objects in Python after it."""
+        is_union = get_origin(self.hint) in (Union, UnionType)
+        return get_args(self.hint) if is_union else (self.hint,)
+
+    @property
     def type(self) -> Any:
         """The type without None."""
-        if get_origin(self.hint) in (Union, UnionType):
-            return next(entry for entry in get_args(self.hint) if entry is not NoneType)
-        return self.hint
+        return next(entry for entry in self.types if entry is not NoneType)
 
     @property
     def optional(self) -> bool:
         """Whether None is a value."""
-        return get_origin(self.hint) in (Union, UnionType) and NoneType in get_args(self.hint)
+        return NoneType in self.types
 
     @property
     def kind(self) -> Kind:
@@ -163,6 +167,8 @@ class Setting:
         """What a value must be, in words."""
         option = self.option
         low, high = _first(option.ge, option.gt), _first(option.le, option.lt)
+        if option.gt is not None and option.le is not None:
+            return f"must be above {option.gt:,} and at most {option.le:,}"
         if low is not None and high is not None:
             return f"must lie between {low:,} and {high:,}"
         end = (
@@ -203,7 +209,8 @@ class Setting:
         if kind == "flag" and not isinstance(value, bool):
             raise self.fault(value)
         if kind == "names":
-            return self._names(value)
+            takes_objects = any(get_origin(entry) is Mapping for entry in self.types)
+            return value if takes_objects and isinstance(value, Mapping) else self._names(value)
         if kind in ("groups", "pairs"):
             if isinstance(value, str) or not isinstance(value, Sequence):
                 raise self.fault(value)
@@ -287,7 +294,8 @@ class Setting:
         """The default as help and docs say it; empty where there is none to tell."""
         if self.option.default:
             return self.option.default
-        if self.required or self.default in (None, False, True, ()) or self.default == {}:
+        is_switch = self.default is None or isinstance(self.default, bool)
+        if self.required or is_switch or self.default in ((), {}):
             return ""
         return " ".join(self.write(self.default))
 

@@ -65,7 +65,7 @@ NAMES: dict[str, Callable[[], Iterable[str]]] = {
         "..table.codebooks", lambda module: (kind.title for kind in module.CODEBOOKS)
     ),
     "kinds": _from("..outputs.kinds", lambda module: module.KINDS.names),
-    "conventions": _from("..risk.attribution.tcap", lambda module: module.CONVENTIONS),
+    "conventions": _from("..risk.settings", lambda module: module.CONVENTIONS),
     "metrics": _from("..utility", lambda module: module.choices()),
     "learners": _from("..risk.membership.attacker", lambda module: module.learners()),
     "models": _from("..stats.learners", lambda module: module.CLASSIFIERS),
@@ -496,7 +496,11 @@ class Command(TyperCommand):
             if option.param_type_name != "option" or option.name in OWN or unchanged:
                 continue
             setting = self._settings.get(option.name)
-            if setting is not None and setting.kind in ("whole", "number"):
+            if (
+                setting is not None
+                and setting.kind in ("whole", "number")
+                and setting.option.read is None
+            ):
                 value = setting.read(value)
             lines.append(f"{_name(option)} = {toml_value(value)}")
         write_text(path, "\n".join(lines) + "\n", mode=0o600)

@@ -146,13 +146,13 @@ def frontier(
     """
     from .._base.files import holding
     from .._base.runtime import progress_bar
+    from ..risk.policy import RiskPolicy
     from ..stats.intervals import LimitState
     from ..table.holdout import check_holdout_file
     from ..table.sources import open_source
     from ..table.write import ending_like
     from ..workflows.frontier.deliver import deliver
     from ..workflows.frontier.run import STOPPED, FrontierData, check_search_folder, run_frontier
-    from ..workflows.policy import RiskPolicy
     from ..workflows.release import TO_RELEASE
     from ..workflows.run import RunOptions
 

@@ -124,10 +124,10 @@ def release(
     from .._base.results import write_page
     from .._base.runtime import progress_bar
     from ..risk import RiskSettings
+    from ..risk.policy import RiskPolicy
     from ..table.holdout import UNSEEN, check_holdout_share
     from ..workflows.engines import engine_of
     from ..workflows.local import copy_paths
-    from ..workflows.policy import RiskPolicy
     from ..workflows.release import EARLIER, PARTS, ReleaseSettings, leaving_folder, run_release
     from ..workflows.run import RunOptions
     from .estimates import Speaker, Work

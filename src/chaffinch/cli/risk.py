@@ -51,10 +51,10 @@ from .options import (
 if TYPE_CHECKING:
     from ..report.result import ReportResult
     from ..risk import RiskResult, RiskSettings
+    from ..risk.policy import RiskPolicy
     from ..risk.verdict import LimitVerdict
     from ..table import FileOptions
     from ..table.settings import Reading
-    from ..workflows.policy import RiskPolicy
 
 
 @expanded(file=file_options)
@@ -154,9 +154,10 @@ def risk(
     all of them together say of the limit: exceeded (exit code 1), shown to be kept, or undecided.
     """
     from .._base.runtime import progress_bar
+    from ..risk.policy import RiskPolicy
+    from ..risk.settings import LimitSettings
     from ..table.holdout import UNSEEN, check_holdout_file, check_holdout_share
     from ..workflows.engines import compared_tables, engine_of
-    from ..workflows.policy import RiskPolicy
     from ..workflows.run import RunOptions
     from .estimates import Speaker
     from .options import start_arrow, write_json
@@ -164,10 +165,8 @@ def risk(
     check_holdout_share(holdout_share, holdout)
     check_holdout_file(original, holdout)
     allowed = RiskPolicy.read(
-        policy,
-        max_excess,
+        LimitSettings(max_excess=max_excess, require_shown=require_shown, policy=policy),
         holdout=holdout is not None or holdout_share is not None,
-        require_shown=require_shown,
     )
     settings = risk_settings(
         keys=keys,
@@ -293,7 +292,7 @@ def risk_settings(
         label=label,
         attackers=names_of(attackers) or None,
         parts=_parts(parts),
-        convention=convention,  # type: ignore[arg-type]
+        tcap_convention=convention,  # type: ignore[arg-type]
         numeric=numeric,  # type: ignore[arg-type]
         rare=rare,  # type: ignore[arg-type]
         resamples=repeats,

@@ -174,33 +174,13 @@ def utility_settings(
     return UtilitySettings(
         label=label,
         formula=formula,
-        measures=asked_measures(measures, thorough=thorough),
+        measures=names_of(measures) or None,
         models=names_of(models) or None,
         repeats=repeats,
         svm_rows=svm_rows or None,
         threshold=threshold,
         thorough=thorough,
         sample_rows=sample_rows,
-    )
-
-
-def asked_measures(words: str | None, *, thorough: bool = False) -> tuple[str, ...] | None:
-    """Return the measures that were asked for; names with a minus are left out of those that would be measured."""
-    from ..utility.metric import asked_metrics
-
-    asked = names_of(words)
-    if not asked:
-        return None
-    left_out = [name[1:] for name in asked if name.startswith("-")]
-    if left_out and len(left_out) < len(asked):
-        raise InputError(
-            "--measures names measures to take (A,B) or to leave out (-A,-B), not both."
-        )
-    asked_metrics(left_out or asked)
-    return (
-        tuple(name for name in asked_metrics(None, thorough=thorough) if name not in left_out)
-        if left_out
-        else asked
     )
 
 

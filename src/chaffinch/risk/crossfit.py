@@ -12,12 +12,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 
 from .._base.errors import InputError
 from .._base.masking import masked_count
+from .._base.options import takes
 from .._base.results import RunFacts
 from .._base.runtime import Progress, giving_back, silent
 from .._base.seeds import Seed, child, generator, seed_sequence
@@ -33,6 +34,9 @@ from .run import Run
 from .settings import RiskSettings
 from .study import ONE_ROW_EACH, about_risk, attacked_data
 from .together import pool_of, together
+
+if TYPE_CHECKING:
+    from ..keywords import RiskOptions
 
 HALF_SIZE = (
     "No holdout was given: the generator was fitted on each half of the people in turn, and the other half stood for people who are "
@@ -52,6 +56,7 @@ _SAMPLE = 12
 CAREFUL = "A model of so few people keeps more of each of them, as a rule, than one of all: the excess is a careful figure, as wide as the sample makes it."
 
 
+@takes(RiskSettings)
 def cross_fit(
     original: Rows,
     generate: Any,
@@ -62,7 +67,7 @@ def cross_fit(
     seed: Seed = None,
     threads: int | None = None,
     progress: Progress = silent,
-    **options: Any,
+    **options: Unpack[RiskOptions],
 ) -> RiskResult:
     """Return what a generator gives away about the people it learns from, beyond what it tells about others.
 
@@ -77,7 +82,7 @@ def cross_fit(
     copies
         Tables that are released of one model: where there are several, `together` says what all of them add.
     """
-    chosen = RiskSettings(**options) if settings is None else settings
+    chosen = RiskSettings.chosen(settings, options)
     chosen.check(original.schema)
     maker = TableGenerator(generate)
     root = seed_sequence(seed)

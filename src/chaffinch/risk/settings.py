@@ -1,100 +1,186 @@
-"""What to attack, with what, and how to count: the settings of a study of attribute disclosure."""
+"""What to attack, with what, how to count and what is allowed: the settings of a study of disclosure. Nothing heavy is imported here."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args
 
-import numpy as np
-
-from .._base.checks import check_at_least
-from .._base.errors import InputError, listed, unknown_name
+from .._base.errors import InputError, UnknownNameError, listed, unknown_name
 from .._base.masking import THRESHOLD
-from ..stats.sampled import SAMPLE_ROWS, check_sample_rows
-from ..table.compare.values import Numeric, Rare
-from ..table.schema import Schema
+from .._base.options import MEASURE, Declared, Option
+from ..stats.settings import SAMPLE_ROWS, SampleRows, SvmRows, Thorough
+from ..table.settings import KeyColumns, LabelColumn, Numeric, Rare, SensitiveColumns, Threshold
 from .attacker import AttackPlan, Need, plan_attackers
-from .attribution.attempt import Question
-from .attribution.classes import count_subsets, key_subsets
-from .attribution.matching import check_tau
-from .attribution.tcap import Convention, check_convention
-from .memorisation.protocol import Parts
+
+if TYPE_CHECKING:
+    from numpy.random import SeedSequence
+
+    from ..table.schema import Schema
+    from .attribution.attempt import Question
+
+Parts = tuple[tuple[str, ...], tuple[str, ...]]
+"""Two sets of columns that have none in common."""
+
+Convention = Literal["matched_rows", "all_rows", "certain", "matched", "conditional"]
+CONVENTIONS: tuple[Convention, ...] = get_args(Convention)
+"""How TCAP counts: see `attribution.tcap`."""
+
+FORMER = {"p1": "matched_rows", "p1_zero": "all_rows"}
+
+HoldoutShare = Annotated[
+    float | None,
+    Option(
+        "Share of the people to set aside as a holdout, by --seed. Default: none.",
+        panel=MEASURE,
+        gt=0,
+        le=0.5,
+    ),
+]
+
+
+def check_convention(name: str) -> None:
+    """Raise unless a convention has this name; a former name is refused with the present one."""
+    if name in FORMER:
+        raise UnknownNameError(
+            f"The convention '{name}' is called '{FORMER[name]}' now. Name it so."
+        )
+    if name not in CONVENTIONS:
+        raise unknown_name("convention", name, CONVENTIONS)
+
+
+def parts_in(text: str) -> Parts:
+    """Return two sets of columns from words.
+
+    Examples
+    --------
+    >>> parts_in("age,sex:income")
+    (('age', 'sex'), ('income',))
+    """
+    parts = [
+        tuple(name.strip() for name in section.split(",") if name.strip())
+        for section in text.split(":")
+    ]
+    if len(parts) != 2 or not all(parts):
+        raise InputError(
+            f"parts takes two sets of columns with a colon between, as age,sex:income,job. Got '{text}'."
+        )
+    return parts[0], parts[1]
 
 
 @dataclass(frozen=True, kw_only=True)
-class RiskSettings:
+class LimitSettings(Declared):
+    """What a table may give away: see `RiskPolicy`."""
+
+    max_excess: Annotated[
+        float | None,
+        Option(
+            "Limit on the excess: end with 1 if its simultaneous lower bound is above.",
+            basic=True,
+            panel=MEASURE,
+            ge=0,
+            le=1,
+        ),
+    ] = None
+    require_shown: Annotated[
+        bool, Option("End with 1 also where the limit is not shown to be kept.", panel=MEASURE)
+    ] = False
+    policy: Annotated[
+        Path | None,
+        Option(
+            "TOML file of limits: max_excess, and where wanted require_shown.",
+            panel=MEASURE,
+            leaves=False,
+        ),
+    ] = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class RiskSettings(Declared):
     """What an adversary knows and wants, and which attacks are tried.
 
-    Parameters
-    ----------
-    keys, key_sizes
-        The columns known, and the sizes of subsets of them to try, as (3, 6); all of them together unless given. A sensitive
-        column may stand among the keys; it is left out of them where it is attacked itself.
-    sensitive
-        The columns wanted. Without keys and sensitive columns nothing is attacked, and the memorisation tests alone are run.
-    label
-        The column whose relation to the sensitive ones is meant to stay, for the label-only reference.
-    attackers
-        Words that ask for attackers: their names, groups of them, or kinds ("matching", "learning", "memorisation"). Default: all that match, all memorisation
-        tests and, up to three key sets, those that learn quickly.
-    parts
-        Two sets of columns that somebody has in two files about the same people, for linkability; unless given the keys and all other columns.
-    convention, tau
-        Of TCAP. "matched_rows" is that of Elliot, Little and Allmendinger's appendix A, since their figures are what others will compare
-        with: the mean over synthetic records that answer for certain, those that match nobody left out.
-    numeric, rare, tolerance
-        How values are compared, see `AttackData`: by default as whoever holds the file can compare them, numbers as they are and rare levels
-        by name, whatever bins and pools the synthesiser had.
-    resamples
-        Draws of people for intervals and p-values.
-    svm_rows
-        The most records that the support vector machine learns from; None for all.
-    threshold
-        People who must share a number before it may show.
-    thorough
-        Attack with all attackers but those that run by name only, up to three key sets, where none is named.
-    sample_rows
-        Where tables are in files that are read part by part: about how many records of the largest table go to attackers that learn or look for near
-        rows, and to memorisation tests. CAP, DCAP, DiSCO and TCAP are of all records.
+    A sensitive column may stand among the keys; it is left out of them where it is attacked itself. Without keys and sensitive columns nothing is
+    attacked, and the memorisation tests alone are run. `parts` are for linkability. The default convention of TCAP is that of Elliot, Little and
+    Allmendinger's appendix A, since their figures are what others will compare with: the mean over synthetic records that answer for certain, those that
+    match nobody left out. Values are compared as whoever holds the file can compare them, numbers as they are and rare levels by name, whatever bins and
+    pools the synthesiser had, see `AttackData`. CAP, DCAP, DiSCO and TCAP are of all records, whatever `sample_rows` is.
     """
 
-    keys: Sequence[str] = ()
-    sensitive: Sequence[str] = ()
-    key_sizes: tuple[int, int] | None = None
-    label: str | None = None
-    attackers: Sequence[str] | None = None
-    parts: Parts | None = None
-    convention: Convention = "matched_rows"
-    tau: float = 1.0
-    numeric: Numeric = "values"
+    keys: KeyColumns = ()
+    sensitive: SensitiveColumns = ()
+    key_sizes: Annotated[
+        tuple[int, int] | None,
+        Option(
+            "Sizes of key subsets to try, as 3-6 or 4. Default: all keys together.", panel=MEASURE
+        ),
+    ] = None
+    label: LabelColumn = None
+    attackers: Annotated[
+        Sequence[str] | None,
+        Option(
+            "Attackers to run, as A,B: any of {attackers}. Default: matching, memorisation, nb, knn; svm, rf and lr too with --thorough.",
+            panel=MEASURE,
+        ),
+    ] = None
+    parts: Annotated[
+        Parts | None,
+        Option(
+            "Two sets of columns to link, as A,B:C,D. Default: the keys and all other columns.",
+            panel=MEASURE,
+            metavar="A,B:C,D",
+            read=parts_in,
+            write=lambda parts: ":".join(map(",".join, parts)),
+        ),
+    ] = None
+    tcap_convention: Annotated[
+        Convention, Option("How TCAP counts: {conventions}; printed with the result.")
+    ] = "matched_rows"
+    tau: Annotated[
+        float,
+        Option("TCAP: share of rows with a key that agree, from which it answers.", gt=0, le=1),
+    ] = 1.0
+    numeric: Annotated[
+        Numeric,
+        Option("Numbers are equal if they are (values), or by bins of the schema (bins)."),
+    ] = "values"
     rare: Rare = "keep"
-    tolerance: Mapping[str, float] = field(default_factory=dict)
-    resamples: int = 1000
-    svm_rows: int | None = 5000
-    threshold: int = THRESHOLD
-    thorough: bool = False
-    sample_rows: int = SAMPLE_ROWS
+    tolerance: Annotated[
+        Mapping[str, float],
+        Option(
+            "COLUMN=WIDTH: its numbers are rounded to multiples of the width, then equal or not; may be given again.",
+            metavar="COLUMN=WIDTH",
+        ),
+    ] = field(default_factory=dict)
+    resamples: Annotated[
+        int, Option("Draws of people for intervals and p-values.", panel=MEASURE, ge=1)
+    ] = 1000
+    svm_rows: SvmRows = 5000
+    holdout_share: HoldoutShare = None
+    limits: LimitSettings = field(default_factory=LimitSettings)
+    threshold: Threshold = THRESHOLD
+    thorough: Thorough = False
+    sample_rows: SampleRows = SAMPLE_ROWS
 
     def __post_init__(self) -> None:
+        check_convention(self.tcap_convention)
+        super().__post_init__()
         attacks = bool(self.keys or self.sensitive)
         for what, names in (("key", self.keys), ("sensitive column", self.sensitive)):
-            if isinstance(names, str) or (attacks and not names):
+            if attacks and not names:
                 raise InputError(f"Name at least one {what}, as a list of columns. Got {names!r}.")
             if len(set(names)) != len(names):
                 raise InputError(f"Each {what} is named once. Got {listed(names)}.")
-        if not self.plan(n_releases=2).attackers:
+        if self.attackers is not None and not self.plan(n_releases=2).attackers:
             raise InputError(
                 "No attacker is left to run: name keys and sensitive columns, or attackers that need none, as memorisation."
             )
         if self.parts is not None:
             _check_parts(self.parts)
-        check_convention(self.convention)
-        check_sample_rows(self.sample_rows)
         if self.key_sizes is not None:
+            from .attribution.classes import count_subsets
+
             count_subsets(len(self.keys), self.key_sizes)
-        check_tau(self.tau)
-        check_at_least("threshold", self.threshold, 1)
 
     @property
     def columns(self) -> list[str]:
@@ -139,13 +225,14 @@ class RiskSettings:
                 if name is not None and name not in schema.names:
                     raise unknown_name(what, name, schema.names)
 
-    def questions(
-        self, seed: np.random.SeedSequence, *, has_holdout: bool = True
-    ) -> list[Question]:
+    def questions(self, seed: SeedSequence, *, has_holdout: bool = True) -> list[Question]:
         """Return each set of keys with each sensitive column it is to attack; a column is never its own key.
 
         Where there are very many sets, `key_subsets` draws some of them by the seed.
         """
+        from .attribution.attempt import Question
+        from .attribution.classes import key_subsets
+
         if not self.keys:
             return []
         chosen = [tuple(self.keys)]
@@ -164,7 +251,7 @@ class RiskSettings:
         plan = self.plan(n_key_sets=len(attacked), has_holdout=has_holdout)
         names = tuple(attacker.name for attacker in plan.attackers if attacker.on_column)
         return [
-            Question(keys, sensitive, names, self.convention, self.tau, self.svm_rows)
+            Question(keys, sensitive, names, self.tcap_convention, self.tau, self.svm_rows)
             for keys, sensitive in attacked
             if names
         ]
@@ -174,7 +261,7 @@ class RiskSettings:
         return {
             "attackers": [attacker.name for attacker in self.plan().attackers],
             **({} if self.parts is None else {"parts": [list(columns) for columns in self.parts]}),
-            "convention": self.convention,
+            "convention": self.tcap_convention,
             "tau": self.tau,
             "numeric": self.numeric,
             "rare": self.rare,
@@ -187,7 +274,7 @@ class RiskSettings:
 
 
 def _check_parts(parts: Parts) -> None:
-    if len(parts) != 2 or any(isinstance(columns, str) or not columns for columns in parts):
+    if len(parts) != 2 or not all(parts):
         raise InputError(
             f"parts must be two lists of columns, as (['age', 'sex'], ['income']). Got {parts!r}."
         )

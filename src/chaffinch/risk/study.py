@@ -5,19 +5,19 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 
 from .._base.errors import InputError, listed
-from .._base.masking import THRESHOLD, masked_count
+from .._base.masking import masked_count
+from .._base.options import takes
 from .._base.results import RunFacts
 from .._base.runtime import Progress, giving_back, silent
 from .._base.seeds import Seed, child, generator, seed_sequence
 from ..stats.excess import ONE_SYNTHESIS
-from ..stats.sampled import SAMPLE_ROWS, SampledRecords
+from ..stats.sampled import SampledRecords
 from ..synth import load_model
-from ..table.compare.values import Numeric, Rare
 from ..table.holdout import (
     check_aligned,
     check_holdout_file,
@@ -35,12 +35,15 @@ from .attribution.attack_data import AttackData, align_sides, data_of_rows
 from .attribution.attempt import Question
 from .attribution.exposure import equal_rows, exposed_records, funnel, matched, spread
 from .attribution.matching import Match, match_counts
-from .attribution.tcap import Convention
 from .finding import Finding, coarse_sentence, column_findings, record_findings
+from .policy import RiskPolicy
 from .result import AttackedTable, RiskAbout, RiskResult
 from .run import Run
 from .settings import RiskSettings
 from .together import MODEL_TIMES, Together, pool_of, together
+
+if TYPE_CHECKING:
+    from ..keywords import RiskOptions
 
 WHOLE_RECORDS = (
     "Someone knows the whole record of a person and wants to know whether it is in the data."
@@ -56,32 +59,18 @@ ONE_ROW_EACH = "People have several rows: of each person one row, drawn at rando
 """What is said where rows of one person are not independent."""
 
 
+@takes(RiskSettings)
 def risk(
     original: Any,
     synthetic: Any,
     holdout: Any = None,
     *,
-    keys: Sequence[str] = (),
-    sensitive: Sequence[str] = (),
-    key_sizes: tuple[int, int] | None = None,
-    label: str | None = None,
-    attackers: Sequence[str] | None = None,
-    parts: tuple[Sequence[str], Sequence[str]] | None = None,
-    convention: Convention = "matched_rows",
-    tau: float = 1.0,
-    numeric: Numeric = "values",
-    rare: Rare = "keep",
-    tolerance: Mapping[str, float] | None = None,
-    resamples: int = 1000,
-    svm_rows: int | None = 5000,
-    threshold: int = THRESHOLD,
-    thorough: bool = False,
-    sample_rows: int = SAMPLE_ROWS,
-    holdout_share: float | None = None,
+    settings: RiskSettings | None = None,
     model: Any = None,
     seed: Seed = None,
     threads: int | None = None,
     progress: Progress = silent,
+    **options: Unpack[RiskOptions],
 ) -> RiskResult:
     """Return what a synthetic table gives away about sensitive columns to someone who knows the keys.
 
@@ -98,13 +87,12 @@ def risk(
         population who are not in the original. Without it there is no excess: the other figures say how much the table tells about
         anybody, not whether it tells more about its own people. Where the original is a scan (`chaffinch.scan`) all are read part by part, in
         bounded memory: CAP, DCAP, DiSCO and TCAP are of all records, other attacks and tests of a sample, and the result says which are which.
-    holdout_share
-        The share of people of the original who were set aside before the synthetic table was made of the others: by `release` with the same share and seed (no
-        seed is seed 0). They are the holdout, the others the original.
     model
         A model of the same people that is released too, or its file: tables are drawn from it and attacked together with the others.
-    keys, sensitive, key_sizes, label, attackers, parts, convention, tau, numeric, rare, tolerance, resamples, svm_rows, threshold, thorough, sample_rows
-        See `RiskSettings`.
+    settings
+        What is attacked, and how; or its options one by one, see `RiskSettings`. `holdout_share` is the share of people of the original who were set aside
+        before the synthetic table was made of the others: by `release` with the same share and seed (no seed is seed 0). They are the holdout, the others
+        the original. With `max_excess` or `policy` `result.limit` says what all attacks together say of the limit.
 
     Raises
     ------
@@ -119,38 +107,22 @@ def risk(
     >>> result.findings[0].value, result.findings[0].guess, result.findings[0].excess is None
     (1.0, 0.625, True)
     """
-    settings = RiskSettings(
-        keys=keys,
-        sensitive=sensitive,
-        key_sizes=key_sizes,
-        label=label,
-        attackers=attackers,
-        parts=None
-        if parts is None
-        else tuple(columns if isinstance(columns, str) else tuple(columns) for columns in parts),  # type: ignore[arg-type]
-        convention=convention,
-        tau=tau,
-        numeric=numeric,
-        rare=rare,
-        tolerance=tolerance or {},
-        resamples=resamples,
-        svm_rows=svm_rows,
-        threshold=threshold,
-        thorough=thorough,
-        sample_rows=sample_rows,
-    )
-    check_holdout_share(holdout_share, holdout)
-    return measure_risk(
+    settings = RiskSettings.chosen(settings, options)
+    share = settings.holdout_share
+    check_holdout_share(share, holdout)
+    policy = RiskPolicy.read(settings.limits, holdout=holdout is not None or share is not None)
+    result = measure_risk(
         original,
         synthetic,
         holdout,
         settings,
-        holdout_share=holdout_share,
+        holdout_share=share,
         model=model,
         seed=seed,
         threads=threads,
         progress=progress,
     )
+    return policy.judged(result, {})
 
 
 def measure_risk(

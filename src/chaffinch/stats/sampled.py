@@ -6,12 +6,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from numbers import Integral
 from typing import Literal
 
 import numpy as np
 
-from .._base.checks import check_whole
 from .._base.errors import listed
 from .._base.masking import masked_count
 from ..table.rows import Rows
@@ -19,12 +17,6 @@ from ..table.sample import ChosenBy
 
 Records = Literal["all", "sample"]
 """What a figure is of: all records, or a sample of them."""
-
-SAMPLE_ROWS = 100_000
-"""Records of the largest table that a sample has, about, unless another number is asked for."""
-
-FEWEST = 100
-"""The smallest sample that may be asked for."""
 
 HOW: Mapping[ChosenBy, str] = {
     "place": "chosen by a keyed hash of their place in the file",
@@ -108,11 +100,6 @@ class SampledRecords:
 
 def _number(n: int | str | None) -> str:
     return f"{n:,}" if isinstance(n, int) else str(n)
-
-
-def check_sample_rows(rows: int) -> None:
-    """Raise unless `rows` is a valid sample size."""
-    check_whole("sample_rows", rows, FEWEST, type_=Integral)
 
 
 def hash_key(root: np.random.SeedSequence) -> int:

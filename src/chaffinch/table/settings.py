@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from .._base.masking import THRESHOLD
-from .._base.options import FILES, LEARN, PRIVACY, Declared, Option
+from .._base.options import FILES, LEARN, MEASURE, PRIVACY, Declared, Option
 
 if TYPE_CHECKING:
     from .formats.format import FileOptions
@@ -22,6 +22,38 @@ Threshold = Annotated[
         panel=PRIVACY,
         unit="records",
         ge=1,
+    ),
+]
+
+Numeric = Literal["values", "bins"]
+"""How numbers are compared: by themselves, or by the bins of the schema."""
+
+Rare = Annotated[
+    Literal["pool", "keep"], Option("Levels with fewer than three records: pool or keep.")
+]
+KeyColumns = Annotated[
+    Sequence[str],
+    Option(
+        "Columns, as A,B, that an outsider may know of a person (quasi-identifiers).",
+        basic=True,
+        panel=MEASURE,
+    ),
+]
+SensitiveColumns = Annotated[
+    Sequence[str],
+    Option(
+        "Columns, as A,B, whose values must not be disclosed: protected, and attacked.",
+        basic=True,
+        panel=LEARN,
+    ),
+]
+LabelColumn = Annotated[
+    str | None,
+    Option(
+        "Outcome column: learners predict it, and sensitive columns stay linked to it alone.",
+        basic=True,
+        panel=LEARN,
+        metavar="COLUMN",
     ),
 ]
 
@@ -124,9 +156,7 @@ class Reading(Declared):
             metavar="NAME",
         ),
     ] = None
-    rare: Annotated[
-        Literal["pool", "keep"], Option("Levels with fewer than three records: pool or keep.")
-    ] = "pool"
+    rare: Rare = "pool"
     personal: Annotated[
         Mapping[str, str],
         Option(

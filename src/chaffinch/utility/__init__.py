@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from .metric import Metric as Metric
     from .metric import References as References
     from .metric import UtilityRun as UtilityRun
-    from .metric import UtilitySettings as UtilitySettings
     from .metric import choices as choices
     from .mu import mu as mu
     from .mu import mu_from as mu_from
@@ -30,6 +29,7 @@ if TYPE_CHECKING:
     from .result import UtilityResult as UtilityResult
     from .result import VerdictRow as VerdictRow
     from .rules import broken_rules as broken_rules
+    from .settings import UtilitySettings as UtilitySettings
     from .study import measure_utility as measure_utility
     from .tvd import marginal_distance as marginal_distance
 

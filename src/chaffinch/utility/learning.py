@@ -342,7 +342,7 @@ def _measure(run: UtilityRun, side: str) -> Learning:
         run.tables.get("holdout"),
         label=asked.label,
         models=asked.learners,
-        encoding=asked.encoding,
+        encoding=asked.feature_encoding,
         repeats=asked.splits,
         svm_rows=asked.svm_rows,
         threshold=asked.threshold,

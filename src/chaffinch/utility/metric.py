@@ -1,5 +1,4 @@
-"""What is measured, and how: the settings of a study of utility, and a metric in one place: its quantity, its name and direction, its references, its
-sentences, what it needs.
+"""A metric in one place: its quantity, its name and direction, its references, its sentences, what it needs.
 
 A metric is measured on the synthetic table and, beside it, on tables that give its number a scale. It registers itself in
 `METRICS`, and is then found by results, pages, comparisons and `--help`:
@@ -13,86 +12,23 @@ import hashlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from statistics import fmean
-from typing import Any, ClassVar, Literal, get_args
+from typing import Any, ClassVar
 
 import numpy as np
 
-from .._base.checks import check_at_least, check_name
+from .._base.checks import check_name
 from .._base.errors import InputError
-from .._base.masking import THRESHOLD
 from .._base.registry import Registry
 from .._base.results import LeftOut, to_plain
 from .._base.runtime import Progress, silent
 from .._base.seeds import child
 from .._base.text import number, percent
 from ..stats.intervals import Direction, Result
-from ..stats.learners import CLASSIFIERS, QUICK, Encoding, Models
-from ..stats.sampled import SAMPLE_ROWS, Records, check_sample_rows
+from ..stats.learners import CLASSIFIERS, QUICK
+from ..stats.sampled import Records
 from ..table import Table
 from ..table.rows import Rows
-
-Weights = Literal["given", "baselines"]
-"""Where the weights of G come from: named, or from what a table of independent columns scores."""
-
-QUICK_SPLITS, ALL_SPLITS = 3, 10
-"""Splits for learners unless named: of a quick run and of a thorough one. The first three are the same."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class UtilitySettings:
-    """Which metrics are measured, and the options that metrics have.
-
-    `label` is the column that learners predict, `formula` a regression to fit on both tables, `measures` are the words that ask for
-    metrics (all unless named). `models`, `repeats`, `encoding` and `svm_rows` are of learners, `norm` of mu, `alpha` and `beta` of G
-    (`weights` = "baselines" sets them by what independent columns score, see `baseline_weights`), `pmse_model` of pMSE. `threshold` is how many records must share a value or a cell before it may show.
-
-    What is not named is what a quick run takes: measures that no support vector machine is behind, learners that fit in a moment, three splits.
-    `thorough` takes all measures, all learners and ten splits. `sample_rows` is about how many records of the largest table measures that
-    learn are given, where tables are in files that are read part by part; tables in memory are measured whole.
-    """
-
-    label: str | None = None
-    formula: str | None = None
-    measures: Sequence[str] | None = None
-    models: Models = None
-    repeats: int | None = None
-    norm: str = "frobenius"
-    encoding: Encoding = "codes"
-    pmse_model: str = "tree"
-    alpha: float = 1.0
-    beta: float = 1.0
-    weights: Weights = "given"
-    svm_rows: int | None = 5000
-    threshold: int = THRESHOLD
-    thorough: bool = False
-    sample_rows: int = SAMPLE_ROWS
-
-    def __post_init__(self) -> None:
-        check_sample_rows(self.sample_rows)
-        check_name("way to weigh G", self.weights, get_args(Weights))
-        if self.weights == "baselines" and (self.alpha, self.beta) != (1.0, 1.0):
-            raise InputError(
-                "alpha and beta are given, and weights = 'baselines' sets them: leave out either."
-            )
-        check_at_least("repeats", self.splits, 1)
-        check_at_least("threshold", self.threshold, 1)
-
-    @property
-    def splits(self) -> int:
-        """How often learners are trained and tested: as often as was asked for, else three times, or ten to be thorough."""
-        return (
-            self.repeats
-            if self.repeats is not None
-            else ALL_SPLITS
-            if self.thorough
-            else QUICK_SPLITS
-        )
-
-    @property
-    def learners(self) -> Models:
-        """The learners of the label: those that were named, else the quick ones, or all to be thorough."""
-        return QUICK if self.models is None and not self.thorough else self.models
-
+from .settings import ALL_SPLITS, QUICK_SPLITS, UtilitySettings
 
 GROUPS = {
     "columns": "Each column by itself",
@@ -341,12 +277,20 @@ def left_out(settings: UtilitySettings) -> tuple[LeftOut, ...]:
     return tuple(out)
 
 
-def asked_metrics(measures: Iterable[str] | None, *, thorough: bool = True) -> tuple[str, ...]:
-    """Return the words that ask for metrics, checked; unless some are named all of them, or all that are quick."""
+def asked_metrics(measures: Sequence[str] | None, *, thorough: bool = True) -> tuple[str, ...]:
+    """Return the words that ask for metrics, checked; unless some are named all of them, or all that are quick.
+
+    Names with a minus are left out of those that would be measured.
+    """
     known = choices()
-    asked = (known if thorough else quick_choices()) if measures is None else tuple(measures)
-    for name in asked:
-        check_name("measure", name, known)
-    if not asked:
+    default = known if thorough else quick_choices()
+    if measures is None:
+        return default
+    if not measures:
         raise InputError(f"Name at least one measure of {', '.join(known)}.")
-    return asked
+    excluded = [name[1:] for name in measures if name.startswith("-")]
+    if 0 < len(excluded) < len(measures):
+        raise InputError("measures names measures to take (A,B) or to leave out (-A,-B), not both.")
+    for name in excluded or measures:
+        check_name("measure", name, known)
+    return tuple(name for name in default if name not in excluded) if excluded else tuple(measures)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal, cast
+from typing import Any, ClassVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,9 +13,9 @@ from ..stats.intervals import jackknife
 from ..table import Table
 from .metric import METRICS, Distance, Metric, UtilityRun
 from .phi_k import PhiK, phi_k
+from .settings import Norm
 
 Floats = NDArray[np.float64]
-Norm = Literal["frobenius", "frobenius_full", "spectral"]
 
 NORMS: dict[str, str] = {
     "frobenius": "root of the summed squares over the upper triangle",

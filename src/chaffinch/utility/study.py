@@ -7,58 +7,49 @@ memory, drawn part by part: with a sample of all records every figure is the sam
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 
 from .._base.checks import check_name
-from .._base.masking import THRESHOLD, masked_count
+from .._base.masking import masked_count
+from .._base.options import takes
 from .._base.results import RunFacts
 from .._base.runtime import Progress, giving_back, silent
 from .._base.seeds import Seed, child, seed_sequence
 from ..counts.counter import counter_of
 from ..stats.intervals import Result
-from ..stats.learners import Encoding, Models
 from ..stats.references import DrawFromModel, resampled, stream_of
-from ..stats.sampled import SAMPLE_ROWS, SampledRecords, hash_key
+from ..stats.sampled import SampledRecords, hash_key
 from ..synth.independent import Independent
 from ..table import Schema, Table
 from ..table.align import SelectColumns, align
 from ..table.holdout import check_aligned, check_holdout_file
 from ..table.rows import Rows, open_rows
 from ..table.sample import choose_rows
-from .metric import METRICS, UtilityRun, UtilitySettings, Weights, asked_metrics, left_out
-from .mu import Norm
+from .metric import METRICS, UtilityRun, asked_metrics, left_out
 from .result import ColumnSummary, TableSummary, UtilityAbout, UtilityResult, saying_of
+from .settings import UtilitySettings
 from .shapes import shapes_of
 
+if TYPE_CHECKING:
+    from ..keywords import UtilityOptions
 
+
+@takes(UtilitySettings)
 def utility(
     original: Any,
     synthetic: Any,
     holdout: Any = None,
     *,
-    label: str | None = None,
-    formula: str | None = None,
-    measures: Sequence[str] | None = None,
-    models: Models = None,
-    repeats: int | None = None,
-    norm: Norm = "frobenius",
-    encoding: Encoding = "codes",
-    pmse_model: str = "tree",
-    alpha: float = 1.0,
-    beta: float = 1.0,
-    weights: Weights = "given",
-    svm_rows: int | None = 5000,
-    threshold: int = THRESHOLD,
-    thorough: bool = False,
-    sample_rows: int = SAMPLE_ROWS,
+    settings: UtilitySettings | None = None,
     seed: Seed = None,
     threads: int | None = None,
     progress: Progress = silent,
+    **options: Unpack[UtilityOptions],
 ) -> UtilityResult:
     """Return what a synthetic table is worth: every metric that applies, or those that are named.
 
@@ -68,18 +59,9 @@ def utility(
         Tables, paths or frames. Where the original is a scan (`chaffinch.scan`) all are read part by part, in bounded memory: measures that need
         counts alone are of all records, others of a sample, and the result says which are which. A holdout holds people of the same population who are not in the original: what a fresh
         sample would score, and a clean test set for learners.
-    label
-        The column that learners predict; the schema's label unless named. Without any, `learning` does not apply.
-    formula
-        A regression to fit on both tables, as `income ~ age + sex`.
-    measures
-        Some of the metrics, by the words that ask for them; unless named all that are quick, or all to be thorough.
-    models, repeats, encoding, svm_rows
-        Of learners, see `learning` and `delta`.
-    norm, alpha, beta, weights, pmse_model, threshold, sample_rows
-        See `UtilitySettings`.
-    thorough
-        Measure delta too, with all learners and ten splits where these are not named. `result.about.left_out` says what was left out.
+    settings
+        What is measured, and how; or its options one by one, see `UtilitySettings`: `label` (the schema's unless named; without any, `learning` does not
+        apply), `formula`, `measures`, `thorough` and more. `result.about.left_out` says what was left out.
 
     Raises
     ------
@@ -93,23 +75,7 @@ def utility(
     >>> chaffinch.utility(table, table, measures=["jensen_shannon"], seed=1)
     UtilityResult(jensen_shannon 0)
     """
-    settings = UtilitySettings(
-        label=label,
-        formula=formula,
-        measures=None if measures is None else tuple(measures),
-        models=models,
-        repeats=repeats,
-        norm=norm,
-        encoding=encoding,
-        pmse_model=pmse_model,
-        alpha=alpha,
-        beta=beta,
-        weights=weights,
-        svm_rows=svm_rows,
-        threshold=threshold,
-        thorough=thorough,
-        sample_rows=sample_rows,
-    )
+    settings = UtilitySettings.chosen(settings, options)
     return measure_utility(
         original, synthetic, holdout, settings, seed=seed, threads=threads, progress=progress
     )
@@ -132,7 +98,6 @@ def measure_utility(
     2. Draw the references: independent columns, and the original's own records again.
     3. Measure every metric that was asked for on the synthetic table and its references.
     """
-    asked_metrics(settings.measures, thorough=settings.thorough)
     check_holdout_file(original, holdout)
     source = open_rows(original)
     settings = replace(settings, label=_label(source.schema, settings.label))

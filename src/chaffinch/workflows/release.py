@@ -26,11 +26,12 @@ from ..report.release import render
 from ..report.result import ReportResult, report_of
 from ..risk import RiskResult, RiskSettings, cross_fit, measure_risk
 from ..risk.crossfit import HALF_SIZE, LEAST_ROWS
+from ..risk.policy import RiskPolicy
 from ..risk.study import ONE_ROW_EACH
 from ..risk.verdict import LimitVerdict
 from ..stats.intervals import LimitState
 from ..stats.learners import chosen_models
-from ..stats.sampled import SAMPLE_ROWS
+from ..stats.settings import SAMPLE_ROWS
 from ..synth import Model, Settings
 from ..synth.protocol import promises_privacy
 from ..table import Schema, Table
@@ -46,7 +47,6 @@ from ..table.settings import Reading
 from ..utility import UtilityResult, UtilitySettings, measure_utility
 from .engines import ComparedTables, Original, engine_of, parted
 from .local import copy_paths, file_paths, write_batches
-from .policy import RiskPolicy
 from .run import RunOptions
 from .settings import Execution
 from .synthesise import Synthesis, SynthesisSettings, method_of, names_of

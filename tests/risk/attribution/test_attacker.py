@@ -166,7 +166,7 @@ def test_a_name_is_registered_once(toy):
 @pytest.mark.parametrize(("former", "present"), [("p1", "matched_rows"), ("p1_zero", "all_rows")])
 def test_a_former_name_of_a_convention_is_refused_with_the_present_one(halves, former, present):
     with pytest.raises(UnknownNameError, match=f"'{former}' is called '{present}' now"):
-        run(halves, convention=former)
+        run(halves, tcap_convention=former)
 
 
 def test_another_threshold_masks_by_it(halves):

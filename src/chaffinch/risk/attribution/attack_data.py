@@ -34,14 +34,13 @@ from ...table.compare.values import (
     CodeGrid,
     ColumnCoder,
     Ints,
-    Numeric,
-    Rare,
     column_coder,
 )
 from ...table.groups import code_column
 from ...table.rows import Names, Rows, Step
 from ...table.sample import choose_slice
 from ...table.schema import NUMERIC_KINDS, Schema
+from ...table.settings import Numeric, Rare
 from ...table.table import Table
 from .matching import KeyCounts, WholeCounts, counts_of_marginal
 

@@ -18,17 +18,17 @@ certain <= matched <= conditional.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..._base.errors import UnknownNameError, unknown_name
 from ..._base.masking import masked_count
 from ...stats.rates import ClassStatistic, Ratio, Scores
 from ...table.compare.classes import Keys
 from ...table.compare.values import Ints
 from ..attacker import ATTACKERS, Attacker
+from ..settings import CONVENTIONS, Convention, check_convention
 from .attempt import Guess, Outcome, guess
 from .cap import TAUB
 from .classes import KeyCells
@@ -39,19 +39,6 @@ if TYPE_CHECKING:
 
 
 Floats = NDArray[np.float64]
-Convention = Literal["matched_rows", "all_rows", "certain", "matched", "conditional"]
-CONVENTIONS: tuple[Convention, ...] = get_args(Convention)
-FORMER = {"p1": "matched_rows", "p1_zero": "all_rows"}
-
-
-def check_convention(name: str) -> None:
-    """Raise unless a convention has this name; a former name is refused with the present one."""
-    if name in FORMER:
-        raise UnknownNameError(
-            f"The convention '{name}' is called '{FORMER[name]}' now. Name it so."
-        )
-    if name not in CONVENTIONS:
-        raise unknown_name("convention", name, CONVENTIONS)
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -17,7 +17,8 @@ from ...stats.rates import Group, Ratio, Scores
 from ...table.compare.values import CodedTables
 from ..attacker import ATTACKERS, Attacker
 from ..attribution.attempt import Guess, Outcome
-from .protocol import NobodyConcernedError, NotApplicableError, Parts, ReleaseCase
+from ..settings import Parts
+from .protocol import NobodyConcernedError, NotApplicableError, ReleaseCase
 
 
 def memorisation_outcomes(

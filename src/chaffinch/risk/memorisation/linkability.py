@@ -21,11 +21,11 @@ from ..._base.runtime import thread_count, thread_map
 from ...stats.rates import Scores
 from ...table.compare.distances import gower_sums, smallest
 from ..attacker import ATTACKERS, Attacker
+from ..settings import Parts
 from .distances import scaled_rows
 from .protocol import (
     ColumnValues,
     NotApplicableError,
-    Parts,
     ReleaseCase,
 )
 

@@ -14,9 +14,7 @@ from ..._base.masking import masked_count
 from ..._base.runtime import SharedWork
 from ...table.compare.classes import KeySpace
 from ...table.compare.values import CodedTables, Floats, Ints
-
-Parts = tuple[tuple[str, ...], tuple[str, ...]]
-"""Two sets of columns that have none in common."""
+from ..settings import Parts
 
 MOST_ROWS = 20_000
 """Rows that tests by distance look for neighbours among; of more, so many are drawn at random."""

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from ..domain import OTHER, Categories, level_labels
 from ..rows import Rows
 from ..schema import NUMERIC_KINDS, Column
+from ..settings import Numeric, Rare
 from ..table import Table
 from ..types import to_numbers, whole_array
 
@@ -30,12 +31,6 @@ Floats = NDArray[np.float64]
 
 UNSEEN = -1
 """The code of a value that no table has that a coder was learnt from: it equals no other."""
-
-Numeric = Literal["values", "bins"]
-"""How numbers are compared: by themselves, or by the bins of the schema."""
-
-Rare = Literal["keep", "pool"]
-"""How rare levels are compared: by themselves, or as one."""
 
 
 def numbers_of(table: Table, name: str) -> Floats:

@@ -9,24 +9,27 @@ import pytest
 
 from chaffinch.errors import FileError, InputError
 from chaffinch.risk.finding import Finding
+from chaffinch.risk.policy import RiskPolicy
 from chaffinch.risk.result import AttackedTable, RiskAbout, RiskResult
+from chaffinch.risk.settings import LimitSettings
 from chaffinch.risk.verdict import LimitVerdict
 from chaffinch.stats.familywise import Family
 from chaffinch.stats.sampled import SampledRecords
-from chaffinch.workflows.policy import RiskPolicy
 
 
 def test_a_file_says_what_is_allowed_and_a_number_overrides_it(tmp_path):
     path = tmp_path / "policy.toml"
     path.write_text("max_excess = 0.02\n")
-    policy = RiskPolicy.read(path, None, holdout=True)
+    policy = RiskPolicy.read(LimitSettings(policy=path), holdout=True)
     assert policy.max_excess == 0.02
     assert policy.source == {
         "file": "policy.toml",
         "sha256": hashlib.sha256(b"max_excess = 0.02\n").hexdigest(),
     }
-    assert RiskPolicy.read(path, 0.1, holdout=True).max_excess == 0.1
-    assert RiskPolicy.read(None, None, holdout=False) == RiskPolicy()
+    assert (
+        RiskPolicy.read(LimitSettings(policy=path, max_excess=0.1), holdout=True).max_excess == 0.1
+    )
+    assert RiskPolicy.read(LimitSettings(), holdout=False) == RiskPolicy()
 
 
 @pytest.mark.parametrize(
@@ -43,14 +46,14 @@ def test_what_is_no_policy_is_refused(tmp_path, text, message):
     path = tmp_path / "policy.toml"
     path.write_text(text)
     with pytest.raises(InputError, match=message):
-        RiskPolicy.read(path, None, holdout=True)
+        RiskPolicy.read(LimitSettings(policy=path), holdout=True)
 
 
 def test_what_cannot_be_judged_or_read_is_refused(tmp_path):
     with pytest.raises(InputError, match="without a holdout"):
-        RiskPolicy.read(None, 0.1, holdout=False)
+        RiskPolicy.read(LimitSettings(max_excess=0.1), holdout=False)
     with pytest.raises(FileError, match="No such file"):
-        RiskPolicy.read(tmp_path / "none.toml", None, holdout=True)
+        RiskPolicy.read(LimitSettings(policy=tmp_path / "none.toml"), holdout=True)
 
 
 def known(*bounds: tuple[float | None, float | None], **about) -> RiskResult:
@@ -180,11 +183,11 @@ def test_without_a_limit_there_is_no_policy():
 
 def test_what_has_to_be_shown_needs_a_limit_and_a_holdout(tmp_path):
     with pytest.raises(InputError, match="needs a limit"):
-        RiskPolicy.read(None, None, holdout=True, require_shown=True)
+        RiskPolicy.read(LimitSettings(require_shown=True), holdout=True)
     with pytest.raises(InputError, match="needs a holdout"):
         RiskPolicy(0.1, require_shown=True).check(holdout=False)
     (path := tmp_path / "policy.toml").write_text("max_excess = 0.02\nrequire_shown = true\n")
-    assert RiskPolicy.read(path, None, holdout=True).require_shown
+    assert RiskPolicy.read(LimitSettings(policy=path), holdout=True).require_shown
     path.write_text("max_excess = 0.02\nrequire_shown = 1\n")
     with pytest.raises(InputError, match="'require_shown' is not as it should be"):
-        RiskPolicy.read(path, None, holdout=True)
+        RiskPolicy.read(LimitSettings(policy=path), holdout=True)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict
@@ -14,9 +13,10 @@ from .._base.checks import check_between
 from .._base.documents import checked, parse_document
 from .._base.errors import InputError
 from .._base.files import read_small
-from ..risk import RiskResult
-from ..risk.verdict import LimitVerdict, limit_verdict
 from ..stats.intervals import LimitState
+from .result import RiskResult
+from .settings import LimitSettings
+from .verdict import LimitVerdict, limit_verdict
 
 MOST_BYTES = 1 << 20
 """Bytes that a file with a policy may have."""
@@ -41,16 +41,10 @@ class RiskPolicy:
     require_shown: bool = False
 
     @classmethod
-    def read(
-        cls,
-        path: Path | None,
-        max_excess: float | None,
-        *,
-        holdout: bool,
-        require_shown: bool = False,
-    ) -> RiskPolicy:
-        """Return the policy of a file, whose limit `max_excess` overrides; raise where it could not be judged."""
-        limit, source = max_excess, {}
+    def read(cls, limits: LimitSettings, *, holdout: bool) -> RiskPolicy:
+        """Return the policy of limits, those of its file where no other are set; raise where it could not be judged."""
+        path, limit, source = limits.policy, limits.max_excess, {}
+        require_shown = limits.require_shown
         if path is not None:
             next_step = "Write max_excess = 0.02 in one."
             text = read_small(path, what="policy", most=MOST_BYTES, next_step=next_step)
