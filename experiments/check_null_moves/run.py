@@ -77,7 +77,7 @@ class Chain:
                 datasets.append(spread.codes)
                 reached.append(reached[-1])
                 self.changed.append(spread.changed)
-        return DatasetEnsemble(tuple(datasets), tuple(reached), (), (0.0,) * copies)
+        return DatasetEnsemble(tuple(datasets), tuple(reached))
 
 
 def cases() -> dict[str, tuple[Any, dict[str, Any], dict[str, list[str]]]]:
@@ -104,7 +104,7 @@ def main() -> None:
             CheckRequest.read(outputs).of_data(coder, (*attack["keys"], *attack["sensitive"])).ready
         )
         settings = CheckSettings(
-            **attack, syntheses=SYNTHESES, whole_runs=0, cumulative=False, leave_one_out="never"
+            **attack, syntheses=SYNTHESES, cumulative=False, leave_one_out="never"
         )
         for seed in SEEDS:
             for rounds in ROUNDS:

@@ -21,6 +21,7 @@ HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE.parent / "p1_output_risk"), str(HERE.parents[1] / "benchmarks")]
 
 from data import bundled  # noqa: E402
+from paper_figures import prepared, whole_data  # noqa: E402
 from people import DATASETS, People, people  # noqa: E402
 
 from chaffinch.outputs.check import CheckSettings, check_recipes  # noqa: E402
@@ -142,12 +143,11 @@ def rows_of(name: str, who: People) -> list[list[Any]]:
                 syntheses=SYNTHESES,
                 cumulative=False,
                 leave_one_out="never",
-                whole_runs=2,
             )
-            found = check_recipes(
-                recipes_of(entries, who.fields), codes, settings, seed=1, workers=1, maker=made_here
-            )
-            matched, every = (one.full_mean for one in found.whole)
+            recipes = recipes_of(entries, who.fields)
+            found = check_recipes(recipes, codes, settings, seed=1, workers=1, maker=made_here)
+            run = prepared(recipes, codes, settings, seed=1, workers=1, maker=made_here)
+            matched, every = (risk.full_mean for risk in whole_data(run, runs=2))
             for one in found.all.measures:
                 numbers = (one.original.value, one.holdout.value)
                 marginal = (one.marginal.value, one.marginal.low, one.marginal.high)

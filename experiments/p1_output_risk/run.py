@@ -11,6 +11,7 @@ from __future__ import annotations
 import csv
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -20,16 +21,16 @@ HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent))
 sys.path.insert(0, str(HERE))
 
+from paper_figures import by_size, error_lines, error_picture, prepared, whole_data  # noqa: E402
 from people import DATASETS, People, people  # noqa: E402
 from training import machine  # noqa: E402
 
 from chaffinch import check, evolve  # noqa: E402
 from chaffinch._base.svg import Axis  # noqa: E402
-from chaffinch.outputs.check import CheckResult  # noqa: E402
+from chaffinch.outputs.check import CheckResult, CheckSettings  # noqa: E402
 from chaffinch.outputs.check.attribution import CONVENTIONS  # noqa: E402
 from chaffinch.outputs.document import Outputs, recipes_of  # noqa: E402
 from chaffinch.report.charts import Curve, Point, curves, frame  # noqa: E402
-from chaffinch.report.check_figures import error_lines  # noqa: E402
 
 TABLES = {
     "table02_coefficients": 50_357,
@@ -245,7 +246,12 @@ def risk() -> None:
         if (who := people(dataset)) is None:
             print(f"{dataset} is left out: its file is not in the shared folder.")
             continue
-        found = measured(who, [logit(who)], fold_of_fold=True, whole_runs=10)
+        found = measured(who, [logit(who)])
+        recipes = recipes_of([logit(who)], who.fields)
+        settings = CheckSettings(
+            keys=who.keys, sensitive=[who.label], key_sizes=(3, 6), syntheses=SYNTHESES
+        )
+        run = prepared(recipes, who.codes, settings, seed=1)
         for measure in found.all.measures:
             parts = (measure.original, measure.holdout, measure.prior)
             low, high = measure.marginal.low, measure.marginal.high
@@ -262,7 +268,7 @@ def risk() -> None:
                     f"{measure.detectable:.4f}",
                 ]
             )
-        for size in found.sizes:
+        for size in by_size(run, found.all):
             for name, part in (
                 ("fold_fold", size.folds_of_folds),
                 ("whole, extrapolated", size.whole),
@@ -297,7 +303,7 @@ def risk() -> None:
                         f"{(apart > 0).mean():.2f}",
                     ]
                 )
-        for one in found.whole:
+        for one in whole_data(run):
             whole.append(
                 [
                     dataset,
@@ -309,18 +315,9 @@ def risk() -> None:
                     f"{one.full_sd:.4f}",
                 ]
             )
-        six = check(
-            recipes_of([logit(who)], who.fields),
-            who.codes,
-            keys=who.keys,
-            sensitive=[who.label],
-            key_sizes=(6, 6),
-            syntheses=2,
-            whole_runs=0,
-            error_line=True,
-            seed=1,
-        )
-        for line in six.error_lines:
+        six = prepared(recipes, who.codes, replace(settings, key_sizes=(6, 6)), seed=1)
+        through = error_lines(six, six.maker)
+        for line in through:
             ends = (
                 line.intercept.value,
                 line.intercept.low,
@@ -332,8 +329,9 @@ def risk() -> None:
             lines.append(
                 [dataset, line.convention, *(f"{end:.4f}" for end in ends), f"{line.r_squared:.3f}"]
             )
-        drawn = error_lines([line for line in six.error_lines if line.convention == "all_rows"])
-        (HERE / f"figure3_{dataset}.svg").write_text(str(drawn.pictures[0]))
+            if line.convention == "all_rows":
+                drawn = error_picture(line, "errors-0")
+                (HERE / f"figure3_{dataset}.svg").write_text(str(drawn))
     save(
         "risk",
         [
@@ -394,7 +392,7 @@ def cumulative() -> None:
         "ages in bands": {"groups": bands},
     }.items():
         entries = [logit(who), pairs, *({**one, **change} for one in (three, more))]
-        found = measured(who, entries, whole_runs=0, syntheses=FEWER, seconds=5.0)
+        found = measured(who, entries, syntheses=FEWER, seconds=5.0)
         for stage in found.cumulative:
             for measure in stage.measures:
                 rows.append(

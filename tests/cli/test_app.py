@@ -86,8 +86,6 @@ COMMANDS = {
         "home",
         "--syntheses",
         2,
-        "--whole-runs",
-        0,
         "--no-cumulative",
         "--threads",
         1,

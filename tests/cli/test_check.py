@@ -34,7 +34,7 @@ of = "num_children"
 by = ["standard_of_living"]
 decimals = 2
 """
-QUICK = ("--syntheses", 3, "--whole-runs", 0, "--no-cumulative", "--threads", 1, "--seed", 1)
+QUICK = ("--syntheses", 3, "--no-cumulative", "--threads", 1, "--seed", 1)
 ASK = ("--data", CMC, "--keys", "standard_of_living", "--sensitive", "media_exposure")
 
 

@@ -12,12 +12,11 @@ import pytest
 
 import chaffinch
 from chaffinch.outputs.check import CheckResult
-from chaffinch.outputs.check.paper_figures import ErrorLine, ErrorPoint
 from chaffinch.outputs.rules import RuleReport
 from chaffinch.outputs.rules.findings import RuleFinding
 from chaffinch.report import check as pages
 from chaffinch.report.check import check_page, mitigation_blocks, rules_sentence
-from chaffinch.report.check_figures import counted, error_lines, estimate
+from chaffinch.report.check_figures import estimate
 from chaffinch.report.sections import Cell, Listing, PageTable, Paragraph
 from chaffinch.stats.intervals import Estimate
 from chaffinch.workflows.check import check
@@ -109,22 +108,11 @@ def agreement(sensitive):
     }
 
 
-def line(sensitive, convention):
-    return {
-        "sensitive": sensitive,
-        "convention": convention,
-        "intercept": plain_estimate(0.45),
-        "slope": plain_estimate(-0.3),
-        "r_squared": 0.62,
-        "points": [[0.0, 0.45, 0.41], [0.2, 0.39, 0.4], [1.0, 0.15, 0.14]],
-    }
-
-
 def told(**changed):
     names = ["who <owns>", "home by sex"]
     base = {
         "format": "chaffinch-check",
-        "version": 2,
+        "version": 3,
         "about": {
             "outputs": "wanted<1>.toml",
             "acro": None,
@@ -178,9 +166,6 @@ def told(**changed):
         ],
         "without": [],
         "agreement": [agreement("job<s>"), agreement("tenure")],
-        "whole": [],
-        "sizes": [],
-        "error_lines": [],
         "rules": {
             "policy": "ours",
             "policy_hash": "ab" * 32,
@@ -242,28 +227,6 @@ def found():
         without=[
             stage("without who <owns>", names[1:], 0.09),
             stage("without home by sex", names[:1]),
-        ],
-        sizes=[
-            {
-                "sensitive": "tenure",
-                "convention": "matched_rows",
-                "folds_of_folds": plain_estimate(0.12),
-                "folds": plain_estimate(0.1),
-                "whole": plain_estimate(0.08),
-            }
-        ],
-        error_lines=[line("tenure", "matched_rows"), line("tenure", "all_rows")],
-        whole=[
-            {
-                "sensitive": "tenure",
-                "convention": "matched_rows",
-                "runs": 10,
-                "mean": 0.51,
-                "sd": 0.02,
-                "full_mean": 0.6,
-                "full_sd": None,
-                "error": 1e-5,
-            }
         ],
         exposed_classes=120,
     )
@@ -388,8 +351,6 @@ def test_numbers_stand_with_their_intervals():
     assert [row[3] for row in rows_of(html, "without who &lt;owns&gt;")] == [
         "+0.090 0.080 to 0.100"
     ] * 4
-    whole = next(row for row in rows_of(html, "tenure") if row[2] == "0.510")
-    assert whole[3:] == ["0.020", "0.600", "–", "0.00001"]
 
 
 def test_outputs_have_their_class_their_fit_and_their_state():
@@ -424,9 +385,9 @@ def test_outputs_have_their_class_their_fit_and_their_state():
 
 def test_figures_are_drawn_where_there_is_something():
     count = lambda name: page_of(CASES[name]).partition("<main")[2].count("<svg")  # noqa: E731
-    # TCAP, marginal risk, a curve for each of two attributes; then two more for the error.
+    # TCAP, marginal risk, a curve for each of two attributes.
     assert count("nothing found") == 4
-    assert count("all there is") == 6
+    assert count("all there is") == 4
     assert count("not measured") == 2
     assert count("rules alone") == 0
 
@@ -505,24 +466,6 @@ def test_the_page_says_where_outputs_stand_and_has_the_line_to_write(tmp_path):
 )
 def test_a_number_stands_over_its_interval(one, plus, cell):
     assert estimate(one, plus=plus) == cell
-
-
-def test_a_line_has_a_point_for_each_pair_of_error_and_attribution():
-    known = Estimate(0.45, low=0.4, high=0.5)
-    points = (ErrorPoint(0.0, 0.45, 0.41), ErrorPoint(0.2, 0.39, 0.4), ErrorPoint(1.0, 0.15, 0.14))
-    line = ErrorLine(
-        "tenure",
-        "matched_rows",
-        points=points,
-        intercept=known,
-        slope=Estimate(-0.3, low=-0.4, high=-0.2),
-        r_squared=0.62,
-    )
-    assert counted(line) == "matched rows"
-    figure = error_lines([line])
-    assert figure.pictures[0].count("<g><title>") == 2 * len(
-        points
-    )  # people in the data, and people held out
 
 
 def result_of(**options):

@@ -40,7 +40,6 @@ ASK = {
     "keys": ["area"],
     "sensitive": ["ill"],
     "syntheses": 2,
-    "whole_runs": 0,
     "proposals": 20_000,
     "seed": 1,
     "workers": 1,

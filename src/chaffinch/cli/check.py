@@ -178,18 +178,6 @@ def check(
             help="Assess all outputs at once, and not one after the other as well.",
         ),
     ] = False,
-    whole_runs: Annotated[
-        int, typer.Option(help="Datasets from outputs of all the data; 0 for none.")
-    ] = 10,
-    fold_of_fold: Annotated[
-        bool,
-        typer.Option(
-            "--fold-of-fold", help="Assess folds of folds as well, and extrapolate to all the data."
-        ),
-    ] = False,
-    error_line: Annotated[
-        bool, typer.Option("--error-line", help="Relate attribution to the error of the outputs.")
-    ] = False,
     confidential: Annotated[
         Path | None,
         typer.Option(
@@ -254,9 +242,6 @@ def check(
         tau=tau,
         cumulative=not no_cumulative,
         leave_one_out=leave_one_out,  # type: ignore[arg-type]
-        whole_runs=whole_runs,
-        fold_of_fold=fold_of_fold,
-        error_line=error_line,
         threshold=threshold,
     )
     delivery = CheckDelivery(

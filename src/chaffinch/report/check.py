@@ -14,13 +14,10 @@ from ..outputs.check.settings import ResolvedSettings
 from ..outputs.rules import RuleReport
 from ..outputs.rules.findings import RuleFinding
 from .check_figures import (
-    counted,
     cumulative,
-    error_lines,
     estimate,
     marginal,
     sides,
-    sizes,
     without,
 )
 from .heads import (
@@ -93,14 +90,6 @@ def check_page(result: CheckResult, title: str = "May these outputs leave?") -> 
             )
         sections.append(
             Section("agreement", "People on whom the datasets agree", _agreement(result))
-        )
-    if result.whole:
-        sections.append(Section("whole", "All the data", _whole(result)))
-    if result.sizes:
-        sections.append(Section("sizes", "Marginal risk by size", sizes(result.sizes)))
-    if result.error_lines:
-        sections.append(
-            Section("errors", "Attribution by error", (error_lines(result.error_lines),))
         )
     sections.append(Section("words", "What the words mean", (Listing(CHECK_GLOSSARY),)))
     sections.append(Section("limits", "What this does not say", (Listing(CHECK_LIMITS),)))
@@ -543,37 +532,6 @@ def _rules(rules: RuleReport) -> tuple[Block, ...]:
         )
     )
     return tuple(blocks)
-
-
-def _whole(result: CheckResult) -> tuple[Block, ...]:
-    head = (
-        "Sensitive attribute",
-        "Counted",
-        "All key sets: mean",
-        "sd",
-        "Largest key set: mean",
-        "sd",
-        "Mean error",
-    )
-    rows = tuple(
-        (
-            shown(one.sensitive, 40),
-            counted(one),
-            fixed(one.mean),
-            fixed(one.sd),
-            fixed(one.full_mean),
-            fixed(one.full_sd),
-            number(one.error),
-        )
-        for one in result.whole
-    )
-    runs = result.whole[0].runs
-    words = (
-        f"Outputs of all the data, {count_noun(runs, 'dataset')} evolved from them, TCAP against everybody. There is no holdout here, so nothing of it says "
-        "what comes from being in the data."
-    )
-    caption = f"TCAP over {count_noun(runs, 'dataset')}"
-    return Paragraph(words), PageTable(caption, head, rows, numbers=frozenset(range(2, 7)))
 
 
 def mitigation_blocks(plan: MitigationPlan) -> tuple[Block, ...]:

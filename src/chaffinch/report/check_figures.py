@@ -1,4 +1,4 @@
-"""Pictures of a check: attribution between its references, marginal risk as outputs are added or left out, and by error and size."""
+"""Pictures of a check: attribution between its references, and marginal risk as outputs are added or left out."""
 
 from __future__ import annotations
 
@@ -9,13 +9,10 @@ from .._base.svg import Axis, Dot, cut, dots
 from .._base.text import NONE, count_noun, fixed, is_number, number, shown, signed
 from ..outputs.check.assessment import CumulativeStage, Stage
 from ..outputs.check.attribution import RiskMeasure
-from ..outputs.check.paper_figures import ErrorLine, RiskBySize, WholeDataRisk
 from ..stats.intervals import Estimate
 from .charts import Curve, Point, curves, frame
 from .sections import Block, Cell, Figure, PageTable, Paragraph, Row
 
-Counted = RiskMeasure | RiskBySize | ErrorLine | WholeDataRisk
-"""What is counted under a convention."""
 CONVENTIONS = {"matched_rows": "matched rows", "all_rows": "all rows"}
 """What the two ways of counting TCAP are called on a page."""
 SIDES = {
@@ -35,7 +32,7 @@ def estimate(one: Estimate | None, *, plus: bool = False) -> Cell:
     return Cell(value, f"{fixed(ends[0])} to {fixed(ends[1])}" if all(map(is_number, ends)) else "")
 
 
-def counted(measure: Counted) -> str:
+def counted(measure: RiskMeasure) -> str:
     """Return what the convention of a measure is called."""
     return (
         CONVENTIONS[measure.convention]
@@ -44,7 +41,7 @@ def counted(measure: Counted) -> str:
     )
 
 
-def _which(measure: Counted) -> str:
+def _which(measure: RiskMeasure) -> str:
     return f"{shown(measure.sensitive, 20)}, {counted(measure)}"
 
 
@@ -252,96 +249,6 @@ def without(stages: Sequence[Stage], whole: Stage) -> tuple[Block, ...]:
         ),
         table,
     )
-
-
-def sizes(some: Sequence[RiskBySize]) -> tuple[Block, ...]:
-    """Return the marginal risk by the size of the data behind the outputs."""
-    head = (
-        "Sensitive attribute",
-        "Counted",
-        "Folds of folds",
-        "Folds",
-        "All the data, extrapolated",
-    )
-    rows: tuple[Row, ...] = tuple(
-        (
-            shown(one.sensitive, 40),
-            counted(one),
-            *(
-                estimate(getattr(one, part), plus=True)
-                for part in ("folds_of_folds", "folds", "whole")
-            ),
-        )
-        for one in some
-    )
-    words = (
-        "Outputs of a fold are not those of all the data. Folds of folds say how marginal risk changes as the data behind the outputs are halved; the last "
-        "column continues that line over the logarithm of size. It is an extrapolation from two sizes, not a measurement."
-    )
-    return Paragraph(words), PageTable(
-        "Marginal risk by size", head, rows, numbers=frozenset({2, 3, 4})
-    )
-
-
-def error_lines(some: Sequence[ErrorLine]) -> Figure:
-    """Return attribution against the error of the outputs, with the straight line through it (Elliot, Little and Allmendinger, figure 3)."""
-    caption = "Attribution against the error of the outputs"
-    pictures: list[Any] = []
-    rows: list[Row] = []
-    for k, one in enumerate(some):
-        points = [p for p in one.points if is_number(p.error) and is_number(p.original)]
-        title = f"TCAP against error: {_which(one)}"
-        intercept, slope = one.intercept.value, one.slope.value
-        rows.append(
-            (
-                shown(one.sensitive, 40),
-                counted(one),
-                estimate(one.intercept),
-                estimate(one.slope, plus=True),
-                fixed(one.r_squared),
-            )
-        )
-        if not points:
-            continue
-        (left, right), (bottom, top) = frame()
-        most = max(p.error for p in points) or 1.0
-        lines = [
-            Curve(
-                "people in the data",
-                tuple(Point(p.error, p.original) for p in points),
-                joined=False,
-                look=0,
-            )
-        ]
-        others = tuple(Point(p.error, p.holdout) for p in points if is_number(p.holdout))
-        lines += [Curve("people held out", others, joined=False, look=1)] if others else []
-        if is_number(intercept) and is_number(slope):
-            ends = tuple(Point(x, intercept + slope * x) for x in (0.0, most))
-            lines.append(Curve("straight line, people in the data", ends, marks=False, look=0))
-        heights = [p.y for line in lines for p in line.points]
-        across, up = (
-            Axis(0.0, most, left, right),
-            Axis(min([0.0, *heights]), max(heights) or 1.0, bottom, top),
-        )
-        desc = f"{count_noun(len(points), 'dataset')}; the line is {number(intercept)} at no error, its slope {number(slope)}."
-        pictures.append(
-            curves(
-                f"errors-{k}",
-                title,
-                desc,
-                lines,
-                across=across,
-                up=up,
-                labels=(
-                    "mean absolute error of the outputs",
-                    cut(f"TCAP, {_which(one)}", 270.0, 11.0),
-                ),
-            )
-        )
-    head = ("Sensitive attribute", "Counted", "TCAP at no error", "Slope", "R squared")
-    table = PageTable(caption, head, tuple(rows), numbers=frozenset({2, 3, 4}))
-    note = "Each dot is a dataset whose search was stopped on the way. A falling line: the closer to the outputs, the more is given away."
-    return Figure("errors-figure", caption, tuple(pictures), table, note, open=True)
 
 
 def _percent(level: float) -> str:

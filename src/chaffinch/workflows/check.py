@@ -97,9 +97,6 @@ def check(
     level: float = LEVEL,
     cumulative: bool = True,
     leave_one_out: LeaveOneOut = "excess",
-    whole_runs: int = 10,
-    fold_of_fold: bool = False,
-    error_line: bool = False,
     threshold: int | None = None,
     acro_write_back: AnyPath | None = None,
     mitigate: bool = False,
@@ -141,7 +138,7 @@ def check(
         Of the data, as in `chaffinch.read`.
     keys, sensitive, key_sizes, syntheses, holdout_share, repeat_splits, engine, start, seconds, proposals, tolerance, tau, level
         See `CheckSettings`.
-    cumulative, leave_one_out, whole_runs, fold_of_fold, error_line, threshold
+    cumulative, leave_one_out, threshold
         See `CheckSettings`.
     seed
         For all that is random.
@@ -163,7 +160,7 @@ def check(
     >>> document = {"format": "chaffinch-outputs", "version": 1, "outputs": [table]}
     >>> [(one.output, one.kind, one.verdict) for one in chaffinch.check(document, people, rules_only=True).summary]
     [('illness', 'table', 'pass')]
-    >>> chaffinch.check(document, people, keys=["area"], sensitive=["ill"], syntheses=2, whole_runs=0, seed=1, workers=1).rules.worst
+    >>> chaffinch.check(document, people, keys=["area"], sensitive=["ill"], syntheses=2, seed=1, workers=1).rules.worst
     'pass'
     """
     settings = CheckSettings(
@@ -183,9 +180,6 @@ def check(
         level=level,
         cumulative=cumulative,
         leave_one_out=leave_one_out,
-        whole_runs=whole_runs,
-        fold_of_fold=fold_of_fold,
-        error_line=error_line,
         threshold=threshold,
     )
     source = DataSource(data, schema)

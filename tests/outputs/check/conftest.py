@@ -40,12 +40,10 @@ def made_here(spec, *, copies, seed, progress=None):
         )
         for some in zip(*seen, strict=True)
     ]
-    errors = tuple(float(np.mean([one.mean for one in some])) for some in seen)
     return DatasetEnsemble(
         tuple(one.codes for one in solved),
         tuple(one.reached for one in solved),
         tuple(fits),
-        errors,
     )
 
 
@@ -119,7 +117,6 @@ def checked(check, fields, people_whose_y_follows, maker):
             "keys": ("a", "b", "c"),
             "sensitive": ("y",),
             "syntheses": 6,
-            "whole_runs": 0,
             "seed": 3,
             **options,
         }

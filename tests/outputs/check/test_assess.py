@@ -134,7 +134,6 @@ def test_two_tables_that_differ_by_one_person_are_flagged(
         keys=["a"],
         sensitive=["y"],
         syntheses=2,
-        whole_runs=0,
         seed=1,
         maker=maker,
     )
@@ -168,7 +167,6 @@ def test_a_saturated_logit_with_a_cell_of_two_is_flagged(check, fields, people_w
         keys=["a", "c"],
         sensitive=["y"],
         syntheses=2,
-        whole_runs=0,
         holdout_share=0.1,
         seed=1,
         maker=unsearched,
@@ -220,7 +218,6 @@ def test_margins_that_only_the_new_outputs_know_are_used(check, fields, people_w
         "keys": ["a"],
         "sensitive": ["y"],
         "syntheses": 2,
-        "whole_runs": 0,
         "cumulative": False,
         "seed": 1,
     }
@@ -261,7 +258,6 @@ def test_datasets_start_from_margins_as_numbers(check, fields, people_whose_y_fo
         "keys": ["b"],
         "sensitive": ["y"],
         "syntheses": 2,
-        "whole_runs": 0,
         "seed": 1,
         "maker": maker,
     }
@@ -316,7 +312,6 @@ def test_a_recipe_that_fails_on_a_fold_says_where(check, fields, maker, people_w
         "keys": ["a"],
         "sensitive": ["y"],
         "syntheses": 2,
-        "whole_runs": 0,
         "seed": 1,
         "maker": maker,
     }
@@ -357,13 +352,11 @@ def test_an_output_that_a_fold_cannot_give_stops_no_other(
         "syntheses": 2,
         "seed": 1,
         "maker": maker,
-        "whole_runs": 2,
     }
     found = check(recipes_of([tables[0], logit, tables[1]], fields), codes, **asked)
     alone = check(recipes_of(tables, fields), codes, **asked)
     assert np.isfinite(marginal(found).value)
     assert found.all == alone.all
-    assert found.whole == alone.whole
     assert [stage.outputs for stage in found.cumulative] == [("one",), ("one", "two")]
     assert {row.output: row.verdict for row in found.summary}["logit"] in ("not assessed", "fail")
     assert {one.rule for one in found.rules.of("logit")} >= {
@@ -400,7 +393,7 @@ def test_only_the_rules_are_asked_of_what_is_uncertain(
     check, fields, maker, people_whose_y_follows
 ):
     recipes = recipes_of([PLAIN, {**PLAIN, "name": "unclear", "by": ["a", "y"]}], fields)
-    settings = CheckSettings(keys=["a"], sensitive=["y"], syntheses=2, whole_runs=0)
+    settings = CheckSettings(keys=["a"], sensitive=["y"], syntheses=2)
     found = check_recipes(
         recipes,
         people_whose_y_follows(100, 7),
@@ -430,7 +423,6 @@ def test_a_null_output_covers_zero_at_its_rate(check, fields, people_whose_y_fol
             sensitive=["y"],
             key_sizes=(3, 4),
             syntheses=8,
-            whole_runs=0,
             seed=seed,
             maker=maker,
             cumulative=False,

@@ -1,7 +1,6 @@
 """One assessment: who stands on which side, priors that are mirrored in place of computed, and fits over folds."""
 
 from dataclasses import replace
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -12,7 +11,6 @@ from chaffinch.outputs.check.assessment import (
     DatasetEnsemble,
     Evolver,
     OutputFit,
-    _error,
     _fits,
     folds,
     prior_datasets,
@@ -127,12 +125,10 @@ def test_folds_swap_sides():
     assert set(first.compared) <= set(first.original)
 
 
-def test_smaller_holdouts_and_folds_of_folds():
+def test_smaller_holdouts():
     few = folds(200, holdout_share=0.2, repeats=2, seed=1)
     assert [len(fold.holdout) for fold in few] == [40] * 4
     assert [len(fold.compared) for fold in few] == [40] * 4
-    inner = folds(200, seed=1, within=few[0])
-    assert all(set(fold.original) | set(fold.holdout) == set(few[0].original) for fold in inner)
     with pytest.raises(InputError, match=r"at most 0\.5"):
         folds(100, holdout_share=0.7)
     with pytest.raises(InputError, match="at least 20"):
@@ -151,22 +147,9 @@ def test_evolved_datasets_reproduce_the_outputs(fields, people_whose_y_follows):
         ("t", 15, 1.0, 0.0),
         ("u", 4, 1.0, 0.0),
     ]
-    assert ensemble.errors == (0.0, 0.0)
     for codes in ensemble.datasets:
         assert np.bincount(codes[:, 1], minlength=4).tolist() == spec["u"].counts
     assert not np.array_equal(*ensemble.datasets)
-
-
-def test_errors_are_over_regressions_if_there_are_any():
-    table, logit = (
-        SimpleNamespace(kind="table", size=4, mean=1.0),
-        SimpleNamespace(kind="logit", size=2, mean=0.5),
-    )
-    poisson = SimpleNamespace(kind="poisson", size=6, mean=0.1)
-    assert _error([table]) == 1.0
-    assert _error([table, logit]) == 0.5
-    assert _error([table, logit, poisson]) == pytest.approx((2 * 0.5 + 6 * 0.1) / 8)
-    assert np.isnan(_error([SimpleNamespace(kind="table", size=0, mean=np.nan)]))
 
 
 def test_the_start_is_that_of_the_columns_weights(fields):

@@ -1,12 +1,9 @@
 """What is measured: outputs that every fold gives, in steps, and what else was asked for."""
 
-import numpy as np
 import pytest
 
-from chaffinch._base.seeds import seed_sequence
 from chaffinch.errors import ChaffinchError, InputError
 from chaffinch.outputs.check import CheckSettings
-from chaffinch.outputs.check.assessment import folds
 from chaffinch.outputs.check.measurement import MOST_STEPS, OutputSet, measured
 from chaffinch.outputs.document import recipes_of
 
@@ -16,9 +13,7 @@ LOGIT = {"name": "logit", "kind": "logit", "formula": "y ~ C(a)", "success": "y1
 @pytest.fixture
 def measure(fields, people_whose_y_follows, maker):
     def run(entries, codes=None, **options):
-        settings = CheckSettings(
-            **{"keys": ["a"], "sensitive": ["y"], "syntheses": 2, "whole_runs": 0, **options}
-        )
+        settings = CheckSettings(**{"keys": ["a"], "sensitive": ["y"], "syntheses": 2, **options})
         outputs = OutputSet.of(recipes_of(entries, fields), None, settings, 10)
         places = [fields.position(name) for name in outputs.recipes.fields.names]
         every = people_whose_y_follows(100, 7) if codes is None else codes
@@ -33,27 +28,8 @@ def test_many_outputs_are_added_a_few_at_a_time(measure):
     entries = [{"name": f"t{k}", "kind": "table", "by": ["a", "y"]} for k in range(MOST_STEPS + 1)]
     found = measure(entries)
     assert [len(stage.outputs) for stage in found.cumulative] == [2, 4, 6, 8, 9]
-    assert (found.key_sets, found.key_sizes, found.unmeasured, found.notes) == (1, (1, 1), {}, ())
+    assert (found.key_sets, found.key_sizes, found.unmeasured) == (1, (1, 1), {})
     assert found.proposals > 0
-
-
-def test_what_a_fold_of_a_fold_cannot_give_is_said(measure, people_whose_y_follows):
-    """Two people of each fold have a4, with different labels: folds give the logit, and of their halves none does."""
-    codes = people_whose_y_follows(400, 7)
-    codes[codes[:, 0] == 4, 0] = 0
-    for fold in folds(400, seed=int(seed_sequence(1).generate_state(1, np.uint64)[0])):
-        some = fold.original[:2]
-        codes[some, 0], codes[some, 4] = 4, [0, 1]
-    found = measure(
-        [{"name": "table", "kind": "table", "by": ["a", "y"]}, LOGIT], codes, fold_of_fold=True
-    )
-    assert found.unmeasured == {}
-    assert found.all.outputs == ("table", "logit")
-    assert found.sizes == ()
-    (note,) = found.notes
-    assert note.startswith(
-        "Marginal risk by size was not measured. Output 'logit' cannot be computed on the first fold of the"
-    )
 
 
 def test_nothing_to_measure(measure, people_whose_y_follows):

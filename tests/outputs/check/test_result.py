@@ -48,9 +48,6 @@ def test_results_come_back_from_plain_data(checked):
     found = checked(
         PLAIN,
         JOINT,
-        fold_of_fold=True,
-        whole_runs=2,
-        error_line=False,
         leave_one_out="always",
         released=[MARGIN],
     )
@@ -62,7 +59,7 @@ def test_results_come_back_from_plain_data(checked):
     for wrong, words in (
         ({}, "must be of format"),
         ({**plain, "all": {}}, "'all'"),
-        ({**plain, "version": 1}, "version 2"),
+        ({**plain, "version": 2}, "version 3"),
     ):
         with pytest.raises(InputError, match=words):
             CheckResult.from_dict(wrong)

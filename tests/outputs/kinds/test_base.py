@@ -155,8 +155,6 @@ def test_a_toy_kind_is_in_results_and_on_the_page(toy: Kind, file: Path, tmp_pat
         "2",
     ]
     words += [
-        "--whole-runs",
-        "0",
         "--no-cumulative",
         "--seed",
         "1",

@@ -93,8 +93,6 @@ def test_that_they_are_for_rules_only_is_said(tmp_path: Path) -> None:
         "2",
     ]
     words += [
-        "--whole-runs",
-        "0",
         "--no-cumulative",
         "--seed",
         "1",

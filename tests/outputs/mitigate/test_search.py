@@ -220,7 +220,6 @@ def test_an_excess_is_mended_in_a_few_measurements(cumulative):
         sensitive=["ill"],
         key_sizes=(2, 2),
         syntheses=4,
-        whole_runs=0,
         seed=1,
         workers=1,
         policy=lax,

@@ -131,7 +131,7 @@ def check_recipes(
         inconsistent=published.differing,
         not_assessed=[(one.rule, one.output) for one in rules if one.status == "not assessed"],
         unmeasured=unmeasured,
-        notes=[*notes, *measurement.notes, *left_out_sentences(left_out, threshold)],
+        notes=[*notes, *left_out_sentences(left_out, threshold)],
     )
     progress("done", 1.0)
     return CheckResult(
@@ -150,9 +150,6 @@ def check_recipes(
         cumulative=measurement.cumulative,
         without=measurement.without,
         agreement=measurement.agreement,
-        whole=measurement.whole,
-        sizes=measurement.sizes,
-        error_lines=measurement.error_lines,
         rules=rules,
         exposed_classes=masked_count(len(measurement.exposed), threshold),
         seconds=round(time.perf_counter() - began, 1),

@@ -20,8 +20,15 @@ from ..._base.seeds import Seed, generator, seed_sequence
 from ...stats.intervals import Estimate, crossed_difference
 from ..document import Outputs
 from ..domain import Codes, Fields
-from ..evolve import EngineName, EvolveSettings, StartName, evolve_spec, needs_tolerance
-from ..kinds import KINDS, OutputSpec
+from ..evolve import (
+    EngineName,
+    EvolveResult,
+    EvolveSettings,
+    StartName,
+    evolve_spec,
+    needs_tolerance,
+)
+from ..kinds import OutputSpec
 from ..margins import counted_margins, published_margins, with_margins, without_margins
 from ..numbers import Compared
 from ..solve.process import Engines
@@ -310,11 +317,8 @@ def folds(
     holdout_share: float = 0.5,
     repeats: int = 1,
     seed: Seed = None,
-    within: Fold | None = None,
 ) -> tuple[Fold, ...]:
     """Return two folds for each random split: their held-out people are different ones, so each half plays both parts.
-
-    With `within`, the original rows of a fold are split in place of all the data.
 
     Examples
     --------
@@ -327,8 +331,7 @@ def folds(
             f"The holdout share must be above 0 and at most 0.5. Got {holdout_share:g}."
         )
     check_at_least("The number of splits", repeats, 1)
-    rows = np.arange(n_rows) if within is None else within.original
-    n_holdout = int(len(rows) * holdout_share)
+    n_holdout = int(n_rows * holdout_share)
     if n_holdout < FEWEST:
         raise InputError(
             f"A holdout needs at least {FEWEST} records, and a share of {holdout_share:g} of this data is fewer. "
@@ -337,15 +340,13 @@ def folds(
     rng = generator(seed)
     splits = []
     for number in range(repeats):
-        order = rng.permutation(rows)
+        order = rng.permutation(n_rows)
         after = f" of split {number + 1}" if repeats > 1 else ""
-        after += f" of the {within.name}" if within is not None else ""
         for name, holdout in (
             ("first", order[:n_holdout]),
             ("second", order[n_holdout : 2 * n_holdout]),
         ):
-            inside = np.zeros(n_rows, dtype=bool)
-            inside[rows] = True
+            inside = np.ones(n_rows, dtype=bool)
             inside[holdout] = False
             original = np.flatnonzero(inside)
             compared = (
@@ -435,8 +436,6 @@ class DatasetEnsemble:
     datasets: tuple[Codes, ...]  # Codes of each
     reached: tuple[bool, ...]  # Whether each reproduces every output
     fits: tuple[OutputFit, ...] = ()  # For each output how well it is reproduced
-    # For each dataset the mean absolute error over all regressions' coefficients (over all numbers where there is no regression)
-    errors: tuple[float, ...] = ()
 
 
 class EnsembleMaker(Protocol):
@@ -460,10 +459,10 @@ class Evolver:
     workers: int | None = None
     engines: Engines | None = None  # Processes that all ensembles share
 
-    def __call__(
+    def evolved(
         self, spec: Outputs, *, copies: int, seed: Seed, progress: Progress = silent
-    ) -> DatasetEnsemble:
-        """Return so many datasets that reproduce the outputs of a specification."""
+    ) -> EvolveResult:
+        """Return so many datasets that reproduce the outputs of a specification, with how close they come."""
         # Some outputs of a set may have no number that is known in full.
         tolerance = self.tolerance if needs_tolerance(spec.problem()) else None
         settings = EvolveSettings(
@@ -473,9 +472,15 @@ class Evolver:
             proposals=self.proposals,
             tolerance=tolerance,
         )
-        evolved = evolve_spec(
+        return evolve_spec(
             spec, settings, seed=seed, workers=self.workers, engines=self.engines, progress=progress
         )
+
+    def __call__(
+        self, spec: Outputs, *, copies: int, seed: Seed, progress: Progress = silent
+    ) -> DatasetEnsemble:
+        """Return the datasets as an ensemble."""
+        evolved = self.evolved(spec, copies=copies, seed=seed, progress=progress)
         fits = tuple(
             OutputFit.of(
                 [copy.compared[number] for copy in evolved.copies],
@@ -484,20 +489,8 @@ class Evolver:
             )
             for number, output in enumerate(spec.searched.outputs)
         )
-        errors = tuple(_error(copy.compared) for copy in evolved.copies)
         datasets = tuple(copy.codes for copy in evolved.copies)
-        return DatasetEnsemble(
-            datasets, tuple(copy.reached for copy in evolved.copies), fits, errors
-        )
-
-
-def _error(outputs: Sequence[Any]) -> float:
-    """The mean absolute error over regressions if there are any, else over all outputs."""
-    chosen = [one for one in outputs if KINDS[one.kind].regression] or list(outputs)
-    sizes = [one.size for one in chosen]
-    if not sum(sizes):
-        return float("nan")
-    return float(sum(one.mean * one.size for one in chosen) / sum(sizes))
+        return DatasetEnsemble(datasets, tuple(copy.reached for copy in evolved.copies), fits)
 
 
 def prior_datasets(

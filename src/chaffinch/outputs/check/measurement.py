@@ -24,7 +24,6 @@ from ..solve.process import Engines
 from .agreement import Agreement, Exposed, agreement_of, exposed_classes
 from .assessment import Assessment, CheckRun, CumulativeStage, EnsembleMaker, Evolver, Stage, folds
 from .attribution import EnsembleTcap, attack_of
-from .paper_figures import ErrorLine, RiskBySize, WholeDataRisk, by_size, error_lines, whole_data
 from .settings import CheckSettings
 
 SECONDS = 20.0
@@ -42,15 +41,11 @@ class Measurement:
     cumulative: tuple[CumulativeStage, ...] = ()
     without: tuple[Stage, ...] = ()
     agreement: tuple[Agreement, ...] = ()
-    whole: tuple[WholeDataRisk, ...] = ()
-    sizes: tuple[RiskBySize, ...] = ()
-    error_lines: tuple[ErrorLine, ...] = ()
     exposed: tuple[Exposed, ...] = ()
     tcaps: Mapping[str, tuple[EnsembleTcap, ...]] = field(default_factory=dict)
     unmeasured: Mapping[str, str] = field(
         default_factory=dict
     )  # By output, why it was not measured
-    notes: tuple[str, ...] = ()  # What else was asked for and could not be measured, in sentences
     # key_sets, key_sizes, proposals: How many sets of keys there were, the least and largest of them, and how long a search might be
     key_sets: int = 0
     key_sizes: tuple[int, int] = (0, 0)
@@ -74,7 +69,6 @@ def measured(
     1. Divide the people into folds, and say who attacks them.
     2. Compute the outputs of each fold, and say how long a search may be.
     3. Assess the outputs as they are added, all together, and without each.
-    4. Assess what else was asked for: all the data, sizes, errors.
     """
     with Engines() as engines:
         return _measured(
@@ -104,7 +98,7 @@ def _measured(
 ) -> Measurement:
     """What `measured` returns, worked out with processes that all searches share."""
     # 1. Folds and attacks.
-    run = _run(outputs.recipes, codes, settings, seed=seed, workers=workers)
+    run = run_of(outputs.recipes, codes, settings, seed=seed, workers=workers)
     key_sets = run.attacks[0].key_sets
     asked = {"key_sets": len(key_sets), "key_sizes": (len(key_sets[0]), len(key_sets[-1]))}
 
@@ -113,37 +107,18 @@ def _measured(
     names = outputs.searched(outputs.names, but=unmeasured)
     if not names:
         return Measurement(unmeasured=unmeasured, **asked)  # type: ignore[arg-type]
-    evolver = replace(_evolver(run, settings, workers), engines=engines)
+    evolver = replace(evolver_of(run, settings, workers), engines=engines)
     run = replace(run, maker=maker or evolver)
 
     # 3. The outputs as they are added, all together, and without each.
     steps = _steps(outputs, settings, unmeasured)
-    parts = _Parts(
-        progress,
-        len(steps) + (settings.whole_runs > 0) + 2 * settings.fold_of_fold + settings.error_line,
-    )
+    parts = _Parts(progress, len(steps))
     stages = [
         run.assess(title, some, with_claims=some == steps[-1][1], progress=parts.next())
         for title, some in steps
     ]
     together = stages[-1]
     without = _without(run, outputs, stages, settings, parts, unmeasured)
-
-    # 4. What else was asked for.
-    notes: list[str] = []
-    whole: tuple[WholeDataRisk, ...] = ()
-    sizes: tuple[RiskBySize, ...] = ()
-    if settings.whole_runs:
-        try:
-            whole = whole_data(run, runs=settings.whole_runs, progress=parts.next())
-        except InputError as error:
-            notes.append(f"Outputs of all the data were not measured. {error}")
-    if settings.fold_of_fold:
-        try:
-            sizes = by_size(run, together.stage, names, progress=parts.next(2))
-        except InputError as error:
-            notes.append(f"Marginal risk by size was not measured. {error}")
-    lines = error_lines(run, names, evolver, progress=parts.next()) if settings.error_line else ()
     return Measurement(
         all=together.stage,
         cumulative=tuple(
@@ -155,9 +130,6 @@ def _measured(
             agreement_of(a, together.tcaps[a.sensitive], level=run.level, threshold=threshold)
             for a in run.attacks
         ),
-        whole=whole,
-        sizes=sizes,
-        error_lines=lines,
         exposed=tuple(
             one
             for a in run.attacks
@@ -165,7 +137,6 @@ def _measured(
         ),
         tcaps=together.tcaps,
         unmeasured=unmeasured,
-        notes=tuple(notes),
         proposals=evolver.proposals or 0,
         margins=KnownMargins()
         if run.start == "uniform"
@@ -178,20 +149,26 @@ class _Parts:
     """Tells how far the check is, part by part."""
 
     def __init__(self, progress: Progress, ahead: int) -> None:
-        self.progress, self.ahead, self.done, self.current = progress, ahead, 0, 0
+        self.progress, self.ahead, self.done = progress, ahead, -1
 
-    def next(self, size: int = 1) -> Self:
-        """Begin the next part, of so many parts' size."""
-        self.done, self.current = self.done + self.current, size
+    def next(self) -> Self:
+        """Begin the next part."""
+        self.done += 1
         return self
 
     def __call__(self, what: str, share: float) -> None:
         self.progress(what, min(0.999, (self.done + share) / self.ahead))
 
 
-def _run(
-    recipes: Outputs, codes: Codes, settings: CheckSettings, *, seed: Seed, workers: int | None
+def run_of(
+    recipes: Outputs,
+    codes: Codes,
+    settings: CheckSettings,
+    *,
+    seed: Seed = None,
+    workers: int | None = None,
 ) -> CheckRun:
+    """Return the people in their folds and the attacks on them; `evolver_of` makes its ensembles."""
     attacks = tuple(
         attack_of(recipes.fields, settings.keys, one, sizes=settings.key_sizes, tau=settings.tau)
         for one in settings.sensitive
@@ -217,8 +194,8 @@ def _run(
     )
 
 
-def _evolver(run: CheckRun, settings: CheckSettings, workers: int | None) -> Evolver:
-    """What makes ensembles, with as many proposals for each search as were asked for, or as the seconds stand for."""
+def evolver_of(run: CheckRun, settings: CheckSettings, workers: int | None = None) -> Evolver:
+    """Return what makes ensembles, with as many proposals for each search as were asked for, or as the seconds stand for."""
     if settings.start == "published":
         for fold, spec in zip(run.folds, run.specs, strict=True):
             check_start("published margins", run.begun(spec, run.codes[fold.original]).columns)

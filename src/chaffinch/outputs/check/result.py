@@ -23,7 +23,6 @@ from .agreement import Agreement, Exposed
 from .assessment import CumulativeStage, OutputFit, Stage
 from .attribution import EnsembleTcap, RiskMeasure
 from .mitigation import MitigationPlan
-from .paper_figures import ErrorLine, RiskBySize, WholeDataRisk
 from .settings import ResolvedSettings
 
 Word = Literal[
@@ -41,7 +40,7 @@ MOST_FITS = 5
 
 
 FORMAT = "chaffinch-check"
-VERSION = 2
+VERSION = 3
 PARTS = (
     "settings",
     "records",
@@ -51,9 +50,6 @@ PARTS = (
     "cumulative",
     "without",
     "agreement",
-    "whole",
-    "sizes",
-    "error_lines",
 )
 """The parts of a result that stand in its plain data as they are."""
 
@@ -153,8 +149,6 @@ class CheckResult:
         What the outputs give away when one is left out.
     agreement
         How often the datasets agree on people.
-    whole, sizes, error_lines
-        Outputs of all the data; marginal risk by size; attribution by error. Empty where not asked for.
     rules
         What the rules of thumb say.
     exposed_classes
@@ -177,9 +171,6 @@ class CheckResult:
     cumulative: tuple[CumulativeStage, ...]
     without: tuple[Stage, ...]
     agreement: tuple[Agreement, ...]
-    whole: tuple[WholeDataRisk, ...]
-    sizes: tuple[RiskBySize, ...]
-    error_lines: tuple[ErrorLine, ...]
     rules: RuleReport
     exposed_classes: int | str
     seconds: float
@@ -235,7 +226,7 @@ class CheckResult:
         return f"CheckResult({self.verdict.text}; rules: {self.rules.worst}; {len(self.outputs)} outputs)"
 
     def to_dict(self) -> dict[str, Any]:
-        """Return what may leave, as plain data (`chaffinch-check`, version 1): no record, no value of the data, no small count."""
+        """Return what may leave, as plain data (`chaffinch-check`, version 3): no record, no value of the data, no small count."""
         return {
             "format": FORMAT,
             "version": VERSION,

@@ -51,12 +51,6 @@ class CheckSettings:
         Whether to assess outputs one by one, too (in at most eight steps, so a few at a time where there are many).
     leave_one_out
         Whether to assess the set without each of its outputs: where an `excess` was found, `always` or `never`.
-    whole_runs
-        Datasets made from the outputs of all the data; 0 for none.
-    fold_of_fold
-        Whether to assess folds of folds, too, and to extrapolate to all the data.
-    error_line
-        Whether to relate attribution to the error of the outputs.
     threshold
         Counts below it are not told; the policy's threshold if absent.
     """
@@ -77,9 +71,6 @@ class CheckSettings:
     level: float = LEVEL
     cumulative: bool = True
     leave_one_out: LeaveOneOut = "excess"
-    whole_runs: int = 10
-    fold_of_fold: bool = False
-    error_line: bool = False
     threshold: int | None = None
 
     def __post_init__(self) -> None:
