@@ -19,6 +19,7 @@ from ..table.rules.constraints import names_in_rule
 from ..table.rules.relations import parsed
 from ..table.schema import Column, Schema
 from ..table.schema_file import schema_from_toml
+from .fields import option_words
 from .project import ProjectChoices
 
 
@@ -73,6 +74,7 @@ def release_words(choices: ProjectChoices, roles: Roles, schema: Path, output: P
         *(["--attackers", ",".join(choices.attackers)] if choices.attackers else []),
         *(["--thorough"] if choices.thorough else []),
     ]
+    words += option_words("release", choices.options)
     words += (
         ["--seed", str(choices.seed)]
         if choices.seed is not None and choices.epsilon is None
@@ -95,6 +97,7 @@ def check_words(choices: ProjectChoices, roles: Roles, outputs: Path, written: P
         str(written / "check.json"),
         "--html",
         str(written / "check.html"),
+        *option_words("check", choices.check_options),
     ]
     if not (choices.source and roles.keys and roles.sensitive):
         return [*words, "--rules-only", *(["--data", choices.source] if choices.source else [])]

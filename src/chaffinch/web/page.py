@@ -15,6 +15,7 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from .._base.errors import InputError
 from .._base.text import count_noun
 from .commands import Roles, roles_of, shown_command
+from .fields import hint_of, label_of
 from .guard import LIVE_POLICY, Keys
 from .jobs import Queue
 from .project import Places, ProjectChoices, ProjectFolder
@@ -198,5 +199,9 @@ class Page:
             trim_blocks=True,
             lstrip_blocks=True,
         )
-        every.filters["count_noun"] = count_noun
+        every.filters |= {
+            "count_noun": count_noun,
+            "option_label": label_of,
+            "option_hint": hint_of,
+        }
         return every

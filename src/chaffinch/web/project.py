@@ -60,6 +60,8 @@ class ProjectChoices:
         For results that can be had again.
     second
         Whether an approval needs a second name.
+    options, check_options
+        Other options of runs and of checks, as NAME=TEXT.
     """
 
     source: str = ""
@@ -78,6 +80,8 @@ class ProjectChoices:
     thorough: bool = False
     seed: int | None = None
     second: bool = False
+    options: tuple[str, ...] = ()
+    check_options: tuple[str, ...] = ()
 
 
 def as_toml(choices: ProjectChoices) -> str:

@@ -21,6 +21,7 @@ from ..decisions import (
     record_in,
     withdraw,
 )
+from ..fields import fields_of, texts_of
 from ..jobs import Job
 from ..page import Page, form_of, go
 from .result import finished, report_of_run
@@ -53,6 +54,8 @@ def _shown(
         "checks": [
             _check_line(one, records) for one in reversed(page.queue.jobs()) if one.kind == "check"
         ],
+        "check_settings": fields_of("check"),
+        "check_texts": texts_of(page.choices.check_options),
         "limit": _limit(job),
         "folder": page.project.path("decisions"),
     }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ from ..._base.errors import ChaffinchError, InputError
 from ..._base.text import count_noun
 from ..commands import check_words
 from ..decisions import RECORD, Checker, put_down
+from ..fields import fields_of, sent_options
 from ..jobs import Job
 from ..page import Page, SentForm, form_of, go
 from ..project import read_json
@@ -22,8 +24,11 @@ def start(page: Page, request: Request) -> Response:
     """Check a file of outputs or an ACRO folder."""
     form = form_of(request)
     path = page.places.inside(form.word("path"))
+    page.project.change(check_options=sent_options(form, fields_of("check")))
     folder = page.project.next_folder("runs")
     (folder / "out").mkdir(mode=0o700)
+    shutil.copyfile(page.project.path("project.toml"), folder / "project.toml")
+    (folder / "project.toml").chmod(0o600)
     page.queue.ask(folder, check_words(page.choices, page.roles, path, folder / "out"))
     return go("/runs")
 

@@ -13,8 +13,9 @@ from ..._base.errors import ChaffinchError, InputError
 from ..._base.files import remove_left_behind
 from ..._base.text import count_noun
 from ..commands import check_words, release_words, roles_of
+from ..fields import fields_of, sent_options, texts_of
 from ..jobs import Job
-from ..page import Page, form_of, go
+from ..page import Page, SentForm, form_of, go
 from ..project import ProjectChoices, ProjectFolder, read_json
 from .promise import balance
 
@@ -121,18 +122,26 @@ def _context(page: Page) -> dict[str, Any]:
     }
 
 
-def _shown(page: Page, alert: str = "", *, confirm: bool = False) -> Response:
+def _shown(
+    page: Page, alert: str = "", form: SentForm | None = None, *, confirm: bool = False
+) -> Response:
     choices, roles = page.choices, page.roles
     words = release_words(
         choices, roles, page.project.path("schema.toml"), page.project.path("runs", "NEW", "out")
     )
     undecided = _undecided(page)
+    settings = fields_of("release")
+    texts = texts_of(choices.options)
+    if form is not None:
+        texts = {name: text for name in settings if (text := form.word(name))}
     spent = () if choices.epsilon is None else balance(page)
     context = {
         **_context(page),
         "choices": choices,
         "roles": roles,
         "confirm": confirm,
+        "settings": settings,
+        "texts": texts,
         "undecided": undecided,
         "balance": spent,
     }
@@ -144,6 +153,7 @@ def _shown(page: Page, alert: str = "", *, confirm: bool = False) -> Response:
         context=context,
         live=True,
         reload=context["busy"] and not confirm,
+        keeps=bool(choices.source) and not confirm,
     )
 
 
@@ -159,6 +169,10 @@ def start(page: Page, request: Request) -> Response:
     form, choices = form_of(request), page.choices
     try:
         page.check_choices(form)
+        if form.word("with-options"):
+            choices = page.project.change(options=sent_options(form, fields_of("release")))
+        if form.word("go"):
+            return go("/runs", form)
         if page.known_columns().get("part"):
             raise InputError(
                 "The file is still being read: its columns are known from its first rows alone. Start the run when all rows were read."
@@ -180,7 +194,7 @@ def start(page: Page, request: Request) -> Response:
             folder, release_words(choices, page.roles, folder / "schema.toml", folder / "out")
         )
     except ChaffinchError as error:
-        return _shown(page, str(error))
+        return _shown(page, str(error), form if form.word("with-options") else None)
     return go("/runs")
 
 
@@ -205,12 +219,12 @@ def again(page: Page, request: Request) -> Response:
 
 def _words_again(page: Page, job: Job) -> list[str]:
     """The words that a run is made of by the choices in its folder, all files of which must lie in folders that were opened."""
+    choices = ProjectFolder(job.folder).choices()
     if job.kind == "check":
         return check_words(
-            page.choices, page.roles, page.places.still((job.words[1:2] or [""])[0]), job.written
+            choices, page.roles, page.places.still((job.words[1:2] or [""])[0]), job.written
         )
     held = ProjectFolder(job.folder)
-    choices = held.choices()
     _check_places(page, choices)
     return release_words(
         choices, roles_of(held.schema_text()), held.path("schema.toml"), job.written
