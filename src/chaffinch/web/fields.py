@@ -68,19 +68,19 @@ def fields_of(name: str) -> dict[str, Setting]:
 
 def label_of(setting: Setting) -> str:
     """Return the name of an option as a form shows it, with what its number counts."""
-    words = setting.name.replace("_", " ").capitalize()
-    return f"{words} ({setting.option.unit})" if setting.option.unit else words
+    label = setting.name.replace("_", " ").capitalize()
+    return f"{label} ({setting.option.unit})" if setting.option.unit else label
 
 
 def hint_of(setting: Setting) -> str:
     """Return what an option sets, its default and its range."""
     from ..cli.command import filled
 
-    words = filled(setting.help)
+    text = filled(setting.help)
     if setting.kind not in ("whole", "number") or setting.option.read is not None:
-        return words
+        return text
     limits = setting.rule.removeprefix("must be ").removeprefix("must ")
-    return f"{words} {limits.capitalize()}."
+    return f"{text} {limits.capitalize()}."
 
 
 def value_in(setting: Setting, text: str) -> Any:
@@ -109,13 +109,13 @@ def texts_of(options: Sequence[str]) -> dict[str, str]:
 
 def option_words(command: str, options: Sequence[str]) -> list[str]:
     """Return options as words of a command; raise for one that no form asks for, as in a project that somebody else wrote."""
-    settings, words = fields_of(command), []
+    settings, arguments = fields_of(command), []
     for name, text in texts_of(options).items():
         check_name("option", name, settings)
         value = value_in(settings[name], text)
         if settings[name].kind == "flag":
-            words.append(settings[name].spelling)
+            arguments.append(settings[name].spelling)
         elif value is not None:
             for word in settings[name].write(value):
-                words += [settings[name].spelling, word]
-    return words
+                arguments += [settings[name].spelling, word]
+    return arguments
