@@ -155,8 +155,9 @@ def _checked_names(cls: type) -> dict[str, Any]:
 def _type_text(hint: Any, setting: Setting, imports: set[tuple[str, str]]) -> str:
     """A type as a stub says it; words that a setting reads are welcome in the place of a number."""
     text = _type_words(hint, imports)
-    reads_words = setting.option.read is not None and setting.kind != "word"
-    return f"{text} | str" if reads_words else text
+    if setting.option.read is None or setting.kind == "word":
+        return text
+    return f"{text.removesuffix(' | None')} | str{' | None' * setting.optional}"
 
 
 def _type_words(hint: Any, imports: set[tuple[str, str]]) -> str:

@@ -39,7 +39,7 @@ class RiskOptions(TypedDict, total=False):
     """Outcome column: learners predict it, and sensitive columns stay linked to it alone."""
     attackers: Sequence[str] | None
     """Attackers to run, as A,B: any of matching, learning, memorisation, gcap, cap, dcap, disco, tcap, gcap_score, gcap_vote, nb, svm, knn, rf, lr, gaussian_nb, exact_row, copied_row, rare_level, rare_number, rare_combination, density_ratio, dcr, nndr, k_map, replicated_uniques, linkability, linkability_5, singled_out, singled_out_by_several, repeated_row, repeated_value, nearest_rows. Default: matching, memorisation, nb, knn; svm, rf and lr too with --thorough."""
-    parts: tuple[Sequence[str], Sequence[str]] | None | str
+    parts: tuple[Sequence[str], Sequence[str]] | str | None
     """Two sets of columns to link, as A,B:C,D. Default: the keys and all other columns."""
     tcap_convention: Literal["matched_rows", "all_rows", "certain", "matched", "conditional"]
     """How TCAP counts: matched_rows, all_rows, certain, matched, conditional; printed with the result. Default: matched_rows."""
@@ -53,7 +53,7 @@ class RiskOptions(TypedDict, total=False):
     """COLUMN=WIDTH: its numbers are rounded to multiples of the width, then equal or not; may be given again."""
     resamples: int
     """Draws of people for intervals and p-values. Default: 1000."""
-    svm_rows: int | None | str
+    svm_rows: int | str | None
     """The most records a support vector machine learns from; 0 for all. Default: 5000."""
     holdout_share: float | None
     """Share of the people to set aside as a holdout, by --seed. Default: none."""
@@ -85,7 +85,7 @@ class UtilityOptions(TypedDict, total=False):
     """Splits for learners; more take longer and give tighter figures. Default: 3; 10 with --thorough."""
     feature_encoding: Literal["codes", "onehot"]
     """Categories as features of learners: codes, or onehot: an indicator each. Default: codes."""
-    svm_rows: int | None | str
+    svm_rows: int | str | None
     """The most records a support vector machine learns from; 0 for all. Default: 5000."""
     delta_models: Sequence[str] | Mapping[str, Any]
     """Learners of delta: some of nb, svc, knn, rf, lr, as A,B. Default: svc."""

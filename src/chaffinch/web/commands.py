@@ -73,8 +73,8 @@ def release_words(choices: ProjectChoices, roles: Roles, schema: Path, output: P
     words += [
         *(["--attackers", ",".join(choices.attackers)] if choices.attackers else []),
         *(["--thorough"] if choices.thorough else []),
+        *option_words("release", choices.options),
     ]
-    words += option_words("release", choices.options)
     words += (
         ["--seed", str(choices.seed)]
         if choices.seed is not None and choices.epsilon is None
