@@ -64,8 +64,9 @@ from chaffinch.report.charts import _described as heatmap_words
 from chaffinch.report.charts import success_figure
 from chaffinch.report.check import check_page, hold_back_sentence
 from chaffinch.report.check_figures import cumulative
-from chaffinch.report.compare import FindingRow, _attack_blocks, compare_all
-from chaffinch.report.compare import _told as summary_words
+from chaffinch.report.compare import Comparison, FindingRow, compare
+from chaffinch.report.compare import _good as several_good
+from chaffinch.report.compare import _table_words as summary_words
 from chaffinch.report.decision import _tally as verdict_tally
 from chaffinch.report.evolve import _difference as evolve_difference
 from chaffinch.report.evolve import evolve_page
@@ -78,8 +79,7 @@ from chaffinch.report.result import ReportResult, report_of
 from chaffinch.report.risk import _joint_words as together_words
 from chaffinch.report.risk import _left_out, findings_section
 from chaffinch.report.risk_figures import ladder
-from chaffinch.report.sections import Cell, Figure, Heading, PageTable, Section
-from chaffinch.report.several import _good as several_good
+from chaffinch.report.sections import Cell, Col, Figure, Heading, Section, page_table
 from chaffinch.report.synthesis import EQUAL_ROWS, Choices, _pairs_mended, why_section
 from chaffinch.report.synthesis import _facts as synthesis_facts
 from chaffinch.report.trees import tree_page
@@ -136,9 +136,9 @@ def _reported(plain: Plain) -> list[str]:
     again = report_of(report.utility, title="other", risk=report.risk)
     texts = [
         render(report),
-        compare_all([report, again]).to_text(),
-        compare_all([report, again]).to_html(),
-        compare_all([report, again, report]).to_html(),
+        compare(report, again).to_text(),
+        compare(report, again).to_html(),
+        compare(report, again, report).to_html(),
     ]
     return [*texts, *([] if report.risk is None else [report.risk.to_html()])]
 
@@ -295,9 +295,9 @@ def _promised() -> list[str]:
     ]
     return [
         *map(render, made),
-        *(compare_all([made[0], one]).to_html() for one in made),
-        compare_all(made).to_html(),
-        compare_all(made).to_text(),
+        *(compare(made[0], one).to_html() for one in made),
+        compare(*made).to_html(),
+        compare(*made).to_text(),
     ]
 
 
@@ -574,7 +574,7 @@ def _attacked_columns(n: int) -> RiskResult:
 
 def _compared(risk: RiskResult) -> str:
     """Three reports of a study side by side."""
-    return compare_all([report_of(title="t", risk=risk)] * 3).to_html()
+    return compare(*[report_of(title="t", risk=risk)] * 3).to_html()
 
 
 def _why_cuts(n: int, value: Any = 0.1) -> str:
@@ -600,9 +600,8 @@ def _remedy(nodes: int) -> str:
 
 
 def _page_with(rows: int) -> str:
-    table = PageTable(
-        "c", ("a", "b"), tuple(row for i in range(rows) for row in (Heading(f"h{i}"), ("x", "1")))
-    )
+    lines = [row for i in range(rows) for row in (Heading(f"h{i}"), ("x", "1"))]
+    table = page_table("c", lines, Col("a"), Col("b"))
     return page("t", [Section("s", "S", (Figure("f", "c", (Markup("<svg></svg>"),), table),))])
 
 
@@ -748,8 +747,13 @@ def _equal_rows(share: Any) -> str:
 def _compared_attacks(rows: int) -> str:
     nothing: dict[str, Any] = dict.fromkeys((f.name for f in fields(FindingRow)), None)
     words = {"name": "n", "keys": (), "sensitive": "", "target": "whole records", "why": "w"}
-    row = FindingRow(**nothing | words)
-    return " ".join(getattr(block, "caption", "") for block in _attack_blocks([row] * rows))
+    sides = dict.fromkeys(("values", "intervals", "excesses"), (None, None)) | {"words": ("", "")}
+    empty: dict[str, Any] = dict.fromkeys((f.name for f in fields(Comparison)), ())
+    row = FindingRow(**nothing | words | sides)
+    found = Comparison(**empty | {"names": ("a", "b"), "findings": (row,) * rows, "picture": None})
+    return " ".join(
+        getattr(block, "caption", "") for section in found.sections() for block in section.blocks
+    )
 
 
 SAID: tuple[tuple[str, str, Callable[[], str]], ...] = (
@@ -817,12 +821,12 @@ SAID: tuple[tuple[str, str, Callable[[], str]], ...] = (
     (
         "A comparison needs two reports or more. Got {}.",
         "A comparison needs two reports or more. Got 0.",
-        lambda: _error_of(lambda: compare_all([])),
+        lambda: _error_of(lambda: compare()),
     ),
     (
         "A comparison needs two reports or more. Got {}.",
         "A comparison needs two reports or more. Got 1.",
-        lambda: _error_of(lambda: compare_all([report_of(make_study(3), title="t")])),
+        lambda: _error_of(lambda: compare(report_of(make_study(3), title="t"))),
     ),
     ("about {}", "a with about 1 row", lambda: summary_words(TableSummary(rows=1, name="a"))),
     ("{} with {}", "unnamed with <10 rows", lambda: summary_words(TableSummary(rows="<10"))),
@@ -873,7 +877,7 @@ SAID: tuple[tuple[str, str, Callable[[], str]], ...] = (
     ),
     (
         ", {} of {}",
-        "Each attack and test of every table, 40 of 41, those with an excess found first",
+        "Each attack and test of every table, 40 of 41: all with an excess found, then those that differ most",
         lambda: _compared(_attacked_columns(41)),
     ),
     (
@@ -963,7 +967,7 @@ SAID: tuple[tuple[str, str, Callable[[], str]], ...] = (
     (
         "Table '{}' has {}. Got a row of {}.",
         "Table 'c' has 1 column. Got a row of 0.",
-        lambda: _error_of(lambda: PageTable("c", ("a",), ((),))),
+        lambda: _error_of(lambda: page_table("c", [()], Col("a"))),
     ),
     (
         "Releases, in this order: {}{}.",

@@ -14,7 +14,7 @@ from chaffinch.report.compare import compare
 from chaffinch.report.page import page
 from chaffinch.report.release import render
 from chaffinch.report.result import report_of
-from chaffinch.report.sections import PageTable, Section
+from chaffinch.report.sections import Col, Section, page_table
 
 TEXT, SHAPES = 4.5, 3.0
 """The least contrast of text and of what a picture shows: WCAG 2.2, 1.4.3 and 1.4.11."""
@@ -213,7 +213,7 @@ def test_reports_are_walked_in_order(study_of, risk_of):
 
 
 def test_faults_are_seen():
-    html = page("t", [Section("a", "A", (PageTable("c", ("x",), (("y",),)),))])
+    html = page("t", [Section("a", "A", (page_table("c", [("y",)], Col("x")),))])
     assert Outline(html).faults == []
     for good, bad in (
         (' scope="row"', ""),

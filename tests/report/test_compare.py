@@ -6,22 +6,17 @@ import copy
 import json
 import re
 
+import numpy as np
 import pytest
 
 import chaffinch
 from chaffinch import BayesNet, Evolution
+from chaffinch._base.text import letter
 from chaffinch.privacy.ledger import Account, Budget, Charge
 from chaffinch.privacy.relation import PrivacyUnit
-from chaffinch.report.compare import compare, compare_all
+from chaffinch.report.compare import best_of, compare, shared_attack
 from chaffinch.report.result import report_of
-from chaffinch.report.several import (
-    ReportDifference,
-    _best,
-    differences,
-    letter,
-    names_of_reports,
-    shared_attack,
-)
+from chaffinch.report.runs import ReportDifference, differences, names_of_reports
 from chaffinch.report.tradeoff import TradePoint, headline_step, tradeoff_figure, tradeoff_section
 from tests.report.test_accessible import outline
 
@@ -67,10 +62,10 @@ def better(first, second, name="phi_k"):
         (value(0.2), value(0.1), "B"),
         (value(0.1, direction=HIGHER), value(0.2, direction=HIGHER), "B"),
         (value(0.1), value(0.1), "equal"),
-        (value(0.1, [0.05, 0.15]), value(0.2, [0.14, 0.26]), "cannot be told apart"),
-        (value(0.1, [0.05, 0.15]), value(0.2, [0.15, 0.25]), "cannot be told apart"),
+        (value(0.1, [0.05, 0.15]), value(0.2, [0.14, 0.26]), "intervals overlap"),
+        (value(0.1, [0.05, 0.15]), value(0.2, [0.15, 0.25]), "intervals overlap"),
         (value(0.1, [0.05, 0.14]), value(0.2, [0.15, 0.25]), "A"),
-        (value(0.1, [0.05, 0.25]), value(0.2), "cannot be told apart"),
+        (value(0.1, [0.05, 0.25]), value(0.2), "intervals overlap"),
         (value(0.1), value(0.2, [0.12, 0.3]), "A"),
         (value(-0.1), value(0.05), "A"),
     ],
@@ -78,23 +73,23 @@ def better(first, second, name="phi_k"):
 def test_which_is_nearer(first, second, wanted):
     name = "regression" if first["direction"] == HIGHER else "phi_k"
     row = better(first, second, name)
-    assert row.better == wanted
+    assert row.verdict.removesuffix(" (no interval)") == wanted
     assert row.difference == pytest.approx(second["value"] - first["value"])
-    swapped = better(second, first, name).better
+    swapped = better(second, first, name).verdict.removesuffix(" (no interval)")
     assert swapped == {"A": "B", "B": "A"}.get(wanted, wanted)
 
 
 def test_a_report_against_itself_differs_in_nothing(study_of):
     whole = study_of(15)
     found = compare(whole, report_of(copy.deepcopy(whole), title="again"))
-    assert {row.better for row in found.measures} == {"equal"}
+    assert {row.verdict for row in found.measures} == {"equal"}
     assert found.columns == found.pairs == found.settings == found.notes == ()
 
 
 def test_a_better_table_is_found_better(study_of):
     found = compare(study_of(15, noise=3.0), study_of(15, noise=1.0))
-    by = {row.id: row.better for row in found.measures}
-    assert by["phi_k"] == by["regression"] == by["tvd_3"] == by["tstr"] == "B"
+    by = {row.id: row.best for row in found.measures}
+    assert by["phi_k"] == by["regression"] == by["tvd_3"] == by["tstr"] == ("B",)
     assert len(by) == 14
 
 
@@ -107,14 +102,13 @@ def test_other_settings_make_numbers_incomparable(key, one, two):
         study(mu=value(0.1, settings={key: one})), study(mu=value(0.2, settings={key: two}))
     )
     row = found.measures[0]
-    assert (row.better, row.why) == (None, "other settings")
+    assert (row.best, row.why) == ((), "other settings")
     assert found.to_dict()["settings"] == [
         {
             "id": "mu",
             "measure": "Relations of pairs (mu)",
             "setting": key,
-            "A": one,
-            "B": two,
+            "values": [one, two],
             "matters": True,
         },
     ]
@@ -127,7 +121,7 @@ def test_settings_that_leave_the_number_what_it_is_are_listed_only():
         for number in (1, 2)
     )
     found = compare(first, second)
-    assert found.measures[0].better == "A"
+    assert found.measures[0].best == ("A",)
     assert [(row.setting, row.matters) for row in found.settings] == [
         ("seed", False),
         ("found.pairs", False),
@@ -138,7 +132,7 @@ def test_other_levels_make_everything_incomparable():
     other = study(mu=value(0.2))
     other["about"]["columns"][1]["levels"] = 4
     found = compare(study(mu=value(0.1)), other)
-    assert (found.measures[0].better, found.measures[0].why) == (None, "other levels")
+    assert (found.measures[0].best, found.measures[0].why) == ((), "other levels")
     assert found.notes[0].startswith("b: compared on other kinds or numbers of levels")
 
 
@@ -161,11 +155,11 @@ def test_what_one_lacks_is_said(no_value):
     found = compare(
         study(mu=value(0.1), phi_k=no_value("one column")), study(phi_k=value(0.1), G=value(1.0))
     )
-    why = {row.id: (row.better, row.difference, row.why) for row in found.measures}
+    why = {row.id: (row.best, row.difference, row.why) for row in found.measures}
     assert why == {
-        "mu": (None, None, "not measured in B"),
-        "phi_k": (None, None, "not applicable in A: one column"),
-        "G": (None, None, "not measured in A"),
+        "mu": ((), None, "not measured in B"),
+        "phi_k": ((), None, "not applicable in A: one column"),
+        "G": ((), None, "not measured in A"),
     }
 
 
@@ -190,12 +184,12 @@ def test_columns_and_pairs_that_changed_most():
         ),
     )
     found = compare(first, second)
-    assert [row.column for row in found.columns] == ["b", "a"]
-    assert found.columns[0].change == pytest.approx(-0.15)
+    assert [row.columns for row in found.columns] == [("b",), ("a",)]
+    assert found.columns[0].values == (0.2, 0.05)
     # |0.2 - 0.2| = 0 becomes |0.5 - 0.2| = 0.3; |0.4 - 0.5| = 0.1 becomes |0.55 - 0.5| = 0.05.
-    assert [(row.columns, round(row.change, 9)) for row in found.pairs] == [
-        (("a", "c"), 0.3),
-        (("a", "b"), -0.05),
+    assert [(row.columns, tuple(np.round(row.values, 9))) for row in found.pairs] == [
+        (("a", "c"), (0.0, 0.3)),
+        (("a", "b"), (0.1, 0.05)),
     ]
 
 
@@ -321,10 +315,11 @@ def test_different_promises_are_called_so(one, other, notes):
         "rows per person",
         "noise",
     ]
-    assert all(row.same == (row.a == row.b) for row in found.promises)
     for told in (found.to_text(), found.to_html().replace("&#39;", "'")):
         assert all(note in told for note in notes)
-    assert json.loads(json.dumps(found.to_dict()))["promises"][0]["A"] == found.promises[0].a
+    assert json.loads(json.dumps(found.to_dict()))["promises"][0]["values"] == list(
+        found.promises[0].values
+    )
     assert 'class="alarm"' not in found.to_html()
 
 
@@ -361,7 +356,7 @@ def test_plain_data_text_and_page(study_of):
     names = [hostile, "b", "c", "d"]
     found = compare(study_of(names, noise=2.0), report_of(study_of(names, seed=2), title=hostile))
     told = found.to_dict()
-    assert (told["format"], told["version"]) == ("chaffinch-comparison", 3)
+    assert (told["format"], told["version"]) == ("chaffinch-comparison", 5)
     assert json.loads(json.dumps(told, allow_nan=False)) == told
     text = found.to_text()
     lines = text.splitlines()
@@ -377,14 +372,14 @@ def test_plain_data_text_and_page(study_of):
     assert found._repr_html_().count("<tr>") == 15
 
 
-def test_sides_are_called_a_and_b_in_plain_data(risk_of):
+def test_results_and_their_json_give_the_same_plain_data(risk_of):
     """A comparison of results and one of their JSON are the same."""
     from chaffinch.risk import RiskResult
 
     plain = risk_of(("a", "b"), ("s",), measures=("cap",), extras=False)
     row = compare(plain, plain).to_dict()["findings"][0]
-    assert {"A", "B", "interval_A", "interval_B", "excess_A", "excess_B"} <= set(row)
-    assert {"attacker", "keys", "sensitive", "target", "word_A", "word_B"} <= set(row)
+    assert {"values", "intervals", "excesses", "words", "best", "why"} <= set(row)
+    assert {"attacker", "keys", "sensitive", "target"} <= set(row)
     assert row["target"] == "s, knowing a, b"
     result = RiskResult.from_dict(plain)
     assert (
@@ -394,8 +389,8 @@ def test_sides_are_called_a_and_b_in_plain_data(risk_of):
 
 def test_studies_of_attacks_alone_have_no_empty_table_of_measures(study_of, risk_of):
     plain = risk_of(("a", "b"), ("s",), measures=("cap",), extras=False)
-    assert "nearer to the original" not in compare(plain, plain).to_text()
-    assert "nearer to the original" in compare(study_of(3), study_of(3)).to_text()
+    assert "nearest to the original" not in compare(plain, plain).to_text()
+    assert "nearest to the original" in compare(study_of(3), study_of(3)).to_text()
 
 
 @pytest.mark.parametrize(
@@ -451,10 +446,9 @@ def test_an_excess_that_one_table_has_is_said_first(risk_of):
         with_test_of(risk_of, p_family=0.007), with_test_of(risk_of, p_family=0.9, excess=0.0)
     )
     (row,) = on_records(found)
-    assert (row.word_a, row.word_b, row.safer, row.keys) == (
-        "excess found",
-        "no excess found",
-        "B",
+    assert (row.words, row.best, row.keys) == (
+        ("excess found", "no excess found"),
+        ("B",),
         (),
     )
     assert found.findings[0] is row
@@ -466,14 +460,13 @@ def test_an_excess_that_one_table_has_is_said_first(risk_of):
     )
     assert "What does it give away? A: excess found. B: no excess found." in lines
     plain = found.to_dict()["findings"][0]
-    assert (plain["word_A"], plain["word_B"], plain["excess_A"]) == (
-        "excess found",
-        "no excess found",
+    assert (plain["words"], plain["excesses"][0]) == (
+        ["excess found", "no excess found"],
         0.154,
     )
     page = found.to_html()
     assert "+0.154, excess found" in page
-    assert "of 2 attacks and tests in both, excess found by 1, no excess found by 1" in page
+    assert "of 2 attacks and tests in all reports, excess found by 1, no excess found by 1" in page
 
 
 def test_a_test_that_one_report_has_alone_is_said(risk_of):
@@ -494,8 +487,8 @@ def test_a_test_without_an_excess_is_not_ranked(risk_of):
         "reason": "It is about fewer than 10 people.",
     }
     (row,) = on_records(compare(with_test_of(risk_of, p_family=0.5), hidden))
-    assert (row.safer, row.why) == (None, "no excess in B: It is about fewer than 10 people")
-    assert (row.word_b, row.b) == ("no excess found", None)
+    assert (row.best, row.why) == ((), "no excess in B: It is about fewer than 10 people")
+    assert (row.words[1], row.values[1]) == ("no excess found", None)
 
 
 def test_settings_of_attacks_that_differ_are_listed(risk_of):
@@ -506,7 +499,7 @@ def test_settings_of_attacks_that_differ_are_listed(risk_of):
         ("numeric", True),
         ("resamples", False),
     }
-    assert found.findings[0].safer is None
+    assert found.findings[0].best == ()
 
 
 def reports(study_of, risk_of):
@@ -532,15 +525,15 @@ def reports(study_of, risk_of):
     ],
 )
 def test_the_best_and_those_that_cannot_be_told_from_it(values, intervals, higher, wanted):
-    assert _best(values, intervals, higher=higher) == wanted
+    assert best_of(values, intervals, higher=higher) == wanted
 
 
 def test_three_reports_in_one(study_of, risk_of):
-    found = compare_all(reports(study_of, risk_of))
+    found = compare(*reports(study_of, risk_of))
     assert found.names == ("noise 1.0: parents 1", "noise 2.0: parents 2", "noise 4.0: parents 3")
     two = next(row for row in found.measures if row.id == "tvd_2")
     assert two.values == (0.034, 0.068, 0.136)
-    assert two.nearest == ("A",)  # intervals are ten per cent either way
+    assert two.best == ("A",)  # intervals are ten per cent either way
     assert [row[0] for row in found.picture.table.rows] == ["A", "B", "C"]
     assert "B: noise 2.0: parents 2" in found.picture.note
     plain = found.to_dict()
@@ -557,22 +550,24 @@ def test_three_reports_in_one(study_of, risk_of):
 def test_other_settings_keep_numbers_apart(study_of):
     one, two, three = study_of(6), study_of(6), study_of(6)
     three["phi_k"]["settings"]["bins"] = 99
-    found = compare_all([one, two, three])
-    assert next(row for row in found.measures if row.id == "phi_k").nearest == ()
-    assert any("bins" in note and " in C" in note for note in found.notes)
+    found = compare(one, two, three)
+    assert next(row for row in found.measures if row.id == "phi_k").best == ()
+    assert [(row.setting, row.values[2], row.matters) for row in found.settings] == [
+        ("bins", 99, True)
+    ]
 
 
 def test_reports_without_attacks_say_so(study_of):
-    found = compare_all([study_of(6), study_of(6, noise=2.0), study_of(6, noise=3.0)])
+    found = compare(study_of(6), study_of(6, noise=2.0), study_of(6, noise=3.0))
     assert found.picture is None
     assert found.answers[0].sentence.startswith("Not compared: ")
 
 
 def test_one_report_or_other_columns_are_refused(study_of):
     with pytest.raises(chaffinch.errors.InputError, match="two reports or more"):
-        compare_all([study_of(3)])
+        compare(study_of(3))
     with pytest.raises(chaffinch.errors.InputError, match="only in C"):
-        compare_all([study_of(3), study_of(3), study_of(4)])
+        compare(study_of(3), study_of(3), study_of(4))
 
 
 def test_tests_of_whole_records_are_compared_too(study_of, risk_of):
@@ -583,7 +578,7 @@ def test_tests_of_whole_records_are_compared_too(study_of, risk_of):
         )
         for excess, p_family in ((0.01, 0.8), (0.154, 0.007), (0.02, 0.6))
     ]
-    found = compare_all(told, ["run 3", "run 5", "run 9"])
+    found = compare(*told, labels=["run 3", "run 5", "run 9"])
     assert [name.split(":")[0] for name in found.names] == ["run 3", "run 5", "run 9"]
     (test,) = on_records(found)
     assert test.words == ("no excess found", "excess found", "no excess found")
@@ -595,24 +590,27 @@ def test_tests_of_whole_records_are_compared_too(study_of, risk_of):
     for words in ("excess found", "run 5", "Rare combination"):
         assert words in page
     assert "told apart" not in found.answers[0].sentence + " ".join(found.answers[0].notes)
-    assert found.to_dict()["findings"][-1]["words"] == list(test.words)
+    assert found.to_dict()["findings"][0]["words"] == list(test.words)
 
 
 def test_attacks_that_count_otherwise_are_not_ranked_beside_each_other(risk_of):
-    """TCAP of the third report counts by another convention: it is neither in the table nor in the picture."""
+    """TCAP of the third report counts by another convention: it is not ranked in the table and not in the picture."""
     risks = [risk_of(("a", "b"), ("s",), measures=("tcap", "rf"), extras=False) for _ in "ABC"]
     for risk in risks:
         risk["findings"][0]["value"] = 0.9
-    assert compare_all(risks).picture is None
-    assert [row.attacker for row in compare_all(risks).findings] == ["tcap", "rf"]
+    assert compare(*risks).picture is None
+    assert [row.attacker for row in compare(*risks).findings] == ["tcap", "rf"]
     assert [finding.attacker for finding in shared_attack(list(map(attacked, risks)))] == [
         "tcap"
     ] * 3
     risks[2]["findings"][0]["convention"] = "matched"
-    assert [row.attacker for row in compare_all(risks).findings] == ["rf"]
+    assert [(row.attacker, row.why) for row in compare(*risks).findings] == [
+        ("tcap", "other convention"),
+        ("rf", ""),
+    ]
     assert [finding.attacker for finding in shared_attack(list(map(attacked, risks)))] == ["rf"] * 3
     risks[2]["findings"].pop()
-    assert compare_all(risks).findings == ()
+    assert [row.best for row in compare(*risks).findings] == [()]
     assert shared_attack(list(map(attacked, risks))) is None
 
 

@@ -17,14 +17,16 @@ from chaffinch.report.release import render
 from chaffinch.report.result import ReportResult, report_of
 from chaffinch.report.sections import (
     Cell,
+    Col,
     Details,
     Figure,
     Grid,
     Heading,
     Listing,
-    PageTable,
+    Num,
     Paragraph,
     Section,
+    page_table,
 )
 from chaffinch.utility.phi_k import PhiK
 
@@ -347,7 +349,7 @@ def test_a_later_stage_adds_sections_and_rows_without_a_new_template(study_of):
     said = whole_page(render({**report, "verdict": [*report["verdict"], risk], "risk": {}})).said()
     assert "Risk TCAP" in said
     assert "Read the risk sections" in said
-    table = PageTable("c", ("a", "b"), (Heading("h"), ("x", Cell("y", "z"))), frozenset({1}))
+    table = page_table("c", [Heading("h"), ("x", Cell("y", "z"))], Col("a"), Num("b"))
     blocks = (
         Paragraph("p"),
         Listing(("q",)),
@@ -397,9 +399,9 @@ def test_a_picture_holds_shapes_and_text_only(study_of, svg):
 
 
 def test_a_row_has_as_many_cells_as_the_head():
-    assert PageTable("c", ("a", "b"), (Heading("h"), ("x", "y"))).rows[1] == ("x", "y")
+    assert page_table("c", [Heading("h"), ("x", "y")], Col("a"), Col("b")).rows[1] == ("x", "y")
     with pytest.raises(ValueError, match="2 columns"):
-        PageTable("c", ("a", "b"), (("x",),))
+        page_table("c", [("x",)], Col("a"), Col("b"))
 
 
 def test_a_report_is_read_back(study_of):

@@ -263,16 +263,18 @@ def test_attacks_of_two_reports_are_compared(risk_of):
     found = compare(report_of(title="A", risk=first), second)
     by_name = {row.attacker: row for row in found.findings}
     assert [row.attacker for row in found.findings] == ["cap", "rf", "tcap"]
-    assert (by_name["cap"].safer, by_name["cap"].difference) == ("B", pytest.approx(-0.3))
-    assert by_name["rf"].safer == "cannot be told apart"
-    assert (by_name["tcap"].safer, by_name["tcap"].why) == (None, "other convention")
+    assert (by_name["cap"].best, by_name["cap"].difference) == (("B",), pytest.approx(-0.3))
+    assert by_name["rf"].verdict == "intervals overlap"
+    assert (by_name["tcap"].best, by_name["tcap"].why) == ((), "other convention")
     assert {"1 attack is in A only.", "1 attack is in B only."} <= set(found.notes)
     told = found.to_dict()
     assert json.loads(json.dumps(told, allow_nan=False)) == told
     assert "attacks and tests" in found.to_text()
     parts = Page(found.to_html())
     for side in "AB":
-        assert f"{side}: of 3 attacks and tests in both, no excess found by 3." in parts.said()
+        assert (
+            f"{side}: of 3 attacks and tests in all reports, no excess found by 3." in parts.said()
+        )
     second["about"]["settings"]["tau"] = 0.5
     assert {row.why for row in compare(first, second).findings} == {
         "other settings",
@@ -285,7 +287,7 @@ def test_reports_with_and_without_risk_still_compare(study_of, risk_of):
     found = compare(both, report_of(study_of(5, noise=2.0), title="B"))
     assert found.findings == ()
     assert found.measures
-    assert compare(both, both).findings[0].safer == "equal"
+    assert compare(both, both).findings[0].verdict == "equal"
     alone = compare(both, report_of(title="B", risk=risk_of()))
     assert len(alone.findings) == 22
     alone.to_html()

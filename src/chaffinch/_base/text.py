@@ -5,6 +5,7 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Sequence
 from functools import lru_cache
+from string import ascii_uppercase
 from typing import Any
 
 NONE = "–"
@@ -227,3 +228,15 @@ def text_table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
         "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip()
         for line in lines
     )
+
+
+def letter(index: int) -> str:
+    """Return the letters that name one of several things, as columns of a spreadsheet are named.
+
+    Examples
+    --------
+    >>> letter(0), letter(25), letter(26)
+    ('A', 'Z', 'AA')
+    """
+    first, last = divmod(index, len(ascii_uppercase))
+    return (letter(first - 1) if first else "") + ascii_uppercase[last]

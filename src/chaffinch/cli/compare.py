@@ -31,11 +31,11 @@ def compare(
     Tables are named by what differs in how they were made, and stand on one picture of risk beside worth.
     """
     from .._base.results import write_page
-    from ..report.compare import compare_all
+    from ..report.compare import compare as compare_reports
 
     reports = [first, second, *(more or ())]
     check_outputs(None, json, html, inputs=reports)
-    found = compare_all([_read(path) for path in reports])
+    found = compare_reports(*[_read(path) for path in reports])
     if json is not None:
         write_json(json, found.to_dict())
     if html is not None:

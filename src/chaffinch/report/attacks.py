@@ -35,7 +35,20 @@ from .heads import (
     looks_answer,
 )
 from .page import page
-from .sections import Block, Cell, Figure, Listing, PageAnswer, PageTable, Paragraph, Row, Section
+from .sections import (
+    Block,
+    Cell,
+    Col,
+    Figure,
+    Listing,
+    Num,
+    PageAnswer,
+    Paragraph,
+    Row,
+    Section,
+    Wide,
+    page_table,
+)
 from .text import AUDIT_LIMITS, AUDIT_PAIRS
 
 SIZE = (560.0, 400.0)
@@ -122,9 +135,15 @@ def _membership_finding(result: MembershipResult) -> tuple[Block, ...]:
         for name, rates in groups
     ]
     levels = [f"True positives at {100 * point.level:g} % false" for point in result.pooled.at_fpr]
-    head = ("", "AUC", "95 % interval", "Advantage", "95 % interval", *levels)
-    table = PageTable(
-        "How well membership is told", head, tuple(rows), numbers=frozenset(range(1, len(head)))
+    table = page_table(
+        "How well membership is told",
+        rows,
+        Col(""),
+        Num("AUC"),
+        Num("95 % interval"),
+        Num("Advantage"),
+        Num("95 % interval"),
+        *map(Num, levels),
     )
     why = sorted({point.reason for _, rates in groups for point in rates.at_fpr if point.reason})
     notes = (
@@ -147,23 +166,14 @@ def _parts(result: MembershipResult) -> tuple[Block, ...]:
     """What each part of the attackers reaches alone."""
     if not result.parts:
         return ()
-    rows = tuple(
-        (
-            shown(finding.attacker),
-            shown(finding.about.definition, 200),
-            fixed(finding.value),
-            _ends(finding.interval),
-            fixed(result.mean_aucs.get(finding.attacker)),
-        )
-        for finding in result.parts
-    )
-    head = ("Part", "What it goes by", "AUC", "95 % interval", "Mean AUC of targets")
-    table = PageTable(
+    table = page_table(
         "How well each part does alone",
-        head,
-        rows,
-        numbers=frozenset({2, 3, 4}),
-        wide=frozenset({1}),
+        result.parts,
+        Col("Part", lambda finding: shown(finding.attacker)),
+        Wide("What it goes by", lambda finding: shown(finding.about.definition, 200)),
+        Num("AUC", lambda finding: fixed(finding.value)),
+        Num("95 % interval", lambda finding: _ends(finding.interval)),
+        Num("Mean AUC of targets", lambda finding: fixed(result.mean_aucs.get(finding.attacker))),
     )
     note = (
         "The attackers weigh these parts for each target by how well each does on shadows that it did not learn from. AUC is over all targets; the mean is of "
@@ -200,11 +210,11 @@ def _roc(result: MembershipResult) -> Figure:
         for fpr in (0.001, 0.01, 0.05, 0.1, 0.25, 0.5)
         if fpr >= low
     )
-    table = PageTable(
+    table = page_table(
         "True positives where false ones are at most",
-        ("False positives", *(name for name, _ in groups)),
         rows,
-        numbers=frozenset({0, 1, 2}),
+        Num("False positives"),
+        *(Num(name) for (name, _) in groups),
     )
     note = (
         "Left is what counts: an attacker who is rarely wrong about others. Curves are read off the test fits themselves, so they are a little kinder to "
@@ -260,12 +270,7 @@ def _targets(result: MembershipResult) -> Figure:
         (f"at least {edge:g}", percent(sum(a >= edge for a in aucs) / len(aucs) if aucs else None))
         for edge in (0.5, 0.6, 0.7, 0.8, 0.9, 0.99)
     ]
-    table = PageTable(
-        "Share of targets by AUC",
-        ("AUC", "Share of targets"),
-        tuple(shares),
-        numbers=frozenset({1}),
-    )
+    table = page_table("Share of targets by AUC", shares, Col("AUC"), Num("Share of targets"))
     return Figure(
         "aucs-figure",
         "AUC of each target",
@@ -368,11 +373,12 @@ def _singled_out(result: SinglingOutResult) -> tuple[Block, ...]:
             "",
         ),
     )
-    table = PageTable(
+    table = page_table(
         "Share of releases in which one record of the data was isolated",
-        ("Who", "Success", "95 % interval"),
         rows,
-        numbers=frozenset({1, 2}),
+        Col("Who"),
+        Num("Success"),
+        Num("95 % interval"),
     )
     skill = result.skill
     aucs = f"Attackers reached AUCs of {fixed(skill.lowest)} to {fixed(skill.highest)}, in the mean {fixed(skill.mean)}, on fits that they did not learn from."
@@ -425,19 +431,16 @@ def _attributes(result: SinglingOutResult) -> Figure:
         level=("A guess: |X| / |D|", result.guess),
         size=SIZE,
     )
-    rows: tuple[Row, ...] = tuple(
-        (
-            f"{isolation.attributes}",
-            percent(isolation.success),
-            _percents(isolation.interval),
-            number(isolation.weight),
-            percent(isolation.blind_attacker),
-            percent(isolation.without_release),
-        )
-        for isolation in isolations
+    table = page_table(
+        "Success by number of attributes",
+        isolations,
+        Num("Attributes", lambda isolation: f"{isolation.attributes}"),
+        Num("Success", lambda isolation: percent(isolation.success)),
+        Num("95 % interval", lambda isolation: _percents(isolation.interval)),
+        Num("Weight", lambda isolation: number(isolation.weight)),
+        Num("Blind attacker", lambda isolation: percent(isolation.blind_attacker)),
+        Num("Without release", lambda isolation: percent(isolation.without_release)),
     )
-    head = ("Attributes", "Success", "95 % interval", "Weight", "Blind attacker", "Without release")
-    table = PageTable("Success by number of attributes", head, rows, numbers=frozenset(range(6)))
     note = (
         "A predicate says what so many attributes are; of each size the one that is true of fewest is taken. It isolates if it is true of exactly one record of "
         "the data. Its weight is the share of the population that it is true of. The blind attacker has any predicate no heavier than that and sees nothing "
@@ -479,16 +482,11 @@ def _nobody(result: SinglingOutResult) -> Figure:
         labels=("targets", "chance that none is in the data"),
         size=size,
     )
-    chances = tuple(
-        (f"{k}", number(nobody_in(rows, population, k)))
-        for k in sorted({1, 2, 5, 10, 20, 30, 50, targets})
-        if k <= max_targets
-    )
-    table = PageTable(
+    table = page_table(
         "The chance that no target is in the data",
-        ("Targets", "Chance"),
-        chances,
-        numbers=frozenset({0, 1}),
+        [k for k in sorted({1, 2, 5, 10, 20, 30, 50, targets}) if k <= max_targets],
+        Num("Targets", lambda k: f"{k}"),
+        Num("Chance", lambda k: number(nobody_in(rows, population, k))),
     )
     note = (
         "With many targets some of them are nearly always in the data, and the attacker has only to find which. "
@@ -590,17 +588,6 @@ def _claim(audit: AuditResult) -> str:
 
 
 def _audited(audit: AuditResult, broken: bool) -> tuple[Block, ...]:
-    head = (
-        "Pair",
-        "Box",
-        "At least",
-        "Claimed",
-        "Found with 80 %",
-        "Right guesses",
-        "Runs",
-        "Attacker",
-        "Verdict",
-    )
     rows: tuple[Row, ...] = tuple(
         (
             *map(shown, finding.scope),
@@ -622,23 +609,30 @@ def _audited(audit: AuditResult, broken: bool) -> tuple[Block, ...]:
     )
     return (
         Paragraph(audit.lead, "alarm" if broken else "lead"),
-        PageTable(
+        page_table(
             "What was proved, by pair of tables and by what is looked at",
-            head,
             rows,
-            numbers=frozenset({2, 3, 4, 5, 6}),
+            Col("Pair"),
+            Col("Box"),
+            Num("At least"),
+            Num("Claimed"),
+            Num("Found with 80 %"),
+            Num("Right guesses"),
+            Num("Runs"),
+            Col("Attacker"),
+            Col("Verdict"),
         ),
         Paragraph(how, "note"),
     )
 
 
 def _bounds_figure(audit: AuditResult) -> Figure:
-    rows = tuple(
-        (_test_words(finding.scope), number(claim_share(finding)), power_words(finding))
-        for finding in audit.findings
-    )
-    table = PageTable(
-        "Bounds over the claim", ("Test", "Proved", "Found with 80 %"), rows, numbers=frozenset({1})
+    table = page_table(
+        "Bounds over the claim",
+        audit.findings,
+        Col("Test", lambda finding: _test_words(finding.scope)),
+        Num("Proved", lambda finding: number(claim_share(finding))),
+        Col("Found with 80 %", lambda finding: power_words(finding)),
     )
     plot = bounds_plot("bounds-plot", audit)
     return Figure("bounds-figure", "What was proved, as a share of what is claimed", (plot,), table)
@@ -646,15 +640,12 @@ def _bounds_figure(audit: AuditResult) -> Figure:
 
 def _table_pairs(audit: AuditResult) -> tuple[Block, ...]:
     names = list(dict.fromkeys(finding.scope[0] for finding in audit.findings))
-    rows: tuple[Row, ...] = tuple(
-        (shown(name), AUDIT_PAIRS.get(name, "A pair of the user's own.")) for name in names
-    )
     blocks: list[Block] = [
-        PageTable(
+        page_table(
             "Pairs of tables that differ in one record",
-            ("Pair", "What it is"),
-            rows,
-            wide=frozenset({1}),
+            names,
+            Col("Pair", lambda name: shown(name)),
+            Wide("What it is", lambda name: AUDIT_PAIRS.get(name, "A pair of the user's own.")),
         )
     ]
     if skipped := audit.skipped:
@@ -709,9 +700,7 @@ def attack_settings(result: MembershipResult | SinglingOutResult) -> tuple[Block
         f"target, and wants to know whether the target is among the {count_noun(result.subset_rows, 'record')} that a release was made from. {design} {box} Every fit has "
         "noise of its own. Rates are from fits that nobody learnt from, at thresholds chosen before."
     )
-    return Paragraph(knowledge), PageTable(
-        "Settings", ("Setting", "Value"), tuple(rows), wide=frozenset({1})
-    )
+    return Paragraph(knowledge), page_table("Settings", rows, Col("Setting"), Wide("Value"))
 
 
 def _attacked(attack: str, result: MembershipResult | SinglingOutResult) -> tuple[TestedLine, ...]:

@@ -29,7 +29,21 @@ from .heads import (
     untested_sentence,
 )
 from .page import page
-from .sections import Block, Cell, Details, Listing, PageAnswer, PageTable, Paragraph, Row, Section
+from .sections import (
+    Block,
+    Cell,
+    Col,
+    Details,
+    Listing,
+    Num,
+    PageAnswer,
+    Paragraph,
+    Row,
+    Section,
+    Short,
+    Wide,
+    page_table,
+)
 from .text import CHECK_GLOSSARY, CHECK_LIMITS
 
 ORDER = ("fail", "not assessed", "review", "pass")
@@ -273,7 +287,6 @@ def _quoted(names: tuple[str, ...]) -> str:
 def _summary(result: CheckResult) -> tuple[Block, ...]:
     """The verdict on each output, the worst first."""
     measured = result.all is not None
-    head = ("Output", "Kind", "Rules", *(("Marginal risk",) if measured else ()), "Verdict", "Why")
     rows: list[Row] = []
     for row in result.summary:
         risk: tuple[Cell, ...] = ()
@@ -297,17 +310,17 @@ def _summary(result: CheckResult) -> tuple[Block, ...]:
                 why,
             )
         )
-    places = {name: place for place, name in enumerate(head)}
-    numbers = frozenset({places["Marginal risk"]}) if measured else frozenset[int]()
     blocks: list[Block] = [
         Paragraph(capital(result.text), "lead"),
-        PageTable(
+        page_table(
             "The verdict on each output",
-            head,
-            tuple(rows),
-            numbers=numbers,
-            wide=frozenset({places["Why"]}),
-            short=frozenset(places[name] for name in ("Kind", "Rules", "Verdict")),
+            rows,
+            Col("Output"),
+            Short("Kind"),
+            Short("Rules"),
+            *([Num("Marginal risk")] if measured else []),
+            Short("Verdict"),
+            Wide("Why"),
             cards=True,
         ),
     ]
@@ -345,11 +358,12 @@ def _read(result: CheckResult) -> tuple[Block, ...]:
         (Cell(shown(one.name)), shown(one.place), shown(one.understood, MOST_QUESTION))
         for one in result.about.read
     ]
-    table = PageTable(
+    table = page_table(
         "Where each output stands, and what was understood",
-        ("Output", "Where", "Understood"),
-        tuple(rows),
-        wide=frozenset({2}),
+        rows,
+        Col("Output"),
+        Col("Where"),
+        Wide("Understood"),
         cards=True,
     )
     if not (asked := result.about.skipped):
@@ -385,17 +399,6 @@ def _names(one: RuleFinding) -> str:
 
 
 def _outputs(result: CheckResult) -> tuple[Block, ...]:
-    head = (
-        "Output",
-        "Kind",
-        "Statbarn",
-        "Numbers",
-        "Datasets that have them all",
-        "Mean error",
-        "Largest error",
-        "Published numbers",
-        "Rules",
-    )
     worst = {
         name: min(
             (ORDER.index(one.status) for one in result.rules.findings if name in one.names),
@@ -428,11 +431,18 @@ def _outputs(result: CheckResult) -> tuple[Block, ...]:
             )
         )
     blocks: list[Block] = [
-        PageTable(
+        page_table(
             "Each output, and how well datasets reproduce it",
-            head,
-            tuple(rows),
-            numbers=frozenset({3, 4, 5, 6}),
+            rows,
+            Col("Output"),
+            Col("Kind"),
+            Col("Statbarn"),
+            Num("Numbers"),
+            Num("Datasets that have them all"),
+            Num("Mean error"),
+            Num("Largest error"),
+            Col("Published numbers"),
+            Col("Rules"),
         ),
         Paragraph(
             "Errors are absolute, in the output's own unit, over its numbers and all datasets; regressions are refitted by statsmodels, the rest is counted anew. "
@@ -444,14 +454,6 @@ def _outputs(result: CheckResult) -> tuple[Block, ...]:
 
 
 def _agreement(result: CheckResult) -> tuple[Block, ...]:
-    head = (
-        "Sensitive attribute",
-        "Agree, in the data",
-        "Agree, held out",
-        "Agree and right, in the data",
-        "Agree and right, held out",
-        "Difference",
-    )
     rows: tuple[Row, ...] = tuple(
         (
             shown(one.sensitive, 40),
@@ -478,11 +480,15 @@ def _agreement(result: CheckResult) -> tuple[Block, ...]:
     )
     blocks: list[Block] = [
         Paragraph(words),
-        PageTable(
+        page_table(
             "How often all datasets agree on a person's value",
-            head,
             rows,
-            numbers=frozenset(range(1, 6)),
+            Col("Sensitive attribute"),
+            Num("Agree, in the data"),
+            Num("Agree, held out"),
+            Num("Agree and right, in the data"),
+            Num("Agree and right, held out"),
+            Num("Difference"),
         ),
         Paragraph(
             f"By keys, {classes} of people are given away so; which ones, and what to suppress, is written by --confidential, and must stay inside.",
@@ -495,14 +501,15 @@ def _agreement(result: CheckResult) -> tuple[Block, ...]:
             key=lambda each: -(each.right or 0.0),
         )
         if by_keys:
-            listed = tuple(
-                (", ".join(shown(key, 40) for key in each.keys), percent(each.right))
-                for each in by_keys[:MOST_KEYS]
-            )
             caption = (
                 f"{shown(one.sensitive, 40)}: people in the data on whom all agree rightly, by keys"
             )
-            table = PageTable(caption, ("Keys", "Share of people"), listed, numbers=frozenset({1}))
+            table = page_table(
+                caption,
+                by_keys[:MOST_KEYS],
+                Col("Keys", lambda each: ", ".join(shown(key, 40) for key in each.keys)),
+                Num("Share of people", lambda each: percent(each.right)),
+            )
             blocks.append(Details(f"By set of keys: {shown(one.sensitive, 40)}", (table,)))
     return tuple(blocks)
 
@@ -513,16 +520,17 @@ def _rules(rules: RuleReport) -> tuple[Block, ...]:
         (_names(one), shown(one.statbarn), shown(one.rule), Cell("", word=one.status), one.words)
         for one in findings
     )
-    head = ("Output", "Statbarn", "Rule", "Status", "Why")
     blocks: list[Block] = [Paragraph(rules_sentence(rules))]
     if rows:
         blocks.append(
-            PageTable(
+            page_table(
                 "What each rule says of each output",
-                head,
                 rows,
-                wide=frozenset({4}),
-                short=frozenset({3}),
+                Col("Output"),
+                Col("Statbarn"),
+                Col("Rule"),
+                Short("Status"),
+                Wide("Why"),
                 cards=True,
             )
         )
@@ -538,70 +546,53 @@ def mitigation_blocks(plan: MitigationPlan) -> tuple[Block, ...]:
     """Return what a page says of mitigations."""
     blocks: list[Block] = [Paragraph(plan.sentence)]
     if plan.steps:
-        rows: tuple[Row, ...] = tuple(
-            (
-                shown(step.output),
-                "; then ".join(step.words),
-                Cell("", word=step.before),
-                "not published"
-                if step.dropped or step.after is None
-                else Cell("", word=step.after),
-                _share(step.loss),
-                step.loss.words,
-            )
-            for step in plan.steps
-        )
-        head = ("Output", "Change", "Rules before", "Rules after", "Lost", "What is lost")
         blocks.append(
-            PageTable(
+            page_table(
                 "What is done, least loss first",
-                head,
-                rows,
-                wide=frozenset({1, 5}),
-                numbers=frozenset({4}),
+                plan.steps,
+                Col("Output", lambda step: shown(step.output)),
+                Wide("Change", lambda step: "; then ".join(step.words)),
+                Col("Rules before", lambda step: Cell("", word=step.before)),
+                Col(
+                    "Rules after",
+                    lambda step: (
+                        "not published"
+                        if step.dropped or step.after is None
+                        else Cell("", word=step.after)
+                    ),
+                ),
+                Num("Lost", lambda step: _share(step.loss)),
+                Wide("What is lost", lambda step: step.loss.words),
                 cards=True,
             )
         )
     if plan.assessed:
-        risks: tuple[Row, ...] = tuple(
-            (
-                one.words,
-                fixed(one.risk),
-                f"{fixed(one.low)} to {fixed(one.high)}" if isfinite(one.low) else "",
-                one.verdict,
-            )
-            for one in plan.assessed
-        )
-        head_risk = ("Outputs", "Largest marginal risk", "Interval", "Verdict")
         blocks.append(
-            PageTable(
+            page_table(
                 "Marginal risk before and after",
-                head_risk,
-                risks,
-                wide=frozenset({0}),
-                numbers=frozenset({1}),
+                plan.assessed,
+                Wide("Outputs", lambda one: one.words),
+                Num("Largest marginal risk", lambda one: fixed(one.risk)),
+                Col(
+                    "Interval",
+                    lambda one: (
+                        f"{fixed(one.low)} to {fixed(one.high)}" if isfinite(one.low) else ""
+                    ),
+                ),
+                Col("Verdict", lambda one: one.verdict),
             )
         )
     if plan.options:
-        others: tuple[Row, ...] = tuple(
-            (
-                shown(one.output),
-                one.words,
-                Cell("", word=one.status),
-                "taken" if one.taken else "",
-                _share(one.loss),
-                one.loss.words,
-            )
-            for one in plan.options
-        )
-        head_options = ("Output", "Change", "Rules after", "", "Lost", "What is lost")
         blocks.append(
-            PageTable(
+            page_table(
                 "Each way that was tried and breaks no rule, least loss first",
-                head_options,
-                others,
-                wide=frozenset({1, 5}),
-                numbers=frozenset({4}),
+                plan.options,
+                Col("Output", lambda one: shown(one.output)),
+                Wide("Change", lambda one: one.words),
+                Col("Rules after", lambda one: Cell("", word=one.status)),
+                Col("", lambda one: "taken" if one.taken else ""),
+                Num("Lost", lambda one: _share(one.loss)),
+                Wide("What is lost", lambda one: one.loss.words),
                 cards=True,
             )
         )

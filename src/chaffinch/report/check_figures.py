@@ -11,7 +11,7 @@ from ..outputs.check.assessment import CumulativeStage, Stage
 from ..outputs.check.attribution import RiskMeasure
 from ..stats.intervals import Estimate
 from .charts import Curve, Point, curves, frame
-from .sections import Block, Cell, Figure, PageTable, Paragraph, Row
+from .sections import Block, Cell, Col, Figure, Num, Paragraph, Row, page_table
 
 CONVENTIONS = {"matched_rows": "matched rows", "all_rows": "all rows"}
 """What the two ways of counting TCAP are called on a page."""
@@ -72,16 +72,9 @@ def sides(measures: Sequence[RiskMeasure], level: float) -> Figure:
         label=f"TCAP; bars: {_percent(level)} interval",
         low=0.0,
     )
-    head = (
-        "Sensitive attribute",
-        "Counted",
-        *(name.capitalize() for name in SIDES.values()),
-        "Beyond the start",
-    )
-    table = PageTable(
+    table = page_table(
         caption,
-        head,
-        tuple(
+        (
             (
                 shown(m.sensitive, 40),
                 counted(m),
@@ -90,7 +83,10 @@ def sides(measures: Sequence[RiskMeasure], level: float) -> Figure:
             )
             for m in measures
         ),
-        numbers=frozenset({2, 3, 4, 5}),
+        Col("Sensitive attribute"),
+        Col("Counted"),
+        *(Num(name.capitalize()) for name in SIDES.values()),
+        Col("Beyond the start"),
     )
     note = (
         "Mean over key sets, datasets and folds. Without the outputs: datasets drawn as the search starts, which know no output. Beyond the "
@@ -113,21 +109,14 @@ def marginal(measures: Sequence[RiskMeasure], level: float) -> Figure:
         label=f"difference in TCAP; bars: {_percent(level)} interval, all together",
         line=0.0,
     )
-    head = ("Sensitive attribute", "Counted", "Marginal risk", "Detectable", "")
-    table = PageTable(
+    table = page_table(
         caption,
-        head,
-        tuple(
-            (
-                shown(m.sensitive, 40),
-                counted(m),
-                estimate(m.marginal, plus=True),
-                fixed(m.detectable),
-                Cell("", word=m.finding.word),
-            )
-            for m in measures
-        ),
-        numbers=frozenset({2, 3}),
+        measures,
+        Col("Sensitive attribute", lambda m: shown(m.sensitive, 40)),
+        Col("Counted", lambda m: counted(m)),
+        Num("Marginal risk", lambda m: estimate(m.marginal, plus=True)),
+        Num("Detectable", lambda m: fixed(m.detectable)),
+        Col("", lambda m: Cell("", word=m.finding.word)),
     )
     note = (
         "An interval above 0 is an excess. Detectable: the smallest marginal risk that would have been found with a chance of 80 %; "
@@ -187,14 +176,15 @@ def cumulative(stages: Sequence[CumulativeStage], level: float) -> Figure | None
                     estimate(added, plus=True),
                 )
             )
-    head = (
-        "Output added",
-        "Sensitive attribute",
-        "Counted",
-        "Marginal risk of all so far",
-        "Added by this one",
+    table = page_table(
+        caption,
+        rows,
+        Col("Output added"),
+        Col("Sensitive attribute"),
+        Col("Counted"),
+        Num("Marginal risk of all so far"),
+        Num("Added by this one"),
     )
-    table = PageTable(caption, head, tuple(rows), numbers=frozenset({3, 4}))
     names = "; ".join(f"{place}: {shown(stage.name, 40)}" for place, stage in enumerate(steps, 1))
     note = f"From left to right: {names}. Bars: {_percent(level)} interval. What an output adds depends on those before it."
     if len(stages) > len(steps):
@@ -239,9 +229,13 @@ def without(stages: Sequence[Stage], whole: Stage) -> tuple[Block, ...]:
         for stage in stages:
             one = stage.marginal(m.sensitive, m.convention)
             rows.append((shown(stage.name), *which, estimate(one, plus=True)))
-    head = ("Outputs", "Sensitive attribute", "Counted", "Marginal risk")
-    table = PageTable(
-        "Marginal risk with one output left out", head, tuple(rows), numbers=frozenset({3})
+    table = page_table(
+        "Marginal risk with one output left out",
+        rows,
+        Col("Outputs"),
+        Col("Sensitive attribute"),
+        Col("Counted"),
+        Num("Marginal risk"),
     )
     return (
         Paragraph(

@@ -1,72 +1,83 @@
-"""Two reports of tables with the same columns: which comes nearer to the original, and can they be told apart? As data, as text and as a page."""
+"""Reports of tables with the same columns, side by side: which comes nearer to the original, which discloses less, and do their intervals overlap? As data, as text and as a page."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 import numpy as np
 
 from .._base.errors import InputError, listed
-from .._base.results import Leaving, to_plain
+from .._base.results import Leaving, html_table, to_plain
 from .._base.text import (
     between,
-    capital,
     count_noun,
     fixed,
     is_number,
+    letter,
     number,
     shown,
     signed,
     text_table,
 )
-from ..risk.finding import FOUND, NO_VALUE, NONE_FOUND, UNKNOWN, Finding
+from ..risk.finding import (
+    FOUND,
+    NO_VALUE,
+    NONE_FOUND,
+    UNKNOWN,
+    Finding,
+    column_findings,
+    record_findings,
+)
 from ..risk.result import RiskResult
 from ..stats.intervals import Result
 from ..utility.association import Association
 from ..utility.jensen_shannon import JensenShannon
 from ..utility.metric import METRICS, Metric
-from ..utility.result import ColumnSummary, TableSummary, UtilityAbout, UtilityResult, metrics_of
+from ..utility.result import ColumnSummary, TableSummary, UtilityResult, ladder, metrics_of
 from .charts import Matrices
+from .decision import HEADLINES, gives_away
+from .heads import (
+    GIVES_AWAY,
+    GOOD_FOR,
+    NOT_TESTED,
+    DecisionFigure,
+    TestedLine,
+    bars_picture,
+    dots_picture,
+    looks_picture,
+)
 from .page import page
-from .promise import PromiseLine, promise_notes, promise_rows
-from .release import FROM_JSON
+from .promise import PromiseLine, promise_notes, promise_of, promise_rows
+from .release import FROM_JSON, promises
 from .result import ReportResult, as_report
+from .runs import ReportDifference, differences, differing_blocks, names_of_reports
 from .sections import (
     Block,
     Cell,
+    Col,
     Figure,
     Grid,
     Listing,
+    Num,
     PageAnswer,
-    PageTable,
     Paragraph,
-    Row,
     Section,
+    Wide,
+    page_table,
 )
-from .several import (
-    ReportDifference,
-    SeveralReports,
-    compared_answers,
-    compared_by,
-    differences,
-    differing_blocks,
-    excess_words,
-    findings_of,
-    leaving_of_all,
-    letter,
-    most_telling,
-    names_of_reports,
-    several_reports,
-    tradeoff_of,
-)
+from .tradeoff import TradePoint, headline_step, reference_lines, tradeoff_figure
 from .utility import pair_words
 
 Comparable = ReportResult | UtilityResult | RiskResult | Mapping[str, Any]
-NO_UTILITY = UtilityResult(about=UtilityAbout(), results={}, references={})
-MOST = 20
+Ends = tuple[float, float] | None
+
+FORMAT, VERSION = "chaffinch-comparison", 5
+MAX_CHANGES, MAX_CHANGES_PRINTED = 20, 5
+MAX_FINDINGS, MAX_FINDINGS_PRINTED = 40, 5
+HIGHER = "higher is better"
+OVERLAP = "intervals overlap"
 DECISIVE = frozenset(
     (
         "norm",
@@ -100,217 +111,581 @@ DECISIVE = frozenset(
 )
 """Settings that decide what a number is a number of; others say how sure it is, or what was found on the way."""
 
+DECISIVE_OF_ATTACKS = ("numeric", "rare", "tolerance", "tau", "svm_rows")
+"""Settings that decide what the numbers of attacks are numbers of."""
 
-def compare_all(
-    reports: Sequence[Comparable], labels: Sequence[str] = ()
-) -> Comparison | SeveralReports:
-    """Return two results or more side by side: two as `compare` does, more with every measure, attack and test that they share.
+UNCOVERED = Leaving(
+    False,
+    "A table that it compares carries a promise of privacy, and the figures on it are not covered by that.",
+)
 
-    `labels` say which run each report is of; unless given their titles do.
+
+# What is compared.
+
+
+@dataclass(frozen=True, kw_only=True)
+class SharedRow:
+    """What several reports say of one measure or attack, in the order of the reports.
+
+    Parameters
+    ----------
+    values, intervals
+        The value in each, and its 95 % interval.
+    best
+        The letters of the best value and of those whose intervals reach it; empty where the numbers cannot be compared.
+    why
+        Why they cannot be.
     """
-    if len(reports) < 2:
-        raise InputError(f"A comparison needs two reports or more. Got {len(reports)}.")
-    if len(reports) == 2:
-        return _compare(as_report(reports[0], "A"), as_report(reports[1], "B"), labels)
-    every = [as_report(one, letter(i)) for i, one in enumerate(reports)]
-    first, *others = every
-    apart: set[str] = set()
-    notes: list[str] = []
-    for i, other in enumerate(others, start=1):
-        _check_columns(first, other, letter(i))
-        one, two = first.utility or NO_UTILITY, other.utility or NO_UTILITY
-        settings = (*_settings(one, two), *_risk_settings(first, other))
-        levels = _other_levels(first, other)
-        apart |= (
-            {metric.id for metric in metrics_of(one.results)}
-            if levels
-            else {row.id for row in settings if row.matters}
-        )
-        told = [
-            *_notes(first, other, levels),
-            *promise_notes(first.synthesis, other.synthesis),
-            *map(setting_words, settings),
+
+    values: tuple[float | None, ...]
+    intervals: tuple[Ends, ...]
+    best: tuple[str, ...] = ()
+    why: str = ""
+
+    @property
+    def difference(self) -> float | None:
+        """The second value less the first, of two reports."""
+        first, *_, last = self.values
+        return None if first is None or last is None or len(self.values) != 2 else last - first
+
+    @property
+    def verdict(self) -> str:
+        """The best in words, or why none is."""
+        if self.why:
+            known = all(value is not None for value in self.values)
+            return f"not comparable: {self.why}" if known else self.why
+        if len(set(self.values)) == 1:
+            return "equal"
+        if len(self.best) == len(self.values):
+            return OVERLAP
+        bare = len(self.best) == 1 and not any(self.intervals)
+        return ", ".join(self.best) + (" (no interval)" if bare else "")
+
+
+@dataclass(frozen=True, kw_only=True)
+class MeasureRow(SharedRow):
+    """A measure of all tables; `best` are those nearest to the original."""
+
+    id: str
+    measure: str
+    direction: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class FindingRow(SharedRow):
+    """What an attack found in all tables; `best` are the safest.
+
+    Attacks on columns are compared by their values, memorisation tests by their excesses: the intervals are of these. `words` say whether an excess was
+    found, over all attacks of the report together.
+    """
+
+    attacker: str
+    name: str
+    keys: tuple[str, ...]
+    sensitive: str
+    target: str
+    excesses: tuple[float | None, ...]
+    words: tuple[str, ...]
+
+    @property
+    def found(self) -> bool:
+        """Whether an excess was found in any of the reports."""
+        return FOUND in self.words
+
+    @property
+    def excess_words(self) -> list[str]:
+        """Whether an excess was found in each report, with the excess where it is stated."""
+        return [
+            word if excess is None else f"{signed(excess)}, {word}"
+            for word, excess in zip(self.words, self.excesses, strict=True)
         ]
-        notes += [re.sub(r"\bB\b", letter(i), sentence) for sentence in told]
-    return several_reports(
-        every, labels=labels, apart=frozenset(apart), notes=tuple(dict.fromkeys(notes))
-    )
 
 
-def compare(a: Comparable, b: Comparable) -> Comparison:
-    """Return two results of utility, of risk or of a release side by side, of tables with the same columns; their JSON will do.
+@dataclass(frozen=True)
+class Change:
+    """How far a column, or the relation of two, is from the original in each report."""
 
-    Values whose intervals overlap cannot be told apart. Numbers made with other settings, other levels or another label are
-    shown, but neither is called better. Promises of privacy stand side by side, with a note where they are different ones.
+    columns: tuple[str, ...]
+    values: tuple[float, ...]
+
+    @property
+    def spread(self) -> float:
+        """The largest value less the smallest."""
+        return max(self.values) - min(self.values)
+
+
+@dataclass(frozen=True)
+class SettingRow:
+    """A setting of a measure that differs, what it is in each report, and whether that keeps its numbers from being compared."""
+
+    id: str
+    measure: str
+    setting: str
+    values: tuple[Any, ...]
+    matters: bool
+
+
+@dataclass(frozen=True, kw_only=True)
+class Comparison:
+    """Reports side by side, called A, B and so on.
+
+    Parameters
+    ----------
+    names
+        What they are: made of what differs.
+    differing
+        What differs in how the tables were made.
+    measures
+        Each measure of any report: values, intervals, and which is nearest to the original.
+    findings
+        Each attack and test that all reports have: values, intervals and excesses, and which is safest; those with an excess found in any report first,
+        then those that differ most.
+    columns, pairs
+        The columns and pairs that differ most: distance from the original in each.
+    settings
+        Settings that differ, and whether that keeps numbers from being compared.
+    promises, promise_notes
+        What is promised in each, row by row in words, none where no table came with an account of privacy; and what to know where these are different.
+    notes
+        What to know before reading on.
+    picture, answers, leaving
+        What a page shows first: risk beside worth, what one decides by, and whether it may leave.
+    """
+
+    names: tuple[str, ...]
+    differing: tuple[ReportDifference, ...]
+    measures: tuple[MeasureRow, ...]
+    findings: tuple[FindingRow, ...]
+    columns: tuple[Change, ...]
+    pairs: tuple[Change, ...]
+    settings: tuple[SettingRow, ...]
+    promises: tuple[PromiseLine, ...]
+    promise_notes: tuple[str, ...]
+    notes: tuple[str, ...]
+    picture: Figure | None = field(default=None, compare=False)
+    answers: tuple[PageAnswer, ...] = field(default=(), compare=False)
+    leaving: Leaving = field(default=FROM_JSON, compare=False)
+
+    @property
+    def letters(self) -> tuple[str, ...]:
+        """What reports are called in tables."""
+        return tuple(letter(i) for i in range(len(self.names)))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the comparison as plain data."""
+        data = [entry.name for entry in fields(self) if entry.compare and entry.name != "names"]
+        return {
+            "format": FORMAT,
+            "version": VERSION,
+            "reports": dict(zip(self.letters, self.names, strict=True)),
+            **{name: to_plain(getattr(self, name)) for name in data},
+        }
+
+    @property
+    def head(self) -> tuple[str, ...]:
+        """The columns of `rows`."""
+        return ("measure", *self.letters, *self._difference, "nearest to the original")
+
+    @property
+    def _difference(self) -> list[str]:
+        return ["B less A"] if len(self.names) == 2 else []
+
+    def rows(self) -> list[tuple[str, ...]]:
+        """Return the table of measures as text, one row for each; `head` names its columns."""
+        return [
+            (
+                row.measure,
+                *map(_value_words, row.values, row.intervals),
+                *([number(row.difference)] if self._difference else []),
+                row.verdict,
+            )
+            for row in self.measures
+        ]
+
+    def to_text(self) -> str:
+        """Return the comparison as plain text for a terminal."""
+        pairs = zip(self.letters, self.names, strict=True)
+        blocks = ["\n".join(f"{key}: {name}" for key, name in pairs)]
+        if self.promises:
+            lines = [(row.what, *row.values) for row in self.promises]
+            notes = (f"- {note}" for note in self.promise_notes)
+            blocks.append("\n".join((text_table(("promised", *self.letters), lines), *notes)))
+        if self.measures or not self.findings:
+            blocks.append(text_table(self.head, self.rows()))
+        blocks += [
+            text_table((f"{title[0].lower()}{title[1:]}", *self.letters), lines)
+            for title, _, changes in self._changes
+            if (lines := [_change_words(row) for row in changes[:MAX_CHANGES_PRINTED]])
+        ]
+        blocks += [
+            "\n".join((f"{part.question} {part.sentence}", *(f"- {note}" for note in part.notes)))
+            for part in self.answers[:1]
+        ]
+        if self.findings:
+            printed = most_telling(self.findings, MAX_FINDINGS_PRINTED)
+            lines = [
+                (
+                    f"{row.name}, {row.target}",
+                    *(
+                        f"{number(value)}, {word}"
+                        for value, word in zip(row.values, row.excess_words, strict=True)
+                    ),
+                    *([signed(row.difference)] if self._difference else []),
+                    row.verdict,
+                )
+                for row in printed
+            ]
+            head = ("attacks and tests", *self.letters, *self._difference, "safest")
+            blocks.append(text_table(head, lines))
+            if len(printed) < len(self.findings):
+                blocks.append(
+                    f"{len(printed)} of {len(self.findings):,} attacks and tests: all with an excess found, then those that differ most. All: --html PAGE or --json FILE."
+                )
+        remarks = [f"- {line}" for line in (*self.notes, *map(setting_words, self.settings))]
+        return "\n\n".join([*blocks, *(["\n".join(remarks)] if remarks else [])])
+
+    def to_html(self) -> str:
+        """Return the comparison as one HTML file."""
+        seeded = [
+            key
+            for row in self.promises
+            if row.what == "promise"
+            for key, words in zip(self.letters, row.values, strict=True)
+            if "TEST ONLY" in words
+        ]
+        alarm = (
+            f"TEST ONLY: {' and '.join(seeded)}. Seeded noise carries no promise of privacy."
+            if seeded
+            else ""
+        )
+        title = "Two reports" if len(self.names) == 2 else f"{len(self.names)} reports"
+        return page(
+            f"{title} compared",
+            tuple(self.sections()),
+            facts=tuple(zip(self.letters, self.names, strict=True)),
+            alarm=alarm,
+            answers=self.answers,
+            leaving=self.leaving,
+        )
+
+    def _repr_html_(self) -> str:
+        return html_table(self.head, self.rows())
+
+    @property
+    def _changes(self) -> list[tuple[str, str, tuple[Change, ...]]]:
+        """Columns and pairs that differ most: the caption, what a row is, and the rows."""
+        return [
+            ("Jensen-Shannon distance of columns that differ most", "Column", self.columns),
+            ("How far phi_k is off, pairs that differ most", "Pair of columns", self.pairs),
+        ]
+
+    def sections(self) -> Iterator[Section]:
+        """Yield the comparison as sections of a page."""
+        blocks = differing_blocks(self.names, self.differing)
+        yield Section("differing", "What differs between them", tuple(blocks))
+        if self.picture is not None:
+            yield Section("tradeoff", "Risk beside worth", (self.picture,))
+        if self.promises:
+            lines = [(row.what, *row.values) for row in self.promises]
+            table = page_table(
+                "The promises side by side", lines, Col("What"), *map(Wide, self.letters)
+            )
+            notes = tuple(Paragraph(note, "lead") for note in self.promise_notes)
+            yield Section("promises", "What is promised", (*notes, table))
+        if compared := tuple(self._measure_blocks()):
+            yield Section("compared", "Measure by measure", compared)
+        changed = [
+            page_table(caption, map(_change_words, changes), Col(what), *map(Num, self.letters))
+            for caption, what, changes in self._changes
+            if changes
+        ]
+        if changed:
+            yield Section("changed", "Where they differ most", (Grid(tuple(changed)),))
+        if self.findings:
+            yield Section("attacks", "What they give away", tuple(self._attack_blocks()))
+        if self.settings:
+            words = Listing(tuple(map(setting_words, self.settings)))
+            yield Section("settings", "Settings that differ", (words,))
+
+    def _measure_blocks(self) -> Iterator[Block]:
+        if self.measures or not self.findings:
+            yield Paragraph(_tally(self.measures), "lead")
+        if self.notes:
+            yield Listing(self.notes)
+        if self.measures or not self.findings:
+            yield page_table(
+                "Each measure of every table",
+                self.measures,
+                Wide("Measure", lambda row: Cell(row.measure, row.direction)),
+                *self._value_columns(lambda row, i: _interval_note(row.intervals[i])),
+                Wide("Nearest to the original", "verdict"),
+                cards=True,
+            )
+
+    def _value_columns(self, note: Any) -> list[Col]:
+        """A column for each report, with a note under each value; and the difference where there are two."""
+
+        def cell(i: int) -> Callable[[SharedRow], Cell]:
+            return lambda row: Cell(number(row.values[i]), note(row, i))
+
+        columns: list[Col] = [Num(key, cell(i)) for i, key in enumerate(self.letters)]
+        return columns + [
+            Num(head, lambda row: signed(row.difference)) for head in self._difference
+        ]
+
+    def _attack_blocks(self) -> Iterator[Block]:
+        for i, key in enumerate(self.letters):
+            words = [row.words[i] for row in self.findings]
+            counts = [
+                f"{word} by {count:,}"
+                for word in (FOUND, NONE_FOUND, UNKNOWN, NO_VALUE)
+                if (count := words.count(word))
+            ]
+            yield Paragraph(
+                f"{key}: of {count_noun(len(words), 'attack or test', 'attacks and tests')} in all reports, {', '.join(counts)}.",
+                "lead",
+            )
+        rows = most_telling(self.findings, MAX_FINDINGS)
+        yield page_table(
+            f"Each attack and test of every table{_of_all(rows, self.findings)}",
+            rows,
+            Wide("Attack or test", lambda row: Cell(row.name, row.target)),
+            *self._value_columns(lambda row, i: row.excess_words[i]),
+            Wide("Safest", "verdict"),
+            cards=True,
+        )
+        yield Paragraph(
+            "Lower is safer. Tests of whole records are compared by their excess, attacks on columns by how often they are right.",
+            "note",
+        )
+
+
+def compare(*reports: Comparable, labels: Sequence[str] = ()) -> Comparison:
+    """Return results of utility, of risk or of releases side by side, of tables with the same columns; their JSON will do.
+
+    Values whose intervals overlap are not ranked. Numbers made with other settings, other levels or another label are shown, but none is called better.
+    Promises of privacy stand side by side, with a note where they are different ones. `labels` say which run each report is of; by default their titles do.
 
     Raises
     ------
     InputError
-        If one of the two is something else, or their columns differ.
+        If there are fewer than two, one is something else, or their columns differ.
     """
-    return _compare(as_report(a, "A"), as_report(b, "B"))
-
-
-def _compare(first: ReportResult, second: ReportResult, labels: Sequence[str] = ()) -> Comparison:
-    one, other = first.utility or NO_UTILITY, second.utility or NO_UTILITY
-    _check_columns(first, second)
-    settings = (*_settings(one, other), *_risk_settings(first, second))
-    levels = _other_levels(first, second)
-    apart = {row.id for row in settings if row.matters}
-    rows = tuple(_measures(one, other, apart, bool(levels)))
-    names = names_of_reports((first, second), labels)
+    if len(reports) < 2:
+        raise InputError(f"A comparison needs two reports or more. Got {len(reports)}.")
+    known = [as_report(report, letter(i)) for i, report in enumerate(reports)]
+    _check_columns(known)
+    measured = [report.utility for report in known]
+    settings = (*_settings(measured), *_risk_settings(known))
+    names = names_of_reports(known, labels)
     return Comparison(
-        (names[0], names[1]),
-        rows,
-        _columns(one, other),
-        _pairs(one, other),
-        settings,
-        (*_notes(first, second, levels), *_unmatched(first, second)),
-        tuple(_findings(first, second)),
-        promise_rows(first.synthesis, second.synthesis),
-        tuple(promise_notes(first.synthesis, second.synthesis)),
-        differing=differences((first, second)),
-        answers=compared_answers((first, second), names),
-        leaving=leaving_of_all((first, second)),
-        picture=tradeoff_of((first, second), names),
+        names=names,
+        differing=differences(known),
+        measures=tuple(_measures(known, {row.id for row in settings if row.matters})),
+        findings=tuple(_findings(known)),
+        columns=_columns(measured),
+        pairs=_pairs(measured),
+        settings=settings,
+        promises=promise_rows([report.synthesis for report in known]),
+        promise_notes=tuple(promise_notes([report.synthesis for report in known])),
+        notes=(*_notes(known), *_unmatched(known)),
+        picture=tradeoff_of(known, names),
+        answers=_answers(known, names),
+        leaving=UNCOVERED if any(promises(report) for report in known) else FROM_JSON,
     )
 
 
-def _of_columns(report: ReportResult) -> dict[str, ColumnSummary]:
+def setting_words(row: SettingRow) -> str:
+    """Return a setting that differs, in a sentence."""
+    values = ", ".join(f"{shown(value, 80)} in {letter(i)}" for i, value in enumerate(row.values))
+    end = "; its numbers are not comparable" if row.matters else ""
+    return f"{row.measure}, {shown(row.setting)}: {values}{end}."
+
+
+def most_telling(rows: Sequence[FindingRow], limit: int) -> list[FindingRow]:
+    """Return all rows in which an excess was found, and of the others as many as fill up `limit`."""
+    positive = [row for row in rows if row.found]
+    others = [row for row in rows if not row.found]
+    return [*positive, *others[: max(limit - len(positive), 0)]]
+
+
+def _of_all(rows: Sequence[Any], everything: Sequence[Any]) -> str:
+    if len(rows) == len(everything):
+        return ""
+    return f", {len(rows)} of {len(everything):,}: all with an excess found, then those that differ most"
+
+
+def _value_words(value: float | None, interval: Ends) -> str:
+    return number(value) + (f" ({between(interval)})" if value is not None and interval else "")
+
+
+def _interval_note(interval: Ends) -> str:
+    return "" if interval is None else between(interval)
+
+
+def _change_words(row: Change) -> tuple[str, ...]:
+    name = pair_words((row.columns[0], row.columns[1])) if len(row.columns) > 1 else row.columns[0]
+    return (name if len(row.columns) > 1 else shown(name), *map(fixed, row.values))
+
+
+def _tally(rows: Sequence[MeasureRow]) -> str:
+    verdicts = [
+        f"nearest in {row.best[0]}"
+        if len(row.best) == 1
+        else "not comparable"
+        if row.why
+        else row.verdict
+        if row.verdict in ("equal", OVERLAP)
+        else f"nearest in {' and '.join(row.best)}"
+        for row in rows
+    ]
+    counts = [f"{verdicts.count(words)} {words}" for words in dict.fromkeys(sorted(verdicts))]
+    return f"Of {count_noun(len(rows), 'measure')}: {', '.join(counts) or 'none'}."
+
+
+# Whether reports can be compared at all.
+
+
+def _summaries(report: ReportResult) -> dict[str, ColumnSummary]:
     return {column.name: column for column in report.about.columns}
 
 
-def _check_columns(first: ReportResult, second: ReportResult, name: str = "B") -> None:
-    one, other = _of_columns(first), _of_columns(second)
-    if any(
-        report.risk is not None and not columns
-        for report, columns in ((first, one), (second, other))
-    ):
-        return  # A study of risk alone lists no columns.
-    only = [
-        f"only in {side}: {listed(shown(name, 40) for name in mine if name not in theirs)}"
-        for side, mine, theirs in (("A", one, other), (name, other, one))
-        if set(mine) - set(theirs)
-    ]
-    if only:
-        raise InputError(
-            f"Reports can be compared when their tables have the same columns. Got {'; '.join(only)}."
-        )
+def _check_columns(reports: Sequence[ReportResult]) -> None:
+    first = _summaries(reports[0])
+    for i, report in enumerate(reports):
+        names = _summaries(report)
+        if any(
+            study.risk is not None and not columns
+            for study, columns in ((reports[0], first), (report, names))
+        ):
+            continue  # A study of risk alone lists no columns.
+        only = [
+            f"only in {side}: {listed(shown(name, 40) for name in mine if name not in theirs)}"
+            for side, mine, theirs in (("A", first, names), (letter(i), names, first))
+            if set(mine) - set(theirs)
+        ]
+        if only:
+            raise InputError(
+                f"Reports can be compared when their tables have the same columns. Got {'; '.join(only)}."
+            )
 
 
-def _other_levels(first: ReportResult, second: ReportResult) -> list[str]:
+def _other_levels(reports: Sequence[ReportResult]) -> list[str]:
     """Return columns that were compared on other kinds or other numbers of levels."""
-    one, other = _of_columns(first), _of_columns(second)
-    shared = [name for name in one if name in other]
-    return [
-        name
-        for name in shared
-        if (one[name].kind, one[name].levels) != (other[name].kind, other[name].levels)
-    ]
+    summaries = [_summaries(report) for report in reports]
+    kinds = [{name: (c.kind, c.levels) for name, c in columns.items()} for columns in summaries]
+    shared = [name for name in kinds[0] if all(name in columns for columns in kinds)]
+    return [name for name in shared if len({columns[name] for columns in kinds}) > 1]
 
 
-def _notes(first: ReportResult, second: ReportResult, levels: Sequence[str]) -> Iterator[str]:
-    if levels:
+def _notes(reports: Sequence[ReportResult]) -> Iterator[str]:
+    if levels := _other_levels(reports):
         yield (
-            f"{listed(shown(name, 40) for name in levels)}: compared on other kinds or numbers of levels in A than in B, so the numbers of "
-            "the two reports are not comparable. Measure both with the same schema."
+            f"{listed(shown(name, 40) for name in levels)}: compared on other kinds or numbers of levels in some reports than in others, so the numbers "
+            "of the reports are not comparable. Measure all with the same schema."
         )
-    tables = (
-        ("originals", first.about.original, second.about.original),
-        ("holdouts", first.about.holdout, second.about.holdout),
-    )
-    for what, one, other in tables:
-        if _same(one) != _same(other):
-            yield f"The {what} differ: {_told(one)} in A, {_told(other)} in B."
+    for what in ("original", "holdout"):
+        tables = [getattr(report.about, what) for report in reports]
+        if len({None if table is None else (table.name, table.rows) for table in tables}) > 1:
+            words = (f"{_table_words(table)} in {letter(i)}" for i, table in enumerate(tables))
+            yield f"The {what}s differ: {', '.join(words)}."
 
 
-def _same(table: TableSummary | None) -> tuple[Any, ...]:
-    return (None, None) if table is None else (table.name, table.rows)
-
-
-def _told(table: TableSummary | None) -> str:
+def _table_words(table: TableSummary | None) -> str:
     if table is None or table == TableSummary():
         return "none"
-    about = (
-        f"about {count_noun(table.rows, 'row')}"
-        if is_number(table.rows)
-        else count_noun(table.rows, "row")
-        if table.rows
-        else "rows that were not counted"
-    )
+    rows = count_noun(table.rows, "row") if table.rows else "rows that were not counted"
+    about = f"about {rows}" if is_number(table.rows) else rows
     return f"{shown(table.name or 'unnamed')} with {about}"
 
 
 # Measures.
 
 
-def _measures(
-    one: UtilityResult, other: UtilityResult, apart: set[str], other_levels: bool
-) -> Iterator[MeasureRow]:
-    names = [metric.name for result in (one, other) for metric in metrics_of(result.results)]
-    for metric in (METRICS[name] for name in dict.fromkeys(names)):
-        row = _row(metric, one.results.get(metric.name), other.results.get(metric.name))
+def _measures(reports: Sequence[ReportResult], apart: set[str]) -> Iterator[MeasureRow]:
+    levels = bool(_other_levels(reports))
+    measured = [report.utility for report in reports if report.utility is not None]
+    names = [metric.name for result in measured for metric in metrics_of(result.results)]
+    for metric in (METRICS[name] for name in dict.fromkeys(names) if name in METRICS):
+        row = _measure(metric, reports)
         why = row.why or (
-            "other levels" if other_levels else "other settings" if metric.id in apart else ""
+            "other levels" if levels else "other settings" if metric.id in apart else ""
         )
-        yield replace(row, better=None, why=why) if why else row
+        yield replace(row, best=(), why=why) if why else row
 
 
-def _row(metric: Metric, a: Result | None, b: Result | None) -> MeasureRow:
-    values = [None if result is None else result.value for result in (a, b)]
-    intervals = [
-        result.interval if result is not None and result.interval else None for result in (a, b)
+def _measure(metric: Metric, reports: Sequence[ReportResult]) -> MeasureRow:
+    results = [
+        None if report.utility is None else report.utility.results.get(metric.name)
+        for report in reports
     ]
+    values = tuple(None if result is None else result.value for result in results)
+    intervals = tuple(
+        None if result is None or not result.interval else (result.interval[0], result.interval[1])
+        for result in results
+    )
     missing = [
-        f"not measured in {side}"
+        f"not measured in {letter(i)}"
         if result is None
-        else f"not applicable in {side}: {shown(result.reason, 200)}"
-        for side, result, value in zip("AB", (a, b), values, strict=True)
+        else f"not applicable in {letter(i)}: {shown(result.reason, 200)}"
+        for i, (result, value) in enumerate(zip(results, values, strict=True))
         if value is None
     ]
+    direction = metric.kind.direction
     return MeasureRow(
         id=metric.id,
         measure=metric.title,
-        direction=metric.kind.direction,
-        a=values[0],
-        b=values[1],
-        interval_a=intervals[0],
-        interval_b=intervals[1],
-        difference=_less(values[1], values[0]),
-        better=None if missing else _better(values, intervals, metric.kind.direction),
+        direction=direction,
+        values=values,
+        intervals=intervals,
+        best=best_of(values, intervals, higher=direction == HIGHER),
         why="; ".join(missing),
     )
 
 
-def _less(one: float | None, other: float | None) -> float | None:
-    return None if one is None or other is None else one - other
+def best_of(
+    values: Sequence[float | None], intervals: Sequence[Ends], *, higher: bool
+) -> tuple[str, ...]:
+    """Return the letters of the best value and of those whose intervals reach it; none where a value is not known.
 
-
-def _better(values: Sequence[Any], intervals: Sequence[Any], direction: str) -> str:
-    """Return which of two values is better, or that their intervals overlap."""
-    if values[0] == values[1]:
-        return "equal"
-    ends = [i if i else [v, v] for v, i in zip(values, intervals, strict=True)]
-    if any(intervals) and max(ends[0][0], ends[1][0]) <= min(ends[0][1], ends[1][1]):
-        return "cannot be told apart"
-    return "A" if (values[0] > values[1]) == (direction == "higher is better") else "B"
+    Examples
+    --------
+    >>> best_of([0.1, 0.2, 0.3], [(0.05, 0.15), (0.14, 0.26), None], higher=False)
+    ('A', 'B')
+    """
+    known = [value for value in values if value is not None]
+    if len(known) < len(values):
+        return ()
+    ends = [interval or (value, value) for value, interval in zip(known, intervals, strict=True)]
+    low, high = ends[known.index(max(known) if higher else min(known))]
+    return tuple(
+        letter(i) for i, (start, end) in enumerate(ends) if max(start, low) <= min(end, high)
+    )
 
 
 # Settings.
 
 
-def _settings(one: UtilityResult, other: UtilityResult) -> Iterator[SettingRow]:
-    for metric in metrics_of(one.results):
-        a, b = one[metric.name], other.results.get(metric.name)
-        if a.value is None or b is None or b.value is None:
-            continue
-        mine, theirs = _flat(a), _flat(b)
-        for key in dict.fromkeys([*mine, *theirs]):
-            if mine.get(key) != theirs.get(key):
-                matters = key.split(".")[0] in DECISIVE
-                yield SettingRow(
-                    metric.id, metric.title, key, mine.get(key), theirs.get(key), matters
-                )
+def _settings(results: Sequence[UtilityResult | None]) -> Iterator[SettingRow]:
+    if any(result is None for result in results):
+        return
+    known = [result.results for result in results if result is not None]
+    for metric in metrics_of(known[0]):
+        found = [each.get(metric.name) for each in known]
+        values = [result for result in found if result is not None and result.value is not None]
+        if len(values) == len(known):
+            yield from _setting_rows(
+                metric.id, metric.title, [_flat(result) for result in values], DECISIVE
+            )
+
+
+def _setting_rows(
+    key: str, measure: str, settings: Sequence[Mapping[str, Any]], decisive: Any
+) -> Iterator[SettingRow]:
+    for name in dict.fromkeys(name for each in settings for name in each):
+        values = tuple(each.get(name) for each in settings)
+        if any(value != values[0] for value in values):
+            yield SettingRow(key, measure, name, values, name.split(".")[0] in decisive)
 
 
 def _flat(result: Result) -> dict[str, Any]:
@@ -326,542 +701,261 @@ def _flat(result: Result) -> dict[str, Any]:
     return out
 
 
+def _risk_settings(reports: Sequence[ReportResult]) -> Iterator[SettingRow]:
+    """Yield the settings of attacks and tests that differ."""
+    studies = [report.risk for report in reports if report.risk is not None]
+    if len(studies) == len(reports):
+        settings = [{"seed": risk.about.seed, **risk.about.settings} for risk in studies]
+        yield from _setting_rows("risk", "Attacks and tests", settings, DECISIVE_OF_ATTACKS)
+
+
 # Columns and pairs.
 
 
-def _columns(one: UtilityResult, other: UtilityResult) -> tuple[ColumnChange, ...]:
-    mine, theirs = (
-        distances.per_column
-        if isinstance(distances := result.results.get("jensen_shannon"), JensenShannon)
+def _largest(changes: Iterable[Change]) -> tuple[Change, ...]:
+    differing = [change for change in changes if change.spread]
+    return tuple(sorted(differing, key=lambda change: -change.spread)[:MAX_CHANGES])
+
+
+def _columns(results: Sequence[UtilityResult | None]) -> tuple[Change, ...]:
+    distances = [
+        found.per_column
+        if result is not None
+        and isinstance(found := result.results.get("jensen_shannon"), JensenShannon)
         else {}
-        for result in (one, other)
-    )
-    rows = [
-        ColumnChange(name, value, theirs[name], theirs[name] - value)
-        for name, value in mine.items()
-        if name in theirs and theirs[name] != value
+        for result in results
     ]
-    return tuple(sorted(rows, key=lambda row: -abs(row.change))[:MOST])
+    return _largest(
+        Change((name,), tuple(each[name] for each in distances))
+        for name in distances[0]
+        if all(name in each for each in distances)
+    )
 
 
-def _pairs(first: UtilityResult, second: UtilityResult) -> tuple[PairChange, ...]:
-    """Return pairs whose phi_k is nearer to the original's in one table than in the other."""
-    relations = [result.results.get("phi_k") for result in (first, second)]
+def _pairs(results: Sequence[UtilityResult | None]) -> tuple[Change, ...]:
+    """Return pairs whose phi_k is nearer to the original's in one table than in another."""
+    relations = [None if result is None else result.results.get("phi_k") for result in results]
     known = [Matrices(phi, most=1_000_000) for phi in relations if isinstance(phi, Association)]
-    if len(known) < 2:
+    if len(known) < len(results):
         return ()
-    one, other = known
-    place = {name: i for i, name in enumerate(other.names)}
-    shared = [name for name in one.names if name in place]
-    mine = [i for i, name in enumerate(one.names) if name in place]
-    theirs = [place[name] for name in shared]
-    off = [np.abs(m.difference[np.ix_(at, at)]) for m, at in ((one, mine), (other, theirs))]
-    change = np.nan_to_num(np.tril(off[1] - off[0], -1))
-    out = []
-    for at in np.argsort(-np.abs(change), axis=None, kind="stable")[:MOST]:
-        i, j = divmod(int(at), len(shared))
-        if change[i, j]:
-            out.append(
-                PairChange(
-                    (shared[j], shared[i]),
-                    float(off[0][i, j]),
-                    float(off[1][i, j]),
-                    float(change[i, j]),
-                )
-            )
-    return tuple(out)
+    shared = [name for name in known[0].names if all(name in each.names for each in known)]
+    off = []
+    for each in known:
+        index = {name: i for i, name in enumerate(each.names)}
+        order = [index[name] for name in shared]
+        off.append(np.abs(each.difference[np.ix_(order, order)]))
+    spread = np.nan_to_num(np.tril(np.max(off, axis=0) - np.min(off, axis=0), -1))
+    largest = np.argsort(-spread, axis=None, kind="stable")[:MAX_CHANGES]
+    cells = [divmod(int(index), len(shared)) for index in largest if spread.flat[index]]
+    return _largest(
+        Change((shared[j], shared[i]), tuple(float(each[i, j]) for each in off)) for i, j in cells
+    )
 
 
 # Findings of attacks.
 
 
-def _findings(first: ReportResult, second: ReportResult) -> list[FindingRow]:
-    """Return the findings that both reports have: those with an excess found in one of the two first, then those farthest apart."""
-    one, other = findings_of(first), findings_of(second)
-    apart = _attack_settings(first) != _attack_settings(second)
-    rows = [_finding_row(one[key], other[key], apart) for key in one if key in other]
-    return sorted(rows, key=lambda row: (not row.found, -abs(row.difference or 0.0)))
+def findings_of(report: ReportResult) -> dict[tuple[object, ...], Finding]:
+    """Return the findings of a report by what was tried: of whole records those of the cross-fit where it leads."""
+    risk = report.risk
+    if risk is None:
+        return {}
+    findings = (*column_findings(risk.findings), *record_findings(risk.leading.findings))
+    return {finding.identity: finding for finding in findings}
 
 
-def _finding_row(a: Finding, b: Finding, apart: bool) -> FindingRow:
-    sides = [compared_by(finding) for finding in (a, b)]
+def _shared(reports: Sequence[ReportResult]) -> list[tuple[Finding, ...]]:
+    """Return the findings that all reports have."""
+    first, *others = [findings_of(report) for report in reports]
+    return [
+        (finding, *(findings[key] for findings in others))
+        for key, finding in first.items()
+        if all(key in findings for findings in others)
+    ]
+
+
+def _compared_by(finding: Finding) -> tuple[float | None, Ends]:
+    """Return the number that a finding is compared by, and its interval: the value of an attack on a column, the excess of a test of whole records."""
+    if finding.on_column:
+        return finding.value, finding.interval
+    return finding.excess, finding.excess_interval
+
+
+def _findings(reports: Sequence[ReportResult]) -> list[FindingRow]:
+    """Return the findings that all reports have: those with an excess found in any first, then those farthest apart."""
+    decisive = [
+        {key: report.risk.about.settings.get(key) for key in DECISIVE_OF_ATTACKS}
+        for report in reports
+        if report.risk is not None
+    ]
+    apart = any(settings != decisive[0] for settings in decisive)
+    rows = [_finding_row(shared, apart) for shared in _shared(reports)]
+
+    def spread(row: FindingRow) -> float:
+        known = [value for value in row.values if value is not None]
+        return max(known) - min(known) if len(known) == len(row.values) else 0.0
+
+    return sorted(rows, key=lambda row: (not row.found, -spread(row)))
+
+
+def _finding_row(shared: Sequence[Finding], apart: bool) -> FindingRow:
+    first = shared[0]
+    numbers, intervals = zip(*map(_compared_by, shared), strict=True)
     missing = [
-        f"{'not applicable' if finding.on_column else 'no excess'} in {side}: {shown((finding.reason or 'no value').rstrip('.'), 200)}"
-        for side, finding, (value, _) in zip("AB", (a, b), sides, strict=True)
+        f"{'not applicable' if finding.on_column else 'no excess'} in {letter(i)}: {shown((finding.reason or 'no value').rstrip('.'), 200)}"
+        for i, (finding, value) in enumerate(zip(shared, numbers, strict=True))
         if value is None
     ]
-    other = (
-        "other convention" if a.convention != b.convention else "other settings" if apart else ""
-    )
+    conventions = {finding.convention for finding in shared}
+    other = "other convention" if len(conventions) > 1 else "other settings" if apart else ""
     why = "; ".join(missing) or other
-    (value_a, interval_a), (value_b, interval_b) = sides
     return FindingRow(
-        attacker=a.attacker,
-        name=a.about.title,
-        keys=a.keys,
-        sensitive=a.sensitive,
-        target=a.target,
-        a=a.value,
-        b=b.value,
-        interval_a=interval_a,
-        interval_b=interval_b,
-        difference=_less(value_b, value_a),
-        excess_a=a.excess,
-        excess_b=b.excess,
-        safer=None if why else _better([value_a, value_b], [interval_a, interval_b], LOWER),
+        attacker=first.attacker,
+        name=first.about.title,
+        keys=first.keys,
+        sensitive=first.sensitive,
+        target=first.target,
+        values=tuple(finding.value for finding in shared),
+        intervals=intervals,
+        excesses=tuple(finding.excess for finding in shared),
+        words=tuple(finding.word for finding in shared),
+        best=() if why else best_of(numbers, intervals, higher=False),
         why=why,
-        word_a=a.word,
-        word_b=b.word,
     )
 
 
-LOWER = "lower is safer"
-DECISIVE_OF_ATTACKS = ("numeric", "rare", "tolerance", "tau", "svm_rows")
-"""Settings that decide what the numbers of attacks are numbers of."""
+def _unmatched(reports: Sequence[ReportResult]) -> Iterator[str]:
+    """Yield how many attacks and tests are in some reports only."""
+    by_report = [findings_of(report) for report in reports]
+    groups: dict[tuple[int, ...], list[Finding]] = {}
+    for key in dict.fromkeys(key for findings in by_report for key in findings):
+        having = tuple(i for i, findings in enumerate(by_report) if key in findings)
+        if len(having) < len(reports):
+            groups.setdefault(having, []).append(by_report[having[0]][key])
+    for having, findings in sorted(groups.items()):
+        positive = sum(finding.excess_found for finding in findings)
+        more = f", {positive:,} of them with an excess found" if positive else ""
+        verb = "is" if len(findings) == 1 else "are"
+        sides = " and ".join(map(letter, having))
+        yield f"{count_noun(len(findings), 'attack')} {verb} in {sides} only{more}."
 
 
-def _attack_settings(report: ReportResult) -> dict[str, Any]:
-    settings = {} if report.risk is None else report.risk.about.settings
-    return {key: settings[key] for key in DECISIVE_OF_ATTACKS if key in settings}
+# The head of the page.
 
 
-def _risk_settings(first: ReportResult, second: ReportResult) -> Iterator[SettingRow]:
-    """Yield the settings of attacks and tests that differ."""
-    if first.risk is None or second.risk is None:
-        return
-    one, other = (
-        {"seed": risk.about.seed, **risk.about.settings} for risk in (first.risk, second.risk)
+def _answers(reports: Sequence[ReportResult], names: Sequence[str]) -> tuple[PageAnswer, ...]:
+    """Return what compared tables give away, what they are good for, and what none of them was tested for."""
+    fit = all(len(name) <= 20 for name in names)  # a cut name says less than its letter
+    labels = [f"{letter(i)}: {name}" if fit else letter(i) for i, name in enumerate(names)]
+    return _away(reports, labels), _good(reports, labels), _untested(reports, labels)
+
+
+def _away(reports: Sequence[ReportResult], labels: Sequence[str]) -> PageAnswer:
+    """What each report says of all its attacks and tests, and the one attack that all share as a picture: never the latter alone."""
+    reported = [gives_away(report) for report in reports]
+    verdicts = [answer.word or "not known" for answer in reported]
+    if set(verdicts) == {"not assessed"}:
+        return PageAnswer(
+            GIVES_AWAY, "Not compared: no report has an attack or a test.", word="not assessed"
+        )
+    sentence = " ".join(
+        f"{', '.join(letter(i) for i, verdict in enumerate(verdicts) if verdict == word)}: {word}."
+        for word in dict.fromkeys(verdicts)
     )
-    for key in dict.fromkeys([*one, *other]):
-        if one.get(key) != other.get(key):
-            yield SettingRow(
-                "risk",
-                "Attacks and tests",
-                key,
-                one.get(key),
-                other.get(key),
-                key in DECISIVE_OF_ATTACKS,
-            )
-
-
-def _unmatched(first: ReportResult, second: ReportResult) -> Iterator[str]:
-    mine, theirs = findings_of(first), findings_of(second)
-    for side, ours, others in (("A", mine, theirs), ("B", theirs, mine)):
-        only = [finding for key, finding in ours.items() if key not in others]
-        if only:
-            found = sum(finding.excess_found for finding in only)
-            more = f", {found:,} of them with an excess found" if found else ""
-            yield f"{count_noun(len(only), 'attack')} {'is' if len(only) == 1 else 'are'} in {side} only{more}."
-
-
-MOST_SAID, MOST_SHOWN = 5, 40
-HEAD = (
-    "measure",
-    "A",
-    "95 % interval A",
-    "B",
-    "95 % interval B",
-    "B less A",
-    "nearer to the original",
-)
-
-
-@dataclass(frozen=True, kw_only=True)
-class MeasureRow:
-    """A measure of both tables: values, intervals, the difference B less A, and which is better; `why` says why none is."""
-
-    id: str
-    measure: str
-    direction: str
-    a: float | None
-    b: float | None
-    interval_a: tuple[float, float] | None = None
-    interval_b: tuple[float, float] | None = None
-    difference: float | None = None
-    better: str | None = None
-    why: str = ""
-
-
-@dataclass(frozen=True, kw_only=True)
-class FindingRow:
-    """What an attack found in both tables: values, excesses, the difference B less A, and which is safer; `why` says why none is.
-
-    Attacks on columns are compared by their values, memorisation tests by their excesses: the intervals and the difference are of these. `word_a` and `word_b`
-    say whether an excess was found, over all attacks of the report together.
-    """
-
-    attacker: str
-    name: str
-    keys: tuple[str, ...]
-    sensitive: str
-    target: str
-    a: float | None
-    b: float | None
-    interval_a: tuple[float, float] | None
-    interval_b: tuple[float, float] | None
-    difference: float | None
-    excess_a: float | None
-    excess_b: float | None
-    safer: str | None
-    why: str
-    word_a: str = ""
-    word_b: str = ""
-
-    @property
-    def found(self) -> bool:
-        """Whether an excess was found in one of the two."""
-        return FOUND in (self.word_a, self.word_b)
-
-
-@dataclass(frozen=True)
-class ColumnChange:
-    """How far a column is from the original in A and in B."""
-
-    column: str
-    a: float
-    b: float
-    change: float
-
-
-@dataclass(frozen=True)
-class PairChange:
-    """How far the relation of a pair of columns is off in A and in B."""
-
-    columns: tuple[str, str]
-    a: float
-    b: float
-    change: float
-
-
-@dataclass(frozen=True)
-class SettingRow:
-    """A setting of a measure that differs, and whether that keeps its numbers from being compared."""
-
-    id: str
-    measure: str
-    setting: str
-    a: Any
-    b: Any
-    matters: bool
-
-
-@dataclass(frozen=True)
-class Comparison:
-    """Two reports side by side.
-
-    Parameters
-    ----------
-    names
-        What A and B are.
-    measures
-        For each measure both values, both intervals, the difference B less A, and which is better: `A`, `B`, `equal`,
-        `cannot be told apart`, or None where the numbers cannot be compared; `why` then says why not.
-    columns, pairs
-        The columns and pairs that changed most: distance from the original in A, in B, and the change.
-    settings
-        Settings that differ, and whether that keeps numbers from being compared.
-    notes
-        What to know before reading on.
-    findings
-        For each attack that both reports have both values, intervals and excesses, whether an excess was found in each, the difference B less A, and which
-        is `safer`, in the words of `measures`; those with an excess found in one of the two first, then those that differ most.
-    promises
-        What is promised in A and in B, row by row in words; none where neither table came with an account of privacy.
-    promise_notes
-        Where these are different promises, or none at all: what to know before any number is compared.
-    differing
-        What differs in how the tables were made: names are made of it.
-    picture, answers, leaving
-        What a page shows first: risk beside worth, what one decides by, and whether it may leave.
-    """
-
-    names: tuple[str, str]
-    measures: tuple[MeasureRow, ...]
-    columns: tuple[ColumnChange, ...]
-    pairs: tuple[PairChange, ...]
-    settings: tuple[SettingRow, ...]
-    notes: tuple[str, ...]
-    findings: tuple[FindingRow, ...] = ()
-    promises: tuple[PromiseLine, ...] = ()
-    promise_notes: tuple[str, ...] = ()
-    differing: tuple[ReportDifference, ...] = ()
-    picture: Figure | None = field(default=None, compare=False)
-    answers: tuple[PageAnswer, ...] = field(default=(), compare=False)
-    leaving: Leaving = field(default=FROM_JSON, compare=False)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the comparison as plain data: `chaffinch-comparison`, version 3."""
-        return {
-            "format": "chaffinch-comparison",
-            "version": 3,
-            "A": self.names[0],
-            "B": self.names[1],
-            **{
-                key: [_plain(row) for row in getattr(self, key)]
-                for key in (
-                    "measures",
-                    "columns",
-                    "pairs",
-                    "settings",
-                    "findings",
-                    "promises",
-                )
-            },
-            "differing": to_plain(self.differing),
-            "notes": list(self.notes),
-            "promise_notes": list(self.promise_notes),
-        }
-
-    def rows(self) -> list[tuple[str, ...]]:
-        """Return the table of measures as text, one row for each; `HEAD` names its columns."""
-        return [
-            (
-                row.measure,
-                number(row.a),
-                between(row.interval_a),
-                number(row.b),
-                between(row.interval_b),
-                number(row.difference),
-                _verdict(row),
-            )
-            for row in self.measures
-        ]
-
-    def to_text(self) -> str:
-        """Return the comparison as plain text for a terminal."""
-        parts = [f"A: {self.names[0]}\nB: {self.names[1]}"]
-        if self.promises:
-            told = [(r.what, r.a, r.b) for r in self.promises]
-            parts.append(
-                "\n".join(
-                    (
-                        text_table(("promised", "A", "B"), told),
-                        *(f"- {note}" for note in self.promise_notes),
-                    )
-                )
-            )
-        if self.measures or not self.findings:
-            parts.append(text_table(HEAD, self.rows()))
-        if self.columns:
-            rows = [
-                (shown(r.column), fixed(r.a), fixed(r.b), signed(r.change))
-                for r in self.columns[:5]
-            ]
-            parts.append(
-                text_table(
-                    ("columns that changed most (Jensen-Shannon distance)", "A", "B", "B less A"),
-                    rows,
-                )
-            )
-        if self.pairs:
-            rows = [
-                (pair_words(r.columns), fixed(r.a), fixed(r.b), signed(r.change))
-                for r in self.pairs[:5]
-            ]
-            parts.append(
-                text_table(("pairs that changed most (phi_k off by)", "A", "B", "B less A"), rows)
-            )
-        parts += [
-            "\n".join((f"{part.question} {part.sentence}", *(f"- {note}" for note in part.notes)))
-            for part in self.answers[:1]
-        ]
-        if self.findings:
-            found = [_attack(row) for row in most_telling(self.findings, MOST_SAID)]
-            head = (
-                "attacks and tests",
-                "on",
-                "A",
-                "excess A",
-                "B",
-                "excess B",
-                "B less A",
-                "safer",
-            )
-            parts.append(text_table(head, found))
-            if len(found) < len(self.findings):
-                parts.append(
-                    f"{len(found)} of {len(self.findings):,} attacks and tests: all with an excess found, then those that differ most. All: --html PAGE or --json FILE."
-                )
-        said = [*self.notes, *map(setting_words, self.settings)]
-        return "\n\n".join(parts + (["\n".join(f"- {line}" for line in said)] if said else []))
-
-    def to_html(self) -> str:
-        """Return the comparison as one HTML file."""
-        facts = (("A", self.names[0]), ("B", self.names[1]))
-        promises = [row for row in self.promises if row.what == "promise"]
-        seeded = [
-            side for side in "AB" for row in promises if "TEST ONLY" in getattr(row, side.lower())
-        ]
-        alarm = (
-            f"TEST ONLY: {' and '.join(seeded)}. Seeded noise carries no promise of privacy."
-            if seeded
-            else ""
-        )
-        return page(
-            "Two reports compared",
-            tuple(self.sections()),
-            facts=facts,
-            alarm=alarm,
-            answers=self.answers,
-            leaving=self.leaving,
-        )
-
-    def _repr_html_(self) -> str:
-        from .._base.results import html_table
-
-        return html_table(HEAD, self.rows())
-
-    def sections(self) -> Iterator[Section]:
-        """Yield the comparison as sections of a page."""
-        yield Section(
-            "differing",
-            "What differs between them",
-            tuple(differing_blocks(self.names, self.differing)),
-        )
-        if self.picture is not None:
-            yield Section("tradeoff", "Risk beside worth", (self.picture,))
-        if self.promises:
-            told = tuple((r.what, r.a, r.b) for r in self.promises)
-            table = PageTable(
-                "The promises side by side", ("What", "A", "B"), told, wide=frozenset({1, 2})
-            )
-            notes = tuple(Paragraph(note, "lead") for note in self.promise_notes)
-            yield Section("promises", "What is promised", (*notes, table))
-        numbers = frozenset({1, 2, 3, 4, 5})
-        head = tuple(map(capital, HEAD))
-        rows: tuple[Row, ...] = tuple(
-            (Cell(cells[0], row.direction), *cells[1:])
-            for cells, row in zip(self.rows(), self.measures, strict=True)
-        )
-        caption = "Each measure of both tables"
-        blocks: list[Block] = (
-            [Paragraph(_tally(self.measures), "lead")] if self.measures or not self.findings else []
-        )
-        blocks += [Listing(self.notes)] if self.notes else []
-        if rows or not self.findings:
-            blocks.append(PageTable(caption, head, rows, numbers, frozenset({0, 6}), cards=True))
-        if blocks:
-            yield Section("compared", "Measure by measure", tuple(blocks))
-        changed: list[PageTable] = []
-        if self.columns:
-            cells = tuple(
-                (shown(r.column), fixed(r.a), fixed(r.b), signed(r.change)) for r in self.columns
-            )
-            head = ("Column", "A", "B", "B less A")
-            changed.append(
-                PageTable(
-                    "Jensen-Shannon distance of columns that changed most",
-                    head,
-                    cells,
-                    frozenset({1, 2, 3}),
-                )
-            )
-        if self.pairs:
-            cells = tuple(
-                (pair_words(r.columns), fixed(r.a), fixed(r.b), signed(r.change))
-                for r in self.pairs
-            )
-            head = ("Pair of columns", "A", "B", "B less A")
-            changed.append(
-                PageTable(
-                    "How far phi_k is off, pairs that changed most",
-                    head,
-                    cells,
-                    frozenset({1, 2, 3}),
-                )
-            )
-        if changed:
-            yield Section("changed", "Where they differ most", (Grid(tuple(changed)),))
-        if self.findings:
-            yield Section("attacks", "What they give away", tuple(_attack_blocks(self.findings)))
-        if self.settings:
-            yield Section(
-                "settings",
-                "Settings that differ",
-                (Listing(tuple(map(setting_words, self.settings))),),
-            )
-
-
-def _plain(row: Any) -> dict[str, Any]:
-    """A row as plain data, its sides called A and B."""
-    return {
-        re.sub(r"(^|_)([ab])$", lambda side: side[0].upper(), key): value
-        for key, value in to_plain(row).items()
-    }
-
-
-def _verdict(row: MeasureRow) -> str:
-    if row.better is None:
-        return f"not comparable: {row.why}" if row.a is not None and row.b is not None else row.why
-    bare = row.better in "AB" and not row.interval_a and not row.interval_b
-    return row.better + (" (no interval)" if bare else "")
-
-
-def _tally(rows: Sequence[MeasureRow]) -> str:
-    words = {
-        "A": "{} nearer in A",
-        "B": "{} nearer in B",
-        "equal": "{} equal",
-        "cannot be told apart": "{} cannot be told apart",
-        None: "{} not comparable",
-    }
-    counts = {word: sum(row.better == word for row in rows) for word in words}
-    told = ", ".join(words[word].format(count) for word, count in counts.items() if count)
-    return f"Of {count_noun(len(rows), 'measure')}: {told or 'none'}."
-
-
-def _attack(row: FindingRow) -> tuple[str, ...]:
-    sides = [
-        (number(value), excess_words(word, excess))
-        for value, word, excess in (
-            (row.a, row.word_a, row.excess_a),
-            (row.b, row.word_b, row.excess_b),
-        )
+    notes = [f"{letter(i)}: {answer.sentence}" for i, answer in enumerate(reported)]
+    attacks = shared_attack(reports)
+    if attacks is None:
+        nothing = "The reports share no attack that has a value in each of them."
+        return PageAnswer(GIVES_AWAY, sentence, notes=(*notes, nothing))
+    best = best_of([a.value for a in attacks], [a.interval for a in attacks], higher=False)
+    first = max(attacks, key=lambda finding: finding.rank)
+    figures = [
+        DecisionFigure(label, attack.value or 0.0, attack.interval)
+        for label, attack in zip(labels, attacks, strict=True)
     ]
-    safer = (
-        f"not comparable: {row.why}"
-        if row.safer is None
-        else row.safer.replace("cannot be told apart", "intervals overlap")
+    leads = "furthest above a guess" if first.excess is None else "with the largest excess"
+    lowest = (
+        "the 95 % intervals overlap."
+        if len(best) == len(reports)
+        else f"lowest in {' and '.join(best)}."
     )
-    return row.name, row.target, *sides[0], *sides[1], signed(row.difference), safer
+    shared = f"{first.description}, the attack on a column {leads} in any of them: {lowest}"
+    picture = dots_picture("box-1", GIVES_AWAY, figures)
+    return PageAnswer(GIVES_AWAY, sentence, picture, (*notes, shared))
 
 
-def _attack_blocks(rows: Sequence[FindingRow]) -> Iterator[Block]:
-    for side in "AB":
-        words = [getattr(row, f"word_{side.lower()}") for row in rows]
-        counts = {
-            word: words.count(word)
-            for word in (FOUND, NONE_FOUND, UNKNOWN, NO_VALUE)
-            if word in words
-        }
-        told = ", ".join(f"{word} by {count:,}" for word, count in counts.items())
-        yield Paragraph(
-            f"{side}: of {count_noun(len(rows), 'attack or test', 'attacks and tests')} in both, {told}.",
-            "lead",
+def _good(reports: Sequence[ReportResult], labels: Sequence[str]) -> PageAnswer:
+    steps = [step for report in reports if (step := headline_step(report.rows)) is not None]
+    if len(steps) < len(reports) or len({row.id for row, _, _ in steps}) > 1:
+        return PageAnswer(
+            GOOD_FOR,
+            "Not compared: the reports share no headline measure that has a scale in each of them.",
+            word="not assessed",
         )
-    some = most_telling(rows, MOST_SHOWN)
-    cells: tuple[Row, ...] = tuple((Cell(*found[:2]), *found[2:]) for found in map(_attack, some))
-    head = ("Attack or test", "A", "Excess A", "B", "Excess B", "B less A", "Safer")
-    of = (
-        f", {len(some)} of {len(rows):,}: all with an excess found, then those that differ most"
-        if len(some) < len(rows)
-        else ""
+    best = best_of([step[1] for step in steps], [step[2] for step in steps], higher=True)
+    words = (
+        "the 95 % intervals overlap"
+        if len(best) == len(reports)
+        else f"{' and '.join(best)} {'come' if len(best) > 1 else 'comes'} nearest"
     )
-    yield PageTable(
-        f"Each attack and test of both tables{of}",
-        head,
-        cells,
-        frozenset({1, 2, 3, 4, 5}),
-        frozenset({0, 6}),
-        cards=True,
-    )
-    yield Paragraph(
-        "Lower is safer. Tests of whole records are compared by their excess, attacks on columns by how often they are right.",
-        "note",
+    figures = [
+        DecisionFigure(label, step[1], step[2]) for label, step in zip(labels, steps, strict=True)
+    ]
+    scale = ("independent columns", "the best that can be had")
+    return PageAnswer(
+        GOOD_FOR,
+        f"By {steps[0][0].measure}, from {scale[0]} to {scale[1]}, {words}.",
+        bars_picture("box-2", GOOD_FOR, figures, scale),
     )
 
 
-def setting_words(row: SettingRow) -> str:
-    """Return a setting that differs, in a sentence."""
-    end = "; its numbers are not comparable" if row.matters else ""
-    return f"{row.measure}, {shown(row.setting)}: {shown(row.a, 80)} in A, {shown(row.b, 80)} in B{end}."
+def _untested(reports: Sequence[ReportResult], labels: Sequence[str]) -> PageAnswer:
+    lines = []
+    for label, report in zip(labels, reports, strict=True):
+        promise = promise_of(report.synthesis)
+        account = None if promise is None else promise.account
+        holds = promise is not None and promise.holds and account is not None
+        words = f"epsilon {account.epsilon:.4g}" if holds and account else "no promise"
+        if account is not None and account.test_only:
+            words = "test only: no promise"
+        tried = report.risk is not None and report.risk.findings
+        state = "yes" if holds else "no"
+        lines.append(
+            TestedLine(label, state, f"{words}, {'attacked' if tried else 'not attacked'}")
+        )
+    sentence = "What no report looked at is not compared either: membership, knowing the method, and singling out; a promise stands for its own table alone."
+    return PageAnswer(NOT_TESTED, sentence, looks_picture("box-3", NOT_TESTED, lines))
+
+
+def shared_attack(reports: Sequence[ReportResult]) -> tuple[Finding, ...] | None:
+    """Return one attack that all reports have with a value, counted alike, the worst in any of them; None where they share none."""
+    attacks = [
+        row
+        for row in _shared(reports)
+        if all(finding.on_column and finding.value is not None for finding in row)
+        and len({finding.convention for finding in row}) == 1
+    ]
+    return max(attacks, key=lambda row: max(finding.rank for finding in row), default=None)
+
+
+def tradeoff_of(reports: Sequence[ReportResult], names: Sequence[str]) -> Figure | None:
+    """Return several tables in one picture of risk beside worth; None where they share no attack, or no measure with a scale."""
+    attacks = shared_attack(reports)
+    ids = [{row.id for row, _ in ladder(report.rows)} for report in reports]
+    shared = [name for name in HEADLINES if all(name in measured for measured in ids)]
+    if attacks is None or not shared:
+        return None
+    steps = [step for report in reports if (step := headline_step(report.rows, shared))]
+    points = [
+        TradePoint(letter(i), step[1], attack.value or 0.0, step[2], attack.interval)
+        for i, (step, attack) in enumerate(zip(steps, attacks, strict=True))
+    ]
+    figure = tradeoff_figure(
+        "fig-tradeoff",
+        points,
+        worth=steps[0][0],
+        attack=attacks[0].description,
+        lines=reference_lines(attacks[0]),
+    )
+    names_note = "; ".join(f"{letter(i)}: {shown(name, 120)}" for i, name in enumerate(names))
+    return replace(figure, note=f"{names_note}.")

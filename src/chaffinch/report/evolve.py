@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from statistics import fmean
 from typing import Any
 
@@ -29,7 +29,19 @@ from .heads import (
     looks_answer,
 )
 from .page import page
-from .sections import Block, Cell, Figure, Listing, PageAnswer, PageTable, Paragraph, Row, Section
+from .sections import (
+    Block,
+    Cell,
+    Col,
+    Figure,
+    Listing,
+    Num,
+    PageAnswer,
+    Paragraph,
+    Row,
+    Section,
+    page_table,
+)
 from .text import EVOLVE_LIMITS
 
 GENERATIONS = "generations"
@@ -127,15 +139,6 @@ def _engine(about: EvolveAbout) -> str:
 
 
 def _finding(result: EvolveResult, outputs: Sequence[Sequence[OutputReport]]) -> tuple[Block, ...]:
-    head = (
-        "Output",
-        "Kind",
-        "Numbers",
-        "As published",
-        "Largest difference",
-        "Mean difference",
-        "Verdict",
-    )
     rows: list[Row] = []
     for same in outputs:
         worst = max(same, key=lambda one: (one.outside, one.largest_error or 0.0))
@@ -153,11 +156,16 @@ def _finding(result: EvolveResult, outputs: Sequence[Sequence[OutputReport]]) ->
     who = "largest over the copies; " if len(result.copies) > 1 else ""
     blocks: list[Block] = [
         Paragraph(sentence(result), "lead" if result.reached else "alarm"),
-        PageTable(
+        page_table(
             f"Each output, computed again from the records ({who}differences in its own unit)",
-            head,
-            tuple(rows),
-            numbers=frozenset({2, 3, 4, 5}),
+            rows,
+            Col("Output"),
+            Col("Kind"),
+            Num("Numbers"),
+            Num("As published"),
+            Num("Largest difference"),
+            Num("Mean difference"),
+            Col("Verdict"),
         ),
         Paragraph(_by_whom(result, outputs), "note"),
     ]
@@ -249,7 +257,7 @@ def _coefficients(same: Sequence[OutputReport], place: int) -> tuple[Block, ...]
     caption = f"{shown(first.kind)}: {name}"
     return (
         Paragraph(words),
-        PageTable(caption, head, tuple(rows), numbers=frozenset(range(1, len(head) - 1))),
+        page_table(caption, rows, Col(head[0]), *map(Num, head[1:-1]), Col(head[-1])),
     )
 
 
@@ -292,13 +300,14 @@ def _tables(others: Sequence[Sequence[OutputReport]]) -> tuple[Block, ...]:
             )
     blocks: list[Block] = [Listing(tuple(words))]
     if rows:
-        head = ("Output", "Number", "Original", "Synthetic")
         blocks.append(
-            PageTable(
+            page_table(
                 "The largest differences to what was published",
-                head,
-                tuple(rows),
-                numbers=frozenset({2, 3}),
+                rows,
+                Col("Output"),
+                Col("Number"),
+                Num("Original"),
+                Num("Synthetic"),
             )
         )
     return tuple(blocks)
@@ -361,14 +370,11 @@ def _errors(copy: EvolvedCopy, steps: str, several: bool) -> tuple[Block, ...]:
         labels=(steps, "mean absolute error"),
         at=at,
     )
-    table = PageTable(
+    table = page_table(
         f"Mean absolute error by {steps}{which}",
-        (steps.capitalize(), *map(shown, drawn)),
-        tuple(
-            (f"{p.proposals:,}", *(number(p.mean_error.get(name)) for name in drawn))
-            for p in _some(trace)
-        ),
-        numbers=frozenset(range(len(drawn) + 1)),
+        _some(trace),
+        Num(steps.capitalize(), lambda point: f"{point.proposals:,}"),
+        *(Num(shown(name), _mean_error(name)) for name in drawn),
     )
     note = "Each output in its own unit; coefficients to first order, as the engine works them out without refitting."
     if gone:
@@ -382,6 +388,10 @@ def _errors(copy: EvolvedCopy, steps: str, several: bool) -> tuple[Block, ...]:
             "errors-figure", f"Mean error by {steps}, {axes}{which}", (picture,), table, note=note
         ),
     )
+
+
+def _mean_error(output: str) -> Callable[[Any], str]:
+    return lambda point: number(point.mean_error.get(output))
 
 
 def _outside(copies: Sequence[EvolvedCopy], steps: str) -> Figure:
@@ -412,15 +422,16 @@ def _outside(copies: Sequence[EvolvedCopy], steps: str) -> Figure:
         labels=(steps, "numbers that are off"),
         at=at,
     )
-    table = PageTable(
+    table = page_table(
         f"Numbers that are off, by {steps}",
-        ("Copy", steps.capitalize(), "Off"),
-        tuple(
+        (
             (f"{k}", f"{p.proposals:,}", f"{p.outside:,}")
             for k, copy in enumerate(drawn, 1)
             for p in _some(copy.trace)
         ),
-        numbers=frozenset({1, 2}),
+        Col("Copy"),
+        Num(steps.capitalize()),
+        Num("Off"),
     )
     note = "As the engine counts them: a quantile is two numbers, records below it and up to it."
     if len(copies) > len(drawn):

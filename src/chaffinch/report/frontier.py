@@ -29,7 +29,21 @@ from .frontier_result import (
     WorthFigure,
 )
 from .page import page
-from .sections import Block, Cell, Figure, Listing, PageAnswer, PageTable, Paragraph, Row, Section
+from .sections import (
+    Block,
+    Cell,
+    Col,
+    Figure,
+    Listing,
+    Num,
+    PageAnswer,
+    PageTable,
+    Paragraph,
+    Row,
+    Section,
+    Wide,
+    page_table,
+)
 from .text import FRONTIER_LIMITS, FRONTIER_READING
 
 WIDE, TALL = 720.0, 420.0
@@ -38,7 +52,14 @@ BLUE, ORANGE, PALE = "#0072B2", "#D55E00", "#858585"
 LEAVING = Leaving(
     False, "Its figures are taken from the original, and the choice was made by them."
 )
-HEAD = ("Settings", "Largest excess", "95 % bounds", "Strongest", "Worth", "95 % interval")
+COLUMNS = (
+    Wide("Settings"),
+    Num("Largest excess"),
+    Num("95 % bounds"),
+    Wide("Strongest"),
+    Num("Worth"),
+    Num("95 % interval"),
+)
 
 
 def frontier_page(result: FrontierResult) -> str:
@@ -213,21 +234,16 @@ def _chosen_section(result: FrontierResult) -> Iterator[Section]:
     if choice.released is not None:
         whom = "everybody, those included whom it was chosen on"
         rows.append(_figure_row("the release itself", whom, choice.released, WorthFigure(), ""))
-    head = (
-        "Settings",
-        "Measured on",
-        "Largest excess",
-        "95 % bounds",
-        "Worth",
-        "95 % interval",
-        "Limit",
-    )
-    table = PageTable(
+    table = page_table(
         "The chosen settings, and whom each figure was measured on",
-        head,
-        tuple(rows),
-        numbers=frozenset({2, 3, 4, 5}),
-        wide=frozenset({0, 1}),
+        rows,
+        Wide("Settings"),
+        Wide("Measured on"),
+        Num("Largest excess"),
+        Num("95 % bounds"),
+        Num("Worth"),
+        Num("95 % interval"),
+        Col("Limit"),
         cards=True,
     )
     blocks: list[Block] = [table]
@@ -493,9 +509,7 @@ def _front_table(result: FrontierResult) -> PageTable:
 
 
 def _settings_table(caption: str, rows: Sequence[Row]) -> PageTable:
-    return PageTable(
-        caption, HEAD, tuple(rows), numbers=frozenset({1, 2, 4, 5}), wide=frozenset({0, 3})
-    )
+    return page_table(caption, rows, *COLUMNS)
 
 
 def _row(one: Evaluation, worth: str, place: str) -> Row:

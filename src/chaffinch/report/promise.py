@@ -7,17 +7,17 @@ promise, whatever its model has.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from math import ceil, exp
 from typing import Any
 
 from .._base.errors import InputError, listed
 from .._base.results import to_plain
-from .._base.text import capital, shown
+from .._base.text import capital, letter, shown
 from ..privacy.ledger import HEAD, Account, account_from_dict
 from ..synth.account import SynthesisAccount
-from .sections import Block, Listing, PageTable, Paragraph, Section
+from .sections import Block, Col, Listing, Num, Paragraph, Section, Wide, page_table
 
 TEST_ONLY = "TEST ONLY: the noise was drawn from a seed, so the table and its model carry no promise of privacy. Do not release them."
 NONE = "No formal promise: the table was made without epsilon."
@@ -236,8 +236,10 @@ def _spending(account: Account) -> Iterator[Block]:
     budget, (epsilon, delta) = account.budget, account.spent_guarantee
     rows = tuple(tuple(shown(cell, MOST_CELL) for cell in row) for row in account.rows_table())
     if rows:
-        head = tuple(map(capital, HEAD))
-        yield PageTable("What was spent on what", head, rows, frozenset({1}), frozenset({0}))
+        first, second, *others = map(capital, HEAD)
+        yield page_table(
+            "What was spent on what", rows, Wide(first), Num(second), *map(Col, others)
+        )
     left = account.unspent
     unspent = (
         f"{budget.currency} {left:.4g} was not spent"
@@ -258,23 +260,20 @@ UNKNOWN = "not known: the report does not say how the table was made"
 
 @dataclass(frozen=True)
 class PromiseLine:
-    """One part of what is promised, in words."""
+    """One part of what is promised in each of several reports, in words."""
 
     what: str
-    a: str
-    b: str
-    same: bool
+    values: tuple[str, ...]
 
 
-def promise_rows(a: SynthesisAccount | None, b: SynthesisAccount | None) -> tuple[PromiseLine, ...]:
-    """Return the promises of two syntheses line by line, in words; none where neither has an account."""
-    pair = promise_of(a), promise_of(b)
-    if not any(p is not None and (p.account is not None or p.alarm) for p in pair):
+def promise_rows(accounts: Sequence[SynthesisAccount | None]) -> tuple[PromiseLine, ...]:
+    """Return the promises of syntheses line by line, in words; none where no synthesis has an account."""
+    known = [promise_of(account) for account in accounts]
+    if not any(p is not None and (p.account is not None or p.alarm) for p in known):
         return ()
-    columns = [_promise_column(promise) for promise in pair]
+    columns = [_promise_column(promise) for promise in known]
     return tuple(
-        PromiseLine(what, columns[0][what], columns[1][what], columns[0][what] == columns[1][what])
-        for what in columns[0]
+        PromiseLine(what, tuple(column[what] for column in columns)) for what in columns[0]
     )
 
 
@@ -295,51 +294,56 @@ def _promise_column(promise: Promise | None) -> dict[str, str]:
     }
 
 
-def promise_notes(a: SynthesisAccount | None, b: SynthesisAccount | None) -> Iterator[str]:
-    """Yield what to know of two promises before any number is compared; nothing where they are the same."""
-    pair = promise_of(a), promise_of(b)
-    for side, promise in zip("AB", pair, strict=True):
+def promise_notes(accounts: Sequence[SynthesisAccount | None]) -> Iterator[str]:
+    """Yield what to know of promises before any number is compared; nothing where they are the same."""
+    by_letter = {letter(i): promise_of(account) for i, account in enumerate(accounts)}
+    for key, promise in by_letter.items():
         if promise is not None and promise.alarm:
-            yield f"{side}: {promise.alarm}"
-    held = [promise is not None and promise.holds for promise in pair]
-    if held[0] != held[1]:
-        with_it, without = ("A", "B") if held[0] else ("B", "A")
-        none = "no promise" if pair["AB".index(without)] is not None else "none that is known"
-        yield f"{with_it} carries a promise of privacy, {without} {none}. {_PRICE}"
-        return
-    accounts = [
-        promise.account for promise in pair if promise is not None and promise.account is not None
-    ]
-    if len(accounts) == 2:
-        yield from _promise_differences(*accounts)
+            yield f"{key}: {promise.alarm}"
+    holding = [key for key, promise in by_letter.items() if promise is not None and promise.holds]
+    others = [key for key in by_letter if key not in holding]
+    if holding and others:
+        known = any(by_letter[key] is not None for key in others)
+        verb = "carries" if len(holding) == 1 else "carry"
+        none = "no promise" if known else "none that is known"
+        yield f"{', '.join(holding)} {verb} a promise of privacy, {', '.join(others)} {none}. {_PRICE}"
+    compared = {
+        key: promise.account
+        for key, promise in by_letter.items()
+        if promise is not None and promise.account is not None and (key in holding or not holding)
+    }
+    if compared:
+        (first, account), *more = compared.items()
+        for key, other in more:
+            yield from _promise_differences(account, other, first, key)
 
 
 _PRICE = "A table that promises less can come nearer to the original for that reason alone."
 
 
-def _promise_differences(a: Account, b: Account) -> Iterator[str]:
+def _promise_differences(a: Account, b: Account, first: str, second: str) -> Iterator[str]:
     """What differs between two promises, in sentences."""
-    parts = list(_parts(a, b))
-    if not parts:
+    differing = list(_parts(a, b, first, second))
+    if not differing:
         return
     if (a.unit, a.delta) == (b.unit, b.delta):
-        yield f"The promises differ in epsilon: {a.epsilon:.6g} in A, {b.epsilon:.6g} in B; smaller is stronger. {_PRICE}"
+        yield f"The promises differ in epsilon: {a.epsilon:.6g} in {first}, {b.epsilon:.6g} in {second}; smaller is stronger. {_PRICE}"
         return
     same = a.epsilon == b.epsilon
-    said = f"Both say epsilon {a.epsilon:.6g}, but these" if same else "These"
-    yield f"{said} are different promises: {'; '.join(parts)}. {_PRICE}"
+    start = f"Both say epsilon {a.epsilon:.6g}, but these" if same else "These"
+    yield f"{start} are different promises: {'; '.join(differing)}. {_PRICE}"
     if a.unit.neighbours != b.unit.neighbours:
-        yield _implied(*((b, a) if a.unit.bounded else (a, b)), "B" if a.unit.bounded else "A")
+        yield _implied(*((b, a, second) if a.unit.bounded else (a, b, first)))
 
 
-def _parts(a: Account, b: Account) -> Iterator[str]:
+def _parts(a: Account, b: Account, first: str, second: str) -> Iterator[str]:
     if a.epsilon != b.epsilon:
-        yield f"epsilon {a.epsilon:.6g} in A, {b.epsilon:.6g} in B"
+        yield f"epsilon {a.epsilon:.6g} in {first}, {b.epsilon:.6g} in {second}"
     if a.unit != b.unit:
-        yield f"{a.unit.description} in A, {b.unit.description} in B"
+        yield f"{a.unit.description} in {first}, {b.unit.description} in {second}"
     if a.delta != b.delta:
-        one, other = ("none" if x.delta is None else f"{x.delta:.6g}" for x in (a, b))
-        yield f"delta {one} in A, {other} in B, and smaller is stronger"
+        deltas = ["none" if x.delta is None else f"{x.delta:.6g}" for x in (a, b)]
+        yield f"delta {deltas[0]} in {first}, {deltas[1]} in {second}, and smaller is stronger"
 
 
 def _implied(added: Account, replaced: Account, side: str) -> str:

@@ -28,14 +28,19 @@ from .risk import findings_section, risk_facts, risk_sections, setting_words
 from .sections import (
     Block,
     Cell,
+    Col,
     Details,
     Heading,
     Listing,
+    Num,
     PageAnswer,
     PageTable,
     Paragraph,
     Row,
     Section,
+    Short,
+    Wide,
+    page_table,
 )
 from .synthesis import SEED, Choices, synthesis_section, why_section
 from .text import RISK_RULES, UTILITY_ALONE, UTILITY_BESIDE, UTILITY_LIMITS
@@ -218,17 +223,18 @@ def closing_sections(report: ReportResult) -> Iterator[Section]:
 
 def _columns(about: UtilityAbout) -> Iterator[Block]:
     if about.columns:
-        rows = tuple(
-            (shown(c.name, 40), shown(c.kind), number(c.levels), shown(c.role))
-            for c in about.columns[:MOST_LISTED]
-        )
         more = (
             f"; the first {MOST_LISTED}, all are in the JSON"
             if len(about.columns) > MOST_LISTED
             else ""
         )
-        table = PageTable(
-            f"Columns as compared{more}", ("Column", "Kind", "Levels", "Role"), rows, frozenset({2})
+        table = page_table(
+            f"Columns as compared{more}",
+            about.columns[:MOST_LISTED],
+            Col("Column", lambda c: shown(c.name, 40)),
+            Col("Kind", lambda c: shown(c.kind)),
+            Num("Levels", lambda c: number(c.levels)),
+            Col("Role", lambda c: shown(c.role)),
         )
         yield Details(f"{len(about.columns)} columns", (table,))
     left_out, notes = about.not_measured, list(about.notes)
@@ -244,14 +250,12 @@ def _columns(about: UtilityAbout) -> Iterator[Block]:
 
 
 def _definitions(result: UtilityResult) -> PageTable:
-    rows = tuple(
-        (metric.title, metric.definition, metric.source) for metric in metrics_of(result.results)
-    )
-    return PageTable(
+    return page_table(
         "Definitions and where they come from",
-        ("Measure", "Definition", "Reference"),
-        rows,
-        wide=frozenset({1, 2}),
+        metrics_of(result.results),
+        Col("Measure", lambda metric: metric.title),
+        Wide("Definition", lambda metric: metric.definition),
+        Wide("Reference", lambda metric: metric.source),
     )
 
 
@@ -268,11 +272,8 @@ def _settings(result: UtilityResult) -> Details:
             rows.append((metric.title, shown(key), setting_words(value)))
     if not rows:
         return Details("Settings of every measure", (Paragraph("None were recorded."),))
-    table = PageTable(
-        "Settings of every measure",
-        ("Measure", "Setting", "Value"),
-        tuple(rows),
-        wide=frozenset({2}),
+    table = page_table(
+        "Settings of every measure", rows, Col("Measure"), Col("Setting"), Wide("Value")
     )
     return Details("Settings of every measure", (table,))
 
@@ -400,11 +401,10 @@ def words_section(*, utility: bool, risk: bool) -> Section:
         rows.append(Heading("On what it gives away"))
         rows += [(Cell("", word=word), rule) for word, rule in RISK.items()]
         more.append(Details("How words on risk are chosen, in full", (Listing(RISK_RULES),)))
-    table = PageTable(
+    table = page_table(
         "The words of the verdicts, and their rules",
-        ("Word", "Said when a number"),
-        tuple(rows),
-        wide=frozenset({1}),
-        short=frozenset({0}),
+        rows,
+        Short("Word"),
+        Wide("Said when a number"),
     )
     return Section("words", "What the words mean, by rule", (table, *more))

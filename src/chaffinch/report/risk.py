@@ -39,7 +39,22 @@ from .risk_figures import (
     used_sides,
     with_interval,
 )
-from .sections import Block, Cell, Details, Heading, Listing, PageTable, Paragraph, Row, Section
+from .sections import (
+    Block,
+    Cell,
+    Col,
+    Details,
+    Heading,
+    Listing,
+    Num,
+    PageTable,
+    Paragraph,
+    Row,
+    Section,
+    Short,
+    Wide,
+    page_table,
+)
 from .text import (
     CROSS_FIT_LINE,
     DETECTABLE_LINE,
@@ -164,22 +179,17 @@ def _keys(result: RiskResult) -> Iterator[Block]:
         for row in over_key_sets(attacks)[: 2 * MOST]
     )
     if cells:
-        head = (
-            "Attack",
-            "Sets of keys",
-            "Mean",
-            "Largest",
-            "Keys of the largest",
-            "Mean excess",
-            "Largest excess",
-        )
         yield _folded(
-            PageTable(
+            page_table(
                 "Mean and largest value over sets of keys",
-                head,
                 cells,
-                frozenset({1, 2, 3, 5, 6}),
-                frozenset({4}),
+                Col("Attack"),
+                Num("Sets of keys"),
+                Num("Mean"),
+                Num("Largest"),
+                Wide("Keys of the largest"),
+                Num("Mean excess"),
+                Num("Largest excess"),
             )
         )
 
@@ -195,17 +205,6 @@ def _attackers(result: RiskResult) -> Iterator[Block]:
     some = sorted(rows, key=above, reverse=True)[:MOST] if len(rows) > MOST else rows
     of = f", the {len(some)} worst of {len(rows):,}" if len(some) < len(rows) else ""
     names = dict.fromkeys(name for row in some for name in row.attackers)
-    head = (
-        "Sensitive",
-        "Keys",
-        "Mean",
-        "Largest",
-        "Guess",
-        "Marginals only",
-        "Label only",
-        "Holdout",
-        "Original",
-    )
     cells: tuple[Row, ...] = tuple(
         (
             shown(row.sensitive, 40),
@@ -229,12 +228,18 @@ def _attackers(result: RiskResult) -> Iterator[Block]:
     yield Paragraph(
         f"Mean and largest share of right answers over attackers that say a value: {words}."
     )
-    table = PageTable(
+    table = page_table(
         f"Attackers together; references are means over the same attackers{of}",
-        head,
         cells,
-        frozenset(range(2, 9)),
-        frozenset({0, 1}),
+        Wide("Sensitive"),
+        Wide("Keys"),
+        Num("Mean"),
+        Num("Largest"),
+        Num("Guess"),
+        Num("Marginals only"),
+        Num("Label only"),
+        Num("Holdout"),
+        Num("Original"),
     )
     yield _folded(table)
 
@@ -270,11 +275,6 @@ def _funnels(result: RiskResult) -> Iterator[Block]:
     names = list(dict.fromkeys([*conventions, *(name for row in worst for name in row.tcap)]))[:12]
     used = [name for name in names if any(row.tcap.get(name) is not None for row in worst)]
     chosen = result.about.settings.get("convention")
-    head = (
-        "Sensitive",
-        "Keys",
-        *(f"{shown(name, 20)}{' (used here)' * (name == chosen)}" for name in used),
-    )
     cells = tuple(
         (
             shown(row.sensitive, 40),
@@ -284,8 +284,12 @@ def _funnels(result: RiskResult) -> Iterator[Block]:
         for row in worst
     )
     of = f", the {len(worst)} worst of {len(rows):,} sets of keys" if len(worst) < len(rows) else ""
-    yield PageTable(
-        f"TCAP by convention{of}", head, cells, frozenset(range(2, len(head))), frozenset({0, 1})
+    yield page_table(
+        f"TCAP by convention{of}",
+        cells,
+        Wide("Sensitive"),
+        Wide("Keys"),
+        *(Num(f"{shown(name, 20)}{' (used here)' * (name == chosen)}") for name in used),
     )
     yield Listing(tuple(f"{name}: {conventions[name]}." for name in used if name in conventions))
 
@@ -356,11 +360,12 @@ def _limits(result: RiskResult) -> Iterator[Block]:
     yield Listing(RISK_LIMITS)
     left_out = result.about.left_out
     if left_out:
-        yield PageTable(
+        yield page_table(
             "Attacks that were not made",
-            ("Attack", "Why", "What makes it"),
-            tuple((shown(part.what, 300), part.reason, part.flag) for part in left_out),
-            wide=frozenset({0, 1}),
+            left_out,
+            Wide("Attack", lambda part: shown(part.what, 300)),
+            Wide("Why", lambda part: part.reason),
+            Col("What makes it", lambda part: part.flag),
         )
 
 
@@ -369,29 +374,20 @@ def _definitions(result: RiskResult) -> Iterator[Block]:
     attackers = [attacker_of(name) for name in dict.fromkeys(one.attacker for one in findings)]
     if not attackers:
         return
-    rows = tuple(
-        (
-            attacker.title,
-            attacker.definition,
-            attacker.blindness or NONE,
-            attacker.reference or NONE,
-        )
-        for attacker in attackers
-    )
-    yield PageTable(
+    yield page_table(
         "Definitions, what each attack does not see, and where it comes from",
-        ("Attack", "Definition", "Does not see", "Reference"),
-        rows,
-        wide=frozenset({1, 2, 3}),
+        attackers,
+        Col("Attack", lambda attacker: attacker.title),
+        Wide("Definition", lambda attacker: attacker.definition),
+        Wide("Does not see", lambda attacker: attacker.blindness or NONE),
+        Wide("Reference", lambda attacker: attacker.reference or NONE),
     )
     settings = result.about.settings
     if settings:
         cells = tuple(
             (shown(key), setting_words(value)) for key, value in list(settings.items())[: 2 * MOST]
         )
-        table = PageTable(
-            "Settings of the attacks", ("Setting", "Value"), cells, wide=frozenset({1})
-        )
+        table = page_table("Settings of the attacks", cells, Col("Setting"), Wide("Value"))
         yield Details("Settings of the attacks", (table,))
 
 
@@ -411,33 +407,29 @@ def joint_blocks(result: RiskResult) -> Iterator[Block]:
         return
     yield Paragraph(joint.sentence, "lead")
     yield Paragraph(_joint_words(joint))
-    head = (
-        "Attack",
-        "Together",
-        "Holdout",
-        "Excess, together",
-        "Excess, each alone",
-        "Added to one",
-        "95 % interval",
-        "p, all together",
-    )
-    rows = tuple(
-        (
-            Cell(finding.title, finding.target),
-            _value_words(finding, finding.value),
-            _value_words(finding, finding.holdout),
-            signed(finding.excess),
-            alone_words(gain) or NONE,
-            signed(gain.added),
-            NONE if gain.interval is None else between(gain.interval),
-            number(gain.p_family),
-        )
-        for finding in joint.ranked[:MOST]
-        if (gain := finding.releases) is not None
-    )
     caption = "What all releases tell together, and what that adds to one of them"
-    yield _folded(PageTable(caption, head, rows, frozenset(range(1, 8)), frozenset({0})))
+    yield _folded(
+        page_table(
+            caption,
+            [finding for finding in joint.ranked[:MOST] if finding.releases is not None],
+            Wide("Attack", lambda finding: Cell(finding.title, finding.target)),
+            Num("Together", lambda finding: _value_words(finding, finding.value)),
+            Num("Holdout", lambda finding: _value_words(finding, finding.holdout)),
+            Num("Excess, together", lambda finding: signed(finding.excess)),
+            Num("Excess, each alone", lambda finding: alone_words(finding.releases) or NONE),
+            Num("Added to one", lambda finding: signed(finding.releases.added)),
+            Num(
+                "95 % interval",
+                lambda finding: _interval_words(finding.releases.interval),
+            ),
+            Num("p, all together", lambda finding: number(finding.releases.p_family)),
+        )
+    )
     yield Listing(JOINT_LIMITS)
+
+
+def _interval_words(interval: tuple[float, float] | None) -> str:
+    return NONE if interval is None else between(interval)
 
 
 def _joint_words(joint: Together) -> str:
@@ -497,20 +489,14 @@ def findings_blocks(
         return
     used = used_sides(worst)
     compared = any(f.excess is not None or f.p_family is not None for f in worst)
-    head = (
-        "Attack",
-        "Value and 95 % interval",
-        *used.values(),
-        *(("Excess and 95 % interval",) if compared else ()),
-        "Word",
-    )
-    last = len(head) - 1
-    table = PageTable(
+    table = page_table(
         caption,
-        head,
-        tuple(_finding_rows(worst, used, compared=compared, crossed=crossed is not None)),
-        frozenset(range(1, last)),
-        short=frozenset({last}),
+        _finding_rows(worst, used, compared=compared, crossed=crossed is not None),
+        Col("Attack"),
+        Num("Value and 95 % interval"),
+        *map(Num, used.values()),
+        *([Num("Excess and 95 % interval")] if compared else []),
+        Short("Word"),
         cards=True,
     )
     yield Details(f"{count_noun(len(worst), 'attack')}, with all numbers", (table,))

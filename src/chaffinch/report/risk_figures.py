@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from html import escape
 from itertools import pairwise
 
@@ -24,7 +24,7 @@ from ..risk.attribution.exposure import Funnel, RiskSpread
 from ..risk.finding import Finding, keys_words
 from ..risk.result import ladder_plot, sides_of
 from .charts import SIGNED, UNKNOWN, hex_colour
-from .sections import Cell, Figure, PageTable, Row
+from .sections import Cell, Col, Figure, Num, PageTable, Wide, page_table
 
 MOST = 40
 DRAWN = 20
@@ -58,30 +58,37 @@ OTHERS = {
 def attacks_table(caption: str, attacks: Sequence[Finding], *, keys: bool) -> PageTable:
     """Return attacks with all their numbers, one row each; `keys` says whether these are named."""
     used = used_sides(attacks)
-    head = (
-        "Attack",
-        *(["Keys"] if keys else []),
-        "Value and 95 % interval",
-        *used.values(),
-        "Excess and 95 % interval",
-        "p, all attacks",
-        "Detectable",
-        "With a match",
+    return page_table(
+        caption,
+        attacks,
+        Col("Attack", lambda attack: shown(attack.title, 80)),
+        *([Col("Keys", lambda attack: keys_words(attack.keys, limit=8))] if keys else []),
+        Num(
+            "Value and 95 % interval",
+            lambda attack: with_interval(fixed(attack.value), attack.interval),
+        ),
+        *(Num(name, _reference(side)) for side, name in used.items()),
+        Num(
+            "Excess and 95 % interval",
+            lambda attack: with_interval(signed(attack.excess), attack.excess_interval),
+        ),
+        Num("p, all attacks", lambda attack: number(attack.p_family)),
+        Num("Detectable", _detectable),
+        Num(
+            "With a match",
+            lambda attack: Cell(
+                count_words(attack.n_matched), f"of {count_words(attack.n_people)}"
+            ),
+        ),
     )
-    rows: tuple[Row, ...] = tuple(
-        (
-            shown(attack.title, 80),
-            *([keys_words(attack.keys, limit=8)] if keys else []),
-            with_interval(fixed(attack.value), attack.interval),
-            *(fixed(getattr(attack, side)) for side in used),
-            with_interval(signed(attack.excess), attack.excess_interval),
-            number(attack.p_family),
-            number(None) if attack.detectable is None else detectable_words(attack.detectable),
-            Cell(count_words(attack.n_matched), f"of {count_words(attack.n_people)}"),
-        )
-        for attack in attacks
-    )
-    return PageTable(caption, head, rows, frozenset(range(2 if keys else 1, len(head))))
+
+
+def _reference(side: str) -> Callable[[Finding], str]:
+    return lambda attack: fixed(getattr(attack, side))
+
+
+def _detectable(attack: Finding) -> str:
+    return number(None) if attack.detectable is None else detectable_words(attack.detectable)
 
 
 def used_sides(findings: Sequence[Finding]) -> dict[str, str]:
@@ -145,10 +152,12 @@ def funnel(key: str, row: Funnel, of: int) -> Figure | None:
         f"{words}: {percent(value)}" for words, value in values.items()
     )
     steps = {**STEPS, **OTHERS}
-    cells = tuple(
-        (steps[name], percent(share)) for name in steps if (share := getattr(row, name)) is not None
+    table = page_table(
+        caption,
+        [name for name in steps if getattr(row, name) is not None],
+        Col("Step", lambda name: steps[name]),
+        Num("Share of people in the original", lambda name: percent(getattr(row, name))),
     )
-    table = PageTable(caption, ("Step", "Share of people in the original"), cells, frozenset({1}))
     note = "Each bar is a share of all people in the original. DiSCO: someone would be certain, and right."
     plot = bars(f"{key}-plot", caption, desc, values, top=1.0)
     return Figure(key, caption, (plot,), table, note)
@@ -168,7 +177,7 @@ def records(key: str, spread: RiskSpread, threshold: int) -> Figure | None:
     words = {name: hidden if share is None else percent(share) for name, share in shares.items()}
     desc = "; ".join(f"{name}: {share}" for name, share in words.items())
     plot = bars(f"{key}-plot", caption, desc, shares, top=0.5, hidden=hidden)
-    table = PageTable(caption, ("Risk", "Share of records"), tuple(words.items()), frozenset({1}))
+    table = page_table(caption, words.items(), Col("Risk"), Num("Share of records"))
     what = shown(spread.what, 400).rstrip(".")
     return Figure(key, caption, (plot,), table, f"Risk: {what}." if what else "")
 
@@ -216,12 +225,11 @@ def subset_map(
         )
         for chosen in some
     )
-    head = ("Keys", *(attacker_of(m).title for m in measures))
     return Figure(
         key,
         caption,
         (plot,),
-        PageTable(caption, head, rows, frozenset(range(1, len(head))), frozenset({0})),
+        page_table(caption, rows, Wide("Keys"), *(Num(attacker_of(m).title) for m in measures)),
         note,
     )
 

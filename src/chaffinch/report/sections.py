@@ -5,7 +5,9 @@ A stage that has more to say adds sections; the template stays as it is.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any, ClassVar
 
 from markupsafe import Markup
 
@@ -50,28 +52,46 @@ Row = tuple[str | Cell, ...] | Heading
 
 
 @dataclass(frozen=True)
-class PageTable:
-    """A table: the first cell of each row names the row.
+class Col:
+    """A column of a table: its head, and what of a row stands in it: a field by its name, what a function returns, or without either the row's own cell."""
 
-    Parameters
-    ----------
-    numbers
-        Places of columns that hold numbers, set flush right.
-    wide
-        Places of columns that hold sentences.
-    short
-        Places of columns that hold a word, which is never broken; in a card their heads stand before them.
-    cards
-        Whether rows become cards on a narrow screen, instead of a table that scrolls.
-    """
+    head: str
+    value: str | Callable[[Any], str | Cell] | None = None
+    look: ClassVar[str] = ""
+    """How the template sets it."""
+
+
+class Num(Col):
+    """A column of numbers, set flush right."""
+
+    look = "num"
+
+
+class Wide(Col):
+    """A column of sentences."""
+
+    look = "wide"
+
+
+class Short(Col):
+    """A column of words that are never broken; in a card its head stands before them."""
+
+    look = "short"
+
+
+@dataclass(frozen=True)
+class PageTable:
+    """A table: the first cell of each row names the row. `cards`: whether rows become cards on a narrow screen, instead of a table that scrolls."""
 
     caption: str
-    head: tuple[str, ...]
+    columns: tuple[Col, ...]
     rows: tuple[Row, ...]
-    numbers: frozenset[int] = frozenset()
-    wide: frozenset[int] = frozenset()
-    short: frozenset[int] = frozenset()
     cards: bool = False
+
+    @property
+    def head(self) -> tuple[str, ...]:
+        """The heads of the columns."""
+        return tuple(column.head for column in self.columns)
 
     @property
     def length(self) -> int:
@@ -80,10 +100,39 @@ class PageTable:
 
     def __post_init__(self) -> None:
         for row in self.rows:
-            if not isinstance(row, Heading) and len(row) != len(self.head):
+            if not isinstance(row, Heading) and len(row) != len(self.columns):
                 raise ValueError(
-                    f"Table '{self.caption}' has {count_noun(len(self.head), 'column')}. Got a row of {len(row)}."
+                    f"Table '{self.caption}' has {count_noun(len(self.columns), 'column')}. Got a row of {len(row)}."
                 )
+
+
+def page_table(caption: str, rows: Iterable[Any], *columns: Col, cards: bool = False) -> PageTable:
+    """Return a table with a row for each of some results, as its columns say; headings stay.
+
+    Examples
+    --------
+    >>> page_table("Ages", [(1, "old")], Col("Name", lambda row: row[1]), Num("Years", lambda row: f"{row[0]}")).rows
+    (('old', '1'),)
+    """
+    return PageTable(
+        caption,
+        columns,
+        tuple(row if isinstance(row, Heading) else _cells(row, columns) for row in rows),
+        cards,
+    )
+
+
+def _cells(row: Any, columns: Sequence[Col]) -> tuple[str | Cell, ...]:
+    if all(column.value is None for column in columns):
+        return tuple(row)
+    return tuple(
+        column.value(row)
+        if callable(column.value)
+        else row[index]
+        if column.value is None
+        else getattr(row, column.value)
+        for index, column in enumerate(columns)
+    )
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from ..utility.impossible import ImpossiblePairs
 from ..utility.result import UtilityResult, VerdictRow
 from ..utility.tvd import MarginalDistance
 from .result import ReportResult
-from .sections import Block, Figure, Listing, PageTable, Paragraph, Row, Section
+from .sections import Block, Col, Figure, Listing, Num, Paragraph, Row, Section, Wide, page_table
 from .utility import columns_by_distance
 
 SEED, EQUAL_ROWS = "Seed", "Rows equal to an original one"
@@ -43,9 +43,7 @@ def synthesis_section(
         )
         rows = [(name, words) for name, words in _facts(account) if words and name not in inside]
         if rows:
-            blocks.append(
-                PageTable("The synthesis", ("What", "How"), tuple(rows), wide=frozenset({1}))
-            )
+            blocks.append(page_table("The synthesis", rows, Col("What"), Wide("How")))
     blocks += network_figures(account, picture)
     return Section("synthesis", "How the table was made", tuple(blocks)) if blocks else None
 
@@ -91,8 +89,8 @@ def network_figures(account: SynthesisAccount | None, picture: Markup | None) ->
         )
         for (a, b), strength in ranked[:MOST_LISTED]
     )
-    table = PageTable(
-        "Edges of the network", ("From", "To", measured, "Chosen"), rows, frozenset({2})
+    table = page_table(
+        "Edges of the network", rows, Col("From"), Col("To"), Num(measured), Col("Chosen")
     )
     if picture is not None:
         out.append(
@@ -120,7 +118,7 @@ def network_figures(account: SynthesisAccount | None, picture: Markup | None) ->
                 "fig-links",
                 caption,
                 (plot,),
-                PageTable(caption, ("Link", measured), listed, frozenset({1})),
+                page_table(caption, listed, Col("Link"), Num(measured)),
             )
         )
     return out
@@ -193,17 +191,19 @@ def _chosen(choices: Choices) -> Iterator[Block]:
     known = [cut for cut in choices.cuts if is_number(cut.get("information"))]
     if known:
         worst = sorted(known, key=lambda cut: -cut["information"])[:MOST_CUTS]
-        rows: tuple[Row, ...] = tuple(
-            (
-                f"{shown(cut.get('sensitive'), 40)} × {shown(cut.get('other'), 40)}",
-                fixed(cut["information"]),
-                fixed(cut.get("through_label")),
-            )
-            for cut in worst
-        )
         of = f", the {len(worst)} largest of {len(known)}" if len(worst) < len(known) else ""
-        head = ("Pair", "Told by the data (nats)", "Still passes through the label (nats)")
-        yield PageTable(f"Relations that protection cut{of}", head, rows, frozenset({1, 2}))
+        yield page_table(
+            f"Relations that protection cut{of}",
+            worst,
+            Col(
+                "Pair",
+                lambda cut: f"{shown(cut.get('sensitive'), 40)} × {shown(cut.get('other'), 40)}",
+            ),
+            Num("Told by the data (nats)", lambda cut: fixed(cut["information"])),
+            Num(
+                "Still passes through the label (nats)", lambda cut: fixed(cut.get("through_label"))
+            ),
+        )
 
 
 # What would mend it.
@@ -219,11 +219,12 @@ def _mending(report: ReportResult, choices: Choices) -> Iterator[Block]:
             where, how = _mend(row, result, choices)
             rows.append((f"{row.measure}: {row.word}", where, how))
     if rows:
-        yield PageTable(
+        yield page_table(
             "What is bad, where, and the setting that would mend it",
-            ("Measure", "Where", "What would mend it"),
-            tuple(rows),
-            wide=frozenset({1, 2}),
+            rows,
+            Col("Measure"),
+            Wide("Where"),
+            Wide("What would mend it"),
             cards=True,
         )
 

@@ -14,7 +14,7 @@ from ..risk.finding import Finding, column_findings
 from ..utility.result import VerdictRow, ladder, way_between
 from .decision import HEADLINES, SHORT
 from .result import ReportResult
-from .sections import Figure, PageTable, Paragraph, Section
+from .sections import Col, Figure, Num, Paragraph, Section, page_table
 
 WIDE, TALL = 560.0, 330.0
 LEFT, RIGHT, TOP, BOTTOM = 58.0, 16.0, 14.0, 46.0
@@ -95,21 +95,20 @@ def tradeoff_figure(
     caption = (
         f"How often {attack} is right, by how far {kept} go from independent columns to {best}"
     )
-    rows = tuple(
-        (
-            shown(point.name, 60),
-            percent(point.worth),
-            way_between(*point.worth_interval) if point.worth_interval else "",
-            percent(point.risk),
-            "" if point.risk_interval is None else between(point.risk_interval),
-        )
-        for point in points
-    )
-    table = PageTable(
+    table = page_table(
         caption,
-        ("Table", "Worth", "95 % interval", "Attack right for", "95 % interval"),
-        rows,
-        frozenset({1, 2, 3, 4}),
+        points,
+        Col("Table", lambda point: shown(point.name, 60)),
+        Num("Worth", lambda point: percent(point.worth)),
+        Num(
+            "95 % interval",
+            lambda point: way_between(*point.worth_interval) if point.worth_interval else "",
+        ),
+        Num("Attack right for", lambda point: percent(point.risk)),
+        Num(
+            "95 % interval",
+            lambda point: "" if point.risk_interval is None else between(point.risk_interval),
+        ),
     )
     return Figure(id, caption, (_drawn(f"{id}-plot", caption, points, lines, kept),), table)
 

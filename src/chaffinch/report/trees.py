@@ -21,7 +21,19 @@ from ..trees.attack import attack_trees
 from ..trees.result import CertificateSummary, score_words
 from .heads import GIVES_AWAY, NOT_TESTED, DecisionFigure, TestedLine, dots_answer, looks_answer
 from .page import page
-from .sections import Block, Figure, Listing, PageAnswer, PageTable, Paragraph, Row, Section
+from .sections import (
+    Block,
+    Col,
+    Figure,
+    Listing,
+    Num,
+    PageAnswer,
+    PageTable,
+    Paragraph,
+    Row,
+    Section,
+    page_table,
+)
 from .text import TOLD_TOGETHER, TREE_KEY
 
 MOST_LEAVES = 200
@@ -248,10 +260,8 @@ def _finding(
     if scores is not None:
         cells = [fixed(value) for value in scores[: len(columns)]]
         rows.append((shown(score), *cells))
-    head = ("", "Before") if after is None else ("", "Before", "After pruning")
-    blocks.append(
-        PageTable("The model in numbers", head, tuple(rows), numbers=frozenset(range(1, len(head))))
-    )
+    when = ["Before"] if after is None else ["Before", "After pruning"]
+    blocks.append(page_table("The model in numbers", rows, Col(""), *map(Num, when)))
     if scores is not None and after is not None:
         blocks.append(
             Paragraph(
@@ -376,9 +386,7 @@ def _depths(
     head: Sequence[str] = ("Nodes", "Leaves", "Isolate")
     if after is not None:
         head = [f"{name}, {when}" for when in ("before", "after") for name in head]
-    return PageTable(
-        caption, ("Depth", *head), tuple(rows), numbers=frozenset(range(1, len(head) + 1))
-    )
+    return page_table(caption, rows, Col("Depth"), *map(Num, head))
 
 
 def _tries(audit: TreeAudit, after: TreeAudit | None) -> tuple[Block, ...]:
@@ -400,7 +408,7 @@ def _tries(audit: TreeAudit, after: TreeAudit | None) -> tuple[Block, ...]:
     )
     blocks: list[Block] = [
         Paragraph(words),
-        PageTable("Tries", ("", "Before"), rows, numbers=frozenset({1})),
+        page_table("Tries", rows, Col(""), Num("Before")),
     ]
     if (
         after is not None

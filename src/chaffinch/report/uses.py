@@ -19,7 +19,19 @@ from ..utility.learning import Confusion, Learning, LearningRow
 from ..utility.regression import CoefficientRow, Regression
 from ..utility.result import UtilityResult
 from .charts import MOST_COLUMNS
-from .sections import Block, Details, Figure, Grid, Listing, PageTable, Paragraph, Section
+from .sections import (
+    Block,
+    Col,
+    Details,
+    Figure,
+    Grid,
+    Listing,
+    Num,
+    PageTable,
+    Paragraph,
+    Section,
+    page_table,
+)
 
 MODELS = {
     "nb": "Naive Bayes",
@@ -107,13 +119,6 @@ def _scored(row: LearningRow) -> Dot:
 
 def _learning_table(rows: Sequence[LearningRow], score: str, caption: str) -> PageTable:
     rates = [name for name in RATES if any(getattr(row, name) is not None for row in rows)]
-    head = (
-        "Model",
-        "Learnt from",
-        score.capitalize(),
-        "Standard deviation",
-        *(RATES[name] for name in rates),
-    )
     cells = tuple(
         (
             _model(row.model),
@@ -124,7 +129,15 @@ def _learning_table(rows: Sequence[LearningRow], score: str, caption: str) -> Pa
         )
         for row in rows
     )
-    return PageTable(caption, head, cells, frozenset(range(2, len(head))))
+    return page_table(
+        caption,
+        cells,
+        Col("Model"),
+        Col("Learnt from"),
+        Num(score.capitalize()),
+        Num("Standard deviation"),
+        *(Num(RATES[name]) for name in rates),
+    )
 
 
 def _confusions(matrices: Sequence[Confusion], label: str, threshold: int) -> Iterator[Block]:
@@ -148,7 +161,7 @@ def _confusion(matrix: Confusion) -> PageTable:
         (level, *map(number, counts)) for level, counts in zip(levels, matrix.counts, strict=True)
     )
     caption = f"{_model(matrix.model)}, {_side(matrix.trained_on)}"
-    return PageTable(caption, ("", *levels), rows, frozenset(range(1, len(levels) + 1)))
+    return page_table(caption, rows, Col(""), *map(Num, levels))
 
 
 def _notes(notes: Sequence[str]) -> Iterator[Block]:
@@ -200,19 +213,23 @@ def _delta(result: Delta) -> Iterator[Block]:
         label=what,
         low=0.0,
     )
-    head = (
-        "Label",
-        "Model",
-        "Original",
-        "Synthetic, tested on synthetic",
-        "Synthetic, tested on original",
-    )
     cells = tuple(
         (shown(row.label), _model(row.model), *(fixed(rate) for _, rate in _rates(row)))
         for row in some
     )
     yield Figure(
-        "fig-delta", caption, (plot,), PageTable(caption, head, cells, frozenset({2, 3, 4}))
+        "fig-delta",
+        caption,
+        (plot,),
+        page_table(
+            caption,
+            cells,
+            Col("Label"),
+            Col("Model"),
+            Num("Original"),
+            Num("Synthetic, tested on synthetic"),
+            Num("Synthetic, tested on original"),
+        ),
     )
     left_out = [f"{shown(one.label)}: left out, {shown(one.why, 200)}" for one in result.skipped]
     yield from _notes((*left_out, *result.notes))
@@ -250,30 +267,19 @@ def _regression(result: Regression) -> Iterator[Block]:
         label="distance from the original's coefficient, in its standard errors",
         line=0.0,
     )
-    noted = any(row.note for row in some)
-    head = (
-        "Term",
-        "Original",
-        "95 % interval",
-        "Synthetic",
-        "95 % interval",
-        "Overlap",
-        "Difference in standard errors",
+    notes = [Col("Note", lambda row: shown(row.note, 200))] if any(r.note for r in some) else []
+    table = page_table(
+        caption,
+        some,
+        Col("Term", lambda row: shown(row.term)),
+        Num("Original", lambda row: number(row.original)),
+        Num("95 % interval", lambda row: between(row.original_interval)),
+        Num("Synthetic", lambda row: number(row.synthetic)),
+        Num("95 % interval", lambda row: between(row.synthetic_interval)),
+        Num("Overlap", lambda row: fixed(row.overlap, 2)),
+        Num("Difference in standard errors", lambda row: fixed(row.difference_in_se, 2)),
+        *notes,
     )
-    cells = tuple(
-        (
-            shown(row.term),
-            number(row.original),
-            between(row.original_interval),
-            number(row.synthetic),
-            between(row.synthetic_interval),
-            fixed(row.overlap, 2),
-            fixed(row.difference_in_se, 2),
-            *([shown(row.note, 200)] if noted else []),
-        )
-        for row in some
-    )
-    table = PageTable(caption, (*head, "Note") if noted else head, cells, frozenset(range(1, 7)))
     yield Figure("fig-regression", caption, (plot,) if drawn else (), table, open=not drawn)
 
 
@@ -304,7 +310,6 @@ def _sweep(sweep: Sweep) -> Iterator[Block]:
     if not plots:
         return
     caption = f"mu, delta and G by {setting}: lower is nearer to the original"
-    head = (setting, "Synthesis", "mu", "delta", "G")
     cells = tuple(
         tuple(map(number, (row.setting, row.copy, row.mu, row.delta, row.G)))
         for row in sweep.rows[:500]
@@ -314,7 +319,9 @@ def _sweep(sweep: Sweep) -> Iterator[Block]:
         "fig-sweep",
         caption,
         tuple(plots),
-        PageTable(caption, head, cells, frozenset({1, 2, 3, 4})),
+        page_table(
+            caption, cells, Col(setting), Num("Synthesis"), Num("mu"), Num("delta"), Num("G")
+        ),
         note,
         across=3,
     )

@@ -30,7 +30,21 @@ from ..utility.result import (
 from ..utility.shapes import ColumnShape, PairShape, Shares, TableShapes
 from ..utility.tvd import MarginalDistance
 from .charts import MOST_COLUMNS, NUMBERED, STRENGTH, Matrices, heat_maps, hex_colour
-from .sections import Block, Cell, Figure, Grid, Heading, PageTable, Paragraph, Row, Section
+from .sections import (
+    Block,
+    Cell,
+    Col,
+    Figure,
+    Grid,
+    Heading,
+    Num,
+    PageTable,
+    Paragraph,
+    Row,
+    Section,
+    Wide,
+    page_table,
+)
 from .uses import uses_sections
 
 FEW = 8
@@ -97,20 +111,19 @@ def verdict_section(rows: Sequence[VerdictRow]) -> Section:
         for side, name in sides.items()
         if any(getattr(row, side) is not None for row in rows)
     }
-    head = ("Measure", "Value and 95 % interval", *used.values(), "In words")
-    last = len(head) - 1
     tally = {word: sum(row.word == word for row in rows) for word in (*WORDS, NOT_APPLICABLE)}
     counts = ", ".join(f"{count} {word}" for word, count in tally.items() if count)
     blocks: list[Block] = [
         Paragraph(
             f"Nearness to the original by {count_noun(len(rows), 'measure')}: {counts}.", "lead"
         ),
-        PageTable(
+        page_table(
             f"Each number beside that of {_references(list(used))}",
-            head,
-            tuple(_verdict_rows(rows, list(used))),
-            frozenset(range(1, last)),
-            frozenset({0, last}),
+            _verdict_rows(rows, list(used)),
+            Wide("Measure"),
+            Num("Value and 95 % interval"),
+            *map(Num, used.values()),
+            Wide("In words"),
             cards=True,
         ),
         *_ladder(rows),
@@ -151,11 +164,13 @@ def _ladder(rows: Sequence[VerdictRow]) -> Iterator[Figure]:
             (row.measure, percent(dot.value), way_between(dot.low, dot.high), row.word)
             for row, dot in steps
         )
-        table = PageTable(
+        table = page_table(
             LADDER,
-            ("Measure", "Share of the way", "95 % interval", "Word"),
             cells,
-            frozenset({1, 2}),
+            Col("Measure"),
+            Num("Share of the way"),
+            Num("95 % interval"),
+            Col("Word"),
         )
         yield Figure("fig-ladder", LADDER, (ladder_plot("fig-ladder-plot", steps),), table)
 
@@ -176,11 +191,11 @@ def _where(result: UtilityResult) -> Iterator[Block]:
         (("farthest from", ranked[:half]), ("nearest to", ranked[::-1][:half])) if ranked else ()
     )
     tables = [
-        PageTable(
+        page_table(
             f"Columns {words} the original",
-            ("Column", "Jensen-Shannon distance"),
-            tuple((shown(name), fixed(value)) for name, value in some),
-            frozenset({1}),
+            ((shown(name), fixed(value)) for name, value in some),
+            Col("Column"),
+            Num("Jensen-Shannon distance"),
         )
         for words, some in sides
     ]
@@ -204,40 +219,41 @@ def pair_words(names: Sequence[str]) -> str:
 def _worst_pairs(result: UtilityResult) -> Iterator[PageTable]:
     phi = result.results.get("phi_k")
     if isinstance(phi, Association) and phi.worst:
-        rows = tuple(
-            (
-                pair_words(pair.columns),
-                fixed(pair.original),
-                fixed(pair.synthetic),
-                signed(pair.difference),
-            )
-            for pair in phi.worst[:FEW]
+        yield page_table(
+            "Pairs whose relation changed most",
+            phi.worst[:FEW],
+            Col("Pair of columns", lambda pair: pair_words(pair.columns)),
+            Num("phi_k, original", lambda pair: fixed(pair.original)),
+            Num("phi_k, synthetic", lambda pair: fixed(pair.synthetic)),
+            Num("Difference", lambda pair: signed(pair.difference)),
         )
-        head = ("Pair of columns", "phi_k, original", "phi_k, synthetic", "Difference")
-        yield PageTable("Pairs whose relation changed most", head, rows, frozenset({1, 2, 3}))
 
 
 def _worst_marginals(result: UtilityResult) -> Iterator[PageTable]:
     for name, distance in result.results.items():
         if isinstance(distance, MarginalDistance) and distance.largest:
-            rows = tuple(
-                (pair_words(clique.columns), fixed(clique.value)) for clique in distance.largest[:5]
-            )
             width = name.partition(".")[2]
             caption = f"{width}-way tables farthest from the original ({number(distance.cliques)} of {number(distance.of)} measured)"
-            yield PageTable(caption, ("Columns", "Total variation distance"), rows, frozenset({1}))
+            yield page_table(
+                caption,
+                distance.largest[:5],
+                Col("Columns", lambda clique: pair_words(clique.columns)),
+                Num("Total variation distance", lambda clique: fixed(clique.value)),
+            )
 
 
 def _impossible(result: UtilityResult) -> Iterator[PageTable]:
     pairs = result.results.get("impossible")
     if isinstance(pairs, ImpossiblePairs) and pairs.worst:
-        rows = tuple((pair_words(pair.columns), percent(pair.share)) for pair in pairs.worst[:FEW])
         caption = (
             f"Pairs of values that no original record has: {count_noun(pairs.pairs, 'pair')} of columns, {number(pairs.cells)} "
             "combinations of values"
         )
-        yield PageTable(
-            caption, ("Pair of columns", "Share of synthetic rows"), rows, frozenset({1})
+        yield page_table(
+            caption,
+            pairs.worst[:FEW],
+            Col("Pair of columns", lambda pair: pair_words(pair.columns)),
+            Num("Share of synthetic rows", lambda pair: percent(pair.share)),
         )
 
 
@@ -256,7 +272,7 @@ def _columns(result: UtilityResult) -> Iterator[Block]:
     caption = f"Jensen-Shannon distance of each column{of}"
     desc = f"From {shown(some[0][0])} with {fixed(some[0][1])} down to {shown(some[-1][0])} with {fixed(some[-1][1])}."
     rows = tuple((shown(name), fixed(value, 4)) for name, value in some)
-    table = PageTable(caption, ("Column", "Jensen-Shannon distance"), rows, frozenset({1}))
+    table = page_table(caption, rows, Col("Column"), Num("Jensen-Shannon distance"))
     note = "0: the same distribution; 1: no value in common."
     yield Figure(
         "fig-js", caption, (bars("fig-js-plot", caption, desc, dict(some), top=0.05),), table, note
@@ -290,11 +306,14 @@ def _map_figure(key: str, what: str, matrices: Matrices, signs: bool) -> Figure:
         (shown(a, most), shown(b, most), fixed(o), fixed(s), signed(d))
         for a, b, o, s, d in matrices.pairs()
     )
-    table = PageTable(
+    table = page_table(
         caption,
-        ("Column", "Column", "Original", "Synthetic", "Difference"),
         rows,
-        frozenset({2, 3, 4}),
+        Col("Column"),
+        Col("Column"),
+        Num("Original"),
+        Num("Synthetic"),
+        Num("Difference"),
     )
     note = "Difference: synthetic less original. Blue with a minus: weaker or lower than in the original; orange with a plus: stronger or higher."
     if size > NUMBERED:
@@ -334,9 +353,7 @@ def columns_figure(shapes: TableShapes, distances: Mapping[str, float]) -> Figur
         f"Blue, filled: original. Orange, outlined: synthetic. Shares of rows, rounded.{order} A dashed stub hides a cell with "
         f"{hidden_words(shapes.threshold)}; levels that so few have stand together as “other”."
     )
-    table = PageTable(
-        "Shares of rows", ("Value", "Original", "Synthetic"), tuple(rows), frozenset({1, 2})
-    )
+    table = page_table("Shares of rows", rows, Col("Value"), Num("Original"), Num("Synthetic"))
     return Figure("fig-shapes", caption, pictures, table, note, across=5)
 
 
@@ -481,9 +498,7 @@ def pairs_figure(shapes: TableShapes, chosen: Callable[[Sequence[str]], str]) ->
         else "The pair of columns furthest from the original"
     )
     note = f"Darker: a larger share of all rows, rounded. Left: original; right: synthetic. Dashed: {hidden_words(shapes.threshold)}, hidden."
-    table = PageTable(
-        "Shares of rows", ("Values", "Original", "Synthetic"), tuple(rows), frozenset({1, 2})
-    )
+    table = page_table("Shares of rows", rows, Col("Values"), Num("Original"), Num("Synthetic"))
     return Figure("fig-pairs", caption, pictures, table, note, across=3)
 
 

@@ -45,13 +45,13 @@ def show(page: Page, request: Request) -> Response:
 
 
 def _compared(page: Page, jobs: list[Job]) -> Any:
-    from ...report.compare import compare_all
+    from ...report.compare import compare
 
     path = page.project.path("comparison.html")
     write_private(
         path,
-        compare_all(
-            [report_of_run(job) for job in jobs], [f"run {job.number}" for job in jobs]
+        compare(
+            *[report_of_run(job) for job in jobs], labels=[f"run {job.number}" for job in jobs]
         ).to_html(),
     )
     return body_of(path)

@@ -1,0 +1,178 @@
+"""What runs are called in a comparison, and what differs in how their tables were made."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from .._base.text import letter, shown
+from .promise import promise_of
+from .result import ReportResult
+from .sections import Block, Col, Paragraph, page_table
+
+MAX_FACTS = 4
+NONE, NOT_TOLD, DEFAULT = "none", "not told", "default"
+
+SETTINGS = (
+    "method",
+    "conditionals",
+    "search",
+    "score",
+    "parents",
+    "leaf",
+    "smoothing",
+    "penalty",
+    "draw",
+)
+"""Settings of a model by how soon they are named."""
+
+TOLD_ELSEWHERE = frozenset(("label", "sensitive", "epsilon", "delta", "rows", "network"))
+"""Settings of a synthesiser that stand among the facts under another name, or as the report has them."""
+
+
+@dataclass(frozen=True)
+class ReportDifference:
+    """A fact that is not the same in all reports, and what it is in each, in words."""
+
+    what: str
+    values: tuple[str, ...]
+
+
+def _facts(report: ReportResult) -> dict[str, str]:
+    made = report.synthesis
+    model = None if made is None else made.model
+    network = {} if made is None else made.network
+    promise = promise_of(made)
+    account = None if promise is None else promise.account
+    facts = {
+        name: shown(network[name], 40)
+        for name in SETTINGS
+        if isinstance(network.get(name), str | int | float)
+    }
+    settings = {} if made is None else made.settings
+    facts |= {
+        name: _shown(value)
+        for name, value in settings.items()
+        if name not in facts and name not in TOLD_ELSEWHERE
+    }
+    facts["epsilon"] = (
+        NONE
+        if account is None
+        else f"{account.epsilon:.6g}" + (" (test only)" if account.test_only else "")
+    )
+    facts["delta"] = NONE if account is None or account.delta is None else f"{account.delta:.6g}"
+    facts["protected"] = (
+        ", ".join(shown(name, 24) for name in model.sensitive[:6]) or NONE
+        if model is not None
+        else NONE
+    )
+    facts["columns"] = f"{len(report.about.columns)}" if report.about.columns else ""
+    facts["rows"] = (
+        f"{report.about.synthetic.rows}" if report.about.synthetic.rows is not None else ""
+    )
+    facts["original"] = shown(report.about.original.name or "", 40)
+    facts["holdout"] = (
+        NONE if report.about.holdout is None else shown(report.about.holdout.name or "given", 40)
+    )
+    facts["label"] = shown(report.about.label, 40) if report.about.label is not None else NONE
+    facts |= _attack_facts(report)
+    facts["file"] = shown(report.about.synthetic.name or "", 60)
+    facts["title"] = shown(report.title, 60) if report.title else ""
+    facts["seed"] = NONE if made is None or made.seed is None else str(made.seed)
+    facts["date"] = shown(report.run.date, 40) if report.run.date else ""
+    return facts
+
+
+def _shown(value: object) -> str:
+    words = value if isinstance(value, list | tuple) else [value]
+    return (
+        ", ".join(shown(f"{word:g}" if isinstance(word, float) else word, 40) for word in words)
+        or NONE
+    )
+
+
+def _attack_facts(report: ReportResult) -> dict[str, str]:
+    """What was attacked, with what; nothing where nothing was."""
+    if report.risk is None:
+        return {}
+    about = report.risk.about
+    attackers = dict.fromkeys(finding.attacker for finding in report.risk.findings)
+    facts = {"keys": about.keys, "sensitive": about.sensitive, "attacks": tuple(attackers)}
+    return {name: _shown(words) for name, words in facts.items()}
+
+
+def differences(reports: Sequence[ReportResult]) -> tuple[ReportDifference, ...]:
+    """Return the facts that are not the same in all reports, settings first; a date alone is no difference."""
+    every = [_facts(report) for report in reports]
+    names = list(
+        dict.fromkeys(name for name in (*SETTINGS, *(name for facts in every for name in facts)))
+    )
+    unknown = [
+        DEFAULT if report.synthesis is not None and report.synthesis.settings else NOT_TOLD
+        for report in reports
+    ]
+    out = [
+        ReportDifference(
+            name,
+            tuple(
+                facts.get(name, "") or other for facts, other in zip(every, unknown, strict=True)
+            ),
+        )
+        for name in names
+    ]
+    differing = [one for one in out if len(set(one.values)) > 1]
+    return tuple(one for one in differing if one.what != "date" or len(differing) == 1)
+
+
+def names_of_reports(
+    reports: Sequence[ReportResult], labels: Sequence[str] = ()
+) -> tuple[str, ...]:
+    """Return a name for each report: its label, or its title where all have one and titles differ, and what differs; the file's where nothing does.
+
+    `labels` say which run a report is of.
+    """
+    titles = tuple(shown(report.title, 60) for report in reports)
+    if not labels and all(titles) and len(set(titles)) == len(titles):
+        labels = titles
+    chosen = [
+        one for one in differences(reports) if not labels or one.what not in ("title", "date")
+    ]
+    if labels:
+        told = [
+            ", ".join(_part(one, place, report) for one in chosen[:MAX_FACTS])
+            for place, report in enumerate(reports)
+        ]
+        return tuple(
+            f"{label}: {words}" if words else label
+            for label, words in zip(labels, told, strict=True)
+        )
+    # What tells most of them apart with the fewest words: settings before files, files before titles and dates.
+    few = chosen[:MAX_FACTS]
+    if not few:
+        return tuple(shown(report.about.synthetic.name or "synthetic table") for report in reports)
+    return tuple(
+        ", ".join(_part(one, place, report) for one in few) for place, report in enumerate(reports)
+    )
+
+
+def _part(one: ReportDifference, place: int, report: ReportResult) -> str:
+    """One fact of a name: a file, a title and a method speak for themselves, others with what they are."""
+    value = one.values[place]
+    if value == NOT_TOLD and one.what in ("file", "title"):
+        return shown(report.about.synthetic.name or "synthetic table")
+    return value if one.what in ("file", "title", "date", "method") else f"{one.what} {value}"
+
+
+def differing_blocks(names: Sequence[str], differing: Sequence[ReportDifference]) -> list[Block]:
+    """Return which report each letter is, and what differs between them; a sentence where nothing does."""
+    letters = [letter(i) for i in range(len(names))]
+    rows = [("report", *names), *((fact.what, *fact.values) for fact in differing)]
+    table = page_table("What differs", rows, Col("What"), *map(Col, letters))
+    return (
+        [table]
+        if differing
+        else [
+            table,
+            Paragraph("Nothing else that the reports say of how the tables were made differs."),
+        ]
+    )
