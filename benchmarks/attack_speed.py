@@ -52,11 +52,17 @@ def whole(name: str) -> None:
     pairs, tables, releases = EVIDENCE[name]
     table = drawn(dataset, rows, size)
     began = time.monotonic(), time.process_time()
-    plan = ShadowSettings(shadows=pairs, tables=tables, grid="population")
-    asked = {"ranking": "hamming", "rows": rows, "releases": releases, "seed": 1, "workers": 1}
-    found = singling_out(
-        table, PrivBayes(10.0, variant="sdg", draw="independent"), settings=plan, **asked
-    )
+    asked = {
+        "shadows": pairs,
+        "tables_per_shadow": tables,
+        "grid": "population",
+        "ranking": "hamming",
+        "rows": rows,
+        "releases": releases,
+        "seed": 1,
+        "workers": 1,
+    }
+    found = singling_out(table, PrivBayes(10.0, variant="sdg", draw="independent"), **asked)
     wall, cpu = time.monotonic() - began[0], time.process_time() - began[1]
     setting = f"{dataset}, {rows:,} of {size:,}, PrivBayes sdg, epsilon 10"
     row = [
@@ -181,13 +187,13 @@ def forests() -> None:
         world.n_population, world.targets, rows=1000, shadows=2 * plan.shadows, rng=rng
     )
     shadows = run_shadows(
-        Generator(BayesNet(), world.table), draws.rows, tables=plan.tables, seed=4
+        Generator(BayesNet(), world.table), draws.rows, tables=plan.tables_per_shadow, seed=4
     )
     queries = black_box("queries", world.table.schema.sizes)
     features = shadows.gather(lambda tables: queries.features(tables, world.target_codes[0]))
     flat = features.reshape(-1, features.shape[-1])
-    member = np.repeat(draws.member[:, 0], plan.tables)
-    fold = np.repeat(folds(draws.member[:, 0], rng), plan.tables)
+    member = np.repeat(draws.member[:, 0], plan.tables_per_shadow)
+    fold = np.repeat(folds(draws.member[:, 0], rng), plan.tables_per_shadow)
     settings = {
         "n_estimators": 100,
         "max_features": "sqrt",

@@ -45,14 +45,11 @@ def membership(
         table,
         maker,
         None,
-        plan,
+        plan.with_options(targets=targets, rows=table.n_rows // 5, duplicates="keep"),
         1,
         working,
-        targets=targets,
-        rows=table.n_rows // 5,
-        duplicates="keep",
     )
-    seen = campaign.learnt().look(campaign.drawn(plan.tests, 3), "test", 4)
+    seen = campaign.learnt().look(campaign.drawn(plan.test_shadows, 3), "test", 4)
     finding = part_finding("combined", seen, seen.log_odds)
     return finding.value, (finding.interval[1] - finding.interval[0]) / 4
 
@@ -82,7 +79,9 @@ def main() -> None:
     words.add_argument("--targets", type=int, default=6)
     words.add_argument("--splits", type=int, default=20)
     asked = words.parse_args()
-    plan = ShadowSettings(shadows=asked.pairs, tests=asked.tests, tables=1, learner="combined")
+    plan = ShadowSettings(
+        shadows=asked.pairs, test_shadows=asked.tests, tables_per_shadow=1, learner="combined"
+    )
     rows: list[list[object]] = []
     for path in asked.tables:
         frame = read(path, rare="keep").to_pandas()

@@ -158,9 +158,9 @@ def compared(
     ]
     with TemporaryDirectory() as folder:
         for kind, learner, bins in attacks:
-            chosen = replace(plan, grid=bins, learner=learner)
-            working = Working(workers=1, keep=Path(folder) / bins)
-            campaign = campaign_against(table, maker, None, chosen, 1, working, **setting)
+            chosen = plan.with_options(grid=bins, learner=learner, **setting)
+            working = Working(workers=1, shadow_folder=Path(folder) / bins)
+            campaign = campaign_against(table, maker, None, chosen, 1, working)
             if (
                 grid == "population"
             ):  # values are seen all the same, drawn inside the population's bins
@@ -216,7 +216,7 @@ def main() -> None:
     words.add_argument("--only", nargs="*", default=[])
     words.add_argument("--out", default="membership_parts")
     asked = words.parse_args()
-    plan = ShadowSettings(shadows=asked.pairs, tests=asked.tests, tables=2)
+    plan = ShadowSettings(shadows=asked.pairs, test_shadows=asked.tests, tables_per_shadow=2)
     rows: list[list[object]] = []
     for path in asked.tables or [EXAMPLES / "adult_train.parquet", EXAMPLES / "diabetes.csv"]:
         frame = read(path, rare="keep").to_pandas()

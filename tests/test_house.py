@@ -209,7 +209,7 @@ SLOW_TO_LOAD = HEAVY | {
     "starlette",
     "statsmodels",
     "opendp",
-    "chaffinch.risk",
+    "chaffinch.risk.finding",
     "chaffinch.utility",
     "chaffinch.report",
 }

@@ -99,21 +99,18 @@ def attacked(
     table: chaffinch.Table, targets: dict[str, int], maker: Any, plan: ShadowSettings, keep: Path
 ) -> list[dict[str, Any]]:
     """Return the areas of all attackers for each target."""
-    working = Working(workers=1, keep=keep)
+    working = Working(workers=1, shadow_folder=keep)
     size = min(400, table.n_rows // 2)
     campaign = campaign_against(
         table,
         maker,
         None,
-        plan,
+        plan.with_options(targets=list(targets.values()), rows=size, duplicates="keep"),
         1,
         working,
-        targets=list(targets.values()),
-        rows=size,
-        duplicates="keep",
     )
     learnt = campaign.learnt()
-    draws = campaign.drawn(plan.tests, 3)
+    draws = campaign.drawn(plan.test_shadows, 3)
     seen = learnt.look(draws, "test", 4)
     values = campaign.fitted(draws, "test", 4, tables=1, white=None).values[
         :, 0
@@ -164,7 +161,7 @@ def main() -> None:
     words.add_argument("--keep", type=Path)
     words.add_argument("--out", default="outliers")
     asked = words.parse_args()
-    plan = ShadowSettings(shadows=asked.pairs, tests=asked.tests, tables=1)
+    plan = ShadowSettings(shadows=asked.pairs, test_shadows=asked.tests, tables_per_shadow=1)
     rows: list[dict[str, Any]] = finished(asked.out)
     with TemporaryDirectory() as temporary:
         for label in asked.generators:

@@ -14,7 +14,6 @@ import pandas as pd
 from numpy.typing import NDArray
 
 import chaffinch
-from chaffinch.risk.membership import ShadowSettings
 from chaffinch.risk.membership.attacker import learner
 from chaffinch.risk.membership.features import black_box
 from chaffinch.risk.membership.values import ValueFeatures
@@ -135,11 +134,12 @@ def ours(
     seed: int = 2,
 ) -> float:
     """Return the mean AUC over targets of the package's own attack as it comes."""
-    plan = ShadowSettings(shadows=pairs, tests=tests, tables=1)
     result = chaffinch.membership(
         table,
         maker,
-        settings=plan,
+        shadows=pairs,
+        test_shadows=tests,
+        tables_per_shadow=1,
         targets=list(targets),
         rows=rows,
         duplicates="keep",

@@ -33,7 +33,7 @@ from chaffinch._base.runtime import one_thread  # noqa: E402
 from chaffinch.privacy.prepare import prepare  # noqa: E402
 from chaffinch.risk.membership.forests import SEARCH  # noqa: E402
 from chaffinch.risk.membership.learning import ShadowStudy  # noqa: E402
-from chaffinch.risk.membership.settings import ShadowSettings  # noqa: E402
+from chaffinch.risk.membership.settings import SinglingOutSettings  # noqa: E402
 from chaffinch.risk.shadows import Generator, Working, world_of  # noqa: E402
 from chaffinch.risk.shadows.world import fresh_draws  # noqa: E402
 from chaffinch.risk.singling_out import baseline, judged  # noqa: E402
@@ -194,7 +194,7 @@ def world(figure: int) -> Table:
 
 
 def attacked(
-    setting: Setting, table: Table, plan: ShadowSettings, releases: int, workers: int | None
+    setting: Setting, table: Table, plan: SinglingOutSettings, releases: int, workers: int | None
 ) -> list[str]:
     """Return success, its interval, the baseline, the closest row's success and the mean AUC: our attack."""
     whom = world_of(
@@ -295,8 +295,11 @@ def main() -> None:
             numbers = attacked_as_printed(setting, tables[figure], paper)
             evidence = [paper.pairs, paper.tables, paper.releases, paper.searches]
         else:
-            plan = ShadowSettings(
-                shadows=asked.pairs, tables=asked.tables, box=setting.box, grid="population"
+            plan = SinglingOutSettings(
+                shadows=asked.pairs,
+                tables_per_shadow=asked.tables,
+                access=setting.box,
+                grid="population",
             )  # type: ignore[arg-type]
             numbers = attacked(setting, tables[figure], plan, asked.releases, asked.workers)
             evidence = [

@@ -30,7 +30,7 @@ def main() -> None:
     parser.add_argument("folder", type=Path)
     parser.add_argument("--only", nargs="*", default=["Adult", "Wage", "gbsg2", "OJ"])
     asked = parser.parse_args()
-    plan = chaffinch.ShadowSettings(shadows=60, tests=60)
+    plan = chaffinch.ShadowSettings.from_options(shadows=60, test_shadows=60, targets=6, rows=ROWS)
     rows = [["table", "conditionals", "AUC", "low", "high"]]
     for name, frame in tables(asked.folder, asked.only).items():
         with warnings.catch_warnings():
@@ -41,8 +41,6 @@ def main() -> None:
                     table,
                     chaffinch.BayesNet(conditionals=kind),
                     settings=plan,
-                    targets=6,
-                    rows=ROWS,
                     seed=1,
                     workers=2,
                 )

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from .privacy.session import prepare as prepare
     from .risk.auditing import audit as audit
     from .risk.membership import ShadowSettings as ShadowSettings
+    from .risk.membership import SinglingOutSettings as SinglingOutSettings
     from .risk.membership import membership as membership
     from .risk.singling_out import singling_out as singling_out
     from .risk.study import risk as risk

@@ -4,6 +4,48 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, TypedDict
 
+from .risk.auditing.pairs import Pair
+
+class AttackTargetsOptions(TypedDict, total=False):
+    """Options of `AttackTargets`."""
+
+    targets: int | Sequence[int]
+    """People to attack: so many of the most vulnerable records, or rows as 3,17. Default: 50."""
+    rows: int | None
+    """Records in each subset. Default: a fifth of DATA, or all with --population."""
+    ranking: Literal["union", "hamming", "cosine", "extremes", "rarity"]
+    """How vulnerable records are found: hamming, cosine, extremes, rarity, or their union. Default: union."""
+    duplicates: Literal["drop", "keep"]
+    """Records with equal values: drop all but one, or keep those of others. Default: drop."""
+    threshold: int
+    """Records that must share a value or a cell before it shows in what may leave. Default: 10."""
+
+class AuditOptions(TypedDict, total=False):
+    """Options of `AuditSettings`."""
+
+    epsilon: float | None
+    """Claimed epsilon. Default: that of SPEC."""
+    delta: float | None
+    """Claimed delta. Default: that of SPEC."""
+    neighbours: Literal["add-remove", "replace-one"] | None
+    """Relation of the claim: add-remove or replace-one. Default: that of SPEC."""
+    pairs: Sequence[str | Pair] | None
+    """Pairs of tables: some of narrow, repeated, empty, lone level, crowded, average, canaries, as A,B. Default: all but canaries."""
+    runs: int
+    """Runs for each pair of tables: more show a larger epsilon. Default: 2000."""
+    box: Sequence[Literal["mechanism", "white", "black"]] | str
+    """Noisy answers of a fit (mechanism), its model (white) or its table (black). Default: mechanism,white,black."""
+    rows: int | None
+    """Rows drawn of each model. Default: 500 or more."""
+    average_rows: int
+    """The most records of DATA in the pair average. Default: 1000."""
+    level: float
+    """Confidence of all bounds together. Default: 0.999."""
+    threshold: int
+    """Records that must share a value or a cell before it shows in what may leave. Default: 10."""
+    time_limit: float | None
+    """Seconds that one fit may take. Default: no limit."""
+
 class ReadingOptions(TypedDict, total=False):
     """Options of `Reading`."""
 
@@ -69,6 +111,82 @@ class RiskOptions(TypedDict, total=False):
     """End with 1 also where the limit is not shown to be kept."""
     policy: Path | None
     """TOML file of limits: max_excess, and where wanted require_shown."""
+
+class ShadowOptions(TypedDict, total=False):
+    """Options of `ShadowSettings`."""
+
+    shadows: int
+    """Pairs of shadows to learn each target from. Default: 1000."""
+    test_shadows: int
+    """Pairs of shadows to test on. Default: 500."""
+    tables_per_shadow: int
+    """Synthetic tables drawn from each shadow to learn from. Default: 4."""
+    design: Literal["shared", "neighbours"]
+    """shared: all targets learn from the same shadows; neighbours: pairs apart in one record. Default: shared."""
+    target_share: Literal["half", "natural"]
+    """Shared shadows that a target is in: half, or its natural share of them. Default: half."""
+    access: Literal["blackbox", "whitebox"]
+    """blackbox (from synthetic tables) or whitebox (from the model). Default: blackbox."""
+    grid: Literal["release", "population"]
+    """release (levels, bins and values of each shadow) or population (its grid). Default: release."""
+    features: Literal["queries", "naive", "histogram", "closest"]
+    """What is seen of a table: queries, naive, histogram or closest. Default: queries."""
+    learner: str
+    """Who learns: exact, extremes, nearest, density, presence, values, combined, linear, extra-trees, random-forest, kernel. Default: combined."""
+    targets: int | Sequence[int]
+    """People to attack: so many of the most vulnerable records, or rows as 3,17. Default: 50."""
+    rows: int | None
+    """Records in each subset. Default: a fifth of DATA, or all with --population."""
+    ranking: Literal["union", "hamming", "cosine", "extremes", "rarity"]
+    """How vulnerable records are found: hamming, cosine, extremes, rarity, or their union. Default: union."""
+    duplicates: Literal["drop", "keep"]
+    """Records with equal values: drop all but one, or keep those of others. Default: drop."""
+    threshold: int
+    """Records that must share a value or a cell before it shows in what may leave. Default: 10."""
+    shadow_folder: Path | None
+    """Folder for finished shadows, to go on from after a stop. Confidential."""
+    time_limit: float | None
+    """Seconds that one fit may take. Default: no limit."""
+
+class SinglingOutOptions(TypedDict, total=False):
+    """Options of `SinglingOutSettings`."""
+
+    shadows: int
+    """Pairs of shadows to learn each target from. Default: 1000."""
+    test_shadows: int
+    """Pairs of shadows to test on. Default: 500."""
+    tables_per_shadow: int
+    """Synthetic tables drawn from each shadow to learn from. Default: 4."""
+    design: Literal["shared", "neighbours"]
+    """shared: all targets learn from the same shadows; neighbours: pairs apart in one record. Default: shared."""
+    target_share: Literal["half", "natural"]
+    """Shared shadows that a target is in: half, or its natural share of them. Default: half."""
+    access: Literal["blackbox", "whitebox"]
+    """blackbox (from synthetic tables) or whitebox (from the model). Default: blackbox."""
+    grid: Literal["release", "population"]
+    """release (levels, bins and values of each shadow) or population (its grid). Default: release."""
+    features: Literal["queries", "naive", "histogram", "closest"]
+    """What is seen of a table: queries, naive, histogram or closest. Default: queries."""
+    learner: str
+    """Who learns: exact, extremes, nearest, density, presence, values, combined, linear, extra-trees, random-forest, kernel. Default: combined."""
+    releases: int
+    """Fresh releases to attack. Default: 1000."""
+    combine: Literal["argmax", "weighted", "strong"]
+    """Which target is named: argmax (the surest), weighted by skill, or the surest of strong ones. Default: argmax."""
+    targets: int | Sequence[int]
+    """People to attack: so many of the most vulnerable records, or rows as 3,17. Default: 50."""
+    rows: int | None
+    """Records in each subset. Default: a fifth of DATA, or all with --population."""
+    ranking: Literal["union", "hamming", "cosine", "extremes", "rarity"]
+    """How vulnerable records are found: hamming, cosine, extremes, rarity, or their union. Default: union."""
+    duplicates: Literal["drop", "keep"]
+    """Records with equal values: drop all but one, or keep those of others. Default: drop."""
+    threshold: int
+    """Records that must share a value or a cell before it shows in what may leave. Default: 10."""
+    shadow_folder: Path | None
+    """Folder for finished shadows, to go on from after a stop. Confidential."""
+    time_limit: float | None
+    """Seconds that one fit may take. Default: no limit."""
 
 class UtilityOptions(TypedDict, total=False):
     """Options of `UtilitySettings`."""

@@ -11,7 +11,20 @@ import pytest
 
 import chaffinch
 
-SMALL = ("--shadows", 10, "--tests", 10, "--tables", 1, "--targets", 2, "--threads", 1, "--seed", 1)
+SMALL = (
+    "--shadows",
+    10,
+    "--test-shadows",
+    10,
+    "--tables-per-shadow",
+    1,
+    "--targets",
+    2,
+    "--threads",
+    1,
+    "--seed",
+    1,
+)
 
 
 @pytest.fixture(scope="module")
@@ -71,9 +84,15 @@ def test_an_attack_writes_what_may_leave_and_keeps_the_rest_inside(
     assert timings_in(told) == ["seconds_of_fits"]
     assert "<script" not in page.read_text()
     # The same numbers as Python gives: the second opinion on every option's way to its place.
-    plan = chaffinch.ShadowSettings(shadows=10, tests=10, tables=1)
     settings = chaffinch.BayesNet(parents=1)
-    options = {"settings": plan, "targets": 2, "seed": 1, "workers": 1}
+    options = {
+        "shadows": 10,
+        "test_shadows": 10,
+        "tables_per_shadow": 1,
+        "targets": 2,
+        "seed": 1,
+        "workers": 1,
+    }
     read = chaffinch.read(sixty_people)
     if kind == "membership":
         study = chaffinch.membership(read, settings, **options)
@@ -102,9 +121,9 @@ def test_options_reach_the_plan(run_here, sixty_people, tmp_path):
         15,
         "--design",
         "neighbours",
-        "--share",
+        "--target-share",
         "natural",
-        "--look",
+        "--features",
         "histogram",
         "--learner",
         "linear",
@@ -124,11 +143,11 @@ def test_options_reach_the_plan(run_here, sixty_people, tmp_path):
     left = json.loads(told.read_text())
     expected = {
         "shadows": 10,
-        "tests": 10,
-        "tables": 1,
+        "test_shadows": 10,
+        "tables_per_shadow": 1,
         "design": "neighbours",
-        "share": "natural",
-        "box": "blackbox",
+        "target_share": "natural",
+        "access": "blackbox",
         "features": "histogram",
         "learner": "linear",
         "combine": "weighted",
@@ -145,14 +164,14 @@ def test_options_reach_the_plan(run_here, sixty_people, tmp_path):
         "--synth",
         "independent",
         *SMALL,
-        "--features",
+        "--access",
         "whitebox",
         "--json",
         told,
         "--overwrite",
     )
     assert done.code == 0, done.err
-    assert json.loads(told.read_text())["settings"]["box"] == "whitebox"
+    assert json.loads(told.read_text())["settings"]["access"] == "whitebox"
 
 
 def test_a_policy_is_compared_with_the_lower_end(run_here, sixty_people, tmp_path):
@@ -289,7 +308,16 @@ def test_a_population_is_read_with_the_schema_of_the_table(run_here, sixty_peopl
 
 def test_a_run_goes_on_from_what_was_kept(run_here, sixty_people, tmp_path):
     told, folder = tmp_path / "a.json", tmp_path / "kept"
-    spec = ("--synth", "independent", *SMALL, "--keep", folder, "--json", told, "--overwrite")
+    spec = (
+        "--synth",
+        "independent",
+        *SMALL,
+        "--shadow-folder",
+        folder,
+        "--json",
+        told,
+        "--overwrite",
+    )
     assert run_here("attack", "membership", sixty_people, *spec).code == 0
     first = json.loads(told.read_text())
     assert (folder / "learn").is_dir()
@@ -306,7 +334,7 @@ def test_a_run_goes_on_from_what_was_kept(run_here, sixty_people, tmp_path):
         "--synth",
         "bayesnet",
         *SMALL,
-        "--keep",
+        "--shadow-folder",
         folder,
         "--json",
         told,
@@ -330,7 +358,7 @@ def test_a_stop_says_where_shadows_are(run_here, sixty_people, tmp_path, monkeyp
         "--synth",
         "independent",
         *SMALL,
-        "--keep",
+        "--shadow-folder",
         tmp_path / "kept",
     )
     assert done.code == 130
@@ -346,18 +374,24 @@ def test_a_stop_says_where_shadows_are(run_here, sixty_people, tmp_path, monkeyp
         (("--synth", "bayesnt"), "Did you mean 'bayesnet'?"),
         (
             ("--synth", "bayesnet", "--design", "share"),
-            "Unknown --design choice 'share'. Did you mean 'shared'?",
+            "Unknown design 'share'. Did you mean 'shared'?",
         ),
-        (("--synth", "bayesnet", "--features", "queries"), "Unknown --features choice 'queries'"),
-        (("--synth", "bayesnet", "--look", "blackbox"), "Unknown --look choice"),
-        (("--synth", "bayesnet", "--learner", "forest"), "Unknown --learner choice"),
-        (("--synth", "bayesnet", "--ranking", "euclid"), "Unknown --ranking choice"),
-        (("--synth", "bayesnet", "--duplicates", "double"), "Unknown --duplicates choice"),
-        (("--synth", "bayesnet", "--rare", "drop"), "Unknown --rare mode"),
-        (("--synth", "bayesnet", "--shadows", "2"), "shadows must be at least 10"),
+        (("--synth", "bayesnet", "--access", "queries"), "Unknown access 'queries'"),
+        (("--synth", "bayesnet", "--features", "blackbox"), "Unknown features"),
+        (("--synth", "bayesnet", "--learner", "forest"), "Unknown learner"),
+        (("--synth", "bayesnet", "--ranking", "euclid"), "Unknown ranking"),
+        (("--synth", "bayesnet", "--duplicates", "double"), "Unknown duplicates"),
+        (("--synth", "bayesnet", "--rare", "drop"), "Unknown rare"),
+        (
+            ("--synth", "bayesnet", "--shadows", "2"),
+            "shadows must be a whole number of at least 10. Got 2.",
+        ),
         (("--synth", "independent", "--rows", "100"), "Got 100 rows of"),
         (("--synth", "independent", "--targets", "100"), "Got 100"),
-        (("--synth", "independent", "--time-limit", "0"), "time limit"),
+        (
+            ("--synth", "independent", "--time-limit", "0"),
+            "time_limit must be a number above 0. Got 0",
+        ),
     ],
 )
 def test_bad_use_is_named_and_nothing_is_written(
@@ -522,7 +556,7 @@ def test_a_table_of_ones_own(run_audit, data, tmp_path, timings_in):
         (("--synth", "independent", "--epsilon", "1"), "Under which relation"),
         (
             ("--synth", "bayesnet:epsilon=1", "--neighbours", "add"),
-            "Unknown neighbour relation 'add'",
+            "Unknown neighbours 'add'",
         ),
         (("--synth", "bayesnet:epsilon=1", "--pairs", "narow"), "Did you mean 'narrow'?"),
         (("--synth", "bayesnet:epsilon=1", "--pairs", "average"), "made from a table"),

@@ -220,7 +220,7 @@ def test_attacks_checks_and_trees_take_the_option(files, run_here):
         2,
         "--shadows",
         10,
-        "--tests",
+        "--test-shadows",
         10,
         "--decimal",
         ",",

@@ -26,11 +26,11 @@ from .conftest import whole_page
 
 PLAN = {
     "shadows": 1000,
-    "tests": 500,
-    "tables": 4,
+    "test_shadows": 500,
+    "tables_per_shadow": 4,
     "design": "shared",
-    "share": "half",
-    "box": "blackbox",
+    "target_share": "half",
+    "access": "blackbox",
     "features": "queries",
     "learner": "linear",
     "combine": "argmax",

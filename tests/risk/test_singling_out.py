@@ -15,7 +15,7 @@ from scipy.stats import binom, hypergeom
 from chaffinch._base.errors import InputError
 from chaffinch._base.text import percent
 from chaffinch.report.attacks import singling_out_page
-from chaffinch.risk.membership import ShadowSettings
+from chaffinch.risk.membership import SinglingOutSettings
 from chaffinch.risk.singling_out import (
     AttackerSkill,
     Isolation,
@@ -37,13 +37,11 @@ from chaffinch.stats.intervals import clopper_pearson
 
 from .conftest import copy, ignoring
 
-SMALL = ShadowSettings(shadows=15, tables=2)
+SMALL = {"shadows": 15, "tables_per_shadow": 2, "workers": 1}
 
 
 def test_a_copy_is_singled_out(five_letters):
-    found = singling_out(
-        five_letters, copy, settings=SMALL, targets=20, rows=30, releases=60, seed=1, workers=1
-    )
+    found = singling_out(five_letters, copy, **SMALL, targets=20, rows=30, releases=60, seed=1)
     assert found.success == 1.0
     assert found.findings[0].excess_found
     assert [(one.attacker, one.convention) for one in found.findings] == [
@@ -61,9 +59,7 @@ def test_a_copy_is_singled_out(five_letters):
 
 @pytest.fixture(scope="module")
 def found(five_letters):
-    return singling_out(
-        five_letters, copy, settings=SMALL, targets=3, rows=30, releases=20, seed=1, workers=1
-    )
+    return singling_out(five_letters, copy, **SMALL, targets=3, rows=30, releases=20, seed=1)
 
 
 def test_the_guess_is_told_as_one_number(found):
@@ -104,7 +100,8 @@ def test_a_generator_that_ignores_its_input_is_at_the_baseline_at_the_stated_rat
         found = singling_out(
             five_letters,
             ignoring(five_letters),
-            settings=ShadowSettings(shadows=10, tables=1),
+            shadows=10,
+            tables_per_shadow=1,
             targets=4,
             rows=30,
             releases=40,
@@ -134,10 +131,10 @@ def test_no_record_leaves_and_the_rest_is_confidential(found, five_letters):
 
 @pytest.mark.parametrize("combine", ["weighted", "strong"])
 def test_the_dropped_ideas_still_catch_a_copy(five_letters, combine):
-    plan = ShadowSettings(shadows=15, tables=1, combine=combine)
-    found = singling_out(
-        five_letters, copy, settings=plan, targets=20, rows=30, releases=30, seed=1, workers=1
+    plan = SinglingOutSettings.from_options(
+        shadows=15, tables_per_shadow=1, combine=combine, targets=20, rows=30, releases=30
     )
+    found = singling_out(five_letters, copy, settings=plan, seed=1, workers=1)
     assert found.success > 0.8
 
 
@@ -146,14 +143,13 @@ def test_the_same_seed_gives_the_same(five_letters):
         singling_out(
             five_letters,
             ignoring(five_letters),
-            settings=SMALL,
+            **SMALL,
             targets=4,
             rows=30,
             releases=20,
             seed=3,
-            workers=w,
         )
-        for w in (1, 1)
+        for _ in range(2)
     )
     one, other = first.to_dict(), second.to_dict()
     one.pop("run")
@@ -162,18 +158,19 @@ def test_the_same_seed_gives_the_same(five_letters):
 
 
 def test_bad_settings_are_refused(five_letters):
-    with pytest.raises(InputError, match="at least 1 release"):
+    with pytest.raises(InputError, match=r"releases must be a whole number of at least 1\. Got 0"):
         singling_out(five_letters, copy, releases=0)
     with pytest.raises(InputError, match="Unknown combine 'sum'"):
-        ShadowSettings(combine="sum")
-    with pytest.raises(InputError, match="shadows must be at least 10"):
-        ShadowSettings(shadows=3)
+        SinglingOutSettings(combine="sum")
+    with pytest.raises(InputError, match="shadows must be a whole number of at least 10"):
+        SinglingOutSettings(shadows=3)
 
 
 def test_another_threshold_masks_by_it(five_letters):
     """150 records of 625 combinations: the population is told under ten, and not under 1,000."""
     options = {
-        "settings": ShadowSettings(shadows=10, tables=1),
+        "shadows": 10,
+        "tables_per_shadow": 1,
         "targets": 2,
         "rows": 30,
         "releases": 10,

@@ -143,8 +143,9 @@ class Setting:
     @property
     def choices(self) -> tuple[str, ...]:
         """The words that a value may be; empty where any word may stand."""
-        if get_origin(self.type) is Literal:
-            return get_args(self.type)
+        type_ = get_args(self.type)[0] if self.kind == "names" else self.type
+        if get_origin(type_) is Literal:
+            return get_args(type_)
         return tuple(self.option.known()) if self.option.known is not None else ()
 
     @property
@@ -209,8 +210,16 @@ class Setting:
         if kind == "flag" and not isinstance(value, bool):
             raise self.fault(value)
         if kind == "names":
-            takes_objects = any(get_origin(entry) is Mapping for entry in self.types)
-            return value if takes_objects and isinstance(value, Mapping) else self._names(value)
+            if isinstance(value, Mapping) and any(
+                get_origin(entry) is Mapping for entry in self.types
+            ):
+                return value
+            names = self._names(value)
+            for name in names if self.choices else ():
+                check_name(self.name.replace("_", " "), name, self.choices)
+            return names
+        if kind == "path" and isinstance(value, str):
+            return Path(value)
         if kind in ("groups", "pairs"):
             if isinstance(value, str) or not isinstance(value, Sequence):
                 raise self.fault(value)
@@ -338,7 +347,7 @@ def _kind(type_: Any) -> Kind:
             return "paths"
         if get_origin(inside[0]) is tuple and get_args(inside[0])[1:] != (...,):
             return "pairs"
-        return "names" if inside[0] is str else "groups"
+        return "names" if inside[0] is str or get_origin(inside[0]) is Literal else "groups"
     return {bool: "flag", int: "whole", float: "number", Path: "path"}.get(type_, "word")  # type: ignore[return-value]
 
 

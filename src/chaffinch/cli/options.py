@@ -278,18 +278,6 @@ RequireShown = Annotated[
         "--require-shown", help="End with 1 also where the limit is not shown to be kept."
     ),
 ]
-Synth = Annotated[
-    str,
-    typer.Option(
-        "--synth",
-        metavar="SPEC",
-        help="What makes synthetic tables, as bayesnet:parents=2,epsilon=1.",
-        show_default=False,
-    ),
-]
-TimeLimit = Annotated[
-    float | None, typer.Option(help="Seconds that one fit may take; no limit unless given.")
-]
 Threshold = Annotated[
     int,
     typer.Option(

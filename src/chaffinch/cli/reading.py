@@ -34,9 +34,7 @@ def read_for(
     """
     if not settings.private and like is None:
         with without_personal_warnings():
-            table = read(
-                path, reading.declared, **reading.file, rare=reading.rare, progress=progress
-            )
+            table = read(path, reading.declared, **reading.options, progress=progress)
         check_decided(table.schema)
         show_notes(table.notes, quiet=quiet)
         return table

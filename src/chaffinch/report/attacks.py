@@ -689,29 +689,29 @@ def attack_settings(result: MembershipResult | SinglingOutResult) -> tuple[Block
         "shared": "All targets learn from the same fits; each is in some of them and not in the others.",
         "neighbours": "Each target has pairs of fits of its own that differ in one record: the target, or somebody in its place.",
     }[chosen["design"]]
-    box = {
+    access = {
         "blackbox": "The attacker sees synthetic tables.",
         "whitebox": "The attacker sees the fitted model itself.",
-    }[chosen["box"]]
+    }[chosen["access"]]
     rows: list[Row] = [(shown(name), shown(value, 400)) for name, value in chosen.items()]
     rows.append(("records left out, as others have the same values", shown(result.duplicates)))
     knowledge = (
         f"The attacker knows the population of {count_noun(result.population, 'record')}, the synthesiser and its settings, and all values of each "
-        f"target, and wants to know whether the target is among the {count_noun(result.subset_rows, 'record')} that a release was made from. {design} {box} Every fit has "
+        f"target, and wants to know whether the target is among the {count_noun(result.subset_rows, 'record')} that a release was made from. {design} {access} Every fit has "
         "noise of its own. Rates are from fits that nobody learnt from, at thresholds chosen before."
     )
     return Paragraph(knowledge), page_table("Settings", rows, Col("Setting"), Wide("Value"))
 
 
 def _attacked(attack: str, result: MembershipResult | SinglingOutResult) -> tuple[TestedLine, ...]:
-    box = str(result.settings.get("box", ""))
+    access = str(result.settings.get("access", ""))
     others = [name for name in ("Membership", "Singling out") if name != attack]
     return (
         TestedLine(attack, "yes", count_noun(result.targets, "target")),
         TestedLine(
             "Attackers who see the model",
-            "yes" if box == "whitebox" else "no",
-            "tried" if box == "whitebox" else "not tried",
+            "yes" if access == "whitebox" else "no",
+            "tried" if access == "whitebox" else "not tried",
         ),
         *(TestedLine(name, "no", "not tested here") for name in others),
         TestedLine("Attacks on columns", "no", "not tested here"),

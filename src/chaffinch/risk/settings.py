@@ -69,6 +69,11 @@ def parts_in(text: str) -> Parts:
     return parts[0], parts[1]
 
 
+RequireShown = Annotated[
+    bool, Option("End with 1 also where the limit is not shown to be kept.", panel=MEASURE)
+]
+
+
 @dataclass(frozen=True, kw_only=True)
 class LimitSettings(Declared):
     """What a table may give away: see `RiskPolicy`."""
@@ -83,9 +88,7 @@ class LimitSettings(Declared):
             le=1,
         ),
     ] = None
-    require_shown: Annotated[
-        bool, Option("End with 1 also where the limit is not shown to be kept.", panel=MEASURE)
-    ] = False
+    require_shown: RequireShown = False
     policy: Annotated[
         Path | None,
         Option(

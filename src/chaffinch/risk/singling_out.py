@@ -20,8 +20,7 @@ from collections.abc import Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass, field
 from math import ceil, exp, floor, lgamma, log, log1p
-from pathlib import Path
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Unpack
 
 import numpy as np
 from markupsafe import Markup
@@ -29,6 +28,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from .._base.errors import InputError
 from .._base.masking import THRESHOLD
+from .._base.options import takes
 from .._base.results import NOT_WRITTEN
 from .._base.runtime import Progress, silent
 from .._base.seeds import Seed
@@ -40,12 +40,14 @@ from .finding import Finding, Trials
 from .membership.attacker import Bools, Floats, Ints
 from .membership.features import match_counts
 from .membership.learning import ShadowScores, TrainedAttackers
-from .membership.settings import ShadowSettings
+from .membership.settings import SinglingOutSettings
 from .membership.study import campaign_against, sizes_of
 from .shadows.run import Working
-from .shadows.vulnerability import Ranking
-from .shadows.world import AttackPopulation, Duplicates, fresh_draws
+from .shadows.world import AttackPopulation, fresh_draws
 from .shown import ShadowResult, Words
+
+if TYPE_CHECKING:
+    from ..keywords import SinglingOutOptions
 
 ATTACKERS.register(
     Attacker(
@@ -68,58 +70,46 @@ ALL_SUBSETS = 16
 """Columns up to which every set of attributes is tried; above, one is added at a time."""
 
 
+@takes(SinglingOutSettings)
 def singling_out(
     original: Any,
     synthesiser: Any,
     population: Any = None,
     *,
-    settings: ShadowSettings | None = None,
-    targets: int | Sequence[int] = 50,
-    rows: int | None = None,
-    releases: int = 1000,
-    duplicates: Duplicates = "drop",
-    ranking: Ranking = "union",
-    threshold: int = THRESHOLD,
+    settings: SinglingOutSettings | None = None,
     seed: Seed = None,
     workers: int | None = None,
     executor: Executor | None = None,
-    keep: Path | None = None,
-    time_limit: float | None = None,
     progress: Progress = silent,
-    **options: Any,
+    **options: Unpack[SinglingOutOptions],
 ) -> SinglingOutResult:
     """Attack a synthesiser by predicate singling out, and return how often it names somebody who is in the data.
 
     Parameters
     ----------
-    releases
-        Fresh subsets X to attack, one synthetic table of each.
+    settings, options
+        Whom to attack, how attackers learn and choose, and how many releases are attacked: a `SinglingOutSettings`, or its options by name.
 
     Notes
     -----
     The others are those of `chaffinch.membership`.
     """
-    if releases < 1:
-        raise InputError(f"There must be at least 1 release to attack. Got {releases}.")
+    settings = SinglingOutSettings.chosen(settings, options)
     campaign = campaign_against(
         original,
         synthesiser,
         population,
-        settings or ShadowSettings(**options),
+        settings,
         seed,
-        Working(workers, executor, keep, time_limit, progress),
-        targets=targets,
-        rows=rows,
-        duplicates=duplicates,
-        ranking=ranking,
+        Working.for_run(settings.run, workers=workers, executor=executor, progress=progress),
     )
     world = campaign.world
     learnt = campaign.learnt()
     rng = np.random.default_rng(campaign.stream(5))
     draws = fresh_draws(
-        world.n_population, world.targets, rows=world.rows, shadows=releases, rng=rng
+        world.n_population, world.targets, rows=world.rows, shadows=settings.releases, rng=rng
     )
-    return judged(learnt, learnt.look(draws, "attack", 6), rng, threshold)
+    return judged(learnt, learnt.look(draws, "attack", 6), rng, settings.whom.threshold)
 
 
 def judged(
@@ -129,7 +119,8 @@ def judged(
     threshold: int = THRESHOLD,
 ) -> SinglingOutResult:
     """Return the result of naming one target for each release."""
-    world, plan, sizes = learnt.campaign.world, learnt.campaign.plan, sizes_of(learnt, threshold)
+    world, plan = learnt.campaign.world, learnt.campaign.plan
+    assert isinstance(plan, SinglingOutSettings)
     named = _choice(seen.log_odds, learnt.aucs, plan.combine, rng)
     nearest = _choice(seen.closest, learnt.aucs, "argmax", rng)
     known = [lightest(world.records, world.records[target]) for target in world.targets]
@@ -153,7 +144,7 @@ def judged(
         aucs=aucs,
         named=named,
         right=seen.draws.member[np.arange(len(named)), named],
-        **{**sizes, "settings": {**sizes["settings"], "releases": releases}},
+        **sizes_of(learnt, threshold),
     )
 
 

@@ -54,8 +54,8 @@ OPTIONS = {
     "targets": 2,
     "rows": 20,
     "shadows": 10,
-    "tests": 10,
-    "tables": 1,
+    "test_shadows": 10,
+    "tables_per_shadow": 1,
     "seed": 1,
     "workers": 1,
 }

@@ -1,6 +1,7 @@
 """Membership: a copy is caught by every attacker, a generator that ignores its input by none; both boxes, both designs."""
 
 import json
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -9,15 +10,15 @@ import pytest
 from chaffinch import BayesNet, read
 from chaffinch._base.errors import InputError
 from chaffinch.risk.membership import MembershipResult, ShadowSettings, learning, membership
-from chaffinch.risk.membership.settings import CHOICES
 from chaffinch.risk.membership.study import campaign_against
 from chaffinch.risk.shadows import Working
+from chaffinch.risk.shadows.settings import AttackTargets, targets_in
 
 from ..conftest import copy, ignoring
 
 
 def attacked(table, maker, *, seed=1, **plan):
-    options = {"shadows": 20, "tests": 20, "tables": 1, **plan}
+    options = {"shadows": 20, "test_shadows": 20, "tables_per_shadow": 1, **plan}
     return membership(table, maker, **options, targets=4, rows=30, seed=seed, workers=1)
 
 
@@ -37,7 +38,7 @@ def test_a_generator_that_ignores_its_input_is_at_one_half_at_the_stated_rate(fi
     missed = sum(
         not found.pooled.auc_interval[0] <= 0.5 <= found.pooled.auc_interval[1]
         for found in (
-            attacked(five_letters, ignoring(five_letters), seed=seed, shadows=10, tests=15)
+            attacked(five_letters, ignoring(five_letters), seed=seed, shadows=10, test_shadows=15)
             for seed in range(30)
         )
     )
@@ -67,8 +68,8 @@ def test_values_that_are_released_as_they_are_give_away_who_has_them(earners):
     table, targets = earners
     options = {
         "shadows": 40,
-        "tests": 40,
-        "tables": 1,
+        "test_shadows": 40,
+        "tables_per_shadow": 1,
         "targets": targets,
         "rows": 60,
         "seed": 1,
@@ -101,8 +102,8 @@ def test_a_generator_that_ignores_its_input_gives_nothing_away(earners):
         table,
         ignoring(table),
         shadows=40,
-        tests=40,
-        tables=1,
+        test_shadows=40,
+        tables_per_shadow=1,
         targets=targets,
         rows=60,
         seed=2,
@@ -121,8 +122,8 @@ def test_an_attacker_of_values_sees_none_on_the_population_s_grid(earners):
             table,
             permuted,
             shadows=10,
-            tests=10,
-            tables=1,
+            test_shadows=10,
+            tables_per_shadow=1,
             targets=targets,
             rows=60,
             workers=1,
@@ -135,15 +136,15 @@ def test_the_model_tells_more_than_its_tables(five_letters):
     black = attacked(
         five_letters,
         BayesNet(parents=2, smoothing=0.0, conditionals="tables"),
-        tests=40,
+        test_shadows=40,
         shadows=40,
         grid="population",
     )
     white = attacked(
         five_letters,
         BayesNet(parents=2, smoothing=0.0, conditionals="tables"),
-        box="whitebox",
-        tests=40,
+        access="whitebox",
+        test_shadows=40,
         shadows=40,
     )
     assert white.findings[0].excess_found
@@ -152,7 +153,7 @@ def test_the_model_tells_more_than_its_tables(five_letters):
 
 def test_a_function_has_no_model_to_look_into(five_letters):
     with pytest.raises(InputError, match="no model to look into"):
-        attacked(five_letters, copy, box="whitebox")
+        attacked(five_letters, copy, access="whitebox")
 
 
 def test_features_beyond_memory_are_those_that_vary_most(five_letters, monkeypatch):
@@ -169,11 +170,13 @@ def test_a_kept_run_is_taken_up_and_gives_the_same(five_letters, tmp_path):
         return given
 
     options = {
-        "settings": ShadowSettings(shadows=10, tests=10, tables=1),
+        "shadows": 10,
+        "test_shadows": 10,
+        "tables_per_shadow": 1,
         "targets": 2,
         "rows": 30,
         "workers": 1,
-        "keep": tmp_path / "k",
+        "shadow_folder": tmp_path / "k",
     }
     first = membership(five_letters, counting, **options)
     made = len(calls)
@@ -201,19 +204,17 @@ def test_no_record_leaves(five_letters):
 
 
 def campaign(table, design="shared"):
-    plan = ShadowSettings(shadows=10, tests=10, tables=1, design=design, features="closest")
-    return campaign_against(
-        table,
-        copy,
-        None,
-        plan,
-        1,
-        Working(workers=1),
+    plan = ShadowSettings.from_options(
+        shadows=10,
+        test_shadows=10,
+        tables_per_shadow=1,
+        design=design,
+        features="closest",
         targets=2,
         rows=20,
-        duplicates="drop",
         ranking="hamming",
     )
+    return campaign_against(table, copy, None, plan, 1, Working(workers=1))
 
 
 @pytest.mark.parametrize("design", ["shared", "neighbours"])
@@ -241,23 +242,39 @@ def test_steps_have_streams_of_their_own(five_letters):
 
 
 def test_settings_are_plain_data():
-    plain = ShadowSettings(shadows=20).to_dict()
+    """How attackers learn is in a result: not whom they attack, nor where shadows are."""
+    plan = ShadowSettings.from_options(shadows=20, targets=[3, 5], shadow_folder="kept")
+    plain = plan.to_dict()
     assert ShadowSettings(**plain) == ShadowSettings(shadows=20)
-    assert set(CHOICES) <= set(plain)
+    assert not {"targets", "shadow_folder", "whom", "run"} & set(plain)
+    assert plan.run.shadow_folder == Path("kept")
 
 
-@pytest.mark.parametrize("name", [*CHOICES, "learner"])
-def test_an_unknown_word_is_named(name):
-    with pytest.raises(InputError, match=f"Unknown {name} 'nothing'"):
-        ShadowSettings(**{name: "nothing"})
+@pytest.mark.parametrize(
+    ("targets", "meant"),
+    [(np.int64(3), 3), (np.array([3, 5]), (3, 5)), ([3], (3,)), (range(2), (0, 1))],
+)
+def test_targets_are_a_number_or_rows(targets, meant):
+    assert AttackTargets(targets=targets).targets == meant
 
 
-@pytest.mark.parametrize(("name", "least"), [("shadows", 10), ("tests", 10), ("tables", 1)])
-def test_too_few_are_refused(name, least):
-    with pytest.raises(InputError, match=f"{name} must be at least {least}"):
-        ShadowSettings(**{name: least - 1})
+@pytest.mark.parametrize("targets", [2.5, "many", [[1, 2]], np.eye(2), None])
+def test_other_targets_are_refused(targets):
+    with pytest.raises(InputError, match="targets must be a number, or numbers of rows"):
+        AttackTargets(targets=targets)
+
+
+@pytest.mark.parametrize("text", ["", "x", "1.5", "-3", "1,x"])
+def test_words_that_name_no_targets_are_refused(text):
+    with pytest.raises(InputError, match="or rows of the data as 3,17"):
+        targets_in(text)
+
+
+def test_an_unknown_learner_is_named():
+    with pytest.raises(InputError, match="Unknown learner 'nothing'"):
+        ShadowSettings(learner="nothing")
 
 
 def test_the_white_box_compares_models_on_one_grid():
     assert ShadowSettings().grid == "release"
-    assert ShadowSettings(box="whitebox").grid == "population"
+    assert ShadowSettings(access="whitebox").grid == "population"

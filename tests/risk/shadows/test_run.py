@@ -91,7 +91,10 @@ def test_a_run_goes_on_where_it_stopped(base, draws, tmp_path):
     fails = int(np.flatnonzero(base.code("a")[draws[:, 0]] == 2)[0])
     with pytest.raises(InputError, match=f"Shadow {fails} of 12 .*raised ValueError") as error:
         run_shadows(
-            Generator(stumbling, base), draws, seed=3, working=Working(workers=1, keep=folder)
+            Generator(stumbling, base),
+            draws,
+            seed=3,
+            working=Working(workers=1, shadow_folder=folder),
         )
     assert "SECRET" not in str(error.value)
     assert f"{fails} finished shadows are kept in '{folder}'" in str(error.value)
@@ -106,7 +109,7 @@ def test_a_run_goes_on_where_it_stopped(base, draws, tmp_path):
 
     mended.__module__, mended.__qualname__ = stumbling.__module__, stumbling.__qualname__
     shadows = run_shadows(
-        Generator(mended, base), draws, seed=3, working=Working(workers=1, keep=folder)
+        Generator(mended, base), draws, seed=3, working=Working(workers=1, shadow_folder=folder)
     )
     assert len(calls) == 12 - fails
     np.testing.assert_array_equal(tables_of(shadows)[:, 0], coded(base)[draws])
@@ -114,30 +117,42 @@ def test_a_run_goes_on_where_it_stopped(base, draws, tmp_path):
 
 def test_a_folder_of_other_shadows_is_refused(base, draws, tmp_path):
     run_shadows(
-        Generator(copy, base), draws, seed=3, working=Working(workers=1, keep=tmp_path / "s")
+        Generator(copy, base),
+        draws,
+        seed=3,
+        working=Working(workers=1, shadow_folder=tmp_path / "s"),
     )
     with pytest.raises(InputError, match="other data or other settings"):
         run_shadows(
-            Generator(copy, base), draws, seed=4, working=Working(workers=1, keep=tmp_path / "s")
+            Generator(copy, base),
+            draws,
+            seed=4,
+            working=Working(workers=1, shadow_folder=tmp_path / "s"),
         )
     with pytest.raises(InputError, match="other data or other settings"):
         run_shadows(
             Generator(copy, base),
             draws[:6],
             seed=3,
-            working=Working(workers=1, keep=tmp_path / "s"),
+            working=Working(workers=1, shadow_folder=tmp_path / "s"),
         )
     (tmp_path / "full").mkdir()
     (tmp_path / "full" / "thesis.txt").write_text("x")
     with pytest.raises(FileError, match="holds other files"):
         run_shadows(
-            Generator(copy, base), draws, seed=3, working=Working(workers=1, keep=tmp_path / "full")
+            Generator(copy, base),
+            draws,
+            seed=3,
+            working=Working(workers=1, shadow_folder=tmp_path / "full"),
         )
     for path in (tmp_path / "s").glob("shadows-*.npz"):
         path.write_bytes(b"no archive")
     with pytest.raises(FileError, match="damaged"):
         run_shadows(
-            Generator(copy, base), draws, seed=3, working=Working(workers=1, keep=tmp_path / "s")
+            Generator(copy, base),
+            draws,
+            seed=3,
+            working=Working(workers=1, shadow_folder=tmp_path / "s"),
         )
 
 
@@ -197,7 +212,7 @@ def test_what_is_fitted_is_the_subset_and_a_time_estimate_is_shown(base, draws):
 
 def test_what_is_seen_of_values_is_stored_and_read_back(base, draws, tmp_path):
     sight = ValueFeatures.from_population(base, np.array([3, 9]))
-    working = Working(workers=1, keep=tmp_path / "s")
+    working = Working(workers=1, shadow_folder=tmp_path / "s")
     shadows = run_shadows(Generator(copy, base), draws, sight=sight, seed=3, working=working)
     assert shadows.values.shape == (12, 1, 2, len(sight.names))
     assert shadows.values.dtype == np.float32
@@ -312,9 +327,3 @@ def test_a_block_within_its_time_is_left_alone_and_another_is_stopped():
         time.sleep(2)
     with within(None):
         pass
-
-
-def test_a_limit_that_leaves_no_time_is_refused():
-    with pytest.raises(InputError, match="time limit of a shadow must be above 0 seconds"):
-        Working(time_limit=0.0).check("shadow")
-    Working().check("shadow")

@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     from .mechanism import attack_mechanism as attack_mechanism
     from .mechanism import couple as couple
     from .mechanism import run_mechanism as run_mechanism
-    from .pairs import MADE as MADE
-    from .pairs import PAIRS as PAIRS
     from .pairs import Pair as Pair
     from .pairs import Skipped as Skipped
     from .pairs import average_pair as average_pair
@@ -36,8 +34,9 @@ if TYPE_CHECKING:
     from .result import AuditResult as AuditResult
     from .result import ClaimVerdict as ClaimVerdict
     from .settings import BOXES as BOXES
+    from .settings import MADE as MADE
+    from .settings import PAIRS as PAIRS
     from .settings import AuditSettings as AuditSettings
     from .study import audit as audit
-    from .study import measure_audit as measure_audit
 
 offer_names(__name__)

@@ -35,8 +35,9 @@ from ...privacy.mechanisms import (
     permute_and_flip_log_law,
 )
 from ...table.table import Table
-from ..shadows.generator import Generator, Grid, Released
+from ..shadows.generator import Generator, Released
 from ..shadows.run import ShadowJob, ShadowPart, Working, results, stage_words, within
+from ..shadows.settings import Grid
 from .claims import Claim, Guessed, choose_rule, guess
 from .pairs import Pair
 from .ratios import choose_ratio_test

@@ -25,10 +25,7 @@ from ...table.compare.classes import class_ids
 from ...table.schema import Column, Schema
 from ...table.table import Table
 from ..shadows.generator import coded
-
-MADE = ("narrow", "repeated", "empty", "lone level", "crowded")
-"""Pairs that need no data of anybody: made for the worst case."""
-PAIRS = (*MADE, "average", "canaries")
+from .settings import MADE, PAIRS
 
 COLUMNS = 3
 """Columns of the tables made for the worst case."""
@@ -95,6 +92,10 @@ class Pair:
     def draws(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """The rows of D and of D'."""
         return self.rows_without, self.rows_with
+
+
+Pairs = Sequence[str | Pair]
+"""Pairs by their names, or as they are."""
 
 
 def made_pair(name: str, unit: PrivacyUnit) -> Pair | Skipped:

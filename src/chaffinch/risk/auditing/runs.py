@@ -31,8 +31,9 @@ from ...table.domain import same_codes
 from ...table.table import Table
 from ..membership.features import level_counts, match_counts, sampled_counts, subset_sample
 from ..membership.whitebox import WhiteBox
-from ..shadows.generator import Generator, Grid, Released, unknown_code
+from ..shadows.generator import Generator, Released, unknown_code
 from ..shadows.run import ShadowJob, ShadowPart, Working, results, stage_words
+from ..shadows.settings import Grid
 from .pairs import Pair
 
 OUTSIDE = ("error", "rows", "warnings")

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..._base.errors import ChaffinchError, InputError
-from ..._base.masking import THRESHOLD
+from ..._base.options import takes
 from ..._base.runtime import Progress, silent
 from ..._base.seeds import Seed, child, seed_sequence
 from ...privacy.accounting import check_delta, check_epsilon
@@ -26,7 +26,7 @@ from .attacker import attack
 from .canaries import CANARIES, Canaries, CanaryRuns, attack_canaries, made_canaries, run_canaries
 from .claims import Claim, Guessed, claim_of, divided
 from .mechanism import MechanismRuns, attack_mechanism, run_mechanism
-from .pairs import MADE, PAIRS, Pair, Skipped, average_pair, made_pair
+from .pairs import Pair, Skipped, average_pair, made_pair
 from .power import (
     Powers,
     Scores,
@@ -38,31 +38,26 @@ from .power import (
 )
 from .result import AuditResult
 from .runs import MOST_RECORDS, OUTSIDE, Look, PairRuns, Watched, readable, run_pair, table_features
-from .settings import BOXES, LEVEL, AuditSettings
+from .settings import BOXES, MADE, PAIRS, AuditSettings
+
+if TYPE_CHECKING:
+    from ...keywords import AuditOptions
 
 ROWS = 500
 """Rows that are drawn of each model: the more, the more a table shows of its model. A promise holds for any number."""
 
 
+@takes(AuditSettings)
 def audit(
     synthesiser: Any,
     table: Any = None,
     *,
-    epsilon: float | None = None,
-    delta: float | None = None,
-    neighbours: Neighbours | None = None,
-    pairs: Sequence[str | Pair] | None = None,
-    runs: int = 2000,
-    box: Sequence[str] = BOXES,
-    rows: int | None = None,
-    average_rows: int = 1000,
-    level: float = LEVEL,
-    threshold: int = THRESHOLD,
+    settings: AuditSettings | None = None,
     seed: Seed = None,
     threads: int | None = None,
     executor: Executor | None = None,
-    time_limit: float | None = None,
     progress: Progress = silent,
+    **options: Unpack[AuditOptions],
 ) -> AuditResult:
     """Return lower bounds on the epsilon of a synthesiser from attacks on neighbouring tables, beside the epsilon that it claims.
 
@@ -84,50 +79,13 @@ def audit(
     table
         A user's table, path or frame for the pair "average": a random subset of up to `average_rows` without and with its most
         vulnerable record.
-    epsilon, delta, neighbours, pairs, runs, box, rows, average_rows, level, threshold
-        See `AuditSettings`.
-    threads, executor, time_limit
-        Processes for the runs, or an executor to use instead; and the seconds that a run may take. They change no result, but that
-        in an executor of threads warnings are not seen.
+    settings, options
+        The claim, and how hard it is tried: an `AuditSettings`, or its options by name.
+    threads, executor
+        Processes for the runs, or an executor to use instead. They change no result, but that in an executor of threads warnings are not seen.
     """
-    settings = AuditSettings(
-        epsilon=epsilon,
-        delta=delta,
-        neighbours=neighbours,
-        pairs=pairs,
-        runs=runs,
-        box=box,
-        rows=rows,
-        average_rows=average_rows,
-        level=level,
-        threshold=threshold,
-    )
-    return measure_audit(
-        synthesiser,
-        table,
-        settings,
-        seed=seed,
-        threads=threads,
-        executor=executor,
-        time_limit=time_limit,
-        progress=progress,
-    )
-
-
-def measure_audit(
-    synthesiser: Any,
-    table: Any,
-    settings: AuditSettings,
-    *,
-    seed: Seed = None,
-    threads: int | None = None,
-    executor: Executor | None = None,
-    time_limit: float | None = None,
-    progress: Progress = silent,
-) -> AuditResult:
-    """Return what an audit under some settings proves."""
-    working = Working(threads, executor, None, time_limit, progress)
-    working.check("run")
+    settings = AuditSettings.chosen(settings, options)
+    working = Working(threads, executor, None, settings.time_limit, progress)
     table = None if table is None else open_table(table)
     claim = _claim(synthesiser, settings.epsilon, settings.delta)
     unit = _unit(synthesiser, settings.neighbours, own_claim=settings.epsilon is not None)
@@ -155,11 +113,7 @@ def measure_audit(
         ) -> None:
             progress(f"pair '{name}': {stage}", (number + max(share, 0.0)) / len(asked))
 
-        ready = (
-            pair
-            if isinstance(pair, Skipped)
-            else _ready(synthesiser, pair, settings.rows, stream, time_limit)
-        )
+        ready = pair if isinstance(pair, Skipped) else _ready(synthesiser, pair, settings, stream)
         if isinstance(ready, Skipped):
             skipped.append(ready)
             continue
@@ -370,25 +324,22 @@ class _Ready:
 def _ready(
     synthesiser: Any,
     pair: Pair | Canaries,
-    rows: int | None,
+    settings: AuditSettings,
     seed: np.random.SeedSequence,
-    time_limit: float | None,
 ) -> _Ready | Skipped:
     """Try both tables once. A synthesiser that refuses both cannot be audited; one that refuses one of them can."""
     generator = Watched(synthesiser, pair.base)
-    wanted = max(ROWS, len(pair.rows_with)) if rows is None else rows
-    if wanted < 1:
-        raise InputError(f"rows must be at least 1. Got {rows}.")
+    wanted = max(ROWS, len(pair.rows_with)) if settings.rows is None else settings.rows
     tried = []
     for i, taken in enumerate(pair.draws):
         try:
-            with within(time_limit):
+            with within(settings.time_limit):
                 release = generator.release(
                     pair.base.take(taken), tables=1, rows=wanted, seed=child(seed, (1 << 30) + i)
                 )
         except OutOfTime:
             raise InputError(
-                f"A first run on pair '{pair.name}' took longer than the limit of {time_limit:g} s. Raise it."
+                f"A first run on pair '{pair.name}' took longer than the limit of {settings.time_limit:g} s. Raise it."
             ) from None
         tried.append(release.model)
     if pair.name == "empty" and tried[0].error and not tried[1].error:

@@ -8,6 +8,7 @@ if TYPE_CHECKING:
     from .rates import Rates as Rates
     from .result import MembershipResult as MembershipResult
     from .settings import ShadowSettings as ShadowSettings
+    from .settings import SinglingOutSettings as SinglingOutSettings
     from .study import membership as membership
 
 offer_names(__name__)

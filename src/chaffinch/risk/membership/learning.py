@@ -69,7 +69,7 @@ class ShadowStudy:
             self.world.n_population,
             self.world.targets,
             shadows=2 * pairs,
-            share=self.plan.share,
+            share=self.plan.target_share,
             **size,  # type: ignore[arg-type]
         )
 
@@ -81,9 +81,10 @@ class ShadowStudy:
         def progress(message: str, share: float) -> None:
             self.working.progress(f"{name}: {message}", share)
 
+        folder = self.working.shadow_folder
         working = replace(
             self.working,
-            keep=None if self.working.keep is None else self.working.keep / name,
+            shadow_folder=folder and folder / name,
             progress=progress,
         )
         looking = {
@@ -105,10 +106,14 @@ class ShadowStudy:
 
     def learnt(self) -> TrainedAttackers:
         """Return an attacker for each target."""
-        white = self._white() if self.plan.box == "whitebox" else None
+        white = self._white() if self.plan.access == "whitebox" else None
         draws = self.drawn(self.plan.shadows, 0)
         shadows = self.fitted(
-            draws, "learn", 1, tables=1 if white is not None else self.plan.tables, white=white
+            draws,
+            "learn",
+            1,
+            tables=1 if white is not None else self.plan.tables_per_shadow,
+            white=white,
         )
         looking = self._looking(white)
         learning: Learner | None = None

@@ -6,16 +6,14 @@ fits, at thresholds chosen without them, beside an attacker who only looks for t
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from concurrent.futures import Executor
-from dataclasses import replace
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..._base.masking import THRESHOLD, masked_count
+from ..._base.options import takes
 from ..._base.runtime import Progress, silent
 from ..._base.seeds import Seed, seed_sequence
 from ...stats.intervals import clustered_auc
@@ -24,32 +22,28 @@ from ...table.rows import open_table
 from ..finding import Finding
 from ..shadows.generator import Generator
 from ..shadows.run import Working, stored_seed
-from ..shadows.vulnerability import Ranking
-from ..shadows.world import Duplicates, world_of
+from ..shadows.world import Equal, world_of
 from .learning import ShadowScores, ShadowStudy, TrainedAttackers
 from .rates import LabelledScores, Rates, rates
 from .result import MembershipResult, auc_finding
 from .settings import ShadowSettings
 
+if TYPE_CHECKING:
+    from ...keywords import ShadowOptions
 
+
+@takes(ShadowSettings)
 def membership(
     original: Any,
     synthesiser: Any,
     population: Any = None,
     *,
     settings: ShadowSettings | None = None,
-    targets: int | Sequence[int] = 50,
-    rows: int | None = None,
-    duplicates: Duplicates = "drop",
-    ranking: Ranking = "union",
-    threshold: int = THRESHOLD,
     seed: Seed = None,
     workers: int | None = None,
     executor: Executor | None = None,
-    keep: Path | None = None,
-    time_limit: float | None = None,
     progress: Progress = silent,
-    **options: Any,
+    **options: Unpack[ShadowOptions],
 ) -> MembershipResult:
     """Attack a synthesiser by membership inference, and return how well members are told from others.
 
@@ -60,27 +54,22 @@ def membership(
     synthesiser
         Settings with `fit`, or a function `(table, seed) -> table`.
     settings, options
-        How attackers learn: a `ShadowSettings`, or its options by name.
-    targets, rows, duplicates, ranking
-        Whom to attack, and what is drawn from: see `shadows.world_of`.
-    workers, executor, keep, time_limit
+        Whom to attack and how attackers learn: a `ShadowSettings`, or its options by name.
+    workers, executor
         See `shadows.Working`.
     """
+    settings = ShadowSettings.chosen(settings, options)
     campaign = campaign_against(
         original,
         synthesiser,
         population,
-        settings or ShadowSettings(**options),
+        settings,
         seed,
-        Working(workers, executor, keep, time_limit, progress),
-        targets=targets,
-        rows=rows,
-        duplicates=duplicates,
-        ranking=ranking,
+        Working.for_run(settings.run, workers=workers, executor=executor, progress=progress),
     )
     learnt = campaign.learnt()
-    seen = learnt.look(campaign.drawn(campaign.plan.tests, 3), "test", 4)
-    return judged(learnt, seen, threshold)
+    seen = learnt.look(campaign.drawn(campaign.plan.test_shadows, 3), "test", 4)
+    return judged(learnt, seen, settings.whom.threshold)
 
 
 def campaign_against(
@@ -90,20 +79,14 @@ def campaign_against(
     settings: ShadowSettings,
     seed: Seed,
     working: Working,
-    *,
-    targets: int | Sequence[int],
-    **world: Any,
 ) -> ShadowStudy:
-    """Return a campaign against a synthesiser; `targets` and what follows are those of `world_of`."""
+    """Return a campaign against a synthesiser."""
     table = open_table(original)
     others = None if population is None else open_table(population, table.schema)
-    whom = targets if isinstance(targets, int) else np.asarray(targets, dtype=np.int64)
     # Where shadows have the population's grid, codes are all that is seen: equal codes are then the same record.
-    equal = "values" if settings.grid == "release" else "codes"
-    drawn_from = world_of(table, others, targets=whom, **{"equal": equal, **world})
-    if working.keep is not None:
-        working = replace(working, keep=Path(working.keep))
-        seed = stored_seed(working.keep, seed)
+    equal: Equal = "values" if settings.grid == "release" else "codes"
+    drawn_from = world_of(table, others, settings=settings.whom, equal=equal)
+    seed = stored_seed(working.shadow_folder, seed)
     return ShadowStudy(
         drawn_from,
         Generator(synthesiser, drawn_from.table, settings.grid),

@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from .run import Shadows as Shadows
     from .run import Working as Working
     from .run import run_shadows as run_shadows
+    from .settings import AttackTargets as AttackTargets
     from .world import AttackPopulation as AttackPopulation
     from .world import Draws as Draws
     from .world import fresh_draws as fresh_draws

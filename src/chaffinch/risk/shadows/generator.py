@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,9 +21,8 @@ from ...table.refit import SubsetReader
 from ...table.rows import as_rows
 from ...table.schema import Schema
 from ...table.table import Table
+from .settings import Grid
 from .values import ValueReader
-
-Grid = Literal["release", "population"]
 
 
 @dataclass(frozen=True, eq=False)

@@ -35,6 +35,7 @@ from ..._base.runtime import Progress, one_blas_thread, one_thread, silent, thre
 from ..._base.seeds import Seed, child, seed_sequence
 from ...table.table import Table
 from .generator import Generator, coded, value_reader
+from .settings import ShadowRun
 
 PARTS, SMALLEST, LARGEST = 100, 4, 50
 """Jobs to cut a run into, and the fewest and the most shadows of one: a kill loses what is being worked on."""
@@ -56,7 +57,7 @@ class Working:
     workers, executor
         Processes to use (joblib's; every core unless said), or any `concurrent.futures.Executor` to use instead. With one worker all
         is done in this process.
-    keep
+    shadow_folder
         A folder for finished shadows: a run that was stopped goes on from there.
     time_limit
         Seconds that one fit may take.
@@ -64,16 +65,14 @@ class Working:
 
     workers: int | None = None
     executor: Executor | None = None
-    keep: Path | None = None
+    shadow_folder: Path | None = None
     time_limit: float | None = None
     progress: Progress = field(default=silent, repr=False)
 
-    def check(self, what: str) -> None:
-        """Raise unless the time limit leaves time."""
-        if self.time_limit is not None and not self.time_limit > 0:
-            raise InputError(
-                f"The time limit of a {what} must be above 0 seconds. Got {self.time_limit:g}."
-            )
+    @classmethod
+    def for_run(cls, run: ShadowRun, **others: Any) -> Working:
+        """Return who works, with the folder and the time limit that settings name."""
+        return cls(shadow_folder=run.shadow_folder, time_limit=run.time_limit, **others)
 
 
 def run_shadows(
@@ -101,14 +100,13 @@ def run_shadows(
     if tables < 1:
         raise InputError(f"A shadow must give at least 1 table. Got {tables}.")
     working = working or Working()
-    working.check("shadow")
     if white is not None and not generator.fits:
         raise InputError(
             "A function gives tables and no model to look into: attack it from its tables."
         )
     root = seed_sequence(seed)
     store = store_for(
-        working.keep, _fingerprint(generator, draws, root, tables, rows, white, sight)
+        working.shadow_folder, _fingerprint(generator, draws, root, tables, rows, white, sight)
     )
     done = np.concatenate([np.empty(0, dtype=np.int64), *(stored.ids for stored in store.parts())])
     remaining_ids = np.setdiff1d(np.arange(len(draws)), done)

@@ -11,32 +11,29 @@ for each of fifty targets are 100,000 fits; the same evidence is in 2,000 shared
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, Unpack
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from ..._base.errors import InputError, unknown_name
+from ..._base.errors import InputError
+from ..._base.options import takes
 from ...table.codes import Codes
 from ...table.compare.classes import class_ids
 from ...table.table import Table
 from .generator import coded, value_reader
+from .settings import AttackTargets, TargetShare
 
 if TYPE_CHECKING:
-    from .vulnerability import Ranking
-
-
-Duplicates = Literal["drop", "keep"]
-
+    from ...keywords import AttackTargetsOptions
 
 Equal = Literal["values", "codes"]
-
-
-Share = Literal["half", "natural"]
+Targets = int | Sequence[int]
+"""How many records to attack, or the numbers of their rows."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,30 +78,26 @@ class AttackPopulation:
         return np.asarray(self.codes[self.targets])
 
 
+@takes(AttackTargets)
 def world_of(
     table: Table,
     population: Table | None = None,
     *,
-    targets: int | NDArray[np.int64] = 50,
-    rows: int | None = None,
-    duplicates: Duplicates = "drop",
-    ranking: Ranking = "union",
+    settings: AttackTargets | None = None,
     equal: Equal = "values",
     threads: int | None = None,
+    **options: Unpack[AttackTargetsOptions],
 ) -> AttackPopulation:
     """Return the population of a table, and the most vulnerable records of the table as targets.
 
     Without a `population` the table itself is one, and subsets have a fifth of its rows, as in Sedlmeyr (2024). With one, both together are
     the population, subsets are as large as the table, and targets are among the table's own records.
 
-    `targets`: how many of the most vulnerable records to attack, or the numbers of the table's rows to attack. `rows`: the size of
-    subsets. `duplicates`: "drop": each combination of values once, as Sedlmeyr (2024) assumes. "keep": only the other copies of targets
-    are left out. `ranking`: who is most vulnerable: by the distance of codes to the nearest others ("hamming"), by that of mixed types
-    ("cosine"), by the most extreme number ("extremes"), by the rarity of single values ("rarity"), or by all in turn ("union").
-    `equal`: whether records are the same if their values are, or if their codes are.
+    `settings`, `options`: an `AttackTargets`, or its options by name. `equal`: whether records are the same if their values are, or if
+    their codes are.
     """
-    if duplicates not in ("drop", "keep"):
-        raise unknown_name("way with duplicates", duplicates, ("drop", "keep"))
+    settings = AttackTargets.chosen(settings, options)
+    targets, rows = settings.targets, settings.rows
     both = table if population is None else _joined(table, population)
     size = (
         rows
@@ -118,9 +111,9 @@ def world_of(
     first = np.unique(record_class, return_index=True)[1]
     chosen: NDArray[np.int64] | None = None
     ranked: dict[str, int] = {}
-    if not isinstance(targets, int | np.integer):
+    if not isinstance(targets, int):
         chosen = np.asarray(targets, dtype=np.int64)
-        if chosen.ndim != 1 or len(chosen) == 0 or chosen.min() < 0 or chosen.max() >= table.n_rows:
+        if len(chosen) == 0 or chosen.min() < 0 or chosen.max() >= table.n_rows:
             raise InputError(
                 f"targets must be numbers of rows of the table, 0 to {table.n_rows - 1:,}."
             )
@@ -128,7 +121,7 @@ def world_of(
             raise InputError(
                 "targets must be different records. Got some twice, or two with the same values."
             )
-    if duplicates == "drop":
+    if settings.duplicates == "drop":
         distinct_rows = np.sort(first)
     else:
         twins = np.isin(record_class, [] if chosen is None else record_class[chosen]) & (
@@ -138,22 +131,17 @@ def world_of(
     if chosen is None:
         from .vulnerability import targets_by
 
-        check_sizes(len(distinct_rows), size, int(targets))
+        assert isinstance(targets, int)
+        check_sizes(len(distinct_rows), size, targets)
         is_candidate = (distinct_rows < table.n_rows) & (
             distinct_rows == first[record_class[distinct_rows]]
         )  # of copies the first, so that no two targets are alike
         chosen, ranked = targets_by(
-            ranking, both.take(distinct_rows), is_candidate, int(targets), threads=threads
+            settings.ranking, both.take(distinct_rows), is_candidate, targets, threads=threads
         )
-        if duplicates == "keep":
-            again = world_of(
-                table,
-                population,
-                targets=distinct_rows[chosen],
-                rows=rows,
-                duplicates="keep",
-                equal=equal,
-            )
+        if settings.duplicates == "keep":
+            named = replace(settings, targets=distinct_rows[chosen].tolist())
+            again = world_of(table, population, settings=named, equal=equal)
             return replace(again, ranked=ranked)
     else:
         chosen = np.searchsorted(distinct_rows, first[record_class[chosen]])
@@ -239,7 +227,7 @@ def shared_draws(
     *,
     rows: int,
     shadows: int,
-    share: Share = "half",
+    share: TargetShare = "half",
     rng: np.random.Generator,
 ) -> Draws:
     """Return subsets that serve all targets; each target is in exactly half of them, or in its natural share.

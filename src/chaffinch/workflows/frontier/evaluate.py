@@ -348,7 +348,7 @@ class FrontierStudy:
 
     def with_auc(self, evaluation: Evaluation, part: PeoplePart | None = None) -> Evaluation:
         """Return an evaluation with how well members of small tables are told from others: the membership attack with few shadows, of the part's people."""
-        from ...risk.membership import ShadowSettings, membership
+        from ...risk.membership import membership
 
         asked = self.search if part is None else part
         members = self.coded(evaluation.candidate, asked, 0)
@@ -364,17 +364,14 @@ class FrontierStudy:
             evaluation.candidate.synthesiser(self.settings.label), self.table.schema
         )
         seed = child(self.root, _part(asked), _MEMBERSHIP, stream_of(evaluation.candidate.key))
-        shadows = ShadowSettings(
-            shadows=self.settings.shadows,
-            tests=max(20, self.settings.shadows // 2),
-            tables=2,
-            grid="population",
-        )
         result = membership(
             members,
             synthesiser,
             population,
-            settings=shadows,
+            shadows=self.settings.shadows,
+            test_shadows=max(20, self.settings.shadows // 2),
+            tables_per_shadow=2,
+            grid="population",
             targets=min(AUC_TARGETS, members.n_rows // 2),
             rows=min(AUC_ROWS, members.n_rows // 2),
             seed=int(seed.generate_state(1)[0] % (1 << 31)),
