@@ -1400,6 +1400,8 @@ def _decided(folder: Path, run: float) -> str:
         records=read_records(record.parents[1]),
         done=[],
         checks=[],
+        check_settings=[],
+        check_texts={},
         folder=folder,
     )
 
