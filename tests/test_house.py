@@ -210,7 +210,8 @@ SLOW_TO_LOAD = HEAVY | {
     "statsmodels",
     "opendp",
     "chaffinch.risk.finding",
-    "chaffinch.utility",
+    "chaffinch.risk.study",
+    "chaffinch.utility.metric",
     "chaffinch.report",
 }
 

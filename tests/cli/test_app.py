@@ -72,7 +72,7 @@ COMMANDS = {
         "home",
         "--attackers",
         "matching,memorisation",
-        "--repeats",
+        "--resamples",
         20,
     ),
     "compare": ("a.json", "b.json"),

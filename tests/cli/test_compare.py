@@ -58,3 +58,20 @@ def test_compare_refuses_what_is_no_report(run_here, tmp_path, text, words):
     done = run_here("compare", tmp_path / "a.json", tmp_path / "a.json")
     assert done.code == 2
     assert words in done.err
+
+
+def test_folders_of_release_are_compared_by_their_reports(run_here, data, tmp_path):
+    quick = ("--measures", "tvd", "--attackers", "exact_row", "--quiet")
+    for seed in (1, 2):
+        folder = tmp_path / str(seed)
+        done = run_here("release", data / "cmc.csv", "-o", folder, *quick, "--seed", seed)
+        assert done.code == 0, done.err
+    whole = run_here("compare", tmp_path / "1", tmp_path / "2")
+    assert whole.code == 0, whole.err
+    files = [tmp_path / seed / "confidential" / "report.json" for seed in ("1", "2")]
+    assert whole.out == run_here("compare", *files).out
+    (tmp_path / "empty").mkdir()
+    done = run_here("compare", tmp_path / "1", tmp_path / "empty")
+    assert done.code == 2
+    assert "empty' has no confidential/report.json. Give a folder of release" in done.err
+    assert "needs two reports or more. Got 1" in run_here("compare", tmp_path / "1").err

@@ -93,7 +93,7 @@ def test_a_run_that_fails_saves_no_options(run_here, place):
 
 def test_a_list_of_names_is_what_commas_are(run_here, place):
     (place / "run.toml").write_text(
-        'keys = ["wife_age", "num_children"]\nsensitive = "wife_religion"\nrepeats = 5\nattackers = ["matching"]\njson = "r.json"\nquiet = true\n'
+        'keys = ["wife_age", "num_children"]\nsensitive = "wife_religion"\nresamples = 5\nattackers = ["matching"]\njson = "r.json"\nquiet = true\n'
     )
     done = run_here("risk", "in.csv", "in.csv", "--config", "run.toml")
     assert done.code == 0, done.err

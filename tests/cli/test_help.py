@@ -33,7 +33,7 @@ def test_no_help_shows_a_placeholder():
 
 
 def test_the_list_of_commands_imports_no_metric():
-    code = "import sys; sys.argv = ['chaffinch', '--help']\ntry:\n    from chaffinch.cli.app import app; app()\nexcept SystemExit: pass\nassert 'chaffinch.utility' not in sys.modules"
+    code = "import sys; sys.argv = ['chaffinch', '--help']\ntry:\n    from chaffinch.cli.app import app; app()\nexcept SystemExit: pass\nassert 'chaffinch.utility.metric' not in sys.modules"
     subprocess.run([sys.executable, "-c", code], check=True, capture_output=True)
 
 

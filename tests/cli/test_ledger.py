@@ -712,7 +712,7 @@ def test_what_can_be_known_to_fail_beforehand_costs_nothing(
         (["--measures", "tdv"], "Did you mean 'tvd'"),
         (["--models", "fr"], "Unknown model 'fr'"),
         (["--formula", "age ~ incme"], "incme"),
-        (["--repeats", "0"], "repeats must be at least 1"),
+        (["--repeats", "0"], "repeats must be a whole number of at least 1"),
         (["--svm-rows", "3"], "--svm-rows must be at least 10"),
         (["--holdout", "nowhere.csv"], "No such file"),
         (["--holdout", "short.csv"], "'ill'"),

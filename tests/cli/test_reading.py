@@ -147,7 +147,7 @@ def test_worth_and_risk_read_every_file(files, run_here, decimal):
         "ill",
         "--attackers",
         "cap,dcap,disco,tcap,nb,memorisation",
-        "--repeats",
+        "--resamples",
         50,
         "--seed",
         1,

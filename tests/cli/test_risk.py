@@ -214,7 +214,7 @@ def test_several_syntheses_and_key_sizes(run_here, folder, tmp_path):
         SENSITIVE,
         "--key-sizes",
         "2-3",
-        "--repeats",
+        "--resamples",
         50,
         "--seed",
         1,
@@ -233,6 +233,8 @@ def test_several_syntheses_and_key_sizes(run_here, folder, tmp_path):
         "conditional",
         "--tolerance",
         "wife_age=5",
+        "--tau",
+        0.5,
     )
     assert done.code == 0, done.err
     told = json.loads((tmp_path / "r.json").read_text())
@@ -240,6 +242,7 @@ def test_several_syntheses_and_key_sizes(run_here, folder, tmp_path):
     assert {a["convention"] for a in told["findings"] if a["attacker"] == "tcap"} == {"conditional"}
     assert len(told["about"]["synthetic"]) == 2
     assert told["about"]["settings"]["tolerance"] == {"wife_age": 5.0}
+    assert told["about"]["settings"]["tau"] == 0.5
 
 
 @pytest.mark.parametrize(
@@ -249,13 +252,16 @@ def test_several_syntheses_and_key_sizes(run_here, folder, tmp_path):
         (["--keys", KEYS, "--sensitive", "nobody"], "Unknown sensitive column 'nobody'"),
         (
             ["--keys", KEYS, "--sensitive", SENSITIVE, "--tolerance", "wife_age"],
-            "--tolerance takes COLUMN=WIDTH",
+            "tolerance must be COLUMN=VALUE",
         ),
         (
             ["--keys", KEYS, "--sensitive", SENSITIVE, "--tolerance", "wife_age=0"],
             "must be a number above 0",
         ),
-        (["--keys", KEYS, "--sensitive", SENSITIVE, "--key-sizes", "a-b"], "--key-sizes takes"),
+        (
+            ["--keys", KEYS, "--sensitive", SENSITIVE, "--key-sizes", "a-b"],
+            "key_sizes must be a size or a range, as 4 or 3-6",
+        ),
         (
             ["--keys", KEYS, "--sensitive", SENSITIVE, "--attackers", "gpt"],
             "Unknown attacker 'gpt'",
@@ -265,12 +271,12 @@ def test_several_syntheses_and_key_sizes(run_here, folder, tmp_path):
             "Unknown convention 'x'",
         ),
         (
-            ["--keys", KEYS, "--sensitive", SENSITIVE, "--repeats", "0"],
-            "repeats must be at least 1",
+            ["--keys", KEYS, "--sensitive", SENSITIVE, "--resamples", "0"],
+            "resamples must be a whole number of at least 1",
         ),
         (
             ["--keys", KEYS, "--sensitive", SENSITIVE, "--numeric", "drop"],
-            "Unknown --numeric mode 'drop'",
+            "Unknown numeric 'drop'",
         ),
     ],
 )
@@ -392,7 +398,7 @@ def test_page_terminal_and_json_have_one_guess(run_here, folder, tmp_path, conve
         "--verbose",
         "--attackers",
         ",".join(attacker_words(*STUDIED)),
-        "--repeats",
+        "--resamples",
         20,
         "--svm-rows",
         100,
@@ -484,7 +490,7 @@ def test_terminal_json_and_page_say_where_values_were_not_compared(run_here, fol
         SENSITIVE,
         "--attackers",
         "matching,memorisation",
-        "--repeats",
+        "--resamples",
         5,
         "--seed",
         1,
@@ -515,7 +521,7 @@ def test_terminal_json_and_page_say_where_values_were_not_compared(run_here, fol
 
 def test_without_keys_memorisation_tests_are_run_alone(run_here, folder, tmp_path):
     told = tmp_path / "r.json"
-    options = ["--holdout", folder / "other.csv", "--repeats", 50, "--seed", 1]
+    options = ["--holdout", folder / "other.csv", "--resamples", 50, "--seed", 1]
     done = run_here(
         "risk",
         folder / "half.csv",
@@ -554,7 +560,7 @@ def test_several_releases_and_a_model_are_attacked_together(run_here, folder, tm
         folder / "other.csv",
         "--attackers",
         "exact_row,linkability",
-        "--repeats",
+        "--resamples",
         50,
         "--seed",
         1,
@@ -584,7 +590,7 @@ def test_several_releases_and_a_model_are_attacked_together(run_here, folder, tm
     assert "Several releases together" in page.read_text()
     done = run_here("risk", *files, *options, "--parts", KEYS)
     assert done.code == 2
-    assert "--parts takes two sets of columns" in " ".join(done.err.split())
+    assert "parts must be two sets of columns" in " ".join(done.err.split())
 
 
 def test_files_are_attacked_batch_by_batch_where_asked(folder, tmp_path, run_here):
@@ -599,7 +605,7 @@ def test_files_are_attacked_batch_by_batch_where_asked(folder, tmp_path, run_her
         "--sensitive",
         SENSITIVE,
     ]
-    words += ["--attackers", "matching,exact_row", "--repeats", 30, "--seed", 1]
+    words += ["--attackers", "matching,exact_row", "--resamples", 30, "--seed", 1]
     told = {}
     for engine in ("memory", "stream"):
         done = run_here(
@@ -643,7 +649,7 @@ def test_several_releases_are_attacked_batch_by_batch(folder, tmp_path, run_here
             engine,
             "--attackers",
             "matching,exact_row",
-            "--repeats",
+            "--resamples",
             30,
             "--seed",
             1,

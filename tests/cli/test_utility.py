@@ -101,6 +101,26 @@ def test_measures_to_take_or_to_leave_out():
         UtilitySettings(measures=["mean"])
 
 
+def test_what_python_can_set_the_command_can(data, synthetic, tmp_path, run_here):
+    told, saved = tmp_path / "u.json", tmp_path / "run.toml"
+    words = ["--measures", "phi_k,delta", "--repeats", 1, "--svm-rows", 0, "--norm", "spectral"]
+    words += ["--alpha", 2, "--beta", 3, "--delta-models", "nb", "--delta-labels", LABEL]
+    tables = (data / "cmc.csv", synthetic)
+    done = run_here("utility", *tables, *words, "--seed", 1, "--json", told, "--save-config", saved)
+    assert done.code == 0, done.err
+    found = json.loads(told.read_text())
+    assert found["mu"]["norm"] == "spectral"
+    assert (found["G"]["alpha"], found["G"]["beta"]) == (2, 3)
+    assert found["delta"]["settings"]["models"] == ["nb"]
+    assert found["delta"]["settings"]["labels"] == [LABEL]
+    assert found["delta"]["settings"]["rows"] is None
+    again = run_here(
+        "utility", *tables, "--config", saved, "--json", tmp_path / "v.json", "--quiet"
+    )
+    assert again.code == 0, again.err
+    assert json.loads((tmp_path / "v.json").read_text())["verdict"] == found["verdict"]
+
+
 def test_settings_of_the_command_line():
     words = {"label": None, "formula": None, "repeats": 2, "measures": None, "models": "nb,rf"}
     assert utility_settings(**words, svm_rows=0).svm_rows is None

@@ -5,8 +5,10 @@ from __future__ import annotations
 import hashlib
 from dataclasses import replace
 
+import pyarrow as pa
 import pytest
 
+import chaffinch
 from chaffinch.errors import FileError, InputError
 from chaffinch.risk.finding import Finding
 from chaffinch.risk.policy import RiskPolicy
@@ -191,3 +193,14 @@ def test_what_has_to_be_shown_needs_a_limit_and_a_holdout(tmp_path):
     path.write_text("max_excess = 0.02\nrequire_shown = 1\n")
     with pytest.raises(InputError, match="'require_shown' is not as it should be"):
         RiskPolicy.read(LimitSettings(policy=path), holdout=True)
+
+
+def test_the_function_judges_a_limit_as_the_command_does():
+    people = pa.table({"age": [str(i % 7) for i in range(60)], "ill": ["no", "yes"] * 30})
+    others = pa.table({"age": [str(i % 5) for i in range(60)], "ill": ["no", "no", "yes"] * 20})
+    options: dict = {"attackers": ["exact_row"], "resamples": 20, "seed": 1}
+    result = chaffinch.risk(people, people, others, max_excess=0.5, **options)
+    assert result.limit.max_excess == 0.5
+    assert chaffinch.risk(people, people, others, **options).limit is None
+    with pytest.raises(InputError, match="without a holdout"):
+        chaffinch.risk(people, people, max_excess=0.5, **options)

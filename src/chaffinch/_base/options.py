@@ -151,7 +151,8 @@ class Setting:
     @property
     def repeated(self) -> bool:
         """Whether a command line gives it again and again, one value each."""
-        return self.kind in ("pairs", "map", "paths")
+        is_list = self.option.argument and self.kind == "names"
+        return is_list or self.kind in ("pairs", "map", "paths")
 
     @property
     def required(self) -> bool:

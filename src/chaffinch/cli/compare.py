@@ -2,29 +2,33 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
-import typer
-
+from .._base.errors import FileError, InputError
 from .._base.files import check_outputs
-from .options import HtmlOut, JsonOut, Quiet, write_json
+from .._base.options import Option
+from .command import echo
+from .options import Html, Json, Silent, write_json
+
+NEXT_STEP = "Give a folder of release, its report.json, or the --json file of utility or risk."
 
 
 def compare(
-    first: Annotated[
-        Path, typer.Argument(help="JSON of utility, or report.json of release.", show_default=False)
+    *,
+    reports: Annotated[
+        Sequence[Path],
+        Option(
+            "Reports of tables with the same columns: folders of release, or JSON of utility or risk.",
+            argument=True,
+            metavar="REPORT",
+            read=Path,
+        ),
     ],
-    second: Annotated[
-        Path,
-        typer.Argument(help="Another one, of tables with the same columns.", show_default=False),
-    ],
-    more: Annotated[
-        list[Path] | None, typer.Argument(help="Further ones.", show_default=False)
-    ] = None,
-    json: JsonOut = None,
-    html: HtmlOut = None,
-    quiet: Quiet = False,
+    json: Json = None,
+    html: Html = None,
+    quiet: Silent = False,
 ) -> None:
     """Compare reports: which table is nearer the original and which is safer, by each measure, and whether they can be told apart.
 
@@ -33,21 +37,30 @@ def compare(
     from .._base.results import write_page
     from ..report.compare import compare as compare_reports
 
-    reports = [first, second, *(more or ())]
-    check_outputs(None, json, html, inputs=reports)
-    found = compare_reports(*[_read(path) for path in reports])
+    paths = [_report_file(path) for path in reports]
+    check_outputs(None, json, html, inputs=paths)
+    comparison = compare_reports(*[_read(path) for path in paths])
     if json is not None:
-        write_json(json, found.to_dict())
+        write_json(json, comparison.to_dict())
     if html is not None:
-        write_page(html, found.to_html())
+        write_page(html, comparison.to_html())
     if not quiet:
-        typer.echo(found.to_text())
+        echo(comparison.to_text())
+
+
+def _report_file(path: Path) -> Path:
+    """The file of a report: of a folder of `release` the one inside."""
+    from ..workflows.release import EARLIER
+
+    if not path.is_dir():
+        return path
+    if not (path / EARLIER).is_file():
+        raise InputError(f"The folder '{path}' has no {EARLIER}. {NEXT_STEP}")
+    return path / EARLIER
 
 
 def _read(path: Path) -> dict[str, Any]:
     import json as plain
-
-    from .._base.errors import FileError, InputError
 
     try:
         data = plain.loads(path.read_text("utf-8"))
@@ -56,11 +69,7 @@ def _read(path: Path) -> dict[str, Any]:
             f"Cannot read '{path}': {error.strerror or 'the system refused'}."
         ) from None
     except (ValueError, RecursionError):
-        raise InputError(
-            f"'{path}' is not JSON. Give the --json file of utility, or report.json of release."
-        ) from None
+        raise InputError(f"'{path}' is not JSON. {NEXT_STEP}") from None
     if not isinstance(data, dict):
-        raise InputError(
-            f"'{path}' is no report. Give the --json file of utility, or report.json of release."
-        )
+        raise InputError(f"'{path}' is no report. {NEXT_STEP}")
     return data

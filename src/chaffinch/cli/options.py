@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from .._base.errors import InputError, LedgerError
-from .._base.options import FILES, PRIVACY, RUN, Option
+from .._base.options import FILES, MEASURE, PRIVACY, RUN, Option
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -83,6 +83,17 @@ InputAddress = Annotated[
         "A table: {formats}; with --engine spark also an address, as hdfs:///people.",
         argument=True,
         metavar="INPUT",
+    ),
+]
+
+HoldoutAddress = Annotated[
+    str | None,
+    Option(
+        "People of the same population who are not in the original: a fresh sample.",
+        basic=True,
+        panel=MEASURE,
+        metavar="PATH",
+        leaves=False,
     ),
 ]
 

@@ -7,83 +7,52 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
 from .._base.errors import InputError
 from .._base.files import check_outputs
 from .._base.masking import THRESHOLD
+from .._base.options import Option
+from ..table.settings import Reading
+from ..utility.settings import UtilitySettings
+from ..workflows.settings import Execution
 from .options import (
-    Cache,
-    ClusterEngine,
-    Formula,
-    HoldoutPlace,
-    HtmlOut,
-    JsonOut,
-    Measures,
-    Models,
-    Place,
-    PublicOut,
-    Quiet,
-    Repeats,
-    SampleRows,
-    SvmRows,
-    Thorough,
-    Threads,
-    Threshold,
-    Verbose,
-    expanded,
+    Cores,
+    HoldoutAddress,
+    Html,
+    InputAddress,
+    Json,
+    Long,
+    Public,
+    RunSeed,
+    Silent,
     names_of,
     number,
-    reading_of,
     run_facts,
     show_lines,
     show_table,
+    start_arrow,
+    write_json,
 )
 
 if TYPE_CHECKING:
     from ..report.result import ReportResult
-    from ..table.settings import Reading
-    from ..utility import UtilitySettings, VerdictRow
+    from ..utility import VerdictRow
 
 
-@expanded(reading=reading_of)
 def utility(
     *,
-    original: Place,
-    synthetic: Annotated[
-        str,
-        typer.Argument(
-            parser=str,
-            metavar="SYNTHETIC",
-            help="The synthetic table: same columns.",
-            show_default=False,
-        ),
-    ],
-    holdout: HoldoutPlace = None,
-    label: Annotated[
-        str | None,
-        typer.Option(help="Column that learners predict; the schema's label unless given."),
-    ] = None,
-    formula: Formula = None,
-    thorough: Thorough = False,
-    repeats: Repeats = None,
-    measures: Measures = None,
-    models: Models = None,
-    svm_rows: SvmRows = 5000,
-    engine: ClusterEngine = "auto",
-    cache: Cache = None,
-    sample_rows: SampleRows = 100_000,
-    threshold: Threshold = THRESHOLD,
+    original: InputAddress,
+    synthetic: Annotated[str, Option("The synthetic table: same columns.", argument=True)],
+    holdout: HoldoutAddress = None,
+    settings: UtilitySettings,
+    execution: Execution,
     reading: Reading,
-    seed: Annotated[
-        int | None, typer.Option(help="Seed of splits and subsamples: same seed, same figures.")
-    ] = None,
-    json: JsonOut = None,
-    html: HtmlOut = None,
-    public: PublicOut = None,
-    quiet: Quiet = False,
-    verbose: Verbose = False,
-    threads: Threads = None,
+    seed: RunSeed = None,
+    json: Json = None,
+    html: Html = None,
+    public: Public = None,
+    quiet: Silent = False,
+    verbose: Long = False,
+    threads: Cores = None,
 ) -> None:
     """Say what a synthetic table is worth: how near its columns, pairs and learners come to the original's.
 
@@ -96,7 +65,6 @@ def utility(
     from ..workflows.engines import compared_tables, engine_of
     from ..workflows.run import RunOptions
     from .estimates import Speaker
-    from .options import start_arrow, write_json
 
     check_holdout_file(original, holdout)
     mine, theirs, others = (
@@ -107,17 +75,6 @@ def utility(
     check_outputs(mine, json, html, public, inputs=[theirs, others])
     start_arrow(threads)
     with progress_bar(quiet=quiet, plain=True) as progress:
-        settings = utility_settings(
-            label=label,
-            formula=formula,
-            repeats=repeats,
-            measures=measures,
-            models=models,
-            svm_rows=svm_rows,
-            threshold=threshold,
-            thorough=thorough,
-            sample_rows=sample_rows,
-        )
         run = RunOptions(
             seed=seed,
             threads=threads,
@@ -125,13 +82,13 @@ def utility(
             observer=Speaker(quiet=quiet, measuring=settings),
         )
         with compared_tables(
-            engine_of(engine, cache),
+            engine_of(execution.engine, execution.cache),
             original,
             [synthetic],
             holdout,
             reading,
             run,
-            sample_rows=sample_rows,
+            sample_rows=settings.sample_rows,
         ) as (table, (other,), fresh):
             run.observer.before_measuring(table.n_rows, table.schema)
             result = measure_utility(table, other, fresh, settings, **run.options)
@@ -144,7 +101,7 @@ def utility(
     from ..report.release import write_report
     from ..report.result import report_of
 
-    report = report_of(result, title=f"What {theirs.name} is worth", threshold=threshold)
+    report = report_of(result, title=f"What {theirs.name} is worth", threshold=settings.threshold)
     write_report(report, html, public)
     if quiet:
         return
@@ -167,8 +124,6 @@ def utility_settings(
     sample_rows: int = 100_000,
 ) -> UtilitySettings:
     """Return what to measure, from the words of the command line."""
-    from ..utility import UtilitySettings
-
     if svm_rows and svm_rows < 10:
         raise InputError(f"--svm-rows must be at least 10, or 0 for all. Got {svm_rows}.")
     return UtilitySettings(

@@ -64,7 +64,7 @@ def parts_in(text: str) -> Parts:
     ]
     if len(parts) != 2 or not all(parts):
         raise InputError(
-            f"parts takes two sets of columns with a colon between, as age,sex:income,job. Got '{text}'."
+            f"parts must be two sets of columns with a colon between, as age,sex:income,job. Got '{text}'."
         )
     return parts[0], parts[1]
 
