@@ -33,8 +33,7 @@ from chaffinch.outputs.kinds.base import (
 from chaffinch.outputs.numbers import Number, Printer, compared, count_number
 from chaffinch.outputs.rules import Policy, check_rules
 from chaffinch.outputs.rules.cell_counts import COUNT, CellCounter, CellCounts
-from chaffinch.outputs.rules.counts import threshold
-from chaffinch.outputs.rules.findings import RuleFinding
+from chaffinch.outputs.rules.evidence import Counts
 from chaffinch.workflows.evolve import evolve
 
 FIELDS = Fields((Field("sex", ("f", "m")), Field("age", tuple(range(6)))))
@@ -88,10 +87,8 @@ class AboveSpec(OutputSpec):
             )
         ]
 
-    def findings(
-        self, tallies: list[CellCounts], counter: CellCounter, policy: Policy
-    ) -> list[RuleFinding]:
-        return threshold(tallies, policy)
+    def evidence(self, tallies: list[CellCounts], counter: CellCounter) -> Iterator[Any]:
+        yield Counts(tallies)
 
 
 @pytest.fixture

@@ -8,7 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from chaffinch.outputs.rules import Policy
-from chaffinch.outputs.rules.magnitudes import dominance
+from chaffinch.outputs.rules.evidence import SortedGroups
+from chaffinch.outputs.rules.magnitudes import by_ratio, by_share
 
 MEAN = {"kind": "mean", "of": "PAY", "by": ["B"]}
 
@@ -156,13 +157,14 @@ def test_ends_and_tails(check, one, people_by_cell):
 def test_dominance_is_its_definition(rows, n, k):
     labels, values = np.array(rows).T
     policy = Policy(nk_n=n, nk_k=k)
-    found = dominance(values.astype(float), labels.astype(np.int64), 3, policy)
+    groups = SortedGroups(values.astype(float), labels.astype(np.int64), 3)
+    dominated, below_ratio = by_share(groups, policy), by_ratio(groups, policy)
     for group in range(3):
         mine = sorted((value for label, value in rows if label == group), reverse=True)
         total, first = sum(mine), mine[0] if mine else 0
-        assert found.nk[group] == (total > 0 and sum(mine[:n]) / total >= k)
-        assert found.p_ratio[group] == (first > 0 and (total - sum(mine[:2])) / first < 0.1)
-        assert found.equal[group] == (len(mine) > 1 and len(set(mine)) == 1)
+        assert dominated[group] == (total > 0 and sum(mine[:n]) / total >= k)
+        assert below_ratio[group] == (first > 0 and (total - sum(mine[:2])) / first < 0.1)
+        assert groups.equal[group] == (len(mine) > 1 and len(set(mine)) == 1)
 
 
 @pytest.mark.parametrize("shift", [0, -5])
@@ -170,12 +172,12 @@ def test_the_order_of_records_does_not_matter(shift):
     rng = np.random.default_rng(4)
     values, labels = rng.integers(0, 50, 60).astype(float) + shift, rng.integers(-1, 4, 60)
     other = rng.permutation(60)
-    for one, two in zip(
-        dominance(values, labels, 4, Policy()),
-        dominance(values[other], labels[other], 4, Policy()),
-        strict=True,
-    ):
-        assert (one == two).all()
+    groups = SortedGroups(values, labels, 4)
+    permuted = SortedGroups(values[other], labels[other], 4)
+    for rule in (by_share, by_ratio):
+        assert (rule(groups, Policy()) == rule(permuted, Policy())).all()
+    assert (groups.equal == permuted.equal).all()
+    assert (groups.negative == permuted.negative).all()
 
 
 # Groups that are not printed and follow.

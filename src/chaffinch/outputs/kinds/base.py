@@ -9,7 +9,7 @@ A kind is one file (or package) of this folder. Its class is an `OutputSpec`: th
     printed_numbers     its numbers as they stand in the file                  check
     rules_only          why it has no equations, where it has none             evolve, check
     contradiction       why no records can have its numbers                    evolve, check
-    tallies, findings   the cells of people behind it, and the rules on them   check
+    tallies, evidence   the cells of people behind it, and what rules look at   check
 
 It registers a `Kind` for each name that it reads. Nothing else in the package names kinds. Most of this is there already for outputs with
 counts (`table.py`), summaries of a column by groups (`moments.py`) and a few single numbers (`single.py`); `chi_square.py` is one to copy.
@@ -57,6 +57,7 @@ from ..numbers import (
     printed,
 )
 from ..rules.cell_counts import CellCounter, CellCounts
+from ..rules.evidence import Counts, judge
 from ..rules.findings import RuleFinding
 from ..rules.policy import Policy
 
@@ -244,11 +245,15 @@ class OutputSpec(PartialSpec):
     def tallies(self, counter: CellCounter) -> list[CellCounts]:
         """Return the cells of people behind the output, its own cells first."""
 
-    @abstractmethod
+    def evidence(self, tallies: list[CellCounts], counter: CellCounter) -> Iterator[Any]:
+        """Give what the rules look at behind the output by itself, piece by piece; see `rules/evidence.py`."""
+        yield Counts(tallies, self.NOUN)
+
     def findings(
         self, tallies: list[CellCounts], counter: CellCounter, policy: Policy
     ) -> list[RuleFinding]:
         """Return what the rules say of the output by itself."""
+        return judge(self.name, self.kind, self.evidence(tallies, counter), policy)
 
     def check_recipe(self, frame: Frame) -> None:
         """Raise for columns, filters, formulas and other rules of a recipe that no records could satisfy."""

@@ -19,11 +19,8 @@ from ..domain import Floats
 from ..equations import Output
 from ..numbers import Interval
 from ..rules.cell_counts import CellCounter, CellCounts
-from ..rules.counts import degrees_of_freedom, threshold
-from ..rules.findings import RuleFinding
-from ..rules.policy import Policy
 from .base import KINDS, SLACK, Kind, Sample, Whole
-from .single import KindPart, PartedNumbers, Single, scaled
+from .single import GroupTest, KindPart, Single, scaled
 
 
 class ChiSquare:
@@ -108,7 +105,7 @@ class ChiSquare:
         return statistic, statistic * (1.0 / n - lines) + 2.0 * n * left / margins * by_cell
 
 
-class ChiSquareSpec(PartedNumbers):
+class ChiSquareSpec(GroupTest):
     """Pearson's chi-square test of the two columns of `by`, each in bands or not."""
 
     NUMBERS: ClassVar[tuple[str, ...]] = ("statistic", "dof", "p_value", "cramers_v", "counts")
@@ -207,14 +204,6 @@ class ChiSquareSpec(PartedNumbers):
         cells = self.crossing(counter.frame)
         fit = counter.fit(f"chi-square {' by '.join(self.by)}", cells)
         return [*self.part_tallies(counter, counter.tally("cells", cells)), *fit]
-
-    def findings(
-        self, tallies: list[CellCounts], counter: CellCounter, policy: Policy
-    ) -> list[RuleFinding]:
-        """Return small cells behind the test, and whether there are enough records for its cells."""
-        dof = int(tallies[0].counts.sum()) - int((tallies[0].counts > 0).sum())
-        own = [*threshold(tallies, policy), degrees_of_freedom(self.name, self.kind, dof, policy)]
-        return self.part_findings(counter, policy, own)
 
 
 KINDS.register(

@@ -21,9 +21,7 @@ from ..domain import Fields, Floats, Scalar
 from ..equations import Output
 from ..numbers import Interval, Number
 from ..rules.cell_counts import CellCounter, CellCounts
-from ..rules.counts import threshold
-from ..rules.findings import RuleFinding
-from ..rules.policy import Policy
+from ..rules.evidence import Counts
 from .base import KINDS, Kind, OutputSpec, PrintedNumbers, Sample, no_estimate
 from .rank_tests import MOST_COUNTS
 from .single import KindPart, PartedNumbers, PartsAlone, Single, SmoothNumbers, at_least
@@ -172,11 +170,10 @@ class ConfusionSpec(PartedNumbers):
         cells = counter.tally("cells", self._cells(counter.frame)[0])
         return [*self.part_tallies(counter, cells), *counter.n()]
 
-    def findings(
-        self, tallies: list[CellCounts], counter: CellCounter, policy: Policy
-    ) -> list[RuleFinding]:
-        """Return small cells, and what the rules on tables say."""
-        return self.part_findings(counter, policy, threshold(tallies, policy))
+    def evidence(self, tallies: list[CellCounts], counter: CellCounter) -> Iterator[Any]:
+        """Give the cells, and what is behind its rates."""
+        yield Counts(tallies, self.NOUN)
+        yield from super().evidence(tallies, counter)
 
 
 class CalibrationSpec(PartsAlone):
@@ -405,12 +402,6 @@ class RocSpec(OutputSpec):
             "steps", Crossing((label, (scores[0], bands.astype(np.int64))), (*names, between))
         )
         return [sides, steps, *counter.fit(f"roc {self.score} {self.label}")]
-
-    def findings(
-        self, tallies: list[CellCounts], counter: CellCounter, policy: Policy
-    ) -> list[RuleFinding]:
-        """Return whether few people have the label or not, or lie between two points."""
-        return threshold(tallies, policy)
 
 
 KINDS.register(

@@ -17,9 +17,7 @@ from ..domain import Floats
 from ..equations import Output
 from ..numbers import UNSAID, WITHHELD, Interval, Number, Printer, is_withheld
 from ..rules.cell_counts import CellCounter, CellCounts
-from ..rules.counts import degrees_of_freedom, threshold
-from ..rules.findings import RuleFinding
-from ..rules.policy import Policy
+from ..rules.evidence import Counts, DegreesOfFreedom
 from .base import (
     KINDS,
     SLACK,
@@ -241,12 +239,10 @@ class CorrelationSpec(OutputSpec):
         """Return the records as one cell, and n."""
         return counter.fit(str(self.of))
 
-    def findings(
-        self, tallies: list[CellCounts], counter: CellCounter, policy: Policy
-    ) -> list[RuleFinding]:
-        """Return whether n is small, and whether there are enough records: n - 2 degrees of freedom."""
-        dof = degrees_of_freedom(self.name, self.kind, len(counter.inside) - 2, policy)
-        return [*threshold(tallies, policy), dof]
+    def evidence(self, tallies: list[CellCounts], counter: CellCounter) -> Iterator[Any]:
+        """Give n, and records less two."""
+        yield Counts(tallies, self.NOUN)
+        yield DegreesOfFreedom(len(counter.inside) - 2)
 
 
 KINDS.register(

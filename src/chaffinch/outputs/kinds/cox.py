@@ -30,14 +30,12 @@ from ..domain import Codes, Fields, Floats, Scalar
 from ..equations import Output, SumSystem, Terms
 from ..formula import Formula
 from ..numbers import Interval
-from ..rules.cell_counts import CellCounter, CellCounts
-from ..rules.findings import RuleFinding
-from ..rules.policy import Policy
 from .base import KINDS, ROWS, Kind, Sample
 from .model import (
     EstimatedModel,
     JointLevels,
     ModelFit,
+    ModelLabels,
     design_of,
     inverse,
     joint_columns,
@@ -203,28 +201,11 @@ class CoxSpec(EstimatedModel):
             raise InputError("none of its records has the event")
         return _by_statsmodels(time, event, x, offset, stratum, self.ties)
 
-    def findings(
-        self, tallies: list[CellCounts], counter: CellCounter, policy: Policy
-    ) -> list[RuleFinding]:
-        """Return what degrees of freedom, covariate patterns, groups behind coefficients and their events say."""
-        from .regression.rules import model_rules
-
-        records = counter.inside
-        formula = self.compiled(counter.frame, records if len(records) else None)
-        event = self._happened(counter.fields)[
-            records[:, counter.fields.position(self.event)]
-        ].astype(np.int64)
-        return model_rules(
-            self,
-            formula,
-            tallies,
-            counter,
-            policy,
-            label=event,
-            few_labels=True,
-            parameters=formula.size - 1,
-            events=event,
-        )
+    def labels_of(self, frame: Frame, formula: Formula, records: Codes) -> ModelLabels:
+        """Return who has the event."""
+        position = frame.fields.position(self.event)
+        events = self._happened(frame.fields)[records[:, position]].astype(np.int64)
+        return ModelLabels(events, True, events, formula.size - 1)
 
 
 def _by_statsmodels(

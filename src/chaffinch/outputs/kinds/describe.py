@@ -13,8 +13,6 @@ from ..cells import Frame
 from ..equations import Output
 from ..numbers import Interval
 from ..rules.cell_counts import CellCounter, CellCounts
-from ..rules.findings import RuleFinding
-from ..rules.policy import Policy
 from .base import KINDS, Kind, Sample
 from .single import KindPart, PartedNumbers, Single
 
@@ -76,12 +74,6 @@ class DescribeSpec(PartedNumbers):
             *self.part_tallies(counter, counter.tally("cells", self.crossing(counter.frame))),
             *counter.n(),
         ]
-
-    def findings(
-        self, tallies: list[CellCounts], counter: CellCounter, policy: Policy
-    ) -> list[RuleFinding]:
-        """Return what the rules say of each part."""
-        return self.part_findings(counter, policy, [])
 
 
 KINDS.register(

@@ -16,10 +16,7 @@ from ..cells import Crossing, Frame
 from ..domain import Codes, Floats
 from ..numbers import Number, count_number
 from ..rules.cell_counts import CellCounter, CellCounts
-from ..rules.counts import degrees_of_freedom, threshold
-from ..rules.findings import RuleFinding, some
-from ..rules.magnitudes import quantile_rules
-from ..rules.policy import Policy
+from ..rules.evidence import Counts, DegreesOfFreedom, Points, Quantiles
 from ..statistics import observed
 from .base import KINDS, Kind, OutputSpec, PrintedNumbers, Sample, Whole, no_estimate
 
@@ -68,19 +65,12 @@ class ScatterSpec(OutputSpec):
         """Return the records as one cell, and n."""
         return [counter.tally("cells", WHOLE), *counter.n()]
 
-    def findings(
-        self, tallies: list[CellCounts], counter: CellCounter, policy: Policy
-    ) -> list[RuleFinding]:
-        """Return the points that fewer people than the threshold have, each of which shows these people."""
+    def evidence(self, tallies: list[CellCounts], counter: CellCounter) -> Iterator[Any]:
+        """Give n, and the points, each of which is the records that have it."""
         points, counts = self._points(counter.frame, counter.inside)
-        x, y = counter.fields[self.x], counter.fields[self.y]
-        where = [f"{x.labels[a]}|{y.labels[b]}" for a, b in points[counts < policy.threshold]]
-        good = f"Every point is {policy.threshold} records or more."
-        bad = f"{some(len(where), len(points), 'point').capitalize()} of the plot: records of fewer than {policy.threshold} people, as they are. Draw counts of bins instead."
-        return [
-            *threshold(tallies, policy),
-            tallies[0].finding("records shown", where, of=len(points), good=good, bad=bad),
-        ]
+        x, y = counter.fields[self.x].labels, counter.fields[self.y].labels
+        yield Counts(tallies, self.NOUN)
+        yield Points([f"{x[a]}|{y[b]}" for a, b in points], counts)
 
 
 class ResidualSpec(OutputSpec):
@@ -148,20 +138,15 @@ class ResidualSpec(OutputSpec):
         """Return the records as one cell, and n."""
         return [counter.tally("cells", WHOLE), *counter.n()]
 
-    def findings(
-        self, tallies: list[CellCounts], counter: CellCounter, policy: Policy
-    ) -> list[RuleFinding]:
-        """Return small n, too few records for the parameters, and residuals that are one person's: the ends always are, unless many share them."""
+    def evidence(self, tallies: list[CellCounts], counter: CellCounter) -> Iterator[Any]:
+        """Give n, records less parameters, and the residuals that are shown: the ends are one person's, unless many share them."""
         inside = tallies[0].labels >= 0
         residuals, parameters = self._residuals(counter.frame, counter.codes[inside], "the data")
         values = np.zeros(len(counter.codes))
         values[inside] = residuals
-        dof = degrees_of_freedom(self.name, self.kind, int(inside.sum()) - parameters, policy)
-        return [
-            *threshold(tallies, policy),
-            dof,
-            *quantile_rules(tallies[0], values, self.at, self.decimals, policy),
-        ]
+        yield Counts(tallies, self.NOUN)
+        yield DegreesOfFreedom(int(inside.sum()) - parameters)
+        yield Quantiles(tallies[0], values, self.at, self.decimals)
 
 
 KINDS.register(

@@ -20,11 +20,8 @@ from ..domain import Floats
 from ..equations import Output
 from ..numbers import Interval
 from ..rules.cell_counts import CellCounter, CellCounts
-from ..rules.counts import degrees_of_freedom, threshold
-from ..rules.findings import RuleFinding
-from ..rules.policy import Policy
 from .base import KINDS, Kind, Sample
-from .single import KindPart, PartedNumbers, Single, scaled
+from .single import GroupTest, KindPart, Single, scaled
 from .t_test import Alternative
 
 SAME = 1.0 + 1e-7
@@ -137,7 +134,7 @@ class FisherExact:
         return self.numbers(table), slope
 
 
-class FisherSpec(PartedNumbers):
+class FisherSpec(GroupTest):
     """Fisher's exact test of the two columns of `by`, each of two groups."""
 
     NUMBERS: ClassVar[tuple[str, ...]] = ("p_value", "odds_ratio", "counts")
@@ -225,14 +222,6 @@ class FisherSpec(PartedNumbers):
         cells = self._cells(counter.frame)
         fit = counter.fit(f"fisher {' by '.join(self.by)}", cells)
         return [*self.part_tallies(counter, counter.tally("cells", cells)), *fit]
-
-    def findings(
-        self, tallies: list[CellCounts], counter: CellCounter, policy: Policy
-    ) -> list[RuleFinding]:
-        """Return small cells behind the test, and whether there are enough records for its cells."""
-        dof = int(tallies[0].counts.sum()) - int((tallies[0].counts > 0).sum())
-        own = [*threshold(tallies, policy), degrees_of_freedom(self.name, self.kind, dof, policy)]
-        return self.part_findings(counter, policy, own)
 
 
 KINDS.register(

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 import warnings
 from abc import abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -19,10 +19,9 @@ from ..domain import Codes, Floats, Scalar
 from ..equations import Output
 from ..formula import Formula
 from ..rules.cell_counts import CellCounter, CellCounts
-from ..rules.findings import RuleFinding, finding
-from ..rules.policy import Policy
+from ..rules.evidence import ModelGroups
 from .base import KINDS, Kind, Sample
-from .model import EstimatedModel, ModelFit, design_of, label_of
+from .model import EstimatedModel, ModelFit, ModelLabels, design_of, label_of
 
 
 class _GroupedModel(EstimatedModel):
@@ -68,45 +67,22 @@ class _GroupedModel(EstimatedModel):
     def estimated(self, y: Floats, x: Floats, offset: Floats, groups: Codes) -> ModelFit:
         """Return the fit on records that have one."""
 
-    def findings(
-        self, tallies: list[CellCounts], counter: CellCounter, policy: Policy
-    ) -> list[RuleFinding]:
-        """Return what degrees of freedom, covariate patterns, groups behind coefficients and the number of groups say."""
-        from .regression.rules import model_rules
+    def evidence(self, tallies: list[CellCounts], counter: CellCounter) -> Iterator[Any]:
+        """Give n, records less parameters, the model, and its groups."""
+        yield from super().evidence(tallies, counter)
+        position = counter.fields.position(self.group)
+        yield ModelGroups(self.group, len(np.unique(counter.inside[:, position])))
 
-        records = counter.inside
-        formula = self.compiled(counter.frame, records if len(records) else None)
-        label = (
-            np.unique(records[:, list(formula.label.columns)], axis=0, return_inverse=True)[1]
-            .ravel()
-            .astype(np.int64)
-        )
-        rules = model_rules(
-            self,
-            formula,
-            tallies,
-            counter,
-            policy,
-            label=label,
-            few_labels=self.binary,
-            parameters=formula.size + len(self.SINGLES) - 1,
-        )
-        return [*rules, self._few_groups(records, counter, policy)]
+    def labels_of(self, frame: Frame, formula: Formula, records: Codes) -> ModelLabels:
+        """Return the label, and the single numbers as parameters too."""
+        n_parameters = formula.size + len(self.SINGLES) - 1
+        labels = super().labels_of(frame, formula, records)
+        return labels._replace(is_class=self.binary, n_parameters=n_parameters)
 
     @property
     def binary(self) -> bool:
         """Whether the label is one of two classes."""
         return False
-
-    def _few_groups(self, records: Codes, counter: CellCounter, policy: Policy) -> RuleFinding:
-        """Whether what is between groups is that of a few groups, or some group has few people."""
-        _, sizes = np.unique(records[:, counter.fields.position(self.group)], return_counts=True)
-        where = [self.group] if len(sizes) < policy.threshold else []
-        good = f"There are {policy.threshold} groups or more."
-        bad = f"There are fewer than {policy.threshold} groups, so that what is between groups is about few of them."
-        return finding(
-            self.name, self.kind, "few groups", where, of=1, good=good, bad=bad, status="review"
-        )
 
 
 class MixedSpec(_GroupedModel):

@@ -20,10 +20,7 @@ from ..domain import Fields, Floats
 from ..equations import Output
 from ..numbers import Number
 from ..rules.cell_counts import CellCounter, CellCounts
-from ..rules.counts import threshold
-from ..rules.findings import RuleFinding, some
-from ..rules.magnitudes import group_rules
-from ..rules.policy import Policy
+from ..rules.evidence import Counts, CurveBands, Magnitudes
 from .base import KINDS, Kind, OutputSpec, PrintedNumbers, Sample, no_estimate
 from .moments import GroupedNumbers, GroupNumber
 from .rank_tests import MOST_COUNTS
@@ -148,13 +145,6 @@ class GiniSpec(GroupedNumbers):
         )
         return "a coefficient does not lie between 0 and 1" if outside else None
 
-    def findings(
-        self, tallies: list[CellCounts], counter: CellCounter, policy: Policy
-    ) -> list[RuleFinding]:
-        """Return small groups, and groups that a few people dominate."""
-        values = column_numbers(self.of, counter.fields, counter.codes)
-        return [*threshold(tallies, policy), *group_rules(tallies[0], values, policy)]
-
 
 class LorenzSpec(OutputSpec):
     """Points of the Lorenz curve of the column `of`: what share of its sum the lowest `at` of the records have."""
@@ -246,17 +236,13 @@ class LorenzSpec(OutputSpec):
         """Return the records as one cell, and n."""
         return counter.fit(f"lorenz {self.of}")
 
-    def findings(
-        self, tallies: list[CellCounts], counter: CellCounter, policy: Policy
-    ) -> list[RuleFinding]:
-        """Return whether few people lie between two points, or beyond the first or last, and whether a few dominate."""
+    def evidence(self, tallies: list[CellCounts], counter: CellCounter) -> Iterator[Any]:
+        """Give the people between points, n, and the values behind them."""
         n, ends = len(counter.inside), [0.0, *self.at, 1.0]
-        where = [f"{a:g} to {b:g}" for a, b in pairwise(ends) if (b - a) * n < policy.threshold]
-        good = f"Between two points of the curve there are {policy.threshold} people or more."
-        bad = f"Fewer than {policy.threshold} people lie between {some(len(where), len(ends) - 1, 'pair')} of points: what they have together follows."
-        steps = tallies[0].finding("threshold", where, of=len(ends) - 1, good=good, bad=bad)
-        values = column_numbers(self.of, counter.fields, counter.codes)
-        return [steps, *threshold(tallies[1:], policy), *group_rules(tallies[0], values, policy)]
+        bands = list(pairwise(ends))
+        yield CurveBands([f"{a:g} to {b:g}" for a, b in bands], [(b - a) * n for a, b in bands])
+        yield Counts(tallies[1:], self.NOUN)
+        yield Magnitudes(tallies[0], column_numbers(self.of, counter.fields, counter.codes))
 
 
 KINDS.register(Kind("gini", GiniSpec, "GiniCoefficient", "Gini coefficients, by groups or not"))

@@ -25,9 +25,7 @@ from ..domain import Fields, Floats, Scalar
 from ..equations import Output, SumSystem
 from ..numbers import Interval, Number, Printer
 from ..rules.cell_counts import COUNT, CellCounter, CellCounts
-from ..rules.counts import survival_steps, threshold
-from ..rules.findings import RuleFinding
-from ..rules.policy import Policy
+from ..rules.evidence import Counts, SurvivalTable
 from .base import (
     KINDS,
     GroupOfRecords,
@@ -347,13 +345,11 @@ class KaplanMeierSpec(Counted):
             tallies.append(counter.counts("events", events, None))
         return [*tallies, *counter.n()]
 
-    def findings(
-        self, tallies: list[CellCounts], counter: CellCounter, policy: Policy
-    ) -> list[RuleFinding]:
-        """Return whether n is small, and whether few people leave, have the event or are left."""
+    def evidence(self, tallies: list[CellCounts], counter: CellCounter) -> Iterator[Any]:
+        """Give n, and the numbers at risk and events."""
         time, n = counter.fields.position(self.time), [one for one in tallies if one.part == "n"]
-        steps = survival_steps(tallies, time, self.threshold or 0, self.base, counter, policy)
-        return [*threshold(n, policy), steps]
+        yield Counts(n, self.NOUN)
+        yield SurvivalTable(tallies, time, self.threshold or 0, self.base, counter)
 
 
 class Survival:

@@ -14,7 +14,7 @@ import math
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,15 +23,25 @@ from pydantic import Field as Key
 from ..._base.errors import InputError
 from ..._base.runtime import one_blas_thread
 from ..cells import Frame
-from ..domain import Codes, Fields, Floats
+from ..domain import Codes, Fields, Floats, Ints
 from ..equations import Lookup, Terms
 from ..formula import Formula, plain_name, read_formula, unlearnt_words
 from ..numbers import Interval, Number, Printer
 from ..rules.cell_counts import CellCounter, CellCounts
+from ..rules.evidence import Counts, DegreesOfFreedom
 from .base import ROWS, OutputSpec, PrintedNumbers, Sample, no_estimate
 
 MOST_NUMBERS = 4_000_000
 """The most numbers that the look-up of a model may have."""
+
+
+class ModelLabels(NamedTuple):
+    """The label of records as a number, whether it is one of a few classes, which records have an event, and how many parameters a model has."""
+
+    label: Ints
+    is_class: bool
+    events: Ints | None
+    n_parameters: int
 
 
 class ModelSpec(OutputSpec):
@@ -180,6 +190,25 @@ class ModelSpec(OutputSpec):
     def tallies(self, counter: CellCounter) -> list[CellCounts]:
         """Return the records as one cell, and n."""
         return counter.fit(self.formula)
+
+    def evidence(self, tallies: list[CellCounts], counter: CellCounter) -> Iterator[Any]:
+        """Give n, records less parameters, and the model with its records."""
+        from ..rules.models import FittedModel
+
+        records = counter.inside
+        formula = self.compiled(counter.frame, records if len(records) else None)
+        labels = self.labels_of(counter.frame, formula, records)
+        yield Counts([one for one in tallies if one.part == "n"], self.NOUN)
+        yield DegreesOfFreedom(len(records) - labels.n_parameters)
+        if len(records):
+            yield FittedModel(self, formula, counter.fields, records, *labels[:3])
+
+    def labels_of(self, frame: Frame, formula: Formula, records: Codes) -> ModelLabels:
+        """Return the label of records, and how many parameters are fitted to them."""
+        from ...table.compare.classes import class_ids
+
+        label = class_ids(records[:, list(formula.label.columns)])[0]
+        return ModelLabels(label, False, None, formula.size)
 
 
 def design_of(formula: Formula, codes: Codes) -> tuple[Floats, Floats]:

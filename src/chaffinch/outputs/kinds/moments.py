@@ -16,10 +16,7 @@ from ..domain import Floats
 from ..equations import Output
 from ..numbers import UNSAID, Interval, Number, Printer
 from ..rules.cell_counts import CellCounter, CellCounts
-from ..rules.counts import threshold, zeros
-from ..rules.findings import RuleFinding
-from ..rules.magnitudes import group_rules, spread_rule
-from ..rules.policy import Policy
+from ..rules.evidence import Counts, EmptyCells, Magnitudes, Spread
 from .base import (
     KINDS,
     SLACK,
@@ -153,6 +150,13 @@ class GroupedNumbers(SummarySpec):
         shown = counter.numbers_shown(printed)
         quantity = f"{self.QUANTITY}:{'/'.join(self.of_columns)}"
         return [counter.tally("cells", cells, shown=shown, quantities=[quantity]), *counter.n()]
+
+    def evidence(self, tallies: list[CellCounts], counter: CellCounter) -> Iterator[Any]:
+        """Give groups, those that show nobody, and the values behind them."""
+        yield Counts(tallies, self.NOUN)
+        if self.kind in ("sum", "shares"):
+            yield EmptyCells(tallies[:1])
+        yield Magnitudes(tallies[0], column_numbers(self.of, counter.fields, counter.codes))
 
     @property
     def of_columns(self) -> tuple[str, ...]:
@@ -323,19 +327,11 @@ class MomentSpec(GroupedNumbers):
             return f"{what} is above 0 and below {bound}the smallest that values with the steps of column '{self.of}' can have"
         return None
 
-    def findings(
-        self, tallies: list[CellCounts], counter: CellCounter, policy: Policy
-    ) -> list[RuleFinding]:
-        """Return small groups, dominance, groups with one value, and the degrees of freedom of spreads."""
-        values = column_numbers(self.of, counter.fields, counter.codes)
-        empty = zeros(tallies[:1], policy) if self.kind == "sum" else []
-        spread = [spread_rule(tallies[0], policy)] if self.kind in SPREADS else []
-        return [
-            *threshold(tallies, policy),
-            *empty,
-            *group_rules(tallies[0], values, policy),
-            *spread,
-        ]
+    def evidence(self, tallies: list[CellCounts], counter: CellCounter) -> Iterator[Any]:
+        """Give groups, the values behind them, and spreads."""
+        yield from super().evidence(tallies, counter)
+        if self.kind in SPREADS:
+            yield Spread(tallies[0])
 
 
 KINDS.register(Kind("mean", MomentSpec, "LinearAggregations", "means, by groups or not"))

@@ -18,15 +18,21 @@ import numpy as np
 from ..._base.errors import InputError, MissingExtraError
 from ..._base.masking import HIDDEN
 from ..cells import Frame
-from ..domain import Fields, Floats, Scalar
+from ..domain import Codes, Fields, Floats, Scalar
 from ..equations import Output, SumSystem
 from ..formula import Formula
 from ..numbers import Interval, Number, Printer
-from ..rules.cell_counts import CellCounter, CellCounts
-from ..rules.findings import RuleFinding
-from ..rules.policy import Policy
 from .base import KINDS, ROWS, Kind, PrintedNumbers, Sample
-from .model import EstimatedModel, JointLevels, ModelFit, OneStep, design_of, joint_columns, upper
+from .model import (
+    EstimatedModel,
+    JointLevels,
+    ModelFit,
+    ModelLabels,
+    OneStep,
+    design_of,
+    joint_columns,
+    upper,
+)
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -251,26 +257,11 @@ class OrderedSpec(EstimatedModel):
             ):
                 yield Number(f"threshold {name}", *interval, float(value), unit)
 
-    def findings(
-        self, tallies: list[CellCounts], counter: CellCounter, policy: Policy
-    ) -> list[RuleFinding]:
-        """Return what degrees of freedom, covariate patterns and groups behind coefficients say."""
-        from .regression.rules import model_rules
-
-        records = counter.inside
-        formula = self.compiled(counter.frame, records if len(records) else None)
+    def labels_of(self, frame: Frame, formula: Formula, records: Codes) -> ModelLabels:
+        """Return the class of each record; thresholds are parameters too."""
+        n_parameters = formula.size - 1 + len(self.classes(frame, formula)) - 1
         label = records[:, formula.label.columns[0]].astype(np.int64)
-        parameters = formula.size - 1 + len(self.classes(counter.frame, formula)) - 1
-        return model_rules(
-            self,
-            formula,
-            tallies,
-            counter,
-            policy,
-            label=label,
-            few_labels=True,
-            parameters=parameters,
-        )
+        return ModelLabels(label, True, None, n_parameters)
 
 
 def ordered_parts(

@@ -7,7 +7,7 @@ of few values. So there are no equations over records (rules only), and publishe
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 from pydantic import Field as Key
@@ -19,8 +19,7 @@ from ..equations import Output
 from ..formula import Formula
 from ..numbers import Number
 from ..rules.cell_counts import CellCounter, CellCounts
-from ..rules.findings import RuleFinding, finding
-from ..rules.policy import Policy
+from ..rules.evidence import InterpolatingFit
 from .base import KINDS, Kind, Sample
 from .model import EstimatedModel, ModelFit, design_of, label_of
 
@@ -83,51 +82,12 @@ class QuantileRegressionSpec(EstimatedModel):
             yield Number(number.name, number.lo, number.hi, float(value), number.unit)
         yield from every[len(intervals) :]
 
-    def findings(
-        self, tallies: list[CellCounts], counter: CellCounter, policy: Policy
-    ) -> list[RuleFinding]:
-        """Return the rules on regressions, and that coefficients pass through records."""
-        from .regression.rules import model_rules
-
-        records = counter.inside
-        formula = self.compiled(counter.frame, records if len(records) else None)
-        label = (
-            np.unique(records[:, list(formula.label.columns)], axis=0, return_inverse=True)[1]
-            .ravel()
-            .astype(np.int64)
-        )
-        rules = model_rules(
-            self,
-            formula,
-            tallies,
-            counter,
-            policy,
-            label=label,
-            few_labels=False,
-            parameters=formula.size,
-        )
-        return [*rules, self._exact()]
-
-    def _exact(self) -> RuleFinding:
-        """Whether coefficients are printed in full, which gives the labels that they pass through."""
-        digits = [
-            self.printed(number, "a coefficient").half for number in self.coefficients.values()
-        ]
-        full = (not digits and self.decimals is None and not self.digits) or any(
-            half == 0.0 for half in digits
-        )
-        good = "Coefficients are rounded, so that they do not give the label of any one record exactly."
-        bad = "Coefficients are printed in full: a quantile regression passes through the labels of some records, which are then given exactly."
-        return finding(
-            self.name,
-            self.kind,
-            "exact labels",
-            ["coefficients"] if full else [],
-            of=1,
-            good=good,
-            bad=bad,
-            status="review",
-        )
+    def evidence(self, tallies: list[CellCounts], counter: CellCounter) -> Iterator[Any]:
+        """Give n, records less parameters, the model, and that it passes through records, whose labels coefficients in full give."""
+        yield from super().evidence(tallies, counter)
+        digits = [self.printed(one, "a coefficient").half for one in self.coefficients.values()]
+        in_full = not digits and self.decimals is None and not self.digits
+        yield InterpolatingFit(in_full or 0.0 in digits)
 
 
 def tilted_loss(residuals: Floats, at: float) -> float:

@@ -35,10 +35,7 @@ from ..domain import Floats
 from ..equations import Output, SumSystem
 from ..numbers import UNSAID, WITHHELD, Interval, Number, Printer, people
 from ..rules.cell_counts import COUNT, CellCounter, CellCounts, is_unsaid
-from ..rules.counts import threshold
-from ..rules.findings import RuleFinding
-from ..rules.magnitudes import quantile_rules
-from ..rules.policy import Policy
+from ..rules.evidence import Counts, Quantiles
 from .base import (
     KINDS,
     GroupOfRecords,
@@ -245,15 +242,11 @@ class QuantileSpec(SummarySpec):
         table = counter.tally("cells", cells, shown=shown, quantities=[COUNT] if groups else [])
         return [table, *([] if groups else counter.n())]
 
-    def findings(
-        self, tallies: list[CellCounts], counter: CellCounter, policy: Policy
-    ) -> list[RuleFinding]:
-        """Return small groups, quantiles that are the value of a few people, and quantiles with few people beyond them."""
+    def evidence(self, tallies: list[CellCounts], counter: CellCounter) -> Iterator[Any]:
+        """Give groups, and their quantiles."""
         values = column_numbers(self.of, counter.fields, counter.codes)
-        return [
-            *threshold(tallies, policy),
-            *quantile_rules(tallies[0], values, self.points, self.decimals, policy),
-        ]
+        yield Counts(tallies, self.NOUN)
+        yield Quantiles(tallies[0], values, self.points, self.decimals)
 
 
 class _Box:

@@ -21,11 +21,8 @@ from ..domain import Fields, Floats
 from ..equations import Output
 from ..numbers import Interval
 from ..rules.cell_counts import CellCounter, CellCounts
-from ..rules.counts import degrees_of_freedom, threshold
-from ..rules.findings import RuleFinding
-from ..rules.policy import Policy
 from .base import KINDS, Kind, Sample, Whole
-from .single import Followed, KindPart, PartedNumbers, Single, SmoothNumbers, at_least
+from .single import Followed, GroupTest, KindPart, Single, SmoothNumbers, at_least
 from .t_test import Alternative, group_part
 
 MOST_COUNTS = 1_200
@@ -146,7 +143,7 @@ class KruskalWallis(SmoothNumbers):
         return bool((counts.sum(axis=1) > 0.5).sum() < 2 or (counts.sum(axis=0) > 0.5).sum() < 2)
 
 
-class RankSpec(PartedNumbers):
+class RankSpec(GroupTest):
     """What tests of the ranks of a column share."""
 
     BESIDE: ClassVar[tuple[str, ...]] = ("n",)
@@ -217,14 +214,6 @@ class RankSpec(PartedNumbers):
         cells = self.crossing(counter.frame)
         fit = counter.fit(f"{self.kind} {self.of} by {' '.join(self.by)}", cells)
         return [*self.part_tallies(counter, counter.tally("cells", cells)), *fit]
-
-    def findings(
-        self, tallies: list[CellCounts], counter: CellCounter, policy: Policy
-    ) -> list[RuleFinding]:
-        """Return small groups, what the rules say of their numbers, and whether there are enough records."""
-        dof = int(tallies[0].counts.sum()) - int((tallies[0].counts > 0).sum())
-        own = [*threshold(tallies, policy), degrees_of_freedom(self.name, self.kind, dof, policy)]
-        return self.part_findings(counter, policy, own)
 
 
 class MannWhitneySpec(RankSpec):

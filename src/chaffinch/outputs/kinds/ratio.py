@@ -21,9 +21,8 @@ from ..domain import MOST_CELLS, Fields, Floats
 from ..equations import Output, Terms
 from ..numbers import Interval, share_interval
 from ..rules.cell_counts import CellCounter, CellCounts
-from ..rules.counts import threshold, zeros
+from ..rules.evidence import Counts, Magnitudes
 from ..rules.findings import RuleFinding
-from ..rules.magnitudes import group_rules
 from ..rules.policy import Policy
 from .base import KINDS, Kind, Sample, placed
 from .moments import GroupedNumbers, GroupNumber
@@ -171,16 +170,18 @@ class RatioSpec(GroupedNumbers):
         )
         return f"a mean lies outside the values of column '{self.of}'" if outside else None
 
+    def evidence(self, tallies: list[CellCounts], counter: CellCounter) -> Iterator[Any]:
+        """Give groups, and what is summed up above and below the line."""
+        yield Counts(tallies, self.NOUN)
+        for values in self._sums(counter):
+            if np.ptp(values) > 0 or self.over:
+                yield Magnitudes(tallies[0], values)
+
     def findings(
         self, tallies: list[CellCounts], counter: CellCounter, policy: Policy
     ) -> list[RuleFinding]:
-        """Return small groups, and dominance above and below the line."""
-        parts = [
-            group_rules(tallies[0], some, policy)
-            for some in self._sums(counter)
-            if np.ptp(some) > 0 or self.over
-        ]
-        return once([*threshold(tallies, policy), *(one for some in parts for one in some)])
+        """Return what the rules say, once where they say it of both sums."""
+        return once(super().findings(tallies, counter, policy))
 
 
 class ShareSpec(GroupedNumbers):
@@ -259,17 +260,6 @@ class ShareSpec(GroupedNumbers):
                 continue
             error = 100.0 * math.sqrt(float((some**2).sum())) / total
             yield GroupNumber(len(some), 100.0 * float(some.sum()) / total, error)
-
-    def findings(
-        self, tallies: list[CellCounts], counter: CellCounter, policy: Policy
-    ) -> list[RuleFinding]:
-        """Return small cells, cells that show nobody, and dominance."""
-        values = column_numbers(self.of, counter.fields, counter.codes)
-        return [
-            *threshold(tallies, policy),
-            *zeros(tallies[:1], policy),
-            *group_rules(tallies[0], values, policy),
-        ]
 
 
 KINDS.register(

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, ClassVar, NamedTuple, Self
 
@@ -29,6 +29,7 @@ from ..domain import Floats
 from ..equations import Output
 from ..numbers import Interval, Number, Printer, count_number
 from ..rules.cell_counts import CellCounter, CellCounts, summed
+from ..rules.evidence import Counts, DegreesOfFreedom
 from ..rules.findings import RuleFinding
 from ..rules.policy import Policy
 from .base import KINDS, OutputSpec, PrintedNumbers, Sample, no_estimate
@@ -404,18 +405,27 @@ class PartedNumbers(SingleNumbers):
             merged[one.part, one.key] = one if other is None else _both(other, one)
         return list(merged.values())
 
-    def part_findings(
-        self, counter: CellCounter, policy: Policy, first: Iterable[RuleFinding]
-    ) -> list[RuleFinding]:
-        """Return findings, and those of the parts; what two of them say alike once."""
-        findings = list(first)
+    def evidence(self, tallies: list[CellCounts], counter: CellCounter) -> Iterator[Any]:
+        """Give what is behind the parts."""
         for part in self.parts.values():
             beside = counter.of_part(part)
-            mine = part.findings(part.tallies(beside), beside, policy)
-            findings += [
-                replace(one, output=self.name, statbarn=self.definition.statbarn) for one in mine
-            ]
-        return once(findings)
+            yield from part.evidence(part.tallies(beside), beside)
+
+    def findings(
+        self, tallies: list[CellCounts], counter: CellCounter, policy: Policy
+    ) -> list[RuleFinding]:
+        """Return what the rules say, what they say alike of two parts once."""
+        return once(super().findings(tallies, counter, policy))
+
+
+class GroupTest(PartedNumbers):
+    """The numbers of a test of groups, or cells, of people."""
+
+    def evidence(self, tallies: list[CellCounts], counter: CellCounter) -> Iterator[Any]:
+        """Give the groups, records less groups, and what is behind the parts."""
+        yield Counts(tallies, self.NOUN)
+        yield DegreesOfFreedom(int(tallies[0].counts.sum()) - int((tallies[0].counts > 0).sum()))
+        yield from super().evidence(tallies, counter)
 
 
 class PartsAlone(PartedNumbers):
@@ -432,12 +442,6 @@ class PartsAlone(PartedNumbers):
     def tallies(self, counter: CellCounter) -> list[CellCounts]:
         """Return the cells behind the parts, and n."""
         return [*self.part_tallies(counter), *counter.n()]
-
-    def findings(
-        self, tallies: list[CellCounts], counter: CellCounter, policy: Policy
-    ) -> list[RuleFinding]:
-        """Return what the rules say of the parts."""
-        return self.part_findings(counter, policy, [])
 
 
 def once(findings: Sequence[RuleFinding]) -> list[RuleFinding]:

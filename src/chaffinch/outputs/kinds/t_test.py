@@ -11,7 +11,7 @@ freedom; within: sum (n_k - 1) s_k^2 with n - k; F is the ratio of their mean sq
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import partial
 from typing import Annotated, Any, ClassVar, Literal
 
@@ -24,11 +24,9 @@ from ..domain import Floats
 from ..equations import Output
 from ..numbers import Interval
 from ..rules.cell_counts import CellCounter, CellCounts
-from ..rules.counts import degrees_of_freedom, threshold
-from ..rules.findings import RuleFinding
-from ..rules.policy import Policy
+from ..rules.evidence import Counts, DegreesOfFreedom
 from .base import KINDS, Kind, Sample, Whole, by_code, least_step, middle
-from .single import Followed, KindPart, PartedNumbers, Single, SmoothNumbers, at_least
+from .single import Followed, GroupTest, KindPart, PartedNumbers, Single, SmoothNumbers, at_least
 
 Alternative = Literal["two-sided", "less", "greater"]
 
@@ -335,13 +333,11 @@ class TTestSpec(PartedNumbers):
             *told,
         ]
 
-    def findings(
-        self, tallies: list[CellCounts], counter: CellCounter, policy: Policy
-    ) -> list[RuleFinding]:
-        """Return small groups, what the rules say of their numbers, and whether there are enough records."""
-        dof = int(tallies[0].counts.sum()) - tallies[0].size
-        own = [*threshold(tallies, policy), degrees_of_freedom(self.name, self.kind, dof, policy)]
-        return self.part_findings(counter, policy, own)
+    def evidence(self, tallies: list[CellCounts], counter: CellCounter) -> Iterator[Any]:
+        """Give the groups, what is published of them, and records less groups."""
+        yield Counts(tallies, self.NOUN)
+        yield DegreesOfFreedom(int(tallies[0].counts.sum()) - tallies[0].size)
+        yield from super().evidence(tallies, counter)
 
 
 KINDS.register(
@@ -401,7 +397,7 @@ class Anova(SmoothNumbers):
         return bool(groups < 2 or n.sum() - groups < 0.5 or within < 0.25 * self.step**2)
 
 
-class AnovaSpec(PartedNumbers):
+class AnovaSpec(GroupTest):
     """A one-way analysis of variance of the column `of` between the groups of `by`."""
 
     NUMBERS: ClassVar[tuple[str, ...]] = (
@@ -521,14 +517,6 @@ class AnovaSpec(PartedNumbers):
         )
         fit = counter.fit(f"anova {self.of} by {self.by[0]}", cells)
         return [*self.part_tallies(counter, counter.tally("cells", cells)), *fit, *told]
-
-    def findings(
-        self, tallies: list[CellCounts], counter: CellCounter, policy: Policy
-    ) -> list[RuleFinding]:
-        """Return small groups, what the rules say of their numbers, and whether there are enough records."""
-        dof = int(tallies[0].counts.sum()) - int((tallies[0].counts > 0).sum())
-        own = [*threshold(tallies, policy), degrees_of_freedom(self.name, self.kind, dof, policy)]
-        return self.part_findings(counter, policy, own)
 
 
 KINDS.register(

@@ -38,9 +38,7 @@ from ..numbers import (
     within_share,
 )
 from ..rules.cell_counts import COUNT, CellCounter, CellCounts, summed
-from ..rules.counts import table_rules
-from ..rules.findings import RuleFinding, some
-from ..rules.policy import Policy
+from ..rules.evidence import HistogramEnds, TableCells
 from .base import KINDS, Kind, OutputSpec, PrintedNumbers, Sample, boxed, check_some, nested
 
 MOST_MARGINS = 16
@@ -88,11 +86,9 @@ class Counted(OutputSpec):
         """Give counts as printed beside those of the records."""
         return map(count_number, names, *self.bounds(printed, rows), counts)
 
-    def findings(
-        self, tallies: list[CellCounts], counter: CellCounter, policy: Policy
-    ) -> list[RuleFinding]:
-        """Return small cells, zeros, and rows or columns with all their people in one cell."""
-        return table_rules(tallies, policy)
+    def evidence(self, tallies: list[CellCounts], counter: CellCounter) -> Iterator[Any]:
+        """Give the cells."""
+        yield TableCells(tallies, self.NOUN)
 
 
 class TableSpec(Counted):
@@ -441,22 +437,19 @@ class HistogramSpec(Counted):
             )
         return [*tallies, *counter.n()]
 
-    def findings(
-        self, tallies: list[CellCounts], counter: CellCounter, policy: Policy
-    ) -> list[RuleFinding]:
-        """Return the rules on tables, and whether an end is the smallest or largest value there is, which a few people have."""
-        values, where = column_numbers(self.of, counter.fields, counter.inside), list[str]()
-        if len(values):
-            for end, extreme, side in (
-                (self.edges[0], values.min(), "first"),
-                (self.edges[-1], values.max(), "last"),
-            ):
-                if float(end) == float(extreme) and (values == extreme).sum() < policy.threshold:
-                    where.append(f"the {side} edge")
-        good = "No end of the histogram is an extreme value of a few people."
-        bad = f"{some(len(where), 2, 'end')} of the histogram: the extreme value itself, which fewer than {policy.threshold} people have."
-        ends = tallies[0].finding("ends", where, of=2, good=good, bad=bad, status="review")
-        return [*super().findings(tallies, counter, policy), ends]
+    def evidence(self, tallies: list[CellCounts], counter: CellCounter) -> Iterator[Any]:
+        """Give the bins, and the ends that are the smallest or largest value there is."""
+        values = column_numbers(self.of, counter.fields, counter.inside)
+        yield from super().evidence(tallies, counter)
+        ends = {"the first edge": self.edges[0], "the last edge": self.edges[-1]}
+        extremes = values.min(initial=np.inf), values.max(initial=-np.inf)
+        yield HistogramEnds(
+            {
+                name: int((values == extreme).sum())
+                for (name, end), extreme in zip(ends.items(), extremes, strict=True)
+                if len(values) and float(end) == float(extreme)
+            }
+        )
 
 
 KINDS.register(Kind("histogram", HistogramSpec, "Frequencies", "counts between edges"))

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,15 +13,13 @@ from ..._base.runtime import one_blas_thread
 from ..cells import Frame, column_numbers
 from ..domain import Codes, Fields, Floats
 from .cell_counts import COUNT, CellCounter, CellCounts, MissingLevels, tallies_of
-from .counts import households, weighted_counts
-from .differencing import differencing
+from .evidence import RULES, PrintedOutput, RecordsBehind, Release, judge
 from .feasible_tables import FeasibleTables
 from .findings import RuleFinding, RuleReport, not_assessed
 from .linear import LinearSystem
-from .magnitudes import derived_dominance
 from .policy import Policy
 from .ranges import WorkBudget
-from .suppression import AllOutputs, suppression
+from .suppression import AllOutputs, WithheldTable
 
 if TYPE_CHECKING:
     from ..document import Outputs
@@ -94,59 +93,41 @@ def _report(
     names = [output.name for output in outputs]
     if twice := next((name for name in names if names.count(name) > 1), None):
         raise InputError(f"Outputs must have different names. Two are called '{twice}'.")
-    tallies: dict[str, Sequence[CellCounts]] = {}
-    own: dict[str, list[RuleFinding]] = {}
+    new: dict[str, Sequence[CellCounts]] = {}
+    findings: dict[str, list[RuleFinding]] = {}
     for output in outputs:
-        rules = policy.of(output.kind)
+        rules, printed = policy.of(output.kind), PrintedOutput(output, Frame(fields, len(codes)))
         try:
             counter = CellCounter(output, fields, codes)
-            mine = list(output.tallies(counter))
-            own[output.name] = output.findings(mine, counter, rules)
-            own[output.name] += households(output, mine, counter.frame, codes, rules)
-            tallies[output.name] = mine
+            cells = output.tallies(counter)
+            behind = RecordsBehind(output, cells, counter.frame, codes)
+            findings[output.name] = output.findings(cells, counter, rules)
+            findings[output.name] += judge(output.name, output.kind, [behind], rules)
+            new[output.name] = cells
         except InputError as error:  # of this output alone: the others are judged
-            own[output.name] = [not_assessed_by_any(output, str(error))]
-        own[output.name] += weighted_counts(output, Frame(fields, len(codes)), rules)
-    findings: list[RuleFinding] = []
+            findings[output.name] = [not_assessed_by_any(output, str(error))]
+        findings[output.name] += judge(output.name, output.kind, [printed], rules)
+    report: list[RuleFinding] = []
     before: dict[str, Sequence[CellCounts]] = {}
     for output in released:
         try:
             before[output.name] = tallies_of(output, fields, codes)
         except InputError as error:
-            findings.append(not_assessed_by_any(output, str(error)))
-    every = [one for some in (*tallies.values(), *before.values()) for one in some]
-    # Of outputs none of which withholds a count nothing is asked that they say together.
-    some_withheld = any(_withheld(some) for some in (*tallies.values(), *before.values()))
-    together = (
-        AllOutputs(LinearSystem(every), FeasibleTables(every, missing.coded(codes)), WorkBudget())
-        if some_withheld
-        else None
-    )
+            report.append(not_assessed_by_any(output, str(error)))
+
+    def numbers(column: str) -> Floats:
+        """The numbers of a column; 0 for records with none, which are in no cell of its sums."""
+        values = column_numbers(column, fields, np.maximum(codes, 0))
+        return np.where(codes[:, fields.position(column)] < 0, 0.0, values)
+
+    release = Release(new, before, missing, numbers)
+    pieces = list(_withheld_tables(release, missing.coded(codes)))
     for output in outputs:
-        findings += own[output.name]
-        counted, rules = tallies.get(output.name, ()), policy.of(output.kind)
-        others = [one for name, some in tallies.items() if name != output.name for one in some]
-        others += [one for some in before.values() for one in some]
-        for one in _withheld(counted):
-            findings += suppression(
-                one, [part for part in counted if part is not one], others, rules, together=together
-            )
-    findings += _withheld_before(before, tallies, policy, together)
-    if policy.differencing:
-        findings += derived_dominance(
-            tallies, before, lambda column: _numbers_or_zero(column, fields, codes), policy
-        )
-    findings += differencing(tallies, before, policy, missing.sizes)
-    return RuleReport(tuple(findings), policy.name, policy.hash)
-
-
-def _numbers_or_zero(column: str, fields: Fields, codes: Codes) -> Floats:
-    """The numbers of a column, record by record; 0 for those with none, who are in no cell of its sums."""
-    return np.where(
-        codes[:, fields.position(column)] < 0,
-        0.0,
-        column_numbers(column, fields, np.maximum(codes, 0)),
-    )
+        report += findings[output.name]
+        report += _judged_tables(pieces, policy, output.name)
+    report += _judged_tables(pieces, policy)
+    report += [one for rule in RULES for one in rule.look(release, policy)]
+    return RuleReport(tuple(report), policy.name, policy.hash)
 
 
 def not_assessed_by_any(output: OutputSpec, why: str) -> RuleFinding:
@@ -154,33 +135,39 @@ def not_assessed_by_any(output: OutputSpec, why: str) -> RuleFinding:
     return not_assessed(output.name, output.kind, EVERY_RULE, why)
 
 
-def _withheld(tallies: Sequence[CellCounts]) -> list[CellCounts]:
-    """The tables of counts with withheld cells."""
+def _withheld(table: CellCounts) -> bool:
+    """Whether it is a table of counts with withheld cells."""
     from ..kinds import KINDS
 
-    return [
-        one
-        for one in tallies
-        if COUNT in one.quantities
-        and one.withheld.any()
-        and (one.protected or KINDS[one.kind].statbarn == "Frequencies")
-    ]
+    is_table = table.protected or KINDS[table.kind].statbarn == "Frequencies"
+    return is_table and COUNT in table.quantities and bool(table.withheld.any())
 
 
-def _withheld_before(
-    before: Mapping[str, Sequence[CellCounts]],
-    tallies: Mapping[str, Sequence[CellCounts]],
-    policy: Policy,
-    together: AllOutputs | None,
+def _withheld_tables(release: Release, codes: Codes) -> Iterator[WithheldTable]:
+    """The tables with withheld cells, each beside all that is shown; then those that are out already, which new outputs may undo."""
+    every = release.every
+    # Of outputs none of which withholds a count nothing is asked that they say together.
+    if not any(map(_withheld, every)):
+        return
+    together = AllOutputs(LinearSystem(every), FeasibleTables(every, codes), WorkBudget())
+    new, before = ([*chain(*cells.values())] for cells in (release.new, release.before))
+    for table in filter(_withheld, new):
+        rest = [one for one in release.new[table.output] if one is not table]
+        beside = [one for one in new if one.output != table.output]
+        yield WithheldTable(table, rest, [*beside, *before], together)
+    for table in filter(_withheld, before):
+        rest = [one for one in release.before[table.output] if one is not table]
+        beside = [one for one in before if one.output != table.output]
+        yield WithheldTable(table, [*rest, *beside], new, together, is_new=False)
+
+
+def _judged_tables(
+    pieces: Iterable[WithheldTable], policy: Policy, new: str | None = None
 ) -> list[RuleFinding]:
-    """Whether the new outputs undo what was withheld in those that are out."""
+    """What the rules say of the tables of a new output, or of all that are out already."""
     findings: list[RuleFinding] = []
-    new = [one for some in tallies.values() for one in some]
-    for name, mine in before.items():
-        out = [one for other, some in before.items() if other != name for one in some]
-        for one in _withheld(mine):
-            own = [*(part for part in mine if part is not one), *out]
-            findings += suppression(
-                one, own, new, policy.of(one.kind), judged=False, together=together
-            )
+    for piece in pieces:
+        table = piece.table
+        if piece.is_new == (new is not None) and new in (None, table.output):
+            findings += judge(table.output, table.kind, [piece], policy.of(table.kind))
     return findings

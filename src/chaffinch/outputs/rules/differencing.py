@@ -20,6 +20,7 @@ from ..._base.compiled import compiled
 from ..._base.errors import listed
 from ..domain import Ints, Mask
 from .cell_counts import COUNT, CellCounts, defined_within, margin
+from .evidence import RULES, Release, Rule
 from .findings import ORDER, RuleFinding, Status, cells_in_words
 from .policy import Policy
 from .small_groups import differencing_by_several
@@ -258,19 +259,22 @@ def _grown(
         yield marks[:n_a], marks[n_a:]
 
 
-def differencing(
-    tallies: dict[str, Sequence[CellCounts]],
-    released: dict[str, Sequence[CellCounts]],
-    policy: Policy,
-    sizes: Sequence[int],
-) -> list[RuleFinding]:
+@RULES.register(
+    Rule(
+        "differencing",
+        "Do outputs, one subtracted from the other, or several together, leave few people?",
+        ("differencing", "threshold"),
+    )
+).at(Release)
+def _differencing(release: Release, policy: Policy) -> list[RuleFinding]:
     """Return, for each pair of outputs, whether cells, totals or populations of the two differ by a few people; then the same of several.
 
-    Of outputs that are out already (`released`) only what lies between them and the new ones is said. Exact counts (or sums of the same
+    Of outputs that are out already only what lies between them and the new ones is said. Exact counts (or sums of the same
     column) that differ by definition fail. For a person to look at are: counts whose rounding or decimals leave less open than the
     threshold; cells that lie in each other only for these records; and the same regression on two populations. Not assessed is what takes
-    more work than the limit allows. `sizes` are the numbers of levels of all columns. Of outputs without a number that could be subtracted nothing is said.
+    more work than the limit allows. Of outputs without a number that could be subtracted nothing is said.
     """
+    tallies, released = release.new, release.before
     if not policy.differencing:
         return []
     findings, comparer = list[RuleFinding](), Comparer()
@@ -294,7 +298,7 @@ def differencing(
     failed |= {
         frozenset({name, total.output}) for name, totals in apart.items() for total in totals
     }
-    findings += differencing_by_several(tallies, released, policy, sizes, failed)
+    findings += differencing_by_several(release, policy, failed)
     noted = {name for one in findings for name in one.names}
     for name, mine in tallies.items():
         if name not in noted and any(one.quantities for one in mine):

@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 from ..domain import Ints
 from .atoms import Atoms, atoms_of, components, informative, merged
 from .cell_counts import COUNT, CellCounts
+from .evidence import Release
 from .findings import RuleFinding, Status
 from .policy import Policy
 
@@ -80,18 +81,15 @@ class _Part:
 
 
 def differencing_by_several(
-    tallies: Mapping[str, Sequence[CellCounts]],
-    released: Mapping[str, Sequence[CellCounts]],
-    policy: Policy,
-    sizes: Sequence[int],
-    known: Collection[frozenset[str]] = (),
+    release: Release, policy: Policy, known: Collection[frozenset[str]] = ()
 ) -> list[RuleFinding]:
     """Return which outputs give away a group of few people together, each group by the fewest outputs that do.
 
-    `sizes` are the numbers of levels of all columns, `known` the pairs of outputs (or single ones) of which that is said already. Combinations of
+    `known` are the pairs of outputs (or single ones) of which that is said already. Combinations of
     released outputs alone are not told. Where the limit of work came first, the outputs are not assessed.
     """
-    every = [tally for some in (*released.values(), *tallies.values()) for tally in some]
+    tallies, sizes = release.new, release.missing.sizes
+    every = [table for some in (*release.before.values(), *tallies.values()) for table in some]
     findings, told = list[RuleFinding](), set(known)
     quantities = sorted(
         {

@@ -10,6 +10,7 @@ assessed, and that is said.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -18,13 +19,13 @@ from ..domain import Mask
 from . import atoms
 from .atoms import atoms_of, combinations_of, components, merged, used_columns
 from .cell_counts import COUNT, CellCounts
+from .evidence import RULES, Outcome, Rule
 from .feasible_tables import FeasibleTables, Guide
-from .findings import RuleFinding, cells_in_words, some
+from .findings import cells_in_words, some
 from .linear import LinearSystem
 from .policy import Policy
 from .ranges import CellRanges, WorkBudget, range_system, ranges
 
-RULE = "suppression undone"
 FEW_ATOMS = 10_000
 """Unknowns up to which programmes are asked before walks."""
 
@@ -114,36 +115,46 @@ def _has_few_atoms(table: CellCounts, others: Sequence[CellCounts]) -> bool:
     return all_in and combinations_of(tied, table.sizes) <= FEW_ATOMS
 
 
-def suppression(
-    table: CellCounts,
-    own: Sequence[CellCounts],
-    others: Sequence[CellCounts],
-    policy: Policy,
-    *,
-    judged: bool = True,
-    together: AllOutputs | None = None,
-) -> list[RuleFinding]:
+@dataclass(frozen=True, eq=False)
+class WithheldTable:
+    """A table of counts with withheld cells: `rest` is what else the same output shows, `others` what others do, `together` what is known of all of them at once.
+
+    Of an output that is out already (`is_new` false) what `rest` alone gives away is not judged.
+    """
+
+    table: CellCounts
+    rest: Sequence[CellCounts]
+    others: Sequence[CellCounts]
+    together: AllOutputs
+    is_new: bool = True
+
+
+@RULES.register(
+    Rule(
+        "suppression undone",
+        "Does a withheld count follow from what is shown?",
+        ("threshold", "zeros_are_disclosive", "protection"),
+    )
+).at(WithheldTable)
+def _suppression(piece: WithheldTable, policy: Policy) -> list[Outcome]:
     """Return whether cells that are withheld for their few people can be worked out after all.
 
-    `own` is what else the same output shows, `others` what others do, `together` what is known of all of them at once. A withheld cell must be left an
-    interval at least `policy.protection` wide. Cells with the threshold's people or more, withheld to protect others, need none; nor do zeros unless they are
-    disclosive. Of outputs that are out already what `own` alone gives away is not judged.
+    A withheld cell must be left an interval at least `policy.protection` wide. Cells with the threshold's people or more, withheld to protect others, need none; nor
+    do zeros unless they are disclosive.
     """
+    table, own, others = piece.table, piece.rest, piece.others
+    linear, feasible, budget = piece.together
     secret = (
         table.withheld
         & (table.counts < policy.threshold)
         & ((table.counts > 0) | policy.zeros_are_disclosive)
     )
-    if not table.withheld.any():
-        return []
-    of, least = int(table.withheld.sum()), policy.protection
-    linear = LinearSystem([table, *own, *others]) if together is None else together.linear
-    ranked = linear.narrow(table, [*own, *others], secret, least, by_rank=True)
-    follows = ranked | linear.narrow(table, [*own, *others], secret & ~ranked, least)
+    of, least, all_others = int(table.withheld.sum()), policy.protection, [*own, *others]
+    ranked = linear.narrow(table, all_others, secret, least, by_rank=True)
+    follows = ranked | linear.narrow(table, all_others, secret & ~ranked, least)
     # What all together leave open is left open by any of them.
-    open_still, all_others, first = secret, [*own, *others], None
-    budget = WorkBudget() if together is None else together.budget
-    if together is not None and (asked := secret & ~follows).any():
+    open_still, first = secret, None
+    if (asked := secret & ~follows).any():
         # Programmes prove a cell safe in a tenth of a second while atoms are few, and walks that are in vain take seconds; of many atoms it is the other way round.
         if _has_few_atoms(table, all_others):
             first = _undone(table, all_others, asked, policy, linear, budget)
@@ -151,10 +162,10 @@ def suppression(
             *linear.ends(table, all_others),
             lambda cell, wanted: linear.towards(table, all_others, cell, wanted),
         )
-        safe = together.feasible.safe(table, asked if first is None else first[1], least, guide)
+        safe = feasible.safe(table, asked if first is None else first[1], least, guide)
         open_still = secret & ~(safe if first is None else safe | asked & ~first[0] & ~first[1])
     alone, unseen = _undone(table, own, open_still, policy, linear, budget)
-    findings = [_finding(table, alone, of, [])] if judged else []
+    outcomes = [_outcome(table, alone, of, [])] if piece.is_new else []
     rest = np.zeros_like(alone)
     if others:
         rest, left = follows & ~alone, open_still & ~alone & ~follows
@@ -164,7 +175,7 @@ def suppression(
             else (first[0] & left, first[1] & left)
         )
         rest |= more
-    undone = (alone if judged else np.zeros_like(alone)) | rest
+    undone = (alone if piece.is_new else np.zeros_like(alone)) | rest
 
     def by_rank(some: Sequence[CellCounts], cells: Mask) -> Mask:
         return linear.narrow(table, [*own, *some], cells, least, by_rank=True)
@@ -181,13 +192,13 @@ def suppression(
         (rest & follows & ~ranked, by_ends),
         (rest & ~follows, by_ranges),
     ):
-        findings += [
-            _finding(table, given_away, of, names)
+        outcomes += [
+            _outcome(table, given_away, of, names)
             for names, given_away in _sources(others, cells, given_away_by)
         ]
-    if unseen.any() and (judged or others):
-        findings.append(_unfinished(table, unseen, undone, secret, policy.threshold))
-    return [one for one in findings if one.status != "pass" or len(findings) == 1]
+    if unseen.any() and (piece.is_new or others):
+        outcomes.append(_unfinished(table, unseen, undone, secret, policy.threshold))
+    return [one for one in outcomes if one.where or len(outcomes) == 1]
 
 
 Prover = Callable[[Sequence[CellCounts], Mask], Mask]
@@ -274,7 +285,7 @@ def _undone(
 
 def _unfinished(
     table: CellCounts, unseen: Mask, undone: Mask, secret: Mask, threshold: int
-) -> RuleFinding:
+) -> Outcome:
     """Of which cells nothing is said, and what is said of the others."""
     size = int(secret.sum())
     looked, every = (
@@ -287,12 +298,10 @@ def _unfinished(
         f"Whether the count of a withheld cell follows from what is shown was looked at for {looked} of "
         f"{every} such cells, up to the limit of work: {others}, and of the rest nothing is known."
     )
-    return table.finding(
-        RULE, table.named(unseen), of=size, good="", bad=bad, status="not assessed"
-    )
+    return Outcome(table.named(unseen), size, "", bad, "not assessed")
 
 
-def _finding(table: CellCounts, undone: Mask, of: int, others: Sequence[str]) -> RuleFinding:
+def _outcome(table: CellCounts, undone: Mask, of: int, others: Sequence[str]) -> Outcome:
     source = ("its own totals", "another output", "several other outputs together")[
         min(len(others), 2)
     ]
@@ -300,12 +309,4 @@ def _finding(table: CellCounts, undone: Mask, of: int, others: Sequence[str]) ->
     good = "No withheld cell follows from what is shown."
     bad = f"{some(int(undone.sum()), of, 'withheld cell').capitalize()}: {source}{beside} and the cells that are shown give the count away."
     alone = others[0] if len(others) == 1 else None
-    return table.finding(
-        RULE,
-        table.named(undone),
-        of=of,
-        good=good,
-        bad=bad,
-        other=alone,
-        others=() if alone else others,
-    )
+    return Outcome(table.named(undone), of, good, bad, other=alone, others=() if alone else others)

@@ -19,19 +19,17 @@ from ...._base.checks import check_name
 from ...._base.errors import InputError
 from ...._base.masking import unknown_level, without_levels
 from ...cells import Frame, scalar_code
-from ...domain import Fields, Scalar
+from ...domain import Codes, Fields, Scalar
 from ...equations import Lookup, Output, SumSystem, regression
 from ...families import FamilyName
 from ...formula import Formula, plain_name
 from ...numbers import Interval, Number, Printer
 from ..base import PrintedNumbers, Sample
-from ..model import ModelSpec
+from ..model import ModelLabels, ModelSpec
 from .information import beside_coefficients, check_covariance, without_equations
 
 if TYPE_CHECKING:
-    from ...rules.cell_counts import CellCounter, CellCounts
-    from ...rules.findings import RuleFinding
-    from ...rules.policy import Policy
+    pass
 from math import prod
 
 from ...families import BINARY, COUNTS
@@ -194,13 +192,19 @@ class RegressionSpec(ModelSpec):
 
         return refitted_numbers(self, sample)
 
-    def findings(
-        self, tallies: list[CellCounts], counter: CellCounter, policy: Policy
-    ) -> list[RuleFinding]:
-        """Return whether n is small, and what degrees of freedom, covariate patterns and groups behind coefficients say."""
-        from .rules import regression_rules
-
-        return regression_rules(self, tallies, counter, policy)
+    def labels_of(self, frame: Frame, formula: Formula, records: Codes) -> ModelLabels:
+        """Return the label as a number: 1 for the level that counts as a success, where one does."""
+        columns, n_classes = formula.label.columns, 2
+        binary = self.kind in BINARY or (self.kind == "glm" and self.family == "binomial")
+        labels = super().labels_of(frame, formula, records)
+        label, is_class = labels.label, binary or self.kind == "multinomial"
+        if binary and (self.success is not None or formula.label.categorical) and len(columns) == 1:
+            field = frame.fields.every[columns[0]]
+            success = scalar_code(field, self.success, output=self.name, key="success")
+            label = (records[:, columns[0]] == success).astype(np.int64)
+        elif self.kind == "multinomial":
+            n_classes = max(len(np.unique(label)), 2)
+        return ModelLabels(label, is_class, None, formula.size * (n_classes - 1))
 
     @property
     def family_name(self) -> FamilyName:

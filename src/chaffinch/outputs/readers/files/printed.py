@@ -23,7 +23,7 @@ from ...filters import read_filter
 from ...kinds import KINDS
 from ...numbers import count_interval
 from ...rules.check import check_entries
-from ...rules.counts import degrees_of_freedom
+from ...rules.evidence import DegreesOfFreedom, People, judge
 from ...rules.findings import RuleFinding, finding
 from ...rules.policy import Policy
 from ..acro.regressions import coefficient_columns, rebuilt_formula
@@ -379,7 +379,7 @@ class ParsedSummary:
             )
             first = ParsedTable(self.by, labels, counts).findings(name, policy)
         else:
-            first = [n_rule(name, self.kind, counts[()], policy)]
+            first = judge(name, self.kind, [People(counts[()])], policy)
         words = "Whether one person's value shows (dominance, the least and the largest value) can be looked at with the records alone. Name them: --data."
         return [*first, open_finding(name, self.kind, "n-k dominance", words)]
 
@@ -488,7 +488,7 @@ class ParsedTest:
 
     def findings(self, name: str, policy: Policy) -> list[RuleFinding]:
         """Return what n says, and that groups need the records."""
-        known = [] if self.n is None else [n_rule(name, self.kind, self.n, policy)]
+        known = [] if self.n is None else judge(name, self.kind, [People(self.n)], policy)
         return [
             *known,
             open_finding(
@@ -609,7 +609,7 @@ class ParsedFit:
 
     def findings(self, name: str, policy: Policy) -> list[RuleFinding]:
         """Return what n and degrees of freedom say; that the rest needs the records."""
-        findings = [] if self.n is None else [n_rule(name, self.kind, self.n, policy)]
+        findings = [] if self.n is None else judge(name, self.kind, [People(self.n)], policy)
         dof = (
             self.dof
             if self.dof is not None or self.n is None or not self.coefficients
@@ -626,7 +626,7 @@ class ParsedFit:
                 )
             )
         else:
-            findings.append(degrees_of_freedom(name, self.kind, dof, policy))
+            findings += judge(name, self.kind, [DegreesOfFreedom(dof)], policy)
         return [
             *findings,
             open_finding(name, self.kind, "small group behind a coefficient", NEEDS_RECORDS),
@@ -758,21 +758,6 @@ def are_persons(axis: str, labels: Sequence[str]) -> bool:
         return False
     numbers = [int(part[2]) for part in parts if part]
     return bool(parts[0] and parts[0][1]) or min(numbers) == 1
-
-
-def n_rule(name: str, kind: str, n: int, policy: Policy) -> RuleFinding:
-    """Return whether fewer people than the threshold are behind an output that says how many they are."""
-    where = ["n"] if 0 < n < policy.threshold else []
-    good = f"It is of {policy.threshold} people or more."
-    return finding(
-        name,
-        kind,
-        "threshold",
-        where,
-        of=1,
-        good=good,
-        bad=f"It is of fewer than {policy.threshold} people.",
-    )
 
 
 def patsy_formula(formula: str) -> str:

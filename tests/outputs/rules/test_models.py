@@ -9,8 +9,8 @@ import pytest
 
 from chaffinch.outputs.domain import Field, Fields
 from chaffinch.outputs.formula import read_formula
-from chaffinch.outputs.kinds.regression.rules import patterns_of
 from chaffinch.outputs.rules import Policy, check_entries
+from chaffinch.outputs.rules.models import patterns_of
 
 SMALL, PATTERNS, EQUAL = (
     "small group behind a coefficient",

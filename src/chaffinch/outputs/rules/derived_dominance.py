@@ -1,0 +1,254 @@
+"""Dominance in groups that are not printed: where the others and the total are, a group follows, and is held to the rules on sums."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import permutations
+
+import numpy as np
+
+from ..domain import Floats, Ints
+from .atoms import atoms_of
+from .cell_counts import COUNT, CellCounts, cells_within, margin
+from .evidence import RULES, Release, Rule, SortedGroups
+from .findings import RuleFinding, Status, some
+from .magnitudes import by_ratio, by_share, ratio_words, share_words
+from .policy import Policy
+
+RULE = "dominance in derived groups"
+MOST_ATOMS = 20_000
+"""Combinations of levels that tables of one column's sums tell apart, up to which withheld sums are bounded."""
+MOST_PROGRAMMES = 400
+"""Linear programmes for the withheld sums of one column, two for each dominated group."""
+_CLOSE = 1e-6
+"""Differences of sums below this share of all of them are rounding."""
+
+
+@dataclass(frozen=True, eq=False)
+class _Sums:
+    """All tables of sums or means of one column, new and released, with the column's value of each record.
+
+    `exact` are the outputs whose sums are known: a mean is a sum for those who know the number of people.
+    """
+
+    column: str
+    tallies: Sequence[CellCounts]
+    values: Floats
+    exact: frozenset[str]
+
+    def status(self, outputs: Sequence[str]) -> Status:
+        return "fail" if self.exact.issuperset(outputs) else "review"
+
+    def differences(self) -> Iterator[tuple[CellCounts, CellCounts, Ints]]:
+        """Give an outer and an inner table, and the cell of the outer table for each record that no shown inner cell within that cell has (-1 for others)."""
+        tables = [
+            *self.tallies,
+            *(
+                part
+                for tally in self.tallies
+                if not tally.withheld.any()
+                for part in _margins(tally)
+            ),
+        ]
+        for outer, inner in permutations({tally.key: tally for tally in tables[::-1]}.values(), 2):
+            outer_cell = np.where(inner.withheld, -1, cells_within(inner, outer)[0])
+            reduced = np.zeros(outer.size, dtype=bool)
+            reduced[outer_cell[outer_cell >= 0]] = True
+            subtracted = (inner.labels >= 0) & (outer_cell[inner.labels] >= 0)
+            remains = (outer.known >= 0) & ~subtracted & reduced[outer.known]
+            yield outer, inner, np.where(remains, outer.known, -1)
+
+    def intervals(
+        self, table: CellCounts, cells: Sequence[int]
+    ) -> Iterator[tuple[float, float] | None]:
+        """Give the least and the largest sum of each of some withheld cells that all printed sums allow; None where that is not worked out.
+
+        The unknowns are the sums of the finest groups that the tables tell apart, each at least 0.
+        """
+        from scipy.optimize import linprog
+        from scipy.sparse import csr_array
+
+        tables = [table, *(tally for tally in self.tallies if tally is not table)]
+        atoms = atoms_of(tables, table.sizes, most=MOST_ATOMS)
+        scale = max(float(self.values.sum()), 1e-300)
+        rows, columns, totals = list[Ints](), list[Ints](), list[Floats]()
+        for number, tally in enumerate(tables):
+            shown = np.flatnonzero(~tally.withheld)
+            row_of = np.full(tally.size + 1, -1, dtype=np.int64)
+            row_of[shown] = sum(len(part) for part in totals) + np.arange(len(shown))
+            inside = np.flatnonzero(row_of[atoms.cells[:, number]] >= 0)
+            rows.append(row_of[atoms.cells[inside, number]])
+            columns.append(inside)
+            behind = tally.labels >= 0
+            sums = np.bincount(
+                tally.labels[behind], weights=self.values[behind] / scale, minlength=tally.size
+            ).astype(float)
+            totals.append(sums[shown])
+        row, column, total = np.concatenate(rows), np.concatenate(columns), np.concatenate(totals)
+        matrix = csr_array((np.ones(len(row)), (row, column)), shape=(len(total), len(atoms.cells)))
+        for number, cell in enumerate(cells):
+            if not atoms.complete or 2 * number >= MOST_PROGRAMMES:
+                yield None
+                continue
+            aim = (atoms.cells[:, 0] == cell).astype(float)
+            results = [
+                linprog(sign * aim, A_eq=matrix, b_eq=total, bounds=(0, None), method="highs")
+                for sign in (1.0, -1.0)
+            ]
+            # 3: unbounded above.
+            ends = [np.inf if result.status == 3 else result.fun for result in results]
+            yield (
+                None
+                if None in ends
+                else (scale * ends[0], scale * (np.inf if ends[1] == np.inf else -ends[1]))
+            )
+
+
+def _definition(tally: CellCounts) -> bytes:
+    return replace(tally, withheld=np.zeros_like(tally.withheld)).key
+
+
+def _margins(table: CellCounts) -> list[CellCounts]:
+    """The total of a table, and its margins by one column."""
+    several = [
+        position
+        for (position, _), names in zip(table.steps, table.names, strict=True)
+        if len(names) > 1
+    ]
+    return (
+        [
+            margin(table, ()),
+            *(margin(table, (position,)) for position in several if len(several) > 1),
+        ]
+        if several
+        else []
+    )
+
+
+@RULES.register(
+    Rule(
+        RULE,
+        "Do a few people dominate a group that follows from printed sums?",
+        ("differencing", "nk_n", "nk_k", "p_ratio"),
+    )
+).at(Release)
+def _derived_dominance(release: Release, policy: Policy) -> list[RuleFinding]:
+    """Return whether a few people dominate a group whose sum is not printed and follows, or nearly follows, from sums that are.
+
+    Two ways lead to such a group: a cell less the printed cells within it; and a withheld cell that a few people dominate, whose largest possible sum lies less far
+    above the true one than the rule asks for: x1 p - (T - x1 - x2) for the p-ratio, (x1 + ... + xn) / k - T for n-k (upper protection levels, Hundepool et
+    al. 2012, *Statistical Disclosure Control*, section 4.4). What only outputs that are out already say together is not told.
+    """
+    findings: list[RuleFinding] = []
+    if not policy.differencing:
+        return findings
+    counted = {
+        _definition(tally)
+        for tally in release.every
+        if COUNT in tally.quantities and not tally.withheld.any()
+    }
+    sums_of: dict[str, list[CellCounts]] = {}
+    for tally in release.every:
+        for quantity in tally.quantities if tally.kind not in ("sd", "variance") else ():
+            if quantity.startswith("sum:"):
+                sums_of.setdefault(quantity.removeprefix("sum:"), []).append(tally)
+    for column, tables in sums_of.items():
+        exact = frozenset(
+            tally.output
+            for tally in tables
+            if tally.kind != "mean" or _definition(tally) in counted
+        )
+        sums = _Sums(column, tables, release.numbers(column), exact)
+        by_difference = list(_by_difference(sums, release.new, policy))
+        told = {frozenset(one.names) for one in by_difference}
+        findings += [*by_difference, *_by_bounds(sums, release.new, policy, told)]
+    return findings
+
+
+def _by_difference(sums: _Sums, new: Mapping[str, object], policy: Policy) -> Iterator[RuleFinding]:
+    told: set[frozenset[str]] = set()
+    for outer, inner, labels in sums.differences():
+        names = list(dict.fromkeys((outer.output, inner.output)))
+        mine = next((name for name in names if name in new), None)
+        if mine is None or frozenset(names) in told:
+            continue
+        rules = policy.of(outer.kind)
+        values = SortedGroups(sums.values, labels, outer.size)
+        for groups, words in (
+            (by_share(values, rules), share_words(rules)),
+            (by_ratio(values, rules), ratio_words(rules)),
+            (values.negative, "there are values below 0, for which dominance is not defined"),
+        ):
+            if not groups.any():
+                continue
+            told.add(frozenset(names))
+            status = "review" if groups is values.negative else sums.status(names)
+            first, other = (outer, inner) if outer.output == mine else (inner, outer)
+            beside = None if other.output == mine else other.output
+            source = "Its own cells" if beside is None else f"This output and '{beside}'"
+            size = len(np.unique(labels[labels >= 0]))
+            bad = f"{source} give, by subtraction, the sums of groups that are not printed. In {some(int(groups.sum()), size, 'such group')} {words}."
+            yield first.finding(
+                RULE, outer.named(groups), of=size, good="", bad=bad, status=status, other=beside
+            )
+            break
+
+
+def _room_needed(values: Floats, labels: Ints, size: int, policy: Policy) -> Floats:
+    """How far above its sum the largest possible sum of each group must lie; 0 where no rule asks for room."""
+    groups = SortedGroups(values, labels, size)
+    first, top = groups.largest(0), sum((groups.largest(k) for k in range(policy.nk_n)), 0.0)
+    for_ratio = policy.p_ratio * first - (groups.total - first - groups.largest(1))
+    room = np.maximum(for_ratio, top / policy.nk_k - groups.total)
+    return np.where(groups.total > 0, np.maximum(room, 0.0), 0.0)
+
+
+def _by_bounds(
+    sums: _Sums, new: Mapping[str, object], policy: Policy, told: set[frozenset[str]]
+) -> Iterator[RuleFinding]:
+    for tally in sums.tallies:
+        rules = policy.of(tally.kind)
+        needed = np.where(
+            tally.withheld, _room_needed(sums.values, tally.labels, tally.size, rules), 0.0
+        )
+        asked, linked = (
+            np.flatnonzero(needed),
+            list(dict.fromkeys(other.output for other in sums.tallies)),
+        )
+        mine = [name for name in dict.fromkeys((tally.output, *linked)) if name in new]
+        if (
+            not len(asked)
+            or not mine
+            or any(names <= {*linked} and tally.output in names for names in told)
+        ):
+            continue
+        close, unseen = list[int](), list[int]()
+        below = bool((sums.values < 0).any())  # a sum may then be anything
+        for cell, ends in zip(
+            asked,
+            [None] * len(asked) if below else sums.intervals(tally, asked.tolist()),
+            strict=True,
+        ):
+            total = float(sums.values[tally.labels == cell].sum())
+            if ends is None:
+                unseen.append(int(cell))
+            elif ends[1] - total < needed[cell] - _CLOSE * total:
+                close.append(int(cell))
+        of, first = (
+            int(tally.withheld.sum()),
+            next(one for one in sums.tallies if one.output == mine[0]),
+        )
+        rest = [name for name in linked if name != mine[0]]
+        names = {"other": rest[0]} if len(rest) == 1 else {"others": rest}
+        words = "a few people dominate the sum, and the printed sums leave it less room than the dominance rules ask for"
+        unclear = f"a few people dominate the sum, and how closely the printed sums bound it was not worked out ({'values below 0' if below else 'limit of work'})"
+        for cells, text, status in (
+            (close, words, sums.status([*linked])),
+            (unseen, unclear, "not assessed"),
+        ):
+            if cells:
+                bad = f"In {some(len(cells), of, 'withheld group')} {text}."
+                yield first.finding(
+                    RULE, tally.called(cells), of=of, good="", bad=bad, status=status, **names
+                )

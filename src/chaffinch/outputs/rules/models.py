@@ -1,0 +1,450 @@
+"""Rules on regressions and correlations: residual degrees of freedom, and the covariate patterns behind the coefficients.
+
+Degrees of freedom count records. A model with as many parameters as there are patterns of covariates is a table of means or proportions in
+disguise, however many records it has: y ~ C(A)*C(B) tells the share of y in every cell of A by B. By the rules of patsy that `formula.py`
+follows, a term in the levels of some columns puts the indicators of all their combinations into the span of the design, the
+reference's included; so each combination with few people is a small group behind a coefficient.
+
+Coefficients stand for sums over people (the score equations), so the rules for sums hold for them: no few people may make up most of the label, of a score equation or of
+the squared residuals, and nobody may decide a fitted value alone (`stats/glm.py` has the formulas).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cache, cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...counts.tally import count_cells
+from ...stats.glm import Influence, class_influence, influence
+from ...table.compare.classes import class_ids
+from ..domain import Codes, Fields, Floats, Ints
+from ..formula import Factor, Formula, Term
+from .evidence import RULES, InterpolatingFit, ModelGroups, Outcome, Rule, SortedGroups
+from .findings import some
+from .magnitudes import by_ratio, by_share
+from .policy import Policy
+
+if TYPE_CHECKING:
+    from ..kinds.model import ModelSpec
+
+MOST_ENTRIES = 50_000_000
+"""Entries of a design that is written out to look for dominant records."""
+MOST_CELLS = 3_000
+"""The most indicators whose rank is worked out; beyond, their number stands in for it."""
+
+
+@dataclass(frozen=True, eq=False)
+class Patterns:
+    """The patterns of covariates that a model can tell apart: the columns that make them, and the one of each record, from 0 without gaps.
+
+    `parameters` are the independent ones, as far as they tell patterns apart.
+    """
+
+    columns: tuple[int, ...]
+    pattern: Ints
+    parameters: int
+
+    @cached_property
+    def counts(self) -> Ints:
+        """The number of records of each pattern."""
+        return _sizes(self.pattern)
+
+    @property
+    def share(self) -> float:
+        """Parameters to patterns: 1 for a saturated model."""
+        return self.parameters / max(len(self.counts), 1)
+
+
+@dataclass(frozen=True, eq=False)
+class FittedModel:
+    """A model of a formula, with the records behind it: `label` is a number of each, one of a few classes or not; `events` are 1 where an event is."""
+
+    output: ModelSpec
+    formula: Formula
+    fields: Fields
+    records: Codes
+    label: Ints
+    few_labels: bool
+    events: Ints | None = None
+
+    @cached_property
+    def groups(self) -> list[_Group]:
+        """The groups of people that coefficients tell apart, by term."""
+        return _groups(self.formula.source_terms, self.fields, self.records)
+
+    @property
+    def is_large(self) -> bool:
+        """Whether its design is not written out."""
+        return len(self.records) * self.formula.size > MOST_ENTRIES
+
+    @cached_property
+    def design(self) -> Floats:
+        """The design of its records."""
+        from ..kinds.model import design_of
+
+        return design_of(self.formula, self.records)[0]
+
+    @cached_property
+    def numbers(self) -> Floats:
+        """The label of its records, where it is a number."""
+        from ..kinds.model import label_of
+
+        return label_of(self.formula, self.fields, self.records)
+
+    @cached_property
+    def influence(self) -> Callable[[int], Influence]:
+        """The influence of the records that have the most, by how many these are."""
+        return cache(lambda top: influence(self.design, self.numbers, top=top))
+
+    def classes(self, policy: Policy) -> Ints | None:
+        """Return the class of each record, where the label is one of a few, or a number of two values, both of them common; else None."""
+        if self.few_labels:
+            return self.label
+        high = self.numbers == self.numbers.max()
+        is_common = min(high.sum(), (~high).sum()) >= policy.threshold
+        return high.astype(np.int64) if is_common and len(np.unique(self.numbers)) <= 2 else None
+
+
+def _key(records: Codes, columns: tuple[int, ...]) -> Ints:
+    """A number for each record's combination of levels, from 0 on, without gaps."""
+    return class_ids(records[:, columns])[0]
+
+
+def _sizes(numbers: Ints) -> Ints:
+    """How many records have each of the numbers from 0 on."""
+    return count_cells([numbers], [int(numbers.max(initial=-1)) + 1])
+
+
+def _design(formula: Formula, patterns: Codes) -> NDArray[np.float64]:
+    """The design of some records, dense."""
+    out = np.zeros((len(patterns), formula.size))
+    for terms in formula.terms:
+        at = terms.keys(patterns)
+        for row, (first, last) in enumerate(
+            zip(terms.starts[at], terms.starts[at + 1], strict=True)
+        ):
+            out[row, terms.equations[first:last]] += terms.values[first:last]
+    return out
+
+
+def patterns_of(
+    formula: Formula, fields: Fields, records: Codes, *, saturation: float = 0.8
+) -> Patterns:
+    """Return the distinct rows of the design, and its rank; the number of columns where patterns are so many that it cannot matter.
+
+    Examples
+    --------
+    >>> from chaffinch.outputs.domain import Field
+    >>> from chaffinch.outputs.formula import read_formula
+    >>> fields = Fields((Field("y", (0, 1)), Field("a", ("p", "q")), Field("b", ("r", "s"))))
+    >>> records = np.array([[0, 0, 0], [1, 0, 1], [0, 1, 0], [1, 1, 1], [1, 1, 1]], dtype=np.int32)
+    >>> [patterns_of(read_formula(f"y ~ {right}", fields), fields, records).share for right in ("a + b", "a * b")]
+    [0.75, 1.0]
+    """
+    columns = tuple(sorted({column for terms in formula.terms for column in terms.columns}))
+    key = _key(records, columns)
+    first = np.unique(key, return_index=True)[1]
+    # Rows of the design that are equal have equal products with random vectors; others differ, but for one chance in very many.
+    vectors = np.random.default_rng(1).normal(size=(formula.size, 2))
+    products = sum(
+        (terms.times(vectors).of(records[first]) for terms in formula.terms),
+        np.zeros((len(first), 2)),
+    )
+    scale = np.maximum(np.abs(products).max(axis=0, initial=0.0), 1e-300)
+    _, at, inverse = np.unique(
+        np.round(products / scale, 11), axis=0, return_index=True, return_inverse=True
+    )
+    pattern = np.asarray(inverse, dtype=np.int64).ravel()[key]
+    if len(at) > max(4.0 if formula.size <= 400 else 1.0, 1.0 / saturation) * formula.size:
+        return Patterns(columns, pattern, formula.size)
+    rows = _design(formula, records[first[at]])
+    largest = np.abs(rows).max(axis=0)
+    rank = int(np.linalg.matrix_rank(rows / np.where(largest > 0, largest, 1.0)))
+    return Patterns(columns, pattern, rank)
+
+
+def _levels_only(terms: tuple[Term, ...], fields: Fields, records: Codes) -> Patterns | None:
+    """The patterns of the columns that stand in terms of levels alone, and the rank of those terms; None without any."""
+    plain = [
+        tuple(sorted({c for f in term for c in f.columns}))
+        for term in terms
+        if term and all(f.categorical for f in term)
+    ]
+    largest = [one for one in set(plain) if not any(set(one) < set(other) for other in plain)]
+    if not largest:
+        return None
+    columns = tuple(sorted({column for one in largest for column in one}))
+    pattern = _key(records, columns)
+    first = np.unique(pattern, return_index=True)[1]
+    cells = [_key(records[first], one) for one in largest]
+    size = sum(int(one.max()) + 1 for one in cells)
+    if size > MOST_CELLS or size < 0.5 * len(first):
+        return Patterns(columns, pattern, min(size, len(first)))
+    indicators = np.concatenate([np.eye(int(one.max()) + 1)[one] for one in cells], axis=1)
+    return Patterns(columns, pattern, int(np.linalg.matrix_rank(indicators)))
+
+
+@RULES.register(
+    Rule(
+        "covariate patterns",
+        "Is a regression a table in disguise, with few people in one of its cells?",
+        ("pattern_threshold", "saturation"),
+    )
+).at(FittedModel)
+def _patterns(model: FittedModel, policy: Policy) -> Iterator[Outcome]:
+    """Whether the model is a table in disguise, with few people in one of its cells."""
+    least, fields, records = policy.pattern_least, model.fields, model.records
+    every = [
+        patterns_of(model.formula, fields, records, saturation=policy.saturation),
+        _levels_only(model.formula.source_terms, fields, records),
+    ]
+    tables = [one for one in every if one is not None and one.share >= policy.saturation]
+    worst, of, split = list[str](), 0, False
+    for one in tables:
+        small, by_label = one.counts < least, False
+        if model.few_labels and one.parameters == len(one.counts) and not small.any():
+            # Saturated to the last cell: its proportions are those of a table of the label, too.
+            by_class = np.stack([one.pattern, model.label])
+            cells, people = np.unique(by_class, axis=1, return_counts=True)
+            small[cells[0, people < least]], by_label = True, True
+        if small.sum() > len(worst) or not of:
+            worst = _called(one, np.flatnonzero(small), fields, records)
+            of, split = len(one.counts), by_label
+    what = f"The model has nearly as many parameters as patterns of covariates, so it is a table in disguise, of {of} patterns"
+    good = (
+        f"{what}; none has few people."
+        if tables
+        else "The model has far fewer parameters than patterns of covariates."
+    )
+    about = "and some pattern, by label, has" if split else "and some pattern has"
+    yield Outcome(worst, of, good, f"{what}, {about} fewer than {least} people.")
+
+
+def _called(one: Patterns, which: Ints, fields: Fields, records: Codes) -> list[str]:
+    """Patterns by the levels of their first record; for the inside."""
+    first = np.unique(one.pattern, return_index=True)[1]
+    return [
+        ", ".join(
+            f"{fields.names[c]} = {fields.every[c].labels[int(records[first[k], c])]}"
+            for c in one.columns
+        )
+        for k in which
+    ]
+
+
+@dataclass(frozen=True, eq=False)
+class _Group:
+    """The combinations of levels of one term, as what leaves may have it, and the one of each record."""
+
+    safe_term: str
+    cell: Ints
+    names: tuple[str, ...]
+
+
+def _groups(terms: tuple[Term, ...], fields: Fields, records: Codes) -> list[_Group]:
+    """For each term the combinations of its categorical factors that occur; terms of numbers alone have none."""
+    groups: dict[tuple[str, ...], _Group] = {}
+    for term in terms:
+        factors = [factor for factor in term if factor.categorical]
+        texts = tuple(factor.text for factor in factors)
+        if not factors or texts in groups:
+            continue
+        columns = tuple(factor.columns[0] for factor in factors)
+        cell = _key(records, columns)
+        first = np.unique(cell, return_index=True)[1]
+        names = tuple(":".join(_level(f, fields, row) for f in factors) for row in records[first])
+        groups[texts] = _Group(":".join(factor.safe_text for factor in factors), cell, names)
+    return list(groups.values())
+
+
+def _level(factor: Factor, fields: Fields, record: NDArray[np.int32]) -> str:
+    column = factor.columns[0]
+    return f"{factor.text}[{fields.every[column].labels[int(record[column])]}]"
+
+
+@RULES.register(
+    Rule("small group behind a coefficient", "Are few people behind a coefficient?")
+).at(FittedModel)
+def _small_groups(model: FittedModel, policy: Policy) -> Iterator[Outcome]:
+    """Whether fewer people than the threshold are behind a coefficient."""
+    formula, least, where, terms = model.formula, policy.threshold, list[str](), list[str]()
+    of = 0
+    for group in model.groups:
+        counts = _sizes(group.cell)
+        bad = np.flatnonzero(counts < least)
+        of += len(counts)
+        where += [group.names[k] for k in bad]
+        terms += [group.safe_term] if len(bad) else []
+    few = _carriers(formula, model.records, least)
+    for name, coefficient, is_few in zip(formula.names, formula.coefficients, few, strict=True):
+        # A number, or a number within a level, of which hardly anyone has another value than the most common one.
+        if is_few and any(level is None for _, level in coefficient):
+            where.append(name)
+            terms.append(":".join(factor.safe_text for factor, _ in coefficient))
+    of = max(of, len(where), formula.size)
+    shown = ", ".join(dict.fromkeys(terms))
+    good = f"Behind every coefficient there are {least} people or more."
+    words = f"Fewer than {least} people are behind {some(len(where), of, 'group')} that coefficients tell apart, in {shown}."
+    yield Outcome(where, of, good, words)
+
+
+def _carriers(formula: Formula, records: Codes, least: int) -> list[bool]:
+    """For each column of the design whether fewer records than `least`, but some, differ from its most common value."""
+    few = [False] * formula.size
+    for terms in formula.terms:
+        if not terms.columns:
+            continue
+        counts = count_cells([records[:, c] for c in terms.columns], terms.sizes).ravel()
+        at = np.repeat(np.arange(len(counts)), np.diff(terms.starts))
+        seen = counts[at] > 0
+        weights, equations, values = counts[at][seen], terms.equations[seen], terms.values[seen]
+        for equation in np.unique(equations):
+            mine = equations == equation
+            distinct, of = np.unique(values[mine], return_inverse=True)
+            people = np.bincount(of.ravel(), weights=weights[mine], minlength=len(distinct))
+            zero = len(records) - people.sum()
+            few[equation] = bool(0 < len(records) - max(people.max(), zero) < least)
+    return few
+
+
+@RULES.register(
+    Rule(
+        "perfect prediction",
+        "Do all people of a group that coefficients tell apart have the same label?",
+        ("zeros_are_disclosive",),
+    )
+).at(FittedModel)
+def _equal(model: FittedModel, policy: Policy) -> Iterator[Outcome]:
+    """Whether all people of a group have the same label: its coefficient runs off, and tells everyone's label."""
+    where, of, label = list[str](), 0, model.label
+    for group in model.groups:
+        size = int(group.cell.max()) + 1
+        least = np.full(size, np.iinfo(np.int64).max)
+        most = np.full(size, -1, dtype=np.int64)
+        np.minimum.at(least, group.cell, label)
+        np.maximum.at(most, group.cell, label)
+        of += size
+        where += [group.names[k] for k in np.flatnonzero(least == most)]
+    if not model.groups and len(np.unique(label)) == 1:
+        where, of = ["everyone"], 1
+    good = "In no group that coefficients tell apart do all people have the same label."
+    bad = f"In {some(len(where), max(of, 1), 'group')} that coefficients tell apart all people have the same label."
+    fails = model.few_labels and policy.zeros_are_disclosive
+    yield Outcome(where, max(of, 1), good, bad, "fail" if fails else "review")
+
+
+@RULES.register(
+    Rule("few events", "Do few people have the event in a group that coefficients tell apart?")
+).at(FittedModel)
+def _events(model: FittedModel, policy: Policy) -> Iterator[Outcome]:
+    """Whether few people with the event are in a group that coefficients tell apart, or in all."""
+    if model.events is None:
+        return
+    least, where, of = policy.threshold, list[str](), 0
+    everyone = _Group("", np.zeros(len(model.events), dtype=np.int64), ("everyone",))
+    for group in [everyone, *model.groups]:
+        counts = np.bincount(group.cell, weights=model.events, minlength=len(group.names))
+        of += len(counts)
+        where += [group.names[k] for k in np.flatnonzero((counts > 0) & (counts < least))]
+    good = f"In every group that coefficients tell apart {least} people or more have the event, or none."
+    bad = f"Fewer than {least} people have the event in {some(len(where), of, 'group')} that coefficients tell apart."
+    yield Outcome(where, of, good, bad, "review")
+
+
+@RULES.register(
+    Rule(
+        "dominance in a regression",
+        "Do a few people make up most of what a regression sums up?",
+        ("nk_n", "nk_k", "p_ratio"),
+    )
+).at(FittedModel)
+def _dominated(model: FittedModel, policy: Policy) -> Iterator[Outcome]:
+    """Whether a few people dominate the label, a score equation or the squared residuals.
+
+    Where the label is one of a few classes the sums are those of each numeric column over the people of a class.
+    """
+    formula, top, limit = model.formula, policy.nk_n, policy.nk_k
+    if model.is_large:
+        bad = f"Whether a few people dominate the fit was not looked at: the design has more than {MOST_ENTRIES:,} entries."
+        yield Outcome(["the fit"], formula.size, "", bad, "not assessed")
+        return
+    equations, of_label, below_ratio, of_residuals = np.zeros(formula.size), False, False, False
+    classes = model.classes(policy)
+    if classes is not None:
+        numeric = np.array(
+            [any(level is None for _, level in one) for one in formula.coefficients], dtype=bool
+        )
+        equations[numeric] = class_influence(
+            model.design[:, numeric], classes, min_records=policy.threshold, top=top
+        )
+    elif model.output.SUMS_LABEL:
+        result = model.influence(top)
+        labels = SortedGroups(model.numbers, np.zeros(len(model.numbers), dtype=np.int64), 1)
+        equations, of_residuals = result.equations, result.residuals >= limit
+        of_label, below_ratio = bool(by_share(labels, policy)[0]), bool(by_ratio(labels, policy)[0])
+    dominated = [
+        name for name, share in zip(formula.names, equations, strict=True) if share >= limit
+    ]
+    which = f"the score equations of {some(len(dominated), formula.size, 'coefficient')}"
+    sums = [
+        *(["the label's sum"] if of_label else []),
+        *([which] if dominated else []),
+        *(["the squared residuals"] if of_residuals else []),
+    ]
+    bad = (
+        f"The {top} largest contributions make up at least {limit:.0%} of {' and of '.join(sums)}."
+    )
+    bad = bad if sums else ""
+    if below_ratio:
+        bad += f" Without its two largest values the label's sum is less than {policy.p_ratio:.0%} of the largest."
+    good = f"The {top} largest contributions make up less than {limit:.0%} of the label's sum, of every score equation and of the squared residuals."
+    where = [
+        *dominated,
+        *(["the label"] if of_label or below_ratio else []),
+        *(["the residuals"] if of_residuals else []),
+    ]
+    yield Outcome(where, max(formula.size, len(where)), good, bad.strip())
+
+
+@RULES.register(Rule("leverage", "Does one person decide a fitted value alone?", ("nk_k",))).at(
+    FittedModel
+)
+def _leverage(model: FittedModel, policy: Policy) -> Iterator[Outcome]:
+    """Whether one person decides a fitted value alone."""
+    if model.is_large:
+        return
+    limit, classes = policy.nk_k, model.classes(policy)
+    alone = classes is None and model.influence(policy.nk_n).leverage >= limit
+    good = f"Nobody's leverage is {limit:.0%} or more."
+    bad = f"The leverage of one person is at least {limit:.0%}: the fitted value at their covariates is nearly their own label."
+    yield Outcome(["the fit"] if alone else [], 1, good, bad)
+
+
+def _few_groups(piece: ModelGroups, policy: Policy) -> Iterator[Outcome]:
+    where, least = [piece.column] if piece.n_groups < policy.threshold else [], policy.threshold
+    good = f"There are {least} groups or more."
+    bad = (
+        f"There are fewer than {least} groups, so that what is between groups is about few of them."
+    )
+    yield Outcome(where, 1, good, bad, "review")
+
+
+@RULES.register(
+    Rule(
+        "exact labels",
+        "Do coefficients printed in full give the labels that they pass through?",
+        (),
+    )
+).at(InterpolatingFit)
+def _exact_labels(piece: InterpolatingFit, policy: Policy) -> Iterator[Outcome]:
+    good = "Coefficients are rounded, so that they do not give the label of any one record exactly."
+    bad = "Coefficients are printed in full: a quantile regression passes through the labels of some records, which are then given exactly."
+    yield Outcome(["coefficients"] if piece.in_full else [], 1, good, bad, "review")
+
+
+RULES.register(Rule("few groups", "Are a model's groups few?", looks={ModelGroups: _few_groups}))
