@@ -68,8 +68,9 @@ types: $(VENV)/.test ## Check the types with mypy
 bench: $(BENCH_VENV)/.bench ## Run the benchmarks that benchmarks/README.md names
 	@found=no; \
 	for script in benchmarks/*.py; do \
-	  if [ -f "$$script" ] && grep -qs "$$(basename "$$script")" benchmarks/README.md; then \
-	    found=yes; echo "== $$script"; $(BENCH_VENV)/bin/python "$$script" || exit 1; \
+	  name=$$(basename "$$script" .py); \
+	  if [ -f "$$script" ] && grep -qs "$$name.py" benchmarks/README.md; then \
+	    found=yes; echo "== $$script"; $(BENCH_VENV)/bin/python -m "benchmarks.$$name" || exit 1; \
 	  fi; \
 	done; \
 	if [ $$found = no ]; then echo "benchmarks/README.md names no script of benchmarks/: nothing to run."; fi
@@ -79,7 +80,8 @@ experiments: $(VENV)/.plain ## Rerun the tables of the papers: experiments/*/run
 	  echo "There are no experiments yet: nothing to run."; \
 	else \
 	  for script in experiments/*/run.py; do \
-	    echo "== $$script"; SHARED_DATA="$(SHARED_DATA)" $(VENV)/bin/python "$$script" || exit 1; \
+	    study=$$(basename "$$(dirname "$$script")"); \
+	    echo "== $$study"; SHARED_DATA="$(SHARED_DATA)" $(VENV)/bin/python -m "experiments.$$study.run" || exit 1; \
 	  done; \
 	fi
 

@@ -1,6 +1,6 @@
 """Planted leaks, looked for by `chaffinch.risk` and by Anonymeter: how often each is found, and what that costs.
 
-    python benchmarks/attack_beside_anonymeter.py [--repeats 10] [--only diabetes] [--dry]
+    python -m benchmarks.attack_beside_anonymeter [--repeats 10] [--only diabetes] [--dry]
 
 Two bundled tables (of Adult 3,000 records) are split at random into three: members, people who are not (the control), and others. What is released has as many rows as there are members, its columns drawn
 independently of each other from the others, so that nothing is given away but the plant: copies of members, or copies with some values drawn anew. Found means: for Anonymeter, any of its four risks (singling out by one and by
@@ -17,10 +17,10 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
-from common import SCRATCH, save, show
-from peers import anonymeter
 
 import chaffinch
+from benchmarks.common import SCRATCH, save, show
+from benchmarks.peers import anonymeter
 
 DATA = Path(__file__).resolve().parents[1] / "examples" / "data"
 TABLES = {

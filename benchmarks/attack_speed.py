@@ -1,7 +1,7 @@
 """Attacks by shadow modelling: one setting of P3's figure 12 and one of figure 15 from end to end, the cost of a shadow beside
 DataSynthesizer's, the default meta-classifier beside P3's, and extremely randomised trees beside scikit-learn's.
 
-python benchmarks/attack_speed.py [figure12] [figure15] [fits] [classifiers] [forests]
+python -m benchmarks.attack_speed [figure12] [figure15] [fits] [classifiers] [forests]
 
 Figure 12: 50 targets, evidence of 1,000 shadow pairs (2,000 fits shared by all targets), 10 synthetic tables each, 1,000 attacked releases. Figure 15, whose tables
 are six times as long: that of 250 pairs, 3 tables and 500 releases, as in experiments/p3_singling_out.
@@ -11,16 +11,11 @@ from __future__ import annotations
 
 import sys
 import time
-from pathlib import Path
 
 import numpy as np
-from common import SCRATCH, save
-from peers import datasynthesizer
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "experiments"))
-
-from p3_population import declared, population
-
+from benchmarks.common import SCRATCH, save
+from benchmarks.peers import datasynthesizer
 from chaffinch import BayesNet, PrivBayes, Table
 from chaffinch.privacy.prepare import prepare
 from chaffinch.risk.membership.attacker import folds, learner
@@ -32,6 +27,7 @@ from chaffinch.risk.shadows import Generator, Working, run_shadows, shared_draws
 from chaffinch.risk.singling_out import singling_out
 from chaffinch.stats.intervals import clustered_auc
 from chaffinch.stats.learners import auc
+from experiments.p3_population import declared, population
 
 FIGURES = {"figure12": ("adult", 1_000, 5_000), "figure15": ("cardio", 6_000, 30_000)}
 EVIDENCE = {"figure12": (1000, 10, 1000), "figure15": (250, 3, 500)}

@@ -1,8 +1,8 @@
 """Verdicts on one folder of fifteen mixed results beside ACRO's own statuses.
 
-    python benchmarks/check_beside_acro.py          # of examples/outputs/acro_cmc, by the rules
-    python benchmarks/check_beside_acro.py make     # the folder anew, by ACRO 1.0.2 in an environment of its own; only the times in it change
-    python benchmarks/check_beside_acro.py fifty    # CPU seconds of `chaffinch check --rules-only` for fifty outputs, from start to end
+    python -m benchmarks.check_beside_acro          # of examples/outputs/acro_cmc, by the rules
+    python -m benchmarks.check_beside_acro make     # the folder anew, by ACRO 1.0.2 in an environment of its own; only the times in it change
+    python -m benchmarks.check_beside_acro fifty    # CPU seconds of `chaffinch check --rules-only` for fifty outputs, from start to end
 
 `examples/outputs/README.md` says where they differ, and why.
 """
@@ -18,10 +18,9 @@ import time
 from itertools import combinations
 from pathlib import Path
 
-from common import SCRATCH, save
-from peers.acro import folder_of_results
-
 import chaffinch
+from benchmarks.common import SCRATCH, save
+from benchmarks.peers.acro import folder_of_results
 
 EXAMPLES = Path(__file__).resolve().parents[1] / "examples"
 FOLDER, DATA = EXAMPLES / "outputs" / "acro_cmc", EXAMPLES / "data" / "cmc.csv"

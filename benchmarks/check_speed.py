@@ -1,8 +1,8 @@
 """A complete check of an output: P1's logit on 50,000 simulated people, two folds, 50 syntheses each, 42 key sets.
 
-    python benchmarks/check_speed.py            # the library, one process
-    python benchmarks/check_speed.py attack     # TCAP of one synthesis alone, beside the measure for synthetic tables
-    python benchmarks/check_speed.py cases      # four cases with goals in CPU seconds: a small table, mixed folders, a million rows, P1's
+    python -m benchmarks.check_speed            # the library, one process
+    python -m benchmarks.check_speed attack     # TCAP of one synthesis alone, beside the measure for synthetic tables
+    python -m benchmarks.check_speed cases      # four cases with goals in CPU seconds: a small table, mixed folders, a million rows, P1's
 
 What the paper needs for the same is extrapolated from its own settings: 64,000 refits for each of 100 syntheses.
 """
@@ -15,11 +15,18 @@ import time
 
 import numpy as np
 import pyarrow as pa
-from common import best, save
-from data import bundled
-from evolving_cases import FIRST_CODE, FOUR_DECIMALS, LEVELS, PAPER_ROWS, census, paper_case
-from evolving_cases import refit as refit_logit
 
+from benchmarks.common import best, save
+from benchmarks.data import bundled
+from benchmarks.evolving_cases import (
+    FIRST_CODE,
+    FOUR_DECIMALS,
+    LEVELS,
+    PAPER_ROWS,
+    census,
+    paper_case,
+)
+from benchmarks.evolving_cases import refit as refit_logit
 from chaffinch import check
 from chaffinch.outputs.check.attribution import attack_of, ensemble_tcap
 from chaffinch.outputs.document import recipes_of

@@ -1,6 +1,6 @@
 """Marginals in memory: ours beside a hand-fused loop, numpy, polars and DuckDB, all in one run.
 
-python benchmarks/counting.py
+python -m benchmarks.counting
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ import numpy as np
 import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
-from common import HERE, best, machine, save
 
 import chaffinch
+from benchmarks.common import HERE, best, machine, save
 from chaffinch.counts import MemoryCounter
 from chaffinch.table import Categories, Column, Schema, Table
 

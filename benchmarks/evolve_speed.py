@@ -1,7 +1,7 @@
 """Evolving datasets from published numbers: P1's case, a logit with more than 2,000 cells of tables, and P1's algorithm beside it.
 
-    python benchmarks/evolve_speed.py                       # all parts
-    python benchmarks/evolve_speed.py paper joint           # some of: paper joint ea command
+    python -m benchmarks.evolve_speed                       # all parts
+    python -m benchmarks.evolve_speed paper joint           # some of: paper joint ea command
 
 Every error is that of statsmodels, which fits the finished datasets; cells are counted by numpy. One thread throughout, for statsmodels
 too.
@@ -21,10 +21,17 @@ from statistics import median
 import numpy as np
 import statsmodels.api as sm
 import statsmodels.formula.api as smf
-from common import HERE, best, save
-from evolving_cases import FOUR_DECIMALS, JOINT_ROWS, PAPER_ROWS, joint_case, paper_case, refit
 from threadpoolctl import threadpool_limits
 
+from benchmarks.common import HERE, best, save
+from benchmarks.evolving_cases import (
+    FOUR_DECIMALS,
+    JOINT_ROWS,
+    PAPER_ROWS,
+    joint_case,
+    paper_case,
+    refit,
+)
 from chaffinch.outputs.domain import Codes
 from chaffinch.outputs.equations import CountTable, Problem
 from chaffinch.outputs.solve import ea, incremental, maxent

@@ -1,6 +1,6 @@
 """The comparison that chose the default search: held-out likelihood and held-out 3-way marginals on every bundled table.
 
-    python benchmarks/heldout.py [--splits N] [--first-split N] [--tables NAME ...] [--penalty NATS]
+    python -m benchmarks.heldout [--splits N] [--first-split N] [--tables NAME ...] [--penalty NATS]
 
 Each split halves the rows at random; all searches are fitted on one half with the same back-off smoothing, and measured on the
 other: mean log-likelihood of its rows (nats, higher is better), and mean total variation between its 3-way marginals and those
@@ -21,11 +21,11 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from common import machine, save, show
-from data import bundled
 from numpy.typing import NDArray
 
 import chaffinch
+from benchmarks.common import machine, save, show
+from benchmarks.data import bundled
 from chaffinch import BayesNet, Table
 from chaffinch.synth import BayesNetModel
 

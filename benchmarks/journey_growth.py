@@ -1,7 +1,7 @@
 """How `chaffinch synth` grows with rows and with columns: processor time and peak memory of the whole command. Writes results/journey_growth.csv and .svg.
 
-    python benchmarks/journey_growth.py rows 1e6 1e7 1e8         # Adult resampled, 15 columns, --engine stream
-    python benchmarks/journey_growth.py columns 30 100 300 1000  # 100,000 rows, default settings
+    python -m benchmarks.journey_growth rows 1e6 1e7 1e8         # Adult resampled, 15 columns, --engine stream
+    python -m benchmarks.journey_growth columns 30 100 300 1000  # 100,000 rows, default settings
 
 Rows are written by `streaming.write_rows`. Columns are Adult's 15, over and over, each time with the values of one row in three drawn anew from the
 column itself, so that they hang together and differ; every third copy of a number has noise on it, and so as many levels as its bins allow. The
@@ -21,9 +21,10 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
-from common import HERE, RESULTS, SCRATCH, machine, save
-from growth_plot import draw_journey
-from streaming import write_rows
+
+from benchmarks.common import HERE, RESULTS, SCRATCH, machine, save
+from benchmarks.growth_plot import draw_journey
+from benchmarks.streaming import write_rows
 
 ROWS = 100_000
 """Rows of wide tables."""

@@ -1,6 +1,6 @@
 """`chaffinch utility` and `chaffinch risk` on files larger than memory: CPU seconds and peak memory of the command, by engine and rows.
 
-    python benchmarks/measuring_files.py [utility|risk]:ENGINE:ROWS ...        # as utility:stream:1e7
+    python -m benchmarks.measuring_files [utility|risk]:ENGINE:ROWS ...        # as utility:stream:1e7
 
 Adult's training rows drawn with replacement are the original, as many rows drawn from a network of them the synthetic table, a tenth as many of Adult's
 test rows the holdout. Each cell is a process of its own; it is added to results/measuring_files.csv when it ends, and not run again while it stands there.
@@ -20,7 +20,8 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
-from common import HERE, RESULTS, SCRATCH, machine, source
+
+from benchmarks.common import HERE, RESULTS, SCRATCH, machine, source
 
 CELLS = [
     f"{command}:{engine}:{rows}"
@@ -146,4 +147,4 @@ if __name__ == "__main__":
             known.append(row)  # type: ignore[arg-type]
             print(row)
         else:  # a process for each cell: the peak of children is that of the largest so far
-            subprocess.run([sys.executable, __file__, word], check=True)
+            subprocess.run([sys.executable, "-m", "benchmarks.measuring_files", word], check=True)

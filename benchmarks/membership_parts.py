@@ -1,6 +1,6 @@
 """Membership attacks part by part on the same shadows: what each part reaches alone, what they reach together, and what the literature's attack does.
 
-python benchmarks/membership_parts.py [TABLE ...] [--pairs 150] [--tests 100] [--targets 6] [--only NAME ...] [--out membership_parts]
+python -m benchmarks.membership_parts [TABLE ...] [--pairs 150] [--tests 100] [--targets 6] [--only NAME ...] [--out membership_parts]
 
 A TABLE is a file; without any, the tables of examples/data. Up to 2,000 of its records are the population and subsets have a fifth of
 them. Half of the targets are the most vulnerable records by Hamming distance, the others have the largest numbers and the rarest values. All attackers
@@ -18,8 +18,8 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
-from common import save
 
+from benchmarks.common import save
 from chaffinch import BayesNet, Independent, PrivBayes, Table, read
 from chaffinch.privacy.prepare import prepare
 from chaffinch.risk.membership import ShadowSettings

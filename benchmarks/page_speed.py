@@ -1,7 +1,7 @@
 """`chaffinch open` as a person waits for it: its start, the columns of 500 columns x 10^6 rows, and its answers while a run uses both cores.
 
-    python benchmarks/page_speed.py            # start, columns and answers
-    python benchmarks/page_speed.py start      # one of them; columns-whole waits until all rows were read
+    python -m benchmarks.page_speed            # start, columns and answers
+    python -m benchmarks.page_speed start      # one of them; columns-whole waits until all rows were read
 
 Processor time stands beside time on the clock: on a computer that is used by others too only the first tells of the page.
 """
@@ -25,8 +25,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.csv as pc
 import pyarrow.parquet as pq
-from common import SCRATCH as PLACE
-from common import save
+
+from benchmarks.common import SCRATCH as PLACE
+from benchmarks.common import save
 
 SCRATCH = PLACE.resolve()
 ROWS, COLUMNS = 1_000_000, 500

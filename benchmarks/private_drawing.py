@@ -1,6 +1,6 @@
 """How rows are drawn from one private model: one by one, by halves, and by halves in sorted rows, as private models do.
 
-    python benchmarks/private_drawing.py FOLDER TABLE ... [--epsilon 1] [--fits 4] [--draws 3]
+    python -m benchmarks.private_drawing FOLDER TABLE ... [--epsilon 1] [--fits 4] [--draws 3]
 
 FOLDER holds Parquet files (`private/folder.py` says how they are coarsened). All three ways draw from the same fits without a seed,
 delta 1e-6; distances are those of `private/coarse.py`.
@@ -13,10 +13,10 @@ import time
 from pathlib import Path
 
 import numpy as np
-from common import save
-from private.coarse import Cells, distances
-from private.folder import SETS, folder_table
 
+from benchmarks.common import save
+from benchmarks.private.coarse import Cells, distances
+from benchmarks.private.folder import SETS, folder_table
 from chaffinch import BayesNet
 from chaffinch.synth.bayesnet import model as model_module
 from chaffinch.synth.bayesnet.model import BayesNetModel

@@ -1,6 +1,6 @@
 """What a private fit costs: a small table as attacks use it, a wide one, and noise for millions of cells. Writes results/private_speed.csv.
 
-    python benchmarks/private_speed.py [--wide-columns 300] [--repeats 20]
+    python -m benchmarks.private_speed [--wide-columns 300] [--repeats 20]
 
 The small table is coarse Adult's first 1,000 rows and 11 columns (`private/coarse.py`). The wide one is made up: 5,000 rows of columns with four
 levels, each a copy of the column before it in half of the rows. Epsilon 1, delta 1e-6. Processor time of one thread, the shortest and the middle of some fits,
@@ -16,9 +16,9 @@ from collections.abc import Callable
 from functools import partial
 
 import numpy as np
-from common import save
-from private.coarse import Coarse, adult
 
+from benchmarks.common import save
+from benchmarks.private.coarse import Coarse, adult
 from chaffinch import BayesNet
 from chaffinch.privacy.mechanisms import noise_of
 

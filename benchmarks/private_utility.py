@@ -1,7 +1,7 @@
 """Private synthesisers: distance of marginals against epsilon, beside dpmm, mbi and DataSynthesizer.
 
-    python benchmarks/private_utility.py [--only ours|others|peers] [--resume] [--rows N] [--runs N]
-    python benchmarks/private_utility.py --folder DIR [--tables judging] [--only ours|trees|peers] [--methods "BayesNet;PrivBayes"]
+    python -m benchmarks.private_utility [--only ours|others|peers] [--resume] [--rows N] [--runs N]
+    python -m benchmarks.private_utility --folder DIR [--tables judging] [--only ours|trees|peers] [--methods "BayesNet;PrivBayes"]
                                          [--epsilons 0.1,1,10] [--runs N] [--resume]
 
 The first is on coarse Adult, Cardio and CMC; with --rows or --runs it is a trial: nothing is saved. The second is on tables of a folder
@@ -12,9 +12,9 @@ from __future__ import annotations
 
 import argparse
 
-from private.compare import RUNS, compare
-from private.judge import Question, judge
-from private.plot import redraw
+from benchmarks.private.compare import RUNS, compare
+from benchmarks.private.judge import Question, judge
+from benchmarks.private.plot import redraw
 
 
 def main() -> None:

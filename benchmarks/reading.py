@@ -1,6 +1,6 @@
 """Reading a text file: CPU seconds and peak memory of `chaffinch.read` on Adult and on 10^6 rows of it.
 
-    python benchmarks/reading.py [STATE]
+    python -m benchmarks.reading [STATE]
 
 Each read is a process of its own, after one small read that is not counted; the quickest of five for Adult, of three for 10^6 rows. Peak memory is that of
 the process. STATE names the state of the source in the first column of the results: rows of other states stay.
@@ -17,7 +17,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.csv as pv
 import pyarrow.parquet as pq
-from common import HERE, RESULTS, SCRATCH, machine, save
+
+from benchmarks.common import HERE, RESULTS, SCRATCH, machine, save
 
 WORK = """
 import json, resource, sys

@@ -1,6 +1,6 @@
 """TCAP in all conventions over the 42 subsets of 3 to 6 of 6 keys of Adult, its growth, and resampled people.
 
-python benchmarks/risk_cap.py
+python -m benchmarks.risk_cap
 """
 
 from __future__ import annotations
@@ -8,9 +8,9 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 import pyarrow.compute as pc
-from common import best, machine, save
-from data import bundled
 
+from benchmarks.common import best, machine, save
+from benchmarks.data import bundled
 from chaffinch.risk.attribution.cap import MEASURES
 from chaffinch.risk.attribution.classes import key_subsets
 from chaffinch.risk.attribution.matching import match, match_classes

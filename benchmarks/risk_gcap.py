@@ -1,6 +1,6 @@
 """Speed of GCAP: beside SDMetrics, on all of Adult, and its growth with rows and keys.
 
-    python benchmarks/risk_gcap.py [--without-peer] [--most-rows N] [--dry]
+    python -m benchmarks.risk_gcap [--without-peer] [--most-rows N] [--dry]
 
 The source is a synthetic table of Adult (BayesNet, k = 2) with as many rows as there are people; keys are raw values, also ages. SDMetrics'
 score is 1 less our mean score: both values are compared. Growth: Adult's rows drawn with replacement, each line a process of its
@@ -15,19 +15,18 @@ import json
 import subprocess
 import sys
 import time
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv as csv
-from common import SCRATCH, best, machine, save, show
-from data import bundled
-from peers import sdmetrics
-from synth_growth import peak
 
 import chaffinch
+from benchmarks.common import SCRATCH, best, machine, save, show
+from benchmarks.data import bundled
+from benchmarks.peers import sdmetrics
+from benchmarks.synth_growth import peak
 from chaffinch.risk.attribution.gcap import Gcap, gcap
 
 Rows = list[list[object]]
@@ -214,7 +213,7 @@ def growth(most_rows: int) -> Rows:
     for grows, n, d in lines:
         for threads in (1, 2):
             asked = {"grows": grows, "rows": n, "keys": d, "threads": threads}
-            command = [sys.executable, str(Path(__file__).resolve()), "--line", json.dumps(asked)]
+            command = [sys.executable, "-m", "benchmarks.risk_gcap", "--line", json.dumps(asked)]
             done = subprocess.run(command, check=True, capture_output=True, text=True)
             got = json.loads(done.stdout.splitlines()[-1])
             rows.append(

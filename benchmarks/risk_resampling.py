@@ -1,14 +1,13 @@
 """What an interval and an excess cost beside the attack itself: 1,000 draws of people on Adult, train attacked, test as holdout.
 
-python benchmarks/risk_resampling.py
+python -m benchmarks.risk_resampling
 """
 
 from __future__ import annotations
 
-from common import best, save
-from data import BUNDLED
-
 import chaffinch
+from benchmarks.common import best, save
+from benchmarks.data import BUNDLED
 from chaffinch.risk import ATTACKERS
 from chaffinch.risk.attribution.attack_data import AttackData
 from chaffinch.risk.attribution.attempt import Attempt, Question, outcomes

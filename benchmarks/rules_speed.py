@@ -1,6 +1,6 @@
 """CPU seconds of the rules on outputs together: withheld cells of large tables, and many outputs that share columns.
 
-    python benchmarks/rules_speed.py [LABEL]
+    python -m benchmarks.rules_speed [LABEL]
 
 Adds rows to benchmarks/results/rules_speed.csv: the case, how many withheld cells or outputs it has, how many withheld cells were not assessed, what
 was said, and user and system seconds of the process, after one small run that loads everything.

@@ -1,6 +1,6 @@
 """One machine near its limit: CPU time a row of each part of a fit from a Parquet file, passes over it, and peak memory of the command.
 
-    python benchmarks/scaling.py STATE [ROWS]       # adds lines to results/scaling.csv under the name STATE
+    python -m benchmarks.scaling STATE [ROWS]       # adds lines to results/scaling.csv under the name STATE
 
 Adult's rows drawn with replacement (`streaming.py` writes them), one thread, CPU time (user and system) of one warm run each (the lines
 before: the quickest of three); reading all columns, words as dictionaries, is the floor of all that starts at the file. The commands run in processes of their own. What is in the results already is not measured again.
@@ -23,10 +23,10 @@ from pathlib import Path
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import pyarrow as pa
-from common import HERE, RESULTS, machine, show
-from streaming import write_rows
 
 import chaffinch
+from benchmarks.common import HERE, RESULTS, machine, show
+from benchmarks.streaming import write_rows
 from chaffinch.counts.coded import coded_scan
 from chaffinch.counts.entropies import every_entropy
 from chaffinch.table.formats import Source

@@ -1,8 +1,8 @@
 """Spark beside the same work without it: CPU time a row of the driver, the JVM and the workers together, on local[2].
 
-    python benchmarks/spark_speed.py [ROWS]
+    python -m benchmarks.spark_speed [ROWS]
 
-Needs an environment with pyspark and Java (`make test-spark` makes one: .venv-spark/bin/python benchmarks/spark_speed.py). Adult's rows are drawn with
+Needs an environment with pyspark and Java (`make test-spark` makes one: .venv-spark/bin/python -m benchmarks.spark_speed). Adult's rows are drawn with
 replacement: ROWS (10^6) of them are scanned, coded and fitted, four times as many drawn, and ten and a hundred times as many codes counted from files, as workers
 write them. CPU time and not the clock is told, from /proc: neighbours on the machine slow the clock.
 """
@@ -19,10 +19,10 @@ from tempfile import TemporaryDirectory
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
-from common import HERE, SCRATCH, save
 
 import chaffinch
 import chaffinch.spark as cs
+from benchmarks.common import HERE, SCRATCH, save
 from chaffinch.counts.tally import CliqueTally
 from chaffinch.spark.blocks import _BLOCK, FileBlocks, block_of, codes_of
 from chaffinch.spark.counter import RowsSeen, SparkCounter

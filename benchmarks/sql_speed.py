@@ -1,6 +1,6 @@
 """All pairs counted in DuckDB beside the kernel: CPU time a row, from a table of codes and from the columns themselves.
 
-    python benchmarks/sql_speed.py [ROWS]
+    python -m benchmarks.sql_speed [ROWS]
 
 Adult's rows are drawn with replacement, 10^6 unless told otherwise. DuckDB on one thread, as the kernel; CPU time of the process.
 """
@@ -13,9 +13,9 @@ from itertools import combinations
 
 import numpy as np
 import pyarrow as pa
-from common import HERE, save
 
 import chaffinch
+from benchmarks.common import HERE, save
 from chaffinch.sql import SqlCounter, codes_sql
 
 

@@ -1,6 +1,6 @@
 """What a command costs before it does much: modules it imports, CPU and wall seconds on a small file, and the first run that compiles.
 
-    python benchmarks/startup.py [STATE] [COMMAND ...]
+    python -m benchmarks.startup [STATE] [COMMAND ...]
 
 The file is `examples/data/cmc.csv`, 1,473 rows x 10 columns. Each command runs in a process of its own with its kernels compiled and cached; CPU seconds
 (user and system, with children) and seconds are the least of five runs (REPEATS=3: of three). The run that compiles is one with an empty cache of kernels. "packages" are the
@@ -17,7 +17,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from common import HERE, RESULTS, SCRATCH, machine, save
+from benchmarks.common import HERE, RESULTS, SCRATCH, machine, save
 
 CMC = HERE.parent / "examples" / "data" / "cmc.csv"
 DECLARED = HERE.parent / "examples" / "data" / "cmc_declared.toml"

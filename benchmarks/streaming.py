@@ -1,6 +1,6 @@
 """A file larger than memory: all pairs of 15 columns, counted in a bounded 2 GB, at 10^6, 10^7 and 10^8 rows.
 
-    python benchmarks/streaming.py [ROWS ...]
+    python -m benchmarks.streaming [ROWS ...]
 
 Adult's rows, drawn with replacement, are written to benchmarks/scratch (about 0.9 GB for 10^8 rows), scanned and counted in a
 process of its own, whose peak memory is read when it ends.
@@ -15,7 +15,8 @@ import sys
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
-from common import HERE, SCRATCH, machine, save
+
+from benchmarks.common import HERE, SCRATCH, machine, save
 
 WORK = """
 import itertools, json, resource, sys, time

@@ -1,6 +1,6 @@
 """Fidelity on Adult train, k = 3: mean total variation of all 2-way and 3-way marginals, and whether records are copied.
 
-    python benchmarks/synth_fidelity.py [--seeds N] [--rows N]
+    python -m benchmarks.synth_fidelity [--seeds N] [--rows N]
 
 The model is fitted without `fnlwgt` and `education`; measured are all columns but `native_country`, numbers in 20 equal-width
 bins from the smallest to the largest of the original. Synthetic tables have as many rows as the original; figures are means
@@ -18,11 +18,11 @@ from itertools import combinations
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from common import machine, save, show
-from data import adult
 from numpy.typing import NDArray
 
 import chaffinch
+from benchmarks.common import machine, save, show
+from benchmarks.data import adult
 from chaffinch import BayesNet, Independent
 
 BINS = 20

@@ -1,6 +1,6 @@
 """Growth of fit time and memory with rows, columns and the number of parents k.
 
-    python benchmarks/synth_growth.py [--most-rows N] [--most-columns N] [--dry]
+    python -m benchmarks.synth_growth [--most-rows N] [--most-columns N] [--dry]
 
 Each fit has a process of its own, whose peak memory is read when it ends; a first fit of a small table there, which loads the
 compiled kernels, is not counted. As many rows as were fitted are drawn in batches and let go. Writes results/growth.csv and
@@ -15,11 +15,10 @@ import resource
 import subprocess
 import sys
 import time
-from pathlib import Path
 from typing import Any
 
-from common import HERE, RESULTS, SCRATCH, machine, save, show
-from growth_plot import draw
+from benchmarks.common import HERE, RESULTS, SCRATCH, machine, save, show
+from benchmarks.growth_plot import draw
 
 ROWS = (10**4, 10**5, 10**6, 10**7)
 COLUMNS = (10, 20, 50, 100, 200)
@@ -70,9 +69,9 @@ def peak() -> float:
 def source(asked: dict[str, Any]) -> Any:
     """Return the table of a job, or the counter of a file for one that is fitted from a file."""
     import pyarrow.parquet as pq
-    from data import adult, chain
 
     import chaffinch
+    from benchmarks.data import adult, chain
 
     if asked["grows"] == "columns":
         return chaffinch.read(chain(asked["rows"], asked["columns"]))
@@ -86,9 +85,8 @@ def source(asked: dict[str, Any]) -> Any:
 
 def work(asked: dict[str, Any]) -> dict[str, float]:
     """Fit and sample once, after a small fit that is not counted, and return seconds and memory."""
-    from data import adult
-
     import chaffinch
+    from benchmarks.data import adult
     from chaffinch import BayesNet
 
     settings = BayesNet(parents=asked["parents"], search=asked["search"].split(",")[0])
@@ -110,13 +108,13 @@ def work(asked: dict[str, Any]) -> dict[str, float]:
 
 def write_rows(n_rows: int) -> None:
     """Write Adult's rows, drawn with replacement, to scratch; in a process of its own, so that this one stays small."""
-    code = f"from streaming import write_rows; write_rows({n_rows})"
-    subprocess.run([sys.executable, "-c", code], check=True, cwd=HERE)
+    code = f"from benchmarks.streaming import write_rows; write_rows({n_rows})"
+    subprocess.run([sys.executable, "-c", code], check=True, cwd=HERE.parent)
 
 
 def measured(asked: dict[str, Any]) -> list[object]:
     """Return the row of one job, worked in a process of its own."""
-    command = [sys.executable, str(Path(__file__).resolve()), "--job", json.dumps(asked)]
+    command = [sys.executable, "-m", "benchmarks.synth_growth", "--job", json.dumps(asked)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:
         raise SystemExit(f"{asked} failed:\n{done.stderr[-2000:]}")

@@ -1,7 +1,7 @@
 """How long a person waits for `chaffinch synth`, `fit` and `sample`, step by step, beside what the commands say before they start.
 
-    python benchmarks/synth_journey.py                                # 10^5, 10^6 and 10^7 rows
-    python benchmarks/synth_journey.py 100000 1000000                 # these numbers of rows instead
+    python -m benchmarks.synth_journey                                # 10^5, 10^6 and 10^7 rows
+    python -m benchmarks.synth_journey 100000 1000000                 # these numbers of rows instead
 
 Adult's rows drawn with replacement, from CSV to CSV and from Parquet to Parquet. Each command is run once in a process of its own, with
 compiled kernels cached. The rates of `src/chaffinch/cli/estimates.py` are set from "ns per cell". They are for two cores that do
@@ -21,9 +21,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.csv as pc
 import pyarrow.parquet as pq
-from common import SCRATCH, save
-from data import adult
 
+from benchmarks.common import SCRATCH, save
+from benchmarks.data import adult
 from chaffinch import BayesNet
 from chaffinch.cli.estimates import START, Work, drawing_seconds
 

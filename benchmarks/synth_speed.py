@@ -1,6 +1,6 @@
 """Speed of the synthesisers: fit and sample, ours beside DataSynthesizer, and ours alone on larger tables.
 
-    python benchmarks/synth_speed.py [PART ...] [--scale SHARE] [--peer-limit SECONDS]
+    python -m benchmarks.synth_speed [PART ...] [--scale SHARE] [--peer-limit SECONDS]
 
 Parts: peer, adult, creditcard, sampling, small; all without an argument. With --scale the tables are cut to a share of their
 rows, to try things out: figures are printed and not saved. All times are warm: a first run, which compiles, is not counted.
@@ -16,11 +16,11 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.csv as pc
 import pyarrow.parquet as pq
-from common import SCRATCH, best, durations, machine, save, show
-from data import BUNDLED, adult, creditcard, creditcard_absent
-from peers import datasynthesizer
 
 import chaffinch
+from benchmarks.common import SCRATCH, best, durations, machine, save, show
+from benchmarks.data import BUNDLED, adult, creditcard, creditcard_absent
+from benchmarks.peers import datasynthesizer
 from chaffinch import BayesNet, Evolution, Table
 
 Rows = list[list[object]]

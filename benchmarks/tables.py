@@ -1,6 +1,6 @@
 """Rewrite the tables of benchmarks/README.md from the CSV files in benchmarks/results.
 
-    python benchmarks/tables.py
+    python -m benchmarks.tables
 
 A table stands between `<!-- NAME -->` and `<!-- /NAME -->`, NAME being that of its CSV file. A missing file is said so.
 """
@@ -12,7 +12,7 @@ import json
 import re
 from collections.abc import Callable
 
-from common import HERE, RESULTS, SOURCE
+from benchmarks.common import HERE, RESULTS, SOURCE
 
 README = HERE / "README.md"
 SECTION = re.compile(r"<!-- (?P<name>\w+) -->\n.*?<!-- /(?P=name) -->", re.DOTALL)

@@ -1,6 +1,6 @@
 """How long a person waits: `chaffinch utility` on Adult without support vectors and delta, and the page made of it.
 
-python benchmarks/utility_journey.py
+python -m benchmarks.utility_journey
 """
 
 from __future__ import annotations
@@ -11,9 +11,9 @@ import sys
 import time
 
 import pyarrow.parquet as pq
-from common import SCRATCH, durations, save
-from data import adult
 
+from benchmarks.common import SCRATCH, durations, save
+from benchmarks.data import adult
 from chaffinch.report.release import render
 from chaffinch.report.result import report_of
 

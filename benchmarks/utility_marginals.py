@@ -1,6 +1,6 @@
 """Distances of all marginals of Adult, beside numpy and polars, and the other measures that read marginals.
 
-python benchmarks/utility_marginals.py
+python -m benchmarks.utility_marginals
 """
 
 from __future__ import annotations
@@ -11,9 +11,9 @@ import numpy as np
 import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
-from common import HERE, best, machine, save
 
 import chaffinch
+from benchmarks.common import HERE, best, machine, save
 from chaffinch.stats.pair import TablePair
 from chaffinch.synth import Independent
 from chaffinch.utility import tvd

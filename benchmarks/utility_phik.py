@@ -1,6 +1,6 @@
 """Speed of phi_k matrices: ours of two tables (original and synthetic) beside the phik library's of one.
 
-    python benchmarks/utility_phik.py [--repeats N] [--scale SHARE]
+    python -m benchmarks.utility_phik [--repeats N] [--scale SHARE]
 
 Adult, all 48,842 rows, 15 columns, 105 pairs; the synthetic table has independent columns and as many rows. "cold" is the
 first call of a fresh process, with no shape tabulated; the imports (numba and scipy here; pandas, joblib and scipy there), the
@@ -17,11 +17,11 @@ import sys
 import time
 import warnings
 from collections.abc import Callable
-from pathlib import Path
 
 import pyarrow.parquet as pq
-from common import SCRATCH, best, machine, save, show
-from data import bundled
+
+from benchmarks.common import SCRATCH, best, machine, save, show
+from benchmarks.data import bundled
 
 Rows = list[list[object]]
 ORIGINAL, SYNTHETIC = SCRATCH / "phik_original.parquet", SCRATCH / "phik_synthetic.parquet"
@@ -110,7 +110,8 @@ def in_fresh_process(side: str, repeats: int) -> dict[str, float]:
     """Return the times of one side, measured in a process of its own."""
     command = [
         sys.executable,
-        str(Path(__file__).resolve()),
+        "-m",
+        "benchmarks.utility_phik",
         "--side",
         side,
         "--repeats",

@@ -9,8 +9,6 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from cells import Cells
-from training import again
 
 import chaffinch
 from chaffinch.stats.learners import (
@@ -23,6 +21,8 @@ from chaffinch.stats.learners import (
     work,
 )
 from chaffinch.table import Table
+from experiments.cells import Cells
+from experiments.training import again
 
 ATTACKERS = ("gcap", "nb", "svc", "knn", "rf", "lr")
 LEARNERS = {"nb": "gaussian_nb", "svc": "svm", "knn": "knn", "rf": "rf", "lr": "lr"}

@@ -1,6 +1,6 @@
 """Write the table of `experiments/README.md`: every table and figure of the five papers, its rerun and what came of it.
 
-python experiments/index.py
+python -m experiments.index
 
 `index.csv` has a line for each. Figures in it are read from the committed results: {FOLDER/FILE.csv|COLUMN=VALUE;...|COLUMN|FORMAT} is the mean of a column over
 the rows with these values, or the one word that they share; with COLUMN=ONE/OTHER rows of the first value that has any. "number of rows" as the column counts them.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
@@ -11,11 +10,8 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "benchmarks"))
-
-from common import machine
-
 import chaffinch
+from benchmarks.common import machine
 from chaffinch.report.charts import Matrices, heat_maps
 from chaffinch.stats.learners import (
     CLASSIFIERS,

@@ -2,27 +2,17 @@
 
 from __future__ import annotations
 
-import importlib.util
 import re
-from types import ModuleType
 
 import pytest
+
+from experiments import index as INDEX
 
 from .test_house import ROOT
 
 FOLDER = ROOT / "experiments"
 
 
-def module() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("experiments_index", FOLDER / "index.py")
-    assert spec
-    assert spec.loader
-    loaded = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(loaded)
-    return loaded
-
-
-INDEX = module()
 LINES = INDEX.lines()
 
 PRINTED = {
@@ -63,7 +53,7 @@ def test_a_line_has_its_files_a_verdict_and_a_reason(line: dict[str, str]) -> No
 
 
 def test_the_page_is_what_the_script_prints() -> None:
-    assert INDEX.PAGE.read_text(encoding="utf-8") == INDEX.page(), "run python experiments/index.py"
+    assert INDEX.PAGE.read_text(encoding="utf-8") == INDEX.page(), "run python -m experiments.index"
 
 
 def test_links_of_the_page_lead_somewhere() -> None:

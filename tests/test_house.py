@@ -299,8 +299,15 @@ def test_scripts_that_are_named_are_there() -> None:
         *(path for path in (ROOT / "docs").rglob("*.md") if "design" not in path.parts),
         *(ROOT / "experiments").rglob("README.md"),
     ]
+    modules = re.compile(r"-m (?:benchmarks|experiments)\.[\w.]+\w")
     found = {
-        (path.name, name) for path in papers for name in named.findall(path.read_text("utf-8"))
+        (path.name, name)
+        for path in papers
+        for text in [path.read_text("utf-8")]
+        for name in [
+            *named.findall(text),
+            *(f"{name[3:].replace('.', '/')}.py" for name in modules.findall(text)),
+        ]
     }
     assert len(found) > 20
     assert {(paper, name) for paper, name in found if not (ROOT / name).is_file()} == set()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 
@@ -21,11 +20,8 @@ SIZES = (2, 3, 4, 2, 5)
 
 @pytest.fixture(scope="module")
 def compiled():
-    sys.path.insert(0, str(FOLDER))
-    try:
-        import compiled
-    finally:
-        sys.path.remove(str(FOLDER))
+    from experiments.p3_singling_out import compiled
+
     return compiled
 
 
@@ -112,11 +108,8 @@ def test_without_noise_to_speak_of_a_table_is_the_counts(compiled):
 
 @pytest.mark.slow  # compiles
 def test_a_flattened_model_is_its_adjacency_and_its_tables_in_order(compiled):
-    sys.path.insert(0, str(FOLDER))
-    try:
-        from paper_attack import flattened
-    finally:
-        sys.path.remove(str(FOLDER))
+    from experiments.p3_singling_out.paper_attack import flattened
+
     codes = np.array([[0, 0, 0, 1], [0, 1, 2, 1], [0, 1, 0, 1]], dtype=np.int32)
     model = compiled.fitted(
         compiled.PackagePrivBayes("sdg", 1e6, "declared"), codes, np.array([2, 3, 2]), 4
@@ -135,7 +128,6 @@ def test_pages_hold_what_the_results_say(name, tmp_path, monkeypatch):
     for file in folder.iterdir():
         if file.suffix in (".csv", ".md"):
             (tmp_path / file.name).write_bytes(file.read_bytes())
-    monkeypatch.syspath_prepend(str(EXPERIMENTS))
     spec = spec_from_file_location(f"showing_{name}", folder / "showing.py")
     showing = module_from_spec(spec)
     spec.loader.exec_module(showing)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -11,11 +10,8 @@ import pytest
 
 import chaffinch
 from chaffinch import BayesNet
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "experiments"))
-
-from cells import CPU, Cells
-from published import Published, coding_of, plain_draws
+from experiments.cells import CPU, Cells
+from experiments.published import Published, coding_of, plain_draws
 
 
 def test_bins_are_those_of_a_histogram_of_twenty() -> None:

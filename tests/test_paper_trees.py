@@ -2,20 +2,14 @@
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
-
 import numpy as np
 import pytest
 from sklearn.model_selection import ParameterSampler, cross_val_score
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from chaffinch import trees
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "experiments" / "p3_trees"))
-
-from leaf_orders import scores_by_order, wrong_node_score
-from shared_search import best_tree, node_depths, scores_of
+from experiments.p3_trees.leaf_orders import scores_by_order, wrong_node_score
+from experiments.p3_trees.shared_search import best_tree, node_depths, scores_of
 
 
 @pytest.mark.parametrize("kind", [DecisionTreeRegressor, DecisionTreeClassifier])

@@ -15,9 +15,9 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from data import BUNDLED, bundled
 from numpy.typing import NDArray
 
+from benchmarks.data import BUNDLED, bundled
 from chaffinch.privacy.prepare import prepare
 from chaffinch.table.schema import Column, Schema
 from chaffinch.table.schema_file import as_schema

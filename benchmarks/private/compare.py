@@ -14,13 +14,12 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from common import HERE, SCRATCH, save, show
-
-from private.coarse import TABLES, Coarse
-from private.ours import BOOTSTRAP, DELTA, PLAIN, methods
-from private.peers import DATASYNTHESIZER, DPMM, MBI, THREADS, Peer
-from private.peers import run as run_peer
-from private.plot import read
+from benchmarks.common import HERE, SCRATCH, save, show
+from benchmarks.private.coarse import TABLES, Coarse
+from benchmarks.private.ours import BOOTSTRAP, DELTA, PLAIN, methods
+from benchmarks.private.peers import DATASYNTHESIZER, DPMM, MBI, THREADS, Peer
+from benchmarks.private.peers import run as run_peer
+from benchmarks.private.plot import read
 
 EPSILONS = (0.1, 1.0, 10.0, 1000.0)
 RUNS = 5
@@ -113,7 +112,7 @@ def run_ours(
     command = [
         sys.executable,
         "-m",
-        "private.ours",
+        "benchmarks.private.ours",
         str(folder),
         method,
         told,

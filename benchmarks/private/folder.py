@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from private.coarse import TABLES, Coarse
+from benchmarks.private.coarse import TABLES, Coarse
 
 TUNING = ("islp_wage", "islp_college", "lm_wage_panel", "sm_fair", "lm_fringe", "adult")
 """Tables that may be looked at while settings are chosen."""

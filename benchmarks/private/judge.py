@@ -12,15 +12,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from common import SCRATCH, SOURCE, save, show
-
-from private.compare import HEAD, Key, Run, Runs, row
-from private.folder import SETS, folder_table
-from private.ours import BOOTSTRAP
-from private.ours import run as run_ours
-from private.peers import MBI
-from private.peers import run as run_peer
-from private.tree import run as run_tree
+from benchmarks.common import SCRATCH, SOURCE, save, show
+from benchmarks.private.compare import HEAD, Key, Run, Runs, row
+from benchmarks.private.folder import SETS, folder_table
+from benchmarks.private.ours import BOOTSTRAP
+from benchmarks.private.ours import run as run_ours
+from benchmarks.private.peers import MBI
+from benchmarks.private.peers import run as run_peer
+from benchmarks.private.tree import run as run_tree
 
 DELTA = 1e-6
 EPSILONS = (1.0, 0.1, 10.0)

@@ -26,8 +26,8 @@ warnings.simplefilter("ignore")
 import mbi  # noqa: E402  (it warns when imported)
 
 # Last, so that no file beside this one is imported in place of a package.
-sys.path.append(str(Path(__file__).parents[1]))
-from private.mst import Codes, Counts, counted, exponential, measure_tree, rho_of  # noqa: E402
+sys.path.append(str(Path(__file__).parents[2]))
+from benchmarks.private.mst import Codes, Counts, counted, exponential, measure_tree, rho_of  # noqa: E402
 
 
 def mst(codes: Codes, sizes: Sequence[int], rho: float, rng: np.random.Generator) -> Codes:

@@ -19,9 +19,9 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.private.coarse import Cells, Coarse, codes_of, distances
 from chaffinch import BayesNet, Independent, synth
 from chaffinch.synth import PrivBayes
-from private.coarse import Cells, Coarse, codes_of, distances
 
 DELTA = 1e-9
 BOOTSTRAP = "bootstrap of the data"

@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from common import HERE
 
-from private.coarse import Coarse, distances
+from benchmarks.common import HERE
+from benchmarks.private.coarse import Coarse, distances
 
 THREADS = dict.fromkeys(
     ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS"), "1"

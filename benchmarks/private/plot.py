@@ -6,7 +6,7 @@ import csv
 from collections.abc import Sequence
 from math import log10
 
-from common import RESULTS
+from benchmarks.common import RESULTS
 
 WIDTH, HEIGHT, LEFT, TOP, RIGHT = 470, 360, 62, 40, 250
 NONE = 4.2

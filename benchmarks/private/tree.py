@@ -13,8 +13,8 @@ from dataclasses import asdict
 import numba
 import numpy as np
 
-from private.coarse import Coarse, distances
-from private.mst import Codes, Counts, TreeMeasurements, measure_tree, rho_of
+from benchmarks.private.coarse import Coarse, distances
+from benchmarks.private.mst import Codes, Counts, TreeMeasurements, measure_tree, rho_of
 
 STEPS = 1000
 

@@ -1,8 +1,8 @@
 """How sharp audits are: mutants and sound methods under audit, and the power of each form of a claim at 99 % and 99.9 %.
 
-    python experiments/attack_what_leaves/audit.py power      # audit_power.csv
-    python experiments/attack_what_leaves/audit.py mutants    # audit_mutants.csv
-    python experiments/attack_what_leaves/audit.py sound      # audit_sound.csv
+    python -m experiments.attack_what_leaves.audit power      # audit_power.csv
+    python -m experiments.attack_what_leaves.audit mutants    # audit_mutants.csv
+    python -m experiments.attack_what_leaves.audit sound      # audit_sound.csv
 
 Everything is seeded. `power` draws noise along recorded runs; the other two fit.
 """

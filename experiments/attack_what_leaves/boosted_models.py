@@ -1,7 +1,7 @@
 """Models of XGBoost for `trees.py covers`, and the fixture of the tests: run by an environment that has XGBoost and LightGBM, which Chaffinch does not need.
 
-python experiments/attack_what_leaves/boosted_models.py tables TABLES MODELS     # folders of Parquet files, and for the models
-python experiments/attack_what_leaves/boosted_models.py fixture FILE
+python -m experiments.attack_what_leaves.boosted_models tables TABLES MODELS     # folders of Parquet files, and for the models
+python -m experiments.attack_what_leaves.boosted_models fixture FILE
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Do attacks that compare values keep their promises? Families' p-values and 95 % intervals over draws in which nothing leaks.
 
-python experiments/attack_what_leaves/calibration_attribution.py [draws] [part parts]
+python -m experiments.attack_what_leaves.calibration_attribution [draws] [part parts]
 
 Original, holdout and synthetic table are three samples of one population with a number to one decimal, a whole number, words of which many are
 rare, and a sensitive word of 30 levels, many rare. Tables are read as by default, with rare levels pooled and numbers in bins, and attacked as

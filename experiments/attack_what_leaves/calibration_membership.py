@@ -1,6 +1,6 @@
 """How often the 95 % interval of a membership attack's AUC covers: 2,000 draws of each of many cases, with ties, targets and clusters.
 
-python experiments/attack_what_leaves/calibration_membership.py
+python -m experiments.attack_what_leaves.calibration_membership
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Are the memorisation tests calibrated, and what do they find? Null draws and draws with copied rows, from Adult and from a made-up population.
 
-    python experiments/attack_what_leaves/calibration_memorisation.py null      # 2,000 draws of each population
-    python experiments/attack_what_leaves/calibration_memorisation.py power     # 200 draws of each share of copies at 2,000 rows, 40 at 10,000
+    python -m experiments.attack_what_leaves.calibration_memorisation null      # 2,000 draws of each population
+    python -m experiments.attack_what_leaves.calibration_memorisation power     # 200 draws of each share of copies at 2,000 rows, 40 at 10,000
 
 Members, others and released rows are disjoint draws of one population; `copied` of the released rows are copies of members. "chances known" is the copied row
 with the chance of each row from the counts of the whole population, by itself: what a test could do that estimates nothing. Results are CSV files beside this one.

@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from value_attack import areas, finished, opened, ours, written
 
 from chaffinch import Table
 from chaffinch.risk.shadows.generator import value_reader
+from experiments.attack_what_leaves.value_attack import areas, finished, opened, ours, written
 
 TUNED = (("islp_wage", "number"), ("lm_wage_panel", "number"), ("lm_birthweight", "category"))
 OTHERS = (("nyc_weather", "number"), ("nyc_planes", "category"), ("nyc_flights", "category"))

@@ -1,6 +1,6 @@
 """What rare levels of a category give away: is the record in the data whose level few others have?
 
-    python experiments/attack_what_leaves/levels.py FOLDER [--releases N]
+    python -m experiments.attack_what_leaves.levels FOLDER [--releases N]
 
 Levels with fewer than `rare_below` records are pooled into (other); by default those with fewer than three. Targets have a level that 5 to 20
 records of the population (up to 2,000 rows) share. A release is fitted to 400 rows: read, BayesNet(parents=2), sample. The attacker counts the
@@ -19,9 +19,9 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
-from tails import area, read_population
 
 import chaffinch
+from experiments.attack_what_leaves.tails import area, read_population
 
 COLUMNS = {"nyc_flights": "dest", "vega_airports": "state", "nyc_planes": "model"}
 TARGETS, ROWS = 3, 400

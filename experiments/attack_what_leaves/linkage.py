@@ -1,6 +1,6 @@
 """Linkability and singling out on real tables: ours beside Anonymeter's, for copies, a network and fresh people.
 
-    python experiments/attack_what_leaves/linkage.py FOLDER [--peer PYTHON] [--table NAME ...]
+    python -m experiments.attack_what_leaves.linkage FOLDER [--peer PYTHON] [--table NAME ...]
 
 FOLDER holds tables as Parquet files. Each is split into members, others and fresh people; keys are the first half of its columns. `--peer` is the Python of an
 environment with Anonymeter, which is then run on the same tables. Writes `linkage.csv` beside this file.

@@ -1,6 +1,6 @@
 """Are the records with the largest values told from a release? A line of code, every part of our attack, and all parts together, on the same shadows.
 
-python experiments/attack_what_leaves/outliers.py FOLDER [--pairs 300] [--tests 200] [--only TABLE ...] [--generators NAME ...] [--keep FOLDER]
+python -m experiments.attack_what_leaves.outliers FOLDER [--pairs 300] [--tests 200] [--only TABLE ...] [--generators NAME ...] [--keep FOLDER]
 
 FOLDER holds the tables as Parquet files. Targets are the records with the largest value of up to four columns of each table; they share their
 shadows. Two generators: a network of two parents as it comes, and one that keeps the ends of columns, to see attackers where there is something to
@@ -18,7 +18,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from value_attack import MOST_RECORDS, finished, written
 
 import chaffinch
 from chaffinch import BayesNet
@@ -27,6 +26,7 @@ from chaffinch.risk.membership.combined import PARTS
 from chaffinch.risk.membership.study import campaign_against
 from chaffinch.risk.shadows import Working
 from chaffinch.stats.learners import auc
+from experiments.attack_what_leaves.value_attack import MOST_RECORDS, finished, written
 
 TUNED = ("islp_wage", "lm_wage_panel", "sm_fair")
 OTHERS = ("nyc_planes", "sm_randhie", "lifelines_gbsg2", "islp_college", "lm_fringe", "lm_meps")

@@ -1,6 +1,6 @@
 """What pooling rare sensitive levels does to the excess of a generator that ignores the data: its mean, and how often its interval covers 0.
 
-python experiments/attack_what_leaves/pooling.py [draws]
+python -m experiments.attack_what_leaves.pooling [draws]
 
 Original and holdout are 300 people each of one population, with a sensitive column of 59 levels, most of them rare; the synthetic table is a
 third sample. Given it, members and others are alike, so the true excess of every attack is 0. Three ways with levels that have fewer than three

@@ -1,6 +1,6 @@
 """What several releases of the same people add: copies of a network, its model, copies that each reveal some people, fresh tables.
 
-    python experiments/attack_what_leaves/releases.py FOLDER [--table NAME ...] [--draws N]
+    python -m experiments.attack_what_leaves.releases FOLDER [--table NAME ...] [--draws N]
 
 FOLDER holds tables as Parquet files. Each is split into members, others and fresh people. Writes `releases.csv` beside this file; with `--draws` also how often
 fresh tables were said to add something, over draws of members from the first table, to `releases_null.csv`.

@@ -1,6 +1,6 @@
 """What the ends of a numeric column give away, before and after expected values stand in for the nine most extreme records.
 
-    python experiments/attack_what_leaves/tails.py FOLDER [--table NAME ...] [--releases N]
+    python -m experiments.attack_what_leaves.tails FOLDER [--table NAME ...] [--releases N]
 
 FOLDER holds the tables of `TARGETS` as Parquet files. Of each, up to 2,000 rows are the population. Targets are the records with the
 largest and the smallest value of a column. A release is fitted to 400 rows of the population, the targets among them in half of the

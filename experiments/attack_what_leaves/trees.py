@@ -1,8 +1,8 @@
 """Boosted covers as counts, regression leaves without data, and what pruning keeps of trees with many classes.
 
-python experiments/attack_what_leaves/trees.py covers MODELS        # a folder that boosted_models.py wrote
-python experiments/attack_what_leaves/trees.py regression TABLES    # a folder of Parquet files
-python experiments/attack_what_leaves/trees.py classes TABLES
+python -m experiments.attack_what_leaves.trees covers MODELS        # a folder that boosted_models.py wrote
+python -m experiments.attack_what_leaves.trees regression TABLES    # a folder of Parquet files
+python -m experiments.attack_what_leaves.trees classes TABLES
 """
 
 from __future__ import annotations

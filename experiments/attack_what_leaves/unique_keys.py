@@ -1,6 +1,6 @@
 """How many people their keys tell apart, by values and by the bins of the schema, in a copy and in a synthetic table.
 
-python experiments/attack_what_leaves/unique_keys.py SD2011.parquet
+python -m experiments.attack_what_leaves.unique_keys SD2011.parquet
 
 SD2011 is the survey that the R package synthpop brings along (5,000 people); keys and sensitive column are those of its disclosure examples.
 """

@@ -1,6 +1,6 @@
 """How often the interval of a marginal risk covers it, and how wide it is beside what the estimate varies by.
 
-    python experiments/check_intervals/run.py [populations] [splits] [cases ...]
+    python -m experiments.check_intervals.run [populations] [splits] [cases ...]
 
 People are drawn from a population, divided into folds as `check` does, and attacked by ensembles that are made without a search, so that the truth is known: each
 dataset is drawn from the population, and a share of its records is copied from the fold's own people. With a share of 0 the marginal risk is 0. Otherwise it is that of
@@ -17,24 +17,22 @@ from typing import Any
 
 import numpy as np
 
-HERE = Path(__file__).resolve().parent
-sys.path[:0] = [str(HERE.parent), str(HERE.parent / "p1_output_risk")]
-
-from people import people  # noqa: E402
-
-from chaffinch.outputs.check.assessment import folds  # noqa: E402
-from chaffinch.outputs.check.attribution import (  # noqa: E402  # noqa: E402
+from chaffinch.outputs.check.assessment import folds
+from chaffinch.outputs.check.attribution import (
     KeyAttack,
     RiskMeasure,
     attack_of,
     ensemble_tcap,
     measures_of,
 )
-from chaffinch.outputs.domain import (  # noqa: E402
+from chaffinch.outputs.domain import (
     Codes,
     Field,
     Fields,
 )
+from experiments.p1_output_risk.people import people
+
+HERE = Path(__file__).resolve().parent
 
 Draw = Callable[[np.random.Generator, int], Codes]
 SIZES = (6, 4, 3, 2, 3)

@@ -1,6 +1,6 @@
 """Whether a synthesis may start from the one before, by null moves, instead of from scratch: marginal risk, its error and the spread between syntheses, both ways.
 
-    python experiments/check_null_moves/run.py
+    python -m experiments.check_null_moves.run
 
 Two tables (cmc, and 3,000 people of Adult), a logit and counts, 20 syntheses a fold, two seeds. A chain has its first synthesis from scratch, and each further one by so
 many rounds of null moves from the one before: every output stays as it is. Searches run in this process.
@@ -9,7 +9,6 @@ many rounds of null moves from the one before: every output stays as it is. Sear
 from __future__ import annotations
 
 import csv
-import sys
 import time
 from pathlib import Path
 from typing import Any
@@ -17,21 +16,19 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from benchmarks.check_speed import ADULT_TABLES, CMC_KEYS, CMC_LOGIT, CMC_TABLES, document, logit
+from benchmarks.data import bundled
+from chaffinch._base.seeds import seed_sequence
+from chaffinch.outputs.check import CheckSettings, check_recipes
+from chaffinch.outputs.check.assessment import DatasetEnsemble
+from chaffinch.outputs.document import Outputs
+from chaffinch.outputs.records import TableCoder
+from chaffinch.outputs.solve import incremental
+from chaffinch.table import read
+from chaffinch.workflows.check_request import CheckRequest
+from experiments.check_null_moves.null_moves import walk
+
 HERE = Path(__file__).resolve().parent
-sys.path[:0] = [str(HERE), str(HERE.parents[1] / "benchmarks")]
-
-from check_speed import ADULT_TABLES, CMC_KEYS, CMC_LOGIT, CMC_TABLES, document, logit  # noqa: E402
-from data import bundled  # noqa: E402
-from null_moves import walk  # noqa: E402
-
-from chaffinch._base.seeds import seed_sequence  # noqa: E402
-from chaffinch.outputs.check import CheckSettings, check_recipes  # noqa: E402
-from chaffinch.outputs.check.assessment import DatasetEnsemble  # noqa: E402
-from chaffinch.outputs.document import Outputs  # noqa: E402
-from chaffinch.outputs.records import TableCoder  # noqa: E402
-from chaffinch.outputs.solve import incremental  # noqa: E402
-from chaffinch.table import read  # noqa: E402
-from chaffinch.workflows.check_request import CheckRequest  # noqa: E402
 
 SYNTHESES = 20
 ROUNDS = (None, 1, 5, 20)

@@ -1,6 +1,6 @@
 """How marginal risk depends on what the attacker knows beside the outputs: all univariate margins (of all people, or of the fold), published ones, or nothing.
 
-    python experiments/check_start/run.py [tables ...]
+    python -m experiments.check_start.run [tables ...]
 
 Three census files and two other tables, up to 4,000 people of each without those of rare words (that fewer than 60 of them have, so that every fold has its estimates), six keys; P1's output (a logit with main effects, here with two decimals), alone and with three
 tables of two columns. Searches run in this process, where starting one costs nothing. For each start the check of both folds; and the share of *certain* rows of datasets from the outputs of all people (rows of an equivalence class by all six
@@ -17,18 +17,16 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.data import bundled
+from chaffinch.outputs.check import CheckSettings, check_recipes
+from chaffinch.outputs.check.assessment import DatasetEnsemble
+from chaffinch.outputs.document import Outputs, recipes_of
+from chaffinch.outputs.domain import Field, Fields
+from chaffinch.outputs.solve import incremental
+from experiments.p1_output_risk.paper_figures import prepared, whole_data
+from experiments.p1_output_risk.people import DATASETS, People, people
+
 HERE = Path(__file__).resolve().parent
-sys.path[:0] = [str(HERE.parent / "p1_output_risk"), str(HERE.parents[1] / "benchmarks")]
-
-from data import bundled  # noqa: E402
-from paper_figures import prepared, whole_data  # noqa: E402
-from people import DATASETS, People, people  # noqa: E402
-
-from chaffinch.outputs.check import CheckSettings, check_recipes  # noqa: E402
-from chaffinch.outputs.check.assessment import DatasetEnsemble  # noqa: E402
-from chaffinch.outputs.document import Outputs, recipes_of  # noqa: E402
-from chaffinch.outputs.domain import Field, Fields  # noqa: E402
-from chaffinch.outputs.solve import incremental  # noqa: E402
 
 STARTS = ("uniform", "published", "margins", "fold")
 MOST_PEOPLE = 4_000

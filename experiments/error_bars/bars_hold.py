@@ -1,4 +1,4 @@
-"""How often error bars of private models hold the counts of the data: python experiments/error_bars/bars_hold.py TABLE.parquet ... -o bars_hold.csv
+"""How often error bars of private models hold the counts of the data: python -m experiments.error_bars.bars_hold TABLE.parquet ... -o bars_hold.csv
 
 Domains are taken from the tables themselves, which a study may do and a release may not.
 """

@@ -1,6 +1,6 @@
 """Does a release that the frontier chose keep its limit on people the search never saw? Many small runs on three tables.
 
-python experiments/frontier/run.py --adult TRAIN.parquet TEST.parquet --scotland FILE.parquet --acs FILE.parquet [--runs 100] [--only NAME]
+python -m experiments.frontier.run --adult TRAIN.parquet TEST.parquet --scotland FILE.parquet --acs FILE.parquet [--runs 100] [--only NAME]
 
 Each run draws 2,000 people of a table, searches 8 settings on half of them for the most useful below a limit, confirms on the other half, and, as a check that no part of the run saw,
 makes a table of all 2,000 with the chosen settings and with the defaults, and attacks both with as many people of the rest of the table as others. Finished runs stand in results.csv and are
@@ -10,7 +10,6 @@ not run again.
 from __future__ import annotations
 
 import argparse
-import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -18,9 +17,6 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-from cells import Cells
 
 import chaffinch
 from chaffinch.errors import InputError
@@ -32,6 +28,7 @@ from chaffinch.workflows.frontier.evaluate import (
     split_people,
 )
 from chaffinch.workflows.frontier.settings import FrontierSettings
+from experiments.cells import Cells
 
 RESULTS = Path(__file__).parent / "results.csv"
 PEOPLE, EVALUATIONS, LIMIT, RESAMPLES = 2000, 8, 0.02, 200

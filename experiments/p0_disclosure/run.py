@@ -1,6 +1,6 @@
 """Rerun the disclosure tables of P0, VIII to XII: attackers on original, synthetic and protected synthetic records, k = 4.
 
-python experiments/p0_disclosure/run.py [cmc] [adult] [--only disclosure learning] [--arms papers ours trees]
+python -m experiments.p0_disclosure.run [cmc] [adult] [--only disclosure learning] [--arms papers ours trees]
 
 Finished cells are kept in NAME_disclosure_cells.csv and NAME_learning_cells.csv, and skipped on the next start.
 """
@@ -8,26 +8,30 @@ Finished cells are kept in NAME_disclosure_cells.csv and NAME_learning_cells.csv
 from __future__ import annotations
 
 import argparse
-import sys
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from benchmarks.data import adult, bundled
+from chaffinch import BayesNet
+from chaffinch._base.runtime import one_thread
+from experiments.attacking import HEAD, KEYS, VALUES, attacked, rows_of
+from experiments.cells import Cells
+from experiments.published import Published
+from experiments.training import (
+    CLASSIFIERS,
+    accuracies,
+    again,
+    halves,
+    kept,
+    printed,
+    save,
+    shown,
+    whole,
+)
+
 HERE = Path(__file__).resolve().parent
-sys.path.insert(0, str(HERE.parent))
-
-from attacking import HEAD, KEYS, VALUES, attacked, rows_of  # noqa: E402
-from cells import Cells  # noqa: E402
-from published import Published  # noqa: E402
-from training import CLASSIFIERS, accuracies, again, halves, kept, printed, save, shown, whole  # noqa: E402
-
-from chaffinch import BayesNet  # noqa: E402
-from chaffinch._base.runtime import one_thread  # noqa: E402
-
-sys.path.insert(0, str(HERE.parents[1] / "benchmarks"))
-
-from data import adult, bundled  # noqa: E402
 
 TABLES = {"cmc": ("09", "11"), "adult": ("10", "12")}
 ARMS = ("papers", "ours", "trees")

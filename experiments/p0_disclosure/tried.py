@@ -1,22 +1,20 @@
 """What was tried for the original row of P0 table X (GCAP 60.1): codings of age, records, keys, and the mean of equation 1.
 
-python experiments/p0_disclosure/tried.py
+python -m experiments.p0_disclosure.tried
 """
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
-HERE = Path(__file__).resolve().parent
-sys.path[:0] = [str(HERE.parent), str(HERE.parents[1] / "benchmarks")]
+from benchmarks.data import adult
+from experiments.training import save
 
-from data import adult  # noqa: E402
-from training import save  # noqa: E402
+HERE = Path(__file__).resolve().parent
 
 WORDS = ["workclass", "occupation", "race", "sex"]
 SENSITIVE = "relationship"

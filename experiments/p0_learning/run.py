@@ -1,6 +1,6 @@
 """Rerun the learning tables of P0, V to VII, and figure 1: learners trained on original and on synthetic records.
 
-python experiments/p0_learning/run.py [cmc] [adult] [svm] [creditcard] [figure] [--arms papers ours] [--syntheses N]
+python -m experiments.p0_learning.run [cmc] [adult] [svm] [creditcard] [figure] [--arms papers ours] [--syntheses N]
 
 Finished cells of cmc, adult and svm are kept in NAME_cells.csv and skipped on the next start.
 """
@@ -8,7 +8,6 @@ Finished cells of cmc, adult and svm are kept in NAME_cells.csv and skipped on t
 from __future__ import annotations
 
 import argparse
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -16,12 +15,15 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-HERE = Path(__file__).resolve().parent
-sys.path.insert(0, str(HERE.parent))
-
-from cells import Cells  # noqa: E402
-from published import Published  # noqa: E402
-from training import (  # noqa: E402
+from benchmarks.data import adult, bundled, creditcard_absent, shared_folder
+from chaffinch import BayesNet, Evolution
+from chaffinch._base.runtime import one_thread
+from chaffinch.stats.learners import precision_recall_f2
+from chaffinch.table import Table
+from chaffinch.utility import pearson
+from experiments.cells import Cells
+from experiments.published import Published
+from experiments.training import (
     CLASSIFIERS,
     accuracies,
     again,
@@ -35,15 +37,7 @@ from training import (  # noqa: E402
     whole,
 )
 
-from chaffinch import BayesNet, Evolution  # noqa: E402
-from chaffinch._base.runtime import one_thread  # noqa: E402
-from chaffinch.stats.learners import precision_recall_f2  # noqa: E402
-from chaffinch.table import Table  # noqa: E402
-from chaffinch.utility import pearson  # noqa: E402
-
-sys.path.insert(0, str(HERE.parents[1] / "benchmarks"))
-
-from data import adult, bundled, creditcard_absent, shared_folder  # noqa: E402
+HERE = Path(__file__).resolve().parent
 
 SEARCHES = ("greedy", "genetic", "ordering")
 ARMS = {"papers": ("greedy", "genetic"), "ours": (*SEARCHES, "trees")}

@@ -1,6 +1,6 @@
 """Rerun the run times of P0, tables II to IV: seconds to describe and to generate, theirs beside ours.
 
-    python experiments/p0_runtime/run.py [--rows N] [--tables NAME ...]
+    python -m experiments.p0_runtime.run [--rows N] [--tables NAME ...]
 
 Tables: cmc, adult, creditcard. With --rows only the first rows are used, and nothing is saved.
 """
@@ -9,20 +9,17 @@ from __future__ import annotations
 
 import argparse
 import csv
-import sys
 import time
 from pathlib import Path
 
 import pyarrow as pa
 
 import chaffinch
+from benchmarks.common import machine, show
+from benchmarks.data import bundled, creditcard, creditcard_absent
 from chaffinch import BayesNet, Evolution
 
 HERE = Path(__file__).resolve().parent
-sys.path.insert(0, str(HERE.parents[1] / "benchmarks"))
-
-from common import machine, show  # noqa: E402
-from data import bundled, creditcard, creditcard_absent  # noqa: E402
 
 PRINTED = {
     "cmc": ("II", "p0_table02_cmc_runtime.csv"),

@@ -1,6 +1,6 @@
 """Rerun P1's tables 2 to 4 and figures 1 and 2 with P1's own algorithm: error by generation, three sizes, two starts, rules of selection.
 
-    python experiments/p1_output_risk/evolution.py [run] [summarise] [shrink]
+    python -m experiments.p1_output_risk.evolution [run] [summarise] [shrink]
 
 `run` appends each finished run to `evolution.csv` and leaves out what is there, so it can be stopped and started again at any time. It goes round by
 round (the first run of every case, then the second), so that what there is when it is stopped is balanced. `summarise` makes
@@ -17,24 +17,20 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.evolving_cases import census
+from chaffinch._base.svg import Axis
+from chaffinch.outputs.domain import Codes, Columns
+from chaffinch.outputs.equations import Problem
+from chaffinch.outputs.numbers import compared
+from chaffinch.outputs.solve import incremental
+from chaffinch.outputs.solve.ea import settings_from, solve
+from chaffinch.outputs.solve.incremental import Checkpoint
+from chaffinch.outputs.solve.population import BreedingRates, Population
+from chaffinch.report.charts import Curve, Point, curves, frame
+from experiments.cells import append_rows, finished_rows
+from experiments.p1_output_risk.run import TABLES, feature, read, save, spec_of
+
 HERE = Path(__file__).resolve().parent
-sys.path.insert(0, str(HERE.parent))
-sys.path.insert(0, str(HERE))
-sys.path.insert(0, str(HERE.parents[1] / "benchmarks"))
-
-from cells import append_rows, finished_rows  # noqa: E402
-from evolving_cases import census  # noqa: E402
-from run import TABLES, feature, read, save, spec_of  # noqa: E402
-
-from chaffinch._base.svg import Axis  # noqa: E402
-from chaffinch.outputs.domain import Codes, Columns  # noqa: E402
-from chaffinch.outputs.equations import Problem  # noqa: E402
-from chaffinch.outputs.numbers import compared  # noqa: E402
-from chaffinch.outputs.solve import incremental  # noqa: E402
-from chaffinch.outputs.solve.ea import settings_from, solve  # noqa: E402
-from chaffinch.outputs.solve.incremental import Checkpoint  # noqa: E402
-from chaffinch.outputs.solve.population import BreedingRates, Population  # noqa: E402
-from chaffinch.report.charts import Curve, Point, curves, frame  # noqa: E402
 
 RULES: dict[str, dict[str, Any]] = {
     "tournament of 2": {},

@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-import sys
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 import pyarrow.parquet as pq
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "benchmarks"))
-
-from data import shared_folder
-
+from benchmarks.data import shared_folder
 from chaffinch.outputs.domain import Codes, Field, Fields
 
 __all__ = ["DATASETS", "People", "people"]

@@ -1,6 +1,6 @@
 """Rerun P1: its coefficients from its printed numbers (tables 2 to 4), and its risk assessment on open microdata (table 5, figure 3).
 
-    python experiments/p1_output_risk/run.py [coefficients] [risk] [cumulative]
+    python -m experiments.p1_output_risk.run [coefficients] [risk] [cumulative]
 
 P1's own algorithm by generation (figures 1 and 2) is in `evolution.py`, table 5 fold by fold in `table5.py`.
 P1's own records are not open. `coefficients` needs only what the paper prints; `risk` and `cumulative` use open census files.
@@ -17,20 +17,23 @@ from typing import Any
 
 import numpy as np
 
+from chaffinch import check, evolve
+from chaffinch._base.svg import Axis
+from chaffinch.outputs.check import CheckResult, CheckSettings
+from chaffinch.outputs.check.attribution import CONVENTIONS
+from chaffinch.outputs.document import Outputs, recipes_of
+from chaffinch.report.charts import Curve, Point, curves, frame
+from experiments.p1_output_risk.paper_figures import (
+    by_size,
+    error_lines,
+    error_picture,
+    prepared,
+    whole_data,
+)
+from experiments.p1_output_risk.people import DATASETS, People, people
+from experiments.training import machine
+
 HERE = Path(__file__).resolve().parent
-sys.path.insert(0, str(HERE.parent))
-sys.path.insert(0, str(HERE))
-
-from paper_figures import by_size, error_lines, error_picture, prepared, whole_data  # noqa: E402
-from people import DATASETS, People, people  # noqa: E402
-from training import machine  # noqa: E402
-
-from chaffinch import check, evolve  # noqa: E402
-from chaffinch._base.svg import Axis  # noqa: E402
-from chaffinch.outputs.check import CheckResult, CheckSettings  # noqa: E402
-from chaffinch.outputs.check.attribution import CONVENTIONS  # noqa: E402
-from chaffinch.outputs.document import Outputs, recipes_of  # noqa: E402
-from chaffinch.report.charts import Curve, Point, curves, frame  # noqa: E402
 
 TABLES = {
     "table02_coefficients": 50_357,

@@ -1,6 +1,6 @@
 """P1's table 5 on open census files: TCAP of each fold and of each fold of fold 1, its spread, the prior and appendix A's baseline, for three targets.
 
-    python experiments/p1_output_risk/table5.py [run] [summarise]
+    python -m experiments.p1_output_risk.table5 [run] [summarise]
 
 `run` appends each finished synthesis to `table5_runs.csv` and leaves out what is there, so it can be stopped and started again. `summarise` writes
 `table5.csv` from that file. TCAP is taken for every set of 3 to 6 of the other six columns and averaged, as in P1's table 5.
@@ -17,18 +17,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from chaffinch.outputs.check.attribution import CONVENTIONS, attack_of, ensemble_tcap
+from chaffinch.outputs.document import recipes_of
+from chaffinch.outputs.domain import Codes, Floats
+from chaffinch.outputs.solve.incremental import solve
+from experiments.cells import append_rows, finished_rows
+from experiments.p1_output_risk.people import DATASETS, People, people
+from experiments.p1_output_risk.run import logit, read, save
+
 HERE = Path(__file__).resolve().parent
-sys.path.insert(0, str(HERE.parent))
-sys.path.insert(0, str(HERE))
-
-from cells import append_rows, finished_rows  # noqa: E402
-from people import DATASETS, People, people  # noqa: E402
-from run import logit, read, save  # noqa: E402
-
-from chaffinch.outputs.check.attribution import CONVENTIONS, attack_of, ensemble_tcap  # noqa: E402
-from chaffinch.outputs.document import recipes_of  # noqa: E402
-from chaffinch.outputs.domain import Codes, Floats  # noqa: E402
-from chaffinch.outputs.solve.incremental import solve  # noqa: E402
 
 SYNTHESES = 10
 FOLDS = {"1": "fold", "2": "fold", "1.1": "fold_fold", "1.2": "fold_fold"}

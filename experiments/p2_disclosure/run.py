@@ -1,6 +1,6 @@
 """Rerun the disclosure tables of P2, IV to VII: attackers on original, synthetic and protected records, p = 3, both methods.
 
-python experiments/p2_disclosure/run.py [caesarian] [cmc] [adult] [--arms papers ours trees]
+python -m experiments.p2_disclosure.run [caesarian] [cmc] [adult] [--arms papers ours trees]
 
 Finished cells are kept in NAME_cells.csv and skipped on the next start.
 """
@@ -8,26 +8,20 @@ Finished cells are kept in NAME_cells.csv and skipped on the next start.
 from __future__ import annotations
 
 import argparse
-import sys
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from benchmarks.data import bundled
+from chaffinch import BayesNet
+from chaffinch._base.runtime import one_thread
+from experiments.attacking import HEAD, KEYS, VALUES, ZERO_RULE, Accuracies, attacked, rows_of
+from experiments.cells import Cells
+from experiments.published import Published
+from experiments.training import kept, printed, save, whole
+
 HERE = Path(__file__).resolve().parent
-sys.path.insert(0, str(HERE.parent))
-
-from attacking import HEAD, KEYS, VALUES, ZERO_RULE, Accuracies, attacked, rows_of  # noqa: E402
-from cells import Cells  # noqa: E402
-from published import Published  # noqa: E402
-from training import kept, printed, save, whole  # noqa: E402
-
-from chaffinch import BayesNet  # noqa: E402
-from chaffinch._base.runtime import one_thread  # noqa: E402
-
-sys.path.insert(0, str(HERE.parents[1] / "benchmarks"))
-
-from data import bundled  # noqa: E402
 
 TABLES = {"caesarian": "04", "cmc": "05", "adult": "06"}
 SYNTHESES = {"caesarian": 15, "cmc": 5, "adult": 1}

@@ -1,6 +1,6 @@
 """Rerun P2 table III and figures 3 to 8: learners trained on tables with 0 to 3 protected columns, both methods, p = 1 to 4.
 
-python experiments/p2_learning/run.py [caesarian] [cmc] [adult] [tried] [figures] [drawn] [--arms papers ours trees] [--splits N]
+python -m experiments.p2_learning.run [caesarian] [cmc] [adult] [tried] [figures] [drawn] [--arms papers ours trees] [--splits N]
 
 Finished cells are kept in NAME_cells.csv and skipped on the next start. `drawn` draws figures 6 to 8 from the tables that are there.
 """
@@ -8,19 +8,21 @@ Finished cells are kept in NAME_cells.csv and skipped on the next start. `drawn`
 from __future__ import annotations
 
 import argparse
-import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-HERE = Path(__file__).resolve().parent
-sys.path.insert(0, str(HERE.parent))
-
-from cells import Cells  # noqa: E402
-from published import Published  # noqa: E402
-from training import (  # noqa: E402
+from benchmarks.data import bundled
+from chaffinch import BayesNet
+from chaffinch._base.runtime import one_thread
+from chaffinch.table import Table
+from chaffinch.utility import pearson
+from experiments.cells import Cells
+from experiments.p2_learning.accuracy_figures import accuracy_figure
+from experiments.published import Published
+from experiments.training import (
     CLASSIFIERS,
     accuracies,
     again,
@@ -33,18 +35,7 @@ from training import (  # noqa: E402
     whole,
 )
 
-sys.path.insert(0, str(HERE))
-
-from accuracy_figures import accuracy_figure  # noqa: E402
-
-from chaffinch import BayesNet  # noqa: E402
-from chaffinch._base.runtime import one_thread  # noqa: E402
-from chaffinch.table import Table  # noqa: E402
-from chaffinch.utility import pearson  # noqa: E402
-
-sys.path.insert(0, str(HERE.parents[1] / "benchmarks"))
-
-from data import bundled  # noqa: E402
+HERE = Path(__file__).resolve().parent
 
 DATASETS = ("caesarian", "cmc", "adult")
 PROTECT = {"method_1": "separate", "method_2": "together"}

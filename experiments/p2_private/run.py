@@ -1,6 +1,6 @@
 """Ask whether protected columns still pay under noise: the attacks of P0 and P2 and the worth of their tables, with and without epsilon.
 
-python experiments/p2_private/run.py [cmc] [adult]
+python -m experiments.p2_private.run [cmc] [adult]
 """
 
 from __future__ import annotations
@@ -15,26 +15,21 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from benchmarks.data import BUNDLED, adult, bundled
+from chaffinch import BayesNet
+from chaffinch.privacy.prepare import prepare
+from chaffinch.risk import ATTACKERS as REGISTERED
+from chaffinch.risk import RiskSettings
+from chaffinch.risk.attribution.attack_data import AttackData
+from chaffinch.risk.attribution.attempt import Attempt, outcomes
+from chaffinch.stats.learners import Encoder, chosen_models, fit, standardised, work
+from chaffinch.synth.bayesnet.network import Protect
+from chaffinch.table import Table
+from chaffinch.table.schema_file import as_schema
+from chaffinch.utility.tvd import total_variation
+from experiments.training import halves, printed, save
+
 HERE = Path(__file__).resolve().parent
-sys.path.insert(0, str(HERE.parent))
-
-from training import halves, printed, save  # noqa: E402
-
-from chaffinch import BayesNet  # noqa: E402
-from chaffinch.privacy.prepare import prepare  # noqa: E402
-from chaffinch.risk import ATTACKERS as REGISTERED  # noqa: E402
-from chaffinch.risk import RiskSettings  # noqa: E402
-from chaffinch.risk.attribution.attack_data import AttackData  # noqa: E402
-from chaffinch.risk.attribution.attempt import Attempt, outcomes  # noqa: E402
-from chaffinch.stats.learners import Encoder, chosen_models, fit, standardised, work  # noqa: E402  # noqa: E402
-from chaffinch.synth.bayesnet.network import Protect  # noqa: E402
-from chaffinch.table import Table  # noqa: E402
-from chaffinch.table.schema_file import as_schema  # noqa: E402
-from chaffinch.utility.tvd import total_variation  # noqa: E402
-
-sys.path.insert(0, str(HERE.parents[1] / "benchmarks"))
-
-from data import BUNDLED, adult, bundled  # noqa: E402
 
 FITS = {"cmc": 10, "adult": 5}
 FEW = 4_000

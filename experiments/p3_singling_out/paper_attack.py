@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
-from compiled import CompiledGenerator, CompiledModel, PackagePrivBayes
 from numpy.typing import NDArray
 
 from chaffinch._base.seeds import child
@@ -19,6 +18,7 @@ from chaffinch.risk.membership.features import black_box
 from chaffinch.risk.membership.forests import chances_out_of_fold, grown, in_columns, searched
 from chaffinch.risk.shadows import AttackPopulation, fresh_draws, neighbour_draws
 from chaffinch.stats.learners import auc
+from experiments.p3_singling_out.compiled import CompiledGenerator, CompiledModel, PackagePrivBayes
 
 __all__ = ["PaperPlan", "PaperResult", "SettingsOfTrees", "flattened", "paper_attack"]
 

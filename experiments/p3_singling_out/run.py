@@ -1,6 +1,6 @@
 """Rerun P3 figures 12 to 15: predicate singling out from private synthetic tables over epsilon, with independent noise in every fit.
 
-python experiments/p3_singling_out/run.py [--only TEXT ...] [--pairs 250] [--releases 500] [--tables 3] [--paper-pairs 60] [--paper-tables 4] [--paper-releases 500] [--searches 4]
+python -m experiments.p3_singling_out.run [--only TEXT ...] [--pairs 250] [--releases 500] [--tables 3] [--paper-pairs 60] [--paper-tables 4] [--paper-releases 500] [--searches 4]
 
 Each point is written to results.csv when it is done; a run that was stopped goes on. --only keeps points whose name has one of the texts. Without anything left to
 run, the figures and the table of the README are written again from results.csv.
@@ -9,7 +9,6 @@ run, the figures and the table of the README are written again from results.csv.
 from __future__ import annotations
 
 import argparse
-import sys
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -18,26 +17,24 @@ from typing import Any
 
 import numpy as np
 
+from chaffinch import BayesNet, PrivBayes, Table
+from chaffinch._base.runtime import one_thread
+from chaffinch.privacy.prepare import prepare
+from chaffinch.risk.membership.forests import SEARCH
+from chaffinch.risk.membership.learning import ShadowStudy
+from chaffinch.risk.membership.settings import SinglingOutSettings
+from chaffinch.risk.shadows import Generator, Working, world_of
+from chaffinch.risk.shadows.world import fresh_draws
+from chaffinch.risk.singling_out import baseline, judged
+from chaffinch.stats.intervals import clopper_pearson
+from experiments.cells import append_rows, finished_rows
+from experiments.p3_population import declared, population
+from experiments.p3_singling_out.compiled import CompiledGenerator, PackagePrivBayes
+from experiments.p3_singling_out.paper_attack import PaperPlan, paper_attack
+from experiments.p3_singling_out.showing import draw, tabulate
+from experiments.training import machine
+
 HERE = Path(__file__).resolve().parent
-sys.path[:0] = [str(HERE), str(HERE.parent)]
-
-from cells import append_rows, finished_rows  # noqa: E402
-from compiled import CompiledGenerator, PackagePrivBayes  # noqa: E402
-from p3_population import declared, population  # noqa: E402
-from paper_attack import PaperPlan, paper_attack  # noqa: E402
-from showing import draw, tabulate  # noqa: E402
-from training import machine  # noqa: E402
-
-from chaffinch import BayesNet, PrivBayes, Table  # noqa: E402
-from chaffinch._base.runtime import one_thread  # noqa: E402
-from chaffinch.privacy.prepare import prepare  # noqa: E402
-from chaffinch.risk.membership.forests import SEARCH  # noqa: E402
-from chaffinch.risk.membership.learning import ShadowStudy  # noqa: E402
-from chaffinch.risk.membership.settings import SinglingOutSettings  # noqa: E402
-from chaffinch.risk.shadows import Generator, Working, world_of  # noqa: E402
-from chaffinch.risk.shadows.world import fresh_draws  # noqa: E402
-from chaffinch.risk.singling_out import baseline, judged  # noqa: E402
-from chaffinch.stats.intervals import clopper_pearson  # noqa: E402
 
 FIGURES = {
     12: ("adult", 1_000, 5_000),

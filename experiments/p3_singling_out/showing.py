@@ -6,9 +6,8 @@ import csv
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from p3_reading import read_values, replace_between
-
 from chaffinch.report.charts import success_figure
+from experiments.p3_reading import read_values, replace_between
 
 __all__ = ["draw", "tabulate"]
 

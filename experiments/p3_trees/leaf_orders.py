@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from shared_search import node_depths
+
+from experiments.p3_trees.shared_search import node_depths
 
 __all__ = ["ORDERS", "scores_by_order", "wrong_node_score"]
 

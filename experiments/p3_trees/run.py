@@ -1,6 +1,6 @@
 """Rerun P3 section 5.2 and table 1: singling out with fitted trees, with and without their counts, before and after pruning.
 
-python experiments/p3_trees/run.py [adult] [cardio] [house] [house_median] [--trees 100]
+python -m experiments.p3_trees.run [adult] [cardio] [house] [house_median] [--trees 100]
 
 Finished trees are kept in NAME.csv and skipped on the next start.
 """
@@ -8,7 +8,6 @@ Finished trees are kept in NAME.csv and skipped on the next start.
 from __future__ import annotations
 
 import argparse
-import sys
 from pathlib import Path
 from time import perf_counter
 from typing import Any
@@ -19,24 +18,16 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
+from benchmarks.data import bundled, shared_folder
+from chaffinch import trees
+from chaffinch._base.runtime import one_thread
+from chaffinch.trees import prune, read_model
+from experiments.cells import Cells
+from experiments.p3_trees.leaf_orders import ORDERS, scores_by_order, wrong_node_score
+from experiments.p3_trees.shared_search import best_tree
+from experiments.training import printed, save
+
 HERE = Path(__file__).resolve().parent
-sys.path.insert(0, str(HERE.parent))
-
-from cells import Cells  # noqa: E402
-from training import printed, save  # noqa: E402
-
-sys.path.insert(0, str(HERE))
-
-from leaf_orders import ORDERS, scores_by_order, wrong_node_score  # noqa: E402
-from shared_search import best_tree  # noqa: E402
-
-from chaffinch import trees  # noqa: E402
-from chaffinch._base.runtime import one_thread  # noqa: E402
-from chaffinch.trees import prune, read_model  # noqa: E402
-
-sys.path.insert(0, str(HERE.parents[1] / "benchmarks"))
-
-from data import bundled, shared_folder  # noqa: E402
 
 LABELS = {"adult": "income", "cardio": "cardio", "house": "price", "house_median": "price"}
 PRINTED = {"adult": "adult", "cardio": "cardio", "house": "house_16h"}

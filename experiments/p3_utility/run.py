@@ -1,7 +1,7 @@
 """Rerun P3 figures 8 to 11: distance and learning of private tables over epsilon, ten subsets of 1,000 records each.
 
-python experiments/p3_utility/run.py [adult] [cardio]
-python experiments/p3_utility/run.py --show    # figures and tables of the README again, from the CSV
+python -m experiments.p3_utility.run [adult] [cardio]
+python -m experiments.p3_utility.run --show    # figures and tables of the README again, from the CSV
 """
 
 from __future__ import annotations
@@ -19,24 +19,22 @@ import pandas as pd
 from numpy.typing import NDArray
 from sklearn.ensemble import RandomForestClassifier
 
-HERE = Path(__file__).resolve().parent
-sys.path[:0] = [str(HERE), str(HERE.parent)]
-
-from p3_population import declared, population  # noqa: E402
-from showing import draw, tabulate  # noqa: E402
-from training import save  # noqa: E402
-
-from chaffinch import BayesNet, PrivBayes  # noqa: E402
-from chaffinch.privacy.prepare import prepare  # noqa: E402
-from chaffinch.stats.learners import (  # noqa: E402
+from chaffinch import BayesNet, PrivBayes
+from chaffinch.privacy.prepare import prepare
+from chaffinch.stats.learners import (
     Encoder,
     auc,
     fit,
 )
-from chaffinch.table import Table  # noqa: E402
-from chaffinch.table.align import align  # noqa: E402
-from chaffinch.table.schema import Schema  # noqa: E402
-from chaffinch.utility import jensen_shannon  # noqa: E402
+from chaffinch.table import Table
+from chaffinch.table.align import align
+from chaffinch.table.schema import Schema
+from chaffinch.utility import jensen_shannon
+from experiments.p3_population import declared, population
+from experiments.p3_utility.showing import draw, tabulate
+from experiments.training import save
+
+HERE = Path(__file__).resolve().parent
 
 EPSILONS = (0.1, 1.0, 10.0, 100.0, 1000.0)
 SUBSETS, ROWS, OUTSIDE = 10, 1_000, 5_000

@@ -10,9 +10,9 @@ from math import log, sqrt
 from pathlib import Path
 
 import numpy as np
-from p3_reading import read_values, replace_between
 
 from chaffinch._base.svg import Dot, dots
+from experiments.p3_reading import read_values, replace_between
 
 __all__ = ["draw", "tabulate"]
 

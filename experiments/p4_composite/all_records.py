@@ -1,6 +1,6 @@
 """delta of P4 on all records of Adult: each fit is a row of `adult_all.csv`, appended when it ends and skipped when it is there.
 
-python experiments/p4_composite/all_records.py [REPEATS]
+python -m experiments.p4_composite.all_records [REPEATS]
 
 Ten repeats over three syntheses: repeat r splits synthesis (r - 1) mod 3 + 1 anew. Repeats come one after the other, so a run
 that was stopped has the same number of repeats at every epsilon, but for the last.
@@ -15,27 +15,21 @@ from typing import Any
 
 import numpy as np
 
-HERE = Path(__file__).resolve().parent
-sys.path.insert(0, str(HERE.parent))
-sys.path.insert(0, str(HERE))
-
-from cells import append_rows, finished_rows  # noqa: E402
-from run import declared, synthesis  # noqa: E402
-from support_vectors import KernelVotes  # noqa: E402
-from training import printed, whole  # noqa: E402
-
-from chaffinch import PrivBayes  # noqa: E402
-from chaffinch.stats.learners import (  # noqa: E402
+from benchmarks.data import bundled
+from chaffinch import PrivBayes
+from chaffinch.stats.learners import (
     Encoder,
     split,
     standardised,
 )
-from chaffinch.table import Table  # noqa: E402
-from chaffinch.table.align import align  # noqa: E402
+from chaffinch.table import Table
+from chaffinch.table.align import align
+from experiments.cells import append_rows, finished_rows
+from experiments.p4_composite.run import declared, synthesis
+from experiments.p4_composite.support_vectors import KernelVotes
+from experiments.training import printed, whole
 
-sys.path.insert(0, str(HERE.parents[1] / "benchmarks"))
-
-from data import bundled  # noqa: E402
+HERE = Path(__file__).resolve().parent
 
 FOUND = HERE / "adult_all.csv"
 HEAD = [

@@ -1,26 +1,23 @@
 """Draw P4's figures 1 to 4 from the committed CSVs: mu, delta and G over epsilon. Means of three syntheses, bars of one standard error.
 
-python experiments/p4_composite/figures.py
+python -m experiments.p4_composite.figures
 
 Also writes `adult_all_means.csv`: delta on all records of Adult from `adult_all.csv`, for each epsilon whose labels are all there.
 """
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from chaffinch._base.svg import Axis
+from chaffinch.report.charts import Curve, Point, curves, frame
+from experiments.training import printed, save
+
 HERE = Path(__file__).resolve().parent
-sys.path.insert(0, str(HERE.parent))
-
-from training import printed, save  # noqa: E402
-
-from chaffinch._base.svg import Axis  # noqa: E402
-from chaffinch.report.charts import Curve, Point, curves, frame  # noqa: E402
 
 PRIVBAYES = {
     "privbayes": "PrivBayes as published",

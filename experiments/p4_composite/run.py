@@ -1,6 +1,6 @@
 """Rerun P4's figures: mu, delta and G over the number of parents without privacy, and over epsilon with it.
 
-python experiments/p4_composite/run.py [diabetes] [adult] [diabetes_private] [adult_private] [adult_groups]
+python -m experiments.p4_composite.run [diabetes] [adult] [diabetes_private] [adult_private] [adult_groups]
 """
 
 from __future__ import annotations
@@ -13,22 +13,17 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.data import BUNDLED, bundled
+from chaffinch import BayesNet, FieldGroups, Independent, PrivBayes
+from chaffinch.privacy.prepare import prepare
+from chaffinch.report.uses import sweep_plot
+from chaffinch.table import Table
+from chaffinch.table.schema import Column, Kind, Schema
+from chaffinch.table.schema_file import as_schema
+from chaffinch.utility import sweep
+from experiments.training import printed, save, whole
+
 HERE = Path(__file__).resolve().parent
-sys.path.insert(0, str(HERE.parent))
-
-from training import printed, save, whole  # noqa: E402
-
-from chaffinch import BayesNet, FieldGroups, Independent, PrivBayes  # noqa: E402
-from chaffinch.privacy.prepare import prepare  # noqa: E402
-from chaffinch.report.uses import sweep_plot  # noqa: E402
-from chaffinch.table import Table  # noqa: E402
-from chaffinch.table.schema import Column, Kind, Schema  # noqa: E402
-from chaffinch.table.schema_file import as_schema  # noqa: E402
-from chaffinch.utility import sweep  # noqa: E402
-
-sys.path.insert(0, str(HERE.parents[1] / "benchmarks"))
-
-from data import BUNDLED, bundled  # noqa: E402
 
 SETTINGS = {0: Independent(), **{k: BayesNet(parents=k, search="genetic") for k in range(1, 5)}}
 """By the most parents of a column; 0 is independent columns."""

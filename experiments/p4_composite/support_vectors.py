@@ -3,7 +3,7 @@
 One against one with votes, C = 1, gamma = 1 / (features x variance), tolerance 1e-3, second-order working sets (Fan, Chen and Lin 2005),
 as LIBSVM has them. Rows of the kernel are computed in single precision by loops that the compiler vectorises, and kept while they fit.
 
-python experiments/p4_composite/support_vectors.py compares errors and CPU seconds with SVC.
+python -m experiments.p4_composite.support_vectors compares errors and CPU seconds with SVC.
 """
 
 from __future__ import annotations
@@ -255,16 +255,9 @@ def main(n_records: int = 10_000) -> None:
 
 if __name__ == "__main__":
     import sys
-    from pathlib import Path
 
-    sys.path[:0] = [
-        str(Path(__file__).resolve().parents[1]),
-        str(Path(__file__).resolve().parents[2] / "benchmarks"),
-    ]
-
-    from data import bundled
-    from training import whole
-
+    from benchmarks.data import bundled
     from chaffinch.stats.learners import Encoder, split, standardised
+    from experiments.training import whole
 
     main(*map(int, sys.argv[1:2]))

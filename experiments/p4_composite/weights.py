@@ -1,6 +1,6 @@
 """alpha and beta of G from baselines: one share is tuned on CMC and Cardio, its effect is reported on Adult and Diabetes.
 
-python experiments/p4_composite/weights.py [measure] [show]
+python -m experiments.p4_composite.weights [measure] [show]
 
 `measure` appends a row for each synthesis of CMC and Cardio to `weights_tables.csv` (rows that are there are skipped); `show` writes `weights.csv`
 from it and from the committed syntheses of Adult and Diabetes.
@@ -18,24 +18,18 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.data import BUNDLED, bundled
+from chaffinch import Independent
+from chaffinch.privacy.prepare import prepare
+from chaffinch.table.schema import Column, Schema
+from chaffinch.table.schema_file import as_schema
+from chaffinch.utility.delta import delta
+from chaffinch.utility.mu import mu
+from experiments.cells import append_rows, finished_rows
+from experiments.p4_composite.run import PRIVATE, told
+from experiments.training import printed, save, whole
+
 HERE = Path(__file__).resolve().parent
-sys.path.insert(0, str(HERE.parent))
-sys.path.insert(0, str(HERE))
-
-from cells import append_rows, finished_rows  # noqa: E402
-from run import PRIVATE, told  # noqa: E402
-from training import printed, save, whole  # noqa: E402
-
-from chaffinch import Independent  # noqa: E402
-from chaffinch.privacy.prepare import prepare  # noqa: E402
-from chaffinch.table.schema import Column, Schema  # noqa: E402
-from chaffinch.table.schema_file import as_schema  # noqa: E402
-from chaffinch.utility.delta import delta  # noqa: E402
-from chaffinch.utility.mu import mu  # noqa: E402
-
-sys.path.insert(0, str(HERE.parents[1] / "benchmarks"))
-
-from data import BUNDLED, bundled  # noqa: E402
 
 FOUND = HERE / "weights_tables.csv"
 HEAD = ["dataset", "synthesiser", "epsilon", "copy", "mu", "delta", "delta TSTR", "cpu seconds"]

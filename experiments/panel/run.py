@@ -1,6 +1,6 @@
 """Sequences drawn of a real panel beside its own: `wage_panel` of linearmodels (Vella and Verbeek 1998), 545 men over eight years.
 
-python experiments/panel/run.py wage_panel.csv [--seeds 10]
+python -m experiments.panel.run wage_panel.csv [--seeds 10]
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Who is in the data, by released rows: trees beside tables, in one run.
 
-    python experiments/tree_conditionals/membership.py FOLDER [--only NAME ...]
+    python -m experiments.tree_conditionals.membership FOLDER [--only NAME ...]
 
 For each table the same targets, shadows and releases of 300 records; AUC and its 95 % interval of the attackers together. Writes `membership.csv`.
 """
@@ -9,18 +9,15 @@ from __future__ import annotations
 
 import argparse
 import csv
-import sys
 import warnings
 from pathlib import Path
 
 import pyarrow as pa
 
+import chaffinch
+from experiments.tree_conditionals.run import tables
+
 HERE = Path(__file__).resolve().parent
-sys.path.insert(0, str(HERE))
-
-from run import tables  # noqa: E402
-
-import chaffinch  # noqa: E402
 
 ROWS = 300
 

@@ -1,6 +1,6 @@
 """Synthesisers that people would pick instead, beside ours, on halves of tables: the measures of `run.py`.
 
-    python experiments/tree_conditionals/peers.py FOLDER --only Wage --splits 1 --sdv SDV_PYTHON --arf ARF_PYTHON --rscript Rscript
+    python -m experiments.tree_conditionals.peers FOLDER --only Wage --splits 1 --sdv SDV_PYTHON --arf ARF_PYTHON --rscript Rscript
 
 FOLDER has CSV files. `--sdv` and `--arf` name the Python of an environment that has `sdv` (with torch) or `arfpy`; `--rscript` an Rscript with rpart. What is not named is not run. Each row is
 written to `peers.csv` as soon as it is measured, and a row that stands there is not measured again. CPU seconds are those of fit and sample, on one thread.
@@ -21,8 +21,20 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
-from run import HEAD as MEASURES
-from run import HERE, Frame, cart, copies, distance, halves, nearer, network, tables, told_apart
+
+from experiments.tree_conditionals.run import HEAD as MEASURES
+from experiments.tree_conditionals.run import (
+    HERE,
+    Frame,
+    cart,
+    copies,
+    distance,
+    halves,
+    nearer,
+    network,
+    tables,
+    told_apart,
+)
 
 RESULTS = HERE / "peers.csv"
 HEAD = [name for name in MEASURES if name != "TSTR"]

@@ -1,6 +1,6 @@
 """Tables, trees and a sequence of CART trees beside each other, on halves of tables: how well synthetic rows can be told from others, and what they give away.
 
-    python experiments/tree_conditionals/run.py [FOLDER] [--splits 10] [--only NAME ...] [--leaves]
+    python -m experiments.tree_conditionals.run [FOLDER] [--splits 10] [--only NAME ...] [--leaves]
 
 FOLDER has CSV files (ISLP, lifelines and vega_datasets ship those of `results.csv`); the bundled Adult is looked at too. One half is fitted, and compared with the other: C2ST is the AUC of gradient boosting that tells synthetic rows from
 those of the other half (3 folds; 0.5: it cannot); 2-way and 3-way total variation, numbers cut at twentieths (100 triples at random); copies are rows equal to a row of the first half; DCR the share of rows that are nearer to the first half
@@ -27,14 +27,12 @@ from sklearn.model_selection import StratifiedKFold, cross_val_predict
 from sklearn.neighbors import NearestNeighbors
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
+import chaffinch
+from benchmarks.data import bundled
+from chaffinch import BayesNet
+from chaffinch.errors import ChaffinchError
+
 HERE = Path(__file__).resolve().parent
-sys.path.insert(0, str(HERE.parents[1] / "benchmarks"))
-
-from data import bundled  # noqa: E402
-
-import chaffinch  # noqa: E402
-from chaffinch import BayesNet  # noqa: E402
-from chaffinch.errors import ChaffinchError  # noqa: E402
 
 MOST_ROWS = 12_000
 ALREADY_CODES = 40
