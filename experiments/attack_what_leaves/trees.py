@@ -111,7 +111,7 @@ def regression(folder: Path) -> pd.DataFrame:
             data = {"columns": list(fit.T), "labels": [y_fit]}
             ways = {
                 "before": model,
-                "size": prune_trees(model, keep="most").after,
+                "size": prune_trees(model, splits="most").after,
                 "moments": prune_trees(model).after,
                 "data": prune_trees(model, **data).after,
             }
@@ -183,7 +183,7 @@ def classes(folder: Path) -> pd.DataFrame:
                     "accuracy_before": round(fitted.score(other, y_other), 3),
                 }
                 for keep in ("safe", "most"):
-                    done = trees.prune(fitted, at_least=m, keep=keep)
+                    done = trees.prune(fitted, at_least=m, splits=keep)
                     row |= {
                         f"leaves_{keep}": done.leaves[1],
                         f"accuracy_{keep}": round(done.model.score(other, y_other), 3),

@@ -46,6 +46,22 @@ class AuditOptions(TypedDict, total=False):
     time_limit: float | None
     """Seconds that one fit may take. Default: no limit."""
 
+class PruneOptions(TypedDict, total=False):
+    """Options of `PruneSettings`."""
+
+    label: Sequence[str] | str | None
+    """Outcome column that the model predicts, or several as A,B."""
+    at_least: int
+    """Records of a class below which a node singles out. Default: 2."""
+    trained_on: bool
+    """The model was trained on --data: its accuracy is called so."""
+    decimal: str | None
+    """Decimal sign of text files: . or ,. Default: found from their numbers (a private fit takes the schema's)."""
+    threshold: int
+    """Records that must share a value or a cell before it shows in what may leave. Default: 10."""
+    splits: Literal["safe", "most"]
+    """Splits that stay: those safe against every label, or most, with leaves that tell less. Default: safe."""
+
 class ReadingOptions(TypedDict, total=False):
     """Options of `Reading`."""
 
@@ -187,6 +203,20 @@ class SinglingOutOptions(TypedDict, total=False):
     """Folder for finished shadows, to go on from after a stop. Confidential."""
     time_limit: float | None
     """Seconds that one fit may take. Default: no limit."""
+
+class TreeOptions(TypedDict, total=False):
+    """Options of `TreeSettings`."""
+
+    label: Sequence[str] | str | None
+    """Outcome column that the model predicts, or several as A,B."""
+    at_least: int
+    """Records of a class below which a node singles out. Default: 2."""
+    trained_on: bool
+    """The model was trained on --data: its accuracy is called so."""
+    decimal: str | None
+    """Decimal sign of text files: . or ,. Default: found from their numbers (a private fit takes the schema's)."""
+    threshold: int
+    """Records that must share a value or a cell before it shows in what may leave. Default: 10."""
 
 class UtilityOptions(TypedDict, total=False):
     """Options of `UtilitySettings`."""

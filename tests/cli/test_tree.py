@@ -190,15 +190,15 @@ def test_most_splits_are_kept_where_leaves_may_tell_less(run, folder, tmp_path):
     leaves = {}
     for keep in ("safe", "most"):
         told, out = tmp_path / f"{keep}.json", tmp_path / f"{keep}.skops"
-        done = run("prune", folder / "tree.skops", "-o", out, "--keep", keep, "--json", told)
+        done = run("prune", folder / "tree.skops", "-o", out, "--splits", keep, "--json", told)
         assert done.code == 0
         summary = json.loads(told.read_text())
-        assert (summary["keep"], summary["certificate"]["holds"]) == (keep, True)
+        assert (summary["splits"], summary["certificate"]["holds"]) == (keep, True)
         leaves[keep] = summary["after"]["leaves"]
     assert leaves["most"] > leaves["safe"]
     assert "by a class that it names, or by none of these." in " ".join(done.out.split())
     assert (
-        run("prune", folder / "tree.skops", "-o", tmp_path / "x.skops", "--keep", "all").code == 2
+        run("prune", folder / "tree.skops", "-o", tmp_path / "x.skops", "--splits", "all").code == 2
     )
     assert not (tmp_path / "x.skops").exists()
 
@@ -279,7 +279,7 @@ def test_boosted_trees_are_audited_by_counts_and_not_pruned(run, folder, tmp_pat
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["audit", "tree.skops", "--data", "cmc.csv"], "--data needs --label"),
+        (["audit", "tree.skops", "--data", "cmc.csv"], "data needs label"),
         (
             ["audit", "tree.skops", "--data", "cmc.csv", "--label", "nobody"],
             "Unknown column 'nobody'",
@@ -300,7 +300,7 @@ def test_boosted_trees_are_audited_by_counts_and_not_pruned(run, folder, tmp_pat
             ["audit", "tree.skops", "--data", "cmc.csv", "--label", f"{LABEL},wife_age"],
             "predicts 1 label",
         ),
-        (["audit", "tree.skops", "--at-least", "1"], "at_least must be 2 or more"),
+        (["audit", "tree.skops", "--at-least", "1"], "at_least must be a whole number of at least 2. Got 1."),
         (["audit", "missing.skops"], "No such file"),
         (["audit", "cmc.csv"], "is no model that is read here"),
         (["prune", "tree.skops", "-o", "tree.skops"], "it is the input"),

@@ -240,7 +240,7 @@ def test_a_model_that_tells_classes_together_is_no_alarm_and_says_what_it_leaves
     )
     model = DecisionTreeClassifier(min_samples_leaf=6, random_state=0).fit(x, y)
     audit = trees.audit(read_model(model))
-    read = words_of(tree_page(audit, prune(model, keep="most"), "A tree"))
+    read = words_of(tree_page(audit, prune(model, splits="most"), "A tree"))
     assert "tell classes of few records together" in read
     assert "still has nodes that isolate" not in read
     assert "tell classes of few records together" not in words_of(
@@ -249,20 +249,20 @@ def test_a_model_that_tells_classes_together_is_no_alarm_and_says_what_it_leaves
 
 
 @pytest.mark.parametrize(
-    ("keep", "data", "words"),
+    ("splits", "data", "words"),
     [
         ("safe", False, "were pruned below it show"),
         ("most", False, "does not rule that out"),
         ("safe", True, "was counted on the data"),
     ],
 )
-def test_a_regression_says_how_both_sides_of_a_leaf_are_known(keep, data, words):
+def test_a_regression_says_how_both_sides_of_a_leaf_are_known(splits, data, words):
     x, _ = made()
     y = x["income"].to_numpy() ** 2
     model = DecisionTreeRegressor(random_state=0).fit(x, y)
     given = {"columns": list(x.to_numpy().T), "labels": [y]} if data else {}
     assert words in words_of(
-        tree_page(trees.audit(read_model(model)), prune(model, keep=keep, **given), "A tree")
+        tree_page(trees.audit(read_model(model)), prune(model, splits=splits, **given), "A tree")
     )
 
 

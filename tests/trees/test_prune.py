@@ -190,7 +190,7 @@ def test_what_cannot_be_pruned_says_why():
     assert_safe_differences(prune(weighted, columns=x.T, labels=[y]).model, x, y, 2)
     with pytest.raises(InputError, match="even its root"):
         prune(DecisionTreeRegressor().fit(x[:3], [1.0, 2.0, 3.0]))
-    with pytest.raises(InputError, match="at_least must be at least 2"):
+    with pytest.raises(InputError, match="at_least must be a whole number of at least 2"):
         prune(weighted, at_least=1)
 
 
@@ -204,8 +204,8 @@ def every_pruning(tree, node=0):
 
 
 @pytest.mark.parametrize("seed", range(4))
-@pytest.mark.parametrize("keep", ["safe", "most"])
-def test_no_other_pruning_under_the_rule_has_more_leaves_or_less_loss(seed, keep):
+@pytest.mark.parametrize("splits", ["safe", "most"])
+def test_no_other_pruning_under_the_rule_has_more_leaves_or_less_loss(seed, splits):
     # Second opinion: all prunings of a tree of 9 leaves, by brute force; errors and Gini of the training records.
     rng = np.random.default_rng(seed)
     x = rng.normal(size=(120, 3)).round(1)
@@ -218,7 +218,7 @@ def test_no_other_pruning_under_the_rule_has_more_leaves_or_less_loss(seed, keep
     def safe(node):
         few = (counts[node] > 0) & (counts[node] < 2)
         rest = counts[node].sum() - counts[node].max()
-        return not few.any() or (keep == "most" and counts[node].max() >= 2 and rest >= 2)
+        return not few.any() or (splits == "most" and counts[node].max() >= 2 and rest >= 2)
 
     def losses(leaves):
         sizes = counts[list(leaves)].sum(axis=1)
@@ -227,7 +227,7 @@ def test_no_other_pruning_under_the_rule_has_more_leaves_or_less_loss(seed, keep
         return errors, gini
 
     every = [leaves for leaves in every_pruning(tree) if all(map(safe, leaves))]
-    done = prune(DecisionTreeClassifier(max_leaf_nodes=9, random_state=seed).fit(x, y), keep=keep)
+    done = prune(DecisionTreeClassifier(max_leaf_nodes=9, random_state=seed).fit(x, y), splits=splits)
     after = done.after.trees[0]
     leaf_counts = after.counts[after.leaves, 0]
     assert len(leaf_counts) == max(map(len, every))
@@ -248,7 +248,7 @@ def test_regression_without_data_leaves_no_side_to_one_record():
         x = rng.normal(size=(500, 3)).round(1)
         y = np.exp(x[:, 0] + 1.5 * rng.normal(size=500))
         model = DecisionTreeRegressor(random_state=0).fit(x, y)
-        most, safe = prune(model, keep="most"), prune(model)
+        most, safe = prune(model, splits="most"), prune(model)
         assert (most.side_rule, safe.side_rule) == ("size", "moments")
         by_size += trees.audit(read_model(most.model), columns=x.T, labels=[y]).value_leaves
         by_moments += trees.audit(read_model(safe.model), columns=x.T, labels=[y]).value_leaves
@@ -261,8 +261,8 @@ def test_regression_without_data_leaves_no_side_to_one_record():
         prune(DecisionTreeRegressor(max_depth=1, min_samples_leaf=400).fit(x, y)).side_rule
         == "size"
     )
-    with pytest.raises(InputError, match=r"Unknown way to keep splits 'all'\."):
-        prune(model, keep="all")
+    with pytest.raises(InputError, match=r"Unknown splits 'all'\."):
+        prune(model, splits="all")
 
 
 def many_classes(seed, n=900, classes=9):
@@ -302,9 +302,9 @@ def test_most_keeps_more_and_predicts_as_the_tree_did(m):
     for seed in range(3):
         x, y = many_classes(seed)
         model = DecisionTreeClassifier(random_state=0, min_samples_leaf=5).fit(x, y)
-        safe, most = prune(model, at_least=m), prune(model, at_least=m, keep="most")
+        safe, most = prune(model, at_least=m), prune(model, at_least=m, splits="most")
         assert most.leaves[1] > 2 * safe.leaves[1]
-        assert most.keep == "most"
+        assert most.splits == "most"
         shares = most.model.predict_proba(x)
         np.testing.assert_allclose(shares.sum(axis=1), 1.0)
         # Each leaf predicts what the largest class of its records is: what the node it was predicted.
@@ -327,7 +327,7 @@ def test_most_keeps_more_and_predicts_as_the_tree_did(m):
 def test_two_classes_have_nothing_to_be_told_together_with():
     x, y = many_classes(0, classes=2)
     model = DecisionTreeClassifier(random_state=0).fit(x, y)
-    assert prune(model, keep="most").leaves == prune(model).leaves
+    assert prune(model, splits="most").leaves == prune(model).leaves
 
 
 def test_a_file_that_tells_a_small_class_apart_is_not_safe():
@@ -335,7 +335,7 @@ def test_a_file_that_tells_a_small_class_apart_is_not_safe():
     done = prune(
         DecisionTreeClassifier(random_state=0, min_samples_leaf=5).fit(x, y),
         at_least=3,
-        keep="most",
+        splits="most",
     )
     assert groups_are_safe(done.after, done.after, 3)
     tree = done.after.trees[0]
@@ -355,11 +355,11 @@ def test_forests_and_several_outputs():
     done = prune(
         DecisionTreeClassifier(random_state=0, min_samples_leaf=9).fit(x, both),
         at_least=2,
-        keep="most",
+        splits="most",
     )
     assert groups_are_safe(done.after, done.after, 2)
     forest = RandomForestClassifier(3, random_state=0, min_samples_leaf=9).fit(x, y)
-    done = prune(forest, at_least=2, keep="most", columns=x.T, labels=[y])
+    done = prune(forest, at_least=2, splits="most", columns=x.T, labels=[y])
     assert groups_are_safe(done.after, done.after, 2)
     assert len(read_model(done.model).trees) == 3
 

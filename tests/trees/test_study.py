@@ -94,7 +94,7 @@ def test_the_certificate_of_a_regression_says_what_it_rests_on(tmp_path):
     assert moments.holds
     assert "at least 3 records lie above what each leaf says and 3 do not" in moments.promise
     assert moments.limits == "With --data and --label sides are counted, and more leaves may stay."
-    size = certified(tmp_path, trees.prune(tree, at_least=3, keep="most"))
+    size = certified(tmp_path, trees.prune(tree, at_least=3, splits="most"))
     assert size.holds
     assert size.promise == "no node singles out fewer than 3 records by its conditions alone."
     assert size.limits.startswith(
@@ -114,7 +114,7 @@ def test_leaves_that_tell_less_are_certified_for_what_they_name(tmp_path):
     x = rng.normal(size=(600, 3))
     y = np.digitize(x[:, 0] + rng.normal(size=600), [-2, -1, 0, 1, 2])
     tree = DecisionTreeClassifier(random_state=0, min_samples_leaf=6).fit(x, y)
-    pruned = trees.prune(tree, keep="most")
+    pruned = trees.prune(tree, splits="most")
     summary = certified(tmp_path, pruned)
     assert summary.holds
     assert not summary.found_by_counts
@@ -124,7 +124,7 @@ def test_leaves_that_tell_less_are_certified_for_what_they_name(tmp_path):
     )
     assert "Who guesses one of them for a leaf may be right about a single record" in summary.limits
     records = ModelRecords(list(x.T), [y], ("y",))
-    on_data = certified(tmp_path, trees.prune(tree, records, keep="most"), records=records)
+    on_data = certified(tmp_path, trees.prune(tree, records, splits="most"), records=records)
     assert (on_data.holds, on_data.found_by_trying) == (True, True)
     # With the shares of all classes in it the same file is not certified.
     finer = trees.read_model(tree).trees[0]

@@ -286,7 +286,6 @@ FIRST = (
     "svg",
     "error_bars",
     "new",
-    "at_least",
 )
 ABOUT: dict[str, tuple[str, ...]] = {
     LEARN: (
@@ -343,7 +342,6 @@ ABOUT: dict[str, tuple[str, ...]] = {
         "leave_one_out",
         "no_cumulative",
         "max_auc",
-        "at_least",
     ),
     PRIVACY: (
         "epsilon",

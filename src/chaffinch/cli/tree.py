@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from .._base.files import check_outputs
+from .._base.options import FILES, Declared, Option
+from ..trees.settings import PruneSettings, TreeSettings
 from .command import group
 from .options import (
-    Decimal,
-    HtmlOut,
-    JsonOut,
-    Quiet,
-    Threads,
+    Cores,
+    Html,
+    Json,
+    Secrets,
+    Silent,
     show_table,
     start_arrow,
     write_confidential,
@@ -27,63 +30,56 @@ if TYPE_CHECKING:
     from ..trees.result import CertificateSummary
 
 
-ModelFile = Annotated[
-    Path, typer.Argument(help="Published trees: {tree_formats}.", show_default=False)
-]
-DataIn = Annotated[
-    Path | None,
-    typer.Option(
-        "--data", help="The training data, as numbers the model was fitted on. Needs --label."
-    ),
-]
-LabelIn = Annotated[
-    str | None,
-    typer.Option("--label", help="The column that the model predicts, or several as A,B."),
-]
-HoldoutIn = Annotated[
-    Path | None,
-    typer.Option(
-        "--holdout",
-        help="Records the model was not trained on, to measure its accuracy. Needs --label.",
-    ),
-]
-TrainedOn = Annotated[
-    bool,
-    typer.Option(
-        "--trained-on", help="The model was trained on --data: its accuracy is called so."
-    ),
-]
-AtLeast = Annotated[
-    int, typer.Option("--at-least", help="Records of a class below which a node singles out.")
-]
-KeepIn = Annotated[
-    Literal["safe", "most"],
-    typer.Option(
-        "--keep",
-        help="Keep what is safe against every label, or most splits, with leaves that tell less.",
-    ),
-]
+@dataclass(frozen=True, kw_only=True)
+class TreeRequest(Declared):
+    """The files of a published model and of the records that it is attacked with."""
 
-
-def audit(
-    model: ModelFile,
-    data: DataIn = None,
-    label: LabelIn = None,
-    holdout: HoldoutIn = None,
-    trained_on: TrainedOn = False,
-    decimal: Decimal = None,
-    at_least: AtLeast = 2,
-    confidential: Annotated[
+    tree: Annotated[Path, Option("Published trees: {tree_formats}.", argument=True)]
+    data: Annotated[
         Path | None,
-        typer.Option(
-            help="Write the predicates with their constants here: confidential, readable by you alone."
+        Option(
+            "Training data, as the numbers the model was fitted on. Needs --label.",
+            basic=True,
+            panel=FILES,
+            leaves=False,
         ),
-    ] = None,
-    json: JsonOut = None,
-    html: HtmlOut = None,
-    quiet: Quiet = False,
-    threads: Threads = None,
-) -> None:
+    ] = None
+    holdout: Annotated[
+        Path | None,
+        Option(
+            "Records that the model was not trained on, for its accuracy. Needs --label.",
+            basic=True,
+            panel=FILES,
+            leaves=False,
+        ),
+    ] = None
+    json: Json = None
+    html: Html = None
+    quiet: Silent = False
+    threads: Cores = None
+
+    def read(
+        self, settings: TreeSettings, *outputs: Path | None
+    ) -> tuple[OpenedModel, ModelRecords | None, ModelRecords | None]:
+        """Return the model, the records to try predicates on and those of the holdout, where they are named."""
+        from ..trees import open_model
+        from ..trees.study import as_records
+
+        inputs = [self.data, self.holdout]
+        check_outputs(self.tree, *outputs, self.json, self.html, inputs=inputs)
+        opened = open_model(self.tree)
+        if any(inputs):
+            start_arrow(self.threads)
+        records = as_records(self.data, opened, settings)
+        if records is not None and records.by_place and not self.quiet:
+            typer.echo(
+                "Note: The model has no names of columns; those of the data are taken in their order.",
+                err=True,
+            )
+        return opened, records, as_records(self.holdout, opened, settings, what="holdout")
+
+
+def audit(*, request: TreeRequest, settings: TreeSettings, confidential: Secrets = None) -> None:
     """Attack a model: say whether its nodes single out a training record, and how many.
 
     Exit code 1 if they do. The predicates themselves go to --confidential alone.
@@ -91,50 +87,37 @@ def audit(
     from .. import trees
     from .._base.results import write_page
 
-    check_outputs(model, json, html, confidential, inputs=[data, holdout])
-    _check_trained_on(trained_on, data)
-    opened = trees.open_model(model)
-    records = _records(data, label, opened, threads, quiet, decimal)
-    others = _records(holdout, label, opened, threads, True, decimal, option="--holdout")
-    result = trees.audit(
-        opened,
-        records,
-        label=_names(label),
-        at_least=at_least,
-        holdout=others,
-        trained_on=trained_on,
-    )
-    if json is not None:
-        write_json(json, {"file": model.name, "form": opened.form, **result.to_dict()})
-    if html is not None:
+    opened, records, others = request.read(settings, confidential)
+    result = trees.audit(opened, records, settings=settings, holdout=others)
+    name = request.tree.name
+    if request.json is not None:
+        write_json(request.json, {"file": name, "form": opened.form, **result.to_dict()})
+    if request.html is not None:
         from ..report.trees import tree_page
 
-        write_page(html, tree_page(result, None, f"What {model.name} gives away"))
+        write_page(request.html, tree_page(result, None, f"What {name} gives away"))
     if confidential is not None:
         write_confidential(confidential, result.confidential())
-    if not quiet:
+    if not request.quiet:
         show_table((), result.summary.rows()).print(result.verdict, markup=False)
     if result.exposed:
         raise typer.Exit(1)
 
 
 def prune_command(
-    model: ModelFile,
+    *,
+    request: TreeRequest,
     output: Annotated[
         Path,
-        typer.Option("-o", "--output", help="The pruned model: .skops, or .json for plain JSON."),
+        Option(
+            "The pruned model: .skops, or .json for plain JSON.",
+            basic=True,
+            panel=FILES,
+            short="o",
+            leaves=False,
+        ),
     ],
-    data: DataIn = None,
-    label: LabelIn = None,
-    holdout: HoldoutIn = None,
-    trained_on: TrainedOn = False,
-    decimal: Decimal = None,
-    at_least: AtLeast = 2,
-    keep: KeepIn = "safe",
-    json: JsonOut = None,
-    html: HtmlOut = None,
-    quiet: Quiet = False,
-    threads: Threads = None,
+    settings: PruneSettings,
 ) -> None:
     """Write a model in which no node singles out fewer than --at-least records, and a certificate: the file is attacked again.
 
@@ -147,24 +130,13 @@ def prune_command(
     from ..trees.prune import without_counts
     from ..trees.study import certify
 
-    check_outputs(model, output, json, html, inputs=[data, holdout])
-    _check_trained_on(trained_on, data)
-    opened = trees.open_model(model)
-    records = _records(data, label, opened, threads, quiet, decimal)
-    others = _records(holdout, label, opened, threads, True, decimal, option="--holdout")
-    result = trees.prune(
-        opened,
-        records,
-        label=_names(label),
-        at_least=at_least,
-        keep=keep,
-        holdout=others,
-        trained_on=trained_on,
-    )
+    opened, records, others = request.read(settings, output)
+    result = trees.prune(opened, records, settings=settings, holdout=others)
+    name = request.tree.name
     certificates: list[CertificateSummary] = []
 
     def attack_again(part: Path) -> None:
-        certificates.append(certify(part, result, label=_names(label), records=records).summary)
+        certificates.append(certify(part, result, label=settings.labels, records=records).summary)
         if not certificates[0].holds:
             raise typer.Exit(1)
 
@@ -174,59 +146,22 @@ def prune_command(
     finally:
         for certificate in certificates:
             summary = replace(result.summary, certificate=certificate)
-            if json is not None:
-                write_json(json, {"file": model.name, "released": output.name, **summary.to_dict()})
-            if not quiet:
+            if request.json is not None:
+                write_json(
+                    request.json, {"file": name, "released": output.name, **summary.to_dict()}
+                )
+            if not request.quiet:
                 show_table((), summary.rows()).print(certificate.sentence(), markup=False)
-    if html is not None:
+    if request.html is not None:
         from ..report.trees import tree_page
 
         assert result.audit is not None
         write_page(
-            html,
+            request.html,
             tree_page(
                 result.audit, result, f"What {output.name} gives away", certificate=certificates[0]
             ),
         )
-
-
-def _check_trained_on(trained_on: bool, data: Path | None) -> None:
-    from .._base.errors import InputError
-
-    if trained_on and data is None:
-        raise InputError("--trained-on says what the records of --data are: give --data too.")
-
-
-def _names(label: str | None) -> list[str]:
-    return ["label"] if label is None else [name.strip() for name in label.split(",")]
-
-
-def _records(
-    data: Path | None,
-    label: str | None,
-    opened: OpenedModel,
-    threads: int | None,
-    quiet: bool,
-    decimal: str | None,
-    *,
-    option: str = "--data",
-) -> ModelRecords | None:
-    """The records to try predicates on, where data were given."""
-    from .._base.errors import InputError
-    from ..trees.records import read_records
-
-    if data is None:
-        return None
-    if label is None:
-        raise InputError(f"{option} needs --label: the column of the data that the model predicts.")
-    start_arrow(threads)
-    records = read_records(data, opened.ensemble, _names(label), decimal=decimal)
-    if records.by_place and not quiet:
-        typer.echo(
-            "Note: The model has no names of columns; those of the data are taken in their order.",
-            err=True,
-        )
-    return records
 
 
 tree = group(

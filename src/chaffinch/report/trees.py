@@ -299,7 +299,7 @@ def _lead(audit: TreeAudit) -> str:
 
 
 def _told_together(audit: TreeAudit, pruned: PruneResult | None) -> bool:
-    return pruned is not None and pruned.keep == "most" and audit.model.kind == "classification"
+    return pruned is not None and pruned.splits == "most" and audit.model.kind == "classification"
 
 
 def _pruned_words(audit: TreeAudit, after: TreeAudit, pruned: PruneResult | None) -> str:

@@ -25,6 +25,13 @@ Threshold = Annotated[
     ),
 ]
 
+DecimalSign = Annotated[
+    str | None,
+    Option(
+        "Decimal sign of text files: . or ,. Default: found from their numbers (a private fit takes the schema's).",
+        panel=FILES,
+    ),
+]
 Numeric = Literal["values", "bins"]
 """How numbers are compared: by themselves, or by the bins of the schema."""
 
@@ -127,13 +134,7 @@ class Reading(Declared):
             read=delimiter_named,
         ),
     ] = None
-    decimal: Annotated[
-        str | None,
-        Option(
-            "Decimal sign of text files: . or ,. Default: found from their numbers (a private fit takes the schema's).",
-            panel=FILES,
-        ),
-    ] = None
+    decimal: DecimalSign = None
     header: Annotated[
         str | int | bool | None,
         Option(

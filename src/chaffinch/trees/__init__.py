@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from .result import PruneResult as PruneResult
     from .result import PruneSummary as PruneSummary
     from .result import TreeAudit as TreeAudit
+    from .settings import PruneSettings as PruneSettings
+    from .settings import TreeSettings as TreeSettings
     from .study import audit as audit
     from .study import prune as prune
     from .tree import Ensemble as Ensemble

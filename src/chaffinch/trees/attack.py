@@ -282,10 +282,6 @@ def attack_trees(
     gives a predicate. With data (one array for each feature, one for each output) each is tried on them, and the attack without
     counts is run: leaves deepest first, every label, until a predicate is true of at least one and fewer than `at_least` records.
     """
-    if at_least < 2:
-        raise InputError(
-            f"at_least must be 2 or more: a predicate that isolates one record is what is looked for. Got {at_least}."
-        )
     if (columns is None) != (labels is None):
         raise InputError("Data are columns and labels: give both, or neither.")
     names = [label] if isinstance(label, str) else list(label)

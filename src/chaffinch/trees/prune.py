@@ -9,12 +9,12 @@ A class with fewer than m records in all is taken out of the model, name and all
 Regression: a leaf is safe for its path with m records. But it also says the mean of its labels, and path AND label above the mean isolates
 fewer than m for certain in a leaf of fewer than 2m whose labels differ (`attack.open_to_value`). An outlier can be alone above the mean of a larger
 leaf too. With data every leaf is checked for that. Without, a node becomes a leaf only if the leaves that were below it show that at least m
-records lie on each side (`certain_sides`); where a model does not tell variances, or with `keep="most"`, leaves need 2m records, and the certificate says what
+records lie on each side (`certain_sides`); where a model does not tell variances, or with `splits="most"`, leaves need 2m records, and the certificate says what
 that leaves open.
 
 The rule speaks of single leaves, and a split is kept if both children can be cut into safe leaves: so the pruned tree is a refinement of every other pruning
 that follows the rule. It has most leaves, and least loss on the training data by any measure that no split makes worse (squared error, Gini,
-entropy, errors): there is nothing left to choose. More can be kept only by telling less in each leaf: `keep="most"` (`coarsened`).
+entropy, errors): there is nothing left to choose. More can be kept only by telling less in each leaf: `splits="most"` (`coarsened`).
 
 What is not promised: that paths of two trees of a forest together isolate nobody (`intersections`), or that nothing but paths and labels of
 the model is used. With a bootstrap and without data only records drawn for a tree are spoken of.
@@ -37,15 +37,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, get_args
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .._base.checks import check_at_least, check_name
 from .._base.errors import InputError
 from .attack import safe_values
-from .result import Keep, PruneResult, SideRule
+from .result import PruneResult, SideRule
+from .settings import Splits
 from .tree import Ensemble, Kind, Tree, checked_data, recounted
 
 TAKEN_OUT = "The numbers of records were taken out of the model."
@@ -55,16 +55,14 @@ def prune_trees(
     model: Ensemble,
     *,
     at_least: int = 2,
-    keep: Keep = "safe",
+    splits: Splits = "safe",
     columns: Sequence[NDArray[Any]] | None = None,
     labels: Sequence[NDArray[Any]] | None = None,
 ) -> PruneResult:
     """Return plain trees in which no predicate isolates fewer than `at_least` records of a class; the released model is an Ensemble without counts.
 
-    With `keep="most"` more splits stay and leaves tell less: see `coarsened`, and `certain_sides` for regression without data.
+    With `splits="most"` more splits stay and leaves tell less: see `coarsened`, and `certain_sides` for regression without data.
     """
-    check_name("way to keep splits", keep, get_args(Keep))
-    check_at_least("at_least", at_least, 2)
     if model.boosted:
         raise InputError(
             "Trees of boosting cannot be pruned one by one: later trees correct earlier ones. Fit with larger leaves."
@@ -89,7 +87,7 @@ def prune_trees(
     )
     side_rule: SideRule | None = None
     if model.kind == "regression":
-        side_rule = "data" if values is not None else "size" if keep == "most" else "moments"
+        side_rule = "data" if values is not None else "size" if splits == "most" else "moments"
     if side_rule == "moments":
         values = _moment_checks(model, at_least)
         side_rule = "size" if values is None else "moments"
@@ -97,15 +95,15 @@ def prune_trees(
     for i, tree in enumerate(counted.trees):
         visible = _without(tree, hidden)
         checks = None if values is None else values[i]
-        if model.kind == "classification" and keep == "most":
+        if model.kind == "classification" and splits == "most":
             checks = nameable_nodes(visible, classes, at_least)
         trees.append(pruned_tree(visible, model.kind, at_least, safe_values=checks))
     after = replace(model, classes=classes, trees=tuple(trees))
-    if model.kind == "classification" and keep == "most":
+    if model.kind == "classification" and splits == "most":
         after = coarsened(after, at_least)
     n_hidden = int(sum(few.sum() for few in hidden))
     return PruneResult(
-        without_counts(after), model, after, at_least, n_hidden, keep=keep, side_rule=side_rule
+        without_counts(after), model, after, at_least, n_hidden, splits=splits, side_rule=side_rule
     )
 
 

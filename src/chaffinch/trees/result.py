@@ -19,6 +19,7 @@ from .._base.results import (
     to_plain,
 )
 from .._base.text import text_table
+from .settings import Splits
 
 if TYPE_CHECKING:
     from .attack import Intersections, Midpoints, Predicate
@@ -238,7 +239,7 @@ class PruneSummary(TabularResult):
     HEAD: ClassVar[tuple[str, ...]] = ("name", "value")
 
     at_least: int
-    keep: str = "safe"
+    splits: str = "safe"
     before: AuditSummary
     after: PrunedSize = field(
         metadata=plain_form(
@@ -292,8 +293,6 @@ def score_words(kind: str, scored_on: ScoredOn) -> str:
     return f"{'accuracy' if kind == 'classification' else 'R²'} on {SCORED_ON[scored_on]}"
 
 
-Keep = Literal["safe", "most"]
-"""What pruning keeps: what is safe against every label, or most splits, with leaves that tell less."""
 SideRule = Literal["data", "moments", "size"]
 """How a regression leaf is known to have enough records on both sides of its value: counted, by moments of the leaves below it, or not for certain."""
 
@@ -495,7 +494,7 @@ class PruneResult:
     """A model that isolates nobody, and what that took.
 
     `model` is the released one; `before` and `after` are plain trees, and `after` still has the counts of its leaves: it is
-    confidential. `audit` is the attack on the model before. With a table of data, `after_score` is the accuracy (or R²) after. `keep` is
+    confidential. `audit` is the attack on the model before. With a table of data, `after_score` is the accuracy (or R²) after. `splits` is
     as given; `side_rule` says how both sides of regression leaves are known to hold enough records, None for classification.
     """
 
@@ -506,7 +505,7 @@ class PruneResult:
     hidden_classes: int
     audit: TreeAudit | None = None
     after_score: float | None = None
-    keep: Keep = "safe"
+    splits: Splits = "safe"
     side_rule: SideRule | None = None
 
     @property
@@ -522,7 +521,7 @@ class PruneResult:
         size = PrunedSize(nodes, self.leaves[1], self.hidden_classes)
         return PruneSummary(
             at_least=self.at_least,
-            keep=self.keep,
+            splits=self.splits,
             before=audit.summary,
             after=size,
             after_score=self.after_score,

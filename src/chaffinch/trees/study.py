@@ -9,38 +9,40 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .._base.errors import InputError
-from .._base.masking import THRESHOLD
+from .._base.options import takes
 from ..table.rows import as_rows
 from .attack import attack_trees, intersections, midpoints
 from .formats import TREE_FORMATS, OpenedModel, as_opened
 from .formats.files import open_model
 from .prune import groups_are_safe, guesses, prune_trees
 from .records import ModelRecords, read_records, worth
-from .result import CertificateSummary, Keep, PruneResult, SideRule, TreeAudit
+from .result import CertificateSummary, PruneResult, SideRule, TreeAudit
+from .settings import PruneSettings, TreeSettings
 from .tree import Ensemble, Tree
+
+if TYPE_CHECKING:
+    from ..keywords import PruneOptions, TreeOptions
 
 Arrays = Sequence[NDArray[Any]]
 
 
+@takes(TreeSettings)
 def audit(
     model: Any,
     data: Any = None,
     *,
-    label: str | Sequence[str] | None = None,
-    at_least: int = 2,
+    settings: TreeSettings | None = None,
+    holdout: Any = None,
     features: Sequence[str] | None = None,
     columns: Arrays | None = None,
     labels: Arrays | None = None,
-    decimal: str | None = None,
-    threshold: int = THRESHOLD,
-    holdout: Any = None,
-    trained_on: bool = False,
+    **options: Unpack[TreeOptions],
 ) -> TreeAudit:
     """Return what a published model gives away about single records.
 
@@ -51,32 +53,29 @@ def audit(
     data
         The training data as numbers the model was fitted on: anything that `chaffinch.read` takes. Then predicates are tried on
         them, and pairs of trees and cuts between two values are looked at too.
-    label
-        The column of the data that the model predicts, or several.
-    at_least
-        Records of a class below which a node isolates.
+    settings, options
+        Which records are attacked with, and when a node singles out: a `TreeSettings`, or its options by name.
+    holdout
+        Records that the model was not fitted to, as `data` are given: the accuracy (or R²) is then measured on them, and nothing else.
     features
         Names of the columns where the model has none.
     columns, labels
         Data as arrays instead: one for each feature, one for each label.
-    decimal
-        The decimal sign of a text file.
-    threshold
-        Counts of nodes and records below it leave as a word.
-    holdout
-        Records that the model was not fitted to, as `data` are given: the accuracy (or R²) is then measured on them, and nothing else.
-    trained_on
-        Whether the model was trained on `data`. It says of which records the score is; unless said they are "the data given".
     """
+    settings = TreeSettings.chosen(settings, options)
     opened = as_opened(model, features=features)
-    records = as_records(data, opened, label, decimal=decimal)
+    records = as_records(data, opened, settings)
     if records is not None:
         columns, labels = records.columns, records.labels
     ensemble = opened.ensemble
-    asked: dict[str, Any] = {"at_least": at_least, "label": _names(label), "threshold": threshold}
+    asked: dict[str, Any] = {
+        "at_least": settings.at_least,
+        "label": settings.labels,
+        "threshold": settings.threshold,
+    }
     result = attack_trees(ensemble, columns=columns, labels=labels, **asked)
-    others = as_records(holdout, opened, label, decimal=decimal, what="holdout")
-    scored = _scored(ensemble, records, others, trained_on)
+    others = as_records(holdout, opened, settings, what="holdout")
+    scored = _scored(ensemble, records, others, settings.trained_on)
     if records is None:
         return replace(result, **scored)
     pairs = (
@@ -88,47 +87,51 @@ def audit(
     return replace(result, **scored, midpoints=cuts, intersections=pairs)
 
 
+@takes(PruneSettings)
 def prune(
     model: Any,
     data: Any = None,
     *,
-    label: str | Sequence[str] | None = None,
-    at_least: int = 2,
-    keep: Keep = "safe",
+    settings: PruneSettings | None = None,
+    holdout: Any = None,
     columns: Arrays | None = None,
     labels: Arrays | None = None,
-    decimal: str | None = None,
-    threshold: int = THRESHOLD,
-    holdout: Any = None,
-    trained_on: bool = False,
+    **options: Unpack[PruneOptions],
 ) -> PruneResult:
     """Return a copy of a tree or forest in which no predicate isolates fewer than `at_least` records of a class.
 
     Values of surviving leaves stay. Inner nodes, numbers of records, impurities and what was cut are gone from the copy; scikit-learn works on
     it as on any other. With the training data records are counted there, which also serves models whose counts cannot be known.
 
-    With `keep="safe"` a leaf is safe against every label. With `keep="most"` more splits stay: a leaf tells classes of fewer than `at_least`
+    With `splits="safe"` a leaf is safe against every label. With `splits="most"` more splits stay: a leaf tells classes of fewer than `at_least`
     records together, so that the file does not tell which of them occur, and leaves of a regression without data are held to their size alone.
-    `released.certify` says what each promises. All other parameters are those of `audit`.
+    `released.certify` says what each promises. `settings`, `options`: a `PruneSettings`, or its options by name. All other parameters are those of `audit`.
     """
+    settings = PruneSettings.chosen(settings, options)
     opened = as_opened(model)
-    records = as_records(data, opened, label, decimal=decimal)
+    records = as_records(data, opened, settings)
     if records is not None:
         columns, labels = records.columns, records.labels
     ensemble = opened.ensemble
-    result = prune_trees(ensemble, at_least=at_least, keep=keep, columns=columns, labels=labels)
-    before = attack_trees(
+    result = prune_trees(
         ensemble,
-        at_least=at_least,
-        label=_names(label),
+        at_least=settings.at_least,
+        splits=settings.splits,
         columns=columns,
         labels=labels,
-        threshold=threshold,
     )
-    others = as_records(holdout, opened, label, decimal=decimal, what="holdout")
-    before = replace(before, **_scored(ensemble, records, others, trained_on))
+    before = attack_trees(
+        ensemble,
+        at_least=settings.at_least,
+        label=settings.labels,
+        columns=columns,
+        labels=labels,
+        threshold=settings.threshold,
+    )
+    others = as_records(holdout, opened, settings, what="holdout")
+    before = replace(before, **_scored(ensemble, records, others, settings.trained_on))
     result = replace(
-        result, after_score=_scored(result.after, records, others, trained_on).get("score")
+        result, after_score=_scored(result.after, records, others, settings.trained_on).get("score")
     )
     return replace(result, audit=before, model=_rebuilt(opened, result))
 
@@ -136,19 +139,18 @@ def prune(
 def as_records(
     data: Any,
     opened: OpenedModel,
-    label: str | Sequence[str] | None,
+    settings: TreeSettings,
     *,
-    decimal: str | None = None,
     what: str = "data",
 ) -> ModelRecords | None:
     """Return data as records for a model; None where none are given."""
     if data is None or isinstance(data, ModelRecords):
         return data
-    if label is None:
+    if settings.label is None:
         raise InputError(f"{what} needs label: the column of the data that the model predicts.")
     rows = as_rows(data)
     source = data if rows is None else rows.table().to_arrow()
-    return read_records(source, opened.ensemble, _names(label), decimal=decimal)
+    return read_records(source, opened.ensemble, settings.labels, decimal=settings.decimal)
 
 
 def _scored(
@@ -175,10 +177,6 @@ def _rebuilt(opened: OpenedModel, result: PruneResult) -> Any:
         ):
             return form.rebuild(opened.model, result.after)
     return result.model
-
-
-def _names(label: str | Sequence[str] | None) -> list[str]:
-    return ["label"] if label is None else [label] if isinstance(label, str) else list(label)
 
 
 @dataclass(frozen=True, eq=False)
@@ -304,7 +302,7 @@ def certify(
         known, at_least=pruned.at_least, label=label, columns=columns, labels=labels
     )
     groups, pairs = None, (0, 0)
-    if pruned.keep == "most" and meant.kind == "classification":
+    if pruned.splits == "most" and meant.kind == "classification":
         groups, pairs = (
             as_pruned and groups_are_safe(ensemble, meant, pruned.at_least),
             guesses(meant, pruned.at_least),
