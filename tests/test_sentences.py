@@ -106,10 +106,9 @@ from chaffinch.web.guard import _form as read_form
 from chaffinch.web.jobs import Job, Queue
 from chaffinch.web.page import Page, SentForm
 from chaffinch.web.project import Places, ProjectFolder
-from chaffinch.web.screens.attackers import number_in
 from chaffinch.web.screens.columns import _bars as column_bars
 from chaffinch.web.screens.outputs import _write_back
-from chaffinch.web.screens.promise import _check_nothing, balance
+from chaffinch.web.screens.promise import _check_nothing, balance, number_in
 from chaffinch.web.screens.running import RunRow
 from chaffinch.web.screens.running import _row as run_row
 

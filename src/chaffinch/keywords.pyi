@@ -122,9 +122,9 @@ class RiskOptions(TypedDict, total=False):
     sample_rows: int
     """Where rows are read batch by batch: records, about, for measures that learn or compare rows. Default: 100000."""
     max_excess: float | None
-    """Limit on the excess: end with 1 if its simultaneous lower bound is above."""
+    """Largest excess allowed of people in the table over others, as 0.05. Default: no limit."""
     require_shown: bool
-    """End with 1 also where the limit is not shown to be kept."""
+    """Count a limit that is not shown to be kept as exceeded: end with 1."""
     policy: Path | None
     """TOML file of limits: max_excess, and where wanted require_shown."""
 

@@ -268,12 +268,6 @@ Attackers = Annotated[
         show_default=False,
     ),
 ]
-Tolerance = Annotated[
-    list[str] | None,
-    typer.Option(
-        help="COLUMN=WIDTH: its numbers are rounded to multiples of the width, then equal or not; may be given again."
-    ),
-]
 TcapConvention = Annotated[
     str, typer.Option(help="How TCAP counts: {conventions}; printed with the result.")
 ]

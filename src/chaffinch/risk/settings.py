@@ -70,7 +70,8 @@ def parts_in(text: str) -> Parts:
 
 
 RequireShown = Annotated[
-    bool, Option("End with 1 also where the limit is not shown to be kept.", panel=MEASURE)
+    bool,
+    Option("Count a limit that is not shown to be kept as exceeded: end with 1.", panel=MEASURE),
 ]
 
 
@@ -81,7 +82,7 @@ class LimitSettings(Declared):
     max_excess: Annotated[
         float | None,
         Option(
-            "Limit on the excess: end with 1 if its simultaneous lower bound is above.",
+            "Largest excess allowed of people in the table over others, as 0.05. Default: no limit.",
             basic=True,
             panel=MEASURE,
             ge=0,

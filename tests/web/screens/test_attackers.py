@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from chaffinch.errors import InputError
+from chaffinch._base.options import settings_of
 from chaffinch.risk.attacker import STUDIED, attackers_of_kind
-from chaffinch.web.page import SentForm
-from chaffinch.web.screens.attackers import number_in
+from chaffinch.risk.settings import RiskSettings
+from chaffinch.web.fields import hint_of
 
 from ..conftest import Visitor
 
@@ -45,19 +45,24 @@ def test_what_is_wrong_is_said_and_not_kept(
     (tmp_path / "others.csv").write_text("a\n")
     assert "outside the folders" in opened.post("/attackers", holdout=str(tmp_path / "others.csv"))
     assert "is the table itself" in opened.post("/attackers", holdout=str(people_file))
-    assert "must be a number" in opened.post("/attackers", max_excess="much")
-    assert "at most 1" in opened.post("/attackers", max_excess="2")
+    assert "max_excess must lie between 0 and 1. Got &#39;much&#39;" in opened.post(
+        "/attackers", max_excess="much"
+    )
+    assert "must lie between 0 and 1" in opened.post("/attackers", max_excess="2")
     opened.post("/columns", **{"role-3": "other"})
     assert "A limit needs an attack" in opened.post("/attackers", max_excess="0.1")
     assert opened.project.choices() == before
 
 
 @pytest.mark.parametrize("word", ["nan", "inf", "-1", "1e999", "0x1"])
-def test_numbers_are_numbers_within_their_limits(word: str) -> None:
-    with pytest.raises(InputError):
-        number_in(SentForm((("x", word),)), "x", "It", low=0.0, high=1.0)
-    assert number_in(SentForm((("x", " "),)), "x", "It", low=0.0) is None
-    assert number_in(SentForm((("x", "0.5"),)), "x", "It", low=0.0, high=1.0) == 0.5
+def test_a_limit_is_a_number_of_its_range(opened: Visitor, word: str) -> None:
+    assert "max_excess must lie between 0 and 1" in opened.post("/attackers", max_excess=word)
+
+
+def test_fields_are_those_of_the_declared_settings(opened: Visitor) -> None:
+    page = opened.get("/attackers")
+    for name in ("max_excess", "thorough"):
+        assert hint_of(settings_of(RiskSettings)[name]) in page
 
 
 def test_the_bar_saves_a_limit_and_leaves_a_form_that_was_not_touched(opened: Visitor) -> None:

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from chaffinch.errors import InputError
 from chaffinch.privacy.project import create_project, open_project
+from chaffinch.web.page import SentForm
+from chaffinch.web.screens.promise import number_in
 
 from ..conftest import Visitor
 
@@ -85,3 +88,11 @@ def test_a_wrong_field_keeps_the_others_and_an_empty_epsilon_is_no_promise_of_no
     assert "Delta must be a number" in text
     assert 'name="epsilon" type="text" value="1,5"' in text
     assert "epsilon is empty" in opened.post("/promise", kind="epsilon", delta="1e-6")
+
+
+@pytest.mark.parametrize("word", ["nan", "inf", "-1", "1e999", "0x1"])
+def test_numbers_are_numbers_within_their_limits(word: str) -> None:
+    with pytest.raises(InputError):
+        number_in(SentForm((("x", word),)), "x", "It", low=0.0, high=1.0)
+    assert number_in(SentForm((("x", " "),)), "x", "It", low=0.0) is None
+    assert number_in(SentForm((("x", "0.5"),)), "x", "It", low=0.0, high=1.0) == 0.5

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import math
-
 from starlette.requests import Request
 from starlette.responses import Response
 
 from ..._base.errors import ChaffinchError, InputError
+from ..._base.options import settings_of
+from ...risk.settings import RiskSettings
 from ..commands import release_words
+from ..fields import value_in
 from ..page import Page, SentForm, form_of, go
 
 
@@ -44,6 +45,7 @@ def _shown(page: Page, alert: str = "", form: SentForm | None = None) -> Respons
     typed = _stored(page) if form is None else {name: form.word(name) for name in FIELDS}
     context = {
         "typed": typed,
+        "settings": settings_of(RiskSettings),
         "roles": roles,
         "rows": columns["rows"],
         "attackers": attackers_of_kind(*STUDIED),
@@ -73,40 +75,23 @@ def save(page: Page, request: Request) -> Response:
             raise InputError(
                 "The holdout is the table itself. Name a file with other people, or none."
             )
-        limit = number_in(form, "max_excess", "The limit", low=0.0, high=1.0)
+        settings = settings_of(RiskSettings)
+        limit = value_in(settings["max_excess"], form.word("max_excess"))
+        names = form.word("attackers").replace(" ", ",")
+        attackers = value_in(settings["attackers"], names)
         roles = page.roles
         if limit is not None and not (roles.keys and roles.sensitive):
             raise InputError(
                 "A limit needs an attack: give a column the role key and one the role sensitive first."
             )
-        attackers = tuple(form.word("attackers").replace(",", " ").split())
-        plan_attackers(("keys", "sensitive"), attackers or None)
+        plan_attackers(("keys", "sensitive"), attackers)
         page.project.change(
             holdout=path,
             max_excess=limit,
-            attackers=attackers,
+            attackers=attackers or (),
             thorough=bool(form.word("thorough")),
             second=bool(form.word("second")),
         )
     except ChaffinchError as error:
         return _shown(page, str(error), form if page.is_current(form) else None)
     return go("/promise", form)
-
-
-def number_in(
-    form: SentForm, name: str, what: str, *, low: float, high: float = math.inf, above: bool = False
-) -> float | None:
-    """Return the number in a field within its limits (above the low one, if so said); None where the field is empty."""
-    word = form.word(name, 40)
-    if not word:
-        return None
-    try:
-        value = float(word.replace(",", "."))
-    except ValueError:
-        raise InputError(f"{what} must be a number. Got '{word}'.") from None
-    if math.isinf(value) or not (low < value <= high if above else low <= value <= high):
-        rest = "" if math.isinf(high) else f" and at most {high:g}"
-        raise InputError(
-            f"{what} must be {'above' if above else 'at least'} {low:g}{rest}. Got {word}."
-        )
-    return value

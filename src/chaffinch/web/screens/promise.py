@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from starlette.requests import Request
@@ -11,7 +12,6 @@ from ..._base.errors import ChaffinchError, InputError, listed
 from ..._base.text import count_noun
 from ..commands import plan_words, release_words
 from ..page import Page, SentForm, form_of, go
-from .attackers import number_in
 
 
 def show(page: Page, request: Request) -> Response:
@@ -155,3 +155,22 @@ def _check_nothing(page: Page, form: SentForm) -> None:
             f"Nothing is promised, and {listed([words[name] for name in filled])} {'was' if len(filled) == 1 else 'were'} filled in. "
             "Tick Differential privacy, or empty the fields. Nothing was saved."
         )
+
+
+def number_in(
+    form: SentForm, name: str, what: str, *, low: float, high: float = math.inf, above: bool = False
+) -> float | None:
+    """Return the number in a field within its limits (above the low one, if so said); None where the field is empty."""
+    word = form.word(name, 40)
+    if not word:
+        return None
+    try:
+        value = float(word.replace(",", "."))
+    except ValueError:
+        raise InputError(f"{what} must be a number. Got '{word}'.") from None
+    if math.isinf(value) or not (low < value <= high if above else low <= value <= high):
+        rest = "" if math.isinf(high) else f" and at most {high:g}"
+        raise InputError(
+            f"{what} must be {'above' if above else 'at least'} {low:g}{rest}. Got {word}."
+        )
+    return value
