@@ -51,6 +51,17 @@ def test_few_records_are_counted_as_many_are(sizes, monkeypatch):
     assert np.array_equal(few, many)
 
 
+@pytest.mark.parametrize("few_rows", [0, 1_000])
+def test_a_row_may_stand_for_several_records(few_rows, monkeypatch):
+    monkeypatch.setattr(tally_module, "FEW_ROWS", few_rows)
+    rng = np.random.default_rng(4)
+    columns, weights = [rng.integers(-1, size, 50) for size in (3, 7)], rng.integers(0, 40, 50)
+    ours = count_cells(columns, [3, 7], weights=weights)
+    plain = count_cells([np.repeat(column, weights) for column in columns], [3, 7])
+    assert ours.dtype == np.int64
+    np.testing.assert_array_equal(ours, plain)
+
+
 def test_counts_go_on_where_narrow_cells_are_full(coded, monkeypatch):
     """With room for 5 rows, batches of 4 and of 12 rows fill the narrow cells again and again."""
     monkeypatch.setattr(tally_module, "ROOM", 5)

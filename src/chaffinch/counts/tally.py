@@ -146,10 +146,14 @@ def resolve(schema: Schema, clique: Sequence[str]) -> list[int]:
 
 
 def count_cells(
-    columns: Sequence[NDArray[np.integer]], sizes: Sequence[int], *, n_rows: int = 0
+    columns: Sequence[NDArray[np.integer]],
+    sizes: Sequence[int],
+    *,
+    n_rows: int = 0,
+    weights: NDArray[np.int64] | None = None,
 ) -> NDArray[np.int64]:
     """Return how many records have each combination of codes, an axis for each column; `n_rows` is
-    needed without columns.
+    needed without columns. With `weights` a row stands for so many records.
 
     For codes without a schema, such as groups of levels; a record with a code below 0 is in no
     cell.
@@ -163,15 +167,17 @@ def count_cells(
     if any(is_outside.any() for is_outside in outside):
         inside = ~np.logical_or.reduce(outside)
         columns = [column[inside] for column in columns]
+        weights = None if weights is None else weights[inside]
     codes = Codes.from_columns(columns, sizes, n_rows=n_rows)
     if 0 < codes.n_rows <= FEW_ROWS:
         cell = np.zeros(codes.n_rows, dtype=np.int64)
         for j, size in enumerate(sizes):
             cell = cell * size + codes[j]
-        return np.bincount(cell, minlength=prod(sizes)).reshape(sizes)
-    job = _DenseJob([list(range(len(sizes)))], tuple(sizes), weighted=False)
-    job.add(codes, None)
-    return job.out.reshape(sizes)
+        counts = np.bincount(cell, weights=weights, minlength=prod(sizes))
+        return counts.astype(np.int64, copy=False).reshape(sizes)
+    job = _DenseJob([list(range(len(sizes)))], tuple(sizes), weighted=weights is not None)
+    job.add(codes, None if weights is None else weights.astype(float))
+    return job.out.astype(np.int64, copy=False).reshape(sizes)
 
 
 class _DenseJob:

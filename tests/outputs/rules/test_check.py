@@ -356,3 +356,19 @@ def test_words() -> None:
         "the only group",
         "Shape",
     )
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_rows_that_stand_for_several_people_are_so_many_records(seed: int) -> None:
+    """A table of counts as its own data, in place of one record for each person."""
+    fields = Fields((Field("A", ("a1", "a2", "a3")), Field("B", ("b1", "b2"))))
+    rng = np.random.default_rng(seed)
+    cells = np.indices((3, 2)).reshape(2, -1).T.astype(np.int32)
+    counts = rng.integers(0, 25, len(cells))
+    entries = [
+        {"name": "t", "kind": "table", "by": ["A", "B"], "threshold": 10, "margins": True},
+        {"name": "a", "kind": "table", "by": ["A"], "where": "B == 'b1'"},
+    ]
+    records = check_entries(entries, fields, np.repeat(cells, counts, axis=0), Policy())
+    weighted = check_entries(entries, fields, cells, Policy(), weights=counts)
+    assert weighted.confidential() == records.confidential()

@@ -113,7 +113,7 @@ def atoms_of(
     grid = {column: of[place] for column, of, place in zip(columns, levels, places, strict=True)}
     labels = np.stack([cells_of(tally, grid, places.shape[1], sizes) for tally in tallies], axis=1)
     behind = np.stack([tally.labels for tally in tallies], axis=1)
-    return _joined(labels, behind, complete)
+    return _joined(labels, behind, complete, tallies[0].weights)
 
 
 def cells_of(tally: CellCounts, grid: dict[int, Ints], size: int, sizes: Sequence[int]) -> Ints:
@@ -130,7 +130,7 @@ def cells_of(tally: CellCounts, grid: dict[int, Ints], size: int, sizes: Sequenc
     return np.where(inside, cell, -1)
 
 
-def _joined(defined: Ints, behind: Ints, complete: bool) -> Atoms:
+def _joined(defined: Ints, behind: Ints, complete: bool, weights: Ints | None) -> Atoms:
     """Atoms that are defined and atoms that records are in, each once."""
     both = np.concatenate([defined, behind])
     key = np.zeros(len(both), dtype=np.int64)
@@ -140,7 +140,7 @@ def _joined(defined: Ints, behind: Ints, complete: bool) -> Atoms:
             key = np.unique(key, return_inverse=True)[1].astype(np.int64)
         key = key * width + column + 1
     _, first, of = np.unique(key, return_index=True, return_inverse=True)
-    people = np.bincount(of[len(defined) :], minlength=len(first)).astype(np.int64)
+    people = np.bincount(of[len(defined) :], weights=weights, minlength=len(first)).astype(np.int64)
     cells = both[first]
     some = (cells >= 0).any(axis=1)
     return Atoms(cells[some], people[some], complete)

@@ -43,7 +43,7 @@ class CellCounts:
     be taken of it. `implied`: it is not printed but follows from other tallies of the output. `more_margins`: it has margins that follow
     from it and are none of the output's tallies; they are made where they are wanted (`margin`). `protected`: it is a table of counts within an
     output of another kind, whose withheld cells must not be worked out either. `sizes` are the numbers of levels of all
-    columns of the data; the last level of those in `with_missing` is a missing value.
+    columns of the data; the last level of those in `with_missing` is a missing value. A record stands for `weights` people, where they are there.
     """
 
     output: str
@@ -66,6 +66,7 @@ class CellCounts:
     protected: bool = False
     sizes: tuple[int, ...] = ()
     with_missing: tuple[int, ...] = ()
+    weights: Ints | None = None
 
     def __repr__(self) -> str:
         return f"CellCounts({self.output!r}, {self.part!r}, {self.size} cells)"
@@ -79,6 +80,11 @@ class CellCounts:
     def size(self) -> int:
         """The number of cells."""
         return len(self.counts)
+
+    @property
+    def n_people(self) -> int:
+        """The number of all people of the data, in a cell or not."""
+        return len(self.labels) if self.weights is None else int(self.weights.sum())
 
     @cached_property
     def known(self) -> Ints:
@@ -351,7 +357,7 @@ class MissingLevels:
 class CellCounter:
     """An output with the columns and records that it is counted on: those with a value in each of its columns (`own`).
 
-    `records` are all records, those with missing values (below 0) among them; `codes` has the first level in their place.
+    `records` are all records, those with missing values (below 0) among them; `codes` has the first level in their place. Each stands for `weights` people.
     """
 
     def __init__(
@@ -361,8 +367,9 @@ class CellCounter:
         codes: Codes,
         *,
         own: tuple[int, ...] | None = None,
+        weights: Ints | None = None,
     ) -> None:
-        self.output, self.fields, self.records = output, fields, codes
+        self.output, self.fields, self.records, self.weights = output, fields, codes, weights
         self.missing = MissingLevels(fields.columns.sizes, codes)
         self.codes = np.maximum(codes, 0) if self.missing.columns else codes
         if own is None:
@@ -373,12 +380,18 @@ class CellCounter:
             )
         self.own = own
         self.complete = np.asarray((codes[:, list(own)] >= 0).all(axis=1))
-        self.frame = Frame(fields, int(self.complete.sum()))
+        complete = self.complete if weights is None else weights[self.complete]
+        self.frame = Frame(fields, int(complete.sum()))
         if len(codes) and not self.frame.rows:
             raise output.fault(
                 ": no record of the data has a value in each of its columns. Leave out a column that is mostly missing."
             )
         self.filter = output.filter(self.frame)
+
+    @property
+    def n_people(self) -> int:
+        """The number of people of the data, those with missing values too."""
+        return len(self.codes) if self.weights is None else int(self.weights.sum())
 
     @property
     def inside(self) -> Codes:
@@ -387,7 +400,7 @@ class CellCounter:
 
     def of_part(self, part: OutputSpec) -> CellCounter:
         """Return the same for a part of the output, which is of the same records."""
-        return CellCounter(part, self.fields, self.records, own=self.own)
+        return CellCounter(part, self.fields, self.records, own=self.own, weights=self.weights)
 
     def tally(
         self,
@@ -434,6 +447,7 @@ class CellCounter:
             quantities=frozenset(quantities),
             sizes=self.missing.sizes,
             with_missing=self.missing.columns,
+            weights=self.weights,
             **options,
         )
 
@@ -448,7 +462,7 @@ class CellCounter:
         width = {"nearest": 2 * (base // 2), "down": base - 1, "up": base - 1}.get(
             rounding, 2 * (base - 1)
         )
-        shown = partial(_shown, self.output, printed, len(self.codes), base, rounding)
+        shown = partial(_shown, self.output, printed, self.n_people, base, rounding)
         return self.tally(
             part, cells, shown=shown, base=base, width=width, quantities=[COUNT], **options
         )
@@ -458,8 +472,10 @@ class CellCounter:
         labels = self._labels(
             cells, joint, {p: self.codes[:, p] for p in range(len(self.fields))}, len(self.codes)
         )
+        from ...counts.tally import count_cells  # engines read this module, and must not load it
+
         labels[~self.complete] = -1
-        return labels, np.bincount(labels[labels >= 0], minlength=cells.size).astype(np.int64)
+        return labels, count_cells([labels], [cells.size], weights=self.weights)
 
     def _labels(
         self, cells: Crossing, joint: Joint, grid: Mapping[int, NDArray[Any]], size: int
@@ -532,7 +548,9 @@ class CellCounter:
         return shown
 
 
-def tallies_of(output: OutputSpec, fields: Fields, codes: Codes) -> list[CellCounts]:
+def tallies_of(
+    output: OutputSpec, fields: Fields, codes: Codes, weights: Ints | None = None
+) -> list[CellCounts]:
     """Return the tallies behind an output, that of its cells first.
 
     Examples
@@ -544,7 +562,7 @@ def tallies_of(output: OutputSpec, fields: Fields, codes: Codes) -> list[CellCou
     >>> [(t.part, t.counts.tolist()) for t in tallies_of(output, fields, np.array([[0], [0], [1]], dtype=np.int32))]
     [('cells', [2, 1]), ('total', [3])]
     """
-    return output.tallies(CellCounter(output, fields, codes))
+    return output.tallies(CellCounter(output, fields, codes, weights=weights))
 
 
 def _shown(

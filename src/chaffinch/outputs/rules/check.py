@@ -11,7 +11,7 @@ import numpy as np
 from ..._base.errors import InputError
 from ..._base.runtime import one_blas_thread
 from ..cells import Frame, column_numbers
-from ..domain import Codes, Fields, Floats
+from ..domain import Codes, Fields, Floats, Ints
 from .cell_counts import COUNT, CellCounter, CellCounts, MissingLevels, tallies_of
 from .evidence import RULES, PrintedOutput, RecordsBehind, Release, judge
 from .feasible_tables import FeasibleTables
@@ -60,8 +60,11 @@ def check_entries(
     policy: Policy,
     *,
     released: Sequence[Mapping[str, Any]] = (),
+    weights: Ints | None = None,
 ) -> RuleReport:
     """Return what the rules of a policy say of outputs as the file of outputs has them, with or without their numbers.
+
+    With `weights` each row of `codes` stands for so many people: a table of counts is then its own data.
 
     Examples
     --------
@@ -78,7 +81,7 @@ def check_entries(
     from ..document import output_of
 
     every, before = ([output_of(entry) for entry in some] for some in (entries, released))
-    return _report(every, before, fields, codes, policy)
+    return _report(every, before, fields, codes, policy, weights)
 
 
 def _report(
@@ -87,18 +90,20 @@ def _report(
     fields: Fields,
     codes: Codes,
     policy: Policy,
+    weights: Ints | None = None,
 ) -> RuleReport:
     codes = fields.columns.check(codes, may_miss=True)
     missing = MissingLevels(fields.columns.sizes, codes)
     names = [output.name for output in outputs]
     if twice := next((name for name in names if names.count(name) > 1), None):
         raise InputError(f"Outputs must have different names. Two are called '{twice}'.")
+    frame = Frame(fields, len(codes) if weights is None else int(weights.sum()))
     new: dict[str, Sequence[CellCounts]] = {}
     findings: dict[str, list[RuleFinding]] = {}
     for output in outputs:
-        rules, printed = policy.of(output.kind), PrintedOutput(output, Frame(fields, len(codes)))
+        rules, printed = policy.of(output.kind), PrintedOutput(output, frame)
         try:
-            counter = CellCounter(output, fields, codes)
+            counter = CellCounter(output, fields, codes, weights=weights)
             cells = output.tallies(counter)
             behind = RecordsBehind(output, cells, counter.frame, codes)
             findings[output.name] = output.findings(cells, counter, rules)
@@ -111,7 +116,7 @@ def _report(
     before: dict[str, Sequence[CellCounts]] = {}
     for output in released:
         try:
-            before[output.name] = tallies_of(output, fields, codes)
+            before[output.name] = tallies_of(output, fields, codes, weights)
         except InputError as error:
             report.append(not_assessed_by_any(output, str(error)))
 

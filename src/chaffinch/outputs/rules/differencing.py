@@ -115,7 +115,8 @@ def _table(one: CellCounts, other: CellCounts) -> tuple[Ints, Ints, Ints]:
         count_cells,
     )  # here, since engines read this module and must not load counts
 
-    whole = count_cells([one.known + 1, other.known + 1], [one.size + 1, other.size + 1])
+    numbers, sizes = [one.known + 1, other.known + 1], [one.size + 1, other.size + 1]
+    whole = count_cells(numbers, sizes, weights=one.weights)
     return whole[1:, 1:], whole[1:, 0], whole[0, 1:]
 
 
@@ -127,7 +128,9 @@ def _links(one: CellCounts, other: CellCounts) -> list[tuple[Ints, ...]]:
         rows, columns = np.nonzero(table)
         people = table[rows, columns]
     else:
-        keys, people = np.unique((one.known + 1) * (n_b + 1) + other.known + 1, return_counts=True)
+        pair = (one.known + 1) * (n_b + 1) + other.known + 1
+        keys, of_pair = np.unique(pair, return_inverse=True)
+        people = np.bincount(of_pair, weights=one.weights).astype(np.int64)
         rows, columns = np.divmod(keys, n_b + 1)
         a_out, b_out = np.zeros(n_a, dtype=np.int64), np.zeros(n_b, dtype=np.int64)
         a_out[rows[(columns == 0) & (rows > 0)] - 1] = people[(columns == 0) & (rows > 0)]

@@ -92,18 +92,20 @@ class FeasibleTables:
 
     def _movable(self) -> Ints:
         """Records that walks change: those behind withheld cells first."""
-        n, rng = len(self._codes), np.random.default_rng(1)
-        behind = np.zeros(n, dtype=bool)
+        rng, behind = np.random.default_rng(1), np.zeros(len(self._codes), dtype=bool)
         for tally in self.tallies:
             behind |= (tally.labels >= 0) & tally.withheld[tally.labels]
+        weights = self.tallies[0].weights
+        # A row that stands for several people is as many records, up to those that walks change.
+        people = np.repeat(
+            np.arange(len(behind)), 1 if weights is None else np.minimum(weights, MOST_RECORDS)
+        )
+        behind, n = behind[people], len(people)
         order = rng.permutation(n)
         order = order[np.argsort(~behind[order], kind="stable")]
         few = min(MOST_RECORDS, n)
-        return np.sort(
-            np.concatenate(
-                [order[: few // 2], rng.permutation(order[few // 2 :])[: few - few // 2]]
-            )
-        )
+        rest = rng.permutation(order[few // 2 :])[: few - few // 2]
+        return people[np.sort(np.concatenate([order[: few // 2], rest]))]
 
     def safe(self, table: CellCounts, cells: Mask, far: int, guide: Guide | None = None) -> Mask:
         """Return which of some cells of a table have, in a table that fits, a count as far from their own as `far`; or all that their signs leave them.

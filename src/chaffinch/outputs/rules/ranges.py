@@ -74,9 +74,7 @@ def range_system(tallies: Sequence[CellCounts], atoms: Atoms) -> RangeSystem:
     from scipy.sparse import csr_array
 
     n_atoms = len(atoms.people)
-    everyone = len(
-        tallies[0].labels
-    )  # all records, which "?" leaves; not those of these tallies, whose number need not be known
+    everyone = tallies[0].n_people  # all records, which "?" leaves, in these tallies or not
     least, most = np.zeros(n_atoms, dtype=np.int64), np.full(n_atoms, everyone, dtype=np.int64)
     rows, columns, lo, hi, count = list[Ints](), list[Ints](), list[Ints](), list[Ints](), 0
     for number, tally in enumerate(tallies):

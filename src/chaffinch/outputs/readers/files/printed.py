@@ -30,10 +30,6 @@ from ..acro.regressions import coefficient_columns, rebuilt_formula
 
 UNNAMED = ("(rows)", "(columns)", "(layers)")
 """What axes are called of which the file does not say the column."""
-MOST_PEOPLE = 10_000
-"""Counts above it are cut to it where tables are very large: no rule on the table by itself tells such counts apart."""
-MANY_PEOPLE = 2_000_000
-
 PERSONS = (
     "id",
     "patient",
@@ -207,10 +203,7 @@ class ParsedTable:
             )
         )
         counts = self.completed(policy.threshold)
-        if counts.sum() > MANY_PEOPLE:
-            counts = np.minimum(counts, MOST_PEOPLE)
-        places = np.stack([place.ravel() for place in np.indices(counts.shape)], axis=1)
-        codes = np.repeat(places, counts.ravel(), axis=0).astype(np.int32)
+        codes = np.argwhere(counts > 0).astype(np.int32)
         entry = {key: value for key, value in self.entry(name).items() if key != "where"}
         return self._by_form(name) + list(
             check_entries(
@@ -218,6 +211,7 @@ class ParsedTable:
                 fields,
                 codes,
                 policy.model_copy(update={"household": None, "weight": None}),
+                weights=counts[counts > 0],
             )
         )
 
