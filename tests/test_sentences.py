@@ -775,7 +775,7 @@ SAID: tuple[tuple[str, str, Callable[[], str]], ...] = (
     (
         "a membership AUC of at most {}",
         "a membership AUC of at most 0.5",
-        lambda: Limits(max_auc=0.5).words,
+        lambda: Limits(max_auc=0.5).description,
     ),
     (
         "smoothing {}",

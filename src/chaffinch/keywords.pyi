@@ -1,10 +1,12 @@
 """Types of keywords, made from the declarations of settings by docs/hooks/options.py."""
 
 from collections.abc import Mapping, Sequence
+from os import PathLike
 from pathlib import Path
 from typing import Any, Literal, TypedDict
 
 from .risk.auditing.pairs import Pair
+from .table.schema import Schema
 
 class AttackTargetsOptions(TypedDict, total=False):
     """Options of `AttackTargets`."""
@@ -45,6 +47,70 @@ class AuditOptions(TypedDict, total=False):
     """Records that must share a value or a cell before it shows in what may leave. Default: 10."""
     time_limit: float | None
     """Seconds that one fit may take. Default: no limit."""
+
+class FrontierOptions(TypedDict, total=False):
+    """Options of `FrontierSettings`."""
+
+    keys: Sequence[str]
+    """Columns, as A,B, that an outsider may know of a person (quasi-identifiers)."""
+    sensitive: Sequence[str]
+    """Columns, as A,B, whose values must not be disclosed: protected, and attacked."""
+    label: str | None
+    """Outcome column: learners predict it, and sensitive columns stay linked to it alone."""
+    formula: str | None
+    """Regression to fit on both tables, as 'income ~ age + sex'."""
+    tables: Sequence[Sequence[str]]
+    """A purpose: tables that are wanted, as A,B;C,D,E."""
+    worth: str | None
+    """Purpose to choose by, of several: accuracy, regression, tables, or tvd_2, phi_k, tvd_3, pmse."""
+    epsilons: Sequence[float | None]
+    """Budgets of guarantees to try, as none,10,3,1; they need a schema that declares the domain. Default: none."""
+    choose: Literal["data", "public", "private", "none"] | None
+    """With epsilons: public (largest epsilon, defaults; no figure is looked at), private (charged), or none (release nothing)."""
+    budget: float | str | None
+    """Time to search, as 10min, 90s or 1h."""
+    evaluations: int | None
+    """Settings to try: same number and seed, same files. Default: 24 without a budget."""
+    attackers: Sequence[str] | None
+    """Attackers to run, as A,B: any of matching, learning, memorisation, gcap, cap, dcap, disco, tcap, gcap_score, gcap_vote, nb, svm, knn, rf, lr, gaussian_nb, exact_row, copied_row, rare_level, rare_number, rare_combination, density_ratio, dcr, nndr, k_map, replicated_uniques, linkability, linkability_5, singled_out, singled_out_by_several, repeated_row, repeated_value, nearest_rows. Default: matching, memorisation, nb, knn; svm, rf and lr too with --thorough."""
+    resamples: int
+    """Draws of people for intervals and p-values. Default: 200."""
+    confirm_share: float
+    """Share of people who are set aside to confirm the choice. Default: 0.5."""
+    shadows: int
+    """Fits for the membership attack that max_auc asks for. Default: 60."""
+    explain: bool
+    """Which setting moves what near the choice: measured unless turned off."""
+    threshold: int
+    """Records that must share a value or a cell before it shows in what may leave. Default: 10."""
+    max_excess: float | None
+    """Largest excess allowed of people in the table over others, as 0.05. Default: no limit."""
+    max_auc: float | None
+    """Limit on the AUC of a membership attack, 0.5 a guess; it takes many fits."""
+    schema: Schema | str | PathLike[str] | Mapping[str, Any] | None
+    """Schema file (TOML, or a codebook in JSON)."""
+    encoding: str | None
+    """Encoding of text files; found where their bytes leave no doubt (a private fit takes utf-8)."""
+    delimiter: str | None
+    """Delimiter of text files, or tab. Default: found from the first lines."""
+    decimal: str | None
+    """Decimal sign of text files: . or ,. Default: found from their numbers (a private fit takes the schema's)."""
+    header: str | int | bool | None
+    """Names of columns in the first line: yes, no, units (a line of units follows), or the line they stand in. Default: found (a private fit takes yes)."""
+    comment: str | None
+    """Sign of lines that are no records. Default: lines with # above the names are found."""
+    table: str | None
+    """Sheet, table of a database or file in a zip; FILE::NAME says the same."""
+    rare: Literal["pool", "keep"]
+    """Levels with fewer than three records: pool or keep. Default: pool."""
+    personal: Mapping[str, str]
+    """What becomes of a column that says who somebody is: drop, fake (made up) or keep (synthesised); may be given again."""
+    person: str | None
+    """Column that says whose row it is, where people have several."""
+    order: str | None
+    """Column that orders a person's rows, as a date. Default: the order of the file."""
+    weight: str | None
+    """Column that says how many people a record stands for: records are counted by it."""
 
 class PruneOptions(TypedDict, total=False):
     """Options of `PruneSettings`."""

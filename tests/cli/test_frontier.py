@@ -52,7 +52,7 @@ def test_a_frontier_fills_a_folder_and_goes_on_in_it(run_here, data: Path, tmp_p
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--budget", "0s"], "above zero"),
+        (["--budget", "0s"], "above 0"),
         (["--budget", "soon"], "as 10min"),
         (["--evaluations", "0"], "at least 1"),
         (["--budget", "10min", "--evaluations", "5"], "Got both"),

@@ -348,6 +348,8 @@ def _kind(type_: Any) -> Kind:
             return "paths"
         if get_origin(inside[0]) is tuple and get_args(inside[0])[1:] != (...,):
             return "pairs"
+        if get_origin(inside[0]) in (Union, UnionType):
+            return "word"
         return "names" if inside[0] is str or get_origin(inside[0]) is Literal else "groups"
     return {bool: "flag", int: "whole", float: "number", Path: "path"}.get(type_, "word")  # type: ignore[return-value]
 

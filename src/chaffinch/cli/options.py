@@ -96,6 +96,15 @@ HoldoutAddress = Annotated[
         leaves=False,
     ),
 ]
+LedgerFile = Annotated[
+    Path | None,
+    Option(
+        "Project ledger that adds up releases of this data, and may refuse this one.",
+        panel=PRIVACY,
+        leaves=False,
+    ),
+]
+Title = Annotated[str | None, Option("Title of the report.", panel=FILES)]
 
 Input = Annotated[
     Path,

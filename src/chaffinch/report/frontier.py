@@ -149,7 +149,7 @@ def _answers(result: FrontierResult) -> Iterator[PageAnswer]:
         "undecided": "undecided",
         "exceeds": "exceeded",
     }.get(last.word, last.word)
-    limit = f" The limit, {choice.limits.words}, is {state} there." if choice.limits else ""
+    limit = f" The limit, {choice.limits.description}, is {state} there." if choice.limits else ""
     seen = unseen.risk.detectable
     power = (
         ()
@@ -195,7 +195,7 @@ def _facts(result: FrontierResult) -> Iterator[tuple[str, str]]:
         "Attack",
         f"knowing {', '.join(shown(name, 40) for name in about.keys)}, wanting {', '.join(shown(name, 40) for name in about.sensitive)}",
     )
-    yield "Limits", result.limits.words
+    yield "Limits", result.limits.description
     yield "Search", f"{count_noun(len(result.evaluations), 'setting')}. {about.stopped}"
     yield "Seed", shown(about.seed)
     if result.run.date:

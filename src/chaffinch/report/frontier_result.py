@@ -28,6 +28,7 @@ from .._base.results import (
     write_page,
 )
 from .._base.text import between, count_noun, detectable_words, number, shown, text_table
+from ..risk.settings import Limits as Limits
 from ..stats.intervals import LimitState, limit_state
 from ..synth import BayesNet, FieldGroups, Independent, Settings
 
@@ -135,40 +136,6 @@ class CandidateSettings:
             yield f"without {listed([shown(name, 30) for name in self.dropped])}"
         if self.epsilon is not None:
             yield f"epsilon {self.epsilon:g}"
-
-
-@dataclass(frozen=True)
-class Limits:
-    """The excess and the membership AUC that are allowed; None where nothing is said."""
-
-    max_excess: float | None = None
-    max_auc: float | None = None
-
-    def __post_init__(self) -> None:
-        if self.max_excess is not None and not 0 <= self.max_excess <= 1:
-            raise InputError(f"max_excess must lie between 0 and 1. Got {self.max_excess:g}.")
-        if self.max_auc is not None and not 0.5 <= self.max_auc <= 1:
-            raise InputError(
-                f"max_auc must lie between 0.5, which is guessing, and 1. Got {self.max_auc:g}."
-            )
-
-    def __bool__(self) -> bool:
-        return self.max_excess is not None or self.max_auc is not None
-
-    @property
-    def words(self) -> str:
-        """The limits in words."""
-        said = (
-            [f"an excess of at most {number(self.max_excess)}"]
-            if self.max_excess is not None
-            else []
-        )
-        said += (
-            [f"a membership AUC of at most {number(self.max_auc)}"]
-            if self.max_auc is not None
-            else []
-        )
-        return " and ".join(said) or "no limit"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -295,9 +262,9 @@ class FrontierChoice:
         if state is None:
             return ""
         words = {
-            LimitState.EXCEEDS: f"EXCEEDS THE LIMIT: {self.limits.words} is allowed, and a simultaneous 95 % lower bound is above that.",
-            LimitState.SHOWN: f"SHOWN TO KEEP THE LIMIT: {self.limits.words} is allowed, and every simultaneous 95 % upper bound is within that.",
-            LimitState.UNDECIDED: f"UNDECIDED: {self.limits.words} is neither shown to hold nor shown to be exceeded.",
+            LimitState.EXCEEDS: f"EXCEEDS THE LIMIT: {self.limits.description} is allowed, and a simultaneous 95 % lower bound is above that.",
+            LimitState.SHOWN: f"SHOWN TO KEEP THE LIMIT: {self.limits.description} is allowed, and every simultaneous 95 % upper bound is within that.",
+            LimitState.UNDECIDED: f"UNDECIDED: {self.limits.description} is neither shown to hold nor shown to be exceeded.",
         }[state]
         confirmation = None if self.confirmation is None else self.confirmation.evaluation.risk
         parts = (
@@ -661,7 +628,7 @@ def no_candidate(evaluations: Sequence[Evaluation], limits: Limits) -> InputErro
     close = nearest(evaluations, limits)
     if close is None:
         return InputError(
-            f"None of {count_noun(len(evaluations), 'setting')} could be attacked, so none is known to keep to {limits.words}. Name other keys, or more people."
+            f"None of {count_noun(len(evaluations), 'setting')} could be attacked, so none is known to keep to {limits.description}. Name other keys, or more people."
         )
     auc = (
         ""
@@ -669,7 +636,7 @@ def no_candidate(evaluations: Sequence[Evaluation], limits: Limits) -> InputErro
         else f" and a membership AUC of {number(close.risk.auc)}"
     )
     return InputError(
-        f"None of {count_noun(len(evaluations), 'setting')} is within {limits.words}, with room for doubt. Nearest: {close.words}, with an excess of {number(close.risk.estimate)}, {number(close.risk.ceiling)} with room for doubt{auc}. "
+        f"None of {count_noun(len(evaluations), 'setting')} is within {limits.description}, with room for doubt. Nearest: {close.words}, with an excess of {number(close.risk.estimate)}, {number(close.risk.ceiling)} with room for doubt{auc}. "
         "Allow more, search longer (--budget, --evaluations), or give more people: an excess is known more closely then."
     )
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args
 from .._base.errors import InputError, UnknownNameError, listed, unknown_name
 from .._base.masking import THRESHOLD
 from .._base.options import MEASURE, Declared, Option
+from .._base.text import number
 from ..stats.settings import SAMPLE_ROWS, SampleRows, SvmRows, Thorough
 from ..table.settings import KeyColumns, LabelColumn, Numeric, Rare, SensitiveColumns, Threshold
 from .attacker import AttackPlan, Need, plan_attackers
@@ -69,6 +70,26 @@ def parts_in(text: str) -> Parts:
     return parts[0], parts[1]
 
 
+AttackerNames = Annotated[
+    Sequence[str] | None,
+    Option(
+        "Attackers to run, as A,B: any of {attackers}. Default: matching, memorisation, nb, knn; svm, rf and lr too with --thorough.",
+        panel=MEASURE,
+    ),
+]
+Resamples = Annotated[
+    int, Option("Draws of people for intervals and p-values.", panel=MEASURE, ge=1)
+]
+MaxExcess = Annotated[
+    float | None,
+    Option(
+        "Largest excess allowed of people in the table over others, as 0.05. Default: no limit.",
+        basic=True,
+        panel=MEASURE,
+        ge=0,
+        le=1,
+    ),
+]
 RequireShown = Annotated[
     bool,
     Option("Count a limit that is not shown to be kept as exceeded: end with 1.", panel=MEASURE),
@@ -79,16 +100,7 @@ RequireShown = Annotated[
 class LimitSettings(Declared):
     """What a table may give away: see `RiskPolicy`."""
 
-    max_excess: Annotated[
-        float | None,
-        Option(
-            "Largest excess allowed of people in the table over others, as 0.05. Default: no limit.",
-            basic=True,
-            panel=MEASURE,
-            ge=0,
-            le=1,
-        ),
-    ] = None
+    max_excess: MaxExcess = None
     require_shown: RequireShown = False
     policy: Annotated[
         Path | None,
@@ -98,6 +110,41 @@ class LimitSettings(Declared):
             leaves=False,
         ),
     ] = None
+
+
+@dataclass(frozen=True)
+class Limits(Declared):
+    """The excess and the membership AUC that are allowed; None where nothing is said."""
+
+    max_excess: MaxExcess = None
+    max_auc: Annotated[
+        float | None,
+        Option(
+            "Limit on the AUC of a membership attack, 0.5 a guess; it takes many fits.",
+            panel=MEASURE,
+            ge=0.5,
+            le=1,
+        ),
+    ] = None
+
+    def __bool__(self) -> bool:
+        return self.max_excess is not None or self.max_auc is not None
+
+    @property
+    def description(self) -> str:
+        """The limits in words."""
+        limits = {
+            "an excess": self.max_excess,
+            "a membership AUC": self.max_auc,
+        }
+        return (
+            " and ".join(
+                f"{name} of at most {number(limit)}"
+                for name, limit in limits.items()
+                if limit is not None
+            )
+            or "no limit"
+        )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -120,13 +167,7 @@ class RiskSettings(Declared):
         ),
     ] = None
     label: LabelColumn = None
-    attackers: Annotated[
-        Sequence[str] | None,
-        Option(
-            "Attackers to run, as A,B: any of {attackers}. Default: matching, memorisation, nb, knn; svm, rf and lr too with --thorough.",
-            panel=MEASURE,
-        ),
-    ] = None
+    attackers: AttackerNames = None
     parts: Annotated[
         Parts | None,
         Option(
@@ -156,9 +197,7 @@ class RiskSettings(Declared):
             metavar="COLUMN=WIDTH",
         ),
     ] = field(default_factory=dict)
-    resamples: Annotated[
-        int, Option("Draws of people for intervals and p-values.", panel=MEASURE, ge=1)
-    ] = 1000
+    resamples: Resamples = 1000
     svm_rows: SvmRows = 5000
     holdout_share: HoldoutShare = None
     limits: LimitSettings = field(default_factory=LimitSettings)

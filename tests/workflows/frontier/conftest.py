@@ -47,7 +47,7 @@ def study_of(
     table = chaffinch.read(made_people(n))
     root = np.random.SeedSequence(3)
     others = None if holdout is None else chaffinch.read(holdout)
-    search, confirmation = parted(table, others, settings.share, np.random.default_rng(4))
+    search, confirmation = parted(table, others, settings.confirm_share, np.random.default_rng(4))
     return FrontierStudy(
         table=table,
         holdout=others,

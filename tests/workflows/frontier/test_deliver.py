@@ -16,7 +16,7 @@ from chaffinch.report.frontier_result import FrontierResult, Limits
 from chaffinch.table import Column, Schema
 from chaffinch.table.settings import Reading
 from chaffinch.workflows.frontier.deliver import deliver
-from chaffinch.workflows.frontier.run import FrontierData, FrontierRun, run_frontier
+from chaffinch.workflows.frontier.run import FrontierRun, run_frontier
 from chaffinch.workflows.run import RunOptions
 
 from .conftest import quick
@@ -25,7 +25,7 @@ from .conftest import quick
 @pytest.fixture(scope="module")
 def found(people: pa.Table) -> FrontierRun:
     settings = quick(limits=Limits(max_excess=0.5), evaluations=3)
-    return run_frontier(FrontierData(data=people), settings, run=RunOptions(seed=1))
+    return run_frontier(people, settings, run=RunOptions(seed=1))
 
 
 def test_the_release_leaves_and_its_figures_stay(
@@ -33,7 +33,6 @@ def test_the_release_leaves_and_its_figures_stay(
 ) -> None:
     done = deliver(
         found,
-        FrontierData(data=people),
         tmp_path / "out",
         ending=".csv",
         title=None,
@@ -74,7 +73,6 @@ def test_what_was_not_confirmed_does_not_leave(
     refused = replace(found, result=replace(found.result, choice=choice))
     done = deliver(
         refused,
-        FrontierData(data=people),
         tmp_path / "out",
         ending=".csv",
         title=None,
@@ -98,7 +96,6 @@ def test_a_release_that_breaks_the_limit_itself_is_reported_and_not_written(
     refused = replace(found, result=replace(found.result, choice=choice))
     done = deliver(
         refused,
-        FrontierData(data=people),
         tmp_path / "out",
         ending=".csv",
         title=None,
@@ -116,7 +113,7 @@ def test_a_release_that_breaks_the_limit_itself_is_reported_and_not_written(
 
 
 @pytest.fixture(scope="module")
-def declared(people: pa.Table) -> FrontierData:
+def declared(people: pa.Table) -> tuple[pa.Table, Reading]:
     """The same people with a declared domain: ages in bands, every level named."""
     bands = [str(age // 10) for age in people.column("age").to_pylist()]
     table = people.set_column(0, "age", pa.array(bands))
@@ -134,21 +131,24 @@ def declared(people: pa.Table) -> FrontierData:
         rows=people.num_rows,
         public=True,
     )
-    return FrontierData(data=table, reading=Reading(schema=schema))
+    return table, Reading(schema=schema)
 
 
 @pytest.mark.parametrize("rule", ["public", "private"])
 def test_under_a_promise_no_figure_decides_what_leaves(
-    declared: FrontierData, tmp_path: Path, rule: str
+    declared: tuple[pa.Table, Reading], tmp_path: Path, rule: str
 ) -> None:
     """The limit is one that no table keeps: the table is there all the same, its promise is for the whole epsilon, and the choice is said to be broken or not confirmed."""
-    settings = quick(epsilons=(3.0, 1.0), choose=rule, limits=Limits(max_excess=0.0), evaluations=2)
+    table, reading = declared
+    limits = Limits(max_excess=0.0)
+    settings = quick(
+        epsilons=(3.0, 1.0), choose=rule, limits=limits, evaluations=2, reading=reading
+    )
     run = RunOptions(seed=1)
-    found = run_frontier(declared, settings, run=run)
+    found = run_frontier(table, settings, run=run)
     create_project(tmp_path / "ledger.json", data="people")
     done = deliver(
         found,
-        declared,
         tmp_path / "out",
         ending=".csv",
         title=None,
@@ -163,7 +163,6 @@ def test_under_a_promise_no_figure_decides_what_leaves(
     with pytest.raises(PrivacyError, match="has a limit"):
         deliver(
             found,
-            declared,
             tmp_path / "more",
             ending=".csv",
             title=None,

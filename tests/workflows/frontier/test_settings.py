@@ -17,10 +17,10 @@ from .conftest import quick
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"seconds": 10.0, "evaluations": 3}, "Got both"),
-        ({"seconds": 0.0}, "above zero"),
+        ({"budget": 10.0, "evaluations": 3}, "Got both"),
+        ({"budget": 0.0}, "budget must be a number above 0"),
         ({"evaluations": 0}, "at least 1"),
-        ({"share": 0.0}, "share must lie"),
+        ({"confirm_share": 0.0}, "confirm_share must lie"),
         ({"epsilons": ()}, "at least one epsilon"),
         ({"epsilons": (-1.0,), "choose": "none"}, "above 0"),
         ({"epsilons": (1.0, None)}, "no promise of privacy covers a choice"),
@@ -28,7 +28,7 @@ from .conftest import quick
         ({"epsilons": (1.0, None), "choose": "public"}, "'none' is no epsilon"),
         ({"epsilons": (1.0, None), "choose": "private"}, "'none' is no epsilon"),
         ({"choose": "public"}, "name --epsilons too"),
-        ({"choose": "dice"}, "Unknown way to choose 'dice'"),
+        ({"choose": "dice"}, "Unknown choose 'dice'"),
         ({"worth": "beauty"}, "Unknown worth 'beauty'"),
         ({"keys": ()}, "at least one key"),
         ({"attackers": ("magic",)}, "magic"),

@@ -150,7 +150,7 @@ def choice_sentence(choice: FrontierChoice) -> str:
             for one in choice.confirmations
         )
         return (
-            f"None could be confirmed: {tried} of the settings whose estimates were within {choice.limits.words} on the people of the search failed on people it never saw ({words}). "
+            f"None could be confirmed: {tried} of the settings whose estimates were within {choice.limits.description} on the people of the search failed on people it never saw ({words}). "
             "Nothing is released. Allow less in the search, so that what it finds has room, or give more people."
         )
     search, unseen = choice.evaluation, last.evaluation

@@ -31,10 +31,9 @@ from ..release import (
     run_release,
 )
 from ..run import RunOptions
-from ..synthesise import SynthesisSettings
 from .choice import Confirmer, choice_sentence, private_candidates
 from .evaluate import FrontierStudy
-from .run import STOPPED, FrontierData, FrontierRun
+from .run import STOPPED, FrontierRun, synthesis_settings
 
 RESAMPLES = 1000
 OF_A_RELEASE = (
@@ -58,7 +57,6 @@ class Delivery:
 
 def deliver(
     found: FrontierRun,
-    source: FrontierData,
     folder: Path,
     *,
     ending: str,
@@ -80,7 +78,7 @@ def deliver(
         if choice is not None and (choice.allowed or not by_figures(choice)):
             output = leaving_folder(part) / f"synthetic{ending}"
             release, choice = release_chosen(
-                found, source, output, title=title, run=run, ledger=ledger, entry=folder.name
+                found, output, title=title, run=run, ledger=ledger, entry=folder.name
             )
             choice = with_release(choice, release)
             result = replace(result, choice=choice)
@@ -107,7 +105,6 @@ def deliver(
 
 def release_chosen(
     found: FrontierRun,
-    source: FrontierData,
     output: Path,
     *,
     title: str | None,
@@ -136,12 +133,8 @@ def release_chosen(
         threshold=asked.threshold,
     )
     settings = ReleaseSettings(
-        synthesis=SynthesisSettings(
-            synthesiser=synthesiser,
-            reading=replace(source.reading, schema=None),
-            person=source.person,
-            order=source.order,
-            weight=source.weight,
+        synthesis=replace(
+            synthesis_settings(asked, synthesiser, replace(asked.reading, schema=None)),
             ledger=ledger,
             entry=entry,
         ),
@@ -151,7 +144,7 @@ def release_chosen(
         attack=attack,
         label=asked.label,
         keys=keys,
-        sensitive=asked.sensitive,
+        sensitive=tuple(asked.sensitive),
         max_excess=choice.limits.max_excess,
         title=title,
     )

@@ -210,7 +210,7 @@ class FrontierStudy:
             if name not in needed | formula and name not in asked.sensitive and len(asked.keys) > 1
         )
         return Space(
-            sensitive=asked.sensitive,
+            sensitive=tuple(asked.sensitive),
             droppable=droppable,
             epsilons=asked.epsilons,
             recode=not asked.private,

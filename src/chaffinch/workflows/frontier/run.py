@@ -12,9 +12,9 @@ import secrets
 import threading
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 import pyarrow as pa
@@ -22,7 +22,7 @@ import pyarrow as pa
 from ... import __version__
 from ..._base.errors import InputError
 from ..._base.files import check_folder, check_free, holding, read_small, write_text
-from ..._base.masking import THRESHOLD
+from ..._base.options import takes
 from ..._base.results import RunFacts, check_format, from_plain, to_plain
 from ..._base.runtime import Progress, one_blas_thread, thread_map, watched
 from ..._base.seeds import child
@@ -33,21 +33,22 @@ from ...report.frontier_result import (
     FrontierAbout,
     FrontierChoice,
     FrontierResult,
-    Limits,
     SettingChange,
 )
-from ...synth import BayesNet
+from ...synth import BayesNet, Settings
 from ...table import Table
 from ...table.holdout import check_holdout, check_holdout_file
-from ...table.schema_file import SchemaLike
 from ...table.settings import Reading
 from ..release import CONFIDENTIAL, PARTS, TO_RELEASE
 from ..run import RunOptions
-from ..synthesise import Synthesis, SynthesisSettings, names_of
+from ..synthesise import Synthesis, SynthesisSettings
 from .choice import Confirmer, changes_of, choice_sentence, public_candidate
 from .evaluate import FrontierStudy, parted
 from .search import BATCH, next_candidates
-from .settings import Choosing, FrontierSettings, minutes
+from .settings import FrontierSettings
+
+if TYPE_CHECKING:
+    from ...keywords import FrontierOptions
 
 QUICK_SEARCH = 24
 """Settings that are tried where neither a budget nor a number is given."""
@@ -55,31 +56,17 @@ QUICK_SEARCH = 24
 STOPPED = "Stopped by hand"
 
 
+@takes(FrontierSettings)
 def frontier(
     data: Any,
     *,
-    keys: Sequence[str],
-    sensitive: Sequence[str],
-    label: str | None = None,
-    formula: str | None = None,
-    tables: Sequence[Sequence[str]] = (),
-    worth: str | None = None,
-    max_excess: float | None = None,
-    max_auc: float | None = None,
-    epsilons: Sequence[float | None] = (None,),
-    choose: Choosing | None = None,
-    budget: str | float | None = None,
-    evaluations: int | None = None,
     holdout: Any = None,
-    schema: SchemaLike | None = None,
-    person: str | None = None,
-    attackers: Sequence[str] | None = None,
-    explain: bool = True,
     folder: str | os.PathLike[str] | None = None,
-    threshold: int = THRESHOLD,
+    settings: FrontierSettings | None = None,
     seed: int | None = None,
     threads: int | None = None,
     progress: Progress | None = None,
+    **options: Unpack[FrontierOptions],
 ) -> FrontierResult:
     """Return settings by what they give away and what they are worth; `best(max_excess=...)` of it chooses, and confirms on other people.
 
@@ -88,24 +75,10 @@ def frontier(
     data, holdout
         Tables, paths or frames. People are parted: the search looks at one part, the choice is confirmed on the other. A holdout, people who are not in the
         data, is parted alike; without one each part is halved, and the people of one half stand for others to a table that is made of the other.
-    keys, sensitive
-        What an outsider may know of a person, and wants.
-    label, formula, tables
-        What the release is for: a label to learn, a regression to fit, or sets of columns whose tables are wanted. Without any, the headline measures.
-    worth
-        The purpose to choose by, where there are several.
-    max_excess, max_auc
-        What may be given away: an excess over others of any attack, and a membership AUC, which takes many fits and is measured where it is limited.
-    epsilons, choose
-        Budgets of promises to try, with None for no promise, and how the choice is then made: see `FrontierSettings`.
-    budget, evaluations
-        How long to search: a time, as "10min", or a number of settings; 24 unless given.
-    attackers
-        Of the battery: see `RiskSettings`.
-    explain
-        Whether to measure which setting moves what between the choice and its neighbours on the front.
     folder
         Where evaluations are kept while it runs; a search that was stopped goes on there.
+    settings
+        All options at once, in place of those below.
 
     Raises
     ------
@@ -122,70 +95,51 @@ def frontier(
     >>> len(found.evaluations), found.front()[0].worth[0].name
     (2, 'tables')
     """
-    settings = FrontierSettings(
-        keys=names_of(keys, "keys"),
-        sensitive=names_of(sensitive, "sensitive"),
-        label=label,
-        formula=formula,
-        tables=tuple(names_of(one, "tables") for one in tables),
-        worth=worth,
-        limits=Limits(max_excess, max_auc),
-        epsilons=tuple(epsilons),
-        choose=choose,
-        seconds=minutes(budget) if isinstance(budget, str) else budget,
-        evaluations=evaluations,
-        attackers=None if attackers is None else names_of(attackers, "attackers"),
-        explain=explain,
-        threshold=threshold,
-    )
+    settings = FrontierSettings.chosen(settings, options)
     with watched(progress) as show:
         run = RunOptions(seed=seed, threads=threads, progress=show)
-        source = FrontierData(
-            data=data,
-            holdout=holdout,
-            reading=Reading(schema=schema, threshold=threshold),
-            person=person,
-        )
         if folder is None:
-            return run_frontier(source, settings, run=run).result
+            return run_frontier(data, settings, holdout=holdout, run=run).result
         Path(folder).mkdir(parents=True, exist_ok=True)
         with holding(Path(folder)):
-            return run_frontier(source, settings, run=run, folder=Path(folder)).result
+            return run_frontier(
+                data, settings, holdout=holdout, run=run, folder=Path(folder)
+            ).result
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
-class FrontierData:
-    """Where the people come from: the data, the holdout, how they are read, and the columns that say whose row it is and how much it counts."""
-
-    data: Any
-    holdout: Any = None
-    reading: Reading = field(default_factory=Reading)
-    person: str | None = None
-    order: str | None = None
-    weight: str | None = None
-
-    def read(self, settings: FrontierSettings, run: RunOptions) -> tuple[Table, Table | None]:
-        """Return the table, and the holdout on its grid, which must be one. Under a promise the schema must declare the domain."""
-        check_holdout_file(self.data, self.holdout)
-        budgets = [epsilon for epsilon in settings.epsilons if epsilon is not None]
-        maker = BayesNet(epsilon=max(budgets)) if budgets else BayesNet()
-        asked = SynthesisSettings(
-            synthesiser=maker,
-            reading=self.reading,
-            person=self.person,
-            order=self.order,
-            weight=self.weight,
+def read_people(
+    data: Any, holdout: Any, settings: FrontierSettings, run: RunOptions
+) -> tuple[Table, Table | None]:
+    """Return the table, and the holdout on its grid, which must be one. Under a promise the schema must declare the domain."""
+    check_holdout_file(data, holdout)
+    budgets = [epsilon for epsilon in settings.epsilons if epsilon is not None]
+    maker = BayesNet(epsilon=max(budgets)) if budgets else BayesNet()
+    rows = Synthesis(synthesis_settings(settings, maker, settings.reading), run).read(
+        data, settings.check
+    )
+    if rows is None:
+        raise InputError(
+            "A frontier needs a schema that declares the whole domain where epsilons are named: nothing is discovered for it."
         )
-        rows = Synthesis(asked, run).read(self.data, settings.check)
-        if rows is None:
-            raise InputError(
-                "A frontier needs a schema that declares the whole domain where epsilons are named: nothing is discovered for it."
-            )
-        table = rows.table()
-        if self.holdout is None:
-            return table, None
-        holdout, _ = check_holdout(table, self.holdout)
-        return table, holdout.table()
+    table = rows.table()
+    if holdout is None:
+        return table, None
+    others, _ = check_holdout(table, holdout)
+    return table, others.table()
+
+
+def synthesis_settings(
+    settings: FrontierSettings, synthesiser: Settings, reading: Reading
+) -> SynthesisSettings:
+    """Return what is learnt and drawn of the people of a frontier."""
+    roles = settings.roles
+    return SynthesisSettings(
+        synthesiser=synthesiser,
+        reading=reading,
+        person=roles.person,
+        order=roles.order,
+        weight=roles.weight,
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -199,7 +153,12 @@ class FrontierRun:
 
 
 def run_frontier(
-    source: FrontierData, settings: FrontierSettings, *, run: RunOptions, folder: Path | None = None
+    data: Any,
+    settings: FrontierSettings,
+    *,
+    holdout: Any = None,
+    run: RunOptions,
+    folder: Path | None = None,
 ) -> FrontierRun:
     """Return a frontier under some settings; with a folder, evaluations are kept there as they come.
 
@@ -211,17 +170,17 @@ def run_frontier(
     """
     start = time.perf_counter()
     run.progress("reading", -1)
-    table, holdout = source.read(settings, run)
+    table, others = read_people(data, holdout, settings, run)
     path = None if folder is None else folder / CONFIDENTIAL / EVALUATIONS
-    kept = EvaluationFile(path, inputs_of(table, holdout, settings), run.seed)
+    kept = EvaluationFile(path, inputs_of(table, others, settings), run.seed)
     kept.seed = secrets.randbits(31) if kept.seed is None else kept.seed
     root = np.random.SeedSequence(kept.seed)
     search, confirmation = parted(
-        table, holdout, settings.share, np.random.default_rng(child(root, 9))
+        table, others, settings.confirm_share, np.random.default_rng(child(root, 9))
     )
     study = FrontierStudy(
         table=table,
-        holdout=holdout,
+        holdout=others,
         search=search,
         confirmation=confirmation,
         settings=settings,
@@ -245,8 +204,8 @@ def run_frontier(
         (one.risk.detectable for one in kept.evaluations if one.risk.detectable is not None), None
     )
     about = FrontierAbout(
-        keys=settings.keys,
-        sensitive=settings.sensitive,
+        keys=tuple(settings.keys),
+        sensitive=tuple(settings.sensitive),
         label=settings.label,
         formula=settings.formula,
         tables=settings.tables,
@@ -256,7 +215,7 @@ def run_frontier(
             "search": search.people,
             "confirmation": confirmation.people,
         },
-        holdout=holdout is not None,
+        holdout=others is not None,
         seed=kept.seed,
         attackers=tuple(settings.attackers or ()),
         resamples=settings.resamples,
@@ -283,16 +242,16 @@ def _searched(study: FrontierStudy, kept: EvaluationFile, run: RunOptions, start
     settings, limits = study.settings, study.settings.limits
     most = (
         settings.evaluations
-        if settings.evaluations is not None or settings.seconds is not None
+        if settings.evaluations is not None or settings.budget is not None
         else QUICK_SEARCH
     )
-    end = None if settings.seconds is None else start + settings.seconds
+    end = None if settings.budget is None else start + settings.budget
     try:
         while True:
             if most is not None and len(kept.evaluations) >= most:
                 return f"{most:,} settings were asked for."
             if end is not None and time.perf_counter() >= end and kept.evaluations:
-                return f"The budget of {settings.seconds:,.0f} s was used up."
+                return f"The budget of {settings.budget:,.0f} s was used up."
             room = BATCH if most is None else min(BATCH, most - len(kept.evaluations))
             batch = next_candidates(study.space, kept.evaluations, limits, settings.worths[0], room)
             if not batch:
@@ -300,7 +259,7 @@ def _searched(study: FrontierStudy, kept: EvaluationFile, run: RunOptions, start
             share = (
                 len(kept.evaluations) / most
                 if most is not None
-                else min(1.0, (time.perf_counter() - start) / (settings.seconds or 1.0))
+                else min(1.0, (time.perf_counter() - start) / (settings.budget or 1.0))
             )
             run.progress(f"trying settings ({len(kept.evaluations)} done)", share)
             _evaluated(study, kept, batch, run.threads)

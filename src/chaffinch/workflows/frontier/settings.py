@@ -1,4 +1,4 @@
-"""What a frontier is asked: the attack, the purposes, the limits, and how long to search."""
+"""What a frontier is asked: the attack, the purposes, the limits, and how long to search. Nothing heavy is imported here."""
 
 from __future__ import annotations
 
@@ -6,18 +6,27 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from math import isfinite
-from typing import Any, Literal, get_args
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from ..._base.checks import check_at_least, check_between, check_name
+from ..._base.checks import check_name
 from ..._base.errors import InputError, listed
 from ..._base.masking import THRESHOLD
-from ...report.frontier_result import Limits
-from ...risk import RiskSettings
-from ...table import Schema
-from ...table.formula import formula_of
+from ..._base.options import MEASURE, PRIVACY, RUN, Declared, Option
+from ...risk.settings import AttackerNames, Limits, Resamples, RiskSettings
+from ...table.settings import (
+    KeyColumns,
+    LabelColumn,
+    Reading,
+    Roles,
+    SensitiveColumns,
+    Threshold,
+)
+from ...utility.settings import Formula
+
+if TYPE_CHECKING:
+    from ...table import Schema
 
 Choosing = Literal["data", "public", "private", "none"]
-CHOICES = get_args(Choosing)
 """What chooses: figures taken from the original, a public rule, a private selection, or nobody."""
 
 HEADLINE = ("tvd_2", "phi_k", "tvd_3", "pmse")
@@ -26,66 +35,135 @@ HEADLINE = ("tvd_2", "phi_k", "tvd_3", "pmse")
 UNITS = {"s": 1.0, "min": 60.0, "h": 3600.0}
 
 
+def minutes(text: str) -> float:
+    """Return a time in seconds: 90s, 10min, 1h; a plain number is seconds.
+
+    Examples
+    --------
+    >>> minutes("10min"), minutes("90s"), minutes("1.5h"), minutes("30")
+    (600.0, 90.0, 5400.0, 30.0)
+    """
+    match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*(s|min|h)?\s*", text)
+    if match is None:
+        raise InputError(f"A time is a number with {listed(UNITS)}, as 10min. Got '{text}'.")
+    return float(match[1]) * UNITS[match[2] or "s"]
+
+
+def budgets_in(text: str) -> tuple[float | None, ...]:
+    """Return budgets of guarantees, None for no guarantee.
+
+    Examples
+    --------
+    >>> budgets_in("none,10,3")
+    (None, 10.0, 3.0)
+    """
+    budgets: list[float | None] = []
+    for word in text.split(","):
+        try:
+            budgets.append(None if word.strip() == "none" else float(word))
+        except ValueError:
+            raise InputError(
+                f"An epsilon must be a number above 0, or none. Got '{word}'. Write --epsilons none,10,3,1."
+            ) from None
+    return tuple(dict.fromkeys(budgets))
+
+
 @dataclass(frozen=True, kw_only=True)
-class FrontierSettings:
+class FrontierSettings(Declared):
     """What is searched, for whom, and how long.
 
-    Parameters
-    ----------
-    keys, sensitive
-        What an outsider knows of a person and wants: the attack.
-    label, formula, tables
-        The purposes: a label to learn, a regression to fit, tables to publish (sets of columns). Without any, the headline measures.
-    worth
-        The purpose that settings are chosen by: "accuracy", "regression", "tables" or a headline measure; the first there is unless named.
-    limits
-        What may be given away.
-    epsilons
-        Budgets of promises to try, None for no promise.
-    choose
-        How the release is chosen: by the figures of the search ("data"), which no promise covers and which epsilons are therefore refused with; by a rule
-        that looks at no figure ("public"); by a private selection that is charged ("private"); or not at all ("none").
-    seconds, evaluations
-        How long to search: a time, or a number of settings. The same number and seed give the same result.
-    attackers, resamples
-        The battery of the search: see `RiskSettings`.
-    share
-        The share of people who are set aside to confirm the choice.
-    shadows
-        Fits for the membership attack, where `max_auc` asks for it.
-    explain
-        Whether to measure which setting moves what between the choice and its neighbours: a few evaluations more.
+    The purposes are a label to learn, a regression to fit, and tables to publish; without any, the headline measures. A choice by the figures of the search ("data") is covered by no
+    guarantee of privacy, and epsilons are therefore refused with it. The same number of evaluations and seed give the same result.
     """
 
-    keys: tuple[str, ...]
-    sensitive: tuple[str, ...]
-    label: str | None = None
-    formula: str | None = None
-    tables: tuple[tuple[str, ...], ...] = ()
-    worth: str | None = None
+    keys: KeyColumns
+    sensitive: SensitiveColumns
+    label: LabelColumn = None
+    formula: Formula = None
+    tables: Annotated[
+        tuple[tuple[str, ...], ...],
+        Option("A purpose: tables that are wanted, as A,B;C,D,E.", panel=MEASURE),
+    ] = ()
+    worth: Annotated[
+        str | None,
+        Option(
+            "Purpose to choose by, of several: accuracy, regression, tables, or tvd_2, phi_k, tvd_3, pmse.",
+            panel=MEASURE,
+        ),
+    ] = None
     limits: Limits = field(default_factory=Limits)
-    epsilons: tuple[float | None, ...] = (None,)
-    choose: Choosing | None = None
-    seconds: float | None = None
-    evaluations: int | None = None
-    attackers: tuple[str, ...] | None = None
-    resamples: int = 200
-    share: float = 0.5
-    shadows: int = 60
-    explain: bool = True
-    threshold: int = THRESHOLD
+    epsilons: Annotated[
+        tuple[float | None, ...],
+        Option(
+            "Budgets of guarantees to try, as none,10,3,1; they need a schema that declares the domain.",
+            panel=PRIVACY,
+            metavar="BUDGETS",
+            read=budgets_in,
+            write=lambda budgets: ",".join(
+                "none" if budget is None else f"{budget:g}" for budget in budgets
+            ),
+        ),
+    ] = (None,)
+    choose: Annotated[
+        Choosing | None,
+        Option(
+            "With epsilons: public (largest epsilon, defaults; no figure is looked at), private (charged), or none (release nothing).",
+            panel=PRIVACY,
+        ),
+    ] = None
+    budget: Annotated[
+        float | None,
+        Option(
+            "Time to search, as 10min, 90s or 1h.",
+            basic=True,
+            panel=RUN,
+            gt=0,
+            metavar="TIME",
+            unit="seconds",
+            read=minutes,
+            write=lambda seconds: f"{seconds:g}s",
+        ),
+    ] = None
+    evaluations: Annotated[
+        int | None,
+        Option(
+            "Settings to try: same number and seed, same files. Default: 24 without a budget.",
+            panel=RUN,
+            ge=1,
+        ),
+    ] = None
+    attackers: AttackerNames = None
+    resamples: Resamples = 200
+    confirm_share: Annotated[
+        float,
+        Option(
+            "Share of people who are set aside to confirm the choice.",
+            panel=MEASURE,
+            ge=0.1,
+            le=0.9,
+        ),
+    ] = 0.5
+    shadows: Annotated[
+        int, Option("Fits for the membership attack that max_auc asks for.", panel=MEASURE, ge=2)
+    ] = 60
+    explain: Annotated[
+        bool,
+        Option(
+            "Which setting moves what near the choice: measured unless turned off.",
+            flag="--no-explain",
+        ),
+    ] = True
+    reading: Reading = field(default_factory=Reading)
+    roles: Roles = field(default_factory=Roles)
+    threshold: Threshold = THRESHOLD
 
     def __post_init__(self) -> None:
-        if self.seconds is not None and self.evaluations is not None:
+        super().__post_init__()
+        object.__setattr__(self, "epsilons", tuple(self.epsilons))
+        if self.budget is not None and self.evaluations is not None:
             raise InputError(
                 "A search has a budget of time or a number of evaluations. Got both: leave out one."
             )
-        if self.seconds is not None and not (isfinite(self.seconds) and self.seconds > 0):
-            raise InputError(
-                f"The budget must be a time above zero, as 10min. Got {self.seconds:g} s."
-            )
-        check_at_least("evaluations", self.evaluations, 1, optional=True)
-        check_between("share", self.share, 0.1, 0.9)
         if not self.epsilons:
             raise InputError("Name at least one epsilon, or none for no promise.")
         for epsilon in self.epsilons:
@@ -96,7 +174,6 @@ class FrontierSettings:
         _ = self.attack
 
     def _check_choice(self) -> None:
-        check_name("way to choose", self.choose, CHOICES, optional=True)
         if not self.private:
             if self.choose in ("public", "private"):
                 raise InputError(
@@ -162,6 +239,8 @@ class FrontierSettings:
     def check(self, schema: Schema) -> None:
         """Raise unless the schema has the columns that are named, and the purposes make sense."""
         self.attack.check(schema)
+        from ...table.formula import formula_of
+
         if self.formula is not None:
             formula_of(self.formula, schema)
         for name in {name for table in self.tables for name in table}:
@@ -183,21 +262,7 @@ class FrontierSettings:
             "max_auc": self.limits.max_auc is not None,
             "attackers": None if self.attackers is None else list(self.attackers),
             "resamples": self.resamples,
-            "share": self.share,
+            "share": self.confirm_share,
             "shadows": self.shadows,
             "threshold": self.threshold,
         }
-
-
-def minutes(text: str) -> float:
-    """Return a time in seconds: 90s, 10min, 1h; a plain number is seconds.
-
-    Examples
-    --------
-    >>> minutes("10min"), minutes("90s"), minutes("1.5h"), minutes("30")
-    (600.0, 90.0, 5400.0, 30.0)
-    """
-    match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*(s|min|h)?\s*", text)
-    if match is None:
-        raise InputError(f"A time is a number with {listed(UNITS)}, as 10min. Got '{text}'.")
-    return float(match[1]) * UNITS[match[2] or "s"]
