@@ -133,18 +133,12 @@ class Limits(Declared):
     @property
     def description(self) -> str:
         """The limits in words."""
-        limits = {
-            "an excess": self.max_excess,
-            "a membership AUC": self.max_auc,
-        }
-        return (
-            " and ".join(
-                f"{name} of at most {number(limit)}"
-                for name, limit in limits.items()
-                if limit is not None
-            )
-            or "no limit"
-        )
+        limits = []
+        if self.max_excess is not None:
+            limits.append(f"an excess of at most {number(self.max_excess)}")
+        if self.max_auc is not None:
+            limits.append(f"a membership AUC of at most {number(self.max_auc)}")
+        return " and ".join(limits) or "no limit"
 
 
 @dataclass(frozen=True, kw_only=True)
