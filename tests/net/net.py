@@ -576,7 +576,7 @@ FAULTS = (
         "a file that is passed over",
         "outputs/readers/files/read.py",
         "        if ending not in (*TABLES, *TEXTS, *PAGES):\n",
-        "        if ending == '.md':\n            return [], [], []\n        if ending not in (*TABLES, *TEXTS, *PAGES):\n",
+        "        if ending == '.md':\n            return _Contents()\n        if ending not in (*TABLES, *TEXTS, *PAGES):\n",
         ("files that were not looked at",),
     ),
     Fault(

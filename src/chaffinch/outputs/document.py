@@ -42,10 +42,10 @@ from .._base.documents import Syntax, check_head, checked, parse_document
 from .._base.errors import InputError, unknown_name
 from .._base.files import read_small
 from .._base.masking import THRESHOLD
-from .._base.tokens import Reader
 from .cells import Frame
 from .domain import Codes, Columns, Field, Fields, Scalar
 from .equations import Output, Problem
+from .formula import column_words
 from .kinds import KINDS, OutputSpec
 from .kinds.base import ROWS
 
@@ -450,19 +450,7 @@ def named_columns(entries: Sequence[Mapping[str, Any]], known: Sequence[str]) ->
             names, texts = spec.mentioned(entry)
             words.update(names)
             for text in texts:
-                reader, called = Reader(text, what=f"Output '{entry.get('name', '')}'"), ""
-                while reader.next.kind != "end":
-                    token = reader.take()
-                    function = token.kind == "name" and not token.quoted and reader.ahead("(")
-                    # Q('a name') has the column as a word; other words are levels, and a name before a bracket is a function.
-                    if (token.kind == "name" and not function) or (
-                        token.kind == "word" and called == "Q"
-                    ):
-                        words.add(token.value)
-                    if function:
-                        called = token.value
-                    elif token.value != "(":
-                        called = ""
+                words |= column_words(text, what=f"Output '{entry.get('name', '')}'")
     return tuple(name for name in known if name in words)
 
 

@@ -126,6 +126,27 @@ def plain_name(name: str) -> str:
     return "".join(name.split()).replace('"', "'")
 
 
+def column_words(text: str, *, what: str = "The text") -> set[str]:
+    """Return the words of a formula or a filter among which are the columns that it reads; InputError for signs that neither has.
+
+    Examples
+    --------
+    >>> sorted(column_words("rich ~ log(age) + C(sex, Treatment('f')) + Q('a b')"))
+    ['a b', 'age', 'rich', 'sex']
+    """
+    words, called, reader = set[str](), "", Reader(text, what=what)
+    while reader.next.kind != "end":
+        token = reader.take()
+        is_function = token.kind == "name" and not token.quoted and reader.ahead("(")
+        # Q('a name') has the column as a word; other words are levels, and a name before a bracket is a function.
+        is_quoted = token.kind == "word" and called == "Q"
+        if is_quoted or (token.kind == "name" and not is_function):
+            words.add(token.value)
+        if token.value != "(":
+            called = token.value if is_function else ""
+    return words
+
+
 def read_formula(
     text: str,
     fields: Fields,

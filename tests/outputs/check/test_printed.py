@@ -12,7 +12,7 @@ from chaffinch._base.errors import InputError
 from chaffinch.outputs.check.printed import TOGETHER, check_printed, printed_rules
 from chaffinch.outputs.check.result import CheckResult
 from chaffinch.outputs.check.settings import CheckSettings
-from chaffinch.outputs.readers.files.printed import ParsedFit, ParsedTable
+from chaffinch.outputs.readers.files.parsed import ParsedFit, ParsedTable
 from chaffinch.outputs.readers.files.protocol import Place, ReadOutput
 from chaffinch.outputs.rules import Policy
 

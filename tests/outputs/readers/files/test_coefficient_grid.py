@@ -5,14 +5,13 @@ from __future__ import annotations
 import pytest
 
 from chaffinch.outputs.readers.files.coefficient_grid import (
-    coefficient_pieces,
+    coefficient_matches,
     is_coefficients,
     read_drawn,
 )
-from chaffinch.outputs.readers.files.crossed import OpenQuestionError
 from chaffinch.outputs.readers.files.grids import blocks_of, csv_grid
-from chaffinch.outputs.readers.files.printed import ParsedFit
-from chaffinch.outputs.readers.files.protocol import Annotation, LineError
+from chaffinch.outputs.readers.files.parsed import ParsedFit
+from chaffinch.outputs.readers.files.protocol import Annotation, LineError, OpenQuestionError
 
 # broom::tidy(lm(mpg ~ wt, mtcars)), rounded
 TIDY = "term,estimate,std.error,statistic,p.value\n(Intercept),37.285,1.878,19.858,8.24e-19\nwt,-5.344,0.559,-9.559,1.29e-10\n"
@@ -25,7 +24,7 @@ SIDE = (
 def fits(text: str, given: Annotation | None = None) -> list[ParsedFit]:
     (block,) = blocks_of(csv_grid(text))
     assert is_coefficients(block)
-    return [piece.parse(given or Annotation()) for piece in coefficient_pieces(block, "table")]  # type: ignore[misc]
+    return [match.parse(given or Annotation()) for match in coefficient_matches(block, "table")]  # type: ignore[misc]
 
 
 def test_one_model_of_broom_needs_its_kind() -> None:
@@ -164,20 +163,20 @@ Num. obs.    32         32
 
 
 def test_models_between_double_lines_have_their_own_coefficients() -> None:
-    pieces = read_drawn(SCREEN.splitlines())
-    first, second = (piece.parse(Annotation()) for piece in pieces)
+    matches = read_drawn(SCREEN.splitlines())
+    first, second = (match.parse(Annotation()) for match in matches)
     assert isinstance(first, ParsedFit)
     assert isinstance(second, ParsedFit)
     assert first.coefficients == {"(Intercept)": "37.29", "wt": "-5.34"}
     assert second.coefficients == {"(Intercept)": "37.23", "wt": "-3.88", "hp": "-0.03"}
     assert (first.n, second.n, first.kind) == (32, 32, "ols")
-    assert pieces[0].lines == range(2, 17)
+    assert matches[0].lines == range(2, 17)
 
 
 def test_a_table_without_its_end_is_cut() -> None:
-    (piece,) = read_drawn(SCREEN.splitlines()[:14])
+    (match,) = read_drawn(SCREEN.splitlines()[:14])
     with pytest.raises(LineError, match="line 14: the table has no double line at its end"):
-        piece.parse(Annotation())
+        match.parse(Annotation())
 
 
 def test_other_double_lines_are_none_of_its_business() -> None:

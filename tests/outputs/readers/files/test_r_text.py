@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from chaffinch.outputs.readers.files.crossed import OpenQuestionError
-from chaffinch.outputs.readers.files.printed import ParsedFit, ParsedTable, ParsedTest
-from chaffinch.outputs.readers.files.protocol import Annotation, LineError, ParsedOutput
+from chaffinch.outputs.readers.files.parsed import ParsedFit, ParsedOutput, ParsedTable, ParsedTest
+from chaffinch.outputs.readers.files.protocol import Annotation, LineError, OpenQuestionError
 from chaffinch.outputs.readers.files.r_text import (
     arguments,
     read_r_models,
@@ -58,9 +57,9 @@ Number of Fisher Scoring iterations: 7
 
 
 def fits(text: str, given: Annotation | None = None) -> list[ParsedFit]:
-    facts = [piece.parse(given or Annotation()) for piece in read_r_models(text.splitlines())]
-    assert all(isinstance(one, ParsedFit) for one in facts)
-    return facts  # type: ignore[return-value]
+    parsed = [match.parse(given or Annotation()) for match in read_r_models(text.splitlines())]
+    assert all(isinstance(one, ParsedFit) for one in parsed)
+    return parsed  # type: ignore[return-value]
 
 
 def test_a_linear_model_gives_its_coefficients_and_n() -> None:
@@ -126,12 +125,12 @@ def test_a_cox_model_has_its_time_and_event() -> None:
     assert (fit.kind, fit.label, fit.formula, fit.n) == ("cox", "time", "time ~ age", 228)
     assert fit.extra == {"event": "status", "level": 2, "ties": "efron"}
     assert (fit.coefficients, fit.standard_errors) == ({"age": "0.018720"}, {"age": "0.009199"})
-    assert "strata" in fits(COX.replace("~ age,", "~ age + strata(sex),"))[0].unsaid
+    assert "strata" in fits(COX.replace("~ age,", "~ age + strata(sex),"))[0].unresolved_reason
 
 
 def test_two_models_in_one_file_are_two_outputs_with_their_lines() -> None:
-    pieces = read_r_models((LM + GLM).splitlines())
-    assert [piece.line for piece in pieces] == [2, 22]
+    matches = read_r_models((LM + GLM).splitlines())
+    assert [match.line for match in matches] == [2, 22]
     assert [fit.kind for fit in fits(LM + GLM)] == ["ols", "probit"]
 
 
@@ -173,13 +172,16 @@ def test_coefficients_that_are_not_estimable_are_none() -> None:
 
 def test_models_of_some_records_and_weighted_ones_say_so() -> None:
     some = LM.replace("data = mtcars)", "data = mtcars, subset = am == 1)")
-    assert "write where" in fits(some)[0].unsaid
-    assert fits(some, Annotation(where="am == 1"))[0].unsaid == ""
+    assert "write where" in fits(some)[0].unresolved_reason
+    assert fits(some, Annotation(where="am == 1"))[0].unresolved_reason == ""
     assert (
-        fits(LM.replace("data = mtcars)", "data = mtcars, weights = w)"))[0].unsaid
+        fits(LM.replace("data = mtcars)", "data = mtcars, weights = w)"))[0].unresolved_reason
         == "it is weighted"
     )
-    assert "write where" in fits(LM.replace("data = mtcars)", "data = mtcars[1:16, ])"))[0].unsaid
+    assert (
+        "write where"
+        in fits(LM.replace("data = mtcars)", "data = mtcars[1:16, ])"))[0].unresolved_reason
+    )
 
 
 def test_few_records_that_were_left_out_are_said() -> None:
@@ -209,9 +211,9 @@ def test_arguments_are_cut_at_commas_that_are_in_no_brackets() -> None:
 
 
 def tables(text: str, given: Annotation | None = None) -> list[ParsedTable]:
-    facts = [piece.parse(given or Annotation()) for piece in read_r_tables(text.splitlines())]
-    assert all(isinstance(one, ParsedTable) for one in facts)
-    return facts  # type: ignore[return-value]
+    parsed = [match.parse(given or Annotation()) for match in read_r_tables(text.splitlines())]
+    assert all(isinstance(one, ParsedTable) for one in parsed)
+    return parsed  # type: ignore[return-value]
 
 
 # with(mtcars, table(cyl, gear))
@@ -273,7 +275,7 @@ def test_totals_and_several_tables_in_one_file() -> None:
     assert first.margins
     assert first.cells["All", "All"] == 15
     assert not second.margins
-    assert [piece.line for piece in read_r_tables(f"{sums}\n{TWO}".splitlines())] == [1, 7]
+    assert [match.line for match in read_r_tables(f"{sums}\n{TWO}".splitlines())] == [1, 7]
 
 
 def test_a_row_that_is_cut_is_not_left_out_in_silence() -> None:
@@ -289,9 +291,9 @@ def test_a_row_that_is_cut_is_not_left_out_in_silence() -> None:
     ],
 )
 def test_values_in_the_form_of_a_table_are_asked_about(text: str) -> None:
-    (piece,) = read_r_tables(text.splitlines())
+    (match,) = read_r_tables(text.splitlines())
     with pytest.raises(OpenQuestionError, match="Are they counts of people"):
-        piece.parse(Annotation())
+        match.parse(Annotation())
 
 
 def test_records_with_their_numbers_are_no_table() -> None:
@@ -315,7 +317,7 @@ def test_value_counts_of_pandas_have_labels_beside_their_counts(levels: tuple[st
     )
     (table,) = tables(VALUE_COUNTS.format(rows))
     assert table.by == ("smoke",)
-    assert table.said
+    assert table.is_stated
     assert table.cells == {
         (level,): count for level, count in zip(levels, (115, 74, 33), strict=False)
     }
@@ -347,29 +349,29 @@ X-squared = 18.036, df = 4, p-value = 0.001214
 """
 
 
-def facts(text: str, given: Annotation | None = None) -> ParsedOutput:
-    (piece,) = read_r_tests(text.splitlines())
-    return piece.parse(given or Annotation())
+def parsed(text: str, given: Annotation | None = None) -> ParsedOutput:
+    (match,) = read_r_tests(text.splitlines())
+    return match.parse(given or Annotation())
 
 
 def test_a_chi_square_test_has_its_numbers_and_columns() -> None:
-    test = facts(CHI)
+    test = parsed(CHI)
     assert isinstance(test, ParsedTest)
     assert (test.kind, test.by, test.numbers) == (
         "chi-square",
         ("cyl", "gear"),
         {"statistic": "18.036", "dof": 4, "p_value": "0.001214"},
     )
-    assert facts(CHI.replace("cyl and gear", "table(mtcars$cyl, mtcars$gear)")).variables == [
+    assert parsed(CHI.replace("cyl and gear", "table(mtcars$cyl, mtcars$gear)")).variables == [
         "cyl",
         "gear",
     ]
-    assert facts(CHI.replace("= 0.001214", "< 2.2e-16")).numbers["p_value"] == "<2.2e-16"  # type: ignore[attr-defined]
+    assert parsed(CHI.replace("= 0.001214", "< 2.2e-16")).numbers["p_value"] == "<2.2e-16"  # type: ignore[attr-defined]
 
 
 def test_columns_that_are_not_named_can_be_given() -> None:
-    assert facts(CHI.replace("cyl and gear", "m")).variables == []
-    assert facts(CHI.replace("cyl and gear", "m"), Annotation(by=["a", "b"])).variables == [
+    assert parsed(CHI.replace("cyl and gear", "m")).variables == []
+    assert parsed(CHI.replace("cyl and gear", "m"), Annotation(by=["a", "b"])).variables == [
         "a",
         "b",
     ]
@@ -377,7 +379,7 @@ def test_columns_that_are_not_named_can_be_given() -> None:
 
 def test_a_corrected_statistic_says_so() -> None:
     assert (
-        facts(CHI.replace("test\n", "test with Yates' continuity correction\n", 1)).numbers[
+        parsed(CHI.replace("test\n", "test with Yates' continuity correction\n", 1)).numbers[
             "correction"
         ]
         is True
@@ -401,7 +403,7 @@ mean in group 0 mean in group 1
 
 
 def test_a_t_test_has_its_interval_and_means() -> None:
-    test = facts(T)
+    test = parsed(T)
     assert isinstance(test, ParsedTest)
     assert (test.kind, test.of, test.by) == ("t-test", "mpg", ("am",))
     assert test.numbers == {
@@ -414,10 +416,10 @@ def test_a_t_test_has_its_interval_and_means() -> None:
         "level": 0.95,
         "means": ["17.14737", "24.39231"],
     }
-    less = facts(T.replace("not equal to 0", "less than 0"))
+    less = parsed(T.replace("not equal to 0", "less than 0"))
     assert less.numbers["alternative"] == "less"  # type: ignore[attr-defined]
     assert "low" not in less.numbers  # type: ignore[attr-defined]
-    assert "paired" in facts(T.replace("Welch Two Sample", "Paired")).unsaid  # type: ignore[attr-defined]
+    assert "paired" in parsed(T.replace("Welch Two Sample", "Paired")).unresolved_reason  # type: ignore[attr-defined]
 
 
 @pytest.mark.parametrize(
@@ -444,23 +446,23 @@ def test_a_t_test_has_its_interval_and_means() -> None:
     ],
 )
 def test_rank_tests_are_read(title: str, line: str, kind: str, numbers: dict[str, object]) -> None:
-    test = facts(f"\n\t{title}\n\ndata:  mpg by cyl\n{line}\n\n")
+    test = parsed(f"\n\t{title}\n\ndata:  mpg by cyl\n{line}\n\n")
     assert isinstance(test, ParsedTest)
     assert (test.kind, test.numbers, test.variables) == (kind, numbers, ["cyl", "mpg"])
 
 
 def test_fisher_s_odds_ratio_has_the_digits_that_r_vouches_for() -> None:
     text = "\n\tFisher's Exact Test for Count Data\n\ndata:  a and b\np-value = 0.04\nalternative hypothesis: true odds ratio is not equal to 1\nsample estimates:\nodds ratio \n  1.016303 \n"
-    assert facts(text).numbers == {"p_value": "0.04", "conditional": True, "odds_ratio": "1.016"}  # type: ignore[attr-defined]
+    assert parsed(text).numbers == {"p_value": "0.04", "conditional": True, "odds_ratio": "1.016"}  # type: ignore[attr-defined]
 
 
 def test_a_test_that_is_cut_or_unknown_says_so() -> None:
     with pytest.raises(LineError, match="line 4: the test ends before its result"):
-        facts(CHI.split("X-squared")[0].rstrip("\n"))
+        parsed(CHI.split("X-squared")[0].rstrip("\n"))
     with pytest.raises(LineError, match="line 5: a test must have"):
-        facts(CHI.replace("p-value", "value"))
+        parsed(CHI.replace("p-value", "value"))
     with pytest.raises(OpenQuestionError) as asked:
-        facts(
+        parsed(
             CHI.replace("Pearson's Chi-squared test", "Bartlett test of homogeneity of variances")
         )
     assert "Bartlett" in asked.value.understood

@@ -7,19 +7,18 @@ from pathlib import Path
 import openpyxl
 import pytest
 
-from chaffinch.outputs.readers.files.crossed import OpenQuestionError
 from chaffinch.outputs.readers.files.grids import csv_grid, workbook_grids
-from chaffinch.outputs.readers.files.printed import ParsedSummary, ParsedTable
-from chaffinch.outputs.readers.files.protocol import Annotation, LineError, ParsedOutput
-from chaffinch.outputs.readers.files.sheet_tables import grid_pieces
+from chaffinch.outputs.readers.files.parsed import ParsedOutput, ParsedSummary, ParsedTable
+from chaffinch.outputs.readers.files.protocol import Annotation, LineError, OpenQuestionError
+from chaffinch.outputs.readers.files.sheet_tables import grid_matches
 
 
-def facts(text: str, given: Annotation | None = None) -> list[ParsedOutput]:
-    return [piece.parse(given or Annotation()) for piece in grid_pieces(csv_grid(text))]
+def parsed(text: str, given: Annotation | None = None) -> list[ParsedOutput]:
+    return [match.parse(given or Annotation()) for match in grid_matches(csv_grid(text))]
 
 
 def sheet_table(text: str, given: Annotation | None = None) -> ParsedTable:
-    (one,) = facts(text, given)
+    (one,) = parsed(text, given)
     assert isinstance(one, ParsedTable)
     return one
 
@@ -45,9 +44,9 @@ def test_long_tables_have_a_column_of_counts() -> None:
     assert one.by == ("sex", "area")
     assert one.cells == {("f", "n"): 12, ("m", "n"): 40, ("f", "s"): 30, ("m", "s"): "<10"}
     with pytest.raises(LineError, match="line 4: two rows are of the same cell"):
-        facts("sex,area,Freq\nf,n,12\nm,n,40\nf,n,30\nm,s,9\n")
+        parsed("sex,area,Freq\nf,n,12\nm,n,40\nf,n,30\nm,s,9\n")
     with pytest.raises(LineError, match="line 3: a count must be a whole number"):
-        facts("sex,area,Freq\nf,n,12\nm,n,4.5\nf,s,30\n")
+        parsed("sex,area,Freq\nf,n,12\nm,n,4.5\nf,s,30\n")
 
 
 def test_frequencies_of_one_column_have_percentages_beside_them() -> None:
@@ -59,10 +58,10 @@ def test_frequencies_of_one_column_have_percentages_beside_them() -> None:
 
 
 def test_summaries_by_groups_and_describe() -> None:
-    (one,) = facts("sex,mean,std,count\nf,41.5,3.1,42\nm,40.2,4.0,90\n", Annotation(of="age"))
+    (one,) = parsed("sex,mean,std,count\nf,41.5,3.1,42\nm,40.2,4.0,90\n", Annotation(of="age"))
     assert isinstance(one, ParsedSummary)
     assert one.numbers["n"]["m",] == "90"
-    first, second = facts(",age,income\ncount,132,132\nmean,41.2,1012.5\nmin,17,0\nmax,90,99999\n")
+    first, second = parsed(",age,income\ncount,132,132\nmean,41.2,1012.5\nmin,17,0\nmax,90,99999\n")
     assert isinstance(second, ParsedSummary)
     assert (second.of, second.numbers["max"][()]) == ("income", "99999")
     assert first.people == 132
@@ -71,19 +70,19 @@ def test_summaries_by_groups_and_describe() -> None:
 def test_a_table_of_means_needs_a_line() -> None:
     text = "sex,n,s\nf,41.5,40.1\nm,39.2,44.0\n"
     with pytest.raises(OpenQuestionError, match="neither counts nor shares"):
-        facts(text)
-    (one,) = facts(text, Annotation(kind="mean", of="age", by=["sex", "area"]))
+        parsed(text)
+    (one,) = parsed(text, Annotation(kind="mean", of="age", by=["sex", "area"]))
     assert isinstance(one, ParsedSummary)
     assert one.numbers["mean"]["m", "s"] == "44.0"
     with pytest.raises(OpenQuestionError, match="Which columns are crossed"):
-        facts(text, Annotation(kind="mean", of="age"))
+        parsed(text, Annotation(kind="mean", of="age"))
 
 
 def test_several_tables_of_a_sheet_are_several_outputs() -> None:
     text = "sex,n\nf,42\nm,90\n\narea,n\nn,52\ns,80\n"
-    pieces = grid_pieces(csv_grid(text))
-    assert [piece.line for piece in pieces] == [1, 5]
-    assert [piece.parse(Annotation()).variables for piece in pieces] == [["sex"], ["area"]]
+    matches = grid_matches(csv_grid(text))
+    assert [match.line for match in matches] == [1, 5]
+    assert [match.parse(Annotation()).variables for match in matches] == [["sex"], ["area"]]
 
 
 @pytest.mark.parametrize(
@@ -96,7 +95,7 @@ def test_several_tables_of_a_sheet_are_several_outputs() -> None:
 )
 def test_what_cannot_be_read_names_its_line(text: str, words: str) -> None:
     with pytest.raises(LineError, match=words):
-        facts(text)
+        parsed(text)
 
 
 def test_merged_headers_are_read_and_merged_numbers_are_not(tmp_path: Path) -> None:
@@ -113,12 +112,12 @@ def test_merged_headers_are_read_and_merged_numbers_are_not(tmp_path: Path) -> N
     sheet.merge_cells("B1:C1")
     book.save(tmp_path / "good.xlsx")
     (grid,) = workbook_grids(tmp_path / "good.xlsx")
-    (one,) = (piece.parse(Annotation()) for piece in grid_pieces(grid))
+    (one,) = (match.parse(Annotation()) for match in grid_matches(grid))
     assert isinstance(one, ParsedTable)
     assert one.by == ("sex", "area")
     sheet.merge_cells("B3:B4")
     book.save(tmp_path / "bad.xlsx")
     (grid,) = workbook_grids(tmp_path / "bad.xlsx")
-    (piece,) = grid_pieces(grid)
+    (match,) = grid_matches(grid)
     with pytest.raises(LineError, match="numbers stand in merged cells"):
-        piece.parse(Annotation())
+        match.parse(Annotation())

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from chaffinch.outputs.readers.files.crossed import OpenQuestionError
-from chaffinch.outputs.readers.files.printed import ParsedFit, ParsedSummary, ParsedTable
-from chaffinch.outputs.readers.files.protocol import Annotation, LineError, ParsedOutput
+from chaffinch.outputs.readers.files.parsed import (
+    ParsedFit,
+    ParsedOutput,
+    ParsedSummary,
+    ParsedTable,
+)
+from chaffinch.outputs.readers.files.protocol import Annotation, LineError, OpenQuestionError
 from chaffinch.outputs.readers.files.stata_logs import read_stata_logs
 
 REGRESS = """. sysuse auto
@@ -45,12 +49,12 @@ TABULATE = """. tabulate rep78 foreign
 """
 
 
-def facts(text: str, given: Annotation | None = None) -> list[ParsedOutput]:
-    return [piece.parse(given or Annotation()) for piece in read_stata_logs(text.splitlines())]
+def parsed(text: str, given: Annotation | None = None) -> list[ParsedOutput]:
+    return [match.parse(given or Annotation()) for match in read_stata_logs(text.splitlines())]
 
 
 def test_a_regression_has_its_coefficients_n_and_formula() -> None:
-    (fit,) = facts(REGRESS.replace("    Foreign  |", "          1  |"))
+    (fit,) = parsed(REGRESS.replace("    Foreign  |", "          1  |"))
     assert isinstance(fit, ParsedFit)
     assert (fit.kind, fit.label, fit.formula, fit.n, fit.dof) == (
         "ols",
@@ -69,15 +73,18 @@ def test_a_regression_has_its_coefficients_n_and_formula() -> None:
 
 def test_robust_errors_ratios_filters_and_weights_are_seen() -> None:
     robust = REGRESS.replace("i.foreign\n", "i.foreign, vce(robust)\n")
-    assert facts(robust)[0].robust  # type: ignore[attr-defined]
+    assert parsed(robust)[0].robust  # type: ignore[attr-defined]
     ratios = REGRESS.replace("Coefficient  Std. err.", "Odds ratio   Std. err.").replace(
         "regress", "logistic"
     )
-    assert facts(ratios)[0].exponentiated  # type: ignore[attr-defined]
+    assert parsed(ratios)[0].exponentiated  # type: ignore[attr-defined]
     some = REGRESS.replace("i.foreign\n", "i.foreign if mpg > 20\n")
-    assert "write where" in facts(some)[0].unsaid  # type: ignore[attr-defined]
-    assert facts(some, Annotation(where="mpg > 20"))[0].unsaid == ""  # type: ignore[attr-defined]
-    assert facts(REGRESS.replace("i.foreign\n", "i.foreign [pw=w]\n"))[0].unsaid == "it is weighted"  # type: ignore[attr-defined]
+    assert "write where" in parsed(some)[0].unresolved_reason  # type: ignore[attr-defined]
+    assert parsed(some, Annotation(where="mpg > 20"))[0].unresolved_reason == ""  # type: ignore[attr-defined]
+    assert (
+        parsed(REGRESS.replace("i.foreign\n", "i.foreign [pw=w]\n"))[0].unresolved_reason
+        == "it is weighted"
+    )  # type: ignore[attr-defined]
 
 
 def test_the_likelihood_is_the_last_one() -> None:
@@ -85,7 +92,7 @@ def test_the_likelihood_is_the_last_one() -> None:
         "      Source |",
         "Iteration 0:  Log likelihood = -45.03\nLog likelihood = -27.17\n      Source |",
     )
-    assert facts(logit)[0].loglik == "-27.17"  # type: ignore[attr-defined]
+    assert parsed(logit)[0].loglik == "-27.17"  # type: ignore[attr-defined]
 
 
 @pytest.mark.parametrize(
@@ -98,36 +105,36 @@ def test_the_likelihood_is_the_last_one() -> None:
 )
 def test_a_log_that_is_cut_names_its_line(lines: int, words: str) -> None:
     with pytest.raises(LineError, match=words):
-        facts("\n".join(REGRESS.splitlines()[:lines]))
+        parsed("\n".join(REGRESS.splitlines()[:lines]))
 
 
 def test_tables_of_two_columns_and_of_one() -> None:
-    (two,) = facts(TABULATE)
+    (two,) = parsed(TABULATE)
     assert isinstance(two, ParsedTable)
     assert two.by == ("rep78", "foreign")
     assert two.labels == (("1", "3", "5"), ("Domestic", "Foreign"))
     assert two.cells["3", "Domestic"] == 27
-    (one,) = facts(
+    (one,) = parsed(
         ". tab foreign\n\n Car origin |      Freq.     Percent        Cum.\n------------+-----------------------------------\n   Domestic |      1,052       70.27       70.27\n"
         "    Foreign |        445       29.73      100.00\n------------+-----------------------------------\n      Total |      1,497      100.00\n"
     )
     assert isinstance(one, ParsedTable)
     assert one.cells == {("Domestic",): 1052, ("Foreign",): 445, ("All",): 1497}
     with pytest.raises(LineError, match="no row of totals: the log is cut"):
-        facts(TABULATE.split("-----------+----------------------+----------\n     Total")[0])
+        parsed(TABULATE.split("-----------+----------------------+----------\n     Total")[0])
     with pytest.raises(OpenQuestionError, match="counts alone"):
-        facts(TABULATE.replace("foreign\n", "foreign, row\n", 1))
+        parsed(TABULATE.replace("foreign\n", "foreign, row\n", 1))
 
 
 def test_more_below_a_table_is_not_left_out_in_silence() -> None:
-    assert facts(TABULATE + "\n          Pearson chi2(2) =  27.2640   Pr = 0.000\n")
+    assert parsed(TABULATE + "\n          Pearson chi2(2) =  27.2640   Pr = 0.000\n")
     with pytest.raises(LineError, match="line 14: more stands below the table"):
-        facts(TABULATE + "\n-> tabulation of b\n         1 |         2          0 |         2\n")
+        parsed(TABULATE + "\n-> tabulation of b\n         1 |         2          0 |         2\n")
 
 
 def test_a_summary_of_one_variable() -> None:
     text = ". summarize mpg\n\n    Variable |        Obs        Mean    Std. dev.       Min        Max\n-------------+---\n         mpg |         74     21.2973    5.785503         12         41\n"
-    (summary,) = facts(text)
+    (summary,) = parsed(text)
     assert isinstance(summary, ParsedSummary)
     assert summary.of == "mpg"
     assert {key: value[()] for key, value in summary.numbers.items()} == {
@@ -138,11 +145,11 @@ def test_a_summary_of_one_variable() -> None:
         "max": "41",
     }
     with pytest.raises(OpenQuestionError, match="one by one"):
-        facts(text + "      weight |         74    3019.459    777.1936       1760       4840\n")
+        parsed(text + "      weight |         74    3019.459    777.1936       1760       4840\n")
 
 
 def test_other_commands_are_asked_about_and_preparations_are_not() -> None:
     with pytest.raises(OpenQuestionError) as asked:
-        facts(". xtreg y x\n\nNumber of obs = 12\n")
+        parsed(". xtreg y x\n\nNumber of obs = 12\n")
     assert "'xtreg'" in asked.value.understood
-    assert facts(". use cmc, clear\n(1,473 rows)\n. generate z = 3\n") == []
+    assert parsed(". use cmc, clear\n(1,473 rows)\n. generate z = 3\n") == []

@@ -6,9 +6,8 @@ import pandas as pd
 import pytest
 
 from chaffinch.outputs.readers.files.coefficient_grid import read_drawn
-from chaffinch.outputs.readers.files.crossed import OpenQuestionError
-from chaffinch.outputs.readers.files.printed import ParsedFit
-from chaffinch.outputs.readers.files.protocol import Annotation, LineError
+from chaffinch.outputs.readers.files.parsed import ParsedFit
+from chaffinch.outputs.readers.files.protocol import Annotation, LineError, OpenQuestionError
 from chaffinch.outputs.readers.files.statsmodels_text import read_statsmodels_text
 
 from ....factories import people
@@ -23,7 +22,7 @@ def frame() -> pd.DataFrame:
 
 def fits(text: str, given: Annotation | None = None) -> list[ParsedFit]:
     return [
-        piece.parse(given or Annotation()) for piece in read_statsmodels_text(text.splitlines())
+        match.parse(given or Annotation()) for match in read_statsmodels_text(text.splitlines())
     ]  # type: ignore[misc]
 
 
@@ -70,7 +69,7 @@ def test_other_models_and_fits_that_did_not_converge(frame: pd.DataFrame) -> Non
             text.replace(
                 "converged:                       True", "converged:                      False"
             )
-        )[0].unsaid
+        )[0].unresolved_reason
     )
     with pytest.raises(OpenQuestionError) as asked:
         fits(str(smf.wls("children ~ age", frame, weights=frame.age).fit().summary()))

@@ -18,10 +18,11 @@ from ...document import Outputs
 from ...domain import Field, Fields
 from ...kinds import KINDS
 from ...records import TableCoder, fields_of_table
+from ..coefficient_names import coefficient_columns
 from .commands import Call, ComparedColumn, read_call, read_comparison, referred_column, where_of
 from .read import AcroDirectory, AcroResult, UnclearError
 from .regressions import KINDS as REGRESSIONS
-from .regressions import coefficient_columns, formula_words, regression_outputs
+from .regressions import formula_words, regression_outputs
 from .tables import ReadOutput, number_of, plain_number, table_outputs
 
 if TYPE_CHECKING:

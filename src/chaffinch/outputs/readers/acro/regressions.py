@@ -22,8 +22,10 @@ from typing import Any
 
 from ...._base.errors import InputError
 from ...._base.results import without_none
-from ...domain import Field, Fields
-from ...filters import Filter, read_filter
+from ...domain import Fields
+from ...filters import read_filter
+from ..coefficient_names import CONSTANT, INTERCEPT, column_term, rebuilt_formula
+from ..files.parsed import UNCONVERGED
 from .commands import Call, filters_of, referred_column, where_of
 from .read import AcroResult, UnclearError
 from .tables import ReadOutput
@@ -36,14 +38,6 @@ KINDS = {
     "probit": "probit",
     "probitr": "probit",
 }
-CONSTANT, INTERCEPT = "const", "Intercept"
-UNCONVERGED = "its fit did not converge: its coefficients are not those of the data"
-
-_INSIDE = re.compile(
-    r"C\(\s*(?:Q\(\s*(['\"])(?P<quoted>.+?)\1\s*\)|(?P<name>[^\W\d]\w*))\s*(?:,.*)?\)"
-)
-_QUOTED = re.compile(r"Q\(\s*(['\"])(?P<quoted>.+)\1\s*\)")
-
 
 Rows = Sequence[Sequence[str]]
 
@@ -158,66 +152,7 @@ def _label(summary: Summary, call: Call | None, fields: Fields) -> str:
         name = referred_column(node, call)[0] or name
     if not name:
         raise UnclearError("its dependent variable has no name: give a recipe")
-    return _quoted(name) if name in fields.names else name
-
-
-def _quoted(name: str) -> str:
-    if re.fullmatch(r"[^\W\d]\w*", name):
-        return name
-    if "'" in name or "\\" in name:
-        raise UnclearError(f"the name of column '{name}' cannot stand in a formula")
-    return f"Q('{name}')"
-
-
-@dataclass(frozen=True)
-class _Part:
-    """A factor of a coefficient's name: as it was written, its column, and its level; `all` where every level has a coefficient."""
-
-    text: str
-    column: str | None
-    level: str | None
-    whole: bool
-
-
-def _parts(name: str) -> list[_Part]:
-    """Return the factors of a coefficient's name, cut at colons that are in no brackets or quotes."""
-    pieces, depth, quote, start = [], 0, "", 0
-    for place, sign in enumerate(name):
-        if quote:
-            quote = "" if sign == quote else quote
-        elif sign in "'\"" and depth:
-            quote = sign
-        elif sign in "([":
-            depth += 1
-        elif sign in ")]":
-            depth -= 1
-        elif sign == ":" and depth == 0:
-            pieces.append(name[start:place])
-            start = place + 1
-    pieces.append(name[start:])
-    return [_part(piece) for piece in pieces]
-
-
-def _part(piece: str) -> _Part:
-    bracket = re.fullmatch(r"(?P<text>.*[^\[])\[(?P<whole>T\.)?(?P<level>.*)\]", piece, re.DOTALL)
-    text = bracket["text"] if bracket else piece
-    inside = _INSIDE.fullmatch(text) or _QUOTED.fullmatch(text)
-    column = (inside.groupdict().get("name") or inside["quoted"]) if inside else text
-    if bracket is None:
-        return _Part(text, None if inside and text.startswith("C(") else column, None, False)
-    return _Part(text, column, bracket["level"], bracket["whole"] is None)
-
-
-def coefficient_columns(names: Sequence[str]) -> list[str]:
-    """Return the columns that coefficients' names are of; what is no plain column is returned as it stands.
-
-    Examples
-    --------
-    >>> coefficient_columns(["Intercept", "C(AREA)[T.58]", "AGE:C(SEX)[T.2]"])
-    ['AREA', 'AGE', 'SEX']
-    """
-    parts = [part for name in names if name not in (INTERCEPT, CONSTANT) for part in _parts(name)]
-    return list(dict.fromkeys(part.column or part.text for part in parts))
+    return column_term(name) if name in fields.names else name
 
 
 def formula_words(formula: str) -> list[str]:
@@ -225,88 +160,6 @@ def formula_words(formula: str) -> list[str]:
     return re.findall(r"[^\W\d]\w*", formula) + [
         quoted[1] for quoted in re.findall(r"(['\"])(.+?)\1", formula)
     ]
-
-
-def rebuilt_formula(
-    label: str, names: Sequence[str], fields: Fields, subset: Filter
-) -> tuple[str, dict[str, str]]:
-    """Return the formula that gives coefficients of these names, as patsy prints them (or `const`), and the names that it gives them.
-
-    Levels that the filter leaves out need no coefficient.
-
-    Examples
-    --------
-    >>> fields = Fields((Field("y", (0, 1)), Field("area", (57, 58)), Field("age", (1, 2))))
-    >>> rebuilt_formula("y", ["const", "area[T.57]", "age"], fields, Filter((), (2, 2, 2)))
-    ('y ~ C(area, Treatment(58)) + age', {'area[T.57]': 'C(area, Treatment(58))[T.57]'})
-    """
-    split = {name: _parts(name) for name in names if name not in (INTERCEPT, CONSTANT)}
-    every = [part for parts in split.values() for part in parts]
-    levels: dict[str, set[str]] = {part.text: set() for part in every}
-    for part in every:
-        if part.level is not None and not part.whole:
-            levels[part.text].add(part.level)
-    texts: dict[str, str] = {}
-    for part in every:
-        if part.text not in texts:
-            texts[part.text] = _factor(part, levels[part.text], fields, subset)
-    terms: list[str] = []
-    renamed: dict[str, str] = {}
-    for name, parts in split.items():
-        terms.append(":".join(texts[part.text] for part in parts))
-        new = ":".join(texts[part.text] + _bracket(part, fields) for part in parts)
-        if new != name:
-            renamed[name] = new
-    constant = [] if {INTERCEPT, CONSTANT} & set(names) else ["0"]
-    terms = list(dict.fromkeys([*constant, *terms])) or ["1"]
-    return f"{label} ~ {' + '.join(terms)}", renamed
-
-
-def _factor(part: _Part, levels: set[str], fields: Fields, subset: Filter) -> str:
-    """A factor as our formula writes it."""
-    if part.column is None or part.column not in fields.names:
-        if part.level is None and part.column is None:
-            return part.text
-        if re.fullmatch(r"[^\W\d][\w ]*", part.column or ""):
-            raise UnclearError(
-                f"its variable '{part.column}' is no column of the data: give a recipe"
-            )
-        return part.text
-    field = fields[part.column]
-    if part.level is None:
-        return part.text if part.text.startswith(("C(", "Q(")) else _quoted(part.column)
-    plain = part.text if "(" in part.text else _quoted(part.column)
-    if "," in part.text and part.text.startswith("C("):
-        return part.text
-    present = [code for code, ok in enumerate(subset.levels(fields.position(part.column))) if ok]
-    named = {_code(field, level) for level in levels}
-    left = [code for code in present if code not in named]
-    inside = plain[2:-1] if plain.startswith("C(") else plain
-    if levels and len(left) == 1 and left[0] != present[0]:
-        level = field.levels[left[0]]
-        return f"C({inside}, Treatment({level!r}))"
-    if field.numeric and not plain.startswith("C("):
-        return f"C({inside})"
-    return plain
-
-
-def _code(field: Field, level: str) -> int:
-    try:
-        return field.code(level)
-    except InputError:
-        raise UnclearError(
-            f"its coefficients have the level '{level}', which column '{field.name}' does not have in the data"
-        ) from None
-
-
-def _bracket(part: _Part, fields: Fields) -> str:
-    if part.level is None:
-        return ""
-    level = part.level
-    if part.column in fields.names:
-        field = fields[str(part.column)]
-        level = field.labels[_code(field, level)]
-    return f"[{'' if part.whole else 'T.'}{level}]"
 
 
 def coefficient_text(number: float) -> str:

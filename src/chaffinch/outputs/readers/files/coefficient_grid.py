@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
+from typing import Any
 
-from .crossed import OpenQuestionError
 from .grids import CellGrid, text_grid
-from .numbers import is_number, is_remark, number_text, sign_of, whole
-from .printed import ParsedFit
+from .numbers import is_number, is_remark, number_text, whole
+from .parsed import ParsedFit
+from .printed_grid import decimal_sign
 from .protocol import (
     READERS,
     Annotation,
     LineError,
     Match,
-    ParsedOutput,
+    OpenQuestionError,
     TextReader,
     fit_keys,
     unreadable_match,
@@ -45,45 +46,47 @@ _FIT = re.compile(
     r"chi2|df.*|p(-value)?|std\.errors|null deviance|.*pseudo r2|aicc|wald.*|num\. groups.*|var:.*",
     re.IGNORECASE,
 )
+_INTERCEPTS = ("(intercept)", "_cons", "constant", "(constant)", "intercept", "const")
+
+Row = tuple[int, str, str, str]
+"""A coefficient as it stands: its line, its name, its estimate, its standard error."""
 
 
-@dataclass(frozen=True)
-class _Model:
-    """One model of a table: estimates and what stands in brackets below them, with the lines, and the statistics at its end."""
-
-    title: str
-    label: str | None
-    estimates: Mapping[str, tuple[int, str]] = field(repr=False)
-    brackets: Mapping[str, str] = field(repr=False)
-    ends: Mapping[str, str] = field(repr=False)
-    line: int
-
-
-def _low(row: Sequence[str]) -> list[str]:
-    return [cell.lower() for cell in row]
+def coefficients_of(
+    rows: Iterable[Row], sign: str, fault: str, *, absent: Sequence[str] = ()
+) -> dict[str, Any]:
+    """Return estimates and standard errors by name, as a fit has them; LineError with the rule where a row breaks it. `absent` stand for errors that there are not."""
+    estimates, errors = dict[str, str](), dict[str, str]()
+    for line, name, estimate, error in rows:
+        number, spread = number_text(estimate, sign), number_text(error, sign)
+        is_lost = number is None or (spread is None and error not in absent)
+        if number is None or is_lost or not name or name in estimates:
+            raise LineError(line, fault)
+        estimates[name] = number
+        errors |= {} if spread is None else {name: spread}
+    return {"coefficients": estimates, "standard_errors": errors}
 
 
 def _tall_head(block: CellGrid) -> int | None:
     """Which of the first rows names estimates and standard errors."""
     for k, row in enumerate(block.rows[:3]):
-        cells = _low(row)
-        if any(cell in _ESTIMATE for cell in cells) and any(cell in _ERROR for cell in cells):
+        cells = {cell.lower() for cell in row}
+        if cells.intersection(_ESTIMATE) and cells.intersection(_ERROR):
             return k
     return None
 
 
-def _glance(block: CellGrid) -> bool:
-    cells = _low(block.rows[0])
-    return "df.residual" in cells and "nobs" in cells
+def _is_glance(block: CellGrid) -> bool:
+    return {"df.residual", "nobs"} <= {cell.lower() for cell in block.rows[0]}
 
 
 def is_coefficients(block: CellGrid) -> bool:
     """Return whether a table is one of coefficients."""
     return (
         _tall_head(block) is not None
-        or _glance(block)
+        or _is_glance(block)
         or _is_modelsummary(block)
-        or _side_by_side(block)
+        or _is_side_by_side(block)
     )
 
 
@@ -109,319 +112,239 @@ def _of_modelsummary(block: CellGrid) -> CellGrid:
     )
 
 
-def _side_by_side(block: CellGrid) -> bool:
+def _is_side_by_side(block: CellGrid) -> bool:
     """Whether models stand side by side: numbers in brackets below others, and a row that counts observations."""
     names = [row[0] for row in block.rows]
-    bracketed = any(
+    return any(
         re.match(r"[(\[]\s*[-+\u2212.\d]", cell) for row in block.rows for cell in row[1:]
-    )
-    constant = any(
-        name.lower() in ("(intercept)", "_cons", "constant", "(constant)", "intercept", "const")
-        for name in names
-    )
-    return bracketed and (constant or any(_N.fullmatch(name) for name in names))
+    ) and any(name.lower() in _INTERCEPTS or _N.fullmatch(name) for name in names)
 
 
-def coefficient_pieces(block: CellGrid, program: str) -> list[Match]:
-    """Return a piece for each model of a table."""
+def coefficient_matches(block: CellGrid, program: str) -> list[Match]:
+    """Return a match for each model of a table."""
     lines = range(block.lines[0], block.lines[-1] + 1)
     if _is_modelsummary(block):
         block, program = _of_modelsummary(block), "R (modelsummary)"
     head = _tall_head(block)
     if head is not None:
-        tables = _tall(block, head)
-        return [Match(lines, program, partial(_one_model, table)) for table in tables]
-    if _glance(block):
+        models = _tall_models(block, head)
+        return [Match(lines, program, partial(_tall_fit, block, head, rows)) for rows in models]
+    if _is_glance(block):
         return [Match(lines, program, partial(_glanced, block))]
     try:
-        models = _models(block)
+        columns = _columns(block)
     except LineError as fault:
         return [unreadable_match(lines, program, fault)]
     return [
-        Match(range(model.line, lines[-1] + 1), program, partial(_beside_others, model, block))
-        for model in models
+        Match(range(model.line, lines[-1] + 1), program, partial(_column_fit, model))
+        for model in columns
     ]
 
 
-@dataclass(frozen=True)
-class _Tall:
-    rows: tuple[tuple[int, str, str, str], ...] = field(
-        repr=False
-    )  # line, name, estimate, standard error
-    statistics: tuple[str, ...]
-    titles: tuple[str, ...]
-    estimates_positive: bool
-
-
-def _tall(block: CellGrid, head: int) -> list[_Tall]:
+def _tall_models(block: CellGrid, head: int) -> list[list[Row]]:
     """The models of a table with a row for each coefficient, by the column `model` where there is one."""
-    cells = _low(block.rows[head])
-    estimate = next(k for k, cell in enumerate(cells) if cell in _ESTIMATE)
-    error = next(k for k, cell in enumerate(cells) if cell in _ERROR)
+    cells = [cell.lower() for cell in block.rows[head]]
+    estimate, error = (
+        next(k for k, cell in enumerate(cells) if cell in words) for words in (_ESTIMATE, _ERROR)
+    )
     names = [
         k for k in range(estimate) if cells[k] not in ("model", "group", "effect", "component")
     ]
-    model = (
-        cells.index("model") if "model" in cells and names else None
-    )  # without another column it names the coefficients
+    # Without another column, `model` names the coefficients.
+    model = cells.index("model") if "model" in cells and names else None
     names = names or [k for k in range(estimate) if cells[k] == "model"]
-    models: dict[str, list[tuple[int, str, str, str]]] = {}
+    models: dict[str, list[Row]] = {}
     title = ""
     for row, line in zip(block.rows[head + 1 :], block.lines[head + 1 :], strict=True):
-        title = (
-            (row[model] or title) if model is not None else ""
-        )  # a model is named in its first row, or in all
-        if not row[estimate]:
-            continue
-        name = next((row[k] for k in reversed(names) if row[k]), "")
-        models.setdefault(title, []).append((line, name, row[estimate], row[error]))
-    statistics = tuple(cells)
-    return [
-        _Tall(
-            tuple(rows),
-            statistics,
-            block.titles,
-            all(not text.startswith(("-", "\u2212")) for _, _, text, _ in rows),
+        if model is not None:  # a model is named in its first row, or in all
+            title = row[model] or title
+        if row[estimate]:
+            name = next((row[k] for k in reversed(names) if row[k]), "")
+            models.setdefault(title, []).append((line, name, row[estimate], row[error]))
+    return list(models.values())
+
+
+def _tall_fit(block: CellGrid, head: int, rows: list[Row], annotation: Annotation) -> ParsedFit:
+    numbers = ((line, text) for line, _, *texts in rows for text in texts)
+    sign = decimal_sign(numbers, annotation, "coefficients.")
+    known_rows = (row for row in rows if row[2] != "NA")
+    fault = "a coefficient must have a name of its own, an estimate and a standard error."
+    numbers_by_name = coefficients_of(known_rows, sign, fault, absent=("", "NA", "."))
+    estimates = numbers_by_name["coefficients"]
+    titles = (re.search(r"Dependent Variable:\s*([\w.]+)", title) for title in block.titles)
+    label = next((title[1] for title in titles if title), None)
+    keys = fit_keys(annotation)
+    if label is not None and "beta" in {cell.lower() for cell in block.rows[head]}:
+        keys = {"kind": "ols", **keys}
+    if "kind" not in keys:
+        ratios = ("(Intercept)" in estimates or "_cons" in estimates) and not any(
+            text.startswith(("-", "\u2212")) for _, _, text, _ in rows
         )
-        for rows in models.values()
-    ]
-
-
-def _texts(cells: Sequence[tuple[int, str]], given: Annotation) -> str:
-    sign = sign_of(cells)
-    if given.decimal is None and sign.mixed:
-        raise LineError(
-            max(sign.mixed),
-            f"its decimal sign is not that of line {min(sign.mixed)}. Write all numbers of the file the same way.",
-        )
-    if given.decimal is None and sign.sign is None:
-        raise OpenQuestionError(
-            "coefficients.",
-            f"In line {sign.line} a comma may be a decimal sign or stand for thousands.",
-            {"decimal": ","},
-        )
-    return given.decimal or sign.sign or "."
-
-
-def _one_model(table: _Tall, given: Annotation) -> ParsedOutput:
-    sign = _texts([(line, text) for line, _, *texts in table.rows for text in texts], given)
-    estimates, errors = dict[str, str](), dict[str, str]()
-    for line, name, estimate, error in table.rows:
-        if estimate in ("NA", ""):
-            continue
-        number, spread = number_text(estimate, sign), number_text(error, sign)
-        if (
-            number is None
-            or (spread is None and error not in ("", "NA", "."))
-            or not name
-            or name in estimates
-        ):
-            raise LineError(
-                line, "a coefficient must have a name of its own, an estimate and a standard error."
-            )
-        estimates[name] = number
-        errors |= {name: spread} if spread is not None else {}
-    label = next(
-        (
-            match[1]
-            for title in table.titles
-            if (match := re.search(r"Dependent Variable:\s*([\w.]+)", title))
-        ),
-        None,
-    )
-    fit = ParsedFit("ols", label, coefficients=estimates, standard_errors=errors)
-    known = {
-        **({"kind": "ols"} if label is not None and "beta" in table.statistics else {}),
-        **fit_keys(given),
-    }
-    ratios = table.estimates_positive and any(
-        name in estimates for name in ("(Intercept)", "_cons")
-    )
-    if "kind" not in known:
         raise OpenQuestionError(
             f"coefficients of one model, {len(estimates)} of them, with standard errors{'; they may be ratios (exponentiated)' if ratios else ''}.",
             "Of which kind of model, of which formula and of how many people?",
             {"kind": "ols", "formula": "LABEL ~ ...", "n": 1000}
             | ({"exponentiated": True} if ratios else {}),
         )
-    return replace(fit, **known)
+    return ParsedFit(**{"label": label, **numbers_by_name, **keys})
 
 
-def _glanced(block: CellGrid, given: Annotation) -> ParsedOutput:
+def _glanced(block: CellGrid, annotation: Annotation) -> ParsedFit:
     """One row of statistics of a fit."""
-    cells = _low(block.rows[0])
+    cells = [cell.lower() for cell in block.rows[0]]
     if len(block.rows) != 2:
         raise LineError(
             block.lines[0],
             "statistics of several fits stand in one table: write one file for each.",
         )
-    row = dict(zip(cells, block.rows[1], strict=True))
-    kind = "ols" if "r.squared" in cells and "sigma" in cells else None
-    known = {**({"kind": kind} if kind else {}), **fit_keys(given)}
-    if "kind" not in known:
+    keys = fit_keys(annotation)
+    if {"r.squared", "sigma"} <= set(cells):
+        keys = {"kind": "ols", **keys}
+    if "kind" not in keys:
         raise OpenQuestionError(
             "statistics of a fit, without coefficients.",
             "Of which kind of model?",
             {"kind": "logit", "formula": "LABEL ~ ..."},
         )
+    row = dict(zip(cells, block.rows[1], strict=True))
     try:
-        fit = ParsedFit("ols", n=whole(row["nobs"]), dof=whole(row["df.residual"]))
+        sizes = {"n": whole(row["nobs"]), "dof": whole(row["df.residual"])}
     except ValueError:
         raise LineError(block.lines[1], "nobs and df.residual must be whole numbers.") from None
-    return replace(fit, **known)
+    return ParsedFit(**{**sizes, **keys})
 
 
-def _models(block: CellGrid) -> list[_Model]:
+@dataclass(frozen=True)
+class _ModelColumn:
+    """One of several models side by side: its title and label, its coefficients with what stands in brackets below them, its statistics, and the words around the table."""
+
+    line: int
+    title: str
+    label: str | None
+    rows: tuple[Row, ...] = field(repr=False)
+    statistics: dict[str, str] = field(repr=False)
+    notes: str
+
+
+def _columns(block: CellGrid) -> list[_ModelColumn]:
     """The models of a table in which they stand side by side."""
-    first = next(
-        (
-            k
-            for k, row in enumerate(block.rows)
-            if row[0] and any(is_number(cell) for cell in row[1:])
-        ),
-        None,
-    )
-    if first is None:
-        raise LineError(block.lines[0], "a table of models has no coefficients.")
-    heads = [row for row in block.rows[:first] if any(row[1:])]
+    has_numbers = (bool(row[0]) and any(map(is_number, row[1:])) for row in block.rows)
+    first = next((k for k, has in enumerate(has_numbers) if has), len(block.rows))
+    alone = (row[0] for row in block.rows if row[0] and not any(row[1:]))
+    notes = " ".join((*block.titles, *alone)).lower()
     models = []
     for k in range(1, block.width):
-        estimates, brackets, ends = dict[str, tuple[int, str]](), dict[str, str](), dict[str, str]()
-        last = ""
-        for row, line in zip(block.rows[first:], block.lines[first:], strict=True):
-            name, cell = row[0], row[k]
-            if not name:
-                if cell and last:
-                    brackets[last] = cell
-                elif cell:
-                    raise LineError(line, "a number stands below no coefficient.")
-                continue
-            if _N.fullmatch(name) or _FIT.fullmatch(name):
-                if cell:
-                    ends[name] = cell
-                last = ""
-            elif cell:
-                if name in estimates:
-                    raise LineError(line, "a coefficient stands there twice.")
-                if not is_number(re.sub(r"\s*\(.*\)\s*$", "", cell)):
-                    raise LineError(line, "a coefficient is no number.")
-                estimates[name], last = (line, cell), name
-            else:
-                last = name
-        # Where others have something in brackets below them, a row without is a statistic of the fit.
-        ends |= {
-            name: text
-            for name, (_, text) in estimates.items()
-            if brackets and name not in brackets and "(" not in text
-        }
-        estimates = {name: one for name, one in estimates.items() if name not in ends}
-        if not estimates:
-            continue
-        words = [row[k] for row in heads if row[k]]
-        label = next(
-            (
+        rows, statistics = _column(block, first, k)
+        if rows:
+            words = [row[k] for row in block.rows[:first] if row[k]]
+            named = (
                 word
                 for word in reversed(words)
                 if re.fullmatch(r"[^\W\d][\w.]*", word)
                 and not re.match(r"(?i)model|ols|logit|est\d", word)
-            ),
-            None,
-        )
-        models.append(_Model(" ".join(words), label, estimates, brackets, ends, block.lines[first]))
+            )
+            line, title = block.lines[first], " ".join(words)
+            models.append(_ModelColumn(line, title, next(named, None), rows, statistics, notes))
     if not models:
         raise LineError(block.lines[0], "a table of models has no coefficients.")
     return models
 
 
-def _beside_others(model: _Model, block: CellGrid, given: Annotation) -> ParsedOutput:
-    notes = " ".join(
-        (*block.titles, *(row[0] for row in block.rows if row[0] and not any(row[1:])))
-    ).lower()
-    cells = [(line, text) for line, text in model.estimates.values()]
-    sign = _texts(cells, given)
-    estimates, errors = dict[str, str](), dict[str, str]()
-    for name, (line, cell) in model.estimates.items():
-        own = re.fullmatch(r"(.*?)\s*(\([^()]*\))?\s*", cell)
-        number = number_text(own[1] if own else cell, sign)
-        if number is None:
+def _column(block: CellGrid, first: int, k: int) -> tuple[tuple[Row, ...], dict[str, str]]:
+    """The coefficients of one model, and the statistics at its end."""
+    cells, brackets, statistics = dict[str, tuple[int, str]](), dict[str, str](), dict[str, str]()
+    last = ""
+    for row, line in zip(block.rows[first:], block.lines[first:], strict=True):
+        name, cell = row[0], row[k]
+        if not name and cell and not last:
+            raise LineError(line, "a number stands below no coefficient.")
+        if not name:
+            brackets |= {last: cell} if cell else {}
+        elif _N.fullmatch(name) or _FIT.fullmatch(name):
+            statistics |= {name: cell} if cell else {}
+            last = ""
+        else:
+            last = name
+            if name in cells and cell:
+                raise LineError(line, "a coefficient stands there twice.")
+            if cell and not is_number(re.sub(r"\s*\(.*\)\s*$", "", cell)):
+                raise LineError(line, "a coefficient is no number.")
+            cells |= {name: (line, cell)} if cell else {}
+    rows = []
+    for name, (line, cell) in cells.items():
+        estimate, bracket = cell, brackets.get(name, "")
+        if match := re.fullmatch(r"(.*?)\s*(\([^()]*\))?\s*", cell):
+            estimate, bracket = match[1], bracket or match[2] or ""
+        # Where others have something in brackets below them, a row without is a statistic of the fit.
+        if brackets and name not in brackets and "(" not in cell:
+            statistics[name] = cell
+        else:
+            rows.append((line, name, estimate, bracket))
+    return tuple(rows), statistics
+
+
+def _column_fit(model: _ModelColumn, annotation: Annotation) -> ParsedFit:
+    numbers_by_line = ((line, estimate) for line, _, estimate, _ in model.rows)
+    sign = decimal_sign(numbers_by_line, annotation, "coefficients.")
+    for line, _, estimate, bracket in model.rows:
+        if number_text(estimate, sign) is None:
             raise LineError(line, "a coefficient is no number.")
-        estimates[name] = number
-        below = model.brackets.get(name) or (own[2] if own and own[2] else "")
-        spread = number_text(below, sign) if below else None
-        if below and spread is None and not re.match(r"[(\[].*[,;].*[)\]]", below):
+        if bracket and number_text(bracket, sign) is None and not _RANGE.match(bracket):
             raise LineError(line + 1, "what stands in brackets is no number.")
-        errors |= {name: spread} if spread is not None else {}
-    said = "standard errors in" in notes
-    n = next((whole(text) for name, text in model.ends.items() if _N.fullmatch(name)), None)
-    linear = any(_R2.fullmatch(name) for name in model.ends) and any(
-        _ADJUSTED.fullmatch(name) for name in model.ends
-    )
-    kind = (
-        "ols"
-        if linear or re.search(r"(?i)\bols\b", model.title)
-        else "logit"
-        if re.search(r"(?i)\blogit\b", model.title)
-        else None
-    )
-    known = {**({"kind": kind} if kind else {}), **fit_keys(given)}
-    if "kind" not in known:
+    brackets = [bracket for *_, bracket in model.rows]
+    numbers = coefficients_of(model.rows, sign, "a coefficient is no number.", absent=brackets)
+    if "standard errors in" not in model.notes:
+        numbers["standard_errors"] = {}
+    statistics = model.statistics
+    n = next((whole(text) for name, text in statistics.items() if _N.fullmatch(name)), None)
+    is_linear = any(map(_R2.fullmatch, statistics)) and any(map(_ADJUSTED.fullmatch, statistics))
+    keys = fit_keys(annotation)
+    if is_linear or re.search(r"(?i)\bols\b", model.title):
+        keys = {"kind": "ols", **keys}
+    elif re.search(r"(?i)\blogit\b", model.title):
+        keys = {"kind": "logit", **keys}
+    if "kind" not in keys:
         raise OpenQuestionError(
-            f"one of several models side by side, {len(estimates)} coefficients.",
+            f"one of several models side by side, {len(model.rows)} coefficients.",
             "Of which kind of model, and of which formula?",
             {"kind": "ols", "formula": "LABEL ~ ..."},
         )
-    fit = ParsedFit(
-        "ols", model.label, coefficients=estimates, standard_errors=errors if said else {}, n=n
-    )
-    return replace(fit, **known)
+    return ParsedFit(**{"label": model.label, "n": n, **numbers, **keys})
 
 
+_RANGE = re.compile(r"[(\[].*[,;].*[)\]]")
+"""An interval in brackets."""
 _DOUBLE = re.compile(r"\s*={8,}\s*")
 
 
 def read_drawn(lines: Sequence[str]) -> list[Match]:
-    """Return a piece for each model of each drawn table of coefficients."""
+    """Return a match for each model of each drawn table of coefficients."""
     bars = [k for k, line in enumerate(lines) if _DOUBLE.fullmatch(line)]
-    pieces: list[Match] = []
-    k = 0
-    while k < len(bars):
-        start = bars[k]
-        if k + 1 == len(bars):
-            body = lines[start + 1 :]
-            if (
-                any(re.search(r"\d", line) for line in body)
-                and not _is_statsmodels(body)
-                and is_coefficients(text_grid(body, start + 2))
-            ):
-
-                def cut(given: Annotation, line: int = len(lines)) -> ParsedOutput:
-                    raise LineError(
-                        line, "the table has no double line at its end: the file is cut."
-                    )
-
-                pieces.append(Match(range(start + 1, len(lines) + 1), "text", cut))
+    matches: list[Match] = []
+    while bars:
+        start = bars.pop(0)
+        end = bars[0] if bars else len(lines)
+        body = lines[start + 1 : end]
+        block = text_grid(body, start + 2)
+        # A summary of statsmodels has a reader of its own.
+        is_other = any(re.match(r"\s*coef\s+std err\b", line) for line in body)
+        if is_other or not block.rows or not is_coefficients(block):
+            continue
+        if not bars:
+            fault = LineError(end, "the table has no double line at its end: the file is cut.")
+            matches.append(unreadable_match(range(start + 1, end + 1), "text", fault))
             break
-        end = bars[k + 1]
-        block = text_grid(lines[start + 1 : end], start + 2)
-        if block.rows and not _is_statsmodels(lines[start + 1 : end]) and is_coefficients(block):
-            after = end + 1
-            notes = []
-            while after < len(lines) and lines[after].strip() and not is_remark(lines[after]):
-                notes.append(lines[after].strip())
-                after += 1
-            block = replace(block, titles=tuple(notes))
-            pieces += [
-                replace(one, lines=range(start + 1, after + 1))
-                for one in coefficient_pieces(block, "text")
-            ]
-            k += 1
-        k += 1
-    return pieces
-
-
-def _is_statsmodels(lines: Sequence[str]) -> bool:
-    """Whether lines are of a summary of statsmodels, which has a reader of its own."""
-    return any(re.match(r"\s*coef\s+std err\b", line) for line in lines)
+        bars.pop(0)
+        after = end + 1
+        while after < len(lines) and lines[after].strip() and not is_remark(lines[after]):
+            after += 1
+        notes = tuple(line.strip() for line in lines[end + 1 : after])
+        whole_range = range(start + 1, after + 1)
+        matches += [
+            replace(match, lines=whole_range)
+            for match in coefficient_matches(replace(block, titles=notes), "text")
+        ]
+    return matches
 
 
 READERS.register(

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .numbers import number_text
-from .printed import STATISTICS
+from .parsed import STATISTICS
 from .protocol import Place, UnreadOutput
 
 if TYPE_CHECKING:

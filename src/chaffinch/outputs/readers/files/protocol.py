@@ -13,7 +13,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated, Any, Literal, Protocol
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, model_validator
 from pydantic import Field as Key
@@ -23,9 +23,11 @@ from ...._base.documents import checked, parse_document, toml_value
 from ...._base.errors import InputError, unknown_name
 from ...._base.files import read_small
 from ...._base.registry import Registry
-from ...domain import Fields
+from ...._base.results import without_none
 from ...rules.findings import RuleFinding, Status
-from ...rules.policy import Policy
+
+if TYPE_CHECKING:
+    from .parsed import ParsedOutput
 
 SIDECAR = "outputs.toml"
 MOST_BYTES = 1 << 20
@@ -60,36 +62,15 @@ class LineError(InputError):
 
     def __init__(self, line: int, words: str) -> None:
         super().__init__(f"line {line}: {words}")
-        self.line = line
+        self.line, self.words = line, words[:1].upper() + words[1:]
 
 
-class ParsedOutput(Protocol):
-    """What an output says, whatever program printed it."""
+class OpenQuestionError(Exception):
+    """That something cannot be told: what was understood, what is asked, and the keys of the line that says it, if one can."""
 
-    @property
-    def kind(self) -> str:
-        """The kind of output, as registered."""
-
-    @property
-    def understood(self) -> str:
-        """What was understood, in a sentence; without numbers of people."""
-
-    @property
-    def variables(self) -> list[str]:
-        """Words among which are the columns that it is about."""
-
-    @property
-    def people(self) -> int | None:
-        """How many people it is of, where the file says so."""
-
-    def entries(self, name: str, fields: Fields) -> list[dict[str, Any]]:
-        """Return the entries of a file of outputs that say the same of columns of data; InputError where columns do not fit."""
-
-    def findings(self, name: str, policy: Policy) -> list[RuleFinding]:
-        """Return what the rules say of the printed numbers alone; what needs the records is not assessed."""
-
-    def beside(self, name: str, policy: Policy) -> list[RuleFinding]:
-        """Return what is to be said of numbers that no entry holds."""
+    def __init__(self, understood: str, question: str, keys: dict[str, Any] | None = None) -> None:
+        super().__init__(question)
+        self.understood, self.question, self.keys = understood, question, keys or {}
 
 
 @dataclass(frozen=True)
@@ -100,12 +81,11 @@ class ReadOutput:
     place: Place
     program: str
     parsed: ParsedOutput = field(repr=False)
-    notes: tuple[str, ...] = ()
 
     @property
     def understood(self) -> str:
-        """What was understood, and what was not used."""
-        return " ".join([f"{self.program}: {self.parsed.understood}", *self.notes])
+        """What was understood."""
+        return f"{self.program}: {self.parsed.understood}"
 
 
 @dataclass(frozen=True)
@@ -150,19 +130,19 @@ class Match:
 def unreadable_match(lines: range, program: str, error: LineError) -> Match:
     """Return lines that cannot be read: whoever asks for what they say is told why."""
 
-    def facts(given: Annotation) -> ParsedOutput:
+    def fail(annotation: Annotation) -> ParsedOutput:
         raise error
 
-    return Match(lines, program, facts)
+    return Match(lines, program, fail)
 
 
 @dataclass(frozen=True)
 class TextReader:
-    """A reader of text: finds the pieces that it knows. Lines that no reader claims, and that hold numbers, are said to be not understood."""
+    """A reader of text: finds the outputs that it knows. Lines that no reader claims, and that hold numbers, are said to be not understood."""
 
     name: str
     sentence: str
-    pieces: Callable[[Sequence[str]], list[Match]]
+    matches: Callable[[Sequence[str]], list[Match]]
 
 
 class Annotation(BaseModel):
@@ -201,19 +181,31 @@ class Annotation(BaseModel):
         return self
 
 
+def homes_of(name: str) -> tuple[str, str, str]:
+    """Return the name of an output, of its sheet and of its file.
+
+    Examples
+    --------
+    >>> homes_of("b.xlsx::two #1"), homes_of("t.csv")
+    (('b.xlsx::two #1', 'b.xlsx::two', 'b.xlsx'), ('t.csv', 't.csv', 't.csv'))
+    """
+    sheet = name.split(" #")[0]
+    return name, sheet, sheet.split("::")[0]
+
+
 @dataclass(frozen=True)
 class Sidecar:
     """The lines of such a file, by the names of outputs; a line for a whole file holds for each output in it."""
 
-    path: Path | None = None
-    lines: Mapping[str, Annotation] | None = None
+    path: Path
+    lines: Mapping[str, Annotation] = field(default_factory=dict)
     remark: int | None = None  # The first line that is a comment with numbers in it
 
     @classmethod
     def read(cls, path: Path) -> Sidecar:
         """Return what a file says; nothing where there is none. InputError for a line that breaks a rule."""
         if not path.exists():
-            return cls()
+            return cls(path)
         text = read_small(
             path, what="file of help", most=MOST_BYTES, next_step=f"Write {SIDECAR} as TOML."
         )
@@ -222,41 +214,30 @@ class Sidecar:
             raise InputError(
                 f"'{path}' is a file of outputs, and stands where help for the other files is looked for. Check it by itself, or move it."
             )
-        lines = {}
-        for name, keys in data.items():
-            if not isinstance(keys, dict):
-                raise InputError(
-                    f'\'{path}\': "{name}" must have keys in braces, such as {{ kind = "table" }}.'
-                )
-            lines[name] = checked(Annotation, keys, f"'{path}', \"{name}\"")
-        remarks = [
-            number
-            for number, line in enumerate(text.splitlines(), 1)
-            if re.match(r"\s*+#.*\d", line)
-        ]
-        return cls(path, lines, remarks[0] if remarks else None)
+        if bare := next((name for name, keys in data.items() if not isinstance(keys, dict)), None):
+            raise InputError(
+                f'\'{path}\': "{bare}" must have keys in braces, such as {{ kind = "table" }}.'
+            )
+        lines = {
+            name: checked(Annotation, keys, f"'{path}', \"{name}\"") for name, keys in data.items()
+        }
+        numbered = enumerate(text.splitlines(), 1)
+        remark = next((number for number, line in numbered if re.match(r"\s*+#.*\d", line)), None)
+        return cls(path, lines, remark)
 
     def of(self, name: str) -> Annotation:
         """Return the help for an output: its own line, that of its sheet or file otherwise."""
-        lines = self.lines or {}
-        for known in (name, name.split(" #")[0], name.split(" #")[0].split("::")[0]):
-            if known in lines:
-                return lines[known]
-        return Annotation()
+        return next(
+            (self.lines[home] for home in homes_of(name) if home in self.lines), Annotation()
+        )
 
     def check(self, names: Sequence[str]) -> None:
         """Raise InputError for a line that is about none of some outputs, and about no other file that stands beside."""
-        known = {
-            *names,
-            *(name.split(" #")[0] for name in names),
-            *(name.split(" #")[0].split("::")[0] for name in names),
-        }
-        for name in self.lines or {}:
-            file = name.split(" #")[0].split("::")[0]
-            beside = (
-                self.path is not None and file not in known and (self.path.parent / file).is_file()
-            )
-            if name not in known and not beside:
+        known = {home for name in names for home in homes_of(name)}
+        for name in self.lines:
+            file = homes_of(name)[-1]
+            is_beside = file not in known and (self.path.parent / file).is_file()
+            if name not in known and not is_beside:
                 raise InputError(f"'{self.path}': {unknown_name('output', name, sorted(known))}")
 
 
@@ -272,14 +253,10 @@ def toml_line(name: str, keys: Mapping[str, Any]) -> str:
     return f"{toml_value(name)} = {{ {entries} }}"
 
 
-def fit_keys(given: Annotation) -> dict[str, Any]:
+def fit_keys(annotation: Annotation) -> dict[str, Any]:
     """Return what a line of help says of a model, by the names of its facts."""
-    keys: dict[str, Any] = {
-        key: getattr(given, key) for key in ("kind", "formula", "n", "where", "success")
-    }
-    if given.formula is not None and "~" in given.formula:
-        keys["label"] = given.formula.split("~")[0].strip()
-    keys["exponentiated"] = given.exponentiated
-    return {key: value for key, value in keys.items() if value is not None} | (
-        {"columns": given.columns} if given.columns else {}
-    )
+    names = ("kind", "formula", "n", "where", "success", "exponentiated")
+    label, sign, _ = (annotation.formula or "").partition("~")
+    keys = {name: getattr(annotation, name) for name in names}
+    keys |= {"label": label.strip() if sign else None, "columns": annotation.columns or None}
+    return without_none(keys)

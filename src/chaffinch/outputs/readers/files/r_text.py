@@ -4,16 +4,26 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import pairwise
 from typing import Any
 
-from .crossed import OpenQuestionError, PrintedGrid, parse_table
-from .numbers import NUMBER, P_VALUE, number_text, sign_of, whole
-from .printed import UNNAMED, ParsedFit, ParsedTable, ParsedTest
-from .protocol import READERS, Annotation, LineError, Match, ParsedOutput, TextReader, fit_keys
+from ..coefficient_names import split_outside
+from .coefficient_grid import Row, coefficients_of
+from .numbers import NUMBER, P_VALUE, sign_of, whole
+from .parsed import UNNAMED, Cell, ParsedFit, ParsedTable, ParsedTest
+from .printed_grid import PrintedGrid, axis_names, parse_table
+from .protocol import (
+    READERS,
+    Annotation,
+    LineError,
+    Match,
+    OpenQuestionError,
+    TextReader,
+    fit_keys,
+)
 
 # Models.
 
@@ -33,7 +43,14 @@ _OWN_LINKS = {
     "Gamma": "inverse",
     "inverse.gaussian": "1/mu^2",
 }
-_READ = ("lm", "glm", "coxph")
+_GLM_FAMILIES = {
+    "gaussian": "gaussian",
+    "binomial": "binomial",
+    "poisson": "poisson",
+    "Gamma": "gamma",
+    "inverse.gaussian": "inverse-gaussian",
+}
+_LINKS = {"1/mu^2": "inverse-squared"}
 _LAST = {
     "lm": re.compile(r"F-statistic:"),
     "glm": re.compile(r"Number of Fisher Scoring iterations"),
@@ -42,35 +59,29 @@ _LAST = {
 
 
 def read_r_models(lines: Sequence[str]) -> list[Match]:
-    """Return a piece for each `summary()` in some lines."""
+    """Return a match for each `summary()` in some lines."""
     starts = [k for k, line in enumerate(lines) if line.strip() == "Call:"]
-    pieces = []
-    for k, start in enumerate(starts):
-        stop = starts[k + 1] if k + 1 < len(starts) else len(lines)
-        call, _ = _call(lines[start:stop], 0)
-        last = _LAST.get(call.split("(")[0].split("::")[-1])
-        ends = [
-            at for at in range(start, stop) if last is not None and last.match(lines[at].strip())
-        ]
-        if (
-            not ends
-        ):  # no end, or of an intercept alone: up to the last line that says something of a fit
-            ends = [at for at in range(start, stop) if lines[at].strip()]
-        body = list(lines[start : ends[-1] + 1])
-        pieces.append(
-            Match(range(start + 1, ends[-1] + 2), "R", partial(_model_facts, body, start + 1))
-        )
-    return pieces
+    matches = []
+    for start, stop in pairwise([*starts, len(lines)]):
+        function, _ = _call(lines[start:stop])
+        last = _LAST.get(function)
+        ends = [k for k in range(start, stop) if last is not None and last.match(lines[k].strip())]
+        # No end, or of an intercept alone: up to the last line that says something of a fit.
+        end = (ends or [k for k in range(start, stop) if lines[k].strip()])[-1]
+        parse = partial(_parse_model, lines[start : end + 1], start + 1)
+        matches.append(Match(range(start + 1, end + 2), "R", parse))
+    return matches
 
 
-def _call(lines: Sequence[str], start: int) -> tuple[str, int]:
-    """The call after a line, in one, and the line after it."""
-    at = start + 1
-    parts = []
-    while at < len(lines) and lines[at].strip():
-        parts.append(lines[at].strip())
-        at += 1
-    return " ".join(parts), at
+def _call(body: Sequence[str]) -> tuple[str, dict[str, str]]:
+    """The function and the arguments of the call after the first line."""
+    call = " ".join(line.strip() for line in body[1 : _call_end(body)])
+    return call.split("(")[0].split("::")[-1], arguments(call)
+
+
+def _call_end(body: Sequence[str]) -> int:
+    """The line after a call."""
+    return next((k for k in range(1, len(body)) if not body[k].strip()), len(body))
 
 
 def arguments(call: str) -> dict[str, str]:
@@ -81,188 +92,147 @@ def arguments(call: str) -> dict[str, str]:
     >>> arguments("glm(formula = y ~ f(a, b), family = binomial(link = 'probit'), data = d)")["family"]
     "binomial(link = 'probit')"
     """
-    inside = call[call.find("(") + 1 : call.rfind(")")]
-    parts, depth, start = [], 0, 0
-    for place, sign in enumerate(inside):
-        depth += (sign in "([{") - (sign in ")]}")
-        if sign == "," and depth == 0:
-            parts.append(inside[start:place])
-            start = place + 1
-    parts.append(inside[start:])
     named: dict[str, str] = {}
-    for number, part in enumerate(parts):
+    inside = call[call.find("(") + 1 : call.rfind(")")]
+    for number, part in enumerate(split_outside(inside, ",")):
         match = re.match(r"\s*([\w.]+)\s*=(?!=)\s*", part)
-        named[match[1] if match else str(number)] = (part[match.end() :] if match else part).strip()
+        named[match[1] if match else str(number)] = part[match.end() if match else 0 :].strip()
     return named
 
 
-def _model_facts(body: Sequence[str], first: int, given: Annotation) -> ParsedOutput:
-    call, after = _call(body, 0)
-    function, keys = call.split("(")[0].split("::")[-1], arguments(call)
-    if function not in _READ:
+def _parse_model(body: Sequence[str], first: int, annotation: Annotation) -> ParsedFit:
+    function, keys = _call(body)
+    if function not in _LAST:
         raise OpenQuestionError(
             f"R: a model by {function or 'a call that is cut off'}.",
             "Models of this kind are not read: describe it in a file of outputs.",
-            {},
         )
-    formula = next(
-        (text for text in (keys.get("formula"), keys.get("0")) if text and "~" in text), None
-    )
-    rows, errors = _coefficients(body, after, first, cox=function == "coxph")
-    fit = ParsedFit(
-        kind="ols",
-        label=None if formula is None else formula.split("~")[0].strip(),
-        formula=formula,
-        coefficients=rows,
-        standard_errors=errors,
-        extremes=any(re.search(r"\bMin\s.*\bMax\b", line) for line in body),
-        unsaid=_unsaid(keys, given),
-    )
+    formulas = (keys.get("formula"), keys.get("0"))
+    formula = next((text for text in formulas if text and "~" in text), None)
     text = "\n".join(body)
-    fit = {"lm": _lm, "glm": _glm, "coxph": _cox}[function](fit, text, keys, first, len(body))
-    gone = re.search(r"\((\d+) observations? deleted due to missingness\)", text)
-    return replace(fit, left_out=int(gone[1]) if gone else None, **fit_keys(given))
+    deleted = re.search(r"\((\d+) observations? deleted due to missingness\)", text)
+    fit = ParsedFit(
+        "ols",
+        None if formula is None else formula.split("~")[0].strip(),
+        formula,
+        **_coefficients(body, first, cox=function == "coxph"),
+        extremes=any(re.search(r"\bMin\s.*\bMax\b", line) for line in body),
+        unresolved_reason=_unresolved_reason(keys, annotation),
+        left_out=int(deleted[1]) if deleted else None,
+    )
+    last = first + len(body) - 1
+    fit = {"lm": _lm, "glm": _glm, "coxph": _cox}[function](fit, text, keys, last)
+    return replace(fit, **fit_keys(annotation))
 
 
-def _unsaid(keys: dict[str, str], given: Annotation) -> str:
+def _unresolved_reason(keys: Mapping[str, str], annotation: Annotation) -> str:
     """Why the call does not say which records the model is of, or how they count."""
     if "weights" in keys:
         return "it is weighted"
     if "offset" in keys or "offset(" in keys.get("formula", ""):
         return "it has an offset"
-    if given.where is None and ("subset" in keys or re.search(r"[\[(]", keys.get("data", ""))):
+    if annotation.where is None and ("subset" in keys or re.search(r"[\[(]", keys.get("data", ""))):
         return (
             'it is of some of the records, which ones R says in its own words: write where = "..."'
         )
     return ""
 
 
-def _coefficients(
-    body: Sequence[str], start: int, first: int, *, cox: bool
-) -> tuple[dict[str, str], dict[str, str]]:
+def _coefficients(body: Sequence[str], first: int, *, cox: bool) -> dict[str, Any]:
     """Estimates and standard errors by name."""
-    heads = [
-        k
-        for k in range(start, len(body))
-        if re.search(
-            r"\bEstimate\s+Std\. Error\b" if not cox else r"\bcoef\s+exp\(coef\)\s+se\(coef\)",
-            body[k],
-        )
-    ]
-    if not heads:
+    head = r"\bcoef\s+exp\(coef\)\s+se\(coef\)" if cox else r"\bEstimate\s+Std\. Error\b"
+    last = first + len(body) - 1
+    start = next((k for k in range(_call_end(body), len(body)) if re.search(head, body[k])), None)
+    if start is None:
         raise LineError(
-            first + len(body) - 1,
+            last,
             "the summary ends before its table of coefficients: the file is cut, or it is no summary().",
         )
-    rows: list[tuple[int, str, list[str]]] = []
-    for at in range(heads[0] + 1, len(body)):
-        line = body[at].rstrip()
-        if not line.strip() or line.startswith("---"):
+    rows: list[Row] = []
+    numbers: list[tuple[int, str]] = []
+    for line, text in enumerate(body[start + 1 :], first + start + 1):
+        if not text.strip() or text.startswith("---"):
             break
-        match = _ROW.fullmatch(line.strip())
-        if match is None or len(match["numbers"].split()) != (4 if cox else 3):
+        match = _ROW.fullmatch(text.strip())
+        cells = match["numbers"].split() if match else []
+        if match is None or len(cells) != (4 if cox else 3):
             raise LineError(
-                first + at,
+                line,
                 "a row of coefficients must have a name, its estimate, its standard error, a statistic and a p-value.",
             )
-        rows.append((first + at, match["name"], match["numbers"].split()))
+        rows.append((line, match["name"], cells[0], cells[2 if cox else 1]))
+        numbers += [(line, cell) for cell in cells]
     else:
         raise LineError(
-            first + len(body) - 1,
-            "the table of coefficients is cut off: the file ends in the middle of a summary.",
+            last, "the table of coefficients is cut off: the file ends in the middle of a summary."
         )
-    sign = sign_of((line, number) for line, _, numbers in rows for number in numbers)
+    sign = sign_of(numbers)
     if sign.mixed:
         raise LineError(max(sign.mixed), f"its decimal sign is not that of line {min(sign.mixed)}.")
-    estimates, errors = dict[str, str](), dict[str, str]()
-    for number, name, numbers in rows:
-        if numbers[0] in ("NA", "NaN"):
-            continue  # not estimable: R leaves it out of the fit
-        estimate, error = (
-            number_text(one, sign.sign or ".") for one in (numbers[0], numbers[2 if cox else 1])
-        )
-        if estimate is None or error is None or name in estimates:
-            raise LineError(
-                number,
-                "a coefficient or its standard error is no number, or a name stands there twice.",
-            )
-        estimates[name], errors[name] = estimate, error
-    return estimates, errors
+    fault = "a coefficient or its standard error is no number, or a name stands there twice."
+    # What is not estimable R leaves out of the fit.
+    estimable = (row for row in rows if row[2] not in ("NA", "NaN"))
+    return coefficients_of(estimable, sign.sign or ".", fault)
 
 
-def _cut(first: int, size: int, what: str) -> LineError:
-    return LineError(first + size - 1, f"the summary ends before {what}: the file is cut.")
+def _cut(last: int, what: str) -> LineError:
+    return LineError(last, f"the summary ends before {what}: the file is cut.")
 
 
-def _lm(fit: ParsedFit, text: str, keys: dict[str, str], first: int, size: int) -> ParsedFit:
+def _lm(fit: ParsedFit, text: str, keys: Mapping[str, str], last: int) -> ParsedFit:
     match = re.search(
         r"Residual standard error:\s*\S+\s+on\s+([\d,.]+)\s+degrees? of freedom", text
     )
     if match is None:
-        raise _cut(first, size, "its residual degrees of freedom")
+        raise _cut(last, "its residual degrees of freedom")
     dof = whole(match[1])
     return replace(fit, dof=dof, n=dof + len(fit.coefficients))
 
 
-def _glm(fit: ParsedFit, text: str, keys: dict[str, str], first: int, size: int) -> ParsedFit:
+def _glm(fit: ParsedFit, text: str, keys: Mapping[str, str], last: int) -> ParsedFit:
     family = re.search(r"\(Dispersion parameter for ([\w. ()]+?) family taken to be", text)
-    null = re.search(r"Null deviance:\s*\S+\s+on\s+(\d+)\s+degrees? of freedom", text)
-    residual = re.search(r"Residual deviance:\s*\S+\s+on\s+(\d+)\s+degrees? of freedom", text)
+    null, residual = (
+        re.search(rf"{name} deviance:\s*\S+\s+on\s+(\d+)\s+degrees? of freedom", text)
+        for name in ("Null", "Residual")
+    )
     if family is None or null is None or residual is None:
-        raise _cut(first, size, "its family and degrees of freedom")
-    link = re.search(r"link\s*=\s*[\"']?([\w./^]+)", keys.get("family", ""))
+        raise _cut(last, "its family and degrees of freedom")
+    written = re.search(r"link\s*=\s*[\"']?([\w./^]+)", keys.get("family", ""))
     name = family[1].strip()
-    own = link[1] if link else _OWN_LINKS.get(name, "")
-    kind = _FAMILIES.get((name, own), "glm")
-    dof = int(residual[1])
-    known = {"Gamma": "gamma", "inverse.gaussian": "inverse-gaussian"}.get(name, name)
-    if kind == "glm" and known not in (
-        "gaussian",
-        "binomial",
-        "poisson",
-        "gamma",
-        "inverse-gaussian",
-    ):
+    link = written[1] if written else _OWN_LINKS.get(name, "")
+    kind = _FAMILIES.get((name, link), "glm")
+    if kind == "glm" and name not in _GLM_FAMILIES:
         raise OpenQuestionError(
             f"R: a generalised linear model of family {name}.",
             "Models of this family are not read: describe it in a file of outputs.",
-            {},
         )
-    links = {"1/mu^2": "inverse-squared"}
-    # Probit's standard errors are those of the expected information, which our probit has not.
-    return replace(
-        fit,
-        kind=kind,
-        dof=dof,
-        n=dof + len(fit.coefficients),
-        robust=kind in ("probit", "glm"),
-        family=known if kind == "glm" else None,
-        link=links.get(own, own) or None if kind == "glm" else None,
-    )
+    dof = int(residual[1])
+    n = dof + len(fit.coefficients)
+    if kind != "glm":
+        # Probit's standard errors are those of the expected information, which our probit has not.
+        return replace(fit, kind=kind, dof=dof, n=n, robust=kind == "probit")
+    ours = _LINKS.get(link, link) or None
+    return replace(fit, kind=kind, dof=dof, n=n, robust=True, family=_GLM_FAMILIES[name], link=ours)
 
 
-def _cox(fit: ParsedFit, text: str, keys: dict[str, str], first: int, size: int) -> ParsedFit:
+def _cox(fit: ParsedFit, text: str, keys: Mapping[str, str], last: int) -> ParsedFit:
     match = re.search(r"\bn=\s*(\d+)", text)
     if match is None:
-        raise _cut(first, size, "its n")
+        raise _cut(last, "its n")
+    fit = replace(fit, kind="cox", n=int(match[1]))
     label = re.fullmatch(
         r"Surv\(\s*([\w.]+)\s*,\s*([\w.]+)(?:\s*==\s*([\w.\"']+))?\s*\)", fit.label or ""
     )
-    unsaid = fit.unsaid
     if label is None or re.search(r"\b(strata|cluster|frailty|tt)\(", fit.formula or ""):
-        unsaid = (
-            unsaid
-            or "its label, strata or clusters are written in R's own words: describe it in a file of outputs"
-        )
-        return replace(fit, kind="cox", n=int(match[1]), unsaid=unsaid)
-    level = label[3]
-    extra = {
-        "event": label[2],
-        "ties": "breslow" if "breslow" in keys.get("ties", keys.get("method", "")) else "efron",
-    }
-    extra |= {"level": int(level) if level.isdigit() else level.strip("\"'")} if level else {}
-    formula = f"{label[1]} ~ {(fit.formula or '~').split('~', 1)[1].strip()}"
-    return replace(fit, kind="cox", n=int(match[1]), label=label[1], formula=formula, extra=extra)
+        reason = "its label, strata or clusters are written in R's own words: describe it in a file of outputs"
+        return replace(fit, unresolved_reason=fit.unresolved_reason or reason)
+    time, event, level = label.groups()
+    ties = "breslow" if "breslow" in keys.get("ties", keys.get("method", "")) else "efron"
+    extra: dict[str, Any] = {"event": event, "ties": ties}
+    if level:
+        extra["level"] = int(level) if level.isdigit() else level.strip("\"'")
+    formula = f"{time} ~ {(fit.formula or '~').split('~', 1)[1].strip()}"
+    return replace(fit, label=time, formula=formula, extra=extra)
 
 
 READERS.register(TextReader("r models", "summary() of lm, glm and coxph in R", read_r_models))
@@ -270,7 +240,6 @@ READERS.register(TextReader("r models", "summary() of lm, glm and coxph in R", r
 
 # Tables.
 
-_TOKEN = re.compile(r"\S+")
 _CELL = re.compile(rf"{NUMBER}|<\s?\d+|NA")
 _SERIES_END = re.compile(r"(?:Name: (?P<name>.+), )?dtype: u?int\d+")
 _LAYER = re.compile(r", , (?:(?P<name>.+?) = )?(?P<level>.*\S)\s*")
@@ -278,310 +247,240 @@ _LAYER = re.compile(r", , (?:(?P<name>.+?) = )?(?P<level>.*\S)\s*")
 
 @dataclass(frozen=True)
 class _Block:
-    """A table of two columns in some lines (from 1): names, labels, cells."""
+    """A table in some lines (from 1). `either_way`: labels over counts, as R prints them, or labels beside counts, as pandas does."""
 
     lines: range
-    row_name: str | None
-    column_name: str | None
-    columns: tuple[str, ...]
-    rows: tuple[str, ...]
-    cells: tuple[tuple[str, ...], ...] = field(repr=False)
-    row_lines: tuple[int, ...] = ()
+    grid: PrintedGrid
     program: str = "R"
-    either_way: bool = False  # Two lines of two numbers: labels over counts, as R prints them, or labels beside counts, as pandas does
-    said: bool = False  # Whether it says that these are counts
+    either_way: bool = False
 
 
 def read_r_tables(lines: Sequence[str]) -> list[Match]:
-    """Return a piece for each table in some lines."""
-    pieces: list[Match] = []
-    at = 0
-    while at < len(lines):
-        layer = _LAYER.fullmatch(lines[at].rstrip())
-        if layer is not None:
-            piece, at = _layers(lines, at)
-            pieces.append(piece)
+    """Return a match for each table in some lines."""
+    matches: list[Match] = []
+    start = 0
+    while start < len(lines):
+        if _LAYER.fullmatch(lines[start].rstrip()):
+            match = _layers(lines, start)
+            matches.append(match)
+            start = match.lines[-1]
             continue
-        block = _series(lines, at) or _two(lines, at) or _one(lines, at)
+        block = _series(lines, start) or _two(lines, start) or _one(lines, start)
         if block is None:
-            at += 1
+            start += 1
             continue
-        at = block.lines[-1]
-        pieces.append(Match(block.lines, block.program, partial(_block_facts, block)))
-    return pieces
+        matches.append(Match(block.lines, block.program, partial(_parse_block, block)))
+        start = block.lines[-1]
+    return matches
 
 
-def _block_facts(block: _Block, given: Annotation) -> ParsedOutput:
+def _parse_block(block: _Block, annotation: Annotation) -> ParsedTable:
+    grid = block.grid
     if block.either_way:
         raise OpenQuestionError(
             "two lines of two numbers.",
             "Labels may stand over their counts, as R prints a table, or beside them, as pandas prints value_counts(). Write it as CSV, or describe it in a file of outputs.",
-            {},
         )
-    if (
-        block.program == "R"
-        and given.kind is None
-        and (len(block.columns) == 1 or (not block.columns and block.row_name is None))
+    (row_name,) = grid.row_names
+    if block.program != "R":
+        return parse_table(grid, annotation)
+    if annotation.kind is None and (
+        len(grid.columns) == 1 or (not grid.columns and row_name is None)
     ):
         raise OpenQuestionError(
             "R: numbers below labels.",
             "R prints values by name, and columns of records, in this form, too. Are they counts of people?",
-            {
-                "kind": "table",
-                "by": [block.row_name or "COLUMN", *(["COLUMN"] if block.columns else [])],
-            },
+            {"kind": "table", "by": [row_name or "COLUMN", *(["COLUMN"] if grid.columns else [])]},
         )
-    whole = all("." not in cell for row in block.cells for cell in row)
-    return parse_table(
-        PrintedGrid(
-            block.row_name,
-            block.column_name,
-            block.rows,
-            block.columns,
-            block.cells,
-            block.row_lines,
-            counts=(block.said or None) if block.program != "R" else True if whole else None,
-            said=block.said,
-        ),
-        given,
-    )
-
-
-def _tokens(line: str) -> list[tuple[int, str]]:
-    """Words with the places at which they end."""
-    return [(match.end(), match.group()) for match in _TOKEN.finditer(line)]
+    is_whole = all("." not in cell for row in grid.cells for cell in row)
+    return parse_table(replace(grid, counts=is_whole or None), annotation)
 
 
 def _numbers(line: str) -> list[tuple[int, str]]:
     """The numbers at the end of a line, with the places at which they end."""
     numbers: list[tuple[int, str]] = []
-    for end, word in reversed(_tokens(line)):
-        if not _CELL.fullmatch(word):
+    for word in reversed(list(re.finditer(r"\S+", line))):
+        if not _CELL.fullmatch(word.group()):
             break
-        numbers.insert(0, (end, word))
+        numbers.insert(0, (word.end(), word.group()))
     return numbers
 
 
-def _two(lines: Sequence[str], at: int) -> _Block | None:
+def _two(lines: Sequence[str], start: int) -> _Block | None:
     """A table of two columns that begins at a line: the name of the columns, the name of the rows with the columns' labels, then rows."""
-    if at + 2 >= len(lines) or ":" in lines[at] or "|" in lines[at]:
+    if start + 2 >= len(lines) or ":" in lines[start] or "|" in lines[start]:
         return None
-    top, head = lines[at].rstrip("\n"), lines[at + 1].rstrip()
-    indented = top.startswith(" ") and len(top.split()) <= 1
-    if not indented or not head.strip() or (not top.strip() and not top):
+    top, head = lines[start].rstrip("\n"), lines[start + 1].rstrip()
+    if not top.startswith(" ") or len(top.split()) > 1 or not head.strip():
         return None
-    left = len(top) - len(top.lstrip()) if top.strip() else len(head) - len(head.lstrip())
-    first = _numbers(lines[at + 2])
-    width = _width(lines[at + 2], first, left)
-    if not width:
-        return None
-    first = first[-width:]
-    labels = _labels(head[left:], [end - left for end, _ in first]) if len(head) > left else None
-    if labels is None:
-        return None
-    rows, cells, row_lines, k = [], [], [], at + 2
-    while k < len(lines) and lines[k].strip():
-        numbers = _numbers(lines[k])[-width:]
-        if len(numbers) < width or [end for end, _ in numbers] != [end for end, _ in first]:
-            break
-        rows.append(lines[k][:left].strip())
-        cells.append(tuple(word for _, word in numbers))
-        row_lines.append(k + 1)
-        k += 1
+    named = top if top.strip() else head
+    left = len(named) - len(named.lstrip())
+    # Cells are the numbers right of the labels.
+    ends = [end for end, word in _numbers(lines[start + 2]) if end - len(word) >= left]
+    width = len(ends)
+    labels = _labels(head[left:], [end - left for end in ends]) if len(head) > left else None
     row_name = head[:left].strip() or None
+    if not width or labels is None:
+        return None
+    rows, cells, last = list[str](), list[tuple[str, ...]](), start + 2
+    while last < len(lines) and lines[last].strip():
+        numbers = _numbers(lines[last])[-width:]
+        if [end for end, _ in numbers] != ends:
+            break
+        rows.append(lines[last][:left].strip())
+        cells.append(tuple(word for _, word in numbers))
+        last += 1
     if row_name is not None and _CELL.fullmatch(row_name):
         return None  # the number of a row: records, not a table
-    block = _Block(
-        range(at + 1, k + 1),
-        row_name,
-        top.strip() or None,
-        tuple(labels),
-        tuple(rows),
+    goes_on = last < len(lines) and bool(lines[last].strip())
+    more = _two(lines, last) if goes_on else None
+    row_lines = list(range(start + 3, last + 1))
+    if more is None and goes_on and _numbers(lines[last]):  # a row that is out of line
+        rows.append("")
+        cells.append(("",) * width)
+        row_lines.append(last + 1)
+        last += 1
+    grid = _grid((row_name, top.strip() or None), rows, labels, cells, row_lines)
+    if more is not None and (more.grid.rows, more.grid.column_name) == (rows, grid.column_name):
+        # A wide table, folded.
+        joined = (row + other for row, other in zip(cells, more.grid.cells, strict=True))
+        grid = replace(grid, columns=grid.columns + more.grid.columns, cells=tuple(joined))
+        last = more.lines[-1]
+    return _Block(range(start + 1, last + 1), grid)
+
+
+def _grid(
+    names: tuple[str | None, str | None],
+    rows: Sequence[str],
+    columns: Sequence[str],
+    cells: Sequence[tuple[str, ...]],
+    lines: Sequence[int],
+    *,
+    is_stated: bool = False,
+) -> PrintedGrid:
+    row_name, column_name = names
+    labels = tuple((row,) for row in rows)
+    return PrintedGrid(
+        (row_name,),
+        column_name,
+        labels,
+        tuple(columns),
         tuple(cells),
-        tuple(row_lines),
+        tuple(lines),
+        counts=is_stated or None,
+        is_stated=is_stated,
     )
-    more = _two(lines, k) if k < len(lines) and lines[k].strip() else None
-    if (
-        more is not None and more.rows == block.rows and more.column_name == block.column_name
-    ):  # a wide table, folded
-        joined = tuple((*one, *other) for one, other in zip(block.cells, more.cells, strict=True))
-        return _Block(
-            range(at + 1, more.lines[-1] + 1),
-            row_name,
-            block.column_name,
-            (*block.columns, *more.columns),
-            block.rows,
-            joined,
-            block.row_lines,
-        )
-    if k < len(lines) and lines[k].strip() and _numbers(lines[k]) and more is None:
-        return _Block(
-            range(at + 1, k + 2),
-            row_name,
-            block.column_name,
-            block.columns,
-            (*block.rows, ""),
-            (*block.cells, ("",) * width),
-            (*block.row_lines, k + 1),
-        )
-    return block
-
-
-def _width(line: str, numbers: list[tuple[int, str]], left: int) -> int:
-    """How many of the numbers at the end of a row are cells: those right of its labels."""
-    return sum(1 for end, word in numbers if end - len(word) >= left)
 
 
 def _labels(head: str, ends: Sequence[int]) -> list[str] | None:
     """The labels over columns that end at some places; None where they do not fit."""
-    starts = [0, *ends]
-    labels = [head[one:other].strip() for one, other in pairwise(starts)]
-    return labels if all(labels) and len(head) <= ends[-1] else None
+    labels = [head[start:end].strip() for start, end in pairwise([0, *ends])]
+    return labels if ends and all(labels) and len(head) <= ends[-1] else None
 
 
-def _series(lines: Sequence[str], at: int) -> _Block | None:
+def _series(lines: Sequence[str], start: int) -> _Block | None:
     """Counts as pandas prints a series, `value_counts()` first of all: its name, labels each beside a number, then the type of these."""
-    end = at + 1
+    end = start + 1
     while (
         end < len(lines)
         and re.fullmatch(r"\S.*\s\d+", lines[end].rstrip())
         and not _SERIES_END.fullmatch(lines[end].strip())
     ):
         end += 1
-    last = _SERIES_END.fullmatch(lines[end].strip()) if at + 1 < end < len(lines) else None
-    name = lines[at].strip()
+    last = _SERIES_END.fullmatch(lines[end].strip()) if start + 1 < end < len(lines) else None
+    name = lines[start].strip()
     if last is None or re.search(r"\s", name):
         return None
-    parts = [line.rstrip().rsplit(None, 1) for line in lines[at + 1 : end]]
-    said = (last["name"] or "").strip().lower() in ("count", "size", "n")
-    row_name = name or (None if said else last["name"])
-    rows, cells = (
-        tuple(label.strip() for label, _ in parts),
-        tuple((number,) for _, number in parts),
-    )
-    return _Block(
-        range(at + 1, end + 2),
-        row_name,
-        None,
-        (),
-        rows,
-        cells,
-        tuple(range(at + 2, end + 1)),
-        program="pandas",
-        said=said,
-    )
+    is_stated = (last["name"] or "").strip().lower() in ("count", "size", "n")
+    row_name = name or (None if is_stated else last["name"])
+    pairs = [line.rstrip().rsplit(None, 1) for line in lines[start + 1 : end]]
+    rows, cells = [label.strip() for label, _ in pairs], [(number,) for _, number in pairs]
+    row_lines = range(start + 2, end + 1)
+    grid = _grid((row_name, None), rows, (), cells, row_lines, is_stated=is_stated)
+    return _Block(range(start + 1, end + 2), grid, program="pandas")
 
 
-def _one(lines: Sequence[str], at: int) -> _Block | None:
+def _one(lines: Sequence[str], start: int) -> _Block | None:
     """A table of one column: its name, its labels, its counts below them, each ending at the same place."""
-    if at + 2 >= len(lines):
+    if start + 2 >= len(lines):
         return None
-    name, labels, counts = (lines[at + k].rstrip() for k in range(3))
+    name, labels, counts = (line.rstrip() for line in lines[start : start + 3])
     numbers = _numbers(counts)
     if (
         " " in name.strip()
         or ":" in name
-        or not numbers
-        or len(numbers) != len(_tokens(counts))
+        or name.startswith(" ")
+        or len(numbers) != len(counts.split())
         or not all(re.fullmatch(r"\d+", word) for _, word in numbers)
     ):
         return None
-    after = lines[at + 3].strip() if at + 3 < len(lines) else ""
+    after = lines[start + 3].strip() if start + 3 < len(lines) else ""
     words = _labels(labels, [end for end, _ in numbers])
-    if (
-        words is None
-        or (after and not name.strip())
-        or len(words) < 2
-        or (name and name.startswith(" "))
-    ):
+    if words is None or len(words) < 2 or (after and not name):
         return None
-    cells = tuple((word,) for _, word in numbers)
     # R ends its lines with a blank; where an editor cut it off nothing tells the two apart.
     either_way = (
-        not lines[at + 1].endswith(" ")
+        not lines[start + 1].endswith(" ")
         and len(words) == 2
-        and re.fullmatch(r"\S+\s+\d+", labels) is not None
-        and re.fullmatch(r"\S+\s+\d+", counts) is not None
+        and all(re.fullmatch(r"\S+\s+\d+", line) for line in (labels, counts))
     )
-    return _Block(
-        range(at + 1, at + 4),
-        name.strip() or None,
-        None,
-        (),
-        tuple(words),
-        cells,
-        (at + 3,) * len(cells),
-        either_way=either_way,
-    )
+    cells = [(word,) for _, word in numbers]
+    grid = _grid((name or None, None), words, (), cells, [start + 3] * len(cells))
+    return _Block(range(start + 1, start + 4), grid, either_way=either_way)
 
 
-def _layers(lines: Sequence[str], at: int) -> tuple[Match, int]:
-    """The tables of a third column's levels, one after the other, and the line after them."""
-    start, blocks, fault = at, list[tuple[str | None, str, _Block]](), 0
-    while at < len(lines):
-        layer = _LAYER.fullmatch(lines[at].rstrip())
-        if layer is None:
-            break
-        k = at + 1
-        while k < len(lines) and lines[k].strip() == "" and not lines[k].startswith(" "):
-            k += 1
-        block = _two(lines, k)
+def _layers(lines: Sequence[str], start: int) -> Match:
+    """The tables of a third column's levels, one after the other."""
+    layers: list[tuple[str | None, str, PrintedGrid]] = []
+    fault: int | None = None
+    end = start
+    while end < len(lines) and (layer := _LAYER.fullmatch(lines[end].rstrip())):
+        head = end + 1
+        while head < len(lines) and lines[head] == "":
+            head += 1
+        block = _two(lines, head)
         if block is None:
-            fault = at + 1
-            at = min(k + 1, len(lines))
+            fault, end = end + 1, min(head + 1, len(lines))
             break
-        blocks.append((layer["name"], layer["level"], block))
-        at = block.lines[-1]
-        while at < len(lines) and not lines[at].strip():
-            at += 1
-    end = max(at, start + 1)
-    return Match(
-        range(start + 1, end + 1), "R", partial(_layered, blocks, fault or start + 1, bool(fault))
-    ), end
+        layers.append((layer["name"], layer["level"], block.grid))
+        end = block.lines[-1]
+        while end < len(lines) and not lines[end].strip():
+            end += 1
+    parse = partial(_parse_layers, layers, fault, start + 1)
+    return Match(range(start + 1, max(end, start + 1) + 1), "R", parse)
 
 
-def _layered(
-    blocks: Sequence[tuple[str | None, str, _Block]], line: int, cut: bool, given: Annotation
-) -> ParsedOutput:
-    if cut or not blocks:
-        raise LineError(line, "a layer of the table has no rows: the file is cut.")
-    names, _, first = blocks[0]
-    if any((one.rows, one.columns) != (first.rows, first.columns) for _, _, one in blocks):
+def _parse_layers(
+    layers: Sequence[tuple[str | None, str, PrintedGrid]],
+    fault: int | None,
+    start: int,
+    annotation: Annotation,
+) -> ParsedTable:
+    if fault is not None:
+        raise LineError(fault, "a layer of the table has no rows: the file is cut.")
+    name, _, first = layers[0]
+    if any((grid.rows, grid.columns) != (first.rows, first.columns) for _, _, grid in layers):
         raise LineError(
-            blocks[-1][2].lines[0], "the layers of the table have different rows or columns."
+            layers[-1][2].lines[0] - 2, "the layers of the table have different rows or columns."
         )
-    if given.by is not None and len(given.by) != 3:
-        raise LineError(
-            line,
-            f"the table crosses 3 columns, and outputs.toml names {len(given.by)}: by = [...].",
-        )
-    by = tuple(
-        given.by
-        or (first.row_name or UNNAMED[0], first.column_name or UNNAMED[1], names or UNNAMED[2])
-    )
-    cells: dict[tuple[str, ...], Any] = {}
-    for _, level, block in blocks:
-        plain = parse_table(
-            PrintedGrid(
-                "r", "c", block.rows, block.columns, block.cells, block.row_lines, counts=True
-            ),
-            given.model_copy(update={"by": None, "totals": False}),
-        )
-        if not isinstance(plain, ParsedTable) or plain.percentages:
+    axes = zip((*first.row_names, first.column_name, name), UNNAMED, strict=True)
+    by = axis_names([axis or unnamed for axis, unnamed in axes], annotation, start)
+    cells: dict[Cell, Any] = {}
+    for _, level, grid in layers:
+        layer = replace(grid, row_names=("r",), column_name="c", counts=True, is_stated=True)
+        plain = parse_table(layer, annotation.model_copy(update={"by": None, "totals": False}))
+        if plain.percentages:
             raise OpenQuestionError("R: a table of three columns.", "Its numbers are no counts.")
         cells |= {(*key, level): cell for key, cell in plain.cells.items()}
-    labels = (tuple(first.rows), tuple(first.columns), tuple(level for _, level, _ in blocks))
     return ParsedTable(
         by,
-        labels,
+        (tuple(first.rows), first.columns, tuple(level for _, level, _ in layers)),
         cells,
-        False,
-        None,
-        given.threshold,
-        given.base,
-        given.where,
-        bool(given.kind),
-        bool(given.kind),
+        threshold=annotation.threshold,
+        base=annotation.base,
+        where=annotation.where,
+        is_stated=bool(annotation.kind),
+        is_confirmed=bool(annotation.kind),
     )
 
 
@@ -597,111 +496,94 @@ _RESULT = re.compile(
 _INTERVAL = re.compile(
     rf"(?P<level>[\d.]+) percent confidence interval:\s+(?P<low>{NUMBER}|-Inf)\s+(?P<high>{NUMBER}|Inf)"
 )
-_ALTERNATIVE = re.compile(r"alternative hypothesis: .*\b(less than|greater than|not equal to)\b")
+_ALTERNATIVE = re.compile(r"alternative hypothesis: .*\b(less|greater) than\b")
 _TWO = re.compile(
     r"(?:table|xtabs)\(~?\s*([\w.$]+)\s*[,+]\s*([\w.$]+)(?:\s*,.*)?\)|([\w.$]+) and ([\w.$]+)"
 )
-_SIDES = {"less than": "less", "greater than": "greater", "not equal to": "two-sided"}
+_GROUPED = re.compile(r"([\w.$]+) by ([\w.$]+)")
+_TEST_KINDS = {
+    "Chi-squared test": "chi-square",
+    "Fisher's Exact Test": "fisher",
+    "t-test": "t-test",
+    "Kruskal-Wallis": "kruskal-wallis",
+    "Wilcoxon": "mann-whitney",
+}
+"""What the title of a test has in it, and the kind that it is."""
+_TWO_SAMPLES = {"t-test": "Two Sample", "mann-whitney": "rank sum"}
 
 
 def read_r_tests(lines: Sequence[str]) -> list[Match]:
-    """Return a piece for each test in some lines: from its title to the end of its block."""
-    pieces = []
-    for at, line in enumerate(lines):
-        if not _DATA.fullmatch(line.rstrip()):
+    """Return a match for each test in some lines: from its title to the end of its block."""
+    matches = []
+    for start, line in enumerate(lines):
+        data = _DATA.fullmatch(line.rstrip())
+        if data is None:
             continue
-        title = next((k for k in range(at - 1, -1, -1) if lines[k].strip()), at)
-        end = at + 1
+        title = next((k for k in range(start - 1, -1, -1) if lines[k].strip()), start)
+        end = start + 1
         while end < len(lines) and lines[end].strip() and not _DATA.fullmatch(lines[end].rstrip()):
             end += 1
-        body = list(lines[at:end])
-        pieces.append(
-            Match(
-                range(title + 1, end + 1),
-                "R",
-                partial(_test_facts, lines[title].strip(), body, at + 1),
-            )
-        )
-    return pieces
+        body = "\n".join(lines[start:end]) if end > start + 1 else ""
+        parse = partial(_parse_test, lines[title].strip(), data[1], body, start + 1)
+        matches.append(Match(range(title + 1, end + 1), "R", parse))
+    return matches
 
 
-def _test_facts(title: str, body: Sequence[str], first: int, given: Annotation) -> ParsedOutput:
-    match = _DATA.fullmatch(body[0].rstrip())
-    data = match[1] if match else ""
-    text = "\n".join(body)
-    if len(body) < 2:
+def _parse_test(title: str, data: str, body: str, first: int, annotation: Annotation) -> ParsedTest:
+    if not body:
         raise LineError(first, "the test ends before its result: the file is cut.")
-    result = _RESULT.search(text)
+    result = _RESULT.search(body)
     if result is None:
         raise LineError(first + 1, "a test must have its statistic and a p-value in this line.")
-    for words, read in _KINDS.items():
-        if words in title:
-            return read(title, text, data, result, given)
-    raise OpenQuestionError(
-        f"R: {title}.", "Tests of this kind are not read: describe it in a file of outputs.", {}
-    )
-
-
-def _column(text: str) -> str:
-    return text.split("$")[-1]
-
-
-def _pair(data: str, given: Annotation) -> tuple[str, ...]:
-    """The two columns of a test on a table."""
-    match = _TWO.fullmatch(data)
-    return tuple(given.by or ([_column(part) for part in match.groups() if part] if match else []))
-
-
-def _by(data: str, given: Annotation) -> tuple[str | None, tuple[str, ...]]:
-    """The number and the groups of a test by groups."""
-    match = re.fullmatch(r"([\w.$]+) by ([\w.$]+)", data)
-    of = given.of or (_column(match[1]) if match else None)
-    return of, tuple(given.by or ([_column(match[2])] if match else []))
-
-
-def _sided(text: str) -> dict[str, str]:
-    match = _ALTERNATIVE.search(text)
-    side = _SIDES[match[1]] if match else "two-sided"
-    return {} if side == "two-sided" else {"alternative": side}
-
-
-def _test_numbers(result: re.Match[str], *, dof: bool = True) -> dict[str, Any]:
-    """The statistic, its degrees of freedom and the p-value, as printed."""
-    p = result["p"].replace(" ", "")
-    numbers: dict[str, Any] = {"statistic": result["statistic"]} if result["statistic"] else {}
-    if dof and result["dof"]:
-        numbers["dof"] = result["dof"] if "." in result["dof"] else int(result["dof"])
-    return numbers | {"p_value": p}
-
-
-def _chi_square(
-    title: str, text: str, data: str, result: re.Match[str], given: Annotation
-) -> ParsedTest:
-    if "given probabilities" in title:
+    kind = next((kind for words, kind in _TEST_KINDS.items() if words in title), None)
+    if kind is None or (kind == "chi-square" and "given probabilities" in title):
         raise OpenQuestionError(
-            f"R: {title}.", "Tests of this kind are not read: describe it in a file of outputs.", {}
+            f"R: {title}.", "Tests of this kind are not read: describe it in a file of outputs."
         )
-    correction = {"correction": True} if "Yates" in title else {}
+    is_by_groups = kind not in ("chi-square", "fisher")
+    match = (_GROUPED if is_by_groups else _TWO).fullmatch(data)
+    columns = [part.split("$")[-1] for part in match.groups() if part] if match else []
+    of = (annotation.of or next(iter(columns), None)) if is_by_groups else None
+    is_one_sample = _TWO_SAMPLES.get(kind, "") not in title
     return ParsedTest(
-        "chi-square",
+        kind,
         title,
-        _test_numbers(result) | correction,
-        _pair(data, given),
-        n=given.n,
-        where=given.where,
+        _test_numbers(kind, title, body, result),
+        tuple(annotation.by or columns[is_by_groups:]),
+        of,
+        annotation.n,
+        annotation.where,
+        "it is of one sample or paired: describe it in a file of outputs" if is_one_sample else "",
     )
 
 
-def _fisher(
-    title: str, text: str, data: str, result: re.Match[str], given: Annotation
-) -> ParsedTest:
-    ratio = re.search(rf"odds ratio\s+({NUMBER})\s*$", text)
-    numbers = (
-        _test_numbers(result)
-        | ({"conditional": True, "odds_ratio": _vouched(ratio[1])} if ratio else {})
-        | _sided(text)
-    )
-    return ParsedTest("fisher", title, numbers, _pair(data, given), n=given.n, where=given.where)
+def _test_numbers(kind: str, title: str, body: str, result: re.Match[str]) -> dict[str, Any]:
+    """The statistic, its degrees of freedom and the p-value, as printed; and what a kind has beside these."""
+    numbers: dict[str, Any] = {"statistic": result["statistic"]} if result["statistic"] else {}
+    if result["dof"]:
+        numbers["dof"] = result["dof"] if "." in result["dof"] else int(result["dof"])
+    numbers["p_value"] = result["p"].replace(" ", "")
+    alternative = _ALTERNATIVE.search(body)
+    if alternative and kind in ("fisher", "t-test", "mann-whitney"):
+        numbers["alternative"] = alternative[1]
+    if kind == "chi-square":
+        numbers |= {"correction": True} if "Yates" in title else {}
+    elif kind == "fisher":
+        ratio = re.search(rf"odds ratio\s+({NUMBER})\s*$", body)
+        numbers |= {"conditional": True, "odds_ratio": _vouched(ratio[1])} if ratio else {}
+    elif kind == "mann-whitney":
+        numbers["correction"] = "continuity correction" in title
+        if "exact" in title:
+            del numbers["p_value"]
+    elif kind == "t-test" and _TWO_SAMPLES[kind] in title:
+        numbers["welch"] = "Welch" in title
+        interval = _INTERVAL.search(body)
+        if interval and not alternative:
+            numbers |= {"low": interval["low"], "high": interval["high"]}
+            numbers["level"] = float(interval["level"]) / 100
+        if means := re.search(rf"mean in group .*\s+({NUMBER})\s+({NUMBER})\s*$", body):
+            numbers["means"] = [means[1], means[2]]
+    return numbers
 
 
 def _vouched(ratio: str) -> str:
@@ -716,65 +598,6 @@ def _vouched(ratio: str) -> str:
     decimals = max(0, math.floor(-math.log10(2.5e-4 * max(1.0, value**2))))
     return ratio if len(ratio.partition(".")[2]) <= decimals else f"{value:.{decimals}f}"
 
-
-def _t_test(
-    title: str, text: str, data: str, result: re.Match[str], given: Annotation
-) -> ParsedTest:
-    of, by = _by(data, given)
-    numbers: dict[str, Any] = _test_numbers(result) | _sided(text)
-    if "Two Sample" not in title:
-        why = "it is of one sample or paired: describe it in a file of outputs"
-        return ParsedTest(
-            "t-test", title, numbers, by, of, n=given.n, where=given.where, unsaid=why
-        )
-    numbers["welch"] = "Welch" in title
-    if (interval := _INTERVAL.search(text)) and "alternative" not in numbers:
-        numbers |= {
-            "low": interval["low"],
-            "high": interval["high"],
-            "level": float(interval["level"]) / 100,
-        }
-    if means := re.search(rf"mean in group .*\s+({NUMBER})\s+({NUMBER})\s*$", text):
-        numbers["means"] = [means[1], means[2]]
-    return ParsedTest("t-test", title, numbers, by, of, n=given.n, where=given.where)
-
-
-def _kruskal(
-    title: str, text: str, data: str, result: re.Match[str], given: Annotation
-) -> ParsedTest:
-    of, by = _by(data, given)
-    return ParsedTest(
-        "kruskal-wallis", title, _test_numbers(result), by, of, n=given.n, where=given.where
-    )
-
-
-def _wilcoxon(
-    title: str, text: str, data: str, result: re.Match[str], given: Annotation
-) -> ParsedTest:
-    of, by = _by(data, given)
-    numbers = (
-        _test_numbers(result) | {"correction": "continuity correction" in title} | _sided(text)
-    )
-    if "exact" in title:
-        numbers.pop("p_value")
-    unsaid = (
-        ""
-        if "rank sum" in title
-        else "it is of one sample or paired: describe it in a file of outputs"
-    )
-    return ParsedTest(
-        "mann-whitney", title, numbers, by, of, n=given.n, where=given.where, unsaid=unsaid
-    )
-
-
-_KINDS = {
-    "Chi-squared test": _chi_square,
-    "Fisher's Exact Test": _fisher,
-    "t-test": _t_test,
-    "Kruskal-Wallis": _kruskal,
-    "Wilcoxon": _wilcoxon,
-}
-"""What the title of a test has in it, and how it is read."""
 
 READERS.register(
     TextReader(

@@ -4,23 +4,23 @@ from __future__ import annotations
 
 import contextlib
 import re
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from io import BytesIO
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, NamedTuple
 
 from ...._base.errors import ChaffinchError, FileError, InputError, listed
 from ...._base.masking import THRESHOLD
 from ....table.formats.encodings import encoding_of
 from ....table.formats.workbook import unread_contents
-from ...document import Outputs, named_columns, recipes_of
+from ...document import Outputs
 from ...domain import Field
+from ...formula import column_words
 from ...records import TableCoder, fields_of_table
 from ...rules.findings import RuleFinding, RuleReport
 from ...rules.policy import Policy
-from .crossed import OpenQuestionError
+from ..placing import place_candidates
 from .grids import CellGrid, blocks_of, csv_grid, html_page, workbook_grids
 from .microdata import (
     PrintedRows,
@@ -33,15 +33,21 @@ from .numbers import is_remark
 from .protocol import (
     READERS,
     SIDECAR,
+    Annotation,
     LineError,
     Match,
+    OpenQuestionError,
     Place,
     ReadOutput,
     Sidecar,
     UnreadOutput,
+    homes_of,
     toml_line,
 )
-from .sheet_tables import grid_pieces, remarks_of
+from .sheet_tables import grid_matches, remarks_of
+
+if TYPE_CHECKING:
+    from ...kinds.base import OutputSpec
 
 TABLES = (".csv", ".tsv")
 WORKBOOKS = (".xlsx", ".xlsm", ".ods")
@@ -82,34 +88,28 @@ class OutputFiles:
     @property
     def names(self) -> tuple[str, ...]:
         """The names of all outputs, read or not."""
-        return (
-            *(one.name for one in self.outputs),
-            *(one.name for one in self.unread),
-            *self.ignored,
-        )
+        every: list[ReadOutput | UnreadOutput] = [*self.outputs, *self.unread]
+        return (*(output.name for output in every), *self.ignored)
 
     def only(self, names: Sequence[str]) -> OutputFiles:
         """Return those of some names."""
+        files = {homes_of(name)[-1] for name in names}
         return OutputFiles(
-            tuple(one for one in self.outputs if one.name in names),
-            tuple(one for one in self.unread if one.name in names),
+            tuple(output for output in self.outputs if output.name in names),
+            tuple(output for output in self.unread if output.name in names),
             tuple(name for name in self.ignored if name in names),
-            tuple(
-                one
-                for one in self.printed
-                if any(name.split(" #")[0].split("::")[0] == one.file for name in names)
-            ),
+            tuple(printed for printed in self.printed if printed.file in files),
         )
 
     def with_beside(self, rules: RuleReport, policy: Policy) -> RuleReport:
         """Return what rules say, and, by a policy, of numbers that stand in the files and in no entry; and what they say of outputs that have none."""
         beside = [
-            more
-            for one in self.outputs
-            for more in one.parsed.beside(one.name, policy.of(one.parsed.kind))
+            finding
+            for output in self.outputs
+            for finding in output.parsed.beside(output.name, policy.of(output.parsed.kind))
         ]
-        unclear = [more for one in self.unread for more in one.findings]
-        return replace(rules, findings=(*rules.findings, *beside, *unclear))
+        unread = [finding for output in self.unread for finding in output.findings]
+        return replace(rules, findings=(*rules.findings, *beside, *unread))
 
 
 def read_files(paths: Sequence[Path]) -> OutputFiles:
@@ -118,107 +118,98 @@ def read_files(paths: Sequence[Path]) -> OutputFiles:
     Files outside a folder have their help beside the first. FileError for what is no file; InputError where outputs.toml breaks a rule, or names
     an output that there is not.
     """
-    files, folder = _listed(paths)
+    paths_of_files, folder = _listed(paths)
     sidecar = Sidecar.read(folder / SIDECAR)
-    found: list[ReadOutput] = []
-    unclear: list[UnreadOutput] = []
-    ignored: list[str] = []
-    names: list[str] = []
-    printed: list[PrintedRows] = []
-    for file in files:
-        parts, faults, rows = _parts(file)
-        unclear += faults
-        printed += rows
-        names += [one.name for one in faults]
-        for name, place, piece in parts:
-            names.append(name)
-            given = sidecar.of(name)
-            if given.ignore:
+    outputs, unread = list[ReadOutput](), list[UnreadOutput]()
+    ignored, printed = list[str](), list[PrintedRows]()
+    for path in paths_of_files:
+        contents = _contents(path)
+        unread += contents.unread
+        printed += contents.printed
+        for name, place, match in contents.matches:
+            annotation = sidecar.of(name)
+            output = None if annotation.ignore else _output(name, place, match, annotation)
+            if output is None:
                 ignored.append(name)
-                continue
-            try:
-                found.append(ReadOutput(name, place, piece.program, piece.parse(given)))
-            except OpenQuestionError as question:
-                line = toml_line(name, question.keys) if question.keys else ""
-                unclear.append(
-                    UnreadOutput(
-                        name, place, f"Understood: {question.understood}", question.question, line
-                    )
-                )
-            except LineError as error:
-                unclear.append(
-                    UnreadOutput(
-                        name, Place(place.file, place.sheet, error.line), "", _without_line(error)
-                    )
-                )
-            except Exception:  # a count that is none, a row that is too short: of this output alone, whatever it is
-                unclear.append(
-                    UnreadOutput(
-                        name,
-                        place,
-                        "",
-                        "A number of it cannot be read: it is none, or not of its kind.",
-                    )
-                )
+            elif isinstance(output, ReadOutput):
+                outputs.append(output)
+            else:
+                unread.append(output)
+    names = OutputFiles(tuple(outputs), tuple(unread), tuple(ignored)).names
     if len(names) > MOST_IN_ALL:
         raise InputError(f"There are over {MOST_IN_ALL:,} outputs. Check them in parts.")
     sidecar.check(names)
     if sidecar.remark is not None and paths[0].is_dir():
         words = "Its comments hold numbers, which nobody has looked at. Take them out of the file."
-        unclear.append(UnreadOutput(SIDECAR, Place(SIDECAR, line=sidecar.remark), "", words))
+        unread.append(UnreadOutput(SIDECAR, Place(SIDECAR, line=sidecar.remark), "", words))
     ignored += [
-        one.name for one in unclear if sidecar.of(one.name).ignore and one.verdict != "fail"
+        output.name
+        for output in unread
+        if sidecar.of(output.name).ignore and output.verdict != "fail"
     ]
-    looked_at = tuple(one for one in unclear if one.name not in ignored)
+    looked_at = tuple(output for output in unread if output.name not in ignored)
     return without_printed_records(
-        OutputFiles(tuple(found), looked_at, tuple(ignored), tuple(printed))
+        OutputFiles(tuple(outputs), looked_at, tuple(ignored), tuple(printed))
     )
 
 
-def _without_line(error: LineError) -> str:
-    words = str(error).split(": ", 1)[1]
-    return words[0].upper() + words[1:]
+def _output(
+    name: str, place: Place, match: Match, annotation: Annotation
+) -> ReadOutput | UnreadOutput:
+    """What an output says, or why that cannot be told."""
+    try:
+        return ReadOutput(name, place, match.program, match.parse(annotation))
+    except OpenQuestionError as error:
+        line = toml_line(name, error.keys) if error.keys else ""
+        return UnreadOutput(name, place, f"Understood: {error.understood}", error.question, line)
+    except LineError as error:
+        return UnreadOutput(name, replace(place, line=error.line), "", error.words)
+    except (
+        Exception
+    ):  # a count that is none, a row that is too short: of this output alone, whatever it is
+        words = "A number of it cannot be read: it is none, or not of its kind."
+        return UnreadOutput(name, place, "", words)
 
 
 def _listed(paths: Sequence[Path]) -> tuple[list[Path], Path]:
     """The files, and the folder in which help stands."""
+    files, folder = list(paths), paths[0].parent
     if len(paths) == 1 and paths[0].is_dir():
         folder = paths[0]
-        files = sorted(one for one in folder.iterdir() if one.name != SIDECAR)
+        files = sorted(path for path in folder.iterdir() if path.name != SIDECAR)
         if not files:
             raise InputError(
                 f"'{folder}' has no output files. Name a folder that has, or a file of outputs."
             )
-    else:
-        files = list(paths)
-        for one in files:
-            if not one.is_file():
-                raise FileError(f"No such file: '{one}'. Name output files, or one folder of them.")
-        folder = files[0].parent
+    elif absent := next((path for path in files if not path.is_file()), None):
+        raise FileError(f"No such file: '{absent}'. Name output files, or one folder of them.")
     if len(files) > MOST_FILES:
         raise InputError(f"There are {len(files)} files, over {MOST_FILES}. Check them in parts.")
-    if twice := next(
-        (name for name, times in Counter(one.name for one in files).items() if times > 1), None
-    ):
+    names = [path.name for path in files]
+    if len(set(names)) < len(names):
+        twice = next(name for name in names if names.count(name) > 1)
         raise InputError(f"Two files are called '{twice}'. Check them apart.")
     return files, folder
 
 
-Parts = list[tuple[str, Place, Match]]
-Contents = tuple[Parts, list[UnreadOutput], list[PrintedRows]]
+class _Contents(NamedTuple):
+    """What a file holds: matches with their names and places, what nobody can read of it, and its rows."""
+
+    matches: Sequence[tuple[str, Place, Match]] = ()
+    unread: Sequence[UnreadOutput] = ()
+    printed: Sequence[PrintedRows] = ()
 
 
-def _parts(file: Path) -> Contents:
-    """The pieces of a file, with their names and places; what nobody can read of it; and its rows."""
+def _contents(file: Path) -> _Contents:
     ending = file.suffix.lower()
+    place = Place(file.name)
     try:
         if file.is_symlink():
             raise InputError("it is a link. Put the file itself into the folder.")
         if file.is_dir():
             raise InputError("it is a folder within the folder. Check it by itself.")
         if ending in WORKBOOKS:
-            parts, faults, rows = _of_grids(file.name, workbook_grids(file))
-            return parts, faults + _unread(file.name, unread_contents(file)), rows
+            return _of_grids(file.name, workbook_grids(file), hidden=unread_contents(file))
         if ending in OLD_WORKBOOKS:
             raise InputError(
                 f"'{ending}' workbooks are not read: what lies in them beside their cells cannot be listed. Save it as .xlsx."
@@ -232,25 +223,17 @@ def _parts(file: Path) -> Contents:
             return _of_grids(file.name, [csv_grid(text)])
         if ending in PAGES:
             page = html_page(text)
-            parts, faults, rows = _of_grids(file.name, page.grids, page.text)
             hidden = list(dict.fromkeys(words for _, words in page.unshown))
-            return (
-                parts,
-                faults + _unread(file.name, hidden, page.unshown[0][0] if hidden else None),
-                rows,
-            )
+            line = page.unshown[0][0] if hidden else None
+            return _of_grids(file.name, page.grids, page.text, hidden=hidden, line=line)
         return _of_text(file.name, text)
+    except LineError as error:
+        place, words = Place(file.name, line=error.line), error.words
     except (ChaffinchError, OSError, UnicodeDecodeError) as error:
-        line = error.line if isinstance(error, LineError) else None
-        words = _without_line(error) if isinstance(error, LineError) else str(error)
-        return (
-            [],
-            [UnreadOutput(file.name, Place(file.name, line=line), "Nothing was read.", words)],
-            [],
-        )
+        words = str(error)
     except Exception as error:  # of this file alone: the others keep their verdicts
         words = f"It is damaged, or of a form that is not known here ({type(error).__name__}). Save it anew."
-        return [], [UnreadOutput(file.name, Place(file.name), "Nothing was read.", words)], []
+    return _Contents(unread=[UnreadOutput(file.name, place, "Nothing was read.", words)])
 
 
 def _text(file: Path) -> str:
@@ -262,71 +245,66 @@ def _text(file: Path) -> str:
 
 
 def _of_grids(
-    file: str, grids: Sequence[CellGrid], text: Sequence[tuple[int, str]] = ()
-) -> Contents:
-    """The tables of sheets, with their rows; and what stands beside them: text with numbers, hidden sheets."""
+    file: str,
+    grids: Sequence[CellGrid],
+    text: Sequence[tuple[int, str]] = (),
+    *,
+    hidden: Sequence[str] = (),
+    line: int | None = None,
+) -> _Contents:
+    """The tables of sheets, with their rows; and what stands beside them: text with numbers, hidden sheets, what the file holds and does not show."""
     shown = [grid for grid in grids if not grid.hidden]
-    parts: Parts = []
-    sheets: dict[str, list[Match]] = {}
-    for grid in shown:
-        sheets.setdefault(
-            f"{file}::{grid.sheet}" if grid.sheet and len(shown) > 1 else file, []
-        ).extend(grid_pieces(grid))
+    sheets: dict[str, tuple[str | None, list[Match]]] = {}
     for grid in shown:
         name = f"{file}::{grid.sheet}" if grid.sheet and len(shown) > 1 else file
-        parts += _named(name, file, grid.sheet, sheets.pop(name, []))
-    faults = [] if parts else [_nothing(file)]
-    beside = [(grid.sheet, line) for grid in shown for line in remarks_of(grid)] + [
-        (None, line) for line, words in text if is_remark(words)
+        sheets.setdefault(name, (grid.sheet, []))[1].extend(grid_matches(grid))
+    matches = [
+        named
+        for name, (sheet, own) in sheets.items()
+        for named in _named(name, Place(file, sheet), own)
     ]
-    if parts and beside:
-        sheet, line = beside[0]
-        faults.append(_rest(file, Place(file, sheet, line), len(beside)))
-    for grid in (grid for grid in grids if grid.hidden):
-        name = f"{file}::{grid.sheet}"
-        words = "The sheet is hidden, and leaves with the workbook. Show it, or delete it."
-        faults.append(UnreadOutput(name, Place(file, grid.sheet), "", words))
-    rows = [
+    unread = [] if matches else [_nothing(Place(file))]
+    beside = [Place(file, grid.sheet, line) for grid in shown for line in remarks_of(grid)]
+    beside += [Place(file, line=number) for number, words in text if is_remark(words)]
+    if matches and beside:
+        unread.append(_rest(beside[0], len(beside)))
+    words = "The sheet is hidden, and leaves with the workbook. Show it, or delete it."
+    unread += [
+        UnreadOutput(f"{file}::{grid.sheet}", Place(file, grid.sheet), "", words)
+        for grid in grids
+        if grid.hidden
+    ]
+    if hidden:
+        words = (
+            f"The file also holds what is not looked at: {listed(hidden)}. Take it out of the file."
+        )
+        unread.append(UnreadOutput(f"{file} #unread", Place(file, line=line), "", words))
+    printed = [
         PrintedRows(file, block.sheet, block.lines, block.rows)
         for grid in grids
         for block in blocks_of(grid)
     ]
-    return parts, faults, rows
+    return _Contents(matches, unread, printed)
 
 
-def _rest(file: str, place: Place, count: int) -> UnreadOutput:
+def _rest(place: Place, count: int) -> UnreadOutput:
     """What is said of lines that hold numbers and belong to no output."""
     words = f"{count} of its lines hold{'s' if count == 1 else ''} numbers that are not understood, the first here. Take them out of the file."
-    return UnreadOutput(f"{file} #rest", place, "The rest of the file was read.", words)
+    return UnreadOutput(f"{place.file} #rest", place, "The rest of the file was read.", words)
 
 
-def _unread(file: str, contents: Sequence[str], line: int | None = None) -> list[UnreadOutput]:
-    """What is said of contents that leave with a file and are not looked at."""
-    if not contents:
-        return []
-    words = (
-        f"The file also holds what is not looked at: {listed(contents)}. Take it out of the file."
-    )
-    return [UnreadOutput(f"{file} #unread", Place(file, line=line), "", words)]
+def _nothing(place: Place) -> UnreadOutput:
+    words = "Describe it in a file of outputs, or take it out of the folder."
+    return UnreadOutput(place.file, place, "No output was understood.", words)
 
 
-def _nothing(name: str, line: int | None = None) -> UnreadOutput:
-    return UnreadOutput(
-        name,
-        Place(name, line=line),
-        "No output was understood.",
-        "Describe it in a file of outputs, or take it out of the folder.",
-    )
-
-
-def _named(name: str, file: str, sheet: str | None, pieces: Sequence[Match]) -> Parts:
-    """Match with the names of their outputs: that of the file or sheet, and a number where there are several."""
-    if len(pieces) > MOST_OUTPUTS:
+def _named(name: str, place: Place, matches: Sequence[Match]) -> list[tuple[str, Place, Match]]:
+    """Matches with the names of their outputs: that of the file or sheet, and a number where there are several."""
+    if len(matches) > MOST_OUTPUTS:
         raise InputError(f"it has over {MOST_OUTPUTS:,} outputs. Check it in parts.")
-    several = len(pieces) > 1
     return [
-        (f"{name} #{k}" if several else name, Place(file, sheet, piece.line), piece)
-        for k, piece in enumerate(pieces, 1)
+        (f"{name} #{k}" if len(matches) > 1 else name, replace(place, line=match.line), match)
+        for k, match in enumerate(matches, 1)
     ]
 
 
@@ -348,51 +326,48 @@ def _is_decoration(line: str) -> bool:
     )
 
 
-def _of_text(name: str, text: str) -> Contents:
-    """The pieces of a text, each line claimed by the first reader that knows it; and the lines with numbers that none does."""
+def _of_text(file: str, text: str) -> _Contents:
+    """The outputs of a text, each line claimed by the first reader that knows it; and the lines with numbers that none does."""
     lines = text.splitlines()
     if len(lines) > MOST_LINES:
         raise InputError(
             f"it has over {MOST_LINES:,} lines, more than outputs have. Check it in parts."
         )
-    if long := next(
-        (number for number, line in enumerate(lines, 1) if len(line) > MOST_LINE), None
-    ):
+    too_long = (number for number, line in enumerate(lines, 1) if len(line) > MOST_LINE)
+    if number := next(too_long, None):
         raise LineError(
-            long, f"the line has over {MOST_LINE:,} characters, more than an output has."
+            number, f"the line has over {MOST_LINE:,} characters, more than an output has."
         )
     if sum(len(line) ** 2 for line in lines) > MOST_WORK:
         raise InputError("its lines are longer than those of outputs. Check it in parts.")
     claimed: set[int] = set()
-    pieces: list[Match] = []
+    matches: list[Match] = []
     for reader in READERS:
-        own = [piece for piece in reader.pieces(lines) if not claimed.intersection(piece.lines)]
-        pieces += own
-        claimed |= {line for piece in own for line in piece.lines}
-    pieces.sort(key=lambda piece: piece.line)
+        own = [match for match in reader.matches(lines) if not claimed.intersection(match.lines)]
+        matches += own
+        claimed.update(*(match.lines for match in own))
     left = [
-        k
-        for k, line in enumerate(lines, 1)
-        if k not in claimed and is_remark(line) and not _is_decoration(line.strip())
+        Place(file, line=number)
+        for number, line in enumerate(lines, 1)
+        if number not in claimed and is_remark(line) and not _is_decoration(line.strip())
     ]
-    rows, records = printed_rows(name, lines)
-    pieces = [
-        piece for piece in pieces if not any(one.place.line in piece.lines for one in records)
+    printed, records = printed_rows(file, lines)
+    matches = [
+        match for match in matches if not any(one.place.line in match.lines for one in records)
     ]
-    if not pieces:
-        return (
-            [],
-            [replace(one, name=name) for one in records]
-            or [_nothing(name, left[0] if left else None)],
-            rows,
-        )
-    faults = [_rest(name, Place(name, line=left[0]), len(left))] if left else []
-    return _named(name, name, None, pieces), faults + records, rows
+    if not matches:
+        unread = [replace(one, name=file) for one in records] or [
+            _nothing(left[0] if left else Place(file))
+        ]
+        return _Contents(unread=unread, printed=printed)
+    unread = [_rest(left[0], len(left)), *records] if left else records
+    matches.sort(key=lambda match: match.line)
+    return _Contents(_named(file, Place(file), matches), unread, printed)
 
 
 @dataclass(frozen=True)
 class FileRecipes:
-    """Outputs of files as recipes over columns of data; `files` has those that do not fit among what is unclear."""
+    """Outputs of files as recipes over columns of data; `files` has those that do not fit among what is not read."""
 
     files: OutputFiles
     recipes: Outputs
@@ -419,53 +394,45 @@ def recipes_of_files(
                 coder.table.to_arrow(), threshold=policy.threshold, n_persons=coder.table.n_persons
             ),
         )
-    words = {*names, *(word for one in files.outputs for word in one.parsed.variables)}
-    for one in files.outputs:
+    words = set(names)
+    for output in files.outputs:
+        words.update(output.parsed.variables)
         with contextlib.suppress(
             InputError
         ):  # a filter that cannot be read is a fault of its own output
-            words |= set(
-                named_columns(
-                    [{"kind": one.parsed.kind, "where": getattr(one.parsed, "where", None)}],
-                    coder.table.columns,
-                )
-            )
-    wanted = [name for name in coder.table.columns if name in words]
-    fields = fields_of_table(
-        coder, wanted or coder.table.columns[:1], declared=declared, threshold=threshold
-    )
-    entries: list[dict[str, Any]] = []
-    found, unclear = [], list(files.unread)
-    for one in files.outputs:
+            words |= column_words(output.parsed.where or "")
+    columns = coder.table.columns
+    used = [name for name in columns if name in words] or columns[:1]
+    fields = fields_of_table(coder, used, declared=declared, threshold=threshold)
+    recipes: list[OutputSpec] = []
+    outputs, unread = list[ReadOutput](), list(files.unread)
+    for output in files.outputs:
         try:
-            own = one.parsed.entries(one.name, fields)
-            recipes_of(own, fields)
+            placed = place_candidates(output.parsed.entries(output.name, fields), fields)
         except InputError as error:
-            reason = f"It cannot be put over the columns of the data: {str(error).rstrip('.')}."
-            findings = _as_printed(one, policy)
-            bad = list(dict.fromkeys(each.rule for each in findings if each.status == "fail"))
-            more = f" Its printed numbers fail by themselves: {', '.join(bad)}." if bad else ""
-            unclear.append(
-                UnreadOutput(
-                    one.name,
-                    one.place,
-                    f"Understood: {one.understood}",
-                    f"{reason}{more}",
-                    kind=one.parsed.kind,
-                    verdict="fail" if bad else "not assessed",
-                    findings=findings,
-                )
-            )
+            unread.append(_unplaced(output, policy, error))
             continue
-        found.append(one)
-        entries += own
-    recipes = recipes_of(entries, fields) if entries else Outputs(fields, ())
-    return FileRecipes(replace(files, outputs=tuple(found), unread=tuple(unclear)), recipes)
+        outputs.append(output)
+        recipes += placed.outputs
+    files = replace(files, outputs=tuple(outputs), unread=tuple(unread))
+    return FileRecipes(files, Outputs(fields, tuple(recipes)))
 
 
-def _as_printed(one: ReadOutput, policy: Policy) -> tuple[RuleFinding, ...]:
-    """What the rules say of an output as it is printed."""
-    try:
-        return tuple(one.parsed.findings(one.name, policy.of(one.parsed.kind)))
-    except InputError:
-        return ()
+def _unplaced(output: ReadOutput, policy: Policy, error: InputError) -> UnreadOutput:
+    """An output that cannot be put over the columns of the data, with what the rules say of it as it is printed."""
+    findings: tuple[RuleFinding, ...] = ()
+    kind = output.parsed.kind
+    with contextlib.suppress(InputError):
+        findings = tuple(output.parsed.findings(output.name, policy.of(kind)))
+    bad = list(dict.fromkeys(finding.rule for finding in findings if finding.status == "fail"))
+    more = f" Its printed numbers fail by themselves: {', '.join(bad)}." if bad else ""
+    reason = f"It cannot be put over the columns of the data: {str(error).rstrip('.')}.{more}"
+    return UnreadOutput(
+        output.name,
+        output.place,
+        f"Understood: {output.understood}",
+        reason,
+        kind=kind,
+        verdict="fail" if bad else "not assessed",
+        findings=findings,
+    )

@@ -4,13 +4,24 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
+from itertools import pairwise
 
-from .crossed import OpenQuestionError, PrintedGrid, parse_table
+from .coefficient_grid import Row, coefficients_of
 from .numbers import NUMBER, number_text, whole
-from .printed import ParsedFit, ParsedSummary
-from .protocol import READERS, Annotation, LineError, Match, ParsedOutput, TextReader, fit_keys
+from .parsed import Cell, ParsedFit, ParsedOutput, ParsedSummary, ParsedTable
+from .printed_grid import PrintedGrid, parse_table
+from .protocol import (
+    READERS,
+    Annotation,
+    LineError,
+    Match,
+    OpenQuestionError,
+    TextReader,
+    fit_keys,
+    unreadable_match,
+)
 
 _COMMAND = re.compile(r"\. (?P<command>\S.*)")
 _KINDS = {
@@ -32,77 +43,75 @@ _HEAD = re.compile(
 )
 
 
+@dataclass(frozen=True)
+class _Command:
+    """A command with its output: the lines from `first` on."""
+
+    text: str
+    body: Sequence[str]
+    first: int
+
+    @property
+    def verb(self) -> str:
+        """What it does."""
+        return (self.text.split(",")[0].split() or [""])[0]
+
+    @property
+    def options(self) -> str:
+        """What stands after its first comma, and that."""
+        return self.text[len(self.text.split(",")[0]) :]
+
+    @property
+    def variables(self) -> list[str]:
+        """The words between its verb and its if, in, weights or options."""
+        return re.split(r",|\bif\b|\bin\b|\[", self.text)[0].split()[1:]
+
+    def unresolved_reason(self, annotation: Annotation) -> str:
+        """Return why it does not say in our words which records it is of, or how they count."""
+        head = self.text.split(",")[0]
+        if "[" in head:
+            return "it is weighted"
+        if annotation.where is None and re.search(r"\b(if|in)\b", head):
+            return 'it is of some of the records, which ones Stata says in its own words: write where = "..."'
+        return ""
+
+    def cut(self, words: str) -> LineError:
+        """Return the error for output that ends too early."""
+        return LineError(self.first + len(self.body) - 1, words)
+
+
 def read_stata_logs(lines: Sequence[str]) -> list[Match]:
-    """Return a piece for each command whose output is read or should be; lines without a command before them are left."""
-    at = [k for k, line in enumerate(lines) if _COMMAND.fullmatch(line.rstrip())]
-    if not at:
-        return []
-    pieces = []
-    for k, start in enumerate(at):
-        stop = at[k + 1] if k + 1 < len(at) else len(lines)
-        command = _joined(lines, start, stop)
-        body = list(lines[start:stop])
-        while body and not body[-1].strip():
-            body.pop()
-        if _SILENT.fullmatch(command) or not any(re.search(r"\d", line) for line in body[1:]):
-            if _KINDS.get(command.split()[0]) or command.split()[0] in (*_TABLES, *_SUMMARIES):
-                pieces.append(
-                    Match(
-                        range(start + 1, start + len(body) + 1), "Stata", partial(_cut, start + 1)
-                    )
-                )
-            continue
-        pieces.append(
-            Match(
-                range(start + 1, start + len(body) + 1),
-                "Stata",
-                partial(_facts, command, body, start + 1),
-            )
-        )
-    return pieces
+    """Return a match for each command whose output is read or should be; lines without a command before them are left."""
+    starts = [k for k, line in enumerate(lines) if _COMMAND.fullmatch(line.rstrip())]
+    matches = []
+    for start, stop in pairwise([*starts, len(lines)]):
+        text = lines[start][2:].strip()
+        for line in lines[start + 1 : stop]:  # a long command goes on in lines that begin with >
+            if not line.startswith("> "):
+                break
+            text += f" {line[2:].strip()}"
+        last = max(k for k in range(start, stop) if lines[k].strip())
+        body, span = lines[start : last + 1], range(start + 1, last + 2)
+        if not _SILENT.fullmatch(text) and any(re.search(r"\d", line) for line in body[1:]):
+            parse = partial(_parse, _Command(text, body, start + 1))
+            matches.append(Match(span, "Stata", parse))
+        elif text.split()[0] in (*_KINDS, *_TABLES, *_SUMMARIES):
+            fault = LineError(start + 1, "the command has no output: the log is cut.")
+            matches.append(unreadable_match(span, "Stata", fault))
+    return matches
 
 
-def _cut(line: int, given: Annotation) -> ParsedOutput:
-    raise LineError(line, "the command has no output: the log is cut.")
-
-
-def _joined(lines: Sequence[str], start: int, stop: int) -> str:
-    """A command with the lines that it goes on in ("> ...")."""
-    words = [lines[start][2:].strip()]
-    for line in lines[start + 1 : stop]:
-        if not line.startswith("> "):
-            break
-        words.append(line[2:].strip())
-    return " ".join(words)
-
-
-def _facts(command: str, body: Sequence[str], first: int, given: Annotation) -> ParsedOutput:
-    verb = (command.split(",")[0].split() or [""])[0]
-    if verb in _KINDS:
-        return _model(command, body, first, given)
-    if verb in _TABLES:
-        return _table(command, body, first, given)
-    if verb in _SUMMARIES:
-        return _summary(command, body, first, given)
+def _parse(command: _Command, annotation: Annotation) -> ParsedOutput:
+    if command.verb in _KINDS:
+        return _fit(command, annotation)
+    if command.verb in _TABLES:
+        return _table(command, annotation)
+    if command.verb in _SUMMARIES:
+        return _summary(command, annotation)
     raise OpenQuestionError(
-        f"Stata: the output of '{verb}'.",
+        f"Stata: the output of '{command.verb}'.",
         "Output of this command is not read: describe it in a file of outputs.",
     )
-
-
-def _variables(command: str) -> list[str]:
-    """The words of a command between its verb and its if, in, weights or options."""
-    plain = re.split(r",|\bif\b|\bin\b|\[", command)[0]
-    return plain.split()[1:]
-
-
-def _filtered(command: str, given: Annotation) -> str:
-    """Why a command does not say in our words which records it is of, or how they count."""
-    if "[" in command.split(",")[0]:
-        return "it is weighted"
-    if given.where is None and re.search(r"\b(if|in)\b", command.split(",")[0]):
-        return 'it is of some of the records, which ones Stata says in its own words: write where = "..."'
-    return ""
 
 
 def _whole_name(short: str, names: Sequence[str]) -> str:
@@ -113,105 +122,74 @@ def _whole_name(short: str, names: Sequence[str]) -> str:
     >>> _whole_name("wife_educ~n", ["wife_age", "i.wife_education"])
     'wife_education'
     """
-    plain = [
-        re.sub(r"^(i|c|b\d+|ib\d+)\.", "", name) for word in names for name in re.split(r"#+", word)
-    ]
-    if "~" not in short:
-        return short
-    head, tail = short.split("~", 1)
-    fits = [name for name in dict.fromkeys(plain) if name.startswith(head) and name.endswith(tail)]
-    return fits[0] if len(fits) == 1 else short
+    head, sign, tail = short.partition("~")
+    parts = (part for name in names for part in re.split(r"#+", name))
+    plain = dict.fromkeys(re.sub(r"^(i|c|b\d+|ib\d+)\.", "", part) for part in parts)
+    fits = [name for name in plain if name.startswith(head) and name.endswith(tail)]
+    return fits[0] if sign and len(fits) == 1 else short
 
 
-def _model(command: str, body: Sequence[str], first: int, given: Annotation) -> ParsedOutput:
-    names, options = _variables(command), command.split(",", 1)[1] if "," in command else ""
-    text = "\n".join(body)
-    obs = re.search(r"Number of obs\s*=\s*([\d,]+)", text)
-    heads = [k for k, line in enumerate(body) if _HEAD.fullmatch(line.rstrip())]
-    if obs is None or not heads:
-        raise LineError(
-            first + len(body) - 1,
-            "the output of the model ends before its table of coefficients: the log is cut.",
+def _fit(command: _Command, annotation: Annotation) -> ParsedFit:
+    names, options, text = command.variables, command.options, "\n".join(command.body)
+    n_records = re.search(r"Number of obs\s*=\s*([\d,]+)", text)
+    heads = ((k, _HEAD.fullmatch(line.rstrip())) for k, line in enumerate(command.body))
+    start, head = next(((k, head) for k, head in heads if head), (0, None))
+    if n_records is None or head is None:
+        raise command.cut(
+            "the output of the model ends before its table of coefficients: the log is cut."
         )
-    head = _HEAD.fullmatch(body[heads[0]].rstrip())
-    assert head is not None
-    rows, closed, variable = list[tuple[int, str, str, str]](), False, ""
-    for k in range(heads[0] + 1, len(body)):
-        line = body[k]
-        if re.fullmatch(r"-+", line.strip()):
-            closed = True
-            break
-        if re.fullmatch(r"-+\+-+", line.strip()) or "|" not in line:
-            continue
-        name, numbers = (part.strip() for part in line.split("|", 1))
-        if not numbers:
-            variable = _whole_name(name, names) if name else ""
-            continue
-        cells = numbers.split()
-        if re.search(r"\((base|omitted|empty)\)", numbers):
-            continue
-        if len(cells) < 4:
-            raise LineError(
-                first + k,
-                "a row of coefficients must have an estimate, its standard error, a statistic and a p-value.",
-            )
-        named = (
-            f"{name}.{variable}"
-            if variable and re.fullmatch(r"\d+", name)
-            else name
-            if name == "_cons"
-            else _whole_name(name, names)
-        )
-        rows.append((first + k, named, cells[0], cells[1]))
-    if not closed or not rows:
-        raise LineError(
-            first + len(body) - 1,
-            "the table of coefficients is cut off: the log ends in the middle of it.",
-        )
-    estimates, errors = dict[str, str](), dict[str, str]()
-    for at, name, estimate, error in rows:
-        number, spread = number_text(estimate), number_text(error)
-        if number is None or (spread is None and error != ".") or name in estimates:
-            raise LineError(
-                at,
-                "a coefficient or its standard error is no number, or a name stands there twice.",
-            )
-        estimates[name] = number
-        errors |= {} if spread is None else {name: spread}
+    rows = _rows(command, start)
+    fault = "a coefficient or its standard error is no number, or a name stands there twice."
+    numbers = coefficients_of(rows, ".", fault, absent=(".",))
     loglik = re.search(rf"^Log (?:pseudo)?likelihood\s*=\s*({NUMBER})", text, re.MULTILINE)
-    n, kind = whole(obs[1]), _KINDS[command.split()[0]]
+    n, kind = whole(n_records[1]), _KINDS[command.verb]
     dof = re.search(r"^\s*Residual \|\s*\S+\s+([\d,]+)", text, re.MULTILINE)
-    ratios = head["what"] in ("Odds ratio", "Odds Ratio", "IRR")
-    robust = (
-        bool(head["robust"].strip())
-        or kind == "probit"
-        or bool(re.search(r"\b(vce|robust|cluster|r)\b", options))
-    )
+    is_robust = bool(head["robust"].strip() or re.search(r"\b(vce|robust|cluster|r)\b", options))
+    has_offset = re.search(r"\b(offset|exposure)\(", options)
+    has_constant = not re.search(r"\bnoc(ons(tant)?)?\b", options)
     label = names[0] if names else None
-    unsaid = (
-        "it has an offset"
-        if re.search(r"\b(offset|exposure)\(", options)
-        else _filtered(command, given)
-    )
-    formula = (
-        _formula(label, names[1:])
-        if label is not None and not re.search(r"\bnoc(ons(tant)?)?\b", options)
-        else None
-    )
     fit = ParsedFit(
         kind,
         label,
-        formula,
-        estimates,
-        errors,
-        n,
-        whole(dof[1]) if dof else n - len(estimates),
-        number_text(loglik[1]) if loglik and kind != "ols" else None,
-        robust=robust,
-        exponentiated=ratios,
-        unsaid=unsaid,
+        _formula(label, names[1:]) if label is not None and has_constant else None,
+        **numbers,
+        n=n,
+        dof=whole(dof[1]) if dof else n - len(numbers["coefficients"]),
+        loglik=number_text(loglik[1]) if loglik and kind != "ols" else None,
+        robust=is_robust or kind == "probit",
+        exponentiated=head["what"] in ("Odds ratio", "Odds Ratio", "IRR"),
+        unresolved_reason="it has an offset"
+        if has_offset
+        else command.unresolved_reason(annotation),
     )
-    return replace(fit, **fit_keys(given))
+    return replace(fit, **fit_keys(annotation))
+
+
+def _rows(command: _Command, start: int) -> list[Row]:
+    """The coefficients in the lines after the head of their table."""
+    rows, names, variable, is_closed = list[Row](), command.variables, "", False
+    for number, line in enumerate(command.body[start + 1 :], command.first + start + 1):
+        name, bar, numbers = (part.strip() for part in line.partition("|"))
+        if re.fullmatch(r"-+", line.strip()):
+            is_closed = True
+            break
+        if not bar or re.search(r"\((base|omitted|empty)\)", numbers):
+            continue
+        if not numbers:
+            variable = _whole_name(name, names)
+            continue
+        cells = numbers.split()
+        if len(cells) < 4:
+            raise LineError(
+                number,
+                "a row of coefficients must have an estimate, its standard error, a statistic and a p-value.",
+            )
+        is_level = variable and re.fullmatch(r"\d+", name)
+        name = f"{name}.{variable}" if is_level else _whole_name(name, names)
+        rows.append((number, name, cells[0], cells[1]))
+    if not is_closed or not rows:
+        raise command.cut("the table of coefficients is cut off: the log ends in the middle of it.")
+    return rows
 
 
 def _formula(label: str, words: Sequence[str]) -> str | None:
@@ -236,60 +214,33 @@ def _formula(label: str, words: Sequence[str]) -> str | None:
     return f"{label} ~ {' + '.join(terms) or '1'}"
 
 
-def _table(command: str, body: Sequence[str], first: int, given: Annotation) -> ParsedOutput:
-    if re.search(r",.*\b(row|col|column|cell|nofreq|summarize|sum)\b", command):
+def _table(command: _Command, annotation: Annotation) -> ParsedTable:
+    if re.search(r",.*\b(row|col|column|cell|nofreq|summarize|sum)\b", command.text):
         raise OpenQuestionError(
             "Stata: a table with percentages or means beside counts.",
             "Give it with counts alone, or describe it in a file of outputs.",
         )
-    names = _variables(command)
-    if unsaid := _filtered(command, given):
+    if reason := command.unresolved_reason(annotation):
         raise OpenQuestionError(
             "Stata: a table of counts.",
-            f"{unsaid[0].upper()}{unsaid[1:]}.",
+            f"{reason[0].upper()}{reason[1:]}.",
             {"kind": "table", "where": "..."},
         )
+    body, first = command.body, command.first
     bars = [k for k, line in enumerate(body) if re.fullmatch(r"\s*-+\+[-+]+\s*", line)]
     if not bars:
-        raise LineError(first + len(body) - 1, "the table ends before its rows: the log is cut.")
-    rows, labels, lines, done = [], [], [], False
-    for k in range(bars[0] + 1, len(body)):
-        if "|" not in body[k]:
-            if not re.fullmatch(r"\s*-+\+[-+]+\s*", body[k]) and body[k].strip() and done:
-                break
-            continue
-        label, numbers = body[k].split("|", 1)
-        rows.append(re.sub(r"\|", " ", numbers).split())
-        labels.append(label.strip())
-        lines.append(first + k)
-        if label.strip() == "Total":
-            done = True
-            _check_rest(body, k + 1, first)
-            break
-    if not done:
-        raise LineError(first + len(body) - 1, "the table has no row of totals: the log is cut.")
-    one_way = bool(re.search(r"\bFreq\.\s+Percent", body[bars[0] - 1]))
-    if one_way:
-        cells = [row[:1] for row in rows]
-        columns: list[str] = []
-    else:
-        columns = re.sub(r"\|", " ", body[bars[0] - 1].split("|", 1)[1]).split()
-        cells = rows
-    if any(len(row) != max(len(columns), 1) for row in cells):
-        raise LineError(
-            lines[0],
-            "a row has another number of cells than the table has columns: labels with blanks, or a table that is folded.",
-        )
-    row_name = names[0] if names else None
-    column_name = names[1] if len(names) > 1 and not one_way else None
-    return parse_table(
-        PrintedGrid(row_name, column_name, labels, columns, cells, lines, True), given
-    )
-
-
-def _check_rest(body: Sequence[str], start: int, first: int) -> None:
-    """Raise for numbers below a table, tests on it apart."""
-    for k in range(start, len(body)):
+        raise command.cut("the table ends before its rows: the log is cut.")
+    head = body[bars[0] - 1]
+    rows = [
+        (k, label.strip(), numbers.replace("|", " ").split())
+        for k in range(bars[0] + 1, len(body))
+        for label, bar, numbers in (body[k].partition("|"),)
+        if bar
+    ]
+    total = next((k for k, (_, label, _) in enumerate(rows) if label == "Total"), None)
+    if total is None:
+        raise command.cut("the table has no row of totals: the log is cut.")
+    for k in range(rows[total][0] + 1, len(body)):  # tests below it say no more than the table
         if re.search(r"\d", body[k]) and not re.search(
             r"chi2|Cram|Fisher|gamma|Kendall|Pr\s*=|ASE", body[k]
         ):
@@ -297,23 +248,44 @@ def _check_rest(body: Sequence[str], start: int, first: int) -> None:
                 first + k,
                 "more stands below the table than is read: run tabulate once for each table.",
             )
+    rows = rows[: total + 1]
+    one_way = bool(re.search(r"\bFreq\.\s+Percent", head))
+    columns = [] if one_way else head.split("|", 1)[1].replace("|", " ").split()
+    cells = tuple(tuple(numbers[:1] if one_way else numbers) for _, _, numbers in rows)
+    lines = tuple(first + k for k, _, _ in rows)
+    if any(len(row) != max(len(columns), 1) for row in cells):
+        raise LineError(
+            lines[0],
+            "a row has another number of cells than the table has columns: labels with blanks, or a table that is folded.",
+        )
+    row_name, column_name, *_ = (*command.variables, None, None)
+    labels = tuple((label,) for _, label, _ in rows)
+    grid = PrintedGrid(
+        (row_name,),
+        None if one_way else column_name,
+        labels,
+        tuple(columns),
+        cells,
+        lines,
+        counts=True,
+    )
+    return parse_table(grid, annotation)
 
 
-def _summary(command: str, body: Sequence[str], first: int, given: Annotation) -> ParsedOutput:
+def _summary(command: _Command, annotation: Annotation) -> ParsedSummary:
     """A summary of one or more variables; several are one output each, which a table of several columns cannot be."""
-    names = _variables(command)
-    if re.search(r",.*\bd(etail)?\b", command):
+    if re.search(r",.*\bd(etail)?\b", command.text):
         raise OpenQuestionError(
             "Stata: a detailed summary.",
             "It lists single values, and is not read: describe it in a file of outputs.",
         )
     rows = [
-        (first + k, line)
-        for k, line in enumerate(body)
+        (command.first + k, line)
+        for k, line in enumerate(command.body)
         if "|" in line and "Obs" not in line and not re.fullmatch(r"[\s+-]*", line.replace("|", ""))
     ]
     if not rows:
-        raise LineError(first + len(body) - 1, "the summary has no rows: the log is cut.")
+        raise command.cut("the summary has no rows: the log is cut.")
     if len(rows) > 1:
         raise OpenQuestionError(
             "Stata: a summary of several variables.",
@@ -324,18 +296,18 @@ def _summary(command: str, body: Sequence[str], first: int, given: Annotation) -
     cells = numbers.split()
     if len(cells) != 5:
         raise LineError(line, "a summary must have Obs, Mean, Std. dev., Min and Max.")
-    plain = [number_text(cell) for cell in cells]
-    if any(cell is None for cell in plain):
-        raise LineError(line, "a cell of the summary is no number.")
-    statistics: dict[str, dict[tuple[str, ...], str]] = dict(
-        zip(("n", "mean", "sd", "min", "max"), ({(): str(cell)} for cell in plain), strict=True)
-    )
-    if unsaid := _filtered(command, given):
+    statistics: dict[str, dict[Cell, str]] = {}
+    for statistic, cell in zip(("n", "mean", "sd", "min", "max"), cells, strict=True):
+        number = number_text(cell)
+        if number is None:
+            raise LineError(line, "a cell of the summary is no number.")
+        statistics[statistic] = {(): number}
+    if reason := command.unresolved_reason(annotation):
         raise OpenQuestionError(
-            "Stata: a summary.", f"{unsaid[0].upper()}{unsaid[1:]}.", {"where": "..."}
+            "Stata: a summary.", f"{reason[0].upper()}{reason[1:]}.", {"where": "..."}
         )
-    of = given.of or _whole_name(name.strip(), names)
-    return ParsedSummary(given.columns.get(of, of), (), ((),), statistics, given.where)
+    of = annotation.of or _whole_name(name.strip(), command.variables)
+    return ParsedSummary(annotation.columns.get(of, of), (), ((),), statistics, annotation.where)
 
 
 READERS.register(

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from chaffinch.outputs.readers.files.crossed import OpenQuestionError, PrintedGrid, parse_table
-from chaffinch.outputs.readers.files.protocol import Annotation, LineError
+from chaffinch.outputs.readers.files.printed_grid import PrintedGrid, parse_table
+from chaffinch.outputs.readers.files.protocol import Annotation, LineError, OpenQuestionError
 from chaffinch.outputs.rules import Policy
 
 
@@ -14,30 +14,29 @@ def crossed(
     columns: str = "n s",
     names: str = "f m",
     counts: bool | None = None,
-    said: bool = True,
+    is_stated: bool = True,
 ) -> PrintedGrid:
-    cells = [row.split() for row in rows]
     return PrintedGrid(
-        "sex",
+        ("sex",),
         "area",
-        names.split(),
-        columns.split(),
-        cells,
-        range(2, 2 + len(rows)),
-        counts,
-        said=said,
+        tuple((name,) for name in names.split()),
+        tuple(columns.split()),
+        tuple(tuple(row.split()) for row in rows),
+        tuple(range(2, 2 + len(rows))),
+        counts=counts,
+        is_stated=is_stated,
     )
 
 
 def test_totals_that_add_up_say_that_numbers_are_counts() -> None:
-    facts = parse_table(
+    parsed = parse_table(
         crossed("12 30 42", "40 50 90", "52 80 132", columns="n s Total", names="f m Total"),
         Annotation(),
     )
-    assert facts.margins
-    assert facts.labels == (("f", "m"), ("n", "s"))
-    assert facts.cells["f", "n"] == 12
-    assert facts.cells["All", "All"] == 132
+    assert parsed.margins
+    assert parsed.labels == (("f", "m"), ("n", "s"))
+    assert parsed.cells["f", "n"] == 12
+    assert parsed.cells["All", "All"] == 132
 
 
 def test_counts_that_only_their_form_tells_are_for_a_person_to_look_at() -> None:
@@ -45,7 +44,7 @@ def test_counts_that_only_their_form_tells_are_for_a_person_to_look_at() -> None
         crossed("12 30 42", "40 50 90", "52 80 132", columns="n s Total", names="f m Total"),
         Annotation(),
     )
-    assert not sums.said
+    assert not sums.is_stated
     assert "(by their form)" in sums.understood
     assert [
         one.status for one in sums.findings("t", Policy()) if one.rule == "taken for counts"
@@ -54,7 +53,7 @@ def test_counts_that_only_their_form_tells_are_for_a_person_to_look_at() -> None
         crossed("12 30 42", "40 50 90", "52 80 132", columns="n s Total", names="f m Total"),
         Annotation(kind="table"),
     )
-    assert said.said
+    assert said.is_stated
     assert "taken for counts" not in [one.rule for one in said.findings("t", Policy())]
 
 
@@ -77,11 +76,11 @@ def test_totals_that_do_not_add_up_name_the_line() -> None:
 
 
 def test_one_sum_of_totals_alone_leaves_the_other_open() -> None:
-    facts = parse_table(crossed("12 30", "40 50", "52 80", names="f m Total"), Annotation())
-    assert not facts.margins  # the cells are all there: totals follow
-    facts = parse_table(crossed("<10 30", "40 50", "49 80", names="f m Total"), Annotation())
-    assert facts.margins
-    assert facts.cells["f", "All"] == "?"
+    parsed = parse_table(crossed("12 30", "40 50", "52 80", names="f m Total"), Annotation())
+    assert not parsed.margins  # the cells are all there: totals follow
+    parsed = parse_table(crossed("<10 30", "40 50", "49 80", names="f m Total"), Annotation())
+    assert parsed.margins
+    assert parsed.cells["f", "All"] == "?"
 
 
 @pytest.mark.parametrize(
@@ -95,18 +94,18 @@ def test_one_sum_of_totals_alone_leaves_the_other_open() -> None:
 def test_shares_are_told_by_what_they_add_up_to(
     rows: tuple[str, ...], share: str, first: str
 ) -> None:
-    facts = parse_table(crossed(*rows), Annotation())
-    assert facts.percentages == share
-    assert facts.cells["f", "n"] == first
+    parsed = parse_table(crossed(*rows), Annotation())
+    assert parsed.percentages == share
+    assert parsed.cells["f", "n"] == first
 
 
 def test_whole_percentages_are_not_taken_for_counts() -> None:
     with pytest.raises(OpenQuestionError, match="or percentages") as asked:
-        parse_table(crossed("23 77", "30 70", counts=True, said=False), Annotation())
+        parse_table(crossed("23 77", "30 70", counts=True, is_stated=False), Annotation())
     assert asked.value.keys == {"kind": "table", "percentages": "rows"}
     assert (
         parse_table(
-            crossed("23 77", "30 70", counts=True, said=False), Annotation(kind="table")
+            crossed("23 77", "30 70", counts=True, is_stated=False), Annotation(kind="table")
         ).percentages
         is None
     )
@@ -183,7 +182,13 @@ class _Counted(str):
 def test_names_are_compared_about_once_each() -> None:
     names = [_Counted(f"level {k}") for k in range(2_000)]
     table = PrintedGrid(
-        "x", None, names, (), [("12",)] * len(names), range(2, len(names) + 2), True
+        ("x",),
+        None,
+        tuple((name,) for name in names),
+        (),
+        (("12",),) * len(names),
+        tuple(range(2, len(names) + 2)),
+        counts=True,
     )
     assert parse_table(table, Annotation()).people == 24_000
     assert _Counted.comparisons < 20 * len(names)  # each with each other: 2,000 times as many

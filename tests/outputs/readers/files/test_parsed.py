@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 from itertools import product
 from typing import Any
@@ -14,15 +15,16 @@ from hypothesis import strategies as st
 from chaffinch._base.errors import InputError
 from chaffinch.outputs.document import recipes_of
 from chaffinch.outputs.domain import Field, Fields
-from chaffinch.outputs.readers.files.printed import (
+from chaffinch.outputs.readers.files.parsed import (
     ParsedFit,
+    ParsedOutput,
     ParsedSummary,
     ParsedTable,
     ParsedTest,
     patsy_formula,
     patsy_name,
 )
-from chaffinch.outputs.readers.files.protocol import ParsedOutput
+from chaffinch.outputs.readers.placing import place_candidates
 from chaffinch.outputs.rules import Policy
 from chaffinch.outputs.rules.check import check_entries
 
@@ -43,6 +45,19 @@ def two_by_two(
             )
         )
     return ParsedTable(("sex", "area"), LABELS, numbers, margins=bool(margins), **options)  # type: ignore[arg-type]
+
+
+def entries_of(one: ParsedOutput, name: str, fields: Fields) -> list[dict[str, Any]]:
+    """Return the first way to say an output that the columns allow."""
+    tried: list[list[dict[str, Any]]] = []
+
+    def candidates() -> Iterator[list[dict[str, Any]]]:
+        for entries in one.entries(name, fields):
+            tried.append(entries)
+            yield entries
+
+    place_candidates(candidates(), fields)
+    return tried[-1]
 
 
 def statuses(one: ParsedOutput, policy: Policy | None = None) -> dict[str, str]:
@@ -106,9 +121,9 @@ def test_very_large_counts_are_judged_without_as_many_records() -> None:
 def test_axes_without_a_name_and_unknown_columns_are_said() -> None:
     fields = Fields((Field("sex", LABELS[0]),))
     with pytest.raises(InputError, match="which columns stand in its columns: write by"):
-        ParsedTable(("sex", "(columns)"), LABELS, {}).entries("t", fields)
+        entries_of(ParsedTable(("sex", "(columns)"), LABELS, {}), "t", fields)
     with pytest.raises(InputError, match="'area', which is no column of the data"):
-        two_by_two(1, 2, 3, 4).entries("t", fields)
+        entries_of(two_by_two(1, 2, 3, 4), "t", fields)
 
 
 def test_what_is_understood_names_columns_and_sizes() -> None:
@@ -149,7 +164,7 @@ def test_numbers_by_person_are_not_counts_of_people(
     found = {one.rule: one.status for one in table.findings("t", Policy())}
     assert found.get("taken for counts") == ("not assessed" if persons else None)
     assert found["threshold"] == "pass"
-    said = {one.rule for one in replace(table, by_hand=True).findings("t", Policy())}
+    said = {one.rule for one in replace(table, is_confirmed=True).findings("t", Policy())}
     assert "taken for counts" not in said
 
 
@@ -205,20 +220,20 @@ def test_a_formula_of_r_and_stata_becomes_ours(
     formula: str, names: list[str], written: list[str]
 ) -> None:
     fit = ParsedFit("ols", "y", formula, {name: f"{k}.5" for k, name in enumerate(names)}, n=50)
-    (entry,) = fit.entries("m", FIELDS)
+    (entry,) = entries_of(fit, "m", FIELDS)
     assert list(entry["coefficients"]) == written
     assert entry["n"] == 50
 
 
 def test_another_reference_level_is_found_by_the_coefficient_that_is_not_there() -> None:
     fit = ParsedFit("ols", "y", "y ~ sex", {"(Intercept)": "1.0", "sexf": "2.0", "sexx": "3.0"})
-    (entry,) = fit.entries("m", FIELDS)
+    (entry,) = entries_of(fit, "m", FIELDS)
     assert "Treatment('m')" in entry["formula"]
     assert list(entry["coefficients"].values()) == ["1.0", "2.0", "3.0"]
 
 
 def test_without_a_formula_it_is_put_together_from_names() -> None:
-    (entry,) = ParsedFit("ols", "y", None, {"_cons": "1.0", "age": "2.0"}).entries("m", FIELDS)
+    (entry,) = entries_of(ParsedFit("ols", "y", None, {"_cons": "1.0", "age": "2.0"}), "m", FIELDS)
     assert entry["formula"] == "y ~ age"
 
 
@@ -227,7 +242,7 @@ def test_without_a_formula_it_is_put_together_from_names() -> None:
     [
         ({"coefficients": {"_cons": "1"}}, "what it is a model of"),
         ({}, "no coefficients, and no formula"),
-        ({"unsaid": "it is weighted"}, "it is weighted"),
+        ({"unresolved_reason": "it is weighted"}, "it is weighted"),
         (
             {"label": "y", "coefficients": {"_cons": "1", "income": "2"}},
             "'income' is no column of the data",
@@ -236,7 +251,7 @@ def test_without_a_formula_it_is_put_together_from_names() -> None:
 )
 def test_what_does_not_fit_the_data_says_why(keys: dict[str, Any], words: str) -> None:
     with pytest.raises(InputError, match=words):
-        ParsedFit("ols", **keys).entries("m", FIELDS)
+        entries_of(ParsedFit("ols", **keys), "m", FIELDS)
 
 
 def test_ratios_are_looked_at_without_their_numbers() -> None:
@@ -249,14 +264,14 @@ def test_ratios_are_looked_at_without_their_numbers() -> None:
         exponentiated=True,
         success="m",
     )
-    (entry,) = fit.entries("m", FIELDS)
+    (entry,) = entries_of(fit, "m", FIELDS)
     assert "coefficients" not in entry
     assert entry["n"] is True
 
 
 def test_a_label_that_is_a_comparison_is_a_column_and_a_level() -> None:
     fit = ParsedFit("logit", "y == 2", "y == 2 ~ age", {"(Intercept)": "1.5", "age": "2.5"})
-    (entry,) = fit.entries("m", FIELDS)
+    (entry,) = entries_of(fit, "m", FIELDS)
     assert (entry["formula"], entry["success"]) == ("y ~ age", 2)
 
 
@@ -293,7 +308,7 @@ def test_each_statistic_is_an_entry_that_the_kinds_read() -> None:
     summary = groups(
         mean=("41.5", "40.2"), sd=("3.1", "4.0"), min=("20", "21"), max=("70", "80"), n=("30", "90")
     )
-    entries = summary.entries("t", PEOPLE_FIELDS)
+    entries = entries_of(summary, "t", PEOPLE_FIELDS)
     assert [(entry["name"], entry["kind"]) for entry in entries] == [
         ("t: mean", "mean"),
         ("t: sd", "sd"),
@@ -307,7 +322,7 @@ def test_each_statistic_is_an_entry_that_the_kinds_read() -> None:
 
 def test_without_groups_n_stands_in_the_entries() -> None:
     one = ParsedSummary("age", (), ((),), {"n": {(): "74"}, "mean": {(): "41.5"}})
-    assert one.entries("t", PEOPLE_FIELDS) == [
+    assert entries_of(one, "t", PEOPLE_FIELDS) == [
         {"name": "t: mean", "kind": "mean", "of": "age", "value": "41.5", "n": 74}
     ]
     assert (
@@ -320,12 +335,16 @@ def test_without_groups_n_stands_in_the_entries() -> None:
 
 def test_a_summary_of_what_is_not_named_says_so() -> None:
     with pytest.raises(InputError, match="which column it summarises"):
-        ParsedSummary(None, ("sex",), GROUPS, {"mean": dict.fromkeys(GROUPS, "1.5")}).entries(
-            "t", PEOPLE_FIELDS
+        entries_of(
+            ParsedSummary(None, ("sex",), GROUPS, {"mean": dict.fromkeys(GROUPS, "1.5")}),
+            "t",
+            PEOPLE_FIELDS,
         )
     with pytest.raises(InputError, match="'income', which is no column"):
-        ParsedSummary("income", ("sex",), GROUPS, {"mean": dict.fromkeys(GROUPS, "1.5")}).entries(
-            "t", PEOPLE_FIELDS
+        entries_of(
+            ParsedSummary("income", ("sex",), GROUPS, {"mean": dict.fromkeys(GROUPS, "1.5")}),
+            "t",
+            PEOPLE_FIELDS,
         )
 
 
@@ -335,12 +354,14 @@ def test_a_test_is_judged_by_n_and_compared_where_it_can_be() -> None:
         "threshold": "fail",
         "small groups behind the test": "not assessed",
     }
-    assert chi.entries("t", PEOPLE_FIELDS) == [
+    assert entries_of(chi, "t", PEOPLE_FIELDS) == [
         {"name": "t", "kind": "chi-square", "by": ["sex", "area"], "n": 8, "statistic": "3.84"}
     ]
     with pytest.raises(InputError, match="it is paired"):
-        ParsedTest("t-test", "a test", {}, ("sex",), "age", unsaid="it is paired").entries(
-            "t", PEOPLE_FIELDS
+        entries_of(
+            ParsedTest("t-test", "a test", {}, ("sex",), "age", unresolved_reason="it is paired"),
+            "t",
+            PEOPLE_FIELDS,
         )
     with pytest.raises(InputError, match="which columns it is a test of"):
-        ParsedTest("chi-square", "a test").entries("t", PEOPLE_FIELDS)
+        entries_of(ParsedTest("chi-square", "a test"), "t", PEOPLE_FIELDS)

@@ -1,0 +1,616 @@
+"""Outputs as printed, whatever program printed them: tables of counts or percentages, summaries by groups, results of tests, fitted models.
+
+Each says what it is of columns of data (`entries`), and what the rules say of its printed numbers alone (`findings`).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import product
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...._base.errors import InputError, listed
+from ...._base.results import without_none
+from ....table.personal.names import FEW, name_sign
+from ...cells import SEPARATOR, TOTAL
+from ...domain import Field, Fields
+from ...filters import read_filter
+from ...kinds import KINDS
+from ...numbers import count_interval
+from ...rules.check import check_entries
+from ...rules.evidence import DegreesOfFreedom, People, judge
+from ...rules.findings import RuleFinding, finding
+from ...rules.policy import Policy
+from ..coefficient_names import (
+    coefficient_columns,
+    label_column,
+    labelled_formula,
+    patsy_formula,
+    patsy_name,
+    rebuilt_formula,
+)
+
+UNNAMED = ("(rows)", "(columns)", "(layers)")
+"""What axes are called of which the file does not say the column."""
+PERSONS = (
+    "id",
+    "patient",
+    "person",
+    "subject",
+    "participant",
+    "respondent",
+    "client",
+    "customer",
+    "member",
+    "employee",
+    "student",
+    "pupil",
+    "infant",
+    "baby",
+    "case",
+)
+"""What a column is called, in small letters and one of them, whose levels are persons where there are many."""
+MANY_SERIAL = 20
+"""Levels from which serial numbers (P001, P002; or 1, 2, 3 ...) are taken for those of persons."""
+
+Cell = tuple[str, ...]
+
+
+UNCONVERGED = "its fit did not converge: its coefficients are not those of the data"
+NEEDS_RECORDS = (
+    "Who is behind each coefficient does not show in the file: small groups, covariate patterns and perfect prediction can be looked at with "
+    "the records alone. Name them: --data."
+)
+
+
+STATISTICS = {
+    "mean": "mean",
+    "average": "mean",
+    "avg": "mean",
+    "moyenne": "mean",
+    "mittelwert": "mean",
+    "sum": "sum",
+    "std": "sd",
+    "sd": "sd",
+    "std dev": "sd",
+    "std. dev.": "sd",
+    "std. deviation": "sd",
+    "standard deviation": "sd",
+    "stdev": "sd",
+    "var": "variance",
+    "variance": "variance",
+    "median": "median",
+    "p50": "median",
+    "50%": "median",
+    "min": "min",
+    "minimum": "min",
+    "max": "max",
+    "maximum": "max",
+    "25%": "q25",
+    "p25": "q25",
+    "q1": "q25",
+    "75%": "q75",
+    "p75": "q75",
+    "q3": "q75",
+    "count": "n",
+    "n": "n",
+    "obs": "n",
+    "freq": "n",
+    "nobs": "n",
+    "size": "n",
+}
+"""What columns of summaries are called, in small letters, and what they are."""
+_POINTS = {"min": 0.0, "q25": 0.25, "median": 0.5, "q75": 0.75, "max": 1.0}
+_MOMENTS = ("mean", "sum", "sd", "variance")
+
+
+class _Form:
+    """What the four forms share."""
+
+    by: tuple[str, ...]
+    of: str | None
+
+    @property
+    def variables(self) -> list[str]:
+        """Words among which are the columns that it is about."""
+        return [*self.by, *([self.of] if self.of else [])]
+
+    def beside(self, name: str, policy: Policy) -> list[RuleFinding]:
+        """Return what is to be said of numbers that no entry holds."""
+        return []
+
+    def check_columns(self, fields: Fields, columns: Sequence[str], keys: str) -> None:
+        """Raise InputError, with the keys to write, where one of some columns is none of the data."""
+        if absent := next((name for name in columns if name not in fields.names), None):
+            raise InputError(
+                f"it is about '{absent}', which is no column of the data: write {keys}"
+            )
+
+
+@dataclass(frozen=True)
+class ParsedTable(_Form):
+    """Counts by the labels of each axis; with totals (`margins`, called as files of outputs call them) where they are printed.
+
+    `percentages` says of what numbers are shares, in place of counts. Withheld cells hold their mark; `threshold` is the count below which
+    they are withheld, `base` what counts were rounded to. `is_stated`: whether the file, or somebody, says that these are counts; otherwise it is their form
+    that does, which sums have, too. `is_confirmed`: whether somebody says it, who knows what a row is.
+    """
+
+    by: tuple[str, ...]
+    labels: tuple[tuple[str, ...], ...] = field(repr=False)
+    cells: Mapping[Cell, Any] = field(repr=False)
+    margins: bool = False
+    percentages: Literal["all", "rows", "columns"] | None = None
+    threshold: int | None = None
+    base: int = 1
+    where: str | None = None
+    is_stated: bool = True
+    is_confirmed: bool = False
+
+    kind = "table"
+    of = None
+
+    @property
+    def understood(self) -> str:
+        """What was understood, in a sentence."""
+        what = f"percentages (of {self.percentages})" if self.percentages else "counts"
+        names = [
+            f"'{name}'" if name not in UNNAMED else f"{name[1:-1]} whose column is not named"
+            for name in self.by
+        ]
+        size = " x ".join(str(len(labels)) for labels in self.labels)
+        total = " with totals" if self.margins else ""
+        by_form = "" if self.is_stated or self.percentages else " (by their form)"
+        marks = any(isinstance(cell, str) for cell in self.cells.values())
+        withheld = ", some withheld" if marks and not self.percentages else ""
+        return f"a table of {what}{by_form} of {' by '.join(names)}, {size} cells{total}{withheld}."
+
+    @property
+    def people(self) -> int | None:
+        """The total, where all cells are shown as they are."""
+        cells = [cell for key, cell in self.cells.items() if TOTAL not in key]
+        exact = not self.percentages and self.base == 1
+        return sum(cells) if exact and all(isinstance(cell, int) for cell in cells) else None
+
+    def entry(self, name: str) -> dict[str, Any]:
+        """Return the table's entry in a file of outputs, over columns of these names."""
+        numbers = {SEPARATOR.join(key): cell for key, cell in self.cells.items()}
+        keys = {
+            "percentages": self.percentages,
+            "values" if self.percentages else "cells": numbers,
+            "margins": self.margins or None,
+            "threshold": self.threshold,
+            "base": self.base if self.base > 1 else None,
+            "where": self.where,
+        }
+        return {"name": name, "kind": "table", "by": list(self.by), **without_none(keys)}
+
+    def entries(self, name: str, fields: Fields) -> Iterator[list[dict[str, Any]]]:
+        """Give the entry, if the axes are columns of the data."""
+        if unnamed := [axis for axis in self.by if axis in UNNAMED]:
+            raise InputError(
+                f"the file does not say which columns stand in its {listed(axis[1:-1] for axis in unnamed)}: write by = [...]"
+            )
+        self.check_columns(fields, self.by, "by = [...]")
+        yield [self.entry(name)]
+
+    def findings(self, name: str, policy: Policy) -> list[RuleFinding]:
+        """Return what the rules say of the counts: small cells, zeros, full lines, withheld cells that follow."""
+        if self.percentages:
+            words = "Percentages without counts do not say how many people are behind them. Name the records: --data."
+            return [open_finding(name, "table", "threshold", words)]
+        fields = Fields(
+            tuple(
+                Field(column, labels) for column, labels in zip(self.by, self.labels, strict=True)
+            )
+        )
+        counts = self.completed(policy.threshold)
+        codes = np.argwhere(counts > 0).astype(np.int32)
+        entry = {key: value for key, value in self.entry(name).items() if key != "where"}
+        return self._by_form(name) + list(
+            check_entries(
+                [entry],
+                fields,
+                codes,
+                policy.model_copy(update={"household": None, "weight": None}),
+                weights=counts[counts > 0],
+            )
+        )
+
+    def _by_form(self, name: str) -> list[RuleFinding]:
+        """That numbers are taken for counts by their form alone, where nothing says so; and that rows may be persons, and numbers what each has."""
+        axes = () if self.is_confirmed else zip(self.by, self.labels, strict=True)
+        persons = next((axis for axis, labels in axes if are_persons(axis, labels)), None)
+        rule = "taken for counts"
+        if persons is not None:
+            axis = f"'{persons}'" if persons not in UNNAMED else persons[1:-1].capitalize()
+            words = f'{axis} may have one level for each person: its numbers then are what a person has (visits, say), no counts of people. If they are counts, write kind = "table".'
+            return [open_finding(name, "table", rule, words)]
+        words = 'Nothing in the file says that its numbers are counts of people: sums and largest values look the same. If they are, write kind = "table"; or name the records: --data.'
+        return [] if self.is_stated else [review(name, "table", rule, words, "all")]
+
+    def interval(self, cell: Any, threshold: int, most: int) -> tuple[int, int]:
+        """Return the least and largest count that a cell may be."""
+        return count_interval(
+            cell, most=most, threshold=self.threshold or threshold, suppressed_zeros=False
+        )
+
+    def completed(self, threshold: int) -> NDArray[np.int64]:
+        """Return counts for all cells that fit what is printed: as they are, and for withheld ones some that fit the totals.
+
+        Which of those that fit is of no matter to the rules, which ask what a reader can work out. InputError where none fits.
+        """
+        keys, shape = list(product(*self.labels)), tuple(len(some) for some in self.labels)
+        cells = [self.cells.get(key, 0) for key in keys]
+        if not any(isinstance(cell, str) for cell in cells):
+            return np.array(cells, dtype=np.int64).reshape(shape)
+        known = [number for number in self.cells.values() if isinstance(number, int)]
+        most = max([threshold, *known])
+        bounds = np.array(
+            [
+                self.interval(cell, threshold, most) if isinstance(cell, str) else (cell, cell)
+                for cell in cells
+            ]
+        )
+        if not self.margins:
+            return np.asarray(bounds[:, 0].reshape(shape), dtype=np.int64)
+        return self._fitted(keys, bounds, most).reshape(shape)
+
+    def _fitted(self, keys: list[Cell], bounds: NDArray[Any], most: int) -> NDArray[np.int64]:
+        from scipy.optimize import Bounds, LinearConstraint, milp
+
+        rows, low, high = [], [], []
+        for key, cell in self.cells.items():
+            if TOTAL in key:
+                rows.append(
+                    [
+                        float(all(mine in (its, TOTAL) for mine, its in zip(key, one, strict=True)))
+                        for one in keys
+                    ]
+                )
+                lo, hi = (
+                    (0, 10 * most)
+                    if cell == "?"
+                    else self.interval(cell, most, 10 * most)
+                    if isinstance(cell, str)
+                    else (cell, cell)
+                )
+                low.append(lo)
+                high.append(hi)
+        done = milp(
+            np.zeros(len(keys)),
+            integrality=np.ones(len(keys)),
+            bounds=Bounds(bounds[:, 0], bounds[:, 1]),
+            constraints=LinearConstraint(np.array(rows), low, high),
+        )
+        if done.x is None:
+            raise InputError(
+                "no counts fit both its withheld cells and its totals: check the threshold, or the totals"
+            )
+        return np.asarray(np.round(done.x), dtype=np.int64)
+
+
+@dataclass(frozen=True)
+class ParsedSummary(_Form):
+    """Summaries of one number: by statistic, then by group, as printed; groups are labels of the columns `by`, () where there are none."""
+
+    of: str | None
+    by: tuple[str, ...]
+    groups: tuple[tuple[str, ...], ...] = field(repr=False)
+    numbers: Mapping[str, Mapping[tuple[str, ...], str]] = field(repr=False)
+    where: str | None = None
+
+    @property
+    def kind(self) -> str:
+        """The kind that its first statistic is of."""
+        first = next((statistic for statistic in self.numbers if statistic != "n"), "table")
+        return first if first in _MOMENTS else "quantiles" if first in _POINTS else "table"
+
+    @property
+    def understood(self) -> str:
+        """What was understood, in a sentence."""
+        words = ", ".join(statistic for statistic in self.numbers if statistic != "n")
+        of = f"'{self.of}'" if self.of else "a number that is not named"
+        by = f" by {' and '.join(map(repr, self.by))}, {len(self.groups)} groups" if self.by else ""
+        n = ", with n" if "n" in self.numbers else ", without n"
+        return f"a summary of {of}{by}: {words}{n}."
+
+    @property
+    def people(self) -> int | None:
+        """The people of all groups."""
+        counts = self._counts
+        return None if counts is None else sum(counts.values())
+
+    def findings(self, name: str, policy: Policy) -> list[RuleFinding]:
+        """Return what the numbers of people say; that dominance and extremes need the records."""
+        counts = self._counts
+        if counts is None:
+            words = (
+                "The file does not say how many people are in each group. Name the records: --data."
+            )
+            first = [open_finding(name, self.kind, "threshold", words)]
+        elif self.by:
+            first = self._table_of_n(counts).findings(name, policy)
+        else:
+            first = judge(name, self.kind, [People(counts[()])], policy)
+        words = "Whether one person's value shows (dominance, the least and the largest value) can be looked at with the records alone. Name them: --data."
+        return [*first, open_finding(name, self.kind, "n-k dominance", words)]
+
+    @property
+    def _counts(self) -> dict[Cell, int] | None:
+        if "n" not in self.numbers:
+            return None
+        return {group: int(float(self.numbers["n"][group])) for group in self.groups}
+
+    def _table_of_n(self, counts: Mapping[Cell, int]) -> ParsedTable:
+        labels = (tuple(dict.fromkeys(words)) for words in zip(*self.groups, strict=True))
+        return ParsedTable(self.by, tuple(labels), counts, where=self.where)
+
+    def entries(self, name: str, fields: Fields) -> Iterator[list[dict[str, Any]]]:
+        """Give an entry for each statistic, and a table for the numbers of people in groups."""
+        if self.of is None or self.of in UNNAMED:
+            raise InputError('it does not say which column it summarises: write of = "COLUMN"')
+        self.check_columns(fields, (self.of, *self.by), "of = ... and by = [...]")
+        counts = self._counts
+        about = without_none({"of": self.of, "by": list(self.by) or None, "where": self.where})
+        n: dict[str, Any] = {} if counts is None else {"n": self._by_group(counts)}
+        entries = []
+        for kind in (statistic for statistic in self.numbers if statistic in _MOMENTS):
+            values = self._by_group(self.numbers[kind])
+            numbers = {"values": values} if self.by else {"value": values, **n}
+            entries.append({"name": f"{name}: {kind}", "kind": kind, **about, **numbers})
+        points = [statistic for statistic in _POINTS if statistic in self.numbers]
+        if points:
+            lists = {
+                group: [self.numbers[point][group] for point in points] for group in self.groups
+            }
+            head = {"name": f"{name}: quantiles", "kind": "quantiles"}
+            at = [_POINTS[point] for point in points]
+            entries.append({**head, "at": at, **about, "values": self._by_group(lists), **n})
+        if counts is not None and self.by:
+            entries.append(self._table_of_n(counts).entry(f"{name}: n"))
+        yield entries
+
+    def _by_group(self, numbers: Mapping[Cell, Any]) -> Any:
+        """Numbers by group as entries have them; one alone where there are no groups."""
+        if not self.by:
+            return numbers[()]
+        return {SEPARATOR.join(group): numbers[group] for group in self.groups}
+
+
+@dataclass(frozen=True)
+class ParsedTest(_Form):
+    """The result of a test: its numbers by the keys of its kind; `unresolved_reason` says why it cannot be put over the columns of data, if so."""
+
+    kind: str
+    title: str
+    numbers: Mapping[str, Any] = field(default_factory=dict, repr=False)
+    by: tuple[str, ...] = ()
+    of: str | None = None
+    n: int | None = None
+    where: str | None = None
+    unresolved_reason: str = ""
+
+    @property
+    def understood(self) -> str:
+        """What was understood, in a sentence."""
+        of = f"of '{self.of}'" if self.of else ""
+        by = f"by {' and '.join(map(repr, self.by))}" if self.by else ""
+        return f"{self.title} {f'{of} {by}'.strip() or 'whose columns are not named'}."
+
+    @property
+    def people(self) -> int | None:
+        """Its n."""
+        return self.n
+
+    def findings(self, name: str, policy: Policy) -> list[RuleFinding]:
+        """Return what n says, and that groups need the records."""
+        known = [] if self.n is None else judge(name, self.kind, [People(self.n)], policy)
+        words = "The file does not say how many people are in each group. Name the records: --data."
+        return [*known, open_finding(name, self.kind, "small groups behind the test", words)]
+
+    def entries(self, name: str, fields: Fields) -> Iterator[list[dict[str, Any]]]:
+        """Give the test's entry."""
+        if self.unresolved_reason:
+            raise InputError(self.unresolved_reason)
+        self.check_columns(fields, self.variables, "by = [...]")
+        if not self.by:
+            raise InputError(
+                "the file does not say which columns it is a test of: write by = [...]"
+            )
+        about = without_none({"by": list(self.by), "of": self.of, "where": self.where, "n": self.n})
+        yield [{"name": name, "kind": self.kind, **about, **self.numbers}]
+
+
+@dataclass(frozen=True)
+class ParsedFit(_Form):
+    """A model: its coefficients and standard errors by the names that the program gave them, as printed.
+
+    `formula` is that of the program, None where it is not printed; `label` the dependent variable. `n` and `dof` (residual) are None where the file
+    does not tell. `extremes`: whether the least and largest residual are shown. `robust`: whether standard errors are not the usual ones.
+    `exponentiated`: whether coefficients are odds ratios and the like. `columns` renames: from what is printed to what the data have. `unresolved_reason`: why the
+    records behind it cannot be told, if so. `extra` are keys that its kind alone has. `left_out`: how many records were left
+    out, where the file says so.
+    """
+
+    kind: str
+    label: str | None = None
+    formula: str | None = None
+    coefficients: Mapping[str, str] = field(default_factory=dict, repr=False)
+    standard_errors: Mapping[str, str] = field(default_factory=dict, repr=False)
+    n: int | None = None
+    dof: int | None = None
+    loglik: str | None = None
+    success: Any = None
+    family: str | None = None
+    link: str | None = None
+    where: str | None = None
+    extremes: bool = False
+    robust: bool = False
+    exponentiated: bool = False
+    columns: Mapping[str, str] = field(default_factory=dict, repr=False)
+    unresolved_reason: str = ""
+    extra: Mapping[str, Any] = field(default_factory=dict, repr=False)
+    left_out: int | None = None
+
+    @property
+    def understood(self) -> str:
+        """What was understood, in a sentence."""
+        what = KINDS[self.kind].sentence if self.kind in KINDS else self.kind
+        of = f" of '{self.label}'" if self.label else ""
+        size = len(self.coefficients)
+        terms = f", {size} coefficients" if size else ", without coefficients"
+        ratios = " as ratios (exponentiated)" if self.exponentiated else ""
+        dof = ", without n" if self.dof is None else ", with residual degrees of freedom"
+        n = dof if self.n is None else ", with n"
+        has_errors = self.standard_errors and not self.robust
+        errors = "" if has_errors or not size else ", without standard errors"
+        formula = "" if self.formula else "; its formula is not printed"
+        return f"{self.kind}: {what}{of}{terms}{ratios}{errors}{n}{formula}."
+
+    @property
+    def people(self) -> int | None:
+        """Its n."""
+        return self.n
+
+    @property
+    def variables(self) -> list[str]:
+        """The names that stand in its formula or its coefficients."""
+        text = (
+            patsy_formula(self.formula)
+            if self.formula
+            else " ".join(coefficient_columns([patsy_name(name, {}) for name in self.coefficients]))
+        )
+        text = f"{text} {self.label or ''} {self.where or ''} {self.extra.get('event', '')}"
+        return [*re.findall(r"[^\W\d][\w.]*", text), *self.columns.values()]
+
+    def beside(self, name: str, policy: Policy) -> list[RuleFinding]:
+        """Return that the least and the largest residual are those of single people, and that few were left out, where these are shown."""
+        findings = []
+        if self.left_out is not None and 0 < self.left_out < policy.threshold:
+            words = f"It says how many records were left out for missing values: fewer than {policy.threshold}."
+            findings.append(review(name, self.kind, "records left out", words, "left out"))
+        if self.extremes:
+            words = "The least and the largest residual are shown: each is that of one person."
+            extremes = ("least", "largest")
+            findings.append(review(name, self.kind, "extremes of residuals", words, *extremes))
+        return findings
+
+    def findings(self, name: str, policy: Policy) -> list[RuleFinding]:
+        """Return what n and degrees of freedom say; that the rest needs the records."""
+        findings = [] if self.n is None else judge(name, self.kind, [People(self.n)], policy)
+        dof = self.dof
+        if dof is None and self.n is not None and self.coefficients:
+            dof = self.n - len(self.coefficients)
+        if dof is None:
+            words = "The file does not say how many people the model was fitted to. Write n = ..."
+            findings.append(open_finding(name, self.kind, "residual degrees of freedom", words))
+        else:
+            findings += judge(name, self.kind, [DegreesOfFreedom(dof)], policy)
+        coefficients = "small group behind a coefficient"
+        findings.append(open_finding(name, self.kind, coefficients, NEEDS_RECORDS))
+        return [*findings, *self.beside(name, policy)]
+
+    def entries(self, name: str, fields: Fields) -> Iterator[list[dict[str, Any]]]:
+        """Give the model's entry with its printed formula, then with one that is put together from the names of its coefficients."""
+        if self.unresolved_reason:
+            raise InputError(self.unresolved_reason)
+        words = {column.name: column.labels for column in fields if not column.numeric}
+        names = {
+            mine: patsy_name(self.columns.get(mine, mine), words) for mine in self.coefficients
+        }
+        label, success = label_column(self.columns.get(self.label or "", self.label), self.success)
+        is_glm = self.kind == "glm"
+        keys = {
+            "where": self.where,
+            "n": self.n,
+            "success": success,
+            **self.extra,
+            "family": self.family if is_glm else None,
+            "link": self.link if is_glm else None,
+        }
+        entry: dict[str, Any] = {"name": name, "kind": self.kind, **without_none(keys)}
+        if self.exponentiated or not self.coefficients:
+            # Ratios are not what an entry holds: what lies behind them is looked at all the same.
+            entry |= {} if self.n is None else {"n": True}
+        else:
+            errors = {} if self.robust else self.standard_errors
+            entry |= fit_numbers(self.coefficients, errors, names)
+            entry |= without_none({"loglik": self.loglik})
+        if self.formula is not None:
+            yield [{**entry, "formula": labelled_formula(self.formula, label)}]
+            if self.extra or not self.coefficients:
+                return
+        elif not self.coefficients:
+            raise InputError(
+                'it has no coefficients, and no formula: write formula = "LABEL ~ ..."'
+            )
+        if label is None:
+            raise InputError('it does not say what it is a model of: write formula = "LABEL ~ ..."')
+        try:
+            subset = read_filter(self.where, fields, output=name)
+            formula, renamed = rebuilt_formula(label, list(names.values()), fields, subset)
+        except InputError:
+            if self.formula is None:
+                raise
+            return
+        coefficients, errors = entry.get("coefficients", {}), entry.get("standard_errors", {})
+        numbers = fit_numbers(coefficients, errors, renamed)
+        yield [{**entry, **numbers, "formula": formula}]
+
+
+ParsedOutput = ParsedTable | ParsedSummary | ParsedTest | ParsedFit
+"""What an output says, whatever program printed it: one of four forms."""
+
+
+def fit_numbers(
+    coefficients: Mapping[str, str], errors: Mapping[str, str], names: Mapping[str, str]
+) -> dict[str, Any]:
+    """Return coefficients, and standard errors where there are some, as entries have them: by other names."""
+    numbers = {"coefficients": coefficients, "standard_errors": errors}
+    return {
+        key: {names.get(name, name): text for name, text in texts.items()}
+        for key, texts in numbers.items()
+        if texts
+    }
+
+
+def review(name: str, kind: str, rule: str, words: str, *where: str) -> RuleFinding:
+    """Return what a person should look at."""
+    return finding(name, kind, rule, where, of=len(where), good="", bad=words, status="review")
+
+
+def open_finding(name: str, kind: str, rule: str, words: str) -> RuleFinding:
+    """Return that a rule could not be asked without the records."""
+    return finding(name, kind, rule, [rule], of=1, good="", bad=words, status="not assessed")
+
+
+def are_persons(axis: str, labels: Sequence[str]) -> bool:
+    """Return whether the levels of an axis look like persons, one each: by its name, or since they are serial numbers.
+
+    Examples
+    --------
+    >>> are_persons("patient", [f"P{k:03d}" for k in range(60)]), are_persons("ward", [f"{k}" for k in range(1, 41)])
+    (True, True)
+    >>> are_persons("age", [f"{k}" for k in range(20, 80)]), are_persons("patient", ["in", "out"]), are_persons("id", ["7", "9", "12"])
+    (False, False, True)
+    """
+    sign = name_sign(axis)
+    if sign is not None and len(labels) > sign.max_distinct:
+        return True
+    numbered = len(labels) > 2 and all(re.search(r"\d", label) for label in labels)
+    called = axis.strip().lower().rstrip("s")
+    if (called in PERSONS and (numbered or len(labels) > FEW)) or (
+        re.search(r"[_ .]id$", called) and len(labels) > FEW
+    ):
+        return True
+    parts = [re.fullmatch(r"(\D*)(\d+)", label.strip()) for label in labels]
+    if len(labels) < MANY_SERIAL or not all(parts) or len({part[1] for part in parts if part}) > 1:
+        return False
+    numbers = [int(part[2]) for part in parts if part]
+    return bool(parts[0] and parts[0][1]) or min(numbers) == 1
