@@ -11,8 +11,6 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
-import typer
-
 from .._base.errors import InputError
 from .._base.files import check_outputs
 from .._base.options import FILES, LEARN, MEASURE, Declared, Option
@@ -20,7 +18,7 @@ from ..risk.auditing.settings import AuditSettings
 from ..risk.membership.settings import ShadowSettings, SinglingOutSettings
 from ..risk.settings import RequireShown
 from ..table.settings import Reading
-from .command import group
+from .command import Exit, echo, group
 from .options import (
     Cores,
     Html,
@@ -109,7 +107,7 @@ class Limit(Declared):
         if not quiet:
             show_lines(line)
         elif state != "shown to keep":
-            typer.echo(line, err=True)
+            echo(line, err=True)
         return state == "shown to keep" or (state == "undecided" and not self.require_shown)
 
 
@@ -214,11 +212,11 @@ class AttackRequest(Declared):
             folder = settings.run.shadow_folder
             if folder is None:
                 raise
-            typer.echo(
+            echo(
                 f"Stopped. Finished shadows are kept in '{folder}': the same command goes on from there.",
                 err=True,
             )
-            raise typer.Exit(130) from None
+            raise Exit(130) from None
 
     def finish(self, result: Result, page: Callable[[Result], str], limit: Limit) -> None:
         """Write and print a result with the names of files, what was allowed and how it ran; exit code 1 where the limit is not kept."""
@@ -241,7 +239,7 @@ class AttackRequest(Declared):
         if not self.quiet:
             print_result(result)
         if not is_kept:
-            raise typer.Exit(1)
+            raise Exit(1)
 
 
 def membership(*, request: AttackRequest, settings: ShadowSettings, limit: AucLimit) -> None:
@@ -329,7 +327,7 @@ def audit(
     if not quiet:
         print_result(result)
     if result.verdict == "claim broken":
-        raise typer.Exit(1)
+        raise Exit(1)
 
 
 attack = group(

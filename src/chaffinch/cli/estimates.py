@@ -11,8 +11,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import typer
-
 from .._base.text import count_noun
 from ..synth import Settings
 from ..table import FileOptions, Note, Schema
@@ -21,6 +19,7 @@ from ..table.schema import LEVEL_KINDS
 from ..table.settings import Reading
 from ..table.sources import HELD, EngineChoice, expected_shape
 from ..workflows.run import Observer
+from .command import echo
 from .options import show_notes
 
 if TYPE_CHECKING:
@@ -108,7 +107,7 @@ def say_work(
         else f"{0.3 + n_rows * n_columns * HELD / 2**30:.1f} GiB of memory"
     )
     what = "The synthesis" if work.outputs else "Learning the model"
-    typer.echo(
+    echo(
         f"{what} will take about {_time(total)}{f' ({parts})' if parts else ''} and {memory}.",
         err=True,
     )
@@ -125,7 +124,7 @@ def say_drawing(n_rows: int, schema: Schema, outputs: Sequence[Path]) -> None:
     seconds = START + sum(drawing_seconds(n_rows * len(schema.names), outputs).values())
     if seconds > SAID_FROM:
         rows = n_rows * len(outputs)
-        typer.echo(
+        echo(
             f"Drawing and writing {count_noun(rows, 'row')} will take about {_time(seconds)}, in bounded memory.",
             err=True,
         )
@@ -143,7 +142,7 @@ def say_measuring(n_rows: int, schema: Schema, settings: UtilitySettings) -> Non
     seconds = labels * (repeats + 1) * 2 * PER_SVM_FIT * (rows / 5000) ** 2
     if seconds > SAID_FROM:
         cap = f" on {count_noun(rows, 'record')} each" if rows < n_rows else ""
-        typer.echo(
+        echo(
             f"delta fits {labels * (repeats + 1) * 2} support vector machines{cap}: about {_time(seconds)}. --measures=-delta "
             "leaves it out.",
             err=True,
@@ -172,7 +171,7 @@ class Speaker(Observer):
             return
         self.stream = choice.stream
         if choice.sentence:
-            typer.echo(f"Note: {choice.sentence}", err=True)
+            echo(f"Note: {choice.sentence}", err=True)
         if self.work is not None and isinstance(source, str | os.PathLike):
             options = FileOptions() if self.reading is None else self.reading.file
             self.shape = expected_shape(Path(source), **options)
@@ -183,7 +182,7 @@ class Speaker(Observer):
         """Say why rows are read into memory though they are many."""
         self.stream = False
         if not self.quiet:
-            typer.echo(f"Note: {why.partition(':')[0]}: they are read.", err=True)
+            echo(f"Note: {why.partition(':')[0]}: they are read.", err=True)
 
     def opened(self, notes: Iterable[Note]) -> None:
         """Point out columns that look personal."""

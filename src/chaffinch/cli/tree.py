@@ -6,12 +6,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
 from .._base.files import check_outputs
 from .._base.options import FILES, Declared, Option
 from ..trees.settings import PruneSettings, TreeSettings
-from .command import group
+from .command import Exit, echo, group
 from .options import (
     Cores,
     Html,
@@ -72,7 +70,7 @@ class TreeRequest(Declared):
             start_arrow(self.threads)
         records = as_records(self.data, opened, settings)
         if records is not None and records.by_place and not self.quiet:
-            typer.echo(
+            echo(
                 "Note: The model has no names of columns; those of the data are taken in their order.",
                 err=True,
             )
@@ -101,7 +99,7 @@ def audit(*, request: TreeRequest, settings: TreeSettings, confidential: Secrets
     if not request.quiet:
         show_table((), result.summary.rows()).print(result.verdict, markup=False)
     if result.exposed:
-        raise typer.Exit(1)
+        raise Exit(1)
 
 
 def prune_command(
@@ -138,7 +136,7 @@ def prune_command(
     def attack_again(part: Path) -> None:
         certificates.append(certify(part, result, label=settings.labels, records=records).summary)
         if not certificates[0].holds:
-            raise typer.Exit(1)
+            raise Exit(1)
 
     try:
         released = None if opened.model is None else result.model
