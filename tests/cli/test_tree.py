@@ -300,7 +300,10 @@ def test_boosted_trees_are_audited_by_counts_and_not_pruned(run, folder, tmp_pat
             ["audit", "tree.skops", "--data", "cmc.csv", "--label", f"{LABEL},wife_age"],
             "predicts 1 label",
         ),
-        (["audit", "tree.skops", "--at-least", "1"], "at_least must be a whole number of at least 2. Got 1."),
+        (
+            ["audit", "tree.skops", "--at-least", "1"],
+            "at_least must be a whole number of at least 2. Got 1.",
+        ),
         (["audit", "missing.skops"], "No such file"),
         (["audit", "cmc.csv"], "is no model that is read here"),
         (["prune", "tree.skops", "-o", "tree.skops"], "it is the input"),

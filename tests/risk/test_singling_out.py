@@ -160,10 +160,6 @@ def test_the_same_seed_gives_the_same(five_letters):
 def test_bad_settings_are_refused(five_letters):
     with pytest.raises(InputError, match=r"releases must be a whole number of at least 1\. Got 0"):
         singling_out(five_letters, copy, releases=0)
-    with pytest.raises(InputError, match="Unknown combine 'sum'"):
-        SinglingOutSettings(combine="sum")
-    with pytest.raises(InputError, match="shadows must be a whole number of at least 10"):
-        SinglingOutSettings(shadows=3)
 
 
 def test_another_threshold_masks_by_it(five_letters):

@@ -19,6 +19,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import MISSING, dataclass, fields, replace
 from functools import cache
 from math import inf
+from os import PathLike
 from pathlib import Path
 from types import NoneType, SimpleNamespace, UnionType
 from typing import (
@@ -204,11 +205,9 @@ class Setting:
             value = self.option.read(value)
         if kind in ("whole", "number"):
             return self._checked_number(value, kind)
-        if kind == "word":
-            if self.choices:
-                check_name(self.name.replace("_", " "), value, self.choices)
-            return value
-        if kind == "flag" and not isinstance(value, bool):
+        if kind == "word" and self.choices:
+            check_name(self.name.replace("_", " "), value, self.choices)
+        if not self._is_instance(value):
             raise self.fault(value)
         if kind == "names":
             if isinstance(value, Mapping) and any(
@@ -219,18 +218,25 @@ class Setting:
             for name in names if self.choices else ():
                 check_name(self.name.replace("_", " "), name, self.choices)
             return names
-        if kind == "path" and isinstance(value, str):
-            return Path(value)
+        if kind == "path":
+            return Path(value) if isinstance(value, str) else value
         if kind in ("groups", "pairs"):
-            if isinstance(value, str) or not isinstance(value, Sequence):
-                raise self.fault(value)
             groups = tuple(self._names(group) for group in value)
             if kind == "pairs" and any(len(group) != 2 for group in groups):
                 raise self.fault(value)
             return value if value == groups else groups
-        if kind == "sizes" and not isinstance(value, tuple):
+        if kind == "sizes":
+            if len(value) != 2 or not all(hasattr(size, "__index__") for size in value):
+                raise self.fault(value)
             return tuple(value)
         return value
+
+    def _is_instance(self, value: Any) -> bool:
+        """Whether a value is of the class that a kind alone says; other objects than the command line's, where they are values too, are any."""
+        is_sole = [entry for entry in self.types if entry is not NoneType] == [self.type]
+        if not is_sole or (self.kind == "word" and self.type is not str):
+            return True
+        return isinstance(value, CLASSES.get(self.kind, object))
 
     def _checked_number(self, value: Any, kind: str) -> Any:
         is_whole = hasattr(value, "__index__") and not isinstance(value, bool)
@@ -309,6 +315,17 @@ class Setting:
             return ""
         return " ".join(self.write(self.default))
 
+
+CLASSES: dict[str, Any] = {
+    "flag": bool,
+    "word": str,
+    "pairs": list | tuple,
+    "groups": list | tuple,
+    "sizes": list | tuple,
+    "map": Mapping,
+    "path": str | PathLike,
+}
+"""What values are in Python, where a kind alone says it."""
 
 RULES: dict[str, str] = {
     "flag": "true or false",

@@ -296,16 +296,11 @@ def test_pairs_of_ones_own():
             "time_limit must be a number above 0",
         ),
         (lambda: quick(blind, epsilon=1.0), "Under which relation"),
-        (lambda: quick(PrivBayes(1.0), runs=10), "at least 80. Got 10"),
-        (lambda: quick(PrivBayes(1.0), box="grey"), "Unknown box 'grey'"),
         (
             lambda: quick(blind, epsilon=1.0, neighbours="add-remove", box="white"),
             "no model to look into",
         ),
         (lambda: quick(PrivBayes(1.0), pairs=["narow"]), "Did you mean 'narrow'"),
-        (lambda: quick(PrivBayes(1.0), epsilon=0.0), "epsilon must be a number above 0"),
-        (lambda: quick(PrivBayes(1.0), level=1.5), "level must lie between 0 and 1"),
-        (lambda: quick(PrivBayes(1.0), rows=0), "rows must be a whole number of at least 1"),
         (lambda: quick(PrivBayes(1.0), pairs=["empty"]), "Nothing could be audited"),
         (
             lambda: quick(lambda table, seed: 1 / 0, epsilon=1.0, neighbours="add-remove"),
@@ -342,20 +337,9 @@ def test_one_box_may_be_a_word():
     assert AuditSettings().level == 0.999
 
 
-@pytest.mark.parametrize(
-    ("options", "words"),
-    [
-        ({"pairs": ["narow"]}, "Unknown pair 'narow'. Did you mean 'narrow'"),
-        ({"box": "grey"}, "Unknown box 'grey'"),
-        ({"runs": 79}, "runs must be a whole number of at least 80"),
-        ({"runs": True}, "runs must be a whole number"),
-        ({"level": 1.0}, "level must lie between 0 and 1"),
-        ({"threshold": 0}, "threshold must be a whole number of at least 1"),
-    ],
-)
-def test_what_breaks_a_rule_is_refused(options, words):
-    with pytest.raises(InputError, match=words.replace(".", r"\.")):
-        AuditSettings(**options)
+def test_an_unknown_pair_is_named():
+    with pytest.raises(InputError, match=r"Unknown pair 'narow'\. Did you mean 'narrow'"):
+        AuditSettings(pairs=["narow"])
 
 
 def finding(bound, factor=2.3, box="black", measure="epsilon", claim=1.0):
