@@ -48,6 +48,26 @@ class AuditOptions(TypedDict, total=False):
     time_limit: float | None
     """Seconds that one fit may take. Default: no limit."""
 
+class DeltaOptions(TypedDict, total=False):
+    """Options of `DeltaSettings`."""
+
+    test_share: float
+    """Share of records that learners are tested on, without a holdout. Default: 0.2."""
+    feature_encoding: Literal["codes", "onehot"]
+    """Categories as features of learners: codes, or onehot: an indicator each. Default: codes."""
+    threshold: int
+    """Records that must share a value or a cell before it shows in what may leave. Default: 10."""
+    labels: Sequence[str] | None
+    """Columns that delta predicts, as A,B. Default: all categorical and boolean ones."""
+    models: Sequence[str] | Mapping[str, Any] | None
+    """Learners of delta: some of nb, svc, knn, rf, lr, as A,B. Default: svc."""
+    scores: Sequence[str]
+    """Scores of delta: some of error, balanced_error, auc, as A,B. Default: error."""
+    repeats: int
+    """Splits for learners. Default: 10."""
+    rows: int | None
+    """The most records of a table in a repeat. Default: 5000."""
+
 class FrontierOptions(TypedDict, total=False):
     """Options of `FrontierSettings`."""
 
@@ -111,6 +131,28 @@ class FrontierOptions(TypedDict, total=False):
     """Column that orders a person's rows, as a date. Default: the order of the file."""
     weight: str | None
     """Column that says how many people a record stands for: records are counted by it."""
+
+class LearningOptions(TypedDict, total=False):
+    """Options of `LearningSettings`."""
+
+    test_share: float
+    """Share of records that learners are tested on, without a holdout. Default: 0.2."""
+    feature_encoding: Literal["codes", "onehot"]
+    """Categories as features of learners: codes, or onehot: an indicator each. Default: codes."""
+    threshold: int
+    """Records that must share a value or a cell before it shows in what may leave. Default: 10."""
+    label: str | None
+    """Outcome column: learners predict it, and sensitive columns stay linked to it alone."""
+    task: Literal["classification", "regression"] | None
+    """Task of learners. Default: regression for numbers with more than ten distinct values."""
+    models: Sequence[str] | Mapping[str, Any] | None
+    """Learners of the label: some of nb, svc, knn, rf, lr, as A,B. Default: nb, knn, lr; all with --thorough."""
+    svm_rows: int | str | None
+    """The most records a support vector machine learns from; 0 for all. Default: 5000."""
+    repeats: int
+    """Splits for learners. Default: 10."""
+    marginals: bool
+    """Learn from a table of independent columns too."""
 
 class PruneOptions(TypedDict, total=False):
     """Options of `PruneSettings`."""
@@ -287,38 +329,42 @@ class TreeOptions(TypedDict, total=False):
 class UtilityOptions(TypedDict, total=False):
     """Options of `UtilitySettings`."""
 
+    alpha: float
+    """Weight of mu in G. Default: 1."""
+    beta: float
+    """Weight of delta in G. Default: 1."""
+    norm: Literal["frobenius", "frobenius_full", "spectral"]
+    """Norm of mu: frobenius (over pairs), frobenius_full (all cells) or spectral. Default: frobenius."""
+    test_share: float
+    """Share of records that learners are tested on, without a holdout. Default: 0.2."""
+    feature_encoding: Literal["codes", "onehot"]
+    """Categories as features of learners: codes, or onehot: an indicator each. Default: codes."""
+    threshold: int
+    """Records that must share a value or a cell before it shows in what may leave. Default: 10."""
     label: str | None
     """Outcome column: learners predict it, and sensitive columns stay linked to it alone."""
+    task: Literal["classification", "regression"] | None
+    """Task of learners. Default: regression for numbers with more than ten distinct values."""
+    models: Sequence[str] | Mapping[str, Any] | None
+    """Learners of the label: some of nb, svc, knn, rf, lr, as A,B. Default: nb, knn, lr; all with --thorough."""
+    svm_rows: int | str | None
+    """The most records a support vector machine learns from; 0 for all. Default: 5000."""
     formula: str | None
     """Regression to fit on both tables, as 'income ~ age + sex'."""
     measures: Sequence[str] | None
     """Some of phi_k, pearson, jensen_shannon, tvd, impossible, rules, pmse, regression, learning, delta, as A,B; or those of the run but some, as -A,-B. Default: all; delta with --thorough."""
-    models: Sequence[str] | Mapping[str, Any] | None
-    """Learners of the label: some of nb, svc, knn, rf, lr, as A,B. Default: nb, knn, lr; all with --thorough."""
     repeats: int | None
     """Splits for learners; more take longer and give tighter figures. Default: 3; 10 with --thorough."""
-    feature_encoding: Literal["codes", "onehot"]
-    """Categories as features of learners: codes, or onehot: an indicator each. Default: codes."""
-    svm_rows: int | str | None
-    """The most records a support vector machine learns from; 0 for all. Default: 5000."""
-    delta_models: Sequence[str] | Mapping[str, Any]
+    delta_models: Sequence[str] | Mapping[str, Any] | None
     """Learners of delta: some of nb, svc, knn, rf, lr, as A,B. Default: svc."""
     delta_labels: Sequence[str] | None
     """Columns that delta predicts, as A,B. Default: all categorical and boolean ones."""
     delta_scores: Sequence[str]
     """Scores of delta: some of error, balanced_error, auc, as A,B. Default: error."""
-    norm: Literal["frobenius", "frobenius_full", "spectral"]
-    """Norm of mu: frobenius (over pairs), frobenius_full (all cells) or spectral. Default: frobenius."""
     weights: Literal["given", "baselines"]
     """Weights of G: given (--alpha, --beta), or baselines: G is 1 for independent columns. Default: given."""
-    alpha: float
-    """Weight of mu in G. Default: 1."""
-    beta: float
-    """Weight of delta in G. Default: 1."""
     pmse_model: Literal["tree", "logistic"]
     """Model of pMSE, that tells synthetic rows from original ones: tree or logistic. Default: tree."""
-    threshold: int
-    """Records that must share a value or a cell before it shows in what may leave. Default: 10."""
     thorough: bool
     """Measure everything, in minutes: delta, support vector machines and forests, ten splits, all attackers."""
     sample_rows: int

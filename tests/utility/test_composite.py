@@ -257,7 +257,7 @@ def test_a_sweep_takes_another_measure_for_mu_and_says_none_where_a_part_does_no
 def test_errors() -> None:
     with pytest.raises(InputError, match="at least one synthesiser"):
         sweep(linked_columns(), {})
-    with pytest.raises(InputError, match=r"copies must be at least 1. Got 0"):
+    with pytest.raises(InputError, match=r"copies must be a whole number of at least 1. Got 0"):
         sweep(linked_columns(), {1: Independent()}, copies=0)
     with pytest.raises(InputError, match="must have a method fit"):
         sweep(linked_columns(), {1: "privbayes"})

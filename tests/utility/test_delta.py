@@ -188,7 +188,7 @@ def test_onehot_gives_both_tables_indicators_and_scales_numbers_alone() -> None:
         labels=["size"],
         models={"spy": Spy()},
         repeats=1,
-        encoding="onehot",
+        feature_encoding="onehot",
         seed=1,
         threads=1,
     )
@@ -224,7 +224,7 @@ def test_leaving_out_other_labels_changes_no_score() -> None:
         delta(ORIGINAL, GOOD, labels=["old"], seed=4, **FAST),
     )
     assert one.rows == every.rows[2:]
-    assert delta(ORIGINAL, GOOD, labels="old", scores="error", seed=4, **FAST) == one
+    assert delta(ORIGINAL, GOOD, labels=["old"], scores=["error"], seed=4, **FAST) == one
 
 
 def test_the_number_of_threads_changes_nothing() -> None:
@@ -313,11 +313,11 @@ def test_errors() -> None:
         delta(ORIGINAL, GOOD, scores=["acuracy"])
     with pytest.raises(InputError, match="Name at least one score"):
         delta(ORIGINAL, GOOD, scores=[])
-    with pytest.raises(InputError, match=r"repeats must be at least 1. Got 0"):
+    with pytest.raises(InputError, match=r"repeats must be a whole number of at least 1. Got 0"):
         delta(ORIGINAL, GOOD, repeats=0)
     with pytest.raises(InputError, match="test_share must lie between"):
         delta(ORIGINAL, GOOD, test_share=0)
-    with pytest.raises(InputError, match="rows must be at least 10"):
+    with pytest.raises(InputError, match="rows must be a whole number of at least 10"):
         delta(ORIGINAL, GOOD, rows=2)
     named = chaffinch.read(GOOD.append_column("person", pa.array([f"p{i}" for i in range(240)])))
     with pytest.raises(InputError, match="'person' cannot be the label: it is identifier"):

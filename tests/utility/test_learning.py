@@ -171,7 +171,7 @@ def test_onehot_and_progress() -> None:
         label="ill",
         models=["lr"],
         repeats=2,
-        encoding="onehot",
+        feature_encoding="onehot",
         seed=1,
         progress=lambda _, share: heard.append(share),
     )
@@ -288,11 +288,11 @@ def test_errors() -> None:
     named = chaffinch.read(GOOD.append_column("person", pa.array([f"p{i}" for i in range(300)])))
     with pytest.raises(InputError, match="'person' cannot be the label: it is identifier"):
         learning(named, named, label="person")
-    with pytest.raises(InputError, match=r"repeats must be at least 1. Got 0"):
+    with pytest.raises(InputError, match=r"repeats must be a whole number of at least 1. Got 0"):
         learning(ORIGINAL, GOOD, label="ill", repeats=0)
     with pytest.raises(InputError, match=r"test_share must lie between 0 and 1. Got 1"):
         learning(ORIGINAL, GOOD, label="ill", test_share=1)
-    with pytest.raises(InputError, match="svm_rows must be at least 10"):
+    with pytest.raises(InputError, match="svm_rows must be a whole number of at least 10"):
         learning(ORIGINAL, GOOD, label="ill", svm_rows=3)
     with pytest.raises(UnknownNameError, match="Unknown model 'tree'"):
         learning(ORIGINAL, GOOD, label="ill", models=["tree"])

@@ -84,7 +84,7 @@ class Option:
     flag
         The spelling of a switch that turns a setting off, as "--no-cumulative"; or another name on the command line.
     known
-        The names that a word may be, where they are registered and not in the type.
+        The names that a word, or each of a list, may be, where they are registered and not in the type.
     read
         Returns the value that words of a command line say, where its type does not tell.
     write
@@ -261,6 +261,8 @@ class Setting:
         listed = not isinstance(value, str) and isinstance(value, Sequence)
         if not listed or not all(isinstance(entry, str) for entry in value):
             raise InputError(f"{self.name} must be a list of names, as ['age', 'sex']. Got {value!r}.")  # fmt: skip
+        for entry in value if self.choices else ():
+            check_name(self.name.removesuffix("s").replace("_", " "), entry, self.choices)
         return value if isinstance(value, tuple) else tuple(value)
 
     def read(self, text: str | Sequence[str]) -> Any:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from math import hypot
 from typing import Any, ClassVar
 
@@ -11,6 +11,7 @@ import numpy as np
 
 from .._base.checks import check_at_least, check_between
 from .._base.errors import InputError
+from .._base.options import settings_of
 from .._base.results import PlainData, html_table, plain_form, to_plain
 from .._base.runtime import Progress, silent
 from .._base.seeds import Seed, child, seed_sequence
@@ -21,6 +22,7 @@ from .delta import delta
 from .metric import METRICS, Distance, Metric, UtilityRun
 from .mu import mu_from
 from .phi_k import phi_k
+from .settings import SweepSettings
 
 SHARE = 0.5
 """What a table of independent columns owes to its lost relations, of a G that is 1 for it; learning owes the rest."""
@@ -187,20 +189,6 @@ class Sweep(PlainData):
         )
 
 
-@dataclass(frozen=True, kw_only=True)
-class SweepSettings:
-    """What the settings are called, how many syntheses each has, the weights of G and the norm of mu."""
-
-    setting: str = "setting"
-    copies: int = 3
-    alpha: float = 1.0
-    beta: float = 1.0
-    norm: str = "frobenius"
-
-    def __post_init__(self) -> None:
-        check_at_least("copies", self.copies, 1)
-
-
 def sweep(
     original: Table,
     synthesisers: Mapping[Any, Any],
@@ -227,12 +215,8 @@ def sweep(
     """
     if not synthesisers:
         raise InputError("A sweep needs at least one synthesiser. Got none.")
-    sweep_options = {
-        setting.name: options.pop(setting.name)
-        for setting in fields(SweepSettings)
-        if setting.name in options
-    }
-    asked = SweepSettings(**sweep_options)
+    names = set(settings_of(SweepSettings)) & set(options)
+    asked = SweepSettings.from_options(**{name: options.pop(name) for name in names})
     copies = asked.copies
     relations = _mu(asked.norm) if measure_mu is None else measure_mu
     root = seed_sequence(seed)

@@ -4,24 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .._base.checks import check_name
-from .._base.errors import InputError
-from .._base.masking import THRESHOLD
+from .._base.options import takes
 from .._base.results import html_table
 from .._base.runtime import Progress, silent
 from .._base.seeds import Seed, child, seed_sequence
 from ..stats.intervals import jackknife
 from ..stats.learners import (
     Encoder,
-    Encoding,
     LearnerFit,
     Matrix,
-    Models,
     auc,
     chosen_models,
     fit,
@@ -34,40 +30,13 @@ from ..table import Table
 from ..table.align import align
 from ..table.schema import LEVEL_KINDS
 from .metric import METRICS, Distance, Metric, UtilityRun
-from .trials import LearningLabel, check_repeats, label_column
+from .settings import DeltaSettings
+from .trials import LearningLabel, label_column
 
-SCORES = ("error", "balanced_error", "auc")
-"""Misclassification; its mean over classes; the area under the curve of each class against the rest, mean over classes."""
+if TYPE_CHECKING:
+    from ..keywords import DeltaOptions
+
 _CAP, _SPLIT, _STATE = range(3)
-
-
-@dataclass(frozen=True, kw_only=True)
-class DeltaSettings:
-    """Which labels are predicted, by which models (as in `learning`), how often, and how it is scored.
-
-    A label with one class, or with fewer records than the threshold, in either table is left out and listed.
-    """
-
-    labels: Sequence[str] | None = None  # every categorical and boolean column unless named
-    models: Models = ("svc",)  # as the paper has it: RBF kernel, C = 1, gamma "scale"
-    scores: Sequence[str] = ("error",)  # some of `SCORES`; `error` is the paper's
-    repeats: int = 10
-    test_share: float = 0.2
-    rows: int | None = (
-        5000  # most records of a table in a repeat, drawn anew by class; all of them are slow for support vectors
-    )
-    encoding: Encoding = "codes"
-    threshold: int = THRESHOLD
-
-    def __post_init__(self) -> None:
-        for name in ("labels", "scores"):
-            if isinstance(given := getattr(self, name), str):
-                object.__setattr__(self, name, (given,))
-        check_repeats(self.repeats, self.test_share, "rows", self.rows)
-        if not self.scores:
-            raise InputError(f"Name at least one score of {', '.join(SCORES)}.")
-        for score in self.scores:
-            check_name("score", score, SCORES)
 
 
 @dataclass(frozen=True)
@@ -140,14 +109,16 @@ class Delta(Distance):
         return super()._repr_html_() + self.tstr._repr_html_() + html_table(head, rows)
 
 
+@takes(DeltaSettings)
 def delta(
     original: Table,
     synthetic: Any,
     *,
+    settings: DeltaSettings | None = None,
     seed: Seed = None,
     threads: int | None = None,
     progress: Progress = silent,
-    **options: Any,
+    **options: Unpack[DeltaOptions],
 ) -> Delta:
     """Return delta (equation 3 of Galloni et al.) and, in `tstr`, the same with synthetic models tested on the original.
 
@@ -157,9 +128,9 @@ def delta(
     task ten times: here scores are averaged over repeats, then their absolute difference is averaged over labels, models
     and scores. Both tables use one stream of random numbers, so tables that are equal row by row score 0 exactly.
 
-    `options` are those of `DeltaSettings`.
+    `settings` are a `DeltaSettings`, or its options one by one.
     """
-    asked = DeltaSettings(**options)
+    asked = DeltaSettings.chosen(settings, options)
     for name in asked.labels or ():
         label_column(original, name)
     tables = align(original, synthetic)
@@ -169,7 +140,7 @@ def delta(
         label.name: why for label in chosen if (why := _reason(label, tables, asked.threshold))
     }
     used = [label for label in chosen if label.name not in skipped]
-    settings = {
+    facts = {
         "labels": [label.name for label in used],
         "models": list(estimators),
         "left_out": left_out,
@@ -177,18 +148,16 @@ def delta(
         "repeats": asked.repeats,
         "test_share": asked.test_share,
         "rows": asked.rows,
-        "encoding": asked.encoding,
+        "encoding": asked.feature_encoding,
         "norm": "scores are averaged over repeats, then absolute differences over labels, models and scores",
         "interval": "jackknife over repeats: random splits and subsamples, not other records or another synthesis",
         "seed": seed if isinstance(seed, int) else None,
     }
     skipped_labels = tuple(SkippedLabel(label, why) for label, why in skipped.items())
     if reason := _nothing(tables[0], chosen, skipped, estimators):
-        twin = Tstr(value=None, reason=reason, settings=settings)
-        return Delta(
-            value=None, reason=reason, tstr=twin, skipped=skipped_labels, settings=settings
-        )
-    encoder = Encoder.from_tables(tables, encoding=asked.encoding)
+        twin = Tstr(value=None, reason=reason, settings=facts)
+        return Delta(value=None, reason=reason, tstr=twin, skipped=skipped_labels, settings=facts)
+    encoder = Encoder.from_tables(tables, encoding=asked.feature_encoding)
     matrices = [encoder.matrix(table) for table in tables]
     run = _DeltaRun(tables, encoder, matrices, estimators, asked, seed_sequence(seed))
     items = [
@@ -206,11 +175,11 @@ def delta(
     return Delta(
         value=distance[0],
         interval=distance[1],
-        tstr=Tstr(value=tstr_distance[0], interval=tstr_distance[1], settings=settings),
+        tstr=Tstr(value=tstr_distance[0], interval=tstr_distance[1], settings=facts),
         rows=_rows(items, measured.mean(axis=0), asked.scores),
         skipped=skipped_labels,
         notes=tuple(_notes(tables, asked.rows, items, [trial.converged for trial in done])),
-        settings=settings,
+        settings=facts,
     )
 
 
@@ -385,7 +354,8 @@ def _measure(run: UtilityRun, side: str) -> Delta:
         run.tables[side],
         repeats=asked.splits if side == "synthetic" else 1,
         rows=asked.svm_rows,
-        encoding=asked.feature_encoding,
+        feature_encoding=asked.feature_encoding,
+        test_share=asked.test_share,
         labels=asked.delta_labels,
         models=asked.delta_models,
         scores=asked.delta_scores,

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Unpack
 
 import numpy as np
 
 from .._base.masking import is_small, masked_count
+from .._base.options import takes
 from .._base.results import NOT_WRITTEN, PlainData, html_table
 from .._base.runtime import Progress, silent
 from .._base.seeds import Seed, seed_sequence
@@ -17,16 +18,19 @@ from ..stats.learners import chosen_models, is_svm
 from ..table import Table
 from ..table.align import align
 from .metric import METRICS, Distance, Metric, References, UtilityRun
+from .settings import LearningSettings
 from .trials import (
     FEWEST,
     FitScores,
     LearningLabel,
-    LearningSettings,
     LearningTrials,
     Scored,
     label_column,
     shown_levels,
 )
+
+if TYPE_CHECKING:
+    from ..keywords import LearningOptions
 
 MOST_LEVELS = 50
 """Levels of a label above which confusion matrices do not stand in the plain data."""
@@ -127,15 +131,17 @@ class Learning(Distance):
         )
 
 
+@takes(LearningSettings)
 def learning(
     original: Table,
     synthetic: Any,
     holdout: Any = None,
     *,
+    settings: LearningSettings | None = None,
     seed: Seed = None,
     threads: int | None = None,
     progress: Progress = silent,
-    **options: Any,
+    **options: Unpack[LearningOptions],
 ) -> Learning:
     """Return how models trained on the synthetic table do on original records, beside models trained on originals.
 
@@ -145,10 +151,10 @@ def learning(
     With a holdout all records train and the holdout tests; repeats then differ in the random states of models, in the rows
     of capped ones, and in nothing else: a model without either is fitted once.
 
-    `options` are those of `LearningSettings`. Precision, recall, F2 and AUC are of the rarer class of a label with two
+    `settings` are a `LearningSettings`, or its options one by one. Precision, recall, F2 and AUC are of the rarer class of a label with two
     classes, else (AUC apart) means over the classes of the test records.
     """
-    settings = LearningSettings(**options)
+    settings = LearningSettings.chosen(settings, options)
     name = label_column(original, settings.label).name
     aligned_tables = align(original, synthetic, *([] if holdout is None else [holdout]))
     target = LearningLabel.from_table(aligned_tables[0], name, settings.task)
@@ -165,7 +171,7 @@ def learning(
     chosen = {
         "models": list(estimators),
         "left_out": left_out,
-        "encoding": settings.encoding,
+        "encoding": settings.feature_encoding,
         "repeats": settings.repeats,
         "test_share": settings.test_share if holdout is None else None,
         "svm_rows": settings.svm_rows,
@@ -342,7 +348,9 @@ def _measure(run: UtilityRun, side: str) -> Learning:
         run.tables.get("holdout"),
         label=asked.label,
         models=asked.learners,
-        encoding=asked.feature_encoding,
+        task=asked.task,
+        feature_encoding=asked.feature_encoding,
+        test_share=asked.test_share,
         repeats=asked.splits,
         svm_rows=asked.svm_rows,
         threshold=asked.threshold,

@@ -21,6 +21,22 @@ Weights = Literal["given", "baselines"]
 QUICK_SPLITS, ALL_SPLITS = 3, 10
 """Splits for learners unless named: of a quick run and of a thorough one. The first three are the same."""
 
+SCORES = ("error", "balanced_error", "auc")
+"""Misclassification; its mean over classes; the area under the curve of each class against the rest, mean over classes."""
+
+Models = Sequence[str] | Mapping[str, Any]
+"""Learners by their short names, or scikit-learn estimators by names of your own."""
+
+DeltaLabels = Annotated[
+    Sequence[str] | None,
+    Option("Columns that delta predicts, as A,B. Default: all categorical and boolean ones."),
+]
+DeltaModels = Annotated[Models | None, Option("Learners of delta: some of {models}, as A,B.")]
+DeltaScores = Annotated[
+    Sequence[str],
+    Option("Scores of delta: some of error, balanced_error, auc, as A,B.", known=lambda: SCORES),
+]
+Repeats = Annotated[int, Option("Splits for learners.", ge=1)]
 Formula = Annotated[
     str | None,
     Option("Regression to fit on both tables, as 'income ~ age + sex'.", panel=MEASURE),
@@ -28,7 +44,54 @@ Formula = Annotated[
 
 
 @dataclass(frozen=True, kw_only=True)
-class UtilitySettings(Declared):
+class LearnerSettings(Declared):
+    """How learners are trained and tested. Features are `codes` (standardised, as Hittmeir et al. have it) or `onehot`, fitted on the training side: see `Encoder`."""
+
+    test_share: Annotated[
+        float,
+        Option("Share of records that learners are tested on, without a holdout.", gt=0, lt=1),
+    ] = 0.2
+    feature_encoding: Annotated[
+        Literal["codes", "onehot"],
+        Option("Categories as features of learners: codes, or onehot: an indicator each."),
+    ] = "codes"
+    threshold: Threshold = THRESHOLD
+
+
+@dataclass(frozen=True, kw_only=True)
+class LabelSettings(LearnerSettings):
+    """What learners predict, and which learners."""
+
+    label: LabelColumn = None
+    task: Annotated[
+        Literal["classification", "regression"] | None,
+        Option(
+            "Task of learners. Default: regression for numbers with more than ten distinct values."
+        ),
+    ] = None
+    models: Annotated[
+        Models | None,
+        Option(
+            "Learners of the label: some of {models}, as A,B. Default: nb, knn, lr; all with --thorough.",
+            panel=MEASURE,
+        ),
+    ] = None
+    svm_rows: SvmRows = 5000
+
+
+@dataclass(frozen=True, kw_only=True)
+class CompositeSettings(Declared):
+    """The weights of G and the norm of mu."""
+
+    alpha: Annotated[float, Option("Weight of mu in G.", ge=0)] = 1.0
+    beta: Annotated[float, Option("Weight of delta in G.", ge=0)] = 1.0
+    norm: Annotated[
+        Norm, Option("Norm of mu: frobenius (over pairs), frobenius_full (all cells) or spectral.")
+    ] = "frobenius"
+
+
+@dataclass(frozen=True, kw_only=True)
+class UtilitySettings(LabelSettings, CompositeSettings):
     """Which metrics are measured, and the options that metrics have.
 
     What is not named is what a quick run takes: measures that no support vector machine is behind, learners that fit in a moment, three splits.
@@ -37,19 +100,11 @@ class UtilitySettings(Declared):
     `sample_rows` is.
     """
 
-    label: LabelColumn = None
     formula: Formula = None
     measures: Annotated[
         Sequence[str] | None,
         Option(
             "Some of {metrics}, as A,B; or those of the run but some, as -A,-B. Default: all; delta with --thorough.",
-            panel=MEASURE,
-        ),
-    ] = None
-    models: Annotated[
-        Sequence[str] | Mapping[str, Any] | None,
-        Option(
-            "Learners of the label: some of {models}, as A,B. Default: nb, knn, lr; all with --thorough.",
             panel=MEASURE,
         ),
     ] = None
@@ -61,39 +116,19 @@ class UtilitySettings(Declared):
             ge=1,
         ),
     ] = None
-    feature_encoding: Annotated[
-        Literal["codes", "onehot"],
-        Option("Categories as features of learners: codes, or onehot: an indicator each."),
-    ] = "codes"
-    svm_rows: SvmRows = 5000
-    delta_models: Annotated[
-        Sequence[str] | Mapping[str, Any],
-        Option("Learners of delta: some of {models}, as A,B."),
-    ] = ("svc",)
-    delta_labels: Annotated[
-        Sequence[str] | None,
-        Option("Columns that delta predicts, as A,B. Default: all categorical and boolean ones."),
-    ] = None
-    delta_scores: Annotated[
-        Sequence[str],
-        Option("Scores of delta: some of error, balanced_error, auc, as A,B."),
-    ] = ("error",)
-    norm: Annotated[
-        Norm, Option("Norm of mu: frobenius (over pairs), frobenius_full (all cells) or spectral.")
-    ] = "frobenius"
+    delta_models: DeltaModels = ("svc",)
+    delta_labels: DeltaLabels = None
+    delta_scores: DeltaScores = ("error",)
     weights: Annotated[
         Weights,
         Option(
             "Weights of G: given (--alpha, --beta), or baselines: G is 1 for independent columns."
         ),
     ] = "given"
-    alpha: Annotated[float, Option("Weight of mu in G.", ge=0)] = 1.0
-    beta: Annotated[float, Option("Weight of delta in G.", ge=0)] = 1.0
     pmse_model: Annotated[
         Literal["tree", "logistic"],
         Option("Model of pMSE, that tells synthetic rows from original ones: tree or logistic."),
     ] = "tree"
-    threshold: Threshold = THRESHOLD
     thorough: Thorough = False
     sample_rows: SampleRows = SAMPLE_ROWS
 
@@ -120,8 +155,52 @@ class UtilitySettings(Declared):
         )
 
     @property
-    def learners(self) -> Sequence[str] | Mapping[str, Any] | None:
+    def learners(self) -> Models | None:
         """The learners of the label: those that were named, else the quick ones, or all to be thorough."""
         from ..stats.learners import QUICK
 
         return QUICK if self.models is None and not self.thorough else self.models
+
+
+@dataclass(frozen=True, kw_only=True)
+class LearningSettings(LabelSettings):
+    """What is learnt, by which models, how often.
+
+    `models` are some of `nb`, `svc`, `knn`, `rf`, `lr` (`lr`, `knn`, `rf`, `svr` for regression), or scikit-learn estimators by name. Records
+    without a label are left out. The time of a support vector machine grows with the square of `svm_rows` or faster; records are drawn by class.
+    """
+
+    repeats: Repeats = 10
+    marginals: Annotated[bool, Option("Learn from a table of independent columns too.")] = True
+
+
+@dataclass(frozen=True, kw_only=True)
+class DeltaSettings(LearnerSettings):
+    """Which labels are predicted, by which models (as in `learning`), how often, and how it is scored.
+
+    A label with one class, or with fewer records than the threshold, in either table is left out and listed. The defaults are the paper's: support
+    vectors with an RBF kernel, C = 1 and gamma "scale", and the error. All records are slow for support vectors: `rows` are drawn anew in each repeat,
+    by class.
+    """
+
+    labels: DeltaLabels = None
+    models: DeltaModels = ("svc",)
+    scores: DeltaScores = ("error",)
+    repeats: Repeats = 10
+    rows: Annotated[
+        int | None,
+        Option("The most records of a table in a repeat.", unit="records", ge=10),
+    ] = 5000
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not self.scores:
+            raise InputError(f"Name at least one score of {', '.join(SCORES)}.")
+
+
+@dataclass(frozen=True, kw_only=True)
+class SweepSettings(CompositeSettings):
+    """What the settings are called, and how many syntheses each has."""
+
+    setting: Annotated[str, Option("Name of what is varied.")] = "setting"
+    copies: Annotated[int, Option("Syntheses at each setting.", ge=1)] = 3

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .._base.checks import check_at_least, check_name, check_share
+from .._base.checks import check_name
 from .._base.errors import InputError
 from .._base.masking import THRESHOLD
 from .._base.runtime import Progress, silent
@@ -19,7 +19,6 @@ from ..counts.counter import MemoryCounter
 from ..stats.learners import (
     QUICK,
     Encoder,
-    Encoding,
     Matrix,
     Models,
     Rows,
@@ -44,6 +43,7 @@ from ..table.align import align
 from ..table.compare.values import numbers_of
 from ..table.domain import level_labels
 from ..table.schema import Column
+from .settings import LearningSettings
 
 FEWEST = 10
 """Records with a label that a table needs before anything is learnt from it; more where the threshold is higher."""
@@ -145,14 +145,6 @@ def shown_levels(
     return tuple(names[code] if counts[code] >= threshold else RARE_LEVEL for code in codes)
 
 
-def check_repeats(repeats: int, test_share: float, option: str, max_rows: int | None) -> None:
-    """Raise unless there is a repeat, the share for tests lies between 0 and 1, and records are capped at ten or more, or not at all."""
-    check_at_least("repeats", repeats, 1)
-    check_share("test_share", test_share)
-    if max_rows is not None and max_rows < 10:
-        raise InputError(f"{option} must be at least 10, or None for all. Got {max_rows}.")
-
-
 Scored = dict[tuple[str, str], list["FitScores"]]
 """Scores of each fit, by model and by what it was trained on."""
 _SPLIT, _SUBSET, _MARGINALS, _STATE, _CAP = range(5)
@@ -186,32 +178,6 @@ class FitScores:
     rmse: float | None = None
     counts: NDArray[np.int64] | None = None
     converged: bool = True
-
-
-@dataclass(frozen=True, kw_only=True)
-class LearningSettings:
-    """What is learnt, by which models, how often.
-
-    `models` are some of `nb`, `svc`, `knn`, `rf`, `lr` (`lr`, `knn`, `rf`, `svr` for regression), or scikit-learn estimators by name.
-    Features are `codes` (standardised, as Hittmeir et al. have it) or `onehot`, fitted on the training side: see `Encoder`.
-    """
-
-    label: str | None = None  # the schema's label unless named; records without one are left out
-    task: str | None = (
-        None  # numbers with more than ten distinct values are `regression` unless named, else `classification`
-    )
-    models: Models = None
-    encoding: Encoding = "codes"
-    repeats: int = 10
-    test_share: float = 0.2
-    marginals: bool = True  # a table of independent columns is learnt from too
-    svm_rows: int | None = (
-        5000  # most that train a support vector machine, drawn by class: time grows with their square or faster
-    )
-    threshold: int = THRESHOLD
-
-    def __post_init__(self) -> None:
-        check_repeats(self.repeats, self.test_share, "svm_rows", self.svm_rows)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -251,7 +217,7 @@ class LearningTrials:
     def encoder(self) -> Encoder:
         """How the columns beside the label become features."""
         features = [name for name in self.tables[0].schema.names if name != self.label.name]
-        return Encoder.from_tables(self.tables, features, encoding=self.settings.encoding)
+        return Encoder.from_tables(self.tables, features, encoding=self.settings.feature_encoding)
 
     def run(self) -> Scored:
         """Return the outcomes of each model and training table, one for each fit."""
