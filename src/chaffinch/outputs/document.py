@@ -476,7 +476,14 @@ def _output(entry: Mapping[str, Any], number: int, name: str, numbers: Numbers) 
     named, context = {"name": f"{kind} {number}", **entry}, {"numbers": numbers}
     output = checked(cls, named, where, keys=keys, context=context)
     if numbers == "required" and (
-        missing := next((key for key in cls.REQUIRED if key not in entry), None)
+        missing := next(
+            (
+                key
+                for key, one in cls.statistics.items()
+                if one.presence == "required" and key not in entry
+            ),
+            None,
+        )
     ):
         raise InputError(f"{where}: '{missing}' is missing.")
     return output

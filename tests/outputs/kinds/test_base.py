@@ -8,9 +8,9 @@ from __future__ import annotations
 import json
 import re
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any, ClassVar, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
 import pytest
@@ -26,11 +26,14 @@ from chaffinch.outputs.equations import SumSystem
 from chaffinch.outputs.filters import read_filter
 from chaffinch.outputs.kinds import KINDS, Kind, OutputSpec
 from chaffinch.outputs.kinds.base import (
-    PrintedNumbers,
+    Column,
+    Estimates,
+    NumberBlock,
     Sample,
+    Statistic,
     groups_of,
 )
-from chaffinch.outputs.numbers import Number, Printer, compared, count_number
+from chaffinch.outputs.numbers import compared
 from chaffinch.outputs.rules import Policy, check_rules
 from chaffinch.outputs.rules.cell_counts import COUNT, CellCounter, CellCounts
 from chaffinch.outputs.rules.evidence import Counts
@@ -52,33 +55,21 @@ outputs = [
 class AboveSpec(OutputSpec):
     """How many records have a number above a bound."""
 
-    NUMBERS: ClassVar[tuple[str, ...]] = ("count",)
-    REQUIRED: ClassVar[tuple[str, ...]] = ("count",)
-    COLUMN_KEYS: ClassVar[tuple[str, ...]] = ("of",)
-
     kind: Literal["count-above"] = "count-above"
-    of: str
+    of: Column
     bound: float
-    count: int | None = None
+    count: Annotated[int | None, Statistic(presence="required", whole=True)] = None
 
     def _step(self, fields: Fields) -> tuple[int, Any]:
         field = fields[self.of]
         return fields.position(self.of), np.where(field.values > self.bound, 0, -1).astype(np.int64)
 
-    def filled(self, frame: Frame) -> AboveSpec:
-        return self.changed(count=0)
+    def layout(self, frame: Frame) -> Iterator[NumberBlock]:
+        yield NumberBlock("count", ["count"], [self.count] if self.has_numbers else [], "whole")
 
-    def printed_numbers(self, frame: Frame) -> Iterator[PrintedNumbers]:
-        return iter(())
-
-    def _count(self, sample: Sample) -> int:
-        return int((column_numbers(self.of, sample.fields, sample.inside) > self.bound).sum())
-
-    def computed_numbers(self, sample: Sample, printer: Printer, part: str) -> dict[str, Any]:
-        return {"count": self._count(sample)}
-
-    def recomputed(self, sample: Sample) -> Iterator[Number]:
-        yield count_number("count", self.count, self.count, self._count(sample))
+    def estimates(self, sample: Sample) -> Mapping[str, Estimates]:
+        ages = column_numbers(self.of, sample.fields, sample.inside)
+        return {"count": Estimates([int((ages > self.bound).sum())])}
 
     def tallies(self, counter: CellCounter) -> list[CellCounts]:
         return [

@@ -16,7 +16,7 @@ from chaffinch.outputs.contradictions import contradictions
 from chaffinch.outputs.document import Outputs, recipes_of
 from chaffinch.outputs.domain import Field, Fields
 from chaffinch.outputs.kinds.fisher import FisherExact
-from chaffinch.outputs.kinds.single import scaled
+from chaffinch.outputs.kinds.formulas import scaled
 from chaffinch.outputs.rules import Policy, check_entries
 
 FIELDS = Fields((Field("A", ("a", "b")), Field("B", ("x", "y"))))

@@ -14,27 +14,53 @@ from scipy.stats import norm
 from chaffinch.outputs.cells import Frame
 from chaffinch.outputs.document import recipes_of
 from chaffinch.outputs.domain import Field, Fields
-from chaffinch.outputs.kinds.single import (
-    Followed,
-    SmoothNumbers,
+from chaffinch.outputs.kinds.formulas import (
+    Derived,
+    Formulas,
+    GroupFormulas,
     at_least,
-    once,
     scaled,
     scaled_interval,
 )
+from chaffinch.outputs.kinds.single import once
 from chaffinch.outputs.numbers import Interval
 from chaffinch.outputs.rules import Policy, check_entries
 from chaffinch.outputs.rules.findings import finding
 
 
-class Ratio(SmoothNumbers):
+class Ratio(Formulas):
     """a / b, and its square, which follows."""
 
     def formulas(self, sums: Any) -> Mapping[str, Any]:
         return {"ratio": sums[..., 0] / at_least(sums[..., 1], 1.0)}
 
-    def follow(self, numbers: Mapping[str, float]) -> Mapping[str, Followed]:
-        return {"square": Followed(numbers["ratio"] ** 2, {"ratio": 2.0 * numbers["ratio"]})}
+    def derive(self, numbers: Mapping[str, float]) -> Mapping[str, Derived]:
+        return {"square": Derived(numbers["ratio"] ** 2, {"ratio": 2.0 * numbers["ratio"]})}
+
+
+class Differences(GroupFormulas):
+    """The square of the first of two sums of each group, less the second."""
+
+    def formula(self, sums: Any) -> Any:
+        return sums[..., 0] ** 2 - sums[..., 1]
+
+    def is_undefined(self, sums: Any) -> Any:
+        return sums[:, 1] < 0.0
+
+
+def test_numbers_of_groups_change_with_their_own_sums_alone() -> None:
+    reading, sums = Differences([0, 2], 2), np.array([3.0, 1.0, 5.0, 5.0, 2.0, -4.0])
+    values, slope = reading(sums)
+    assert values.tolist() == [8.0, 8.0]
+    assert slope.tolist() == [[6.0, -1.0, 0.0, 0.0, 0.0, 0.0], [0.0, 0.0, 0.0, 0.0, 4.0, -1.0]]
+    assert reading.undetermined(sums).tolist() == [False, True]
+
+
+def test_a_derived_number_changes_as_its_function_does() -> None:
+    made = Derived.from_function(lambda z, dof: float(norm.sf(z)) * dof, z=1.5, dof=2.0)
+    assert made.value == pytest.approx(2.0 * norm.sf(1.5))
+    assert made.slopes["z"] == pytest.approx(-2.0 * norm.pdf(1.5), rel=1e-6)
+    assert made.slopes["dof"] == pytest.approx(norm.sf(1.5), rel=1e-6)
 
 
 def test_derivatives_by_hand() -> None:

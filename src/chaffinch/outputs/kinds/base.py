@@ -1,16 +1,16 @@
 """What a kind of output is: one class that says everything about it, and the registry that it stands in.
 
 A kind is one file (or package) of this folder. Its class is an `OutputSpec`: the keys of its entry in a file of outputs
-(`docs/outputs-file.md`), with or without their numbers, and
+(`docs/outputs-file.md`), with or without their numbers. Each key that holds numbers is declared once, by a `Statistic` in its annotation, and
 
+    layout              the numbers under each key: names, form, as printed    evolve, check
+    estimates           the same numbers from any records, with their errors   evolve, check
     equations           what it says of the records, for the engines           evolve, check
-    recomputed          its published numbers beside what records give         evolve, check
-    computed_numbers    its numbers from any records, as printed               check
-    printed_numbers     its numbers as they stand in the file                  check
     rules_only          why it has no equations, where it has none             evolve, check
     contradiction       why no records can have its numbers                    evolve, check
     tallies, evidence   the cells of people behind it, and what rules look at   check
 
+From layout and estimates follow, here and for all kinds, printing, suppressing, rounding, comparing and recomputing.
 It registers a `Kind` for each name that it reads. Nothing else in the package names kinds. Most of this is there already for outputs with
 counts (`table.py`), summaries of a column by groups (`moments.py`) and a few single numbers (`single.py`); `chi_square.py` is one to copy.
 
@@ -30,7 +30,7 @@ import math
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Annotated, Any, ClassVar, NamedTuple, Self
+from typing import Annotated, Any, ClassVar, Literal, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -46,6 +46,7 @@ from ..domain import Codes, Fields, Floats
 from ..equations import Output, Reading, SumSystem, Terms
 from ..filters import Filter, read_filter
 from ..numbers import (
+    UNSAID,
     WITHHELD,
     Interval,
     Number,
@@ -69,6 +70,38 @@ ROWS = 10**9
 """More records than any part will have: what is checked on reading must not depend on their number."""
 NEXT = "Merge levels, leave them out by a filter, give this part a larger share of the records, or split with another seed."
 Grid = Mapping[int, NDArray[Any]]
+NumberStyle = Literal["count", "whole", "number"]
+"""Counts of people, other whole numbers, or numbers with digits."""
+
+
+@dataclass(frozen=True)
+class Statistic:
+    """A key that holds numbers, as a kind declares it: `key: Annotated[Any, Statistic("the p-value")] = None`.
+
+    `label` is what messages call the number. `presence`: `optional` ones may be announced, `main` ones make an output one with numbers,
+    without a `required` one such an output cannot be read. `default`: a recipe that announces nothing publishes it. `whole`: degrees of freedom
+    and other whole numbers that are no counts of people. `part`: another kind of output has these numbers (`single.py`).
+    """
+
+    label: str = ""
+    presence: Literal["optional", "main", "required"] = "optional"
+    default: bool = False
+    whole: bool = False
+    part: bool = False
+
+    @property
+    def style(self) -> NumberStyle:
+        """Of which style the number is."""
+        return "whole" if self.whole else "number"
+
+
+class ColumnKey:
+    """The mark of a key that names columns."""
+
+
+Column = Annotated[str, ColumnKey]
+OptionalColumn = Annotated[str | None, ColumnKey]
+Columns = Annotated[list[str], ColumnKey]
 
 
 class PartialSpec(BaseModel):
@@ -79,10 +112,24 @@ class PartialSpec(BaseModel):
 
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
 
-    NUMBERS: ClassVar[tuple[str, ...]] = ()
-    """The keys that hold numbers."""
-    BESIDE: ClassVar[tuple[str, ...]] = ()
+    statistics: ClassVar[dict[str, Statistic]] = {}
+    """The keys that hold numbers, as declared."""
+    optional: ClassVar[tuple[str, ...]] = ()
     """Those that need not be there, and may be announced."""
+    also_optional: ClassVar[tuple[str, ...]] = ()
+    """Keys that may be announced as well, though a recipe keeps them where they are not."""
+    column_keys: ClassVar[tuple[str, ...]] = ()
+    """The keys that name columns."""
+
+    @classmethod
+    def __pydantic_init_subclass__(cls, **options: Any) -> None:
+        marks = {key: field.metadata for key, field in cls.model_fields.items()}
+        cls.column_keys = tuple(key for key, some in marks.items() if ColumnKey in some)
+        cls.statistics = {
+            key: mark for key, some in marks.items() for mark in some if isinstance(mark, Statistic)
+        }
+        optional = (key for key, one in cls.statistics.items() if one.presence == "optional")
+        cls.optional = (*optional, *cls.also_optional)
 
     _announced: dict[str, Any] = PrivateAttr(default_factory=dict)
 
@@ -93,11 +140,11 @@ class PartialSpec(BaseModel):
             return handler(data)
         empty = {
             key
-            for key in (*cls.NUMBERS, *cls.BESIDE)
+            for key in (*cls.statistics, *cls.also_optional)
             if key in data and cls.placeholder(key, data[key])
         }
         spec = handler({key: value for key, value in data.items() if key not in empty})
-        spec._announced = {key: data[key] for key in cls.BESIDE if key in empty and data[key]}
+        spec._announced = {key: data[key] for key in cls.optional if key in empty and data[key]}
         return spec
 
     @classmethod
@@ -166,6 +213,7 @@ class Sample:
     frame: Frame
     codes: Codes
     inside: Codes
+    part: str = "the data"  # What the records are, for messages: "the first fold"
 
     @property
     def fields(self) -> Fields:
@@ -173,20 +221,55 @@ class Sample:
         return self.frame.fields
 
 
-class PrintedNumbers(NamedTuple):
-    """Numbers under a key as they stand in the file, digits and marks included, with what each is called."""
+@dataclass(frozen=True)
+class NumberBlock:
+    """The numbers under one key of an output: what each is called, and as they stand in the file, digits and marks included."""
 
     key: str
-    names: list[str]
-    numbers: list[Any]
-    counted: bool
+    names: Sequence[str]
+    numbers: Sequence[Any] = ()  # As printed; none in a recipe
+    style: NumberStyle = "number"
+    shape: tuple[int, ...] | None = ()  # How lists of them are nested; None for numbers by name
+    label: str = "a number"  # What messages call one of them
+    field: str = ""  # The key under which they stand, where it is not that of their digits
+    titles: Sequence[str] = ()  # What comparisons call them, where that is not their names
+    placeholder: Any = (
+        0  # What a recipe is compiled with: a number for all of them, or one for each
+    )
+    may_vanish: bool = False  # Whether all of them may be withheld
+
+    @property
+    def counted(self) -> bool:
+        """Whether they are counts of people."""
+        return self.style == "count"
+
+    def entry(self, numbers: Sequence[Any]) -> dict[str, Any]:
+        """Return numbers, one for each name, as the output's entry has them."""
+        if self.shape is None:
+            return {self.field or self.key: dict(zip(self.names, numbers, strict=True))}
+        return {self.field or self.key: nested(numbers, self.shape)}
+
+    def placeholders(self) -> dict[str, Any]:
+        """Return an entry with some numbers or other."""
+        some = self.placeholder
+        return self.entry(some if isinstance(some, list) else [some] * len(self.names))
+
+
+class Estimates(NamedTuple):
+    """The numbers of one block as records give them, nan where they have none.
+
+    `units` are their standard errors, 0 for counts; `sizes` how many records are behind each, where few withhold it.
+    """
+
+    values: Sequence[Any] | NDArray[Any]
+    units: Sequence[float] | NDArray[Any] | float = 0.0
+    sizes: Sequence[int] | NDArray[Any] | None = None
+    alternatives: Sequence[float] | NDArray[Any] | None = None  # As other programs print them
 
 
 class OutputSpec(PartialSpec):
     """One output, as the file has it: with its numbers, or without (a recipe). `docs/outputs-file.md` explains the keys."""
 
-    REQUIRED: ClassVar[tuple[str, ...]] = ()
-    """Keys without which an output with numbers cannot be read."""
     PRINTING: ClassVar[tuple[str, ...]] = (
         "digits",
         "bands",
@@ -195,10 +278,8 @@ class OutputSpec(PartialSpec):
         "suppressed_zeros",
     )
     """Keys that only recipes have."""
-    BESIDE: ClassVar[tuple[str, ...]] = ("n",)
-    COLUMN_KEYS: ClassVar[tuple[str, ...]] = ()
-    """Keys that name columns."""
-    NOUN: ClassVar[str] = "cell"
+    also_optional: ClassVar[tuple[str, ...]] = ("n",)
+    unit_noun: ClassVar[str] = "cell"
     """What one of its cells of people is called."""
 
     name: Annotated[str, Key(min_length=1)]
@@ -230,16 +311,16 @@ class OutputSpec(PartialSpec):
         return "" if self.definition.searched else NOT_SEARCHED
 
     @abstractmethod
-    def computed_numbers(self, sample: Sample, printer: Printer, part: str) -> dict[str, Any]:
-        """Return the numbers that these records give, by key, as printed; InputError where they lack one (`no_estimate`)."""
+    def layout(self, frame: Frame) -> Iterator[NumberBlock]:
+        """Give the numbers under each key that is published, with or without them."""
 
     @abstractmethod
-    def recomputed(self, sample: Sample) -> Iterator[Number]:
-        """Give the published numbers beside what these records give; n is added for every kind."""
+    def estimates(self, sample: Sample) -> Mapping[str, Estimates]:
+        """Return the numbers of each block as these records give them, by the block's key."""
 
-    @abstractmethod
-    def printed_numbers(self, frame: Frame) -> Iterator[PrintedNumbers]:
-        """Give the numbers that stand in the output, those of each key together; none without numbers."""
+    def undefined_reason(self, sample: Sample, block: NumberBlock, index: int) -> str:
+        """Return why these records have no such number."""
+        return "these records have no such number"
 
     @abstractmethod
     def tallies(self, counter: CellCounter) -> list[CellCounts]:
@@ -247,7 +328,7 @@ class OutputSpec(PartialSpec):
 
     def evidence(self, tallies: list[CellCounts], counter: CellCounter) -> Iterator[Any]:
         """Give what the rules look at behind the output by itself, piece by piece; see `rules/evidence.py`."""
-        yield Counts(tallies, self.NOUN)
+        yield Counts(tallies, self.unit_noun)
 
     def findings(
         self, tallies: list[CellCounts], counter: CellCounter, policy: Policy
@@ -257,11 +338,19 @@ class OutputSpec(PartialSpec):
 
     def check_recipe(self, frame: Frame) -> None:
         """Raise for columns, filters, formulas and other rules of a recipe that no records could satisfy."""
-        self.filled(frame).equations(frame)
+        self.with_placeholder_values(frame).equations(frame)
 
-    def filled(self, frame: Frame) -> Self:
+    def with_placeholder_values(self, frame: Frame) -> Self:
         """Return a recipe with some numbers or other, to compile it."""
-        return self
+        some: dict[str, Any] = {}
+        for block in self.layout(frame):
+            some |= {} if block.numbers else block.placeholders()
+        some |= {"n": frame.rows} if "n" in self._announced else {}
+        return self.changed(**some)
+
+    def needed_n(self, sample: Sample, numbers: Any) -> Any:
+        """Return the n without which its numbers, as printed, would say nothing; None where they do."""
+        return None
 
     def contradiction(self, frame: Frame) -> str | None:
         """Return why no records can have its numbers, where no linear programme over records can say so; None otherwise."""
@@ -274,7 +363,7 @@ class OutputSpec(PartialSpec):
     @property
     def columns(self) -> tuple[str, ...]:
         """The names of the columns that it is about, those of filters and formulas apart."""
-        return tuple(_words(getattr(self, key) for key in self.COLUMN_KEYS))
+        return tuple(_words(getattr(self, key) for key in self.column_keys))
 
     @classmethod
     def check_entry(cls, entry: Mapping[str, Any], where: str) -> None:
@@ -283,7 +372,7 @@ class OutputSpec(PartialSpec):
     @classmethod
     def mentioned(cls, entry: Mapping[str, Any]) -> tuple[list[str], list[str]]:
         """Return the columns that an entry of a file names, and its filters and formulas, which name more; it may break other rules."""
-        names = [str(word) for word in _words(entry.get(key, []) for key in cls.COLUMN_KEYS)]
+        names = [str(word) for word in _words(entry.get(key, []) for key in cls.column_keys)]
         return names, [
             entry[key] for key in ("where", "formula") if isinstance(entry.get(key), str)
         ]
@@ -298,7 +387,7 @@ class OutputSpec(PartialSpec):
     @property
     def has_numbers(self) -> bool:
         """Whether all its numbers are there, so that it can be published as it stands."""
-        main = [key for key in self.NUMBERS if key not in self.BESIDE] or self.NUMBERS
+        main = [key for key in self.statistics if key not in self.optional] or self.statistics
         return not self._announced and any(getattr(self, key) is not None for key in main)
 
     def to_dict(self) -> dict[str, Any]:
@@ -317,7 +406,7 @@ class OutputSpec(PartialSpec):
 
     def announcements(self, frame: Frame) -> dict[str, Any]:
         """Return what a recipe of this output says to publish beside the main numbers, by key."""
-        there = [key for key in self.BESIDE if key in self.NUMBERS or key == "n"]
+        there = [key for key in self.optional if key in self.statistics or key == "n"]
         return {**self._announced, **{key: True for key in there if getattr(self, key) is not None}}
 
     def with_printing(self, frame: Frame) -> Self:
@@ -337,7 +426,7 @@ class OutputSpec(PartialSpec):
         """Return the recipe: how to compute the output, and how its numbers are printed."""
         announced = self.announcements(frame)
         return self.with_printing(frame).changed(
-            drop=(*self.NUMBERS, "n", *announced), announced=announced
+            drop=(*self.statistics, "n", *announced), announced=announced
         )
 
     def with_numbers(self, **numbers: Any) -> Self:
@@ -351,11 +440,90 @@ class OutputSpec(PartialSpec):
         MissingExtraError for a regression without statsmodels. `part` is what the records are, for messages: "the first fold".
         """
         recipe = self.without_numbers(Frame(fields, ROWS))
-        sample = recipe.sample(fields.counted(codes), codes)
-        numbers = recipe.computed_numbers(sample, recipe.printer, part)
+        sample = replace(recipe.sample(fields.counted(codes), codes), part=part)
+        numbers = recipe.computed_numbers(sample)
         if recipe.publishes("n"):
             numbers.setdefault("n", len(sample.inside))
         return recipe.with_numbers(**numbers)
+
+    def printed_numbers(self, frame: Frame) -> Iterator[NumberBlock]:
+        """Give the numbers that stand in the output, those of each key together; none without numbers."""
+        return (one for one in self.layout(frame) if one.numbers and one.style != "whole")
+
+    def computed_numbers(self, sample: Sample) -> dict[str, Any]:
+        """Return the numbers that these records give, by key, as printed; InputError where they lack one."""
+        blocks, numbers = list(self.layout(sample.frame)), dict[str, Any]()
+        estimates = self.estimates(sample) if blocks else {}
+        for block in blocks:
+            numbers |= block.entry(self.shown(block, estimates[block.key], sample, self.printer))
+        return numbers
+
+    def shown(
+        self, block: NumberBlock, estimates: Estimates, sample: Sample, printer: Printer
+    ) -> list[Any]:
+        """Return numbers as printed: rounded, and withheld by name or where there are few records behind them."""
+        values, names, sizes = estimates.values, block.names, estimates.sizes
+        if block.style == "whole":
+            return [int(value) for value in values]
+        if block.counted:
+            return list(printer.counts(values, names))
+        numbers: list[Any] = []
+        for k, (name, value) in enumerate(zip(names, values, strict=True)):
+            defined = math.isfinite(value)
+            if name in printer.withheld or (sizes is not None and is_gone(printer, int(sizes[k]))):
+                numbers.append(WITHHELD)
+            elif defined:
+                numbers.append(printer.number(float(value), block.key, name))
+            elif sizes is not None and printer.suppresses:
+                numbers.append(WITHHELD)
+            else:
+                raise self.no_estimate(sample, self.undefined_reason(sample, block, k))
+        if sizes is not None and not block.may_vanish:
+            self.check_some(sample, numbers)
+        return numbers
+
+    def recomputed(self, sample: Sample) -> Iterator[Number]:
+        """Give the published numbers beside what these records give; n is added for every kind."""
+        blocks = [block for block in self.layout(sample.frame) if block.numbers]
+        estimates = self.estimates(sample) if blocks else {}
+        for block in blocks:
+            yield from self.comparison(block, estimates[block.key], sample.frame.rows)
+
+    def comparison(self, block: NumberBlock, estimates: Estimates, rows: int) -> Iterator[Number]:
+        """Give the numbers of a block, withheld ones apart, beside those of records."""
+        units = np.broadcast_to(np.asarray(estimates.units, dtype=float), len(block.names))
+        names, others = block.titles or block.names, estimates.alternatives
+        every = zip(names, self.block_intervals(block, rows), estimates.values, units, strict=True)
+        for k, (name, interval, value, unit) in enumerate(every):
+            if interval is not None:
+                number = Number(name or self.kind, *map(float, (*interval, value, unit)))
+                other = number if others is None else replace(number, value=float(others[k]))
+                yield other if other.within() and not number.within() else number
+
+    def block_intervals(self, block: NumberBlock, rows: int) -> list[Interval | None]:
+        """Return the interval of each number of a block; None where it is withheld."""
+        numbers = block.numbers
+        if block.counted:
+            return [Interval(*ends) for ends in zip(*self.bounds(numbers, rows), strict=True)]
+        if block.style == "whole":
+            return [Interval(number, number) for number in numbers]
+        return [
+            None if number in UNSAID else self.printed(number, block.label) for number in numbers
+        ]
+
+    def bounds(
+        self, cells: Sequence[Any] | NDArray[np.object_], most: int
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Return the least and largest count of each cell."""
+        how = {
+            key: getattr(self, key)
+            for key in ("threshold", "suppressed_zeros", "base", "rounding")
+            if hasattr(self, key)
+        }
+        what, flat = f"Output '{self.name}': a count", np.asarray(cells, dtype=object).ravel()
+        ends = [count_interval(cell, most=most, what=what, **how) for cell in flat]
+        lo, hi = np.array(ends, dtype=np.int64).reshape(-1, 2).T
+        return lo, hi
 
     def sample(self, fields: Fields, codes: Codes) -> Sample:
         """Return records as the output is computed on them: those that miss none of its columns."""
@@ -450,6 +618,15 @@ class OutputSpec(PartialSpec):
         """Return the error for what is wrong with the output: its name, and the words that follow it."""
         return InputError(f"Output '{self.name}'{words}")
 
+    def no_estimate(self, sample: Sample, why: str) -> InputError:
+        """Return the error for numbers that these records do not have."""
+        return self.fault(f" cannot be computed on {sample.part}: {why}. {NEXT}")
+
+    def check_some(self, sample: Sample, numbers: Iterable[Any]) -> None:
+        """Raise InputError where every number is withheld."""
+        if all(number == WITHHELD for number in numbers):
+            raise self.no_estimate(sample, "every one of its numbers would be withheld")
+
     def _check_printing(self) -> None:
         what = f"Output '{self.name}'"
         check_whole(f"{what}: threshold", self.threshold, 1, optional=True)
@@ -463,7 +640,7 @@ class OutputSpec(PartialSpec):
             raise InputError(
                 f'{what}: digits must be given by key, such as digits = {{ loglik = 2, values = "0.00" }}.'
             )
-        keys = sorted({*self.NUMBERS, "alpha"})
+        keys = sorted({*self.statistics, "alpha"})
         for key, style in digits.items():
             check_name("key", key, keys, prefix=f"{what}: digits: ")
             for one in style.values() if isinstance(style, Mapping) else [style]:
@@ -489,7 +666,7 @@ def _words(values: Iterable[Any]) -> list[Any]:
     ]
 
 
-def _read_counts(rules: dict[str, Any], parts: Sequence[PrintedNumbers]) -> None:
+def _read_counts(rules: dict[str, Any], parts: Sequence[NumberBlock]) -> None:
     if bands := bands_in(cell for part in parts for cell in part.numbers):
         rules["bands"] = rules["bands"] or bands
         least = [count_interval(band, most=2**62)[1] for band in bands if band.startswith("<")]
@@ -505,7 +682,7 @@ def _read_counts(rules: dict[str, Any], parts: Sequence[PrintedNumbers]) -> None
         rules["withheld"] = list(dict.fromkeys([*(rules["withheld"] or []), *unknown]))
 
 
-def _read_numbers(rules: dict[str, Any], part: PrintedNumbers) -> None:
+def _read_numbers(rules: dict[str, Any], part: NumberBlock) -> None:
     if (style := digits_in(part.numbers, part.names)) is not None:
         rules["digits"] = {part.key: style, **(rules["digits"] or {})}
     gone = [
@@ -516,21 +693,15 @@ def _read_numbers(rules: dict[str, Any], part: PrintedNumbers) -> None:
         rules["withheld"] = list(dict.fromkeys([*(rules["withheld"] or []), *gone]))
 
 
-def no_estimate(output: str, part: str, why: str) -> InputError:
-    """Return the error for an output whose numbers these records do not have; `part` is what the records are."""
-    return InputError(f"Output '{output}' cannot be computed on {part}: {why}. {NEXT}")
-
-
-def check_some(printed: Iterable[Any], output: str, part: str) -> None:
-    """Raise InputError where every number is withheld."""
-    if all(number == WITHHELD for number in printed):
-        raise no_estimate(output, part, "every one of its numbers would be withheld")
-
-
 def called(cells: Crossing, cell: int) -> str:
     """Return a cell as messages may call it."""
     name = cells.safe_cell(cell)
     return "the output" if not name else "a cell" if name == HIDDEN else f"cell '{name}'"
+
+
+def as_list(number: Any) -> list[Any]:
+    """Return a number in a list; an empty one for none."""
+    return [] if number is None else [number]
 
 
 def boxed(cells: Sequence[Any]) -> NDArray[np.object_]:
@@ -548,34 +719,6 @@ def nested(flat: Sequence[Any], shape: tuple[int, ...]) -> Any:
 def is_gone(printer: Printer, n: int) -> bool:
     """Return whether all numbers of a group of so many records are withheld."""
     return printer.few(n) or (printer.suppresses and not n)
-
-
-def printed_groups(
-    groups: Iterable[tuple[int, Sequence[float]]],
-    names: Sequence[str],
-    cells: Crossing,
-    printer: Printer,
-    part: str,
-    *,
-    key: str = "values",
-    lack: str = "has no records",
-) -> list[list[Any]]:
-    """Return the numbers of each group of records as printed, withheld where there are few of them.
-
-    `groups` are how many records each has and its numbers, nan where it has none: InputError, the group called so and what it lacks, in an
-    output that withholds nothing. `names` are those of all numbers, group by group.
-    """
-    name, rows = iter(names), []
-    for group, (n, values) in enumerate(groups):
-        if not printer.suppresses and any(math.isnan(value) for value in values):
-            raise no_estimate(printer.name, part, f"{called(cells, group)} {lack}")
-        row = []
-        for value in values:
-            own = next(name)
-            gone = is_gone(printer, n) or own in printer.withheld or math.isnan(value)
-            row.append(WITHHELD if gone else printer.number(value, key, own))
-        rows.append(row)
-    return rows
 
 
 def by_code(position: int, numbers: Floats) -> tuple[tuple[int], Callable[[Grid], Floats]]:

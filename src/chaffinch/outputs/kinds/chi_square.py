@@ -8,6 +8,7 @@ told otherwise, X2 = n (|a d - b c| - n / 2)^2 / (r1 r2 c1 c2), and 0 where n / 
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
@@ -18,13 +19,13 @@ from ..cells import Crossing, Frame, crosstab, sums_by_cell
 from ..domain import Floats
 from ..equations import Output
 from ..numbers import Interval
-from ..rules.cell_counts import CellCounter, CellCounts
-from .base import KINDS, SLACK, Kind, Sample, Whole
-from .single import GroupTest, KindPart, Single, scaled
+from .base import KINDS, SLACK, Columns, Kind, Sample, Statistic, Whole
+from .formulas import Derived, Formulas, at_least, raised
+from .single import CountsPart, GroupTest, KindPart, PBound, Single
 
 
-class ChiSquare:
-    """The statistic out of the counts of a table's cells, with what follows from it, and derivatives."""
+class ChiSquare(Formulas):
+    """The statistic out of the counts of a table's cells, with what follows from it."""
 
     def __init__(
         self,
@@ -33,110 +34,86 @@ class ChiSquare:
         *,
         correction: bool = False,
     ) -> None:
-        self.shape, self.keys, self.correction = shape, keys, correction
+        super().__init__(keys)
+        self.shape, self.correction = shape, correction
 
-    def undetermined(self, sums: Floats) -> NDArray[np.bool_]:
-        """Return whether there is no statistic: one row or column has all records."""
+    def is_undefined(self, sums: Floats) -> bool:
+        """Return whether one row or column has all records."""
         table = sums.reshape(self.shape)
-        return np.full(
-            len(self.keys), min((table.sum(axis=axis) > 0.5).sum() for axis in (0, 1)) < 2
-        )
+        return bool(min((table.sum(axis=axis) > 0.5).sum() for axis in (0, 1)) < 2)
 
-    def __call__(self, sums: Floats) -> tuple[Floats, Floats]:
-        """Return the published numbers, and their derivatives by all counts."""
-        from scipy.special import chdtrc
-        from scipy.stats import chi2
-
-        table = np.maximum(sums, 0.0).reshape(self.shape)
-        statistic, slope = self._corrected(table) if self.correction else self._statistic(table)
-        n, (rows, columns) = (
-            max(float(table.sum()), 1.0),
-            (int((table.sum(axis=k) > 0.5).sum()) for k in (1, 0)),
+    def formulas(self, sums: NDArray[Any]) -> Mapping[str, NDArray[Any]]:
+        """Return the statistic, n, the degrees of freedom and the smaller number of rows or columns less one."""
+        table = raised(sums, 0.0).reshape(*sums.shape[:-1], *self.shape)
+        n, sizes = (
+            raised(table.sum(axis=(-2, -1)), 1.0),
+            [(table.real.sum(axis=axis) > 0.5).sum(axis=-1) - 1.0 for axis in (-1, -2)],
         )
-        dof, least = max((rows - 1) * (columns - 1), 1), max(min(rows, columns) - 1, 1)
-        v = math.sqrt(max(statistic, 0.0) / (n * least))
-        numbers = {
-            "statistic": (statistic, slope),
-            "dof": (float(dof), np.zeros_like(slope)),
-            "p_value": (
-                float(chdtrc(dof, statistic)),
-                -float(chi2.pdf(max(statistic, 1e-9), dof)) * slope,
-            ),
-            "cramers_v": (v, 0.5 * v * (slope / max(statistic, 1e-9) - 1.0 / n)),
+        return {
+            "statistic": self._corrected(table, n) if self.correction else self._plain(table, n),
+            "n": n,
+            "dof": np.maximum(sizes[0] * sizes[1], 1.0) + 0.0 * n,
+            "least": np.maximum(np.minimum(*sizes), 1.0) + 0.0 * n,
         }
-        scales = [scaled(key, numbers[key][0]) for key in self.keys]
-        slopes = np.stack(
-            [numbers[key][1] * by for key, (_, by) in zip(self.keys, scales, strict=True)]
-        )
-        return np.array([value for value, _ in scales]), slopes
 
-    def _statistic(self, table: Floats) -> tuple[float, Floats]:
-        rows, columns = table.sum(axis=1, keepdims=True), table.sum(axis=0, keepdims=True)
-        n, product = float(table.sum()), np.maximum(rows, 1e-9) * np.maximum(columns, 1e-9)
-        share = table**2 / product
-        excess = float(share.sum()) - 1.0
-        by_row = share.sum(axis=1, keepdims=True) / np.maximum(rows, 1e-9)
-        by_column = share.sum(axis=0, keepdims=True) / np.maximum(columns, 1e-9)
-        # In a row or column without records: what the first one adds.
-        own = np.where(
-            (rows < 0.5) | (columns < 0.5),
-            1.0 / ((rows + 1.0) * (columns + 1.0)),
-            2.0 * table / product,
-        )
-        slope = n * (own - by_row - by_column) + excess
-        return max(n * excess, 0.0), slope.ravel()
+    def derive(self, numbers: Mapping[str, float]) -> Mapping[str, Derived]:
+        """Return the p-value and Cramér's V."""
+        statistic, n = numbers["statistic"], numbers["n"]
+        v = math.sqrt(statistic / (n * numbers["least"]))
+        slopes = {"statistic": 0.5 * v / max(statistic, 1e-9), "n": -0.5 * v / n}
+        return {"p_value": chi_square_p_value(numbers), "cramers_v": Derived(v, slopes)}
 
     @staticmethod
-    def _corrected(table: Floats) -> tuple[float, Floats]:
-        (a, b), (c, d) = np.maximum(table, 1e-9)
-        n, apart = a + b + c + d, a * d - b * c
-        left = max(abs(apart) - 0.5 * n, 0.0)
-        margins = (a + b) * (c + d) * (a + c) * (b + d)
-        by_cell = np.sign(apart) * np.array([d, -c, -b, a]) - 0.5
-        lines = np.array(
-            [
-                1 / (a + b) + 1 / (a + c),
-                1 / (a + b) + 1 / (b + d),
-                1 / (c + d) + 1 / (a + c),
-                1 / (c + d) + 1 / (b + d),
-            ]
-        )
-        statistic = float(n * left**2 / margins)
-        return statistic, statistic * (1.0 / n - lines) + 2.0 * n * left / margins * by_cell
+    def _plain(table: NDArray[Any], n: NDArray[Any]) -> NDArray[Any]:
+        rows, columns = table.sum(axis=-1, keepdims=True), table.sum(axis=-2, keepdims=True)
+        share = table**2 / (raised(rows, 1e-9) * raised(columns, 1e-9))
+        # In a row or column without records: what the first one adds.
+        first = table / ((rows.real + 1.0) * (columns.real + 1.0))
+        share = np.where((rows.real < 0.5) | (columns.real < 0.5), first, share)
+        return raised(n * (share.sum(axis=(-2, -1)) - 1.0), 0.0)
+
+    @staticmethod
+    def _corrected(table: NDArray[Any], n: NDArray[Any]) -> NDArray[Any]:
+        table = raised(table, 1e-9)
+        cross = table[..., 0, 0] * table[..., 1, 1] - table[..., 0, 1] * table[..., 1, 0]
+        excess = at_least(cross * np.sign(cross.real) - 0.5 * n, 0.0)
+        margins = table.sum(axis=-1).prod(axis=-1) * table.sum(axis=-2).prod(axis=-1)
+        return np.asarray(n * excess**2 / margins)
+
+
+def chi_square_p_value(numbers: Mapping[str, float]) -> Derived:
+    """Return the p-value of a chi-square statistic."""
+    from scipy.special import chdtrc
+
+    dof = numbers["dof"]
+    return Derived.from_function(
+        lambda statistic: float(chdtrc(dof, max(statistic, 0.0))),
+        statistic=max(numbers["statistic"], 0.0),
+    )
 
 
 class ChiSquareSpec(GroupTest):
     """Pearson's chi-square test of the two columns of `by`, each in bands or not."""
 
-    NUMBERS: ClassVar[tuple[str, ...]] = ("statistic", "dof", "p_value", "cramers_v", "counts")
-    BESIDE: ClassVar[tuple[str, ...]] = ("dof", "p_value", "cramers_v", "counts", "n")
-    PARTS: ClassVar[tuple[str, ...]] = ("counts",)
-    WHOLE: ClassVar[tuple[str, ...]] = ("dof",)
-    REQUIRED: ClassVar[tuple[str, ...]] = ("statistic",)
-    COLUMN_KEYS: ClassVar[tuple[str, ...]] = ("by",)
-    WORDS: ClassVar[dict[str, str]] = {
-        "statistic": "the statistic",
-        "p_value": "the p-value",
-        "cramers_v": "Cramér's V",
-    }
-    LACK: ClassVar[str] = "all its records are in one row or column of its table"
+    NO_NUMBERS: ClassVar[str] = "all its records are in one row or column of its table"
 
     kind: Literal["chi-square"] = "chi-square"
-    by: Annotated[list[str], Key(min_length=2, max_length=2)]
+    by: Annotated[Columns, Key(min_length=2, max_length=2)]
     groups: dict[str, Any] = Key(default_factory=dict)
-    statistic: Any = None
-    dof: Whole | None = None
-    p_value: Any = None
-    cramers_v: Any = None
-    counts: list[Any] | None = None
+    statistic: Annotated[Any, Statistic("the statistic", "required")] = None
+    dof: Annotated[Whole | None, Statistic(whole=True)] = None
+    p_value: Annotated[Any, Statistic("the p-value")] = None
+    cramers_v: Annotated[Any, Statistic("Cramér's V")] = None
+    counts: CountsPart = None
     correction: bool = False
-    p_below: Annotated[float, Key(gt=0, le=1)] | None = None
+    p_below: PBound = None
 
     def part(self, key: str) -> KindPart:
         """Return the table."""
         return KindPart("table", "counts", {"by": self.by, "groups": self.groups})
 
-    def _cells(self, frame: Frame) -> Crossing:
+    def cells(self, frame: Frame) -> Crossing:
+        """Return the table; two by two with a correction."""
         cells = self.crossing(frame)
         if self.correction and cells.shape != (2, 2):
             raise self.fault(" has a correction (Yates's), which is for tables of two by two.")
@@ -150,7 +127,7 @@ class ChiSquareSpec(GroupTest):
 
     def system(self, frame: Frame, key: str, interval: Interval) -> Output:
         """Return a number as a function of the counts of the cells."""
-        cells, (lo, hi) = self._cells(frame), interval
+        cells, (lo, hi) = self.cells(frame), interval
         terms, reading = (
             sums_by_cell(frame, cells, ()),
             ChiSquare(cells.shape, (key,), correction=self.correction),
@@ -173,13 +150,11 @@ class ChiSquareSpec(GroupTest):
         """Return the test on records; nan where one row or column has all of them."""
         from scipy.stats import chi2
 
-        table = crosstab(self._cells(sample.frame), sample.inside)
+        table = crosstab(self.cells(sample.frame), sample.inside)
         table = table[table.sum(axis=1) > 0][:, table.sum(axis=0) > 0]
         least = min(table.shape) - 1
         if least < 1:
-            return {
-                key: Single(0 if key == "dof" else math.nan) for key in (*self.WORDS, *self.WHOLE)
-            }
+            return dict.fromkeys(self.statistics, Single(math.nan))
         n, expected = int(table.sum()), np.outer(table.sum(axis=1), table.sum(axis=0)) / table.sum()
         apart = np.abs(table - expected)
         statistic = float(
@@ -198,12 +173,6 @@ class ChiSquareSpec(GroupTest):
             ),
             "cramers_v": Single(v, unit * 0.5 * v / max(statistic, 1e-9)),
         }
-
-    def tallies(self, counter: CellCounter) -> list[CellCounts]:
-        """Return the table's cells, whose counts are not shown unless published, the records as one cell, and n."""
-        cells = self.crossing(counter.frame)
-        fit = counter.fit(f"chi-square {' by '.join(self.by)}", cells)
-        return [*self.part_tallies(counter, counter.tally("cells", cells)), *fit]
 
 
 KINDS.register(

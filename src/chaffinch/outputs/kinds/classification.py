@@ -19,21 +19,25 @@ from pydantic import Field as Key
 from ..cells import Crossing, Frame, column_numbers, crossed, crosstab, scalar_code, sums_by_cell
 from ..domain import Fields, Floats, Scalar
 from ..equations import Output
-from ..numbers import Interval, Number
+from ..numbers import Interval
 from ..rules.cell_counts import CellCounter, CellCounts
 from ..rules.evidence import Counts
-from .base import KINDS, Kind, OutputSpec, PrintedNumbers, Sample, no_estimate
-from .rank_tests import MOST_COUNTS
-from .single import KindPart, PartedNumbers, PartsAlone, Single, SmoothNumbers, at_least
+from .base import (
+    KINDS,
+    Column,
+    Estimates,
+    Kind,
+    NumberBlock,
+    OutputSpec,
+    Sample,
+    Statistic,
+    as_list,
+)
+from .formulas import Formulas, at_least
+from .rank_tests import MOST_COUNTS, too_many_values
+from .single import CountsPart, KindPart, PartedNumbers, PartsAlone, Single
 
-RATES = {
-    "accuracy": "the accuracy",
-    "sensitivity": "the sensitivity",
-    "specificity": "the specificity",
-    "precision": "the precision",
-    "npv": "the negative predictive value",
-    "f1": "the F1 score",
-}
+Means = Annotated[list[Any] | dict[str, Any] | None, Statistic(part=True, default=True)]
 
 
 def _rates(
@@ -58,7 +62,7 @@ def _rates(
     }
 
 
-class ConfusionRates(SmoothNumbers):
+class ConfusionRates(Formulas):
     """Rates out of the counts of a confusion matrix."""
 
     def __init__(
@@ -68,7 +72,7 @@ class ConfusionRates(SmoothNumbers):
         agree: Sequence[tuple[int, int]],
         positive: tuple[int, int],
     ) -> None:
-        super().__init__([key], {})
+        super().__init__([key])
         self.shape, self.agree, self.positive = shape, list(agree), positive
 
     def formulas(self, sums: NDArray[Any]) -> Mapping[str, NDArray[Any]]:
@@ -79,26 +83,20 @@ class ConfusionRates(SmoothNumbers):
 class ConfusionSpec(PartedNumbers):
     """A confusion matrix of the columns `truth` and `predicted`, and rates of it; `level` is the one that the rates are about."""
 
-    NUMBERS: ClassVar[tuple[str, ...]] = ("counts", *RATES)
-    BESIDE: ClassVar[tuple[str, ...]] = (*NUMBERS, "n")
-    PARTS: ClassVar[tuple[str, ...]] = ("counts",)
-    USUAL: ClassVar[tuple[str, ...]] = ("counts",)
-    COLUMN_KEYS: ClassVar[tuple[str, ...]] = ("truth", "predicted")
-    WORDS: ClassVar[dict[str, str]] = RATES
-    LACK: ClassVar[str] = "nobody is, or is predicted to be, in one of its classes"
+    NO_NUMBERS: ClassVar[str] = "nobody is, or is predicted to be, in one of its classes"
 
     kind: Literal["confusion"] = "confusion"
-    truth: str
-    predicted: str
+    truth: Column
+    predicted: Column
     groups: dict[str, Any] = Key(default_factory=dict)
     level: Scalar | None = None
-    counts: list[Any] | None = None
-    accuracy: Any = None
-    sensitivity: Any = None
-    specificity: Any = None
-    precision: Any = None
-    npv: Any = None
-    f1: Any = None
+    counts: Annotated[list[Any] | None, Statistic(part=True, default=True)] = None
+    accuracy: Annotated[Any, Statistic("the accuracy")] = None
+    sensitivity: Annotated[Any, Statistic("the sensitivity")] = None
+    specificity: Annotated[Any, Statistic("the specificity")] = None
+    precision: Annotated[Any, Statistic("the precision")] = None
+    npv: Annotated[Any, Statistic("the negative predictive value")] = None
+    f1: Annotated[Any, Statistic("the F1 score")] = None
 
     def part(self, key: str) -> KindPart:
         """Return the table, what is true in its rows."""
@@ -115,7 +113,9 @@ class ConfusionSpec(PartedNumbers):
                 f": columns '{self.truth}' and '{self.predicted}' must have the same levels, or groups of the same names."
             )
         agree = [(k, predicted.index(name)) for k, name in enumerate(truth)]
-        rates = any(self.publishes(key) for key in RATES if key != "accuracy")
+        rates = any(
+            self.publishes(key) for key in self.statistics if key not in ("accuracy", "counts")
+        )
         if (rates and self.level is None and len(truth) != 2) or (
             self.level is not None and str(self.level) not in truth
         ):
@@ -162,7 +162,7 @@ class ConfusionSpec(PartedNumbers):
         """Return whether a rate lies outside 0 to 1."""
         for key, interval in self.intervals().items():
             if interval.hi < 0 or interval.lo > 1:
-                return f"{RATES[key]} does not lie between 0 and 1"
+                return f"{self.statistics[key].label} does not lie between 0 and 1"
         return super().contradiction(frame)
 
     def tallies(self, counter: CellCounter) -> list[CellCounts]:
@@ -172,27 +172,22 @@ class ConfusionSpec(PartedNumbers):
 
     def evidence(self, tallies: list[CellCounts], counter: CellCounter) -> Iterator[Any]:
         """Give the cells, and what is behind its rates."""
-        yield Counts(tallies, self.NOUN)
+        yield Counts(tallies, self.unit_noun)
         yield from super().evidence(tallies, counter)
 
 
 class CalibrationSpec(PartsAlone):
     """Calibration points: by groups of the column `score`, how many records, their mean score, and the mean of the numeric column `label`."""
 
-    NUMBERS: ClassVar[tuple[str, ...]] = ("counts", "predicted", "observed")
-    BESIDE: ClassVar[tuple[str, ...]] = (*NUMBERS, "n")
-    PARTS: ClassVar[tuple[str, ...]] = NUMBERS
-    USUAL: ClassVar[tuple[str, ...]] = ("predicted", "observed")
-    COLUMN_KEYS: ClassVar[tuple[str, ...]] = ("score", "label")
-    NOUN: ClassVar[str] = "group"
+    unit_noun: ClassVar[str] = "group"
 
     kind: Literal["calibration"] = "calibration"
-    score: str
-    label: str
+    score: Column
+    label: Column
     groups: list[Any] | dict[str, Any]
-    counts: list[Any] | None = None
-    predicted: list[Any] | dict[str, Any] | None = None
-    observed: list[Any] | dict[str, Any] | None = None
+    counts: CountsPart = None
+    predicted: Means = None
+    observed: Means = None
 
     def part(self, key: str) -> KindPart:
         """Return counts as a table, and means of score and label by groups of the score."""
@@ -204,11 +199,11 @@ class CalibrationSpec(PartsAlone):
         )
 
 
-class RocPoints(SmoothNumbers):
+class RocPoints(Formulas):
     """Rates at thresholds and the area, out of how many records with and without the label have each score."""
 
     def __init__(self, keys: Sequence[str], ends: Mapping[str, int]) -> None:
-        super().__init__(keys, {})
+        super().__init__(keys)
         self.ends = dict(ends)
 
     def formulas(self, sums: NDArray[Any]) -> Mapping[str, NDArray[Any]]:
@@ -222,7 +217,7 @@ class RocPoints(SmoothNumbers):
             rates[f"fpr {name}"] = without[..., end:].sum(axis=-1) / n0
         return rates
 
-    def lacking(self, sums: Floats) -> bool:
+    def is_undefined(self, sums: Floats) -> bool:
         """Return whether all records have the label, or none."""
         without, having = np.split(sums, 2)
         return bool(min(without.sum(), having.sum()) < 0.5)
@@ -231,35 +226,38 @@ class RocPoints(SmoothNumbers):
 class RocSpec(OutputSpec):
     """Points of a ROC curve of the column `score` for the `level` of the column `label`, and the area under it."""
 
-    NUMBERS: ClassVar[tuple[str, ...]] = ("auc", "tpr", "fpr")
-    BESIDE: ClassVar[tuple[str, ...]] = (*NUMBERS, "n")
-    COLUMN_KEYS: ClassVar[tuple[str, ...]] = ("score", "label")
-    NOUN: ClassVar[str] = "step"
+    unit_noun: ClassVar[str] = "step"
 
     kind: Literal["roc"] = "roc"
-    score: str
-    label: str
+    score: Column
+    label: Column
     level: Scalar | None = None
     thresholds: Annotated[list[float], Key(min_length=1)] | None = None
-    auc: Any = None
-    tpr: list[Any] | None = None
-    fpr: list[Any] | None = None
+    auc: Annotated[Any, Statistic()] = None
+    tpr: Annotated[list[Any] | None, Statistic()] = None
+    fpr: Annotated[list[Any] | None, Statistic()] = None
 
-    def _names(self) -> list[str]:
-        return [f"at {t:g}" for t in self.thresholds or []]
+    def _points(self, key: str) -> list[str]:
+        """What the rates under a key are called."""
+        return [f"{key} at {t:g}" for t in self.thresholds or []]
 
-    def _numbers(self) -> dict[str, Any]:
-        """All published numbers by name."""
-        numbers = {} if self.auc is None else {"auc": self.auc}
-        for key in ("tpr", "fpr"):
-            rates = getattr(self, key)
-            if rates is not None and len(rates) != len(self.thresholds or []):
+    def layout(self, frame: Frame) -> Iterator[NumberBlock]:
+        """Give the area, and the rates of each point."""
+        if self.publishes("auc"):
+            yield NumberBlock("auc", ["auc"], as_list(self.auc), label="auc")
+        for key in filter(self.publishes, ("tpr", "fpr")):
+            rates, names = getattr(self, key), self._points(key)
+            if rates and len(rates) != len(names):
                 raise self.fault(f" must have a {key} for each of its thresholds.")
-            if rates is not None:
-                numbers |= dict(
-                    zip((f"{key} {name}" for name in self._names()), rates, strict=True)
-                )
-        return numbers
+            yield NumberBlock(key, names, rates or (), shape=(len(names),), label=key)
+
+    def _intervals(self, frame: Frame) -> dict[str, Interval]:
+        """The intervals of all published numbers by name."""
+        return {
+            name: self.printed(number, name)
+            for block in self.layout(frame)
+            for name, number in zip(block.names, block.numbers, strict=False)
+        }
 
     def _cells(self, frame: Frame) -> Crossing:
         """Each score, of those without the label and of those with it."""
@@ -280,17 +278,12 @@ class RocSpec(OutputSpec):
 
     def rules_only(self, fields: Fields) -> str:
         """Return that there are too many scores for a search, where there are."""
-        many = 2 * len(fields[self.score].levels) > MOST_COUNTS
-        return (
-            f"column '{self.score}' has more values than the {MOST_COUNTS // 2:,} that a search keeps counts of"
-            if many
-            else ""
-        )
+        return too_many_values(self.score, len(fields[self.score].levels), MOST_COUNTS // 2)
 
     def announcements(self, frame: Frame) -> dict[str, Any]:
         """Return which of its numbers are published: some must be."""
         keys = super().announcements(frame)
-        if not any(keys.get(key) for key in self.NUMBERS):
+        if not any(keys.get(key) for key in self.statistics):
             raise self.fault(
                 " must say what it has, with numbers or with auc = true, tpr = true or fpr = true."
             )
@@ -304,83 +297,52 @@ class RocSpec(OutputSpec):
 
     def equations(self, frame: Frame) -> tuple[Output, ...]:
         """Return the rates, and the area, as formulas of how many records with and without the label have each score."""
-        cells, numbers = self._cells(frame), self._numbers()
-        if not numbers:
+        cells, intervals = self._cells(frame), self._intervals(frame)
+        if not intervals:
             raise self.fault(" must have auc, tpr or fpr.")
         if self.rules_only(frame.fields):
             return ()
         values, terms = frame.fields[self.score].values, sums_by_cell(frame, cells, ())
-        ends = {
-            name: int(np.searchsorted(values, t))
-            for name, t in zip(self._names(), self.thresholds or [], strict=True)
-        }
+        ends = {f"at {t:g}": int(np.searchsorted(values, t)) for t in self.thresholds or []}
         # A rate that the column's values fix, such as that at its smallest one, tells nothing.
-        names = [
-            name
-            for name in numbers
+        known = {
+            name: interval
+            for name, interval in intervals.items()
             if name == "auc" or 0 < ends[name.split(" ", 1)[1]] < len(values)
-        ]
-        intervals = [self.printed(numbers[name], name) for name in names]
+        }
         system = (
-            self.sum_system(frame, cells.size, [terms], intervals, RocPoints(names, ends))
-            if names
-            else None
+            [self.sum_system(frame, cells.size, [terms], known.values(), RocPoints([*known], ends))]
+            if known
+            else []
         )
-        return (*([] if system is None else [system]), *self.n_equations(frame))
+        return (*system, *self.n_equations(frame))
 
-    def printed_numbers(self, frame: Frame) -> Iterator[PrintedNumbers]:
-        """Give the area, and the rates of each point."""
-        numbers = self._numbers()
-        for key in self.NUMBERS:
-            names = [name for name in numbers if name.split(" ")[0] == key]
-            if names:
-                yield PrintedNumbers(key, names, [numbers[name] for name in names], False)
-
-    def _rates(self, sample: Sample) -> dict[str, Single]:
-        """The area and the rates of records, with their errors; nan where all have the label, or none."""
+    def estimates(self, sample: Sample) -> Mapping[str, Estimates]:
+        """Return the area and the rates of records, with their errors; nan where all have the label, or none."""
         from scipy.stats import rankdata
 
         x = column_numbers(self.score, sample.fields, sample.inside)
         (position, having), _ = self._cells(sample.frame).steps
         yes = having[sample.inside[:, position]] == 1
         n1, n0 = int(yes.sum()), int((~yes).sum())
+        points = np.array(self.thresholds or [])
         if not n1 or not n0:
-            return {}
+            nothing = Estimates(np.full(len(points), np.nan))
+            return {"auc": Estimates([math.nan]), "tpr": nothing, "fpr": nothing}
         area = float(rankdata(x)[yes].sum() - n1 * (n1 + 1) / 2) / (n1 * n0)
-        rates = {"auc": Single(area, math.sqrt((n1 + n0 + 1) / (12.0 * n1 * n0)))}
-        for name, t in zip(self._names(), self.thresholds or [], strict=True):
-            for key, who, n in (("tpr", yes, n1), ("fpr", ~yes, n0)):
-                rate = float((x[who] >= t).mean())
-                rates[f"{key} {name}"] = Single(rate, math.sqrt(max(rate * (1 - rate), 1e-9) / n))
-        return rates
+        estimates = {"auc": Estimates([area], math.sqrt((n1 + n0 + 1) / (12.0 * n1 * n0)))}
+        for key, who, n in (("tpr", yes, n1), ("fpr", ~yes, n0)):
+            rates = (x[who] >= points[:, None]).mean(axis=1)
+            estimates[key] = Estimates(rates, np.sqrt(np.maximum(rates * (1 - rates), 1e-9) / n))
+        return estimates
 
-    def computed_numbers(self, sample: Sample, printer: Any, part: str) -> dict[str, Any]:
-        """Return those numbers that are published."""
-        rates = self._rates(sample)
-        if not rates:
-            raise no_estimate(self.name, part, "all its records have the label there, or none has")
-        numbers: dict[str, Any] = (
-            {"auc": printer.number(rates["auc"].value, "auc", "auc")}
-            if self.publishes("auc")
-            else {}
-        )
-        for key in ("tpr", "fpr"):
-            if self.publishes(key):
-                numbers[key] = [
-                    printer.number(rates[f"{key} {name}"].value, key, f"{key} {name}")
-                    for name in self._names()
-                ]
-        return numbers
-
-    def recomputed(self, sample: Sample) -> Iterator[Number]:
-        """Give the numbers beside those of the records."""
-        rates = self._rates(sample)
-        for name, number in self._numbers().items():
-            yield Number(name, *self.printed(number, name), *rates.get(name, Single(math.nan)))
+    def undefined_reason(self, sample: Sample, block: NumberBlock, index: int) -> str:
+        """Return that there is nothing to tell apart."""
+        return "all its records have the label there, or none has"
 
     def contradiction(self, frame: Frame) -> str | None:
         """Return whether rates rise with the threshold, or a number lies outside 0 to 1."""
-        intervals = {name: self.printed(number, name) for name, number in self._numbers().items()}
+        intervals = self._intervals(frame)
         if any(one.hi < 0 or one.lo > 1 for one in intervals.values()):
             return "a number does not lie between 0 and 1"
         for key in ("tpr", "fpr"):

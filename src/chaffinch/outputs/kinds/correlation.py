@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import partial
 from itertools import combinations
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,41 +15,46 @@ from pydantic import Field as Key
 from ..cells import Crossing, Frame, column_numbers, crossed, sums_by_cell
 from ..domain import Floats
 from ..equations import Output
-from ..numbers import UNSAID, WITHHELD, Interval, Number, Printer, is_withheld
+from ..numbers import UNSAID, Interval, is_withheld
 from ..rules.cell_counts import CellCounter, CellCounts
 from ..rules.evidence import Counts, DegreesOfFreedom
 from .base import (
     KINDS,
     SLACK,
+    Columns,
+    Estimates,
     Kind,
+    NumberBlock,
     OutputSpec,
-    PrintedNumbers,
     Sample,
+    Statistic,
+    as_list,
     by_code,
     least_step,
     middle,
-    no_estimate,
     placed,
 )
+from .formulas import Formulas, raised
 
 
 def _cross(left: Floats, right: Floats, a: int, b: int, grid: Any) -> Floats:
     return left[grid[a]] * right[grid[b]]
 
 
-class Correlations:
-    """Pearson correlations of pairs, out of count, sums, squares and products of one group of records.
+class Correlations(Formulas):
+    """Pearson correlations of pairs, out of n, sums, squares and products (of the pairs) of one group of records.
 
     `steps` are the smallest differences of two values of each column. Where all records agree in a column it has no correlation: it then
     counts as if one record were a step away.
     """
 
     def __init__(self, pairs: list[tuple[int, int]], steps: Floats) -> None:
+        super().__init__([f"{a}|{b}" for a, b in pairs])
         self.pairs, self.columns, self.steps = pairs, len(steps), steps
 
-    def _spread(self, sums: Floats) -> Floats:
-        k, n = self.columns, max(float(sums[0]), 1.0)
-        spread: Floats = sums[1 + k : 1 + 2 * k] - sums[1 : 1 + k] ** 2 / n
+    def _spread(self, sums: NDArray[Any]) -> NDArray[Any]:
+        k, n = self.columns, raised(sums[..., :1], 1.0)
+        spread: NDArray[Any] = sums[..., 1 + k : 1 + 2 * k] - sums[..., 1 : 1 + k] ** 2 / n
         return spread
 
     def undetermined(self, sums: Floats) -> NDArray[np.bool_]:
@@ -57,36 +62,25 @@ class Correlations:
         flat = self._spread(sums) < 0.25 * self.steps**2
         return np.array([flat[a] or flat[b] for a, b in self.pairs], dtype=bool)
 
-    def __call__(self, sums: Floats) -> tuple[Floats, Floats]:
-        """Return the correlations and their derivatives. Sums: n, then x_i, then x_i squared, then the products of the pairs."""
-        k, n = self.columns, max(float(sums[0]), 1.0)
-        first, cross = sums[1 : 1 + k], sums[1 + 2 * k :]
-        spread = np.maximum(self._spread(sums), 0.25 * self.steps**2)
-        values, slope = np.zeros(len(self.pairs)), np.zeros((len(self.pairs), len(sums)))
-        for row, (a, b) in enumerate(self.pairs):
-            root = math.sqrt(spread[a] * spread[b])
-            values[row] = r = (cross[row] - first[a] * first[b] / n) / root
-            slope[row, 0] = first[a] * first[b] / n**2 / root - 0.5 * r * (
-                first[a] ** 2 / n**2 / spread[a] + first[b] ** 2 / n**2 / spread[b]
-            )
-            slope[row, 1 + a] = -first[b] / n / root + r * first[a] / n / spread[a]
-            slope[row, 1 + b] = -first[a] / n / root + r * first[b] / n / spread[b]
-            slope[row, 1 + k + a] = -0.5 * r / spread[a]
-            slope[row, 1 + k + b] = -0.5 * r / spread[b]
-            slope[row, 1 + 2 * k + row] = 1.0 / root
-        return values, slope
+    def formulas(self, sums: NDArray[Any]) -> Mapping[str, NDArray[Any]]:
+        """Return the correlation of each pair."""
+        first, n = sums[..., 1 : 1 + self.columns], raised(sums[..., 0], 1.0)
+        spread = raised(self._spread(sums), 0.25 * self.steps**2)
+        products = np.moveaxis(sums[..., 1 + 2 * self.columns :], -1, 0)
+        return {
+            key: (product - first[..., a] * first[..., b] / n)
+            / np.sqrt(spread[..., a] * spread[..., b])
+            for key, (a, b), product in zip(self.keys, self.pairs, products, strict=True)
+        }
 
 
 class CorrelationSpec(OutputSpec):
     """The Pearson correlation of two numbers, or the matrix of several, both halves of which must agree where both are published."""
 
-    NUMBERS: ClassVar[tuple[str, ...]] = ("value", "values")
-    COLUMN_KEYS: ClassVar[tuple[str, ...]] = ("of",)
-
     kind: Literal["correlation"] = "correlation"
-    of: Annotated[list[str], Key(min_length=2)]
-    value: Any = None
-    values: list[list[Any]] | None = None
+    of: Annotated[Columns, Key(min_length=2)]
+    value: Annotated[Any, Statistic(presence="main")] = None
+    values: Annotated[list[list[Any]] | None, Statistic(presence="main")] = None
 
     def intervals(self) -> dict[tuple[int, int], Interval]:
         """Return the interval of each pair's correlation."""
@@ -158,52 +152,44 @@ class CorrelationSpec(OutputSpec):
     def _pairs(self) -> list[tuple[int, int]]:
         return list(combinations(range(len(self.of)), 2))
 
-    def _name(self, a: int, b: int) -> str:
-        return f"{self.of[a]}|{self.of[b]}"
-
-    def printed_numbers(self, frame: Frame) -> Iterator[PrintedNumbers]:
+    def layout(self, frame: Frame) -> Iterator[NumberBlock]:
         """Give each pair's correlation, from either half of the matrix."""
-        if self.value is None and self.values is None:
-            return
-        self.intervals()
-        numbers, matrix = [self.value], self.values
+        numbers, matrix = as_list(self.value), self.values
+        if numbers or matrix is not None:
+            self.intervals()
         if matrix is not None:
             numbers = [
                 matrix[b][a] if is_withheld(matrix[a][b]) else matrix[a][b] for a, b in self._pairs
             ]
-        yield PrintedNumbers("values", [self._name(a, b) for a, b in self._pairs], numbers, False)
+        names = [f"{self.of[a]}|{self.of[b]}" for a, b in self._pairs]
+        yield NumberBlock("values", names, numbers, label="a correlation")
 
-    def _matrix(self, sample: Sample) -> Floats:
-        """The matrix of correlations; nan for a column with one value only."""
-        if len(sample.inside) < 2:
-            return np.full((len(self.of), len(self.of)), np.nan)
-        numbers = [column_numbers(name, sample.fields, sample.inside) for name in self.of]
-        with np.errstate(all="ignore"):
-            return np.clip(np.asarray(np.corrcoef(numbers), dtype=float), -1.0, 1.0)
+    def estimates(self, sample: Sample) -> Mapping[str, Estimates]:
+        """Return each pair's correlation; nan for a column with one value only."""
+        n, values = len(sample.inside), np.full(len(self._pairs), np.nan)
+        if n > 1:
+            numbers = [column_numbers(name, sample.fields, sample.inside) for name in self.of]
+            with np.errstate(all="ignore"):
+                matrix = np.clip(np.asarray(np.corrcoef(numbers), dtype=float), -1.0, 1.0)
+            values = matrix[np.triu_indices(len(self.of), 1)]
+        return {"values": Estimates(values, (1.0 - values**2) / math.sqrt(max(n, 1)))}
 
-    def computed_numbers(self, sample: Sample, printer: Printer, part: str) -> dict[str, Any]:
+    def undefined_reason(self, sample: Sample, block: NumberBlock, index: int) -> str:
+        """Return which column of a pair has one value only."""
+        first, second = (self.of[k] for k in self._pairs[index])
+        levels = np.unique(sample.inside[:, sample.fields.position(first)])
+        return f"column '{first if len(levels) < 2 else second}' has a single value there"
+
+    def computed_numbers(self, sample: Sample) -> dict[str, Any]:
         """Return the correlation of two columns, or the matrix."""
-        matrix, k = self._matrix(sample), len(self.of)
+        (block,), k, printer = self.layout(sample.frame), len(self.of), self.printer
+        pairs = self.shown(block, self.estimates(sample)["values"], sample, printer)
+        if k == 2:
+            return {"value": pairs[0]}
         printed: list[list[Any]] = [[printer.number(1.0, "values", "")] * k for _ in range(k)]
-        for a, b in self._pairs:
-            if self._name(a, b) in printer.withheld:
-                printed[a][b] = printed[b][a] = WITHHELD
-                continue
-            if not math.isfinite(matrix[a, b]):
-                position = sample.fields.position(self.of[a])
-                one = self.of[a] if len(np.unique(sample.inside[:, position])) < 2 else self.of[b]
-                raise no_estimate(self.name, part, f"column '{one}' has a single value there")
-            printed[a][b] = printed[b][a] = printer.number(
-                float(matrix[a, b]), "values", self._name(a, b)
-            )
-        return {"value": printed[0][1]} if k == 2 else {"values": printed}
-
-    def recomputed(self, sample: Sample) -> Iterator[Number]:
-        """Give each pair's correlation beside that of the records."""
-        matrix, n = self._matrix(sample), max(len(sample.inside), 1)
-        for (a, b), (low, high) in self.intervals().items():
-            r = float(matrix[a, b])
-            yield Number(self._name(a, b), low, high, r, (1 - r * r) / math.sqrt(n))
+        for (a, b), number in zip(self._pairs, pairs, strict=True):
+            printed[a][b] = printed[b][a] = number
+        return {"values": printed}
 
     def contradiction(self, frame: Frame) -> str | None:
         """Return why no numbers have the published correlations; None if some may.
@@ -241,7 +227,7 @@ class CorrelationSpec(OutputSpec):
 
     def evidence(self, tallies: list[CellCounts], counter: CellCounter) -> Iterator[Any]:
         """Give n, and records less two."""
-        yield Counts(tallies, self.NOUN)
+        yield Counts(tallies, self.unit_noun)
         yield DegreesOfFreedom(len(counter.inside) - 2)
 
 

@@ -18,7 +18,7 @@ from __future__ import annotations
 import warnings
 from dataclasses import dataclass
 from functools import cached_property
-from typing import ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,10 +27,9 @@ from pydantic import Field as Key
 from ..._base.errors import InputError, MissingExtraError
 from ..cells import Crossing, Frame, crossed, scalar_code
 from ..domain import Codes, Fields, Floats, Scalar
-from ..equations import Output, SumSystem, Terms
+from ..equations import Output, Terms
 from ..formula import Formula
-from ..numbers import Interval
-from .base import KINDS, ROWS, Kind, Sample
+from .base import KINDS, ROWS, Column, Columns, Kind, Sample, Statistic
 from .model import (
     EstimatedModel,
     JointLevels,
@@ -65,15 +64,14 @@ class CoxSpec(EstimatedModel):
         Columns each combination of which has a baseline hazard of its own.
     """
 
-    COLUMN_KEYS: ClassVar[tuple[str, ...]] = ("event", "strata")
     INTERCEPT: ClassVar[bool] = False
-    SINGLES: ClassVar[dict[str, str]] = {"loglik": "the partial log-likelihood"}
 
     kind: Literal["cox"] = "cox"
-    event: str
+    loglik: Annotated[Any, Statistic("the partial log-likelihood")] = None
+    event: Column
     level: Scalar | None = None
     ties: Literal["efron", "breslow"] = "efron"
-    strata: list[str] = Key(default_factory=list)
+    strata: Columns = Key(default_factory=list)
 
     def compiled(self, frame: Frame, records: Codes | None = None) -> Formula:
         """Return the formula, whose label must be a column of numbers."""
@@ -103,7 +101,7 @@ class CoxSpec(EstimatedModel):
         strata = self._strata(frame)
         return strata.of({p: codes[:, p].astype(np.intp) for p in strata.positions}, len(codes))
 
-    def _layout(self, frame: Frame, formula: Formula) -> RiskSums:
+    def _risk_sums(self, frame: Frame, formula: Formula) -> RiskSums:
         times = len(frame.fields.every[formula.label.columns[0]].levels)
         return RiskSums(self._strata(frame).size, times, formula.size - 1, self.ties == "efron")
 
@@ -122,7 +120,7 @@ class CoxSpec(EstimatedModel):
             return reason
         frame = Frame(fields, ROWS)
         formula = self.compiled(frame)
-        layout = self._layout(frame, formula)
+        layout = self._risk_sums(frame, formula)
         if layout.size > MOST_SUMS:
             return f"with {layout.strata * layout.times} risk sets it has more than {MOST_SUMS} sums; use coarser times"
         return JointLevels.too_many(fields, self._columns(frame, formula), layout.block)
@@ -133,28 +131,12 @@ class CoxSpec(EstimatedModel):
         happened = self._happened(frame.fields)
         if self.rules_only(frame.fields):
             return self.n_equations(frame)
-        intervals, keys = self.named(self.coefficients, formula, "coefficient"), list[int]()
-        at = np.array([one.middle for one in intervals])
-        if self.standard_errors is not None:
-            columns, bounds = self.error_keys(formula)
-            keys = [k - 1 for k in columns]
-            intervals += [Interval(*map(float, bound)) for bound in bounds]
-        if self.loglik is not None:
-            intervals.append(self.printed(self.loglik, self.SINGLES["loglik"]))
-        layout = self._layout(frame, formula)
+        intervals, at, keys = self.one_step(formula)
+        layout = self._risk_sums(frame, formula)
         reading = PartialLikelihood(layout, at, keys, loglik=self.loglik is not None)
         joint = JointLevels.of(formula, frame, self._columns(frame, formula))
         numbers = self._numbers(joint, layout, frame, formula, happened, at)
-        lo, hi = np.array(intervals).T
-        system = SumSystem(
-            self.name,
-            layout.size,
-            (numbers,),
-            lo,
-            hi,
-            keep=self.filter(frame).keep(),
-            reported=reading,
-        )
+        system = self.sum_system(frame, layout.size, [numbers], intervals, reading)
         return (system, *self.n_equations(frame))
 
     def _numbers(

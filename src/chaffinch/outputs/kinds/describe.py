@@ -9,37 +9,30 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field as Key
 
-from ..cells import Frame
-from ..equations import Output
-from ..numbers import Interval
 from ..rules.cell_counts import CellCounter, CellCounts
-from .base import KINDS, Kind, Sample
-from .single import KindPart, PartedNumbers, Single
+from .base import KINDS, Column, Columns, Kind, Statistic
+from .single import KindPart, PartsAlone
 
 
-class DescribeSpec(PartedNumbers):
+class DescribeSpec(PartsAlone):
     """A summary of the column `of`: n (by groups: `counts`), `mean`, `sd`, and `quantiles` at `at`, 0 and 1 being the ends."""
 
-    NUMBERS: ClassVar[tuple[str, ...]] = ("counts", "mean", "sd", "quantiles")
-    BESIDE: ClassVar[tuple[str, ...]] = (*NUMBERS, "n")
-    PARTS: ClassVar[tuple[str, ...]] = NUMBERS
-    COLUMN_KEYS: ClassVar[tuple[str, ...]] = ("of", "by")
-    NOUN: ClassVar[str] = "group"
+    unit_noun: ClassVar[str] = "group"
 
     kind: Literal["describe"] = "describe"
-    of: str
-    by: list[str] = Key(default_factory=list)
+    of: Column
+    by: Columns = Key(default_factory=list)
     groups: dict[str, Any] = Key(default_factory=dict)
     at: list[Annotated[float, Key(ge=0, le=1)]] = Key(
         default_factory=lambda: [0, 0.25, 0.5, 0.75, 1], min_length=1
     )
-    counts: list[Any] | dict[str, Any] | None = None
-    mean: Any = None
-    sd: Any = None
-    quantiles: Any = None
+    counts: Annotated[list[Any] | dict[str, Any] | None, Statistic(part=True)] = None
+    mean: Annotated[Any, Statistic(part=True)] = None
+    sd: Annotated[Any, Statistic(part=True)] = None
+    quantiles: Annotated[Any, Statistic(part=True)] = None
 
     @property
-    def usual(self) -> tuple[str, ...]:
+    def default_statistics(self) -> tuple[str, ...]:
         """What pandas prints."""
         return ("counts" if self.by else "n", "mean", "sd", "quantiles")
 
@@ -59,14 +52,6 @@ class DescribeSpec(PartedNumbers):
                 {"of": self.of, "at": [float(q) for q in self.at], **groups, **more},
             )
         return KindPart(key, "values" if self.by else "value", {"of": self.of, **groups})
-
-    def system(self, frame: Frame, key: str, interval: Interval) -> Output:
-        """It has no single numbers."""
-        raise AssertionError(key)
-
-    def singles(self, sample: Sample) -> dict[str, Single]:
-        """Return none: all its numbers are those of parts."""
-        return {}
 
     def tallies(self, counter: CellCounter) -> list[CellCounts]:
         """Return the groups behind each part, and n."""

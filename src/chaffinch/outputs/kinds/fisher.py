@@ -19,10 +19,9 @@ from ..cells import Crossing, Frame, crosstab, sums_by_cell
 from ..domain import Floats
 from ..equations import Output
 from ..numbers import Interval
-from ..rules.cell_counts import CellCounter, CellCounts
-from .base import KINDS, Kind, Sample
-from .single import GroupTest, KindPart, Single, scaled
-from .t_test import Alternative
+from .base import KINDS, Columns, Kind, Sample, Statistic
+from .formulas import Alternative, scaled
+from .single import CountsPart, GroupTest, KindPart, PBound, Single
 
 SAME = 1.0 + 1e-7
 """Probabilities up to this factor count as equal, as in R."""
@@ -111,10 +110,10 @@ class FisherExact:
                 (a, b), (c, d) = table + 0.5
                 number = float(a * d / (b * c))
             value = scaled(key, number)[0]
-            numbers.append(-value if key == "p_value" and self._opposite(table) else value)
+            numbers.append(-value if key == "p_value" and self._has_wrong_sign(table) else value)
         return np.array(numbers)
 
-    def _opposite(self, table: NDArray[Any]) -> bool:
+    def _has_wrong_sign(self, table: NDArray[Any]) -> bool:
         """Whether the odds ratio is on another side of 1 than it should be, as far as it is published."""
         (a, b), (c, d) = table
         return (
@@ -137,29 +136,24 @@ class FisherExact:
 class FisherSpec(GroupTest):
     """Fisher's exact test of the two columns of `by`, each of two groups."""
 
-    NUMBERS: ClassVar[tuple[str, ...]] = ("p_value", "odds_ratio", "counts")
-    BESIDE: ClassVar[tuple[str, ...]] = (*NUMBERS, "n")
-    USUAL: ClassVar[tuple[str, ...]] = ("p_value",)
-    PARTS: ClassVar[tuple[str, ...]] = ("counts",)
-    COLUMN_KEYS: ClassVar[tuple[str, ...]] = ("by",)
-    WORDS: ClassVar[dict[str, str]] = {"p_value": "the p-value", "odds_ratio": "the odds ratio"}
-    LACK: ClassVar[str] = "a row, a column or a cell of its table has no records there"
+    NO_NUMBERS: ClassVar[str] = "a row, a column or a cell of its table has no records there"
 
     kind: Literal["fisher"] = "fisher"
-    by: Annotated[list[str], Key(min_length=2, max_length=2)]
+    by: Annotated[Columns, Key(min_length=2, max_length=2)]
     groups: dict[str, Any] = Key(default_factory=dict)
     alternative: Alternative = "two-sided"
     conditional: bool | None = None
-    p_value: Any = None
-    odds_ratio: Any = None
-    counts: list[Any] | None = None
-    p_below: Annotated[float, Key(gt=0, le=1)] | None = None
+    p_value: Annotated[Any, Statistic("the p-value", default=True)] = None
+    odds_ratio: Annotated[Any, Statistic("the odds ratio")] = None
+    counts: CountsPart = None
+    p_below: PBound = None
 
     def part(self, key: str) -> KindPart:
         """Return the table."""
         return KindPart("table", "counts", {"by": self.by, "groups": self.groups})
 
-    def _cells(self, frame: Frame) -> Crossing:
+    def cells(self, frame: Frame) -> Crossing:
+        """Return the table, which is two by two."""
         cells = self.crossing(frame)
         if cells.shape != (2, 2):
             raise self.fault(
@@ -171,14 +165,11 @@ class FisherSpec(GroupTest):
             )
         return cells
 
-    def _reading(self, keys: tuple[str, ...]) -> FisherExact:
-        return FisherExact(keys, self.toward, self.alternative, conditional=bool(self.conditional))
-
     def systems(self, frame: Frame, intervals: dict[str, Interval]) -> list[Output]:
         """Return p-value and odds ratio as functions of the counts, together: neither follows from the other, but they nearly rise together."""
-        terms, reading = (
-            sums_by_cell(frame, self._cells(frame), ()),
-            self._reading(tuple(intervals)),
+        terms = sums_by_cell(frame, self.cells(frame), ())
+        reading = FisherExact(
+            tuple(intervals), self.toward, self.alternative, conditional=bool(self.conditional)
         )
         return [self.sum_system(frame, 4, [terms], intervals.values(), reading)]
 
@@ -202,9 +193,9 @@ class FisherSpec(GroupTest):
         from scipy.stats import fisher_exact
         from scipy.stats.contingency import odds_ratio
 
-        table = crosstab(self._cells(sample.frame), sample.inside)
+        table = crosstab(self.cells(sample.frame), sample.inside)
         if (table.sum(axis=0) == 0).any() or (table.sum(axis=1) == 0).any():
-            return dict.fromkeys(self.WORDS, Single(math.nan))
+            return dict.fromkeys(self.statistics, Single(math.nan))
         p_value = float(fisher_exact(table, alternative=self.alternative).pvalue)
         ratio = float(
             odds_ratio(table, kind="conditional" if self.conditional else "sample").statistic
@@ -216,12 +207,6 @@ class FisherSpec(GroupTest):
                 ratio if math.isfinite(ratio) else math.nan, max(ratio, 1e-6) * log_error
             ),
         }
-
-    def tallies(self, counter: CellCounter) -> list[CellCounts]:
-        """Return the cells, the records as one cell, and n."""
-        cells = self._cells(counter.frame)
-        fit = counter.fit(f"fisher {' by '.join(self.by)}", cells)
-        return [*self.part_tallies(counter, counter.tally("cells", cells)), *fit]
 
 
 KINDS.register(

@@ -9,7 +9,7 @@ import math
 import warnings
 from abc import abstractmethod
 from collections.abc import Callable, Iterator
-from typing import Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 
@@ -20,14 +20,12 @@ from ..equations import Output
 from ..formula import Formula
 from ..rules.cell_counts import CellCounter, CellCounts
 from ..rules.evidence import ModelGroups
-from .base import KINDS, Kind, Sample
+from .base import KINDS, Column, Kind, Sample, Statistic
 from .model import EstimatedModel, ModelFit, ModelLabels, design_of, label_of
 
 
 class _GroupedModel(EstimatedModel):
-    COLUMN_KEYS: ClassVar[tuple[str, ...]] = ("group",)
-
-    group: str
+    group: Column
 
     def equations(self, frame: Frame) -> tuple[Output, ...]:
         """Return n alone; InputError for columns and numbers that cannot be."""
@@ -75,7 +73,7 @@ class _GroupedModel(EstimatedModel):
 
     def labels_of(self, frame: Frame, formula: Formula, records: Codes) -> ModelLabels:
         """Return the label, and the single numbers as parameters too."""
-        n_parameters = formula.size + len(self.SINGLES) - 1
+        n_parameters = formula.size + len(self.singles) - 1
         labels = super().labels_of(frame, formula, records)
         return labels._replace(is_class=self.binary, n_parameters=n_parameters)
 
@@ -92,34 +90,14 @@ class MixedSpec(_GroupedModel):
     intercepts, `residual_variance` that of the residuals.
     """
 
-    NUMBERS: ClassVar[tuple[str, ...]] = (
-        "coefficients",
-        "standard_errors",
-        "loglik",
-        "group_variance",
-        "residual_variance",
-    )
-    BESIDE: ClassVar[tuple[str, ...]] = (
-        "standard_errors",
-        "loglik",
-        "group_variance",
-        "residual_variance",
-        "n",
-    )
-    SINGLES: ClassVar[dict[str, str]] = {
-        "loglik": "the log-likelihood",
-        "group_variance": "the variance of groups",
-        "residual_variance": "the residual variance",
-    }
-
     ERRORS_DIFFER: ClassVar[float] = (
         2e-3  # statsmodels has the observed information of all parameters, R that of coefficients alone
     )
 
     kind: Literal["mixed"] = "mixed"
     reml: bool = True
-    group_variance: Any = None
-    residual_variance: Any = None
+    group_variance: Annotated[Any, Statistic("the variance of groups")] = None
+    residual_variance: Annotated[Any, Statistic("the residual variance")] = None
 
     def estimated(self, y: Floats, x: Floats, offset: Floats, groups: Codes) -> ModelFit:
         """Return the fit: one ratio of variances is all that has to be searched for."""
@@ -131,10 +109,6 @@ class GeeSpec(_GroupedModel):
 
     Standard errors are the robust ones. `success` is the level of a binary label that counts as 1.
     """
-
-    NUMBERS: ClassVar[tuple[str, ...]] = ("coefficients", "standard_errors")
-    BESIDE: ClassVar[tuple[str, ...]] = ("standard_errors", "n")
-    SINGLES: ClassVar[dict[str, str]] = {}
 
     kind: Literal["gee"] = "gee"
     family: Literal["gaussian", "binomial", "poisson"]
@@ -148,7 +122,7 @@ class GeeSpec(_GroupedModel):
 
     def check_label(self, frame: Frame, formula: Formula) -> None:
         """Raise InputError for a label that the family cannot have."""
-        if self.loglik is not None:
+        if self.publishes("loglik"):
             raise self.fault(" has a log-likelihood, which estimating equations do not have.")
         if self.binary and (formula.label.categorical or self.success is not None):
             field = frame.fields.every[formula.label.columns[0]]
@@ -275,22 +249,10 @@ def _quietly(fit: Callable[[Any], ModelFit]) -> ModelFit:
             raise InputError("statsmodels finds no estimate") from None
 
 
-for _kind in (
-    Kind(
-        "mixed",
-        MixedSpec,
-        "CorrelationCoefficients",
-        "a linear mixed model with a random intercept",
-        searched=False,
-        regression=True,
-    ),
-    Kind(
-        "gee",
-        GeeSpec,
-        "CorrelationCoefficients",
-        "generalised estimating equations",
-        searched=False,
-        regression=True,
-    ),
+for _name, _spec, _sentence in (
+    ("mixed", MixedSpec, "a linear mixed model with a random intercept"),
+    ("gee", GeeSpec, "generalised estimating equations"),
 ):
-    KINDS.register(_kind)
+    KINDS.register(
+        Kind(_name, _spec, "CorrelationCoefficients", _sentence, searched=False, regression=True)
+    )

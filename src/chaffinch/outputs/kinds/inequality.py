@@ -18,44 +18,39 @@ from pydantic import Field as Key
 from ..cells import Crossing, Frame, column_numbers, sums_by_cell
 from ..domain import Fields, Floats
 from ..equations import Output
-from ..numbers import Number
+from ..numbers import Interval
 from ..rules.cell_counts import CellCounter, CellCounts
 from ..rules.evidence import Counts, CurveBands, Magnitudes
-from .base import KINDS, Kind, OutputSpec, PrintedNumbers, Sample, no_estimate
+from .base import KINDS, Column, Estimates, Kind, NumberBlock, OutputSpec, Sample, Statistic
+from .formulas import Formulas, GroupFormulas, at_least
 from .moments import GroupedNumbers, GroupNumber
-from .rank_tests import MOST_COUNTS
-from .single import SmoothNumbers, at_least
+from .rank_tests import too_many_values, values_by_group
 
 
-class Gini(SmoothNumbers):
+class Gini(GroupFormulas):
     """Gini coefficients of groups out of how many records of each have each value."""
 
     def __init__(self, groups: Sequence[int], values: Floats) -> None:
-        super().__init__([str(group) for group in groups], {})
+        super().__init__(groups, len(values))
         self.values = values
 
-    def formulas(self, sums: NDArray[Any]) -> Mapping[str, NDArray[Any]]:
-        """Return the coefficient of each group, by its number."""
-        counts = sums.reshape(*sums.shape[:-1], -1, len(self.values))
-        n, total = (
-            at_least(counts.sum(axis=-1), 1.0),
-            at_least((counts * self.values).sum(axis=-1), 1e-9),
-        )
-        place = 2.0 * np.cumsum(counts, axis=-1) - counts - n[..., None]
-        gini = (self.values * counts * place).sum(axis=-1) / (n * total)
-        return {str(group): gini[..., group] for group in range(gini.shape[-1])}
+    def formula(self, sums: NDArray[Any]) -> NDArray[Any]:
+        """Return the coefficient of each group."""
+        n = at_least(sums.sum(axis=-1), 1.0)
+        total = at_least((sums * self.values).sum(axis=-1), 1e-9)
+        rank = 2.0 * np.cumsum(sums, axis=-1) - sums - n[..., None]
+        return np.asarray((self.values * sums * rank).sum(axis=-1) / (n * total))
 
-    def undetermined(self, sums: Floats) -> NDArray[np.bool_]:
+    def is_undefined(self, sums: Floats) -> NDArray[np.bool_]:
         """Return which groups have nothing to share."""
-        totals = (sums.reshape(-1, len(self.values)) * self.values).sum(axis=1)
-        return np.array([totals[int(key)] <= 1e-9 for key in self.keys])
+        return np.asarray((sums * self.values).sum(axis=1) <= 1e-9)
 
 
-class Lorenz(SmoothNumbers):
+class Lorenz(Formulas):
     """Points of a Lorenz curve out of how many records have each value."""
 
     def __init__(self, at: Sequence[float], values: Floats) -> None:
-        super().__init__([f"{p:g}" for p in at], {})
+        super().__init__([f"{p:g}" for p in at])
         self.at, self.values = list(at), values
 
     def formulas(self, sums: NDArray[Any]) -> Mapping[str, NDArray[Any]]:
@@ -69,44 +64,22 @@ class Lorenz(SmoothNumbers):
             points[f"{p:g}"] = (held * self.values).sum(axis=-1) / total
         return points
 
-    def lacking(self, sums: Floats) -> bool:
+    def is_undefined(self, sums: Floats) -> bool:
         """Return whether there is nothing to share."""
         return bool((sums * self.values).sum() <= 1e-9)
-
-
-def _too_many(of: str, size: int) -> str:
-    return (
-        f"column '{of}' has more values than the {MOST_COUNTS:,} that a search keeps counts of"
-        if size > MOST_COUNTS
-        else ""
-    )
-
-
-def _values_by_group(of: str, cells: Crossing, fields: Fields) -> Crossing:
-    step = (fields.position(of), np.arange(len(fields[of].values)))
-    return Crossing((*cells.steps, step), (*cells.names, fields[of].labels))
 
 
 class GiniSpec(GroupedNumbers):
     """Gini coefficients of the column `of`, for all records or by groups."""
 
     QUANTITY: ClassVar[str] = "gini"
+    NO_NUMBER: ClassVar[str] = "has nothing to share"
 
     kind: Literal["gini"] = "gini"
-    of: str
-    by: list[str] = Key(default_factory=list)
-    groups: dict[str, Any] = Key(default_factory=dict)
-    value: Any = None
-    values: list[Any] | dict[str, Any] | None = None
-
-    @property
-    def lack(self) -> str:
-        """What a group without a coefficient lacks."""
-        return "has nothing to share"
 
     def rules_only(self, fields: Fields) -> str:
         """Return that there are too many values for a search, where there are."""
-        return _too_many(
+        return too_many_values(
             self.of, self.crossing(Frame(fields, 1)).size * len(fields[self.of].levels)
         )
 
@@ -117,7 +90,7 @@ class GiniSpec(GroupedNumbers):
         if self.rules_only(frame.fields):
             return ()
         groups = self.crossing(frame)
-        cells, intervals = _values_by_group(self.of, groups, frame.fields), self.intervals(groups)
+        cells, intervals = values_by_group(self.of, groups, frame.fields), self.intervals(groups)
         reading = Gini(list(intervals), frame.fields[self.of].values)
         terms = sums_by_cell(frame, cells, ())
         return (
@@ -149,84 +122,68 @@ class GiniSpec(GroupedNumbers):
 class LorenzSpec(OutputSpec):
     """Points of the Lorenz curve of the column `of`: what share of its sum the lowest `at` of the records have."""
 
-    NUMBERS: ClassVar[tuple[str, ...]] = ("values",)
-    REQUIRED: ClassVar[tuple[str, ...]] = ("values",)
-    COLUMN_KEYS: ClassVar[tuple[str, ...]] = ("of",)
-    NOUN: ClassVar[str] = "step"
+    unit_noun: ClassVar[str] = "step"
 
     kind: Literal["lorenz"] = "lorenz"
-    of: str
+    of: Column
     at: Annotated[list[Annotated[float, Key(gt=0, lt=1)]], Key(min_length=1)]
-    values: list[Any] | None = None
+    values: Annotated[list[Any] | None, Statistic(presence="required")] = None
 
-    def _check(self) -> None:
+    def layout(self, frame: Frame) -> Iterator[NumberBlock]:
+        """Give the points, which must rise."""
         if sorted(set(self.at)) != list(self.at):
             raise self.fault(": the points of `at` must rise.")
         if self.values is not None and len(self.values) != len(self.at):
             raise self.fault(f" must have {len(self.at)} values, one for each point of `at`.")
+        names, shape = [f"{p:g}" for p in self.at], (len(self.at),)
+        yield NumberBlock(
+            "values",
+            names,
+            self.values or (),
+            shape=shape,
+            label="a point",
+            placeholder=list(self.at),
+        )
+
+    def _intervals(self) -> list[Interval]:
+        return [self.printed(number, "a point") for number in self.values or []]
 
     def rules_only(self, fields: Fields) -> str:
         """Return that there are too many values for a search, where there are."""
-        return _too_many(self.of, len(fields[self.of].levels))
-
-    def filled(self, frame: Frame) -> Any:
-        """Return a recipe with a straight curve."""
-        return self.changed(values=list(self.at))
+        return too_many_values(self.of, len(fields[self.of].levels))
 
     def equations(self, frame: Frame) -> tuple[Output, ...]:
         """Return the points as formulas of how many records have each value."""
-        self._check()
+        list(self.layout(frame))  # checks its points
         values = frame.fields[self.of].values
         if self.rules_only(frame.fields):
             return ()
-        cells = _values_by_group(self.of, Crossing((), ()), frame.fields)
-        intervals = [self.printed(number, "a point") for number in self.values or []]
+        cells = values_by_group(self.of, Crossing((), ()), frame.fields)
+        intervals = self._intervals()
         system = self.sum_system(
             frame, cells.size, [sums_by_cell(frame, cells, ())], intervals, Lorenz(self.at, values)
         )
         return (system, *self.n_equations(frame))
 
-    def printed_numbers(self, frame: Frame) -> Iterator[PrintedNumbers]:
-        """Give the points."""
-        if self.values is not None:
-            self._check()
-            yield PrintedNumbers("values", [f"{p:g}" for p in self.at], self.values, False)
-
-    def _points(self, sample: Sample) -> list[float]:
-        """The curve at each point, between the records; nan where there is nothing to share."""
+    def estimates(self, sample: Sample) -> Mapping[str, Estimates]:
+        """Return the curve at each point, between the records; nan where there is nothing to share."""
         x = np.sort(column_numbers(self.of, sample.fields, sample.inside))
-        total = float(x.sum()) if len(x) else 0.0
+        total, n = float(x.sum()), len(x)
         if total <= 0.0:
-            return [math.nan] * len(self.at)
+            return {"values": Estimates(np.full(len(self.at), np.nan))}
         curve = np.concatenate([[0.0], np.cumsum(x)]) / total
-        points: list[float] = np.interp(
-            np.array(self.at) * len(x), np.arange(len(x) + 1), curve
-        ).tolist()
-        return points
+        points = np.interp(np.array(self.at) * n, np.arange(n + 1), curve)
+        return {"values": Estimates(points, 1.0 / math.sqrt(n))}
 
-    def computed_numbers(self, sample: Sample, printer: Any, part: str) -> dict[str, Any]:
-        """Return the points."""
-        points = self._points(sample)
-        if any(math.isnan(point) for point in points):
-            raise no_estimate(self.name, part, f"column '{self.of}' has nothing to share there")
-        return {
-            "values": [
-                printer.number(point, "values", f"{p:g}")
-                for p, point in zip(self.at, points, strict=True)
-            ]
-        }
-
-    def recomputed(self, sample: Sample) -> Iterator[Number]:
-        """Give the points beside those of the records."""
-        for p, number, point in zip(self.at, self.values or [], self._points(sample), strict=True):
-            unit = 1.0 / math.sqrt(max(len(sample.inside), 1))
-            yield Number(f"{p:g}", *self.printed(number, "a point"), point, unit)
+    def undefined_reason(self, sample: Sample, block: NumberBlock, index: int) -> str:
+        """Return that there is nothing to share."""
+        return f"column '{self.of}' has nothing to share there"
 
     def contradiction(self, frame: Frame) -> str | None:
         """Return whether the curve falls, or lies above the diagonal, for values of which none is below 0."""
         if (frame.fields[self.of].values < 0).any():
             return None
-        shown = [self.printed(number, "a point") for number in self.values or []]
+        shown = self._intervals()
         if any(one.lo > p + 1e-9 for one, p in zip(shown, self.at, strict=True)):
             return "its curve lies above the diagonal"
         falls = any(later.hi < earlier.lo for earlier, later in pairwise(shown))
@@ -241,7 +198,7 @@ class LorenzSpec(OutputSpec):
         n, ends = len(counter.inside), [0.0, *self.at, 1.0]
         bands = list(pairwise(ends))
         yield CurveBands([f"{a:g} to {b:g}" for a, b in bands], [(b - a) * n for a, b in bands])
-        yield Counts(tallies[1:], self.NOUN)
+        yield Counts(tallies[1:], self.unit_noun)
         yield Magnitudes(tallies[0], column_numbers(self.of, counter.fields, counter.codes))
 
 

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from itertools import pairwise
-from typing import Annotated, Any, ClassVar, Literal, Self
+from typing import Annotated, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,26 +22,28 @@ from ..cells import (
 )
 from ..domain import Fields, Floats, Scalar
 from ..equations import Output, SumSystem
-from ..numbers import Interval, Number, Printer
+from ..numbers import UNSAID, Interval
 from ..rules.cell_counts import COUNT, CellCounter, CellCounts
 from ..rules.evidence import Counts, SurvivalTable
 from .base import (
     KINDS,
+    Column,
+    Columns,
+    Estimates,
     GroupOfRecords,
     Kind,
-    PrintedNumbers,
+    NumberBlock,
     Sample,
+    Statistic,
     by_code,
-    check_some,
+    called,
     groups_of,
-    nested,
     only,
-    printed_groups,
 )
+from .formulas import Formulas, raised
 from .table import Counted
 
 MOST_TIMES = 600
-UNKNOWN = (None, "", "x", "*", "?")
 
 
 class KaplanMeierSpec(Counted):
@@ -53,21 +54,17 @@ class KaplanMeierSpec(Counted):
     the time before, up to and including this one, as R prints them where times are asked for (`summary(fit, times = ...)`); before the first, all.
     """
 
-    NUMBERS: ClassVar[tuple[str, ...]] = ("at_risk", "events", "survival")
-    BESIDE: ClassVar[tuple[str, ...]] = (*NUMBERS, "n")
-    COLUMN_KEYS: ClassVar[tuple[str, ...]] = ("time", "event", "by")
-
     kind: Literal["kaplan-meier"] = "kaplan-meier"
-    time: str
-    event: str
+    time: Column
+    event: Column
     level: Scalar | None = None
     times: Annotated[list[float], Key(min_length=1)]
-    at_risk: list[Any] | None = None
-    events: list[Any] | None = None
-    survival: list[Any] | None = None
+    at_risk: Annotated[list[Any] | None, Statistic()] = None
+    events: Annotated[list[Any] | None, Statistic()] = None
+    survival: Annotated[list[Any] | None, Statistic()] = None
     complete: bool = True
     events_counted: Literal["at", "since"] = "at"
-    by: list[str] = Key(default_factory=list)
+    by: Columns = Key(default_factory=list)
     groups: dict[str, Any] = Key(default_factory=dict)
 
     def lists(self, key: str, frame: Frame) -> list[list[Any]] | None:
@@ -94,7 +91,7 @@ class KaplanMeierSpec(Counted):
             [self.time, self.event, *self.by], {}, fields, output=self.name
         )  # three different columns
         times = self._times()
-        at_risk, events, survival = (self.lists(key, frame) for key in self.NUMBERS)
+        at_risk, events, survival = (self.lists(key, frame) for key in self.statistics)
         if at_risk is None and events is None and survival is None:
             raise self.fault(" must have at_risk, events or survival.")
         yes, equations = self._happened(fields), list[Output]()
@@ -175,7 +172,7 @@ class KaplanMeierSpec(Counted):
         intervals: dict[int, Interval] = {
             k: self.printed(number, "survival")
             for k, number in enumerate(printed)
-            if number not in UNKNOWN
+            if number not in UNSAID
         }
         if not intervals:
             return []
@@ -205,39 +202,32 @@ class KaplanMeierSpec(Counted):
     def announcements(self, frame: Frame) -> dict[str, Any]:
         """Return which of its numbers are published: some must be."""
         keys = super().announcements(frame)
-        if not any(keys.get(key) for key in self.NUMBERS):
+        if not any(keys.get(key) for key in self.statistics):
             raise self.fault(
                 " must say what it has, with numbers or with at_risk = true, events = true or survival = true."
             )
         return keys
 
-    def filled(self, frame: Frame) -> Self:
-        shape = (*self.crossing(frame).shape, len(self.times))
-        numbers = {"at_risk": 0, "events": 0, "survival": 1.0}
-        some = {
-            key: np.full(shape, number).tolist()
-            for key, number in numbers.items()
-            if self.publishes(key)
-        }
-        return self.changed(**some)
-
-    def _names(self, key: str, cells: Crossing) -> list[str]:
-        """What the numbers are called, group by group: "m at risk at 20"."""
-        word = key.replace("_", " ")
-        return [f"{name} {word} at {t:g}".strip() for name in cell_names(cells) for t in self.times]
-
-    def printed_numbers(self, frame: Frame) -> Iterator[PrintedNumbers]:
-        """Give the numbers of each list, group by group."""
-        for key in self.NUMBERS:
-            rows = self.lists(key, frame)
-            if rows is not None:
-                flat = [number for row in rows for number in row]
-                yield PrintedNumbers(
-                    key, self._names(key, self.crossing(frame)), flat, key != "survival"
+    def layout(self, frame: Frame) -> Iterator[NumberBlock]:
+        """Give the numbers of each list, group by group, called such as "m at risk at 20"."""
+        cells = self.crossing(frame)
+        shape, counts = (*cells.shape, len(self.times)), False
+        for key in filter(self.publishes, self.statistics):
+            rows, word = self.lists(key, frame), key.replace("_", " ")
+            numbers = [number for row in rows or () for number in row]
+            names = [
+                f"{name} {word} at {t:g}".strip() for name in cell_names(cells) for t in self.times
+            ]
+            if key == "survival":
+                yield NumberBlock(
+                    key, names, numbers, "number", shape, key, placeholder=1.0, may_vanish=counts
                 )
+            else:
+                counts = True
+                yield NumberBlock(key, names, numbers, "count", shape)
 
-    def _estimates(self, sample: Sample) -> tuple[list[int], dict[str, list[Any]]]:
-        """The number of records of each group; and at risk, events, and the product of 1 - events / at risk, group by group."""
+    def estimates(self, sample: Sample) -> Mapping[str, Estimates]:
+        """Return, group by group, how many are at risk and have events, and the product of 1 - events / at risk."""
         fields, codes = sample.fields, sample.inside
         values, time = fields[self.time].values, codes[:, fields.position(self.time)]
         position, yes = self._happened(fields)
@@ -247,7 +237,7 @@ class KaplanMeierSpec(Counted):
             np.searchsorted(values, times, side="left"),
             np.searchsorted(values, times, side="right"),
         )
-        sizes, numbers = list[int](), {key: list[Any]() for key in self.NUMBERS}
+        sizes, numbers = list[int](), {key: list[Any]() for key in self.statistics}
         for rows in record_groups(self.crossing(sample.frame), codes):
             died = np.bincount(time[rows][event[rows]], minlength=len(values))
             seen = np.bincount(time[rows], minlength=len(values))
@@ -259,50 +249,16 @@ class KaplanMeierSpec(Counted):
             until = np.append(0, np.cumsum(died))
             numbers["events"] += (until[after] - until[before]).tolist()
             numbers["survival"] += left[after].tolist()
-        return sizes, numbers
-
-    def computed_numbers(self, sample: Sample, printer: Printer, part: str) -> dict[str, Any]:
-        """Return those lists that are published."""
-        cells, (sizes, estimates), width = (
-            self.crossing(sample.frame),
-            self._estimates(sample),
-            len(self.times),
-        )
-        numbers: dict[str, Any] = {
-            key: printer.counts(estimates[key], self._names(key, cells))
-            for key in ("at_risk", "events")
-            if self.publishes(key)
+        n = np.repeat(sizes, len(times))
+        survival = np.where(n > 0, numbers.pop("survival"), np.nan)
+        return {
+            **{key: Estimates(counts) for key, counts in numbers.items()},
+            "survival": Estimates(survival, 0.5 / np.sqrt(np.maximum(n, 1)), n),
         }
-        if self.publishes("survival"):
-            curves = nested(estimates["survival"], (len(sizes), width))
-            groups = [
-                (n, curve if n else [math.nan] * width)
-                for n, curve in zip(sizes, curves, strict=True)
-            ]
-            rows = printed_groups(
-                groups, self._names("survival", cells), cells, printer, part, key="survival"
-            )
-            printed = [chance for row in rows for chance in row]
-            if not numbers:
-                check_some(printed, self.name, part)
-            numbers["survival"] = printed
-        return {key: nested(flat, (*cells.shape, width)) for key, flat in numbers.items()}
 
-    def recomputed(self, sample: Sample) -> Iterator[Number]:
-        """Give the numbers of each time beside those of the records."""
-        (sizes, estimates), width = self._estimates(sample), len(self.times)
-        parts = list(self.printed_numbers(sample.frame))
-        for k in range(len(sizes) * width):
-            for key, names, printed, counted in parts:
-                if counted:
-                    yield from self.count_numbers(
-                        [names[k]], [printed[k]], [estimates[key][k]], sample.frame.rows
-                    )
-                elif printed[k] not in UNKNOWN:
-                    unit = 0.5 / math.sqrt(max(sizes[k // width], 1))
-                    yield Number(
-                        names[k], *self.printed(printed[k], "survival"), estimates[key][k], unit
-                    )
+    def undefined_reason(self, sample: Sample, block: NumberBlock, index: int) -> str:
+        """Return which group has no records."""
+        return f"{called(self.crossing(sample.frame), index // len(self.times))} has no records"
 
     def other_reading(self, sample: Sample) -> str:
         """Return that events are those since the time before, where these records give them so and not at the very times."""
@@ -319,7 +275,7 @@ class KaplanMeierSpec(Counted):
     def contradiction(self, frame: Frame) -> str | None:
         """Return whether survival rises."""
         for curve in self.lists("survival", frame) or []:
-            shown = [self.printed(chance, "survival") for chance in curve if chance not in UNKNOWN]
+            shown = [self.printed(chance, "survival") for chance in curve if chance not in UNSAID]
             if any(later.lo > earlier.hi for earlier, later in pairwise(shown)):
                 return "its survival rises with time"
         return None
@@ -348,37 +304,32 @@ class KaplanMeierSpec(Counted):
     def evidence(self, tallies: list[CellCounts], counter: CellCounter) -> Iterator[Any]:
         """Give n, and the numbers at risk and events."""
         time, n = counter.fields.position(self.time), [one for one in tallies if one.part == "n"]
-        yield Counts(n, self.NOUN)
+        yield Counts(n, self.unit_noun)
         yield SurvivalTable(tallies, time, self.threshold or 0, self.base, counter)
 
 
-class Survival:
-    """Kaplan-Meier survival out of the counts of records and events at each time, with derivatives.
+class Survival(Formulas):
+    """Kaplan-Meier survival out of the counts of (records, events) at each time.
 
     `ends` are, for each published number, how many of the times, from the first, its product runs over.
     """
 
     def __init__(self, ends: list[int]) -> None:
+        super().__init__([str(k) for k in range(len(ends))])
         self.ends = ends
 
-    def __call__(self, sums: Floats) -> tuple[Floats, Floats]:
-        """Return survival, and its derivatives by (records, events) of each time."""
-        records, events = sums[0::2], sums[1::2]
-        risk = np.maximum(np.cumsum(records[::-1])[::-1], 1.0)
-        events = np.clip(events, 0.0, risk)
-        left = np.maximum(1.0 - events / risk, 1e-9)
-        steps = np.concatenate([[0.0], np.cumsum(np.log(left))])
-        values, slope = np.zeros(len(self.ends)), np.zeros((len(self.ends), len(sums)))
-        for row, end in enumerate(self.ends):
-            values[row] = product = float(np.prod(1.0 - events[:end] / risk[:end]))
-            product = max(product, float(np.exp(steps[end])))
-            by_risk = np.zeros(len(risk))
-            by_risk[:end] = product * events[:end] / (risk[:end] ** 2 * left[:end])
-            slope[row, 0::2] = np.cumsum(
-                by_risk
-            )  # a record at a time is at risk at all times up to it
-            slope[row, 1::2][:end] = -product / (risk[:end] * left[:end])
-        return values, slope
+    def formulas(self, sums: NDArray[Any]) -> Mapping[str, NDArray[Any]]:
+        """Return survival at each end."""
+        records, events = sums[..., 0::2], sums[..., 1::2]
+        # A record at a time is at risk at all times up to it.
+        risk = raised(np.cumsum(records[..., ::-1], axis=-1)[..., ::-1], 1.0)
+        events = raised(events, 0.0)
+        share = 1.0 - (events - np.maximum(events.real - risk.real, 0.0)) / risk
+        product, curve = np.cumprod(share.real, axis=-1), np.cumprod(raised(share, 1e-9), axis=-1)
+        curve = product + (curve - curve.real)
+        ones = np.ones((*sums.shape[:-1], 1))
+        curve = np.concatenate([ones, curve], axis=-1)
+        return {key: curve[..., end] for key, end in zip(self.keys, self.ends, strict=True)}
 
 
 KINDS.register(

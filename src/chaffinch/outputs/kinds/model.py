@@ -14,7 +14,7 @@ import math
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Annotated, Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +22,7 @@ from pydantic import Field as Key
 
 from ..._base.errors import InputError
 from ..._base.runtime import one_blas_thread
+from ...table.compare.classes import class_ids
 from ..cells import Frame
 from ..domain import Codes, Fields, Floats, Ints
 from ..equations import Lookup, Terms
@@ -29,10 +30,29 @@ from ..formula import Formula, plain_name, read_formula, unlearnt_words
 from ..numbers import Interval, Number, Printer
 from ..rules.cell_counts import CellCounter, CellCounts
 from ..rules.evidence import Counts, DegreesOfFreedom
-from .base import ROWS, OutputSpec, PrintedNumbers, Sample, no_estimate
+from .base import ROWS, Estimates, NumberBlock, OutputSpec, Sample, Statistic, as_list
 
 MOST_NUMBERS = 4_000_000
 """The most numbers that the look-up of a model may have."""
+
+
+@dataclass(frozen=True, eq=False)
+class ModelFit:
+    """A model fitted on records: coefficients and their standard errors in the design's order, single numbers by key, and what else a kind has."""
+
+    coefficients: Floats
+    errors: Floats
+    singles: Mapping[str, float] = field(default_factory=dict)
+    others: Floats = field(default_factory=lambda: np.zeros(0))
+    units: Floats | None = (
+        None  # By what differences of coefficients are judged; their errors if absent
+    )
+    records: int | None = None  # How many records they are of; those that pass the filter if absent
+    scoring: ModelFit | None = None  # The same as programs that stop scoring early print it
+
+
+class NoFitError(Exception):
+    """Why records have no fit, without the output's name."""
 
 
 class ModelLabels(NamedTuple):
@@ -47,21 +67,21 @@ class ModelLabels(NamedTuple):
 class ModelSpec(OutputSpec):
     """A model: its formula, its coefficients by the names that patsy prints, and what else was published."""
 
-    NUMBERS: ClassVar[tuple[str, ...]] = ("coefficients", "standard_errors", "loglik")
-    BESIDE: ClassVar[tuple[str, ...]] = ("standard_errors", "loglik", "n")
-    REQUIRED: ClassVar[tuple[str, ...]] = ("coefficients",)
     ALSO: ClassVar[tuple[str, ...]] = ()
     """Names that may stand among coefficients and standard errors though no column of the design has them."""
     INTERCEPT: ClassVar[bool] = True
     """Whether the intercept of the formula has a coefficient; False where the model has something else in its place."""
-
     SUMS_LABEL: ClassVar[bool] = True
     """Whether its coefficients stand for sums of the label, so that one large label shows in them."""
+    ERRORS_DIFFER: ClassVar[float] = 0.0
+    """By which share of a standard error programs differ, so that a difference says nothing of the data."""
 
     formula: str
-    coefficients: dict[str, Any] = Key(default_factory=dict)
-    standard_errors: dict[str, Any] | None = None
-    loglik: Any = None
+    coefficients: Annotated[dict[str, Any], Statistic(presence="required")] = Key(
+        default_factory=dict
+    )
+    standard_errors: Annotated[dict[str, Any] | None, Statistic()] = None
+    loglik: Annotated[Any, Statistic("the log-likelihood")] = None
 
     @classmethod
     def placeholder(cls, key: str, value: Any) -> bool:
@@ -141,8 +161,10 @@ class ModelSpec(OutputSpec):
         return keys
 
     def error_names(self, formula: Formula) -> tuple[str, ...]:
-        """Return the coefficients whose standard errors a recipe publishes."""
+        """Return the coefficients whose standard errors are published."""
         names = self._announced.get("standard_errors", ())
+        if self.standard_errors is not None:
+            return tuple(formula.names[k] for k in self.error_keys(formula)[0])
         return self.coefficient_names(formula) if names is True else tuple(names)
 
     def named(
@@ -161,9 +183,8 @@ class ModelSpec(OutputSpec):
         for name in numbers:
             if written.get(plain_name(name), name) not in {*names, *self.ALSO}:
                 raise InputError(f"Output '{self.name}': {formula.unknown(thing, name)}")
-        if missing := [
-            safe for name, safe in zip(names, safe_names, strict=True) if name not in by
-        ]:
+        missing = [safe for name, safe in zip(names, safe_names, strict=True) if name not in by]
+        if missing:
             raise InputError(
                 f"Output '{self.name}' has no {thing} for '{missing[0]}', which its formula makes. If that level never occurs, leave it "
                 "out of the column's levels, or by the filter."
@@ -187,6 +208,134 @@ class ModelSpec(OutputSpec):
             raise InputError(f"Output '{self.name}': standard errors must be above 0.")
         return keys, np.maximum(bounds, 0.0)
 
+    def check_numbers(self, frame: Frame) -> Formula:
+        """Return the formula; InputError for numbers that are none of it."""
+        formula = self.compiled(frame)
+        self.named(self.coefficients, formula, "coefficient")
+        if self.standard_errors is not None:
+            self.error_keys(formula)
+        for key in self.singles:
+            if getattr(self, key) is not None:
+                self.printed(getattr(self, key), self.statistics[key].label)
+        return formula
+
+    @property
+    def singles(self) -> list[str]:
+        """The keys of single numbers."""
+        return [key for key, one in self.statistics.items() if one.label]
+
+    def coefficient_block(self, frame: Frame, formula: Formula) -> NumberBlock:
+        """Return the coefficients."""
+        names = self.coefficient_names(formula)
+        numbers = self._in_order(self.coefficients, formula, names) if self.coefficients else []
+        return NumberBlock("coefficients", names, numbers, shape=None, label="a coefficient")
+
+    def _in_order(
+        self, numbers: Mapping[str, Any], formula: Formula, names: Sequence[str]
+    ) -> list[Any]:
+        known = self.known(formula)
+        by = {known.get(plain_name(name)): number for name, number in numbers.items()}
+        return [by[name] for name in names]
+
+    def layout(self, frame: Frame) -> Iterator[NumberBlock]:
+        """Give coefficients, and what is published beside them."""
+        formula = self.check_numbers(frame) if self.coefficients else self.compiled(frame)
+        yield self.coefficient_block(frame, formula)
+        if names := self.error_names(formula):
+            errors = self.standard_errors
+            yield NumberBlock(
+                "standard_errors",
+                names,
+                () if errors is None else self._in_order(errors, formula, names),
+                shape=None,
+                label="a standard error",
+                titles=[f"standard error of {name}" for name in names],
+                placeholder=1.0,
+            )
+        for key in filter(self.publishes, self.singles):
+            numbers = as_list(getattr(self, key))
+            label = self.statistics[key].label
+            yield NumberBlock(key, [key], numbers, label=label, placeholder=1.0)
+
+    @abstractmethod
+    def fitted(self, sample: Sample, formula: Formula) -> ModelFit:
+        """Return the fit on records; InputError with the reason, without the output's name, where they have none."""
+
+    def estimates(self, sample: Sample) -> Mapping[str, Estimates]:
+        """Return the numbers of the fit."""
+        formula = self.compiled(sample.frame, sample.inside if len(sample.inside) else None)
+        try:
+            with one_blas_thread():
+                fit = self.fitted(sample, formula)
+        except InputError as error:
+            raise NoFitError(str(error).rstrip(".")) from None
+        n, names = max(fit.records or len(sample.inside), 2), self.coefficient_names(formula)
+        errors, other = fit.errors, fit.scoring
+        keys = [names.index(name) for name in self.error_names(formula)]
+        estimates = {
+            "coefficients": Estimates(fit.coefficients, errors if fit.units is None else fit.units),
+            "standard_errors": Estimates(
+                errors[keys],
+                errors[keys] / math.sqrt(2 * n),
+                alternatives=None if other is None else other.errors[keys],
+            ),
+        }
+        for key, value in fit.singles.items():
+            unit = math.sqrt(n) if key == "loglik" else abs(value) * math.sqrt(2 / n)
+            also = None if other is None or key not in other.singles else [other.singles[key]]
+            estimates[key] = Estimates([value], unit, alternatives=also)
+        return estimates | self.other_estimates(fit, n)
+
+    def other_estimates(self, fit: ModelFit, n: int) -> dict[str, Estimates]:
+        """Return further numbers of a fit of n records."""
+        return {}
+
+    def computed_numbers(self, sample: Sample) -> dict[str, Any]:
+        """Return the numbers of the fit; InputError where these records have none."""
+        if not len(sample.inside):
+            raise self.no_estimate(sample, "no record passes its filter")
+        try:
+            return super().computed_numbers(sample)
+        except NoFitError as error:
+            raise self.no_estimate(sample, str(error)) from None
+
+    def shown(
+        self, block: NumberBlock, estimates: Estimates, sample: Sample, printer: Printer
+    ) -> list[Any]:
+        """Return numbers as printed."""
+        if block.key == "standard_errors" and not (np.asarray(estimates.values) > 0.0).all():
+            raise self.no_estimate(sample, self.undefined_reason(sample, block, 0))
+        return super().shown(block, estimates, sample, printer)
+
+    def undefined_reason(self, sample: Sample, block: NumberBlock, index: int) -> str:
+        """Return which numbers of a fit are not finite."""
+        few = "there are too few records for its coefficients"
+        if block.key == "standard_errors":
+            return f"a standard error is not finite, or 0: {few}"
+        if block.key in self.singles:
+            return f"its {block.key} is not finite: {few}"
+        return "its coefficients have no finite estimate"
+
+    def recomputed(self, sample: Sample) -> Iterator[Number]:
+        """Give the published numbers beside those of a fit on the records; nan where they have none."""
+        try:
+            yield from super().recomputed(sample)
+        except NoFitError:
+            for block in self.layout(sample.frame):
+                if block.numbers:
+                    nothing = Estimates(np.full(len(block.names), np.nan), np.nan)
+                    yield from self.comparison(block, nothing, sample.frame.rows)
+
+    def block_intervals(self, block: NumberBlock, rows: int) -> list[Interval | None]:
+        """Return the interval of each number of a block."""
+        intervals = super().block_intervals(block, rows)
+        if block.key != "standard_errors":
+            return intervals
+        differ = self.ERRORS_DIFFER
+        return [
+            one and Interval(one.lo * (1.0 - differ), one.hi * (1.0 + differ)) for one in intervals
+        ]
+
     def tallies(self, counter: CellCounter) -> list[CellCounts]:
         """Return the records as one cell, and n."""
         return counter.fit(self.formula)
@@ -198,14 +347,13 @@ class ModelSpec(OutputSpec):
         records = counter.inside
         formula = self.compiled(counter.frame, records if len(records) else None)
         labels = self.labels_of(counter.frame, formula, records)
-        yield Counts([one for one in tallies if one.part == "n"], self.NOUN)
+        yield Counts([one for one in tallies if one.part == "n"], self.unit_noun)
         yield DegreesOfFreedom(len(records) - labels.n_parameters)
         if len(records):
             yield FittedModel(self, formula, counter.fields, records, *labels[:3])
 
     def labels_of(self, frame: Frame, formula: Formula, records: Codes) -> ModelLabels:
         """Return the label of records, and how many parameters are fitted to them."""
-        from ...table.compare.classes import class_ids
 
         label = class_ids(records[:, list(formula.label.columns)])[0]
         return ModelLabels(label, False, None, formula.size)
@@ -228,158 +376,25 @@ def label_of(formula: Formula, fields: Fields, codes: Codes) -> Floats:
     )
 
 
-@dataclass(frozen=True, eq=False)
-class ModelFit:
-    """A model fitted on records: coefficients and their standard errors in the design's order, single numbers by key, and what else a kind has."""
-
-    coefficients: Floats
-    errors: Floats
-    singles: Mapping[str, float] = field(default_factory=dict)
-    others: Floats = field(default_factory=lambda: np.zeros(0))
-
-
 class EstimatedModel(ModelSpec):
     """A model that is fitted as a whole, with one list of coefficients and single numbers beside them."""
 
-    SINGLES: ClassVar[dict[str, str]] = {"loglik": "the log-likelihood"}
-    """What messages call the single numbers under each key."""
-    ERRORS_DIFFER: ClassVar[float] = 0.0
-    """By which share of a standard error programs differ, so that a difference says nothing of the data."""
+    def one_step(
+        self, formula: Formula, others: Sequence[Interval] = ()
+    ) -> tuple[list[Interval], Floats, list[int]]:
+        """Return the intervals of all published numbers, the parameters at the first of them, and which standard errors are published.
 
-    @abstractmethod
-    def fitted(self, sample: Sample, formula: Formula) -> ModelFit:
-        """Return the fit on records; InputError with the reason, without the output's name, where they have none."""
-
-    def filled(self, frame: Frame) -> Self:
-        """Return a recipe with some numbers or other."""
-        formula = self.compiled(frame)
-        some: dict[str, Any] = {"coefficients": dict.fromkeys(self.coefficient_names(formula), 0.0)}
-        if names := self.error_names(formula):
-            some["standard_errors"] = dict.fromkeys(names, 1.0)
-        some |= {key: 1.0 for key in self.SINGLES if key in self._announced}
-        some |= {"n": frame.rows} if "n" in self._announced else {}
-        return self.changed(**some)
-
-    def check_numbers(self, frame: Frame) -> Formula:
-        """Return the formula; InputError for numbers that are none of it."""
-        formula = self.compiled(frame)
-        self.named(self.coefficients, formula, "coefficient")
+        `others` are parameters behind the coefficients.
+        """
+        intervals = [*self.named(self.coefficients, formula, "coefficient"), *others]
+        at, keys = np.array([one.middle for one in intervals]), list[int]()
         if self.standard_errors is not None:
-            self.error_keys(formula)
-        for key, word in self.SINGLES.items():
-            if getattr(self, key) is not None:
-                self.printed(getattr(self, key), word)
-        return formula
-
-    def printed_numbers(self, frame: Frame) -> Iterator[PrintedNumbers]:
-        """Give coefficients, and what was published beside them."""
-        if self.coefficients:
-            formula = self.check_numbers(frame)
-            known = self.known(formula)
-            for key, numbers in (
-                ("coefficients", self.coefficients),
-                ("standard_errors", self.standard_errors or {}),
-            ):
-                if numbers:
-                    yield PrintedNumbers(
-                        key,
-                        [known[plain_name(name)] for name in numbers],
-                        list(numbers.values()),
-                        False,
-                    )
-        for key in self.SINGLES:
-            if getattr(self, key) is not None:
-                yield PrintedNumbers(key, [key], [getattr(self, key)], False)
-
-    def computed_numbers(self, sample: Sample, printer: Printer, part: str) -> dict[str, Any]:
-        """Return the numbers of the fit; InputError where these records have none."""
-        if not len(sample.inside):
-            raise no_estimate(self.name, part, "no record passes its filter")
-        formula = self.compiled(sample.frame, sample.inside)
-        fit, names = self._fit(sample, formula, part), self.coefficient_names(formula)
-        coefficients = dict(zip(names, fit.coefficients, strict=True))
-        numbers: dict[str, Any] = {
-            "coefficients": {
-                name: printer.number(float(value), "coefficients", name)
-                for name, value in coefficients.items()
-            }
-        }
-        errors = dict(zip(names, fit.errors, strict=True))
-        if some := self.error_names(formula):
-            if not all(np.isfinite(errors[name]) and errors[name] > 0.0 for name in some):
-                raise no_estimate(
-                    self.name,
-                    part,
-                    "a standard error is not finite, or 0: there are too few records for its coefficients",
-                )
-            numbers["standard_errors"] = {
-                name: printer.number(float(errors[name]), "standard_errors", name) for name in some
-            }
-        for key in self.SINGLES:
-            if self.publishes(key):
-                if not math.isfinite(fit.singles[key]):
-                    raise no_estimate(
-                        self.name,
-                        part,
-                        f"its {key} is not finite: there are too few records for its coefficients",
-                    )
-                numbers[key] = printer.number(fit.singles[key], key, key)
-        return {**numbers, **self.computed_beside(fit, formula, sample, printer)}
-
-    def computed_beside(
-        self, fit: ModelFit, formula: Formula, sample: Sample, printer: Printer
-    ) -> dict[str, Any]:
-        """Return further numbers of a fit, by key, as printed."""
-        return {}
-
-    def _fit(self, sample: Sample, formula: Formula, part: str) -> ModelFit:
-        try:
-            with one_blas_thread():
-                fit = self.fitted(sample, formula)
-        except InputError as error:
-            raise no_estimate(self.name, part, str(error).rstrip(".")) from None
-        if not np.isfinite(fit.coefficients).all():
-            raise no_estimate(self.name, part, "its coefficients have no finite estimate")
-        return fit
-
-    def recomputed(self, sample: Sample) -> Iterator[Number]:
-        """Give the published numbers beside those of a fit on the records."""
-        formula = self.compiled(sample.frame, sample.inside if len(sample.inside) else None)
-        names, intervals = (
-            self.coefficient_names(formula),
-            self.named(self.coefficients, formula, "coefficient"),
-        )
-        try:
-            with one_blas_thread():
-                fit = self.fitted(sample, formula)
-        except InputError:
-            none = np.full(len(names), np.nan)
-            fit = ModelFit(none, none, dict.fromkeys(self.SINGLES, math.nan))
-        for k, name in enumerate(names):
-            yield Number(name, *intervals[k], float(fit.coefficients[k]), float(fit.errors[k]))
-        n, first = max(len(sample.inside), 2), 0 if self.INTERCEPT else 1
-        if self.standard_errors is not None:
-            for k, (low, high) in zip(*self.error_keys(formula), strict=True):
-                error = float(fit.errors[k - first])
-                low, high = low * (1.0 - self.ERRORS_DIFFER), high * (1.0 + self.ERRORS_DIFFER)
-                yield Number(
-                    f"standard error of {formula.names[k]}",
-                    low,
-                    high,
-                    error,
-                    error / math.sqrt(2 * n),
-                )
-        yield from self.recomputed_beside(fit, formula, sample)
-        for key, word in self.SINGLES.items():
-            if getattr(self, key) is not None:
-                unit = math.sqrt(n) if key == "loglik" else abs(fit.singles[key]) * math.sqrt(2 / n)
-                yield Number(key, *self.printed(getattr(self, key), word), fit.singles[key], unit)
-
-    def recomputed_beside(
-        self, fit: ModelFit, formula: Formula, sample: Sample
-    ) -> Iterator[Number]:
-        """Give further published numbers beside those of a fit."""
-        return iter(())
+            columns, bounds = self.error_keys(formula)
+            keys = [k - 1 for k in columns]
+            intervals += [Interval(*map(float, bound)) for bound in bounds]
+        if self.loglik is not None:
+            intervals.append(self.printed(self.loglik, self.statistics["loglik"].label))
+        return intervals, at, keys
 
 
 def joint_columns(formula: Formula, *more: int) -> tuple[int, ...]:

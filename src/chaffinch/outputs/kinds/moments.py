@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, NamedTuple
+from collections.abc import Iterator, Mapping
+from typing import Annotated, Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,23 +14,26 @@ from pydantic import Field as Key
 from ..cells import Crossing, Frame, cell_names, column_numbers, record_groups, shaped, sums_by_cell
 from ..domain import Floats
 from ..equations import Output
-from ..numbers import UNSAID, Interval, Number, Printer
+from ..numbers import Interval
 from ..rules.cell_counts import CellCounter, CellCounts
 from ..rules.evidence import Counts, EmptyCells, Magnitudes, Spread
 from .base import (
     KINDS,
     SLACK,
+    Column,
+    Columns,
+    Estimates,
     Kind,
+    NumberBlock,
     OutputSpec,
-    PrintedNumbers,
     Sample,
+    Statistic,
     by_code,
-    check_some,
+    called,
     least_step,
     middle,
-    nested,
-    printed_groups,
 )
+from .formulas import GroupFormulas, raised
 
 SPREADS = ("sd", "variance")
 CENTRES = 17
@@ -42,15 +45,13 @@ FEW_GROUPS = 50
 class SummarySpec(OutputSpec):
     """A summary of the column `of`: a `value`, or `values` for the groups that `by` and `groups` make."""
 
-    NUMBERS: ClassVar[tuple[str, ...]] = ("value", "values")
-    COLUMN_KEYS: ClassVar[tuple[str, ...]] = ("of", "by")
-    NOUN: ClassVar[str] = "group"
+    unit_noun: ClassVar[str] = "group"
 
-    if TYPE_CHECKING:  # each kind has these among its keys, in its own order
-        of: str
-        by: list[str]
-        value: Any
-        values: Any
+    of: Column
+    by: Columns = Key(default_factory=list)
+    groups: dict[str, Any] = Key(default_factory=dict)
+    value: Annotated[Any, Statistic(presence="main")] = None
+    values: Annotated[Any, Statistic(presence="main")] = None
 
     @property
     def numbers(self) -> Any:
@@ -83,15 +84,14 @@ class GroupedNumbers(SummarySpec):
 
     QUANTITY: ClassVar[str] = "sum"
     """What differences of it are of: a sum of the column can be subtracted from another."""
+    NO_NUMBER: ClassVar[str] = "has no records"
+    """Why a group has no number, for messages."""
+
+    values: Annotated[list[Any] | dict[str, Any] | None, Statistic(presence="main")] = None
 
     @abstractmethod
     def group_numbers(self, sample: Sample) -> Iterator[GroupNumber]:
         """Give the number of each group of records."""
-
-    @property
-    def lack(self) -> str:
-        """What a group without a number lacks, for messages."""
-        return "has no records"
 
     def printed_cells(self, cells: Crossing) -> NDArray[np.object_]:
         """Return the numbers as printed, with an axis for each column of `by`."""
@@ -101,45 +101,33 @@ class GroupedNumbers(SummarySpec):
 
     def intervals(self, cells: Crossing) -> dict[int, Interval]:
         """Return the interval of each group's number, by the group's position; withheld ones are absent."""
-        printed = self.printed_cells(cells).ravel()
-        intervals = {
-            k: self.printed(number, "a value")
-            for k, number in enumerate(printed)
-            if number not in UNSAID
-        }
+        block = NumberBlock(
+            "values", [], self.printed_cells(cells).ravel().tolist(), label="a value"
+        )
+        every = enumerate(self.block_intervals(block, 0))
+        intervals = {k: interval for k, interval in every if interval is not None}
         if not intervals:
             raise self.fault(" has no value that is not withheld.")
         return intervals
 
-    def printed_numbers(self, frame: Frame) -> Iterator[PrintedNumbers]:
+    def layout(self, frame: Frame) -> Iterator[NumberBlock]:
         """Give each group's number."""
+        cells, numbers = self.crossing(frame), list[Any]()
         if self.numbers is not None:
-            cells = self.crossing(frame)
             self.intervals(cells)
-            yield PrintedNumbers(
-                "values", cell_names(cells), self.printed_cells(cells).ravel().tolist(), False
-            )
+            numbers = self.printed_cells(cells).ravel().tolist()
+        field = "values" if self.by else "value"
+        names, shape = cell_names(cells), cells.shape
+        yield NumberBlock("values", names, numbers, shape=shape, label="a value", field=field)
 
-    def computed_numbers(self, sample: Sample, printer: Printer, part: str) -> dict[str, Any]:
+    def estimates(self, sample: Sample) -> Mapping[str, Estimates]:
         """Return each group's number."""
-        cells = self.crossing(sample.frame)
-        groups = ((one.n, [one.value]) for one in self.group_numbers(sample))
-        printed = [
-            row[0]
-            for row in printed_groups(
-                groups, cell_names(cells), cells, printer, part, lack=self.lack
-            )
-        ]
-        check_some(printed, self.name, part)
-        return {"values": nested(printed, cells.shape)} if self.by else {"value": printed[0]}
+        n, values, units = zip(*self.group_numbers(sample), strict=True)
+        return {"values": Estimates(values, units, n)}
 
-    def recomputed(self, sample: Sample) -> Iterator[Number]:
-        """Give each group's number beside that of the records."""
-        cells = self.crossing(sample.frame)
-        intervals, names = self.intervals(cells), cell_names(cells)
-        for k, one in enumerate(self.group_numbers(sample)):
-            if k in intervals:
-                yield Number(names[k] or self.kind, *intervals[k], one.value, one.unit)
+    def undefined_reason(self, sample: Sample, block: NumberBlock, index: int) -> str:
+        """Return which group has no number, and why."""
+        return f"{called(self.crossing(sample.frame), index)} {self.NO_NUMBER}"
 
     def tallies(self, counter: CellCounter) -> list[CellCounts]:
         """Return the groups, and n."""
@@ -153,7 +141,7 @@ class GroupedNumbers(SummarySpec):
 
     def evidence(self, tallies: list[CellCounts], counter: CellCounter) -> Iterator[Any]:
         """Give groups, those that show nobody, and the values behind them."""
-        yield Counts(tallies, self.NOUN)
+        yield Counts(tallies, self.unit_noun)
         if self.kind in ("sum", "shares"):
             yield EmptyCells(tallies[:1])
         yield Magnitudes(tallies[0], column_numbers(self.of, counter.fields, counter.codes))
@@ -164,7 +152,7 @@ class GroupedNumbers(SummarySpec):
         return (self.of,)
 
 
-class Moments:
+class Moments(GroupFormulas):
     """Means, sums, variances or standard deviations of groups, out of each group's count, sum and sum of squares.
 
     `step` is the smallest difference of two values: a standard deviation has no derivative at 0, and takes there the one that it has
@@ -174,36 +162,27 @@ class Moments:
     def __init__(
         self, kind: str, groups: list[int], *, shift: float, ddof: int, step: float = 1.0
     ) -> None:
-        self.kind, self.groups, self.shift, self.ddof, self.step = kind, groups, shift, ddof, step
+        super().__init__(groups, 2 if kind in ("mean", "sum") else 3)
+        self.kind, self.shift, self.ddof, self.step = kind, shift, ddof, step
 
-    def __call__(self, sums: Floats) -> tuple[Floats, Floats]:
-        """Return the numbers of the published groups, and their derivatives by all sums."""
-        values, slope = np.zeros(len(self.groups)), np.zeros((len(self.groups), len(sums)))
-        width = 2 if self.kind in ("mean", "sum") else 3
-        for row, group in enumerate(self.groups):
-            of = slice(group * width, (group + 1) * width)
-            values[row], slope[row, of] = self._one(sums[of])
-        return values, slope
-
-    def _one(self, sums: Floats) -> tuple[float, list[float]]:
-        n = max(float(sums[0]), 1.0)
-        mean = float(sums[1]) / n
-        if self.kind == "mean":
-            return self.shift + mean, [-mean / n, 1.0 / n]
+    def formula(self, sums: NDArray[Any]) -> NDArray[Any]:
+        """Return the number of each group."""
         if self.kind == "sum":
-            return float(sums[1]) + self.shift * float(sums[0]), [self.shift, 1.0]
-        free = max(n - self.ddof, 1.0)
-        variance = max((float(sums[2]) - n * mean**2) / free, 0.0)
-        slope = [(mean**2 - variance) / free, -2.0 * mean / free, 1.0 / free]
+            return sums[..., 1] + self.shift * sums[..., 0]
+        n = raised(sums[..., 0], 1.0)
+        if self.kind == "mean":
+            return self.shift + sums[..., 1] / n
+        free = raised(n - self.ddof, 1.0)
+        variance = raised((sums[..., 2] - sums[..., 1] ** 2 / n) / free, 0.0)
         if self.kind == "variance":
-            return variance, slope
-        sd = math.sqrt(variance)
-        return sd, [part / (2.0 * max(sd, self.step / math.sqrt(n))) for part in slope]
+            return variance
+        sd = np.sqrt(variance.real)
+        slope = 0.5 / np.maximum(sd, self.step / np.sqrt(n.real))
+        return np.asarray(sd + slope * (variance - variance.real))
 
-    def undetermined(self, sums: Floats) -> NDArray[np.bool_]:
+    def is_undefined(self, sums: Floats) -> NDArray[np.bool_]:
         """Return which numbers are of no records: a mean of none, a spread of none or, with ddof 1, of one."""
-        counts: Floats = sums[:: 2 if self.kind in ("mean", "sum") else 3][self.groups]
-        return counts < self._fewest - 0.5
+        return np.asarray(sums[:, 0] < self._fewest - 0.5)
 
     @property
     def _fewest(self) -> int:
@@ -218,10 +197,8 @@ class Moments:
         are tried, over the range of the numbers. (That it is at most something is linear for no c.) There is at least one record, of a spread
         with ddof 1 two.
         """
-        width = 2 if self.kind in ("mean", "sum") else 3
         counts, sums, *squares = (
-            np.stack([each[width * group + power] for group in self.groups])
-            for power in range(width)
+            each[self.width * self.groups + power] for power in range(self.width)
         )
         if self.kind == "sum":
             return sums + self.shift * counts, lo, hi
@@ -251,11 +228,6 @@ class MomentSpec(GroupedNumbers):
     """Means, sums, standard deviations or variances of a number, for all records or by groups."""
 
     kind: Literal["mean", "sum", "sd", "variance"]
-    of: str
-    by: list[str] = Key(default_factory=list)
-    groups: dict[str, Any] = Key(default_factory=dict)
-    value: Any = None
-    values: list[Any] | dict[str, Any] | None = None
     ddof: Annotated[int, Key(ge=0, le=1)] = 1
 
     def equations(self, frame: Frame) -> tuple[Output, ...]:
@@ -287,11 +259,12 @@ class MomentSpec(GroupedNumbers):
             return math.nan
         return float(x.std(ddof=self.ddof) if self.kind == "sd" else x.var(ddof=self.ddof))
 
-    @property
-    def lack(self) -> str:
-        """What a group without a number lacks. Of a spread nothing is said but this: one record would be a count of people."""
+    def undefined_reason(self, sample: Sample, block: NumberBlock, index: int) -> str:
+        """Return which group has no number. Of a spread nothing is said but this: one record would be a count of people."""
+        if self.kind == "mean":
+            return super().undefined_reason(sample, block, index)
         return (
-            "has no records" if self.kind == "mean" else f"has too few records for its {self.kind}"
+            f"{called(self.crossing(sample.frame), index)} has too few records for its {self.kind}"
         )
 
     def group_numbers(self, sample: Sample) -> Iterator[GroupNumber]:
@@ -334,13 +307,10 @@ class MomentSpec(GroupedNumbers):
             yield Spread(tallies[0])
 
 
-KINDS.register(Kind("mean", MomentSpec, "LinearAggregations", "means, by groups or not"))
-
-
-KINDS.register(Kind("sum", MomentSpec, "LinearAggregations", "sums, by groups or not"))
-
-
-KINDS.register(Kind("sd", MomentSpec, "Shape", "standard deviations, by groups or not"))
-
-
-KINDS.register(Kind("variance", MomentSpec, "Shape", "variances, by groups or not"))
+for _name, _statbarn, _sentence in (
+    ("mean", "LinearAggregations", "means, by groups or not"),
+    ("sum", "LinearAggregations", "sums, by groups or not"),
+    ("sd", "Shape", "standard deviations, by groups or not"),
+    ("variance", "Shape", "variances, by groups or not"),
+):
+    KINDS.register(Kind(_name, MomentSpec, _statbarn, _sentence))

@@ -11,7 +11,7 @@ import math
 import warnings
 from collections.abc import Iterator, Mapping
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 import numpy as np
 
@@ -19,10 +19,9 @@ from ..._base.errors import InputError, MissingExtraError
 from ..._base.masking import HIDDEN
 from ..cells import Frame
 from ..domain import Codes, Fields, Floats, Scalar
-from ..equations import Output, SumSystem
+from ..equations import Output
 from ..formula import Formula
-from ..numbers import Interval, Number, Printer
-from .base import KINDS, ROWS, Kind, PrintedNumbers, Sample
+from .base import KINDS, ROWS, Estimates, Kind, NumberBlock, Sample, Statistic
 from .model import (
     EstimatedModel,
     JointLevels,
@@ -55,13 +54,11 @@ class OrderedSpec(EstimatedModel):
         One for each class but the last, in order, or by names such as "low|middle".
     """
 
-    NUMBERS: ClassVar[tuple[str, ...]] = ("coefficients", "thresholds", "standard_errors", "loglik")
-    BESIDE: ClassVar[tuple[str, ...]] = ("thresholds", "standard_errors", "loglik", "n")
     INTERCEPT: ClassVar[bool] = False
 
     kind: Literal["ordered-logit", "ordered-probit"]
     order: list[Scalar] | None = None
-    thresholds: list[Any] | dict[str, Any] | None = None
+    thresholds: Annotated[list[Any] | dict[str, Any] | None, Statistic()] = None
 
     def classes(self, frame: Frame, formula: Formula) -> list[int]:
         """Return the codes of the label's classes in order; those that the filter leaves out are none."""
@@ -91,59 +88,48 @@ class OrderedSpec(EstimatedModel):
         codes = self.classes(frame, formula)
         return [f"{labels[low]}|{labels[high]}" for low, high in pairwise(codes)]
 
-    def threshold_intervals(self, frame: Frame, formula: Formula) -> list[Interval]:
-        """Return the intervals of the thresholds, which must rise."""
-        names = self.threshold_names(frame, formula)
-        given = self.thresholds
-        if isinstance(given, Mapping):
+    def threshold_block(self, frame: Frame, formula: Formula) -> NumberBlock:
+        """Return the thresholds, which must rise."""
+        names, numbers = self.threshold_names(frame, formula), self.thresholds
+        if isinstance(numbers, Mapping):
             plain = {
-                "".join(name.split()).replace("/", "|"): number for name, number in given.items()
+                "".join(name.split()).replace("/", "|"): number for name, number in numbers.items()
             }
             wanted = ["".join(name.split()) for name in names]
             if sorted(plain) != sorted(wanted):
                 raise self.fault(
                     f' must have a threshold for each of {len(names)} pairs of neighbouring classes, named like "low|middle".'
                 )
-            given = [plain[name] for name in wanted]
-        if given is None or len(given) != len(names):
+            numbers = [plain[name] for name in wanted]
+        if numbers is not None and len(numbers) != len(names):
             raise self.fault(
                 f" must have {len(names)} thresholds, one for each class but the last."
             )
-        intervals = [self.printed(number, "a threshold") for number in given]
+        intervals = [self.printed(number, "a threshold") for number in numbers or []]
         if any(high.middle <= low.middle for low, high in pairwise(intervals)):
             raise self.fault(": its thresholds must rise.")
-        return intervals
-
-    def filled(self, frame: Frame) -> Self:
-        """Return a recipe with some numbers or other."""
-        some = super().filled(frame)
-        if "thresholds" not in self._announced:
-            return some
-        return some.changed(
-            thresholds=[
-                float(k) for k in range(len(self.threshold_names(frame, self.compiled(frame))))
-            ]
+        return NumberBlock(
+            "thresholds",
+            names,
+            numbers or (),
+            shape=(len(names),),
+            label="a threshold",
+            titles=[f"threshold {name}" for name in names],
+            placeholder=list(range(len(names))),
         )
+
+    def layout(self, frame: Frame) -> Iterator[NumberBlock]:
+        """Give coefficients, thresholds and what is published beside them."""
+        yield from super().layout(frame)
+        if self.publishes("thresholds"):
+            yield self.threshold_block(frame, self.compiled(frame))
 
     def check_numbers(self, frame: Frame) -> Formula:
         """Return the formula; InputError for numbers that are none of it."""
         formula = super().check_numbers(frame)
         if self.thresholds is not None:
-            self.threshold_intervals(frame, formula)
+            self.threshold_block(frame, formula)
         return formula
-
-    def printed_numbers(self, frame: Frame) -> Iterator[PrintedNumbers]:
-        """Give coefficients, thresholds and what was published beside them."""
-        yield from super().printed_numbers(frame)
-        if self.thresholds is not None:
-            given = self.thresholds
-            names = self.threshold_names(frame, self.compiled(frame))
-            yield PrintedNumbers(
-                "thresholds",
-                names,
-                list(given.values() if isinstance(given, Mapping) else given),
-                False,
-            )
 
     def rules_only(self, fields: Fields) -> str:
         """Return whether there are no thresholds, too many joint levels, or a basis that only the data tell."""
@@ -165,11 +151,9 @@ class OrderedSpec(EstimatedModel):
         self.classes(frame, formula)
         if self.rules_only(frame.fields):
             return self.n_equations(frame)
-        intervals = [
-            *self.named(self.coefficients, formula, "coefficient"),
-            *self.threshold_intervals(frame, formula),
-        ]
-        at, p = np.array([one.middle for one in intervals]), formula.size - 1
+        block, p = self.threshold_block(frame, formula), formula.size - 1
+        thresholds = [self.printed(number, block.label) for number in block.numbers]
+        intervals, at, keys = self.one_step(formula, thresholds)
         joint = JointLevels.of(formula, frame, joint_columns(formula, *formula.label.columns))
         place = self._places(frame, formula)[joint.codes[:, formula.label.columns[0]]]
         inside = place >= 0
@@ -177,19 +161,9 @@ class OrderedSpec(EstimatedModel):
             self.kind, joint.x[:, 1:], np.where(inside, place, 0), joint.offset, at[:p], at[p:]
         )
         numbers = np.hstack([score, upper(information), loglik[:, None]]) * inside[:, None]
-        keys: list[int] = []
-        if self.standard_errors is not None:
-            columns, bounds = self.error_keys(formula)
-            keys = [k - 1 for k in columns]
-            intervals += [Interval(*map(float, bound)) for bound in bounds]
-        if self.loglik is not None:
-            intervals.append(self.printed(self.loglik, "the log-likelihood"))
         reading = OneStep(at, keys, loglik=self.loglik is not None)
-        lo, hi = np.array(intervals).T
-        keep = self.filter(frame).keep()
-        system = SumSystem(
-            self.name, reading.size, (joint.terms(numbers),), lo, hi, keep=keep, reported=reading
-        )
+        terms = joint.terms(numbers)
+        system = self.sum_system(frame, reading.size, [terms], intervals, reading)
         return (system, *self.n_equations(frame))
 
     def _places(self, frame: Frame, formula: Formula) -> NDArray[np.int64]:
@@ -228,34 +202,9 @@ class OrderedSpec(EstimatedModel):
             )
         return ModelFit(params, errors, {"loglik": loglik}, thresholds)
 
-    def computed_beside(
-        self, fit: ModelFit, formula: Formula, sample: Sample, printer: Printer
-    ) -> dict[str, Any]:
-        """Return the thresholds, where they are published."""
-        if not self.publishes("thresholds"):
-            return {}
-        names = self.threshold_names(sample.frame, formula)
-        return {
-            "thresholds": [
-                printer.number(float(value), "thresholds", name)
-                for value, name in zip(fit.others, names, strict=True)
-            ]
-        }
-
-    def recomputed_beside(
-        self, fit: ModelFit, formula: Formula, sample: Sample
-    ) -> Iterator[Number]:
-        """Give the thresholds beside those of the fit."""
-        if self.thresholds is not None:
-            names, unit = (
-                self.threshold_names(sample.frame, formula),
-                2.0 / math.sqrt(max(len(sample.inside), 1)),
-            )
-            values = fit.others if len(fit.others) else np.full(len(names), np.nan)
-            for name, interval, value in zip(
-                names, self.threshold_intervals(sample.frame, formula), values, strict=True
-            ):
-                yield Number(f"threshold {name}", *interval, float(value), unit)
+    def other_estimates(self, fit: ModelFit, n: int) -> dict[str, Estimates]:
+        """Return the thresholds."""
+        return {"thresholds": Estimates(fit.others, 2.0 / math.sqrt(n))}
 
     def labels_of(self, frame: Frame, formula: Formula, records: Codes) -> ModelLabels:
         """Return the class of each record; thresholds are parameters too."""

@@ -27,9 +27,6 @@ from .model import EstimatedModel, ModelFit, design_of, label_of
 class QuantileRegressionSpec(EstimatedModel):
     """A quantile regression of the quantile `at`, 0.5 for a median. Standard errors are not read: programs differ in them."""
 
-    NUMBERS: ClassVar[tuple[str, ...]] = ("coefficients",)
-    BESIDE: ClassVar[tuple[str, ...]] = ("n",)
-    SINGLES: ClassVar[dict[str, str]] = {}
     SUMS_LABEL: ClassVar[bool] = False  # on which side of the fit a label lies is all that counts
 
     kind: Literal["quantile-regression"] = "quantile-regression"

@@ -14,7 +14,7 @@ are other values with the same interpolation have the same quantile, too; they a
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Annotated, Any, Literal
 
 import numpy as np
@@ -33,22 +33,22 @@ from ..cells import (
 )
 from ..domain import Floats
 from ..equations import Output, SumSystem
-from ..numbers import UNSAID, WITHHELD, Interval, Number, Printer, people
+from ..numbers import UNSAID, WITHHELD, Interval, people
 from ..rules.cell_counts import COUNT, CellCounter, CellCounts, is_unsaid
 from ..rules.evidence import Counts, Quantiles
 from .base import (
     KINDS,
+    Estimates,
     GroupOfRecords,
     Kind,
-    PrintedNumbers,
+    NumberBlock,
     Sample,
     boxed,
     by_code,
-    check_some,
+    called,
     groups_of,
     is_gone,
     nested,
-    printed_groups,
 )
 from .moments import SummarySpec
 
@@ -60,12 +60,7 @@ class QuantileSpec(SummarySpec):
     """
 
     kind: Literal["quantiles", "median"]
-    of: str
     at: list[Annotated[float, Key(ge=0, le=1)]] | None = None
-    by: list[str] = Key(default_factory=list)
-    groups: dict[str, Any] = Key(default_factory=dict)
-    value: Any = None
-    values: Any = None
     n: Any = None
 
     @property
@@ -170,47 +165,52 @@ class QuantileSpec(SummarySpec):
         super().check_recipe(frame)
         self.points  # noqa: B018  raises without `at`
 
-    def _names(self, cells: Crossing) -> list[str]:
-        """What quantiles are called, group by group: "m at 0.5"."""
-        return [
-            f"{name} at {q:g}" if name else f"{q:g}"
-            for name in cell_names(cells)
-            for q in self.points
-        ]
-
-    def printed_numbers(self, frame: Frame) -> Iterator[PrintedNumbers]:
+    def layout(self, frame: Frame) -> Iterator[NumberBlock]:
         """Give the quantiles of all groups, one after the other; None where a group has none."""
+        cells, points, numbers = self.crossing(frame), self.points, list[Any]()
         if self.numbers is not None:
-            cells = self.crossing(frame)
             self.intervals(cells)
-            yield PrintedNumbers(
-                "values", self._names(cells), [q for one in self.lists(cells) for q in one], False
-            )
+            numbers = [q for one in self.lists(cells) for q in one]
+        names = [
+            f"{name} at {q:g}" if name else f"{q:g}" for name in cell_names(cells) for q in points
+        ]
+        median = self.kind == "median"
+        yield NumberBlock(
+            "values",
+            names,
+            numbers,
+            shape=cells.shape if median else (*cells.shape, len(points)),
+            label="a quantile",
+            field="value" if median and not self.by else "values",
+        )
 
-    def _quantiles(self, sample: Sample) -> Iterator[tuple[int, list[float]]]:
-        """Give the number of records of each group, and its quantiles; nan where there are none."""
-        for x in self.by_group(sample):
-            yield (
-                len(x),
-                np.quantile(x, self.points).tolist() if len(x) else [math.nan] * len(self.points),
-            )
+    def estimates(self, sample: Sample) -> Mapping[str, Estimates]:
+        """Return the quantiles of each group; nan where it has no records."""
+        points, groups = self.points, list(self.by_group(sample))
+        values = [
+            np.quantile(x, points) if len(x) else np.full(len(points), np.nan) for x in groups
+        ]
+        sizes = np.repeat([len(x) for x in groups], len(points))
+        return {"values": Estimates(np.concatenate(values), sizes=sizes)}
 
-    def computed_numbers(self, sample: Sample, printer: Printer, part: str) -> dict[str, Any]:
+    def undefined_reason(self, sample: Sample, block: NumberBlock, index: int) -> str:
+        """Return which group has no records."""
+        return f"{called(self.crossing(sample.frame), index // len(self.points))} has no records"
+
+    def computed_numbers(self, sample: Sample) -> dict[str, Any]:
         """Return the quantiles of each group, and n if it is published or needed."""
-        cells, groups = self.crossing(sample.frame), list(self._quantiles(sample))
-        rows = printed_groups(groups, self._names(cells), cells, printer, part)
-        every = [number for row in rows for number in row]
-        check_some(every, self.name, part)
-        printed = [row[0] for row in rows] if self.kind == "median" else rows
-        sizes = [WITHHELD if is_gone(printer, n) else n for n, _ in groups]
-        if self.by:
-            numbers, totals = {"values": nested(printed, cells.shape)}, nested(sizes, cells.shape)
-        else:
-            numbers, totals = {"value" if self.kind == "median" else "values": printed[0]}, sizes[0]
-        # A quantile between two values of the column says something only together with n.
-        if self.publishes("n") or not self._on_grid(sample.frame, every):
-            numbers["n"] = totals
-        return numbers
+        numbers = super().computed_numbers(sample)
+        n = self.needed_n(sample, *numbers.values())
+        return numbers if n is None else {**numbers, "n": n}
+
+    def needed_n(self, sample: Sample, numbers: Any) -> Any:
+        """Return n of each group where it is published, or where a quantile between two values says something only together with it."""
+        flat = np.array(numbers, dtype=object).ravel().tolist()
+        if not self.publishes("n") and self._on_grid(sample.frame, flat):
+            return None
+        sizes = [len(x) for x in self.by_group(sample)]
+        shown = [WITHHELD if is_gone(self.printer, n) else n for n in sizes]
+        return nested(shown, self.crossing(sample.frame).shape)
 
     def _on_grid(self, frame: Frame, printed: list[Any]) -> bool:
         """Whether each quantile as printed may be a value of the column; always where n is known anyway."""
@@ -219,15 +219,6 @@ class QuantileSpec(SummarySpec):
         values = frame.fields[self.of].values
         shown = [self.printed(number, "a quantile") for number in printed if number != WITHHELD]
         return all(_inside(values, interval).any() for interval in shown)
-
-    def recomputed(self, sample: Sample) -> Iterator[Number]:
-        """Give the quantiles beside those of the records."""
-        cells = self.crossing(sample.frame)
-        values = [q for _, some in self._quantiles(sample) for q in some]
-        intervals = [interval for row in self.intervals(cells) for interval in row]
-        for name, interval, value in zip(self._names(cells), intervals, values, strict=True):
-            if interval is not None:
-                yield Number(name, *interval, value)
 
     def tallies(self, counter: CellCounter) -> list[CellCounts]:
         """Return the groups, and n."""
@@ -245,7 +236,7 @@ class QuantileSpec(SummarySpec):
     def evidence(self, tallies: list[CellCounts], counter: CellCounter) -> Iterator[Any]:
         """Give groups, and their quantiles."""
         values = column_numbers(self.of, counter.fields, counter.codes)
-        yield Counts(tallies, self.NOUN)
+        yield Counts(tallies, self.unit_noun)
         yield Quantiles(tallies[0], values, self.points, self.decimals)
 
 

@@ -20,13 +20,27 @@ from ..cells import Crossing, Frame, column_numbers, record_groups, sums_by_cell
 from ..domain import Fields, Floats
 from ..equations import Output
 from ..numbers import Interval
-from ..rules.cell_counts import CellCounter, CellCounts
-from .base import KINDS, Kind, Sample, Whole
-from .single import Followed, GroupTest, KindPart, Single, SmoothNumbers, at_least
-from .t_test import Alternative, group_part
+from .base import KINDS, Column, Columns, Kind, Sample, Statistic, Whole
+from .chi_square import chi_square_p_value
+from .formulas import Alternative, Derived, Formulas, at_least, tail
+from .single import CountsPart, GroupTest, KindPart, PBound, Single
+from .t_test import group_part
 
 MOST_COUNTS = 1_200
 """The most counts, groups times values, that a search may keep; of columns with more values only the rules are checked."""
+
+
+def too_many_values(column: str, counts: int, most: int = MOST_COUNTS) -> str:
+    """Return that a column has too many values for a search, with so many counts; nothing where it has not."""
+    if counts <= most:
+        return ""
+    return f"column '{column}' has more values than the {most:,} that a search keeps counts of"
+
+
+def values_by_group(column: str, cells: Crossing, fields: Fields) -> Crossing:
+    """Return each value of a column in each group."""
+    step = (fields.position(column), np.arange(len(fields[column].values)))
+    return Crossing((*cells.steps, step), (*cells.names, fields[column].labels))
 
 
 def ties(together: NDArray[Any]) -> NDArray[Any]:
@@ -47,19 +61,7 @@ def corrected(
     return difference - 0.5 * half if correction else difference
 
 
-def normal_p_value(z: float, alternative: Alternative) -> Followed:
-    """The p-value of a standard normal z."""
-    from scipy.special import ndtr
-
-    value = {"less": ndtr(z), "greater": ndtr(-z), "two-sided": min(2.0 * ndtr(-abs(z)), 1.0)}[
-        alternative
-    ]
-    density = math.exp(-0.5 * z * z) / math.sqrt(2.0 * math.pi)
-    sign = {"less": 1.0, "greater": -1.0, "two-sided": -2.0 * math.copysign(1.0, z)}[alternative]
-    return Followed(float(value), {"z": sign * density})
-
-
-class RankSum(SmoothNumbers):
+class RankSum(Formulas):
     """A sum of ranks with its z and p-value; formulas have `z`, and what is `expected` of the statistic."""
 
     def __init__(
@@ -73,15 +75,22 @@ class RankSum(SmoothNumbers):
         super().__init__(keys, toward)
         self.alternative, self.correction = alternative, correction
 
-    def opposite(self, numbers: Mapping[str, float]) -> bool:
+    def has_wrong_sign(self, numbers: Mapping[str, float]) -> bool:
         """Return whether z has another sign than it should, as far as that is published."""
         expected = numbers["expected"]
         wanted = self.toward.get("z", self.toward.get("statistic", expected) - expected)
         return self.alternative == "two-sided" and wanted * numbers["z"] < 0.0
 
-    def follow(self, numbers: Mapping[str, float]) -> Mapping[str, Followed]:
+    def derive(self, numbers: Mapping[str, float]) -> Mapping[str, Derived]:
         """Return the p-value."""
-        return {"p_value": normal_p_value(numbers["z"], self.alternative)}
+        from scipy.special import ndtr
+
+        tails, sign = tail(self.alternative, numbers["z"])
+        return {
+            "p_value": Derived.from_function(
+                lambda z: tails * float(ndtr(sign * z)), z=numbers["z"]
+            )
+        }
 
 
 class MannWhitney(RankSum):
@@ -100,17 +109,17 @@ class MannWhitney(RankSum):
         )
         return {"statistic": u, "auc": u / (n1 * n2), "z": z, "expected": expected}
 
-    def lacking(self, sums: Floats) -> bool:
+    def is_undefined(self, sums: Floats) -> bool:
         """Return whether a group has no records, or all have the same value."""
         first, second = np.split(sums, 2)
         return bool(min(first.sum(), second.sum()) < 0.5 or (first + second > 0.5).sum() < 2)
 
 
-class KruskalWallis(SmoothNumbers):
+class KruskalWallis(Formulas):
     """H, corrected for ties, its degrees of freedom and p-value, out of how many records of each group have each value."""
 
     def __init__(self, keys: tuple[str, ...], groups: int) -> None:
-        super().__init__(keys, {})
+        super().__init__(keys)
         self.groups = groups
 
     def formulas(self, sums: NDArray[Any]) -> Mapping[str, NDArray[Any]]:
@@ -125,19 +134,11 @@ class KruskalWallis(SmoothNumbers):
         dof = np.maximum((sizes.real > 0.5).sum(axis=-1) - 1.0, 1.0) + 0.0 * n
         return {"statistic": h / at_least(1.0 - ties(together) / (n**3 - n), 1e-9), "dof": dof}
 
-    def follow(self, numbers: Mapping[str, float]) -> Mapping[str, Followed]:
+    def derive(self, numbers: Mapping[str, float]) -> Mapping[str, Derived]:
         """Return the p-value."""
-        from scipy.special import chdtrc
-        from scipy.stats import chi2
+        return {"p_value": chi_square_p_value(numbers)}
 
-        h, dof = max(numbers["statistic"], 0.0), numbers["dof"]
-        return {
-            "p_value": Followed(
-                float(chdtrc(dof, h)), {"statistic": -float(chi2.pdf(max(h, 1e-9), dof))}
-            )
-        }
-
-    def lacking(self, sums: Floats) -> bool:
+    def is_undefined(self, sums: Floats) -> bool:
         """Return whether all records are in one group, or have the same value."""
         counts = sums.reshape(self.groups, -1)
         return bool((counts.sum(axis=1) > 0.5).sum() < 2 or (counts.sum(axis=0) > 0.5).sum() < 2)
@@ -146,21 +147,11 @@ class KruskalWallis(SmoothNumbers):
 class RankSpec(GroupTest):
     """What tests of the ranks of a column share."""
 
-    BESIDE: ClassVar[tuple[str, ...]] = ("n",)
-    PARTS: ClassVar[tuple[str, ...]] = ("counts", "medians")
-    COLUMN_KEYS: ClassVar[tuple[str, ...]] = ("of", "by")
-    NOUN: ClassVar[str] = "group"
-    WORDS: ClassVar[dict[str, str]] = {
-        "statistic": "the statistic",
-        "auc": "the share of pairs",
-        "smaller": "the smaller sum",
-        "z": "z",
-        "p_value": "the p-value",
-    }
-    LACK: ClassVar[str] = "a group has no records there, or all of them have the same value"
+    unit_noun: ClassVar[str] = "group"
+    NO_NUMBERS: ClassVar[str] = "a group has no records there, or all of them have the same value"
 
-    of: str
-    by: list[str] = Key(default_factory=list)
+    of: Column
+    by: Columns = Key(default_factory=list)
     groups: dict[str, Any] = Key(default_factory=dict)
 
     def part(self, key: str) -> KindPart:
@@ -175,11 +166,7 @@ class RankSpec(GroupTest):
 
     def rules_only(self, fields: Fields) -> str:
         """Return that there are too many values for a search, where there are."""
-        return (
-            f"column '{self.of}' has more values than the {MOST_COUNTS:,} that a search keeps counts of"
-            if self._size(fields) > MOST_COUNTS
-            else ""
-        )
+        return too_many_values(self.of, self._size(fields))
 
     def _size(self, fields: Fields) -> int:
         return self.crossing(Frame(fields, 1)).size * len(fields[self.of].values)
@@ -188,12 +175,10 @@ class RankSpec(GroupTest):
         """Each value of the column in each group."""
         if self.of in self.by:
             raise self.fault(f" cannot rank column '{self.of}' by itself.")
-        cells, field = self.crossing(frame), frame.fields[self.of]
-        step = (frame.fields.position(self.of), np.arange(len(field.values)))
-        return Crossing((*cells.steps, step), (*cells.names, field.labels))
+        return values_by_group(self.of, self.crossing(frame), frame.fields)
 
     @abstractmethod
-    def reading(self, key: str, groups: int) -> SmoothNumbers:
+    def reading(self, key: str, groups: int) -> Formulas:
         """Return a number as a formula of counts."""
 
     def system(self, frame: Frame, key: str, interval: Interval) -> Output:
@@ -209,34 +194,21 @@ class RankSpec(GroupTest):
         x = column_numbers(self.of, sample.fields, sample.inside)
         return [x[rows] for rows in record_groups(self.crossing(sample.frame), sample.inside)]
 
-    def tallies(self, counter: CellCounter) -> list[CellCounts]:
-        """Return the groups, what is published of them, the records as one cell, and n."""
-        cells = self.crossing(counter.frame)
-        fit = counter.fit(f"{self.kind} {self.of} by {' '.join(self.by)}", cells)
-        return [*self.part_tallies(counter, counter.tally("cells", cells)), *fit]
-
 
 class MannWhitneySpec(RankSpec):
     """The rank test of Mann and Whitney (Wilcoxon's rank sum test): whether the numbers of one of two groups tend to be larger."""
 
-    NUMBERS: ClassVar[tuple[str, ...]] = ("statistic", "auc", "z", "p_value", "counts", "medians")
-    BESIDE: ClassVar[tuple[str, ...]] = (*NUMBERS, "n")
-    USUAL: ClassVar[tuple[str, ...]] = ("statistic", "p_value")
-    WORDS: ClassVar[dict[str, str]] = {
-        key: RankSpec.WORDS[key] for key in ("statistic", "auc", "z", "p_value")
-    }
-
     kind: Literal["mann-whitney"] = "mann-whitney"
-    by: Annotated[list[str], Key(min_length=1, max_length=1)]
+    by: Annotated[Columns, Key(min_length=1, max_length=1)]
     alternative: Alternative = "two-sided"
     correction: bool = True
-    statistic: Any = None
-    auc: Any = None
-    z: Any = None
-    p_value: Any = None
-    counts: list[Any] | None = None
-    medians: Any = None
-    p_below: Annotated[float, Key(gt=0, le=1)] | None = None
+    statistic: Annotated[Any, Statistic("the statistic", default=True)] = None
+    auc: Annotated[Any, Statistic("the share of pairs")] = None
+    z: Annotated[Any, Statistic("z")] = None
+    p_value: Annotated[Any, Statistic("the p-value", default=True)] = None
+    counts: CountsPart = None
+    medians: Annotated[Any, Statistic(part=True)] = None
+    p_below: PBound = None
 
     def _values_by_group(self, frame: Frame) -> Crossing:
         cells = super()._values_by_group(frame)
@@ -246,7 +218,7 @@ class MannWhitneySpec(RankSpec):
             )
         return cells
 
-    def reading(self, key: str, groups: int) -> SmoothNumbers:
+    def reading(self, key: str, groups: int) -> Formulas:
         """Return a number of the test as a formula of counts."""
         return MannWhitney((key,), self.toward, self.alternative, correction=self.correction)
 
@@ -256,7 +228,7 @@ class MannWhitneySpec(RankSpec):
 
         first, second = self.samples(sample)
         if not len(first) or not len(second) or np.ptp(np.concatenate([first, second])) == 0.0:
-            return dict.fromkeys(self.WORDS, Single(math.nan))
+            return dict.fromkeys(self.statistics, Single(math.nan))
         test = mannwhitneyu(
             first,
             second,
@@ -288,22 +260,16 @@ class MannWhitneySpec(RankSpec):
 class KruskalWallisSpec(RankSpec):
     """The rank test of Kruskal and Wallis between groups, corrected for ties."""
 
-    NUMBERS: ClassVar[tuple[str, ...]] = ("statistic", "dof", "p_value", "counts", "medians")
-    BESIDE: ClassVar[tuple[str, ...]] = (*NUMBERS, "n")
-    USUAL: ClassVar[tuple[str, ...]] = ("statistic", "dof", "p_value")
-    WHOLE: ClassVar[tuple[str, ...]] = ("dof",)
-    WORDS: ClassVar[dict[str, str]] = {key: RankSpec.WORDS[key] for key in ("statistic", "p_value")}
-
     kind: Literal["kruskal-wallis"] = "kruskal-wallis"
-    by: Annotated[list[str], Key(min_length=1, max_length=1)]
-    statistic: Any = None
-    dof: Whole | None = None
-    p_value: Any = None
-    counts: list[Any] | None = None
-    medians: Any = None
-    p_below: Annotated[float, Key(gt=0, le=1)] | None = None
+    by: Annotated[Columns, Key(min_length=1, max_length=1)]
+    statistic: Annotated[Any, Statistic("the statistic", default=True)] = None
+    dof: Annotated[Whole | None, Statistic(whole=True, default=True)] = None
+    p_value: Annotated[Any, Statistic("the p-value", default=True)] = None
+    counts: CountsPart = None
+    medians: Annotated[Any, Statistic(part=True)] = None
+    p_below: PBound = None
 
-    def reading(self, key: str, groups: int) -> SmoothNumbers:
+    def reading(self, key: str, groups: int) -> Formulas:
         """Return a number of the test as a formula of counts."""
         return KruskalWallis((key,), groups)
 
@@ -313,7 +279,7 @@ class KruskalWallisSpec(RankSpec):
 
         samples = [some for some in self.samples(sample) if len(some)]
         if len(samples) < 2 or np.ptp(np.concatenate(samples)) == 0.0:
-            return {"statistic": Single(math.nan), "p_value": Single(math.nan), "dof": Single(0)}
+            return dict.fromkeys(self.statistics, Single(math.nan))
         test, dof = kruskal(*samples), len(samples) - 1
         unit, h = math.sqrt(2.0 * dof), float(test.statistic)
         return {

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field as Key
 
-from ..cells import Crossing, Frame, column_numbers, record_groups, sums_by_cell
+from ..cells import Frame, column_numbers, record_groups, sums_by_cell
 from ..domain import MOST_CELLS, Fields, Floats
 from ..equations import Output, Terms
 from ..numbers import Interval, share_interval
@@ -24,33 +24,29 @@ from ..rules.cell_counts import CellCounter, CellCounts
 from ..rules.evidence import Counts, Magnitudes
 from ..rules.findings import RuleFinding
 from ..rules.policy import Policy
-from .base import KINDS, Kind, Sample, placed
+from .base import KINDS, Column, Columns, Kind, OptionalColumn, Sample, Statistic, placed
+from .formulas import GroupFormulas
 from .moments import GroupedNumbers, GroupNumber
-from .single import KindPart, PartsAlone, once
-from .table import TableShares
+from .single import CountsPart, KindPart, PartsAlone, once
+from .table import TableShares, numbers_of_wholes
 
 TOO_MANY = f"its columns together have over {MOST_CELLS} combinations of levels"
 
 
-class Ratios:
+class Ratios(GroupFormulas):
     """Sums divided by sums, group by group: the numerator, then the denominator."""
 
     def __init__(self, groups: Sequence[int]) -> None:
-        self.groups = list(groups)
+        super().__init__(groups, 2)
 
-    def undetermined(self, sums: Floats) -> NDArray[np.bool_]:
+    def is_undefined(self, sums: Floats) -> NDArray[np.bool_]:
         """Return which ratios have a denominator of 0."""
-        return np.abs(sums[1::2][self.groups]) < 1e-9
+        return np.asarray(np.abs(sums[:, 1]) < 1e-9)
 
-    def __call__(self, sums: Floats) -> tuple[Floats, Floats]:
-        """Return the ratios of the published groups, and their derivatives by all sums."""
-        above, below = sums[0::2][self.groups], sums[1::2][self.groups]
-        below = np.where(np.abs(below) < 1e-9, 1e-9, below)
-        slope = np.zeros((len(self.groups), len(sums)))
-        rows = np.arange(len(self.groups))
-        slope[rows, 2 * np.array(self.groups)] = 1.0 / below
-        slope[rows, 2 * np.array(self.groups) + 1] = -above / below**2
-        return above / below, slope
+    def formula(self, sums: NDArray[Any]) -> NDArray[Any]:
+        """Return the ratio of each group."""
+        below = sums[..., 1]
+        return np.asarray(sums[..., 0] / np.where(np.abs(below.real) < 1e-9, 1e-9, below))
 
 
 def _product(columns: Sequence[tuple[int, Floats]], grid: Any) -> Floats:
@@ -64,21 +60,11 @@ class RatioSpec(GroupedNumbers):
     """The ratio of the sums of the columns `of` and `over`, or the mean of `of`; each record counted with its `weight`, if there is one."""
 
     QUANTITY: ClassVar[str] = "ratio"
-    COLUMN_KEYS: ClassVar[tuple[str, ...]] = ("of", "over", "weight", "by")
+    NO_NUMBER: ClassVar[str] = "has nothing to divide by"
 
     kind: Literal["ratio", "weighted-mean"]
-    of: str
-    over: str | None = None
-    weight: str | None = None
-    by: list[str] = Key(default_factory=list)
-    groups: dict[str, Any] = Key(default_factory=dict)
-    value: Any = None
-    values: list[Any] | dict[str, Any] | None = None
-
-    @property
-    def lack(self) -> str:
-        """What a group without a number lacks."""
-        return "has nothing to divide by"
+    over: OptionalColumn = None
+    weight: OptionalColumn = None
 
     @property
     def of_columns(self) -> tuple[str, ...]:
@@ -172,7 +158,7 @@ class RatioSpec(GroupedNumbers):
 
     def evidence(self, tallies: list[CellCounts], counter: CellCounter) -> Iterator[Any]:
         """Give groups, and what is summed up above and below the line."""
-        yield Counts(tallies, self.NOUN)
+        yield Counts(tallies, self.unit_noun)
         for values in self._sums(counter):
             if np.ptp(values) > 0 or self.over:
                 yield Magnitudes(tallies[0], values)
@@ -188,27 +174,11 @@ class ShareSpec(GroupedNumbers):
     """The percentages of the sum of the column `of` that the cells of `by` have: of `all`, of each of the `rows` or `columns`."""
 
     QUANTITY: ClassVar[str] = "share"
+    NO_NUMBER: ClassVar[str] = "has nothing to be a share of"
 
     kind: Literal["shares"] = "shares"
-    of: str
-    by: list[str]
-    groups: dict[str, Any] = Key(default_factory=dict)
+    by: Columns
     percentages: Literal["all", "rows", "columns"] = "all"
-    value: Any = None
-    values: list[Any] | dict[str, Any] | None = None
-
-    @property
-    def lack(self) -> str:
-        """What a cell without a share lacks."""
-        return "has nothing to be a share of"
-
-    def _whole(self, cells: Crossing) -> NDArray[np.int64]:
-        """What each cell is a share of, by number."""
-        axis = {"all": None, "rows": 0, "columns": len(cells.shape) - 1}[self.percentages]
-        whole = (
-            np.zeros(cells.shape, dtype=np.int64) if axis is None else np.indices(cells.shape)[axis]
-        )
-        return whole.ravel()
 
     def equations(self, frame: Frame) -> tuple[Output, ...]:
         """Return the sums of all cells, as shares."""
@@ -233,7 +203,9 @@ class ShareSpec(GroupedNumbers):
             [((position,), partial(_product, [(position, field.values)]))],
             count=False,
         )
-        reading = TableShares(self._whole(cells), list(self.intervals(cells)))
+        reading = TableShares(
+            numbers_of_wholes(cells.shape, self.percentages), list(self.intervals(cells))
+        )
         intervals = [Interval(*share) for share in shares if share is not None]
         return (
             self.sum_system(frame, cells.size, [sums], intervals, reading),
@@ -252,7 +224,10 @@ class ShareSpec(GroupedNumbers):
         """Give the percentage of each cell."""
         cells = self.crossing(sample.frame)
         groups = list(self.by_group(sample))
-        whole, sums = self._whole(cells), np.array([some.sum() for some in groups])
+        whole, sums = (
+            numbers_of_wholes(cells.shape, self.percentages),
+            np.array([some.sum() for some in groups]),
+        )
         totals = np.bincount(whole, weights=sums)[whole]
         for some, total in zip(groups, totals, strict=True):
             if total <= 0.0:
@@ -276,19 +251,13 @@ KINDS.register(
 class WeightedTableSpec(PartsAlone):
     """A table whose cells are sums of the column `weight`, or percentages of them; `counts` are how many records each cell has."""
 
-    NUMBERS: ClassVar[tuple[str, ...]] = ("values", "counts")
-    BESIDE: ClassVar[tuple[str, ...]] = (*NUMBERS, "n")
-    PARTS: ClassVar[tuple[str, ...]] = NUMBERS
-    USUAL: ClassVar[tuple[str, ...]] = ("values",)
-    COLUMN_KEYS: ClassVar[tuple[str, ...]] = ("by", "weight")
-
     kind: Literal["weighted-table"] = "weighted-table"
-    by: Annotated[list[str], Key(min_length=1)]
+    by: Annotated[Columns, Key(min_length=1)]
     groups: dict[str, Any] = Key(default_factory=dict)
-    weight: str
+    weight: Column
     percentages: Literal["all", "rows", "columns"] | None = None
-    values: list[Any] | dict[str, Any] | None = None
-    counts: list[Any] | None = None
+    values: Annotated[list[Any] | dict[str, Any] | None, Statistic(part=True, default=True)] = None
+    counts: CountsPart = None
 
     def part(self, key: str) -> KindPart:
         """Return weighted numbers as sums or shares of the weights, and counts as a table."""

@@ -1,45 +1,33 @@
 """Outputs that are a few single numbers, each under a key of its own, such as a test's statistic and p-value, with or without numbers of other kinds beside them.
 
-Most are formulas of sums over records (`SmoothNumbers`), with derivatives that need no formulas of their own. A formula that is written for complex numbers gives
-its derivative by any sum to the last digit: the imaginary part at S + i h, divided by h
-(Squire and Trapp 1998, SIAM Review 40: "Using complex variables to estimate derivatives of real functions"). Numbers that no such formula
-has, p-values and the ends of intervals, follow from others, and say how they change with these.
-
-Searches make numbers linear in the sums. A p-value is far from that, and so is an odds ratio: equations have the normal quantile that half of a p-value lies
-beyond, which is nearly the size of the statistic, and the logarithm of an odds ratio. A two-sided p-value does not say on which side the statistic
-lies; where another number does, the quantile is below 0 on the other side, so that a search does not stay there.
-
-The n, means and spreads of the groups of a test, or the quartiles of a summary, are parts (`PartedNumbers`): each an output of the kind that has these numbers
-anyway. Its equations, its printing and its rules are that kind's.
+Most are formulas of sums over records (`formulas.py`). The n, means and spreads of the groups of a test, or the quartiles of a summary, are parts: each an output of
+the kind that has these numbers anyway. Its layout, its equations and its rules are that kind's.
 """
 
 from __future__ import annotations
 
-import math
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Annotated, Any, ClassVar, NamedTuple, Self
 
 import numpy as np
-from numpy.typing import NDArray
+from pydantic import Field as Key
 
 from ..cells import Crossing, Frame, table_of_counts
-from ..domain import Floats
 from ..equations import Output
-from ..numbers import Interval, Number, Printer, count_number
+from ..numbers import Interval, Printer
 from ..rules.cell_counts import CellCounter, CellCounts, summed
 from ..rules.evidence import Counts, DegreesOfFreedom
 from ..rules.findings import RuleFinding
 from ..rules.policy import Policy
-from .base import KINDS, OutputSpec, PrintedNumbers, Sample, no_estimate
+from .base import KINDS, Estimates, NumberBlock, OutputSpec, Sample, Statistic, as_list
+from .formulas import scaled_interval
 
-STEP = 1e-30
-"""The imaginary step. Nothing is subtracted, so that it may be as small as it likes."""
-LEAST_P = 1e-300
-"""P-values below this are not told apart."""
-LEAST_ODDS = 1e-9
-"""Odds ratios below this are not told apart."""
+CountsPart = Annotated[list[Any] | None, Statistic(part=True)]
+"""The counts of cells or groups, as a part."""
+PBound = Annotated[float, Key(gt=0, le=1)] | None
+"""Below which bound p-values are printed as "<0.001"."""
 
 
 class Single(NamedTuple):
@@ -47,159 +35,6 @@ class Single(NamedTuple):
 
     value: float
     unit: float = 0.0
-
-
-class SingleNumbers(OutputSpec):
-    """An output with a few single numbers. A kind with `p_value` and `p_below` may print small p-values as "<0.001"."""
-
-    WORDS: ClassVar[dict[str, str]] = {}
-    """What messages call the number under each key; those of whole numbers are not here."""
-    LACK: ClassVar[str] = ""
-    """Why records have none of them."""
-
-    @abstractmethod
-    def singles(self, sample: Sample) -> dict[str, Single]:
-        """Return all numbers that these records give, by key."""
-
-    def filled(self, frame: Frame) -> Self:
-        some: dict[str, Any] = dict.fromkeys(self.REQUIRED, 1.0)
-        return self.changed(**some)
-
-    def without_numbers(self, frame: Frame) -> Self:
-        """Return the recipe, with how small p-values are printed."""
-        recipe, bound = super().without_numbers(frame), self._p_bound()
-        return recipe if bound is None else recipe.changed(p_below=bound)
-
-    def _p_bound(self) -> float | None:
-        """What a p-value such as "<0.001" is below."""
-        printed = getattr(self, "p_value", None)
-        if not isinstance(printed, str) or not printed.strip().startswith("<"):
-            return None
-        return self.printed(printed.strip()[1:], self.WORDS["p_value"]).middle
-
-    def intervals(self) -> dict[str, Interval]:
-        """Return the intervals of the numbers that are published, whole ones apart."""
-        intervals, bound = dict[str, Interval](), self._p_bound()
-        for key, what in self.WORDS.items():
-            if key == "p_value" and bound is not None:
-                intervals[key] = Interval(0.0, bound)
-            elif getattr(self, key) is not None:
-                intervals[key] = self.printed(getattr(self, key), what)
-        return intervals
-
-    def printed_numbers(self, frame: Frame) -> Iterator[PrintedNumbers]:
-        """Give each number that is published, whole ones apart."""
-        for key in self.WORDS:
-            if getattr(self, key) is not None:
-                yield PrintedNumbers(key, [key], [getattr(self, key)], False)
-
-    def computed_numbers(self, sample: Sample, printer: Printer, part: str) -> dict[str, Any]:
-        """Return the required numbers, and those that are published beside them."""
-        every, below = self.singles(sample), getattr(self, "p_below", None)
-        singles = {
-            key: one for key, one in every.items() if key in self.REQUIRED or self.publishes(key)
-        }
-        if not all(math.isfinite(one.value) for one in singles.values()):
-            raise no_estimate(self.name, part, self.LACK)
-        numbers: dict[str, Any] = {
-            key: printer.number(one.value, key, key) if key in self.WORDS else int(one.value)
-            for key, one in singles.items()
-        }
-        if below is not None and "p_value" in numbers and singles["p_value"].value < below:
-            numbers["p_value"] = f"<{below:g}"
-        return numbers
-
-    def recomputed(self, sample: Sample) -> Iterator[Number]:
-        """Give the numbers beside those of the records."""
-        singles = self.singles(sample)
-        for key, interval in self.intervals().items():
-            yield Number(key, *interval, *singles[key])
-        for key in self.NUMBERS:
-            if key not in self.WORDS and getattr(self, key) is not None:
-                yield count_number(key, getattr(self, key), getattr(self, key), singles[key].value)
-
-
-def scaled(key: str, value: float) -> tuple[float, float]:
-    """Return a number as equations have it, and how that changes with the number: p-values and odds ratios on a scale of their own.
-
-    Examples
-    --------
-    >>> scaled("p_value", 1.0), scaled("statistic", 2.5)
-    ((0.0, -1.2533141373155001), (2.5, 1.0))
-    """
-    if key == "p_value":
-        from scipy.special import ndtri
-
-        z = -float(ndtri(0.5 * min(max(value, LEAST_P), 1.0))) + 0.0
-        return z, -0.5 * math.sqrt(2.0 * math.pi) * math.exp(0.5 * z * z)
-    if key == "odds_ratio":
-        return math.log(max(value, LEAST_ODDS)), 1.0 / max(value, LEAST_ODDS)
-    return value, 1.0
-
-
-def scaled_interval(key: str, interval: Interval) -> Interval:
-    """Return the interval of a number as equations have it."""
-    ends = scaled(key, interval.lo)[0], scaled(key, interval.hi)[0]
-    return Interval(min(ends), max(ends))
-
-
-def at_least(numbers: NDArray[Any], least: float) -> NDArray[Any]:
-    """Return numbers, complex or not, with those below a bound raised to it."""
-    return np.where(numbers.real < least, least, numbers)
-
-
-class Followed(NamedTuple):
-    """A number that follows from others, with its derivatives by these."""
-
-    value: float
-    slopes: Mapping[str, float]
-
-
-class SmoothNumbers(ABC):
-    """Some of the numbers that are formulas of sums: a reading as a `SumSystem` takes it. `toward` are all that are published."""
-
-    def __init__(self, keys: Sequence[str], toward: Mapping[str, float]) -> None:
-        self.keys, self.toward = tuple(keys), dict(toward)
-
-    @abstractmethod
-    def formulas(self, sums: NDArray[Any]) -> Mapping[str, NDArray[Any]]:
-        """Return numbers by key out of sums (..., p), real or complex."""
-
-    def follow(self, numbers: Mapping[str, float]) -> Mapping[str, Followed]:
-        """Return numbers that follow from those of the formulas; none unless said."""
-        return {}
-
-    def opposite(self, numbers: Mapping[str, float]) -> bool:
-        """Return whether the statistic lies on another side than the published one; False where that is not known."""
-        return False
-
-    def lacking(self, sums: Floats) -> bool:
-        """Return whether records with such sums have no numbers of this kind."""
-        return False
-
-    def undetermined(self, sums: Floats) -> NDArray[np.bool_]:
-        """Return which numbers the records do not have: all or none."""
-        return np.full(len(self.keys), self.lacking(sums))
-
-    def __call__(self, sums: Floats) -> tuple[Floats, Floats]:
-        """Return the published numbers, and their derivatives by all sums."""
-        moved = np.vstack([sums, sums + 1j * STEP * np.eye(len(sums))])
-        formulas = self.formulas(moved)
-        numbers = {key: float(some[0].real) for key, some in formulas.items()}
-        slopes = {key: some[1:].imag / STEP for key, some in formulas.items()}
-        for key, one in self.follow(numbers).items():
-            numbers[key] = one.value
-            slopes[key] = sum(
-                (slope * slopes[other] for other, slope in one.slopes.items()), np.zeros(len(sums))
-            )
-        scales = [scaled(key, numbers[key]) for key in self.keys]
-        if "p_value" in self.keys and self.opposite(numbers):
-            scales = [
-                (-z, -by) if key == "p_value" else (z, by)
-                for key, (z, by) in zip(self.keys, scales, strict=True)
-            ]
-        slope = np.stack([slopes[key] * by for key, (_, by) in zip(self.keys, scales, strict=True)])
-        return np.array([value for value, _ in scales]), slope
 
 
 class KindPart(NamedTuple):
@@ -210,43 +45,40 @@ class KindPart(NamedTuple):
     entry: dict[str, Any]  # what else its entry says, name and filter apart
 
 
-class PartedNumbers(SingleNumbers):
-    """An output with single numbers, and with parts.
-
-    A recipe that announces nothing publishes `USUAL`. Whole numbers among the single ones are named in `WHOLE`.
-    """
+class PartedNumbers(OutputSpec):
+    """An output with single numbers, and with parts. A kind with `p_value` and `p_below` may print small p-values as "<0.001"."""
 
     PRINTING: ClassVar[tuple[str, ...]] = ("digits", "bands", "withheld")
-    PARTS: ClassVar[tuple[str, ...]] = ()
-    """The keys of parts."""
-    USUAL: ClassVar[tuple[str, ...]] = ()
-    WHOLE: ClassVar[tuple[str, ...]] = ()
+    NO_NUMBERS: ClassVar[str] = ""
+    """Why records have none of the single numbers."""
+
+    def singles(self, sample: Sample) -> dict[str, Single]:
+        """Return all single numbers that these records give, by key."""
+        return {}
 
     @abstractmethod
     def part(self, key: str) -> KindPart:
         """Return what stands under the key of a part; an error where it can have none."""
 
-    @abstractmethod
     def system(self, frame: Frame, key: str, interval: Interval) -> Output:
         """Return the equation of a single number."""
+        raise AssertionError(key)
 
     @property
-    def usual(self) -> tuple[str, ...]:
+    def default_statistics(self) -> tuple[str, ...]:
         """What a recipe publishes that announces nothing."""
-        return self.USUAL
+        return tuple(key for key, one in self.statistics.items() if one.default)
 
     @property
     def parts(self) -> dict[str, OutputSpec]:
         """The parts that are published, with or without their numbers."""
-        return {key: self._part(key) for key in self.PARTS if self.publishes(key)}
+        keys = (key for key, one in self.statistics.items() if one.part)
+        return {key: self._part(key) for key in keys if self.publishes(key)}
 
     def _part(self, key: str) -> OutputSpec:
         kind, own, entry = self.part(key)
         shared = {name: getattr(self, name) for name in ("where", "decimals", "threshold", "bands")}
         shared["suppressed_zeros"] = self.suppressed_zeros or None
-        shared["digits"] = (
-            None if key not in (self.digits or {}) else {_listed(own): self.digits[key]}
-        )
         shared["withheld"] = [
             name.removeprefix(f"{key} ")
             for name in self.withheld or []
@@ -265,72 +97,139 @@ class PartedNumbers(SingleNumbers):
         """Return whether numbers under a key are published: they are there, or announced, or usual where nothing is said."""
         if super().publishes(key):
             return True
-        return key in self.usual and not any(
-            super(PartedNumbers, self).publishes(one) for one in self.NUMBERS
+        return key in self.default_statistics and not any(
+            super(PartedNumbers, self).publishes(one) for one in self.statistics
         )
 
     def announcements(self, frame: Frame) -> dict[str, Any]:
         """Return what is published; the usual numbers where nothing is said."""
         keys = super().announcements(frame)
-        return (
-            keys
-            if any(key in keys for key in self.NUMBERS)
-            else {**keys, **dict.fromkeys(self.usual, True)}
-        )
+        if any(key in keys for key in self.statistics):
+            return keys
+        return {**keys, **dict.fromkeys(self.default_statistics, True)}
 
-    def filled(self, frame: Frame) -> Self:
+    def without_numbers(self, frame: Frame) -> Self:
+        """Return the recipe, with how small p-values are printed."""
+        recipe, bound = super().without_numbers(frame), self._p_bound()
+        return recipe if bound is None else recipe.changed(p_below=bound)
+
+    def _p_bound(self) -> float | None:
+        """What a p-value such as "<0.001" is below."""
+        printed = getattr(self, "p_value", None)
+        if not isinstance(printed, str) or not printed.strip().startswith("<"):
+            return None
+        return self.printed(printed.strip()[1:], self.statistics["p_value"].label).middle
+
+    def with_placeholder_values(self, frame: Frame) -> Self:
         """Return a recipe with some number or other under each single key that it has; its parts are looked at by themselves."""
-        keys = [key for key in self.WORDS if self.publishes(key) or key in self.REQUIRED]
-        return self.changed(drop=self.PARTS, announced={}, **dict.fromkeys(keys, 0.5))
+        keys = [block.key for block in self.single_blocks() if block.style == "number"]
+        return self.changed(drop=self.parts, announced={}, **dict.fromkeys(keys, 0.5))
 
     def check_recipe(self, frame: Frame) -> None:
         """Raise for what no records could satisfy, in the parts too."""
-        some = self.filled(frame)
+        some = self.with_placeholder_values(frame)
         if some.intervals():
             some.equations(frame)
         for part in self.parts.values():
             part.check_recipe(frame)
 
+    def single_blocks(self) -> Iterator[NumberBlock]:
+        """Give the single numbers that are published, whole ones last."""
+        singles = [(key, one) for key, one in self.statistics.items() if not one.part]
+        for key, one in sorted(singles, key=lambda single: single[1].whole):
+            if self.publishes(key) or one.presence == "required":
+                numbers, style = as_list(getattr(self, key)), one.style
+                yield NumberBlock(key, [key], numbers, style, label=one.label)
+
+    def layout(self, frame: Frame) -> Iterator[NumberBlock]:
+        """Give each single number, and the lists of the parts."""
+        yield from self.single_blocks()
+        for key, part in self.parts.items():
+            for block in part.layout(frame):
+                titles = [f"{key} {name or part.kind}" for name in block.titles or block.names]
+                names = [f"{key} {name}" for name in block.names]
+                yield replace(block, key=key, field=key, names=names, titles=titles)
+
+    def estimates(self, sample: Sample) -> Mapping[str, Estimates]:
+        """Return the single numbers, and those of the parts."""
+        singles = self.singles(sample) if any(self.single_blocks()) else {}
+        estimates = {
+            key: Estimates([np.nan_to_num(value) if self.statistics[key].whole else value], unit)
+            for key, (value, unit) in singles.items()
+        }
+        for key, part in self.parts.items():
+            (estimates[key],) = part.estimates(sample).values()
+        return estimates
+
+    def shown(
+        self, block: NumberBlock, estimates: Estimates, sample: Sample, printer: Printer
+    ) -> list[Any]:
+        """Return numbers as printed, those of a part by the rules of its kind."""
+        if block.key in self.parts:
+            return self.parts[block.key].shown(block, estimates, sample, printer)
+        numbers, below = super().shown(block, estimates, sample, printer), None
+        if block.key == "p_value":
+            below = getattr(self, "p_below", None)
+        return numbers if below is None or estimates.values[0] >= below else [f"<{below:g}"]
+
+    def undefined_reason(self, sample: Sample, block: NumberBlock, index: int) -> str:
+        """Return why records have none of the single numbers."""
+        return self.NO_NUMBERS
+
+    def computed_numbers(self, sample: Sample) -> dict[str, Any]:
+        """Return the numbers that are published, and n where they need it."""
+        numbers = super().computed_numbers(sample)
+        for key, one in self.parts.items():
+            n = one.needed_n(sample, numbers[key])
+            if n is not None:
+                numbers["counts" if isinstance(n, list) else "n"] = n
+        return numbers
+
+    def block_intervals(self, block: NumberBlock, rows: int) -> list[Interval | None]:
+        """Return the interval of each number of a block; a p-value such as "<0.001" is from 0 to its bound."""
+        if block.key in self.parts:
+            return self.parts[block.key].block_intervals(block, rows)
+        bound = self._p_bound() if block.key == "p_value" else None
+        if bound is not None:
+            return [Interval(0.0, bound)]
+        if block.style == "whole":
+            return super().block_intervals(block, rows)
+        return [self.printed(number, block.label) for number in block.numbers]
+
     def intervals(self) -> dict[str, Interval]:
-        """Return the intervals of the single numbers that are published; half a record around whole ones."""
-        intervals = super().intervals()
-        for key in self.WHOLE:
-            if (number := getattr(self, key)) is not None:
-                intervals[key] = Interval(number - 0.5, number + 0.5)
-        return intervals
+        """Return the intervals of the single numbers that are published."""
+        blocks = [block for block in self.single_blocks() if block.numbers]
+        every = ((block.key, self.block_intervals(block, 0)[0]) for block in blocks)
+        return {key: interval for key, interval in every if interval is not None}
 
     def equations(self, frame: Frame) -> tuple[Output, ...]:
         """Return those of the single numbers, and those of the parts."""
         intervals, parts = self.intervals(), self.parts
         if not intervals and not parts:
-            raise self.fault(f" has no numbers. It may have {', '.join((*self.NUMBERS,))}.")
+            raise self.fault(f" has no numbers. It may have {', '.join(self.statistics)}.")
         if self.rules_only(frame.fields):
             return ()
         # Degrees of freedom that are whole say how many records there are, or nothing that the columns do not say.
         singles = {
             key: scaled_interval(key, interval)
             for key, interval in intervals.items()
-            if key not in self.WHOLE
+            if not self.statistics[key].whole
         }
         own = self.systems(frame, singles) if singles else []
         beside = [one for part in parts.values() for one in part.equations(frame)]
-        return (*own, *beside, *self.n_equations(frame), *self._told_n(frame))
+        return (*own, *beside, *self.n_equations(frame), *self._implied_n(frame))
 
-    def told_n(self, frame: Frame) -> tuple[int, Crossing] | None:
-        """Return the number of records that degrees of freedom tell, and in which cells these are; None where they tell none."""
+    def implied_n(self, frame: Frame) -> tuple[int, Crossing] | None:
+        """Return the number of records that degrees of freedom imply, and in which cells these are; None where they imply none."""
         return None
 
-    def _told_n(self, frame: Frame) -> tuple[Output, ...]:
-        """The number of records that degrees of freedom tell, as a table of one cell; none where that is all records."""
-        told = self.told_n(frame)
-        if told is None:
+    def _implied_n(self, frame: Frame) -> tuple[Output, ...]:
+        """The number of records that degrees of freedom imply, as a table of one cell; none where that is all records."""
+        implied, within = self.implied_n(frame), self.filter(frame)
+        if implied is None:
             return ()
-        n, cells = told
-        steps, within, bound = (
-            summed(cells, (True,) * len(cells.steps)).steps,
-            self.filter(frame),
-            np.array([n]),
-        )
+        n, cells = implied
+        steps, bound = summed(cells, (True,) * len(cells.steps)).steps, np.array([n])
         if self.n is not None or (not steps and not within.masks):
             return ()
         return (
@@ -349,41 +248,6 @@ class PartedNumbers(SingleNumbers):
     def toward(self) -> dict[str, float]:
         """The single numbers that are published, by key."""
         return {key: interval.middle for key, interval in self.intervals().items()}
-
-    def printed_numbers(self, frame: Frame) -> Iterator[PrintedNumbers]:
-        """Give each single number, and the lists of the parts."""
-        yield from super().printed_numbers(frame)
-        for key, part in self.parts.items():
-            for one in part.printed_numbers(frame):
-                yield PrintedNumbers(
-                    key, [f"{key} {name}" for name in one.names], one.numbers, one.counted
-                )
-
-    def computed_numbers(self, sample: Sample, printer: Printer, part: str) -> dict[str, Any]:
-        """Return the numbers that are published."""
-        singles = [
-            key for key in (*self.WORDS, *self.WHOLE) if self.publishes(key) or key in self.REQUIRED
-        ]
-        numbers = super().computed_numbers(sample, printer, part) if singles else {}
-        for key, one in self.parts.items():
-            computed = one.computed_numbers(sample, one.printer, part)
-            numbers[key] = computed.pop(self.part(key).key)
-            if "n" in computed:  # without it a median between two values says nothing
-                numbers["counts" if isinstance(computed["n"], list) else "n"] = computed["n"]
-        return numbers
-
-    def recomputed(self, sample: Sample) -> Iterator[Number]:
-        """Give the numbers beside those of the records."""
-        intervals = self.intervals()
-        singles = self.singles(sample) if intervals else {}
-        for key, interval in intervals.items():
-            if key in self.WHOLE:
-                yield count_number(key, interval.middle, interval.middle, singles[key].value)
-            else:
-                yield Number(key, *interval, *singles[key])
-        for key, part in self.parts.items():
-            for one in part.recomputed(sample):
-                yield replace(one, name=f"{key} {one.name}".strip())
 
     def contradiction(self, frame: Frame) -> str | None:
         """Return why no records have the numbers of a part."""
@@ -418,30 +282,46 @@ class PartedNumbers(SingleNumbers):
         return once(super().findings(tallies, counter, policy))
 
 
-class GroupTest(PartedNumbers):
-    """The numbers of a test of groups, or cells, of people."""
-
-    def evidence(self, tallies: list[CellCounts], counter: CellCounter) -> Iterator[Any]:
-        """Give the groups, records less groups, and what is behind the parts."""
-        yield Counts(tallies, self.NOUN)
-        yield DegreesOfFreedom(int(tallies[0].counts.sum()) - int((tallies[0].counts > 0).sum()))
-        yield from super().evidence(tallies, counter)
-
-
 class PartsAlone(PartedNumbers):
     """An output all of whose numbers are those of parts."""
-
-    def system(self, frame: Frame, key: str, interval: Interval) -> Output:
-        """It has no single numbers."""
-        raise AssertionError(key)
-
-    def singles(self, sample: Sample) -> dict[str, Single]:
-        """Return none: all its numbers are those of parts."""
-        return {}
 
     def tallies(self, counter: CellCounter) -> list[CellCounts]:
         """Return the cells behind the parts, and n."""
         return [*self.part_tallies(counter), *counter.n()]
+
+
+class GroupTest(PartedNumbers):
+    """A test: single numbers of some cells of records, with the numbers of the cells as parts."""
+
+    def cells(self, frame: Frame) -> Crossing:
+        """Return the cells or groups that it compares; an error where it cannot."""
+        return self.crossing(frame)
+
+    @property
+    def fit_name(self) -> str:
+        """What the test is of: two tests that are called the same are of the same numbers."""
+        return f"{self.kind} {' by '.join(self.columns)}"
+
+    @property
+    def implies_n(self) -> bool:
+        """Whether its degrees of freedom imply the number of records."""
+        return False
+
+    def tallies(self, counter: CellCounter) -> list[CellCounts]:
+        """Return the cells, what is published of them, the records as one cell, and n, which degrees of freedom may imply."""
+        cells = self.cells(counter.frame)
+        implied = self.implies_n and not self.publishes("n")
+        return [
+            *self.part_tallies(counter, counter.tally("cells", cells)),
+            *counter.fit(self.fit_name, cells),
+            *([counter.whole(cells)] if implied else []),
+        ]
+
+    def evidence(self, tallies: list[CellCounts], counter: CellCounter) -> Iterator[Any]:
+        """Give the cells, records less cells, and what is behind the parts."""
+        yield Counts(tallies, self.unit_noun)
+        yield DegreesOfFreedom(int(tallies[0].counts.sum()) - int((tallies[0].counts > 0).sum()))
+        yield from super().evidence(tallies, counter)
 
 
 def once(findings: Sequence[RuleFinding]) -> list[RuleFinding]:
@@ -463,8 +343,3 @@ def _both(one: CellCounts, other: CellCounts) -> CellCounts:
         implied=one.implied and other.implied,
         protected=one.protected or other.protected,
     )
-
-
-def _listed(key: str) -> str:
-    """The key under which digits of a value or of values are said."""
-    return "values" if key == "value" else key

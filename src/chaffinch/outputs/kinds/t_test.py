@@ -11,7 +11,7 @@ freedom; within: sum (n_k - 1) s_k^2 with n - k; F is the ratio of their mean sq
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from functools import partial
 from typing import Annotated, Any, ClassVar, Literal
 
@@ -23,12 +23,21 @@ from ..cells import Crossing, Frame, column_numbers, record_groups, sums_by_cell
 from ..domain import Floats
 from ..equations import Output
 from ..numbers import Interval
-from ..rules.cell_counts import CellCounter, CellCounts
-from ..rules.evidence import Counts, DegreesOfFreedom
-from .base import KINDS, Kind, Sample, Whole, by_code, least_step, middle
-from .single import Followed, GroupTest, KindPart, PartedNumbers, Single, SmoothNumbers, at_least
-
-Alternative = Literal["two-sided", "less", "greater"]
+from .base import (
+    KINDS,
+    Column,
+    Columns,
+    Kind,
+    OptionalColumn,
+    Sample,
+    Statistic,
+    Whole,
+    by_code,
+    least_step,
+    middle,
+)
+from .formulas import Alternative, Derived, Formulas, at_least, tail
+from .single import CountsPart, GroupTest, KindPart, PBound, Single
 
 
 def difference_of(
@@ -47,7 +56,7 @@ def group_part(key: str, of: str, by: list[str], groups: dict[str, Any]) -> Kind
     return KindPart(kind, "values" if by else "value", {"of": of, "by": by, "groups": groups})
 
 
-class TTest(SmoothNumbers):
+class TTest(Formulas):
     """The numbers of a t test out of the count, sum and sum of squares (both less `shift`) of one group, or of two."""
 
     def __init__(
@@ -95,58 +104,38 @@ class TTest(SmoothNumbers):
             "dof": dof,
         }
 
-    def follow(self, numbers: Mapping[str, float]) -> Mapping[str, Followed]:
+    def derive(self, numbers: Mapping[str, float]) -> Mapping[str, Derived]:
         """Return the p-value, and the ends of the confidence interval."""
+        from scipy.special import stdtr
+
         t, dof, error = numbers["statistic"], max(numbers["dof"], 1.0), numbers["standard_error"]
-        h = 1e-5 * dof
-        by_dof = (
-            _p_value(t, dof + h, self.alternative) - _p_value(t, dof - h, self.alternative)
-        ) / (2.0 * h)
-        by_t = _p_slope(t, dof, self.alternative)
-        wide = _critical(dof, self.level)
-        wider = (_critical(dof + h, self.level) - _critical(dof - h, self.level)) / (2.0 * h)
+        tails, sign = tail(self.alternative, t)
+        p_value = Derived.from_function(
+            lambda statistic, dof: tails * float(stdtr(dof, sign * statistic)), statistic=t, dof=dof
+        )
+        wide = Derived.from_function(lambda dof: _critical(dof, self.level), dof=dof)
         ends = {
-            key: Followed(
-                numbers["difference"] + sign * wide * error,
-                {"difference": 1.0, "standard_error": sign * wide, "dof": sign * error * wider},
+            key: Derived(
+                numbers["difference"] + sign * wide.value * error,
+                {
+                    "difference": 1.0,
+                    "standard_error": sign * wide.value,
+                    "dof": sign * error * wide.slopes["dof"],
+                },
             )
             for key, sign in (("low", -1.0), ("high", 1.0))
         }
-        return {
-            "p_value": Followed(
-                _p_value(t, dof, self.alternative), {"statistic": by_t, "dof": by_dof}
-            ),
-            **ends,
-        }
+        return {"p_value": p_value, **ends}
 
-    def opposite(self, numbers: Mapping[str, float]) -> bool:
+    def has_wrong_sign(self, numbers: Mapping[str, float]) -> bool:
         """Return whether t has another sign than it should, as far as that is published."""
         wanted = self.toward.get("statistic", self.toward.get("difference", self.mu) - self.mu)
         return self.alternative == "two-sided" and wanted * numbers["statistic"] < 0.0
 
-    def lacking(self, sums: Floats) -> bool:
+    def is_undefined(self, sums: Floats) -> bool:
         """Return whether a group has fewer than two records, or no records differ."""
         _, _, squares = self._groups(sums)
         return bool((sums[0::3] < 1.5).any() or squares.sum() < 0.25 * self.step**2)
-
-
-def _p_value(t: float, dof: float, alternative: Alternative) -> float:
-    from scipy.special import stdtr
-
-    below = float(stdtr(dof, t))
-    return {
-        "less": below,
-        "greater": float(stdtr(dof, -t)),
-        "two-sided": 2.0 * float(stdtr(dof, -abs(t))),
-    }[alternative]
-
-
-def _p_slope(t: float, dof: float, alternative: Alternative) -> float:
-    density = math.exp(math.lgamma((dof + 1) / 2) - math.lgamma(dof / 2)) / math.sqrt(dof * math.pi)
-    density *= (1.0 + t * t / dof) ** (-(dof + 1) / 2)
-    return {"less": 1.0, "greater": -1.0, "two-sided": -2.0 * math.copysign(1.0, t)}[
-        alternative
-    ] * density
 
 
 def _critical(dof: float, level: float) -> float:
@@ -155,61 +144,36 @@ def _critical(dof: float, level: float) -> float:
     return float(stdtrit(dof, 0.5 + 0.5 * level))
 
 
-class TTestSpec(PartedNumbers):
+class TTestSpec(GroupTest):
     """A t test of the column `of`: against `mu`, between the two groups of `by`, or against the column `paired` record by record."""
 
-    NUMBERS: ClassVar[tuple[str, ...]] = (
-        "statistic",
-        "dof",
-        "p_value",
-        "difference",
-        "standard_error",
-        "low",
-        "high",
-        "counts",
-        "means",
-        "sds",
-    )
-    BESIDE: ClassVar[tuple[str, ...]] = (*NUMBERS, "n")
-    PARTS: ClassVar[tuple[str, ...]] = ("counts", "means", "sds")
-    USUAL: ClassVar[tuple[str, ...]] = ("statistic", "dof", "p_value")
-    COLUMN_KEYS: ClassVar[tuple[str, ...]] = ("of", "by", "paired")
-    NOUN: ClassVar[str] = "group"
-    WORDS: ClassVar[dict[str, str]] = {
-        "statistic": "the statistic",
-        "dof": "the degrees of freedom",
-        "p_value": "the p-value",
-        "difference": "the difference",
-        "standard_error": "the standard error",
-        "low": "the lower end",
-        "high": "the upper end",
-    }
-    LACK: ClassVar[str] = (
+    unit_noun: ClassVar[str] = "group"
+    NO_NUMBERS: ClassVar[str] = (
         "a group has fewer than two records there, or all of them have the same value"
     )
 
     kind: Literal["t-test"] = "t-test"
-    of: str
-    by: Annotated[list[str], Key(max_length=1)] = Key(default_factory=list)
+    of: Column
+    by: Annotated[Columns, Key(max_length=1)] = Key(default_factory=list)
     groups: dict[str, Any] = Key(default_factory=dict)
-    paired: str | None = None
+    paired: OptionalColumn = None
     welch: bool | None = None
     mu: float = 0.0
     alternative: Alternative = "two-sided"
     level: Annotated[float, Key(gt=0, lt=1)] = 0.95
-    statistic: Any = None
-    dof: Any = None
-    p_value: Any = None
-    difference: Any = None
-    standard_error: Any = None
-    low: Any = None
-    high: Any = None
-    counts: list[Any] | None = None
-    means: Any = None
-    sds: Any = None
-    p_below: Annotated[float, Key(gt=0, le=1)] | None = None
+    statistic: Annotated[Any, Statistic("the statistic", default=True)] = None
+    dof: Annotated[Any, Statistic("the degrees of freedom", default=True)] = None
+    p_value: Annotated[Any, Statistic("the p-value", default=True)] = None
+    difference: Annotated[Any, Statistic("the difference")] = None
+    standard_error: Annotated[Any, Statistic("the standard error")] = None
+    low: Annotated[Any, Statistic("the lower end")] = None
+    high: Annotated[Any, Statistic("the upper end")] = None
+    counts: CountsPart = None
+    means: Annotated[Any, Statistic(part=True)] = None
+    sds: Annotated[Any, Statistic(part=True)] = None
+    p_below: PBound = None
 
-    def _groups(self, frame: Frame) -> Crossing:
+    def cells(self, frame: Frame) -> Crossing:
         """The two groups, or all records as one."""
         if self.by and self.paired is not None:
             raise self.fault(
@@ -240,25 +204,21 @@ class TTestSpec(PartedNumbers):
             )
         return group_part(key, self.of, self.by, self.groups)
 
-    def told_n(self, frame: Frame) -> tuple[int, Crossing] | None:
+    def implied_n(self, frame: Frame) -> tuple[int, Crossing] | None:
         """Return the number of records that the degrees of freedom tell, Welch's apart."""
         if self.dof is None or self.welch:
             return None
-        cells = self._groups(frame)
+        cells = self.cells(frame)
         return round(self.intervals()["dof"].middle) + cells.size, cells
 
     def equations(self, frame: Frame) -> tuple[Output, ...]:
         """Return those of the numbers; degrees of freedom other than Welch's are a number of records."""
-        equations = super().equations(frame)
-        return (
-            equations
-            if self.welch
-            else tuple(one for one in equations if one.name != f"{self.name}: dof")
-        )
+        drop = "" if self.welch else f"{self.name}: dof"
+        return tuple(one for one in super().equations(frame) if one.name != drop)
 
     def system(self, frame: Frame, key: str, interval: Interval) -> Output:
         """Return the test as formulas of each group's count, sum and sum of squares."""
-        cells, fields = self._groups(frame), frame.fields
+        cells, fields = self.cells(frame), frame.fields
         first, position = fields[self.of].values, fields.position(self.of)
         if self.paired is None:
             shift, step = middle(first), least_step(first)
@@ -287,9 +247,9 @@ class TTestSpec(PartedNumbers):
         x = column_numbers(self.of, sample.fields, sample.inside)
         if self.paired is not None:
             x = x - column_numbers(self.paired, sample.fields, sample.inside)
-        samples = [x[rows] for rows in record_groups(self._groups(sample.frame), sample.inside)]
+        samples = [x[rows] for rows in record_groups(self.cells(sample.frame), sample.inside)]
         if min(map(len, samples)) < 2 or all(np.ptp(some) == 0.0 for some in samples):
-            return dict.fromkeys(self.WORDS, Single(math.nan))
+            return dict.fromkeys(self.statistics, Single(math.nan))
         if len(samples) == 1:
             test = ttest_1samp(samples[0], self.mu, alternative=self.alternative)
             difference, shift = float(samples[0].mean()), 0.0
@@ -318,26 +278,10 @@ class TTestSpec(PartedNumbers):
             "high": Single(float(interval.high) + shift, error),
         }
 
-    def tallies(self, counter: CellCounter) -> list[CellCounts]:
-        """Return the groups, what is published of them, the records as one cell, and n, which degrees of freedom tell."""
-        cells = self._groups(counter.frame)
-        what = f"t-test {self.of} {self.paired or ''} by {' '.join(self.by)}"
-        told = (
-            []
-            if self.publishes("n") or self.welch or not self.publishes("dof")
-            else [counter.whole(cells)]
-        )
-        return [
-            *self.part_tallies(counter, counter.tally("cells", cells)),
-            *counter.fit(what, cells),
-            *told,
-        ]
-
-    def evidence(self, tallies: list[CellCounts], counter: CellCounter) -> Iterator[Any]:
-        """Give the groups, what is published of them, and records less groups."""
-        yield Counts(tallies, self.NOUN)
-        yield DegreesOfFreedom(int(tallies[0].counts.sum()) - tallies[0].size)
-        yield from super().evidence(tallies, counter)
+    @property
+    def implies_n(self) -> bool:
+        """Whether its degrees of freedom imply the number of records: Welch's do not."""
+        return self.publishes("dof") and not self.welch
 
 
 KINDS.register(
@@ -350,11 +294,11 @@ KINDS.register(
 )
 
 
-class Anova(SmoothNumbers):
+class Anova(Formulas):
     """The numbers of the table out of the count, sum and sum of squares (both less a number) of each group; `step` as in `Moments`."""
 
     def __init__(self, keys: tuple[str, ...], *, step: float) -> None:
-        super().__init__(keys, {})
+        super().__init__(keys)
         self.step = step
 
     def formulas(self, sums: NDArray[Any]) -> Mapping[str, NDArray[Any]]:
@@ -378,18 +322,20 @@ class Anova(SmoothNumbers):
             "eta_squared": between / (between + within),
         }
 
-    def follow(self, numbers: Mapping[str, float]) -> Mapping[str, Followed]:
+    def derive(self, numbers: Mapping[str, float]) -> Mapping[str, Derived]:
         """Return the p-value."""
         from scipy.special import fdtrc
-        from scipy.stats import f
 
-        of = numbers["dof_between"], max(numbers["dof_within"], 1.0)
-        at, h = max(numbers["statistic"], 0.0), 1e-5 * of[1]
-        by_dof = float(fdtrc(of[0], of[1] + h, at) - fdtrc(of[0], of[1] - h, at)) / (2.0 * h)
-        slopes = {"statistic": -float(f.pdf(max(at, 1e-9), *of)), "dof_within": by_dof}
-        return {"p_value": Followed(float(fdtrc(*of, at)), slopes)}
+        between, within = numbers["dof_between"], max(numbers["dof_within"], 1.0)
+        return {
+            "p_value": Derived.from_function(
+                lambda statistic, dof_within: float(fdtrc(between, dof_within, max(statistic, 0))),
+                statistic=max(numbers["statistic"], 0.0),
+                dof_within=within,
+            )
+        }
 
-    def lacking(self, sums: Floats) -> bool:
+    def is_undefined(self, sums: Floats) -> bool:
         """Return whether all records are in one group, or are as many as groups, or do not differ within one."""
         n, total, squares = sums[0::3], sums[1::3], sums[2::3]
         groups = int((n > 0.5).sum())
@@ -400,60 +346,32 @@ class Anova(SmoothNumbers):
 class AnovaSpec(GroupTest):
     """A one-way analysis of variance of the column `of` between the groups of `by`."""
 
-    NUMBERS: ClassVar[tuple[str, ...]] = (
-        "statistic",
-        "dof_between",
-        "dof_within",
-        "p_value",
-        "ss_between",
-        "ss_within",
-        "ms_between",
-        "ms_within",
-        "eta_squared",
-        "counts",
-        "means",
-        "sds",
-    )
-    BESIDE: ClassVar[tuple[str, ...]] = (*NUMBERS, "n")
-    PARTS: ClassVar[tuple[str, ...]] = ("counts", "means", "sds")
-    WHOLE: ClassVar[tuple[str, ...]] = ("dof_between", "dof_within")
-    USUAL: ClassVar[tuple[str, ...]] = ("statistic", "dof_between", "dof_within", "p_value")
-    COLUMN_KEYS: ClassVar[tuple[str, ...]] = ("of", "by")
-    NOUN: ClassVar[str] = "group"
-    WORDS: ClassVar[dict[str, str]] = {
-        "statistic": "the statistic",
-        "p_value": "the p-value",
-        "ss_between": "the sum of squares between groups",
-        "ss_within": "the sum of squares within groups",
-        "ms_between": "the mean square between groups",
-        "ms_within": "the mean square within groups",
-        "eta_squared": "eta squared",
-    }
-    LACK: ClassVar[str] = "its records are in one group, or do not differ within the groups"
+    unit_noun: ClassVar[str] = "group"
+    NO_NUMBERS: ClassVar[str] = "its records are in one group, or do not differ within the groups"
 
     kind: Literal["anova"] = "anova"
-    of: str
-    by: Annotated[list[str], Key(min_length=1, max_length=1)]
+    of: Column
+    by: Annotated[Columns, Key(min_length=1, max_length=1)]
     groups: dict[str, Any] = Key(default_factory=dict)
-    statistic: Any = None
-    dof_between: Whole | None = None
-    dof_within: Whole | None = None
-    p_value: Any = None
-    ss_between: Any = None
-    ss_within: Any = None
-    ms_between: Any = None
-    ms_within: Any = None
-    eta_squared: Any = None
-    counts: list[Any] | None = None
-    means: list[Any] | dict[str, Any] | None = None
-    sds: list[Any] | dict[str, Any] | None = None
-    p_below: Annotated[float, Key(gt=0, le=1)] | None = None
+    statistic: Annotated[Any, Statistic("the statistic", default=True)] = None
+    dof_between: Annotated[Whole | None, Statistic(whole=True, default=True)] = None
+    dof_within: Annotated[Whole | None, Statistic(whole=True, default=True)] = None
+    p_value: Annotated[Any, Statistic("the p-value", default=True)] = None
+    ss_between: Annotated[Any, Statistic("the sum of squares between groups")] = None
+    ss_within: Annotated[Any, Statistic("the sum of squares within groups")] = None
+    ms_between: Annotated[Any, Statistic("the mean square between groups")] = None
+    ms_within: Annotated[Any, Statistic("the mean square within groups")] = None
+    eta_squared: Annotated[Any, Statistic("eta squared")] = None
+    counts: CountsPart = None
+    means: Annotated[list[Any] | dict[str, Any] | None, Statistic(part=True)] = None
+    sds: Annotated[list[Any] | dict[str, Any] | None, Statistic(part=True)] = None
+    p_below: PBound = None
 
     def part(self, key: str) -> KindPart:
         """Return the n, means and standard deviations of the groups."""
         return group_part(key, self.of, self.by, self.groups)
 
-    def told_n(self, frame: Frame) -> tuple[int, Crossing] | None:
+    def implied_n(self, frame: Frame) -> tuple[int, Crossing] | None:
         """Return the number of records that the degrees of freedom within groups tell: so many and one for each group with records."""
         if self.dof_within is None or self.dof_between is None:
             return None
@@ -482,10 +400,7 @@ class AnovaSpec(GroupTest):
         ]
         n, k = sum(map(len, every)), len(every)
         if k < 2 or n <= k or all(np.ptp(some) == 0.0 for some in every):
-            return {
-                key: Single(0 if key in self.WHOLE else math.nan)
-                for key in (*self.WORDS, *self.WHOLE)
-            }
+            return dict.fromkeys(self.statistics, Single(math.nan))
         test, mean = f_oneway(*every), np.concatenate(every).mean()
         between = float(sum(len(some) * (some.mean() - mean) ** 2 for some in every))
         within = float(sum(((some - some.mean()) ** 2).sum() for some in every))
@@ -507,16 +422,10 @@ class AnovaSpec(GroupTest):
             "dof_within": Single(dof[1]),
         }
 
-    def tallies(self, counter: CellCounter) -> list[CellCounts]:
-        """Return the groups, what is published of them, the records as one cell, and n, which degrees of freedom tell."""
-        cells = self.crossing(counter.frame)
-        told = (
-            [counter.whole(cells)]
-            if self.publishes("dof_within") and not self.publishes("n")
-            else []
-        )
-        fit = counter.fit(f"anova {self.of} by {self.by[0]}", cells)
-        return [*self.part_tallies(counter, counter.tally("cells", cells)), *fit, *told]
+    @property
+    def implies_n(self) -> bool:
+        """Whether its degrees of freedom imply the number of records."""
+        return self.publishes("dof_within")
 
 
 KINDS.register(

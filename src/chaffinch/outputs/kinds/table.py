@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise, product
 from typing import Annotated, Any, ClassVar, Literal, Self
@@ -28,18 +27,27 @@ from ..domain import Fields, Floats, Ints
 from ..equations import Output
 from ..filters import Filter
 from ..numbers import (
-    WITHHELD,
-    Number,
+    Interval,
     Printer,
     Rounding,
-    count_interval,
-    count_number,
     share_interval,
     within_share,
 )
 from ..rules.cell_counts import COUNT, CellCounter, CellCounts, summed
 from ..rules.evidence import HistogramEnds, TableCells
-from .base import KINDS, Kind, OutputSpec, PrintedNumbers, Sample, boxed, check_some, nested
+from .base import (
+    KINDS,
+    ROWS,
+    Column,
+    Columns,
+    Estimates,
+    Kind,
+    NumberBlock,
+    OutputSpec,
+    Sample,
+    Statistic,
+    boxed,
+)
 
 MOST_MARGINS = 16
 """The margins of a table without withheld cells follow from its cells; with more than this only the one-way ones are made at once, and others
@@ -61,51 +69,22 @@ class Counted(OutputSpec):
         """How it prints its numbers."""
         return replace(super().printer, base=self.base, rounding=self.rounding)
 
-    def bounds(
-        self, cells: Sequence[Any] | NDArray[np.object_], most: int
-    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Return the least and largest count of each cell."""
-        how: dict[str, Any] = {
-            key: getattr(self, key) for key in ("threshold", "suppressed_zeros", "base", "rounding")
-        }
-        what, flat = (
-            f"Output '{self.name}': a count",
-            cells.ravel() if isinstance(cells, np.ndarray) else cells,
-        )
-        ends = [count_interval(cell, most=most, what=what, **how) for cell in flat]
-        lo, hi = np.array(ends, dtype=np.int64).reshape(-1, 2).T
-        return lo, hi
-
-    def count_numbers(
-        self,
-        names: Iterable[str],
-        printed: Sequence[Any] | NDArray[np.object_],
-        counts: Iterable[Any],
-        rows: int,
-    ) -> Iterator[Number]:
-        """Give counts as printed beside those of the records."""
-        return map(count_number, names, *self.bounds(printed, rows), counts)
-
     def evidence(self, tallies: list[CellCounts], counter: CellCounter) -> Iterator[Any]:
         """Give the cells."""
-        yield TableCells(tallies, self.NOUN)
+        yield TableCells(tallies, self.unit_noun)
 
 
 class TableSpec(Counted):
     """A table of counts, or of percentages of `all`, of each of the `rows` (groups of the first column) or `columns` (of the last)."""
 
-    NUMBERS: ClassVar[tuple[str, ...]] = ("counts", "cells", "values", "totals")
-    BESIDE: ClassVar[tuple[str, ...]] = ("totals", "n")
-    COLUMN_KEYS: ClassVar[tuple[str, ...]] = ("by",)
-
     kind: Literal["table"] = "table"
-    by: Annotated[list[str], Key(min_length=1)]
+    by: Annotated[Columns, Key(min_length=1)]
     groups: dict[str, Any] = Key(default_factory=dict)
-    counts: list[Any] | None = None
-    cells: dict[str, Any] | None = None
+    counts: Annotated[list[Any] | None, Statistic(presence="main")] = None
+    cells: Annotated[dict[str, Any] | None, Statistic(presence="main")] = None
     percentages: Literal["all", "rows", "columns"] | None = None
-    values: list[Any] | dict[str, Any] | None = None
-    totals: list[Any] | None = None
+    values: Annotated[list[Any] | dict[str, Any] | None, Statistic(presence="main")] = None
+    totals: Annotated[list[Any] | None, Statistic()] = None
     margins: bool = False
 
     def printed_cells(self, frame: Frame) -> NDArray[np.object_]:
@@ -166,10 +145,7 @@ class TableSpec(Counted):
             share_interval(cell, decimals=self.decimals, what=what)
             for cell in self.printed_cells(frame).ravel()
         ]
-        axis = self.whole_axis
-        whole = (
-            np.zeros(cells.shape, dtype=np.int64) if axis is None else np.indices(cells.shape)[axis]
-        )
+        axis, whole = self.whole_axis, numbers_of_wholes(cells.shape, self.percentages)
         extra: tuple[Output, ...] = ()
         totals: list[int] | None = None
         if axis is None:
@@ -186,9 +162,7 @@ class TableSpec(Counted):
             extra = (table_of_counts(f"{self.name}: totals", frame, steps, within, lo, hi),)
             totals = lo.tolist() if (lo == hi).all() else None
         if totals is None:
-            reading = TableShares(
-                whole.ravel(), [k for k, share in enumerate(shares) if share is not None]
-            )
+            reading = TableShares(whole, [k for k, share in enumerate(shares) if share is not None])
             if not reading.cells:
                 return extra
             known = [share for share in shares if share is not None]
@@ -200,7 +174,7 @@ class TableSpec(Counted):
             (0, totals[k])
             if share is None
             else within_share(share, totals[k], what=what, threshold=frame.threshold)
-            for share, k in zip(shares, whole.ravel(), strict=True)
+            for share, k in zip(shares, whole, strict=True)
         ]
         lo, hi = np.array(ends, dtype=np.int64).T
         return (table_of_counts(self.name, frame, cells.steps, within, lo, hi), *extra)
@@ -208,85 +182,53 @@ class TableSpec(Counted):
     @property
     def whole_axis(self) -> int | None:
         """The axis whose groups have percentages that add up to 100; None where the whole table has."""
-        return {"all": None, "rows": 0, "columns": len(self.by) - 1}[self.percentages or "all"]
+        return whole_axis(len(self.by), self.percentages)
 
     @property
     def _other_axes(self) -> tuple[bool, ...]:
         """Which columns are summed out of the totals."""
         return tuple(axis != self.whole_axis for axis in range(len(self.by)))
 
-    def filled(self, frame: Frame) -> Self:
+    def layout(self, frame: Frame) -> Iterator[NumberBlock]:
+        """Give counts or percentages, and totals."""
+        cells, key = self.crossing(frame), "counts" if self.percentages is None else "values"
+        names, numbers = cell_names(cells, margins=self.margins), list[Any]()
+        if any(source is not None for source in (self.counts, self.cells, self.values)):
+            numbers = self.printed_cells(frame).ravel().tolist()
+        shape = tuple(size + self.margins for size in cells.shape)
+        yield NumberBlock(key, names, numbers, "count" if key == "counts" else "number", shape)
+        axis = self.whole_axis
+        if self.publishes("totals") and (axis is not None or self.totals is not None):
+            size = len(self.totals or ()) if axis is None else cells.shape[axis]
+            called = () if axis is None else [f"total {name}" for name in cells.names[axis]]
+            names = [f"total {k}" for k in range(size)]
+            yield NumberBlock("totals", names, self.totals or (), "count", (size,), titles=called)
+
+    def with_placeholder_values(self, frame: Frame) -> Self:
         return self.changed(values={}) if self.percentages is not None else self.changed(cells={})
 
-    def printed_numbers(self, frame: Frame) -> Iterator[PrintedNumbers]:
-        """Give counts or percentages, and totals."""
-        if any(part is not None for part in (self.counts, self.cells, self.values)):
-            key, names = "counts" if self.percentages is None else "values", self.crossing(frame)
-            cells = self.printed_cells(frame).ravel().tolist()
-            yield PrintedNumbers(
-                key, cell_names(names, margins=self.margins), cells, self.percentages is None
-            )
-        if self.totals is not None:
-            yield PrintedNumbers(
-                "totals", [f"total {k}" for k in range(len(self.totals))], self.totals, True
-            )
-
-    def shares(self, counts: Ints) -> tuple[Floats, Ints, Ints]:
-        """Return percentages, the count that each is out of, and the totals by group of the axis (of the table: one).
-
-        A row, or column, without records has percentages of 0.
-        """
+    def estimates(self, sample: Sample) -> Mapping[str, Estimates]:
+        """Return counts; or percentages, and their totals. A row, or column, without records has percentages of 0."""
+        counts = crosstab(self.crossing(sample.frame), sample.inside)
+        if self.percentages is None:
+            return {"counts": Estimates((with_margins(counts) if self.margins else counts).ravel())}
         over = tuple(k for k in range(counts.ndim) if k != self.whole_axis)
-        whole = np.broadcast_to(counts.sum(axis=over, keepdims=True), counts.shape)
-        return 100.0 * (counts / np.maximum(whole, 1)), whole, np.atleast_1d(counts.sum(axis=over))
+        whole = np.maximum(counts.sum(axis=over, keepdims=True), 1)
+        share = counts / whole
+        units = 100.0 * np.sqrt(np.maximum(share * (1.0 - share), 1e-12) / whole)
+        # An empty cell is few records only where zeros are withheld too.
+        sizes = counts if self.suppressed_zeros else np.where(counts == 0, ROWS, counts)
+        return {
+            "values": Estimates((100.0 * share).ravel(), units.ravel(), sizes.ravel()),
+            "totals": Estimates(np.atleast_1d(counts.sum(axis=over))),
+        }
 
-    def computed_numbers(self, sample: Sample, printer: Printer, part: str) -> dict[str, Any]:
-        """Return counts; or percentages, and their totals if these are published."""
-        cells = self.crossing(sample.frame)
-        counts = crosstab(cells, sample.inside)
-        if self.percentages is None:
-            counts = with_margins(counts) if self.margins else counts
-            names = cell_names(cells, margins=self.margins)
-            return {"counts": nested(printer.counts(counts.ravel(), names), counts.shape)}
-        percentages, _, totals = self.shares(counts)
-        printed = [
-            WITHHELD
-            if name in printer.withheld or printer.few(int(count))
-            else printer.number(share, "values", name)
-            for name, count, share in zip(
-                cell_names(cells), counts.ravel(), percentages.ravel(), strict=True
-            )
-        ]
-        check_some(printed, self.name, part)
-        numbers = {"values": nested(printed, counts.shape)}
-        if self.publishes("totals") and self.whole_axis is not None:
-            numbers["totals"] = printer.counts(totals, [f"total {k}" for k in range(len(totals))])
-        return numbers
-
-    def recomputed(self, sample: Sample) -> Iterator[Number]:
-        """Give counts, or percentages and totals, beside those of the records."""
-        cells, rows = self.crossing(sample.frame), sample.frame.rows
-        counts, printed = crosstab(cells, sample.inside), self.printed_cells(sample.frame).ravel()
-        if self.percentages is None:
-            counts = with_margins(counts) if self.margins else counts
-            yield from self.count_numbers(
-                cell_names(cells, margins=self.margins), printed, counts.ravel(), rows
-            )
-            return
-        percentages, whole, totals = self.shares(counts)
-        for name, cell, percentage, out_of in zip(
-            cell_names(cells), printed, percentages.ravel(), whole.ravel(), strict=True
-        ):
-            interval = share_interval(cell, decimals=self.decimals)
-            if interval is not None:
-                share = percentage / 100.0
-                error = 100.0 * math.sqrt(max(share * (1 - share), 1e-12) / max(int(out_of), 1))
-                yield Number(
-                    name, 100.0 * interval.lo, 100.0 * interval.hi, float(percentage), error
-                )
-        if self.totals is not None and self.whole_axis is not None:
-            names = [f"total {name}" for name in cells.names[self.whole_axis]]
-            yield from self.count_numbers(names, self.totals, totals, rows)
+    def block_intervals(self, block: NumberBlock, rows: int) -> list[Interval | None]:
+        """Return the interval of each number of a block, of percentages within 0 to 100."""
+        if block.counted:
+            return super().block_intervals(block, rows)
+        shares = (share_interval(cell, decimals=self.decimals) for cell in block.numbers)
+        return [None if one is None else Interval(100.0 * one.lo, 100.0 * one.hi) for one in shares]
 
     def tallies(self, counter: CellCounter) -> list[CellCounts]:
         """Return cells, margins that are printed or follow, and n."""
@@ -344,6 +286,24 @@ def _part(out: tuple[bool, ...]) -> tuple[slice, ...]:
     return tuple(slice(-1, None) if gone else slice(None, -1) for gone in out)
 
 
+def whole_axis(axes: int, percentages: str | None) -> int | None:
+    """Return the axis whose groups have percentages that add up to 100; None where the whole table has."""
+    return {"all": None, "rows": 0, "columns": axes - 1}[percentages or "all"]
+
+
+def numbers_of_wholes(shape: tuple[int, ...], percentages: str | None) -> Ints:
+    """Return what each cell is a percentage of, by number.
+
+    Examples
+    --------
+    >>> numbers_of_wholes((2, 2), "rows").tolist()
+    [0, 0, 1, 1]
+    """
+    axis = whole_axis(len(shape), percentages)
+    whole = np.zeros(shape, dtype=np.int64) if axis is None else np.indices(shape)[axis]
+    return whole.ravel()
+
+
 class TableShares:
     """Counts as shares of the total of the row, column or table that they stand in, with derivatives."""
 
@@ -365,14 +325,10 @@ KINDS.register(Kind("table", TableSpec, "Frequencies", "counts or percentages of
 class HistogramSpec(Counted):
     """A histogram: counts between edges, each bin with its lower edge and without its upper one, the last with both (as numpy)."""
 
-    NUMBERS: ClassVar[tuple[str, ...]] = ("counts",)
-    REQUIRED: ClassVar[tuple[str, ...]] = ("counts",)
-    COLUMN_KEYS: ClassVar[tuple[str, ...]] = ("of",)
-
     kind: Literal["histogram"] = "histogram"
-    of: str
+    of: Column
     edges: Annotated[list[float], Key(min_length=2)]
-    counts: list[Any] | None = None
+    counts: Annotated[list[Any] | None, Statistic(presence="required")] = None
 
     def equations(self, frame: Frame) -> tuple[Output, ...]:
         """Return the bins as a table."""
@@ -403,28 +359,16 @@ class HistogramSpec(Counted):
         names = tuple(f"{a:g} to {b:g}" for a, b in pairwise(self.edges))
         return Crossing(((position, group.astype(np.int64)),), (names,))
 
-    def filled(self, frame: Frame) -> Self:
-        return self.changed(counts=[0] * (len(self.edges) - 1))
+    def layout(self, frame: Frame) -> Iterator[NumberBlock]:
+        """Give the counts, one for each bin."""
+        bins, numbers = len(self.edges) - 1, self.counts
+        numbers = numbers if numbers and len(numbers) == bins else []
+        yield NumberBlock("counts", self.bins(frame.fields).names[0], numbers, "count", (bins,))
 
-    def printed_numbers(self, frame: Frame) -> Iterator[PrintedNumbers]:
-        """Give the counts."""
-        if self.counts and len(self.counts) == len(self.edges) - 1:
-            yield PrintedNumbers(
-                "counts", list(self.bins(frame.fields).names[0]), self.counts, True
-            )
-
-    def _counts(self, sample: Sample) -> Any:
-        numbers = column_numbers(self.of, sample.fields, sample.inside)
-        return np.histogram(numbers, bins=np.array(self.edges, dtype=float))[0]
-
-    def computed_numbers(self, sample: Sample, printer: Printer, part: str) -> dict[str, Any]:
+    def estimates(self, sample: Sample) -> Mapping[str, Estimates]:
         """Return the counts."""
-        return {"counts": printer.counts(self._counts(sample), self.bins(sample.fields).names[0])}
-
-    def recomputed(self, sample: Sample) -> Iterator[Number]:
-        """Give the counts beside those of the records."""
-        names = self.bins(sample.fields).names[0]
-        return self.count_numbers(names, self.counts or [], self._counts(sample), sample.frame.rows)
+        numbers = column_numbers(self.of, sample.fields, sample.inside)
+        return {"counts": Estimates(np.histogram(numbers, bins=np.array(self.edges))[0])}
 
     def tallies(self, counter: CellCounter) -> list[CellCounts]:
         """Return bins, the total that follows, and n."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Annotated, Any, ClassVar, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,12 +12,23 @@ from pydantic import ValidationInfo, field_validator
 
 from ..._base.documents import checked
 from ..cells import Crossing, Frame, crossed, crosstab, shaped, table_of_counts
-from ..domain import Codes
 from ..equations import Output
 from ..filters import Filter, read_filter
-from ..numbers import Number, Printer
+from ..numbers import Number
 from ..rules.cell_counts import COUNT, CellCounter, CellCounts
-from .base import KINDS, Kind, PartialSpec, PrintedNumbers, Sample, Whole, boxed
+from .base import (
+    KINDS,
+    Estimates,
+    Kind,
+    NumberBlock,
+    OptionalColumn,
+    PartialSpec,
+    Sample,
+    Statistic,
+    Whole,
+    as_list,
+    boxed,
+)
 from .table import Counted
 
 WHOLE = Crossing((), ())
@@ -26,12 +37,9 @@ WHOLE = Crossing((), ())
 class LeafSpec(PartialSpec):
     """A leaf: which records fall into it, and how many of each level of the label; or only how many."""
 
-    NUMBERS: ClassVar[tuple[str, ...]] = ("counts", "n")
-    BESIDE: ClassVar[tuple[str, ...]] = ("counts", "n")
-
     where: str
-    counts: dict[str, Any] | list[Any] | None = None
-    n: Whole | str | None = None
+    counts: Annotated[dict[str, Any] | list[Any] | None, Statistic()] = None
+    n: Annotated[Whole | str | None, Statistic()] = None
 
     def to_dict(self) -> dict[str, Any]:
         """Return the leaf's entry in a file of outputs."""
@@ -41,10 +49,8 @@ class LeafSpec(PartialSpec):
 class TreeSpec(Counted):
     """A decision tree with the counts of its leaves, by level of the label (levels that are not named have none), or their n."""
 
-    COLUMN_KEYS: ClassVar[tuple[str, ...]] = ("label",)
-
     kind: Literal["tree"] = "tree"
-    label: str | None = None
+    label: OptionalColumn = None
     leaves: Annotated[list[LeafSpec], Key(min_length=1)]
 
     @field_validator("leaves", mode="before")
@@ -95,7 +101,7 @@ class TreeSpec(Counted):
             )
         return leaf.changed(drop=("counts", "n"), announced={keys[0]: True})
 
-    def filled(self, frame: Frame) -> Self:
+    def with_placeholder_values(self, frame: Frame) -> Self:
         return self.changed(
             leaves=[
                 leaf.changed(n=0) if leaf.publishes("n") else leaf.changed(counts={})
@@ -143,49 +149,51 @@ class TreeSpec(Counted):
             )
         return (*tables, *self.n_equations(frame))
 
-    def printed_numbers(self, frame: Frame) -> Iterator[PrintedNumbers]:
-        """Give the counts of each leaf, or its n."""
+    def layout(self, frame: Frame) -> Iterator[NumberBlock]:
+        """Give the counts of each leaf, or its n; `field` says which."""
         for number, leaf in enumerate(self.leaves, 1):
-            if leaf.n is not None:
-                yield PrintedNumbers("leaves", [f"leaf {number}"], [leaf.n], True)
             if leaf.counts is not None and self.label is not None:
-                _, names, numbers = self._cells(leaf, number, frame)
-                yield PrintedNumbers("leaves", names, numbers.tolist(), True)
+                _, names, printed = self._cells(leaf, number, frame)
+                yield NumberBlock("leaves", names, printed.tolist(), "count", None, field="counts")
+            elif leaf.publishes("n") or self.label is None:
+                name = f"leaf {number}"
+                yield NumberBlock("leaves", [name], as_list(leaf.n), "count", field="n")
+            else:
+                names = [f"leaf {number}: {word}" for word in self._labels(frame).names[0]]
+                yield NumberBlock("leaves", names, (), "count", None, field="counts")
 
-    def _records(self, sample: Sample) -> Iterator[tuple[int, LeafSpec, Codes]]:
-        """Give each leaf, with its number and its records."""
-        for number, leaf in enumerate(self.leaves, 1):
-            yield (
-                number,
-                leaf,
-                sample.inside[
-                    read_filter(leaf.where, sample.fields, output=self.name).of(sample.inside)
-                ],
-            )
+    def estimates(self, sample: Sample) -> Mapping[str, Estimates]:
+        """Return the counts of each leaf, by its number."""
+        estimates = {}
+        for number, (leaf, block) in enumerate(
+            zip(self.leaves, self.layout(sample.frame), strict=True), 1
+        ):
+            passing = read_filter(leaf.where, sample.fields, output=self.name).of(sample.inside)
+            cells = self._labels(sample.frame) if block.field == "counts" else WHOLE
+            estimates[str(number)] = Estimates(crosstab(cells, sample.inside[passing]).ravel())
+        return estimates
 
-    def computed_numbers(self, sample: Sample, printer: Printer, part: str) -> dict[str, Any]:
+    def computed_numbers(self, sample: Sample) -> dict[str, Any]:
         """Return the leaves with their numbers."""
+        every = zip(
+            self.leaves, self.layout(sample.frame), self.estimates(sample).values(), strict=True
+        )
         leaves = []
-        for number, leaf, inside in self._records(sample):
-            if leaf.publishes("n"):
-                n = printer.counts([len(inside)], [f"leaf {number}"])[0]
-                leaves.append(leaf.changed(announced={}, n=n))
-                continue
-            cells = self._labels(sample.frame)
-            words = cells.names[0]
-            counts = printer.counts(
-                crosstab(cells, inside), [f"leaf {number}: {word}" for word in words]
-            )
-            leaves.append(leaf.changed(announced={}, counts=dict(zip(words, counts, strict=True))))
+        for leaf, block, estimates in every:
+            numbers = self.shown(block, estimates, sample, self.printer)
+            if block.field == "counts":
+                words = self._labels(sample.frame).names[0]
+                entry: dict[str, Any] = {"counts": dict(zip(words, numbers, strict=True))}
+            else:
+                entry = {"n": numbers[0]}
+            leaves.append(leaf.changed(announced={}, **entry))
         return {"leaves": leaves}
 
     def recomputed(self, sample: Sample) -> Iterator[Number]:
         """Give the counts of each leaf beside those of the records."""
-        for number, leaf, inside in self._records(sample):
-            cells, names, printed = self._cells(leaf, number, sample.frame)
-            yield from self.count_numbers(
-                names, printed, crosstab(cells, inside).ravel(), sample.frame.rows
-            )
+        every = zip(self.layout(sample.frame), self.estimates(sample).values(), strict=True)
+        for block, estimates in every:
+            yield from self.comparison(block, estimates, sample.frame.rows)
 
     def tallies(self, counter: CellCounter) -> list[CellCounts]:
         """Return each leaf, the total of its counts that follows, and n."""

@@ -13,15 +13,14 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field as Key
 
-from ..cells import Crossing, Frame, column_numbers
+from ..cells import Frame, column_numbers
 from ..domain import Fields, Floats
 from ..equations import Output, Terms
 from ..numbers import Interval
-from ..rules.cell_counts import CellCounter, CellCounts
-from .base import KINDS, Kind, Sample
+from .base import KINDS, Kind, OptionalColumn, Sample, Statistic
+from .formulas import Alternative, Formulas, at_least
 from .rank_tests import RankSpec, RankSum, corrected, mid_ranks, ties
-from .single import Single, SmoothNumbers, at_least
-from .t_test import Alternative
+from .single import PBound, Single
 
 
 class SignedRanks(RankSum):
@@ -48,7 +47,7 @@ class SignedRanks(RankSum):
             "expected": expected,
         }
 
-    def lacking(self, sums: Floats) -> bool:
+    def is_undefined(self, sums: Floats) -> bool:
         """Return whether no records differ."""
         return bool(sums.sum() < 0.5)
 
@@ -56,27 +55,19 @@ class SignedRanks(RankSum):
 class WilcoxonSpec(RankSpec):
     """Wilcoxon's signed rank test of the column `of` against `mu`, or against the column `paired` record by record; differences of 0 do not count."""
 
-    NUMBERS: ClassVar[tuple[str, ...]] = ("statistic", "smaller", "z", "p_value")
-    BESIDE: ClassVar[tuple[str, ...]] = (*NUMBERS, "n")
-    USUAL: ClassVar[tuple[str, ...]] = ("statistic", "p_value")
-    PARTS: ClassVar[tuple[str, ...]] = ()
-    COLUMN_KEYS: ClassVar[tuple[str, ...]] = ("of", "paired")
-    WORDS: ClassVar[dict[str, str]] = {
-        key: RankSpec.WORDS[key] for key in ("statistic", "smaller", "z", "p_value")
-    }
-    LACK: ClassVar[str] = "no records differ there"
+    NO_NUMBERS: ClassVar[str] = "no records differ there"
 
     kind: Literal["wilcoxon"] = "wilcoxon"
     by: Annotated[list[str], Key(max_length=0)] = Key(default_factory=list)
-    paired: str | None = None
+    paired: OptionalColumn = None
     mu: float = 0.0
     alternative: Alternative = "two-sided"
     correction: bool | None = None
-    statistic: Any = None
-    smaller: Any = None
-    z: Any = None
-    p_value: Any = None
-    p_below: Annotated[float, Key(gt=0, le=1)] | None = None
+    statistic: Annotated[Any, Statistic("the statistic", default=True)] = None
+    smaller: Annotated[Any, Statistic("the smaller sum")] = None
+    z: Annotated[Any, Statistic("z")] = None
+    p_value: Annotated[Any, Statistic("the p-value", default=True)] = None
+    p_below: PBound = None
 
     def _differences(self, fields: Fields) -> tuple[tuple[int, ...], Floats]:
         """The columns, and the difference of each combination of their levels."""
@@ -96,7 +87,7 @@ class WilcoxonSpec(RankSpec):
     def _size(self, fields: Fields) -> int:
         return 2 * len(np.unique(np.abs(self._differences(fields)[1])))
 
-    def reading(self, key: str, groups: int) -> SmoothNumbers:
+    def reading(self, key: str, groups: int) -> Formulas:
         """Return a number of the test as a formula of counts."""
         return SignedRanks((key,), self.toward, self.alternative, correction=bool(self.correction))
 
@@ -129,7 +120,7 @@ class WilcoxonSpec(RankSpec):
         x = np.round(x, 9)
         x = x[x != 0.0]
         if not len(x):
-            return dict.fromkeys(self.WORDS, Single(math.nan))
+            return dict.fromkeys(self.statistics, Single(math.nan))
         correction, n, ranks = bool(self.correction), len(x), rankdata(np.abs(x))
         test = wilcoxon(
             x,
@@ -153,12 +144,10 @@ class WilcoxonSpec(RankSpec):
             "p_value": Single(float(test.pvalue), 2.0 * float(norm.pdf(z))),
         }
 
-    def tallies(self, counter: CellCounter) -> list[CellCounts]:
-        """Return the records, those with a difference and those without, and n."""
-        return [
-            counter.tally("cells", Crossing((), ())),
-            *counter.fit(f"wilcoxon {self.of} {self.paired or self.mu}"),
-        ]
+    @property
+    def fit_name(self) -> str:
+        """What the test is of."""
+        return f"wilcoxon {self.of} {self.paired or self.mu}"
 
 
 KINDS.register(

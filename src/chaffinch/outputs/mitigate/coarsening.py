@@ -185,9 +185,9 @@ WORDS = {
 
 def _beside(output: OutputSpec, trial: RuleTrial) -> Iterator[Series]:
     recipe = trial.recipe_of(output)
-    main = [key for key in type(output).NUMBERS if key not in type(output).BESIDE]
+    main = [key for key in output.statistics if key not in output.optional]
     for key, words in WORDS.items():
-        if key in type(output).BESIDE and recipe.publishes(key) and (main or key == "n"):
+        if key in output.optional and recipe.publishes(key) and (main or key == "n"):
             yield iter([MitigatedForm(_without(recipe, key), f"without {words}")])
     if getattr(recipe, "margins", False):
         yield iter(

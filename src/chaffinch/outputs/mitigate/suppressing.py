@@ -72,7 +72,7 @@ def _forms(
     names = [name for k, name in enumerate(cells.names) if small[k] or k in set(added)]
     if len(names) == len(cells.names):
         return
-    words = f"{len(names)} of {len(cells.names)} {type(output).NOUN}s withheld"
+    words = f"{len(names)} of {len(cells.names)} {type(output).unit_noun}s withheld"
     if added:
         words += f", {len(added)} of them so that the others cannot be worked out"
     yield MitigatedForm(published(output, trial, names), words)

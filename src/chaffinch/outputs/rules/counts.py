@@ -34,7 +34,7 @@ from .findings import some
 from .policy import Policy
 
 if TYPE_CHECKING:
-    from ..kinds.base import PrintedNumbers
+    from ..kinds.base import NumberBlock
 
 
 def names_of_cells(parts: Sequence[tuple[CellCounts, Mask]]) -> list[str]:
@@ -241,7 +241,7 @@ def _weights(piece: PrintedOutput, policy: Policy) -> Iterator[Outcome]:
         return
     if policy.weight is not None and policy.weight in output.columns:
         why = f"It sums up column '{policy.weight}', which the policy names as the weight"
-    parts: list[PrintedNumbers] = []
+    parts: list[NumberBlock] = []
     # Numbers that do not fit the records are a finding of their own.
     with contextlib.suppress(InputError):
         parts = list(output.printed_numbers(piece.frame)) if output.has_numbers else []

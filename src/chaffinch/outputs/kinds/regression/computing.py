@@ -12,8 +12,8 @@ record by record. Should they do neither, a linear programme decides (Konis 2007
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
@@ -27,10 +27,10 @@ from ...cells import Frame
 from ...domain import Codes, Fields, Floats
 from ...equations import SumSystem
 from ...families import BINARY, COUNTS, FamilyName, class_chances, multipliers
-from ...formula import Formula, plain_name
-from ...numbers import Number, Printer
+from ...formula import Formula
 from ...statistics import Observed, estimated_alpha, fitted, observed, scoring_fit, spread_at
-from ..base import Sample, no_estimate
+from ..base import Sample
+from ..model import ModelFit
 from .information import robust_errors
 from .spec import RegressionSpec
 
@@ -41,142 +41,63 @@ MOST_STEPS = 60
 _TINY = 1e-9
 
 
-def regression_numbers(
-    output: RegressionSpec, sample: Sample, printer: Printer, part: str
-) -> dict[str, Any]:
-    """Return coefficients and what is published beside them, as printed; InputError where these records have no estimate.
-
-    Raises MissingExtraError without statsmodels.
-    """
-    with one_blas_thread():  # many threads on matrices this narrow only wait for each other
-        return _numbers(output, sample.frame, sample.inside, printer, part)
-
-
-def _numbers(
-    output: RegressionSpec, frame: Frame, codes: Codes, printer: Printer, part: str
-) -> dict[str, Any]:
-    estimated = output.publishes("alpha") and output.alpha is None
-    output = output.changed(alpha=1.0) if estimated else output
-    if not len(codes):
-        raise no_estimate(output.name, part, "no record passes its filter")
-    formula = output.compiled(frame, codes)
-    system = output.system(frame, formula, published=False)
-    data = observed(system, codes)
-    family = output.family_name
-    n_classes = system.size // formula.size
-    if fault := fault_before(data, family, n_classes):
-        raise no_estimate(output.name, part, _words(fault, output, formula, frame, codes))
-    numbers: dict[str, Any] = {}
-    if estimated:
-        numbers["alpha"] = _alpha(output, data, printer, part)
-        output = output.changed(alpha=float(numbers["alpha"]))
-        system = output.system(frame, formula, published=False)
+def first_fit(output: RegressionSpec, sample: Sample, formula: Formula) -> ModelFit:
+    """Return the fit of a recipe; InputError with the reason where these records have no estimate."""
+    system, data = _observed(output, sample, formula)
+    family, result, coefficients = output.family_name, None, None
     try:
         # Where labels are separated steps would go on for ever; where there is an estimate a few of Newton's are enough.
         most = 35 if family in (*BINARY, *COUNTS, "multinomial") else 200
-        result = fitted(
-            system, data, from_published=False, expected=output.information == "expected", most=most
-        )
-        coefficients = np.asarray(result.params, dtype=float).reshape(formula.size, n_classes)
+        expected = output.information == "expected"
+        result = fitted(system, data, from_published=False, expected=expected, most=most)
+        coefficients = np.asarray(result.params, dtype=float).reshape(formula.size, -1)
     except _BROKEN:
-        result, coefficients = None, None
+        pass
     if fault := fault_after(data, family, coefficients, parameter=output.parameter()):
-        raise no_estimate(output.name, part, _words(fault, output, formula, frame, codes))
-    assert result is not None
+        raise InputError(_words(fault, output, formula, sample))
     assert coefficients is not None
-    numbers["coefficients"] = _coefficients(output, formula, frame, coefficients, printer)
-    if names := output.error_names(formula):
-        try:
-            errors = dict(
-                zip(
-                    formula.names,
-                    _errors(output, system, data, result, frame.fields, codes),
-                    strict=True,
-                )
-            )
-        except InputError as error:
-            raise no_estimate(output.name, part, str(error)) from None
-        if not all(np.isfinite(errors[name]) and errors[name] > 0.0 for name in names):
-            why = "a standard error is not finite, or 0: there are too few records for its coefficients"
-            raise no_estimate(output.name, part, why)
-        numbers["standard_errors"] = {
-            name: printer.number(errors[name], "standard_errors", name) for name in names
-        }
-    for key, value in (("loglik", result.llf), ("dispersion", getattr(result, "scale", np.nan))):
-        if output.publishes(key):
-            if not np.isfinite(value):
-                why = f"its {key} is not finite: there are too few records for its coefficients"
-                raise no_estimate(output.name, part, why)
-            numbers[key] = printer.number(float(value), key, key)
-    return numbers
+    errors = np.full(system.size, np.nan)
+    if output.publishes("standard_errors"):
+        errors = _errors(output, system, data, result, sample.fields, sample.inside)
+    return ModelFit(coefficients.T.ravel(), errors, _singles(result))
 
 
-def refitted_numbers(output: RegressionSpec, sample: Sample) -> Iterator[Number]:
-    """Give the published numbers of a regression beside those of statsmodels on the records."""
+def _singles(result: Any) -> dict[str, float]:
+    return {"loglik": float(result.llf), "dispersion": float(getattr(result, "scale", np.nan))}
+
+
+def _observed(
+    output: RegressionSpec, sample: Sample, formula: Formula
+) -> tuple[SumSystem, Observed]:
+    """The regression at 0 and what it sees of records; InputError for what counting shows."""
+    system = output.system(sample.frame, formula, published=False)
+    data = observed(system, sample.inside)
+    if fault := fault_before(data, output.family_name, system.size // formula.size):
+        raise InputError(_words(fault, output, formula, sample))
+    return system, data
+
+
+def refit(output: RegressionSpec, sample: Sample, formula: Formula) -> ModelFit:
+    """Return the fit from the published coefficients; nan where there is none."""
     frame, codes = sample.frame, sample.codes
-    formula = output.compiled(frame, sample.inside if len(sample.inside) else None)
     system = output.system(frame, formula)
-    names = list(formula.names)
-    if output.kind == "multinomial":
-        names = [
-            f"{label}: {name}" for label in output.class_labels(frame, formula) for name in names
-        ]
-    nothing = np.full(system.size, np.nan)
+    data, nothing = observed(system, codes), np.full(system.size, np.nan)
     try:
         result = fitted(system, codes, expected=output.information == "expected")
         values = np.asarray(result.params, dtype=float).T.ravel()
-        errors = _errors(output, system, observed(system, codes), result, frame.fields, codes)
-        units = spread_at(result, system)
+        errors = _errors(output, system, data, result, frame.fields, codes)
+        units, singles = spread_at(result, system), _singles(result)
     except _BROKEN:
-        result, values, errors, units = None, nothing, nothing, nothing
+        values = nothing[:0]
     if values.size != system.size:  # a class without records has no coefficients
-        values = errors = units = nothing
-    for k, name in enumerate(names):
-        yield Number(
-            name, float(system.lo[k]), float(system.hi[k]), float(values[k]), float(units[k])
-        )
-    n = max(len(codes), 2)
+        singles = {"loglik": math.nan, "dispersion": math.nan}
+        return ModelFit(nothing, nothing, singles, records=len(codes))
+    scoring = None
     # Programs that fit by scoring, R first of all, print standard errors of the step before the last.
-    plain = (
-        output.covariance is None and output.weights is None and output.family_name != "multinomial"
-    )
-    scoring = (
-        scoring_fit(output.family_name, observed(system, codes), parameter=output.parameter())
-        if plain and result is not None
-        else None
-    )
-    if output.standard_errors is not None:
-        known = output.known(formula)
-        published = {
-            known.get(plain_name(name)): number for name, number in output.standard_errors.items()
-        }
-        for k, name in enumerate(names):
-            if (number := published.get(name)) is not None:
-                interval, error = output.printed(number, "a standard error"), float(errors[k])
-                one = Number(
-                    f"standard error of {name}", *interval, error, error / math.sqrt(2 * n)
-                )
-                yield (
-                    one
-                    if scoring is None or one.within()
-                    else _by_scoring(one, float(scoring.errors[k]))
-                )
-    if output.loglik is not None:
-        value = math.nan if result is None else float(result.llf)
-        yield Number(
-            "loglik", *output.printed(output.loglik, "the log-likelihood"), value, math.sqrt(n)
-        )
-    if output.dispersion is not None:
-        value = math.nan if result is None else float(result.scale)
-        interval = output.printed(output.dispersion, "the dispersion")
-        one = Number("dispersion", *interval, value, value * math.sqrt(2 / n))
-        yield one if scoring is None or one.within() else _by_scoring(one, scoring.dispersion)
-
-
-def _by_scoring(number: Number, value: float) -> Number:
-    """A number as scoring leaves it, if that is what was published; else as it is at the estimate."""
-    other = replace(number, value=value)
-    return other if other.within() else number
+    if output.covariance is None and output.weights is None and system.size == formula.size:
+        fit = scoring_fit(output.family_name, data, parameter=output.parameter())
+        scoring = ModelFit(values, fit.errors, {"dispersion": fit.dispersion})
+    return ModelFit(values, errors, singles, units=units, records=len(codes), scoring=scoring)
 
 
 def _errors(
@@ -198,33 +119,17 @@ def _errors(
     return robust_errors(output, data, np.asarray(result.params, dtype=float).ravel(), clusters)
 
 
-def _coefficients(
-    output: RegressionSpec, formula: Formula, frame: Frame, values: Floats, printer: Printer
-) -> dict[str, Any]:
-    def numbers(column: Floats, before: str = "") -> dict[str, Any]:
-        names = zip(formula.names, column, strict=True)
-        return {
-            name: printer.number(value, "coefficients", f"{before}{name}") for name, value in names
-        }
-
-    if output.family_name != "multinomial":
-        return numbers(values[:, 0])
-    labels = output.class_labels(frame, formula)
-    return {
-        label: numbers(column, f"{label}: ") for label, column in zip(labels, values.T, strict=True)
-    }
-
-
-def _alpha(output: RegressionSpec, data: Observed, printer: Printer, part: str) -> float:
-    """alpha as printed: coefficients are then those at the printed alpha, as whoever reads the output would fit them."""
-    try:
-        alpha = float(printer.number(estimated_alpha(data), "alpha", "alpha"))
-    except _BROKEN:
-        alpha = 0.0
+def printed_alpha(output: RegressionSpec, sample: Sample) -> float:
+    """Return alpha as printed: coefficients are then those at the printed alpha, as whoever reads the output would fit them."""
+    formula = output.compiled(sample.frame, sample.inside)
+    with one_blas_thread():
+        _, data = _observed(output.changed(alpha=1.0), sample, formula)
+        try:
+            alpha = float(output.printer.number(estimated_alpha(data), "alpha", "alpha"))
+        except _BROKEN:
+            alpha = 0.0
     if not alpha > 0.0:
-        raise no_estimate(
-            output.name, part, "alpha has no estimate above 0: the records are not overdispersed"
-        )
+        raise InputError("alpha has no estimate above 0: the records are not overdispersed")
     return alpha
 
 
@@ -244,9 +149,8 @@ def _called(columns: Sequence[int], formula: Formula, fields: Fields) -> str:
     return f"coefficient '{formula.safe_names[k]}'" + (f" ({cell})" if cell else "")
 
 
-def _words(
-    fault: Fault, output: RegressionSpec, formula: Formula, frame: Frame, codes: Codes
-) -> str:
+def _words(fault: Fault, output: RegressionSpec, formula: Formula, sample: Sample) -> str:
+    frame, codes = sample.frame, sample.inside
     if fault.kind == "class":
         code = output.classes(frame, formula)[fault.columns[0]]
         field = frame.fields.every[formula.label.columns[0]]

@@ -9,8 +9,10 @@ printed: what the digits that were cut off change in them is of second order for
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from math import prod
+from typing import Annotated, Any, ClassVar, Literal, Self
 
 import numpy as np
 from pydantic import Field as Key
@@ -21,18 +23,12 @@ from ...._base.masking import unknown_level, without_levels
 from ...cells import Frame, scalar_code
 from ...domain import Codes, Fields, Scalar
 from ...equations import Lookup, Output, SumSystem, regression
-from ...families import FamilyName
-from ...formula import Formula, plain_name
-from ...numbers import Interval, Number, Printer
-from ..base import PrintedNumbers, Sample
-from ..model import ModelLabels, ModelSpec
+from ...families import BINARY, COUNTS, FamilyName
+from ...formula import Formula
+from ...numbers import Interval
+from ..base import NumberBlock, OptionalColumn, Sample, Statistic, nested
+from ..model import ModelFit, ModelLabels, ModelSpec
 from .information import beside_coefficients, check_covariance, without_equations
-
-if TYPE_CHECKING:
-    pass
-from math import prod
-
-from ...families import BINARY, COUNTS
 
 RegressionKind = Literal[
     "ols",
@@ -70,6 +66,20 @@ _LINKS: dict[tuple[str, str], FamilyName] = {
 }
 
 
+@dataclass(frozen=True)
+class ClassBlock(NumberBlock):
+    """The coefficients of a multinomial regression, by class and then by name."""
+
+    inner: Sequence[str] = ()
+    labels: Sequence[str] = ()
+
+    def entry(self, numbers: Sequence[Any]) -> dict[str, Any]:
+        """Return the coefficients as the output's entry has them."""
+        rows = nested(numbers, (len(self.labels), len(self.inner)))
+        every = zip(self.labels, rows, strict=True)
+        return {self.key: {label: dict(zip(self.inner, row, strict=True)) for label, row in every}}
+
+
 class RegressionSpec(ModelSpec):
     """A regression.
 
@@ -100,10 +110,8 @@ class RegressionSpec(ModelSpec):
         Which standard errors are published, if they are not the usual ones: HC0 to HC3, or cluster with the column of clusters (`information.py`).
     """
 
-    NUMBERS: ClassVar[tuple[str, ...]] = ("coefficients", "standard_errors", "loglik", "dispersion")
-    BESIDE: ClassVar[tuple[str, ...]] = ("standard_errors", "loglik", "dispersion", "alpha", "n")
+    also_optional: ClassVar[tuple[str, ...]] = ("alpha", "n")
     ALSO: ClassVar[tuple[str, ...]] = ("alpha",)
-    COLUMN_KEYS: ClassVar[tuple[str, ...]] = ("offset", "weights", "cluster")
 
     kind: RegressionKind
     success: Scalar | None = None
@@ -117,12 +125,12 @@ class RegressionSpec(ModelSpec):
         | None
     ) = None
     alpha: Annotated[float, Key(gt=0)] | None = None
-    dispersion: Any = None
+    dispersion: Annotated[Any, Statistic("the dispersion")] = None
     information: Literal["expected", "observed"] | None = None
-    offset: str | None = None
-    weights: str | None = None
+    offset: OptionalColumn = None
+    weights: OptionalColumn = None
     covariance: Literal["HC0", "HC1", "HC2", "HC3", "cluster"] | None = None
-    cluster: str | None = None
+    cluster: OptionalColumn = None
 
     @property
     def needs_alpha(self) -> bool:
@@ -142,69 +150,64 @@ class RegressionSpec(ModelSpec):
             keys["alpha"] = True
         return keys
 
-    def filled(self, frame: Frame) -> Self:
+    def with_placeholder_values(self, frame: Frame) -> Self:
         """Return a recipe with some numbers or other."""
+        some = super().with_placeholder_values(frame)
+        return some.changed(alpha=1.0) if "alpha" in self._announced else some
+
+    def check_numbers(self, frame: Frame) -> Formula:
+        """Return the formula; InputError for coefficients that are none of it."""
         formula = self.compiled(frame)
-        zeros: dict[str, Any] = dict.fromkeys(formula.names, 0.0)
-        some: dict[str, Any] = {"coefficients": zeros}
-        if self.kind == "multinomial":
-            some["coefficients"] = dict.fromkeys(self.class_labels(frame, formula), zeros)
-        if names := self.error_names(formula):
-            some["standard_errors"] = dict.fromkeys(names, 1.0)
-        some |= {key: 1.0 for key in ("loglik", "dispersion", "alpha") if key in self._announced}
-        some |= {"n": frame.rows} if "n" in self._announced else {}
-        return self.changed(**some)
+        self.intervals(frame, formula)
+        return formula
 
-    def printed_numbers(self, frame: Frame) -> Iterator[PrintedNumbers]:
-        """Give coefficients, and what was published beside them."""
-        if self.coefficients:
-            formula = self.compiled(frame)
-            self.intervals(frame, formula)
-            known, blocks = self.known(formula), [("", self.coefficients)]
-            if self.kind == "multinomial":
-                blocks = [(f"{label}: ", inner) for label, inner in self.coefficients.items()]
-            sources = [("coefficients", blocks)]
-            if self.standard_errors is not None:
-                sources.append(("standard_errors", [("", self.standard_errors)]))
-            for key, some in sources:
-                named = {
-                    f"{before}{known[plain_name(name)]}": number
-                    for before, inner in some
-                    for name, number in inner.items()
-                    if plain_name(name) in known
-                }
-                yield PrintedNumbers(key, list(named), list(named.values()), False)
-            if "alpha" in self.coefficients:
-                yield PrintedNumbers("alpha", ["alpha"], [self.coefficients["alpha"]], False)
-        for key in ("loglik", "dispersion"):
-            if getattr(self, key) is not None:
-                yield PrintedNumbers(key, [key], [getattr(self, key)], False)
+    def coefficient_block(self, frame: Frame, formula: Formula) -> NumberBlock:
+        """Return the coefficients, of every class but the base one after the other."""
+        if self.family_name != "multinomial":
+            return super().coefficient_block(frame, formula)
+        names, numbers, labels = list[str](), list[Any](), self.class_labels(frame, formula)
+        for label in labels:
+            names += [f"{label}: {name}" for name in formula.names]
+            if self.coefficients:
+                numbers += self._in_order(self.coefficients[label], formula, formula.names)
+        return ClassBlock("coefficients", names, numbers, inner=formula.names, labels=labels)
 
-    def computed_numbers(self, sample: Sample, printer: Printer, part: str) -> dict[str, Any]:
-        """Return coefficients and what is published beside them, fitted by statsmodels."""
-        from .computing import regression_numbers
+    def printed_numbers(self, frame: Frame) -> Iterator[NumberBlock]:
+        """Give coefficients, and what was published beside them; alpha where it stands among them."""
+        yield from super().printed_numbers(frame)
+        if "alpha" in self.coefficients:
+            yield NumberBlock("alpha", ["alpha"], [self.coefficients["alpha"]])
 
-        return regression_numbers(self, sample, printer, part)
+    def fitted(self, sample: Sample, formula: Formula) -> ModelFit:
+        """Return the fit by statsmodels: from the published coefficients, or anew."""
+        from .computing import first_fit, refit
 
-    def recomputed(self, sample: Sample) -> Iterator[Number]:
-        """Give coefficients, and what was published beside them, beside those of statsmodels on the records."""
-        from .computing import refitted_numbers
+        return (refit if self.coefficients else first_fit)(self, sample, formula)
 
-        return refitted_numbers(self, sample)
+    def computed_numbers(self, sample: Sample) -> dict[str, Any]:
+        """Return coefficients and what is published beside them; alpha first, which they depend on."""
+        from .computing import printed_alpha
+
+        if not self.publishes("alpha") or self.alpha is not None or not len(sample.inside):
+            return super().computed_numbers(sample)
+        try:
+            alpha = printed_alpha(self, sample)
+        except InputError as error:
+            raise self.no_estimate(sample, str(error)) from None
+        return {"alpha": alpha, **self.changed(alpha=alpha).computed_numbers(sample)}
 
     def labels_of(self, frame: Frame, formula: Formula, records: Codes) -> ModelLabels:
         """Return the label as a number: 1 for the level that counts as a success, where one does."""
-        columns, n_classes = formula.label.columns, 2
+        column = formula.label.columns[0]
+        label = super().labels_of(frame, formula, records).label
         binary = self.kind in BINARY or (self.kind == "glm" and self.family == "binomial")
-        labels = super().labels_of(frame, formula, records)
-        label, is_class = labels.label, binary or self.kind == "multinomial"
-        if binary and (self.success is not None or formula.label.categorical) and len(columns) == 1:
-            field = frame.fields.every[columns[0]]
+        if binary and (self.success is not None or formula.label.categorical):
+            field = frame.fields.every[column]
             success = scalar_code(field, self.success, output=self.name, key="success")
-            label = (records[:, columns[0]] == success).astype(np.int64)
-        elif self.kind == "multinomial":
-            n_classes = max(len(np.unique(label)), 2)
-        return ModelLabels(label, is_class, None, formula.size * (n_classes - 1))
+            label = (records[:, column] == success).astype(np.int64)
+        outcomes = max(len(np.unique(label)) - 1, 1) if self.kind == "multinomial" else 1
+        is_class = binary or self.kind == "multinomial"
+        return ModelLabels(label, is_class, None, formula.size * outcomes)
 
     @property
     def family_name(self) -> FamilyName:
