@@ -32,7 +32,7 @@ from typer.testing import CliRunner
 from chaffinch import trees
 from chaffinch._base.errors import ChaffinchError
 from chaffinch.cli.app import app
-from chaffinch.cli.attack import Limit, print_result
+from chaffinch.cli.attack import AucLimit, print_result
 from chaffinch.cli.check import _show as check_lines
 from chaffinch.cli.check import mitigation_lines
 from chaffinch.cli.estimates import Work, _time, say_drawing, say_measuring, say_work
@@ -666,7 +666,7 @@ def _many_attacks(n: int) -> str:
 
 
 def _limit(low: float, high: float, limit: float) -> str:
-    asked = Limit("max_auc", limit, "AUC", require_shown=False)
+    asked = AucLimit(max_auc=limit)
     return _printed(asked.check, asked.policy((low, high)), quiet=False)
 
 
@@ -1019,13 +1019,13 @@ SAID: tuple[tuple[str, str, Callable[[], str]], ...] = (
     ("Data of this figure ({} row{})", "Data of this figure (2 rows)", lambda: _page_with(2)),
     (
         "{} must lie between 0 and 1. Got {}.",
-        "--max-auc must lie between 0 and 1. Got nan.",
-        lambda: _error_of(lambda: Limit("max_auc", nan, "AUC", require_shown=False)),
+        "max_auc must lie between 0 and 1. Got nan.",
+        lambda: _error_of(lambda: AucLimit(max_auc=nan)),
     ),
     (
         "{} must lie between 0 and 1. Got {}.",
-        "--max-auc must lie between 0 and 1. Got 1.00000001.",
-        lambda: _error_of(lambda: Limit("max_auc", 1.00000001, "AUC", require_shown=False)),
+        "max_auc must lie between 0 and 1. Got 1.00000001.",
+        lambda: _error_of(lambda: AucLimit(max_auc=1.00000001)),
     ),
     (
         "EXCEEDS THE LIMIT: the {} may be {} at most, and the 95 % interval is",
