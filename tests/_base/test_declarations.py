@@ -121,8 +121,11 @@ def bad_values(setting: Setting) -> list[tuple[object, str]]:
         what = "a whole number" if setting.kind == "whole" else "a number"
         return [(value, refused(name, option, what, value)) for value in bad]
     if setting.choices:
-        listed = ("nothing like it",) if setting.kind == "names" else "nothing like it"
-        return [(listed, f"{name.split('_')[-1]} 'nothing like it'.")]
+        is_list = setting.kind == "names"
+        thing = name.split("_")[-1].removesuffix("s" if is_list else "")
+        return [
+            (["nothing like it"] if is_list else "nothing like it", f"{thing} 'nothing like it'.")
+        ]
     words = {
         "flag": "true or false",
         "map": "COLUMN=VALUE",

@@ -481,7 +481,9 @@ def test_a_quick_run_has_the_figures_of_a_thorough_one():
             "Unknown attacker 'dcr_'",
         ),
         ({"keys": ["a"], "sensitive": ["b"], "key_sizes": (2, 3)}, InputError, "Key sizes"),
-        ({"keys": ["a"], "sensitive": ["b"], "tau": 0.0}, InputError, "tau"),
+        ({"keys": ["a"], "sensitive": ["b"], "tau": 0.0}, InputError, "tau must be above 0"),
+        ({"numeric": "exact"}, UnknownNameError, "Unknown numeric 'exact'"),
+        ({"rare": "drop"}, UnknownNameError, "Unknown rare 'drop'"),
     ],
 )
 def test_plans_that_break_a_rule_are_refused(settings, error, words):

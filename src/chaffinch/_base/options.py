@@ -216,7 +216,7 @@ class Setting:
                 return value
             names = self._names(value)
             for name in names if self.choices else ():
-                check_name(self.name.replace("_", " "), name, self.choices)
+                check_name(self.name.removesuffix("s").replace("_", " "), name, self.choices)
             return names
         if kind == "path":
             return Path(value) if isinstance(value, str) else value
@@ -261,8 +261,6 @@ class Setting:
         listed = not isinstance(value, str) and isinstance(value, Sequence)
         if not listed or not all(isinstance(entry, str) for entry in value):
             raise InputError(f"{self.name} must be a list of names, as ['age', 'sex']. Got {value!r}.")  # fmt: skip
-        for entry in value if self.choices else ():
-            check_name(self.name.removesuffix("s").replace("_", " "), entry, self.choices)
         return value if isinstance(value, tuple) else tuple(value)
 
     def read(self, text: str | Sequence[str]) -> Any:

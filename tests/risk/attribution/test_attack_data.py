@@ -100,8 +100,6 @@ def test_the_label_only_source_keeps_the_label_and_cuts_the_rest():
     ("settings", "error", "words"),
     [
         ({"columns": ["nobody"]}, UnknownNameError, "Unknown column 'nobody'"),
-        ({"columns": ["age"], "numeric": "exact"}, UnknownNameError, "Unknown way with numbers"),
-        ({"columns": ["age"], "rare": "drop"}, UnknownNameError, "Unknown way with rare levels"),
         ({"columns": ["age"], "tolerance": {"age": 0}}, InputError, "must be a number above 0"),
         ({"columns": ["sex"], "tolerance": {"sex": 2}}, InputError, "A tolerance is for numbers"),
     ],

@@ -47,13 +47,6 @@ from .matching import KeyCounts, WholeCounts, counts_of_marginal
 if TYPE_CHECKING:
     from ..settings import RiskSettings
 
-WAYS = {
-    "numeric": ("way with numbers", ("values", "bins")),
-    "rare": ("way with rare levels", ("keep", "pool")),
-}
-"""How values may be compared: what messages call each setting, and its words."""
-
-
 RARELY = 0.5
 """Exact numbers are said to match rarely where those of fewer people than this share are among the released ones."""
 
@@ -104,7 +97,7 @@ class AttackData:
         multiples of the width first, and then equal or not. A missing value is a value like others.
         """
         widths = dict(tolerance or {})
-        _check(original, columns, {"numeric": numeric, "rare": rare}, widths)
+        _check(original, columns, widths)
         rows = align_sides(original, synthetics, holdout)
         coders = column_coders(rows, columns, numeric=numeric, rare=rare, tolerance=widths)
         chosen = {"numeric": numeric, "rare": rare, "tolerance": widths}
@@ -408,7 +401,7 @@ def data_of_rows(
     in the sample exactly where the person is, so tests of whole rows see of those people what they would see of all.
     """
     ways = {"numeric": settings.numeric, "rare": settings.rare}
-    _check(rows["original"], settings.columns, ways, settings.tolerance)
+    _check(rows["original"], settings.columns, settings.tolerance)
     progress("choosing a sample", -1)
     tables, chosen_by = choose_slice(rows, settings.sample_rows, key=hash_key(child(root, _SAMPLE)))
     if not all(table.n_rows for table in tables.values()):
@@ -450,16 +443,10 @@ _SAMPLE = 11
 """The random stream that the sample is chosen by; attacks have their own."""
 
 
-def _check(
-    original: Rows, columns: Sequence[str], ways: Mapping[str, object], widths: Mapping[str, float]
-) -> None:
+def _check(original: Rows, columns: Sequence[str], widths: Mapping[str, float]) -> None:
     for name in (*columns, *widths):
         if name not in original.schema.names:
             raise unknown_name("column", name, original.schema.names)
-    for what, way in ways.items():
-        expected, known = WAYS[what]
-        if way not in known:
-            raise unknown_name(expected, way, known)
     for name, width in widths.items():
         if not width > 0 or not np.isfinite(width):
             raise InputError(f"The tolerance of '{name}' must be a number above 0. Got {width}.")
