@@ -2,20 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
 
 from ..._base.errors import InputError
-from ..document import Outputs, recipes_of
-from ..domain import Fields
+
+Placed = TypeVar("Placed")
 
 
-def place_candidates(candidates: Iterable[list[dict[str, Any]]], fields: Fields) -> Outputs:
-    """Return the first of some ways to say an output that the columns of data allow, each compiled once; InputError, that of the last, where none does."""
-    fault = InputError("it has no recipe")
-    for entries in candidates:
-        try:
-            return recipes_of(entries, fields)
-        except InputError as error:
-            fault = error
-    raise fault
+@dataclass(frozen=True)
+class Placement:
+    """A recipe over the columns of data, with the numbers that were published: what a reader should know of it, and of how many records it is where that shows.
+
+    `uncertain`: why its entry has no numbers, so that only the rules can be asked of it.
+    """
+
+    entry: Mapping[str, Any] = field(repr=False)
+    notes: tuple[str, ...] = ()
+    n: int | None = None
+    uncertain: str = ""
+
+
+def place_candidates(
+    candidates: Iterator[list[dict[str, Any]]], compiled: Callable[[list[dict[str, Any]]], Placed]
+) -> Placed:
+    """Return the first of some ways to say an output that the columns of data allow, each compiled once; InputError, that of the first, where none does."""
+    faults: list[InputError] = []
+    try:
+        for entries in candidates:
+            try:
+                return compiled(entries)
+            except InputError as error:
+                faults.append(error)
+    except InputError as error:
+        faults.append(error)
+    raise faults[0]

@@ -229,7 +229,7 @@ def test_n_is_found_by_its_label_whatever_the_layout(frame):
         sm.Logit(frame.uses, design),
     ):
         result = model.fit(disp=0) if isinstance(model, sm.Logit) else model.fit()
-        found = read_summary(as_acro(result))
+        found = read_summary("ols", as_acro(result))
         assert found.n == len(frame)
         for name, value in result.params.items():
             assert (
@@ -242,8 +242,8 @@ def test_n_is_found_by_its_label_whatever_the_layout(frame):
 
 def test_layouts_of_ols_and_logit_in_the_examples(census):
     for uid in ("output_0", "output_1", "output_5"):
-        assert read_summary([file.rows for file in census[uid].tables]).n == 3000
-    ols = read_summary([file.rows for file in census["output_5"].tables])
+        assert read_summary("ols", [file.rows for file in census[uid].tables]).n == 3000
+    ols = read_summary("ols", [file.rows for file in census["output_5"].tables])
     assert ols.coefficients == {"const": "3.241e+04", "AGE": "8.3132", "SEX": "1499.8727"}
     assert ols.standard_errors == {"const": "3221.720", "AGE": "34.871", "SEX": "1620.753"}
     assert ols.loglik == "-3.6356e+04"
@@ -268,4 +268,4 @@ HEAD = [["Dep. Variable:", "y", "No. Observations:", "30"]]
 )
 def test_summaries_without_coefficients_say_so(tables, words):
     with pytest.raises(InputError, match=words):
-        read_summary(tables)
+        read_summary("ols", tables)

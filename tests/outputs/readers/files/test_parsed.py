@@ -56,7 +56,7 @@ def entries_of(one: ParsedOutput, name: str, fields: Fields) -> list[dict[str, A
             tried.append(entries)
             yield entries
 
-    place_candidates(candidates(), fields)
+    place_candidates(candidates(), lambda entries: recipes_of(entries, fields))
     return tried[-1]
 
 

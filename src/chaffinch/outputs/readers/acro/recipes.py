@@ -19,11 +19,12 @@ from ...domain import Field, Fields
 from ...kinds import KINDS
 from ...records import TableCoder, fields_of_table
 from ..coefficient_names import coefficient_columns
+from ..placing import Placement
 from .commands import Call, ComparedColumn, read_call, read_comparison, referred_column, where_of
 from .read import AcroDirectory, AcroResult, UnclearError
 from .regressions import KINDS as REGRESSIONS
 from .regressions import formula_words, regression_outputs
-from .tables import ReadOutput, number_of, plain_number, table_outputs
+from .tables import number_of, plain_number, table_outputs
 
 if TYPE_CHECKING:
     from ....table import Table
@@ -210,7 +211,7 @@ def _statbarn(kind: str) -> str:
 
 def _outputs(
     result: AcroResult, directory: AcroDirectory, fields: Fields, rows: int
-) -> list[ReadOutput]:
+) -> list[Placement]:
     if result.fault:
         raise UnclearError(result.fault)
     call = _call(result)
@@ -237,7 +238,7 @@ def _outputs(
     return outputs
 
 
-def survival_outputs(result: AcroResult, fields: Fields, call: Call | None) -> list[ReadOutput]:
+def survival_outputs(result: AcroResult, fields: Fields, call: Call | None) -> list[Placement]:
     """Return the output in a table of a survival function; UnclearError where time and event cannot be told.
 
     Numbers at risk and of events tell the survival and its errors, which are left out. In tables with suppression ACRO adds a coarser
@@ -291,7 +292,7 @@ def survival_outputs(result: AcroResult, fields: Fields, call: Call | None) -> l
         "events": events,
         **where_of(filters),
     }
-    return [ReadOutput(entry)]
+    return [Placement(entry)]
 
 
 def _event(field: Field) -> int:
@@ -321,7 +322,7 @@ def _call(result: AcroResult) -> Call | None:
 
 
 def _counted(
-    one: ReadOutput, result: AcroResult, table: Table | None, rows: int | None
+    one: Placement, result: AcroResult, table: Table | None, rows: int | None
 ) -> tuple[str, ...]:
     """Check the number of records against the data; return what cannot be checked."""
     if "where" in one.entry:

@@ -16,19 +16,18 @@ import ast
 import math
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
 from ...._base.errors import InputError
-from ...._base.results import without_none
 from ...domain import Fields
 from ...filters import read_filter
-from ..coefficient_names import CONSTANT, INTERCEPT, column_term, rebuilt_formula
-from ..files.parsed import UNCONVERGED
+from ..coefficient_names import column_term, labelled_formula
+from ..files.parsed import UNCONVERGED, ParsedFit
+from ..placing import Placement, place_candidates
 from .commands import Call, filters_of, referred_column, where_of
 from .read import AcroResult, UnclearError
-from .tables import ReadOutput
 
 KINDS = {
     "ols": "ols",
@@ -47,83 +46,54 @@ _NOISE = 1e-12
 
 def regression_outputs(
     result: AcroResult, fields: Fields, call: Call | None, check: Callable[[dict[str, Any]], None]
-) -> list[ReadOutput]:
+) -> list[Placement]:
     """Return the output in a regression; UnclearError, with the reason, where it cannot be told."""
     try:
-        summary = read_summary([file.rows or () for file in result.tables])
+        fit = read_summary(KINDS[result.method], [file.rows or () for file in result.tables])
     except InputError as error:
         raise UnclearError(str(error)) from None
-    kind = KINDS[result.method]
-    where = where_of([] if call is None else _filters(call))
-    subset = read_filter(where.get("where"), fields, output=result.uid)
-    if not summary.converged:
-        return [_unconverged({"name": result.uid, "kind": kind, **where}, summary, call, fields)]
-    numbers = without_none({"n": summary.n, "loglik": summary.loglik})
-    shared = {"name": result.uid, "kind": kind, **where, **numbers}
-    notes: list[str] = []
-    if kind == "probit":
-        notes.append("its standard errors, from the observed information, are not used")
-    elif not summary.plain_errors:
-        notes.append("its robust standard errors are not used")
-    errors = {} if notes else summary.standard_errors
     written = call.constant("formula") if call is not None else None
-    faults: list[InputError] = []
-    if isinstance(written, str):
-        entry = _entry(shared, written, summary.coefficients, errors, {})
-        try:
-            check(entry)
-            return [ReadOutput(entry, tuple(notes), summary.n)]
-        except (
-            InputError
-        ) as error:  # levels in another order, or numbers that were words: their names tell
-            faults.append(error)
-    try:
-        formula, names = rebuilt_formula(
-            _label(summary, call, fields), list(summary.coefficients), fields, subset
-        )
-        entry = _entry(shared, formula, summary.coefficients, errors, names)
-        check(entry)
-    except InputError as error:
-        faults.append(error)
-        raise faults[0] from None
-    notes.append("its formula is put together from the names of its coefficients")
-    return [ReadOutput(entry, tuple(notes), summary.n)]
+    formula = written if isinstance(written, str) else None
+    where = where_of([] if call is None else _filters(call))
+    read_filter(where.get("where"), fields, output=result.uid)
+    if fit.unresolved_reason:
+        return [_unconverged({"name": result.uid, "kind": fit.kind, **where}, fit, formula, fields)]
+    notes: list[str] = []
+    if fit.kind == "probit":
+        notes.append("its standard errors, from the observed information, are not used")
+    elif fit.robust:
+        notes.append("its robust standard errors are not used")
+    label = _label(fit, call, fields)
+    if label is None and formula is None:
+        raise UnclearError("its dependent variable has no name: give a recipe")
+    robust, subset = bool(notes), where.get("where")
+    fit = replace(fit, label=label, formula=formula, robust=robust, where=subset)
+
+    def compiled(entries: list[dict[str, Any]]) -> dict[str, Any]:
+        check(entries[0])
+        return entries[0]
+
+    entry = place_candidates(fit.entries(result.uid, fields), compiled)
+    if formula is None or entry["formula"] != labelled_formula(formula, None):
+        notes.append("its formula is put together from the names of its coefficients")
+    return [Placement(entry, tuple(notes), fit.n)]
 
 
 def _unconverged(
-    shared: dict[str, Any], summary: Summary, call: Call | None, fields: Fields
-) -> ReadOutput:
+    shared: dict[str, Any], fit: ParsedFit, formula: str | None, fields: Fields
+) -> Placement:
     """A fit that did not converge: what it is a fit of, which the rules can be asked about, without its numbers.
 
     Its formula must be written in its command: coefficients that are no numbers have no names here, and a design without them is a smaller one.
     """
     from ...document import recipes_of
 
-    entry = {**shared, "formula": call.constant("formula") if call is not None else None}
-    entry |= {} if summary.n is None else {"n": True}
+    entry = {**shared, "formula": formula, **({} if fit.n is None else {"n": True})}
     try:
         recipes_of([entry], fields)
     except InputError:
         raise UnclearError(f"{UNCONVERGED}: give a recipe") from None
-    return ReadOutput(entry, (), summary.n, UNCONVERGED)
-
-
-def _entry(
-    shared: dict[str, Any],
-    formula: str,
-    coefficients: dict[str, str],
-    errors: dict[str, str],
-    names: dict[str, str],
-) -> dict[str, Any]:
-    names = {CONSTANT: INTERCEPT} | names
-    entry = {
-        **shared,
-        "formula": formula,
-        "coefficients": {names.get(k, k): text for k, text in coefficients.items()},
-    }
-    return entry | (
-        {"standard_errors": {names.get(k, k): text for k, text in errors.items()}} if errors else {}
-    )
+    return Placement(entry, (), fit.n, UNCONVERGED)
 
 
 def _filters(call: Call) -> list[str]:
@@ -141,18 +111,12 @@ def _filters(call: Call) -> list[str]:
     return list(dict.fromkeys(filters))
 
 
-def _label(summary: Summary, call: Call | None, fields: Fields) -> str:
+def _label(fit: ParsedFit, call: Call | None, fields: Fields) -> str | None:
     """The label as a formula writes it."""
-    name: str | None = summary.label
-    if (
-        name not in fields.names
-        and call is not None
-        and (node := call.argument("endog")) is not None
-    ):
+    name, node = fit.label, None if call is None else call.argument("endog")
+    if name not in fields.names and call is not None and node is not None:
         name = referred_column(node, call)[0] or name
-    if not name:
-        raise UnclearError("its dependent variable has no name: give a recipe")
-    return column_term(name) if name in fields.names else name
+    return column_term(name) if name and name in fields.names else name or None
 
 
 def formula_words(formula: str) -> list[str]:
@@ -203,32 +167,16 @@ def _text(number: float, digits: int) -> str:
     return f"{number:.{digits - 1}e}" if size >= 1e4 or size < 1e-4 else f"{number:.{digits}f}"
 
 
-@dataclass(frozen=True)
-class Summary:
-    """What a summary says, numbers as texts with their digits.
+def read_summary(kind: str, tables: Sequence[Rows]) -> ParsedFit:
+    """Return the fit in the tables of a summary; InputError where the coefficients cannot be found.
 
-    The label is `y` where it had no name. Linear regressions do not say whether they converged: they did. Standard errors that are not plain
-    are robust.
-    """
-
-    label: str
-    model: str
-    n: int | None
-    coefficients: dict[str, str]
-    standard_errors: dict[str, str]
-    loglik: str | None
-    converged: bool
-    plain_errors: bool
-
-
-def read_summary(tables: Sequence[Rows]) -> Summary:
-    """Return what the tables of a summary say; InputError where the coefficients cannot be found.
+    The label is `y` where it had no name. Linear regressions do not say whether they converged: they did.
 
     Examples
     --------
     >>> head = [["Dep. Variable:", "y", "No. Observations:", "30"], ["Model:", "OLS", "Log-Likelihood:", "-12.5"]]
-    >>> summary = read_summary([head, [["", "coef", "std err", "t"], ["x", "0.5", "0.1", "5.0"]]])
-    >>> summary.n, summary.coefficients, summary.standard_errors, summary.loglik
+    >>> fit = read_summary("ols", [head, [["", "coef", "std err", "t"], ["x", "0.5", "0.1", "5.0"]]])
+    >>> fit.n, fit.coefficients, fit.standard_errors, fit.loglik
     (30, {'x': '0.5000'}, {'x': '0.100'}, '-1.2500e+01')
     """
     numbers = next(
@@ -236,40 +184,34 @@ def read_summary(tables: Sequence[Rows]) -> Summary:
     )
     if numbers is None:
         raise InputError("no table with the columns coef and std err is among its files")
-    facts: dict[str, str] = {}
-    for rows in tables:
-        if rows is not numbers:
-            for row in rows:  # labels end with a colon, wherever they stand: each kind of model has its own layout
-                facts.update(
-                    {
-                        cell.strip(): after.strip()
-                        for cell, after in pairwise(row)
-                        if cell.endswith(":")
-                    }
-                )
+    # Labels end with a colon, wherever they stand: each kind of model has its own layout.
+    facts = {
+        cell.strip(): after.strip()
+        for rows in tables
+        if rows is not numbers
+        for row in rows
+        for cell, after in pairwise(row)
+        if cell.endswith(":")
+    }
     names = [row[0] for row in numbers[1:]]
     if not all(names) or len(set(names)) < len(names):
         raise InputError("its coefficients have no names, or two the same")
-    n, loglik = _number(facts.get("No. Observations:")), _number(facts.get("Log-Likelihood:"))
-    coefficients = {row[0]: _number(row[1]) for row in numbers[1:]}
-    errors = {row[0]: _number(row[2]) for row in numbers[1:]}
-    if any(number is None for number in coefficients.values()):
+    estimates, errors = (
+        {row[0]: number for row in numbers[1:] if (number := _number(row[k])) is not None}
+        for k in (1, 2)
+    )
+    if len(estimates) < len(names):
         raise InputError("some of its coefficients are no numbers")
-    return Summary(
-        label=facts.get("Dep. Variable:", ""),
-        model=facts.get("Model:", ""),
+    n, loglik = _number(facts.get("No. Observations:")), _number(facts.get("Log-Likelihood:"))
+    return ParsedFit(
+        kind,
+        facts.get("Dep. Variable:", ""),
+        coefficients={name: coefficient_text(number) for name, number in estimates.items()},
+        standard_errors={name: error_text(number) for name, number in errors.items()},
         n=None if n is None else round(n),
-        coefficients={
-            name: coefficient_text(number)
-            for name, number in coefficients.items()
-            if number is not None
-        },
-        standard_errors={
-            name: error_text(number) for name, number in errors.items() if number is not None
-        },
         loglik=None if loglik is None else likelihood_text(loglik),
-        converged=facts.get("converged:", "True") == "True",
-        plain_errors=facts.get("Covariance Type:", "nonrobust") == "nonrobust",
+        robust=facts.get("Covariance Type:", "nonrobust") != "nonrobust",
+        unresolved_reason=UNCONVERGED if facts.get("converged:", "True") != "True" else "",
     )
 
 

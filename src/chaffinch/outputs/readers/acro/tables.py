@@ -25,10 +25,12 @@ import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 from ...._base.errors import InputError
 from ...domain import Field, Fields
+from ..files.parsed import ParsedTable
+from ..placing import Placement
 from .commands import Call, ComparedColumn, filters_of, read_comparison, referred_column, where_of
 from .read import AcroDirectory, AcroResult, UnclearError
 
@@ -69,19 +71,6 @@ OTHER_VARIABLES = "the header of its table does not have the variables that ACRO
 Key = tuple[str | None, ...]
 
 
-@dataclass(frozen=True)
-class ReadOutput:
-    """An output made of a result: its entry, what a reader should know, and the number of records where it shows that exactly.
-
-    `uncertain`: why its entry has no numbers, so that only the rules can be asked of it.
-    """
-
-    entry: dict[str, Any]
-    notes: tuple[str, ...] = ()
-    n: int | None = None
-    uncertain: str = ""
-
-
 def functions_of(result: AcroResult) -> list[str]:
     """Return the functions of a table by the names that pandas has for them, in order, from ACRO's summary.
 
@@ -97,7 +86,7 @@ def functions_of(result: AcroResult) -> list[str]:
 
 def table_outputs(
     result: AcroResult, directory: AcroDirectory, fields: Fields, call: Call | None
-) -> list[ReadOutput]:
+) -> list[Placement]:
     """Return the outputs in a crosstab or pivot table; UnclearError, with the reason, where they cannot be told."""
     functions = functions_of(result)
     if not functions:
@@ -113,8 +102,7 @@ def table_outputs(
             raise UnclearError(f"its variable '{name}' is no column of the data: give a recipe")
     if call is not None:
         _check_options(call, functions)
-    comparisons = {} if call is None else _comparisons(result, call)
-    where = where_of([] if call is None else _filters(result, call))
+    filters, comparisons = ([], {}) if call is None else _columns(result, call)
     total = call.constant("margins_name") if call is not None else None
     layout = read_layout(
         result.tables[0].rows or (),
@@ -126,7 +114,7 @@ def table_outputs(
     )
     if "" in layout.parts and len(functions) > 1:
         raise UnclearError("the header of its table does not say which number is of which function")
-    table = _Table(result, directory, fields, layout, functions, where, comparisons)
+    table = _Table(result, directory, fields, layout, functions, where_of(filters), comparisons)
     return [
         one
         for name, cells in layout.parts.items()
@@ -138,54 +126,40 @@ def _check_options(call: Call, functions: list[str]) -> None:
     """Raise UnclearError for options that make other numbers of a function's."""
     if call.argument("fill_value") is not None and not set(functions) <= {"count", "sum"}:
         raise UnclearError("its missing numbers were filled with a value: give a recipe")
-    normalised = call.argument("normalize")
-    if (
-        normalised is not None
-        and call.constant("normalize") is not False
-        and functions != ["count"]
-    ):
+    is_normalised = (
+        call.argument("normalize") is not None and call.constant("normalize") is not False
+    )
+    if is_normalised and functions != ["count"]:
         raise UnclearError("shares of anything but counts are not supported: give a recipe")
 
 
-def _filters(result: AcroResult, call: Call) -> list[str]:
-    """The filters of a table's command; UnclearError where rows or columns are anything but the columns that ACRO noted."""
+def _columns(result: AcroResult, call: Call) -> tuple[list[str], dict[str, ComparedColumn]]:
+    """The filters of a table's command, and rows and columns that are comparisons, by the column, which ACRO notes alone.
+
+    UnclearError where rows or columns are anything but the columns that ACRO noted.
+    """
     if call.method == "pivot_table":
         data = call.argument("data")
-        return [] if data is None else filters_of([data], call)
+        return [] if data is None else filters_of([data], call), {}
     filters: list[str] = []
+    comparisons: dict[str, ComparedColumn] = {}
+    known = (*result.independent, result.dependent)
+    is_renamed = not {"rownames", "colnames"}.isdisjoint(call.arguments)
     for place in ("index", "columns", "values"):
         node = call.argument(place)
         for part in getattr(node, "elts", [node]) if node is not None else []:
-            if place != "values" and (comparison := read_comparison(part, call)) is not None:
+            comparison = None if place == "values" else read_comparison(part, call)
+            if comparison is not None:
+                if result.independent.count(comparison.column) != 1:
+                    raise UnclearError("it is made of an expression, not of a column")
+                comparisons[comparison.column] = comparison
                 filters += comparison.filters
                 continue
-            column, some = referred_column(part, call)
-            known = (*result.independent, result.dependent)
-            if (
-                column is not None
-                and column not in known
-                and not ({"rownames", "colnames"} & set(call.arguments))
-            ):
+            column, own = referred_column(part, call)
+            if column is not None and column not in known and not is_renamed:
                 raise UnclearError("it is made of an expression, not of a column")
-            filters += some
-    return filters
-
-
-def _comparisons(result: AcroResult, call: Call) -> dict[str, ComparedColumn]:
-    """Rows and columns of a crosstab that are comparisons, by the column; ACRO notes the column alone."""
-    if call.method != "crosstab":
-        return {}
-    nodes = [
-        part
-        for place in ("index", "columns")
-        if (node := call.argument(place)) is not None
-        for part in getattr(node, "elts", [node])
-    ]
-    every = [one for node in nodes if (one := read_comparison(node, call)) is not None]
-    for one in every:
-        if one.column not in result.independent or result.independent.count(one.column) > 1:
-            raise UnclearError("it is made of an expression, not of a column")
-    return {one.column: one for one in every}
+            filters += own
+    return filters, comparisons
 
 
 class _Table:
@@ -203,35 +177,28 @@ class _Table:
     ) -> None:
         self.result, self.directory, self.layout = result, directory, layout
         self.functions, self.where = functions, where
-        mitigation = str(result.properties.get("mitigation", "none"))
+        mitigation = result.properties.get("mitigation", "none")
         self.suppressed, self.rounded = mitigation == "suppress", mitigation == "round"
-        self.base = (
-            int(result.properties.get("round_base", directory.round_base)) if self.rounded else 1
-        )
+        base = result.properties.get("round_base", directory.round_base)
+        self.base = int(base) if self.rounded else 1
         self.names: list[dict[str, str]] = []
         self.groups: dict[str, dict[str, list[Any]]] = {}
         for place, name in enumerate(layout.variables):
-            labels = {key[place] for cells in layout.parts.values() for key in cells} - {None}
-            words = sorted(str(label) for label in labels)
+            keys = (key for cells in layout.parts.values() for key in cells)
+            words = sorted({str(key[place]) for key in keys if key[place] is not None})
             if name in comparisons:
-                named, groups = (
-                    {word: word for word in words},
-                    comparisons[name].groups(fields[name], words),
-                )
+                groups = comparisons[name].groups(fields[name], words)
+                named = {word: word for word in words}
             else:
                 named, groups = _named(fields[name], words)
             self.names.append(named)
-            if groups:
-                self.groups[name] = groups
+            self.groups |= {name: groups} if groups else {}
         self.counts: dict[Key, int] = {}
-        if not self.rounded and not self.suppressed:
-            self.counts = {
-                key: round(number_of(text))
-                for key, text in layout.parts.get("count", {}).items()
-                if text
-            }
+        if mitigation not in ("suppress", "round"):
+            shown = layout.parts.get("count", {}).items()
+            self.counts = {key: round(number_of(text)) for key, text in shown if text}
 
-    def outputs(self, function: str, cells: Mapping[Key, str]) -> list[ReadOutput]:
+    def outputs(self, function: str, cells: Mapping[Key, str]) -> list[Placement]:
         """Return the output of a function, and one for each kind of totals that is not part of it."""
         inner = {key: text for key, text in cells.items() if None not in key}
         totals = {key: text for key, text in cells.items() if None in key}
@@ -244,122 +211,113 @@ class _Table:
         name = self.result.uid if single else f"{self.result.uid}: {function}"
         if function == "count":
             return self._counted(name, inner, totals, notes)
-        parts = self._by_variables(name, totals).items()
         return [
             self._summary(name, function, inner, notes),
-            *(self._summary(over, function, part, []) for over, part in parts),
+            *(
+                self._summary(over, function, part, [])
+                for over, part in self._by_variables(name, totals).items()
+            ),
         ]
 
     def _by_variables(self, name: str, totals: Mapping[Key, str]) -> dict[str, dict[Key, str]]:
         """Totals by the variables that they are not over, with what an output of them is called."""
         parts: dict[str, dict[Key, str]] = {}
         for key, text in totals.items():
-            left = self._variables(key)
-            over = f"{name}, by {' and '.join(left)}" if left else f"{name}, in all"
-            parts.setdefault(over, {})[key] = text
+            by = self._by(key)
+            over = f"by {' and '.join(by)}" if by else "in all"
+            parts.setdefault(f"{name}, {over}", {})[key] = text
         return parts
 
-    def _variables(self, key: Key) -> list[str]:
-        return [
-            name
-            for name, label in zip(self.layout.variables, key, strict=True)
-            if label is not None
-        ]
+    def _by(self, key: Key) -> tuple[str, ...]:
+        """The columns that a cell's levels are of."""
+        labels = zip(self.layout.variables, key, strict=True)
+        return tuple(name for name, label in labels if label is not None)
 
-    def _word(self, key: Key, *, totals: bool = False) -> str:
+    def _levels(self, key: Key, *, totals: bool = False) -> tuple[str, ...]:
         """The levels of a cell; with or without the variables that a total is over."""
-        labels = zip(self.names, key, strict=True)
-        return SEPARATOR.join(
+        return tuple(
             TOTAL if label is None else names[label]
-            for names, label in labels
+            for names, label in zip(self.names, key, strict=True)
             if totals or label is not None
         )
 
-    def _by(self, key: Key) -> dict[str, Any]:
-        """The columns that a cell's levels are of, and their bands."""
-        by = self._variables(key)
+    def _bands(self, by: Sequence[str]) -> dict[str, Any]:
+        """The bands of columns, as an entry has them."""
         groups = {name: self.groups[name] for name in by if name in self.groups}
-        return {"by": by, **({"groups": groups} if groups else {})}
+        return {"groups": groups} if groups else {}
+
+    def _parsed(self, cells: Mapping[Key, Any], **options: Any) -> ParsedTable:
+        """Counts or percentages by the levels of columns; cells with totals are those of a table that has them."""
+        by = self._by(next(iter(cells)))
+        numbers = {
+            self._levels(key, totals=len(self._by(key)) < len(by)): number
+            for key, number in cells.items()
+        }
+        inner = (key for key in numbers if TOTAL not in key)
+        labels = tuple(tuple(dict.fromkeys(words)) for words in zip(*inner, strict=True))
+        return ParsedTable(by, labels, numbers, where=self.where.get("where"), **options)
 
     def _counted(
         self, name: str, inner: dict[Key, str], totals: dict[Key, str], notes: list[str]
-    ) -> list[ReadOutput]:
-        def whole(text: str) -> int:
-            return round(number_of(text)) if text else 0
-
+    ) -> list[Placement]:
         numbers = {key: number_of(text) if text else None for key, text in inner.items()}
         known = [number for number in numbers.values() if number is not None]
-        if any(not float(number).is_integer() for number in known):
+        if not all(number.is_integer() for number in known):
             return [self._percentages(name, numbers, notes)]
-        entry: dict[str, Any] = {
-            "name": name,
-            "kind": "table",
-            **self._by(next(iter(inner))),
-            **self.where,
-        }
-        if self.rounded:
-            entry["base"] = self.base
-        withheld: int | str = 0  # without mitigation a cell is missing where there are no records
-        if self.suppressed and None in numbers.values():
-            # With other functions in the table a cell may have been withheld for dominance, whatever its count.
-            withheld = "x" if self.functions == ["count"] else "?"
-        if withheld == "x":
-            entry |= {
-                "threshold": self.directory.threshold,
-                "suppressed_zeros": self.directory.zeros_withheld,
-            }
+        has_withheld = self.suppressed and None in numbers.values()
+        # With other functions in the table a cell may have been withheld for dominance, whatever its count. Without mitigation a cell is
+        # missing where there are no records.
+        mark = ("x" if self.functions == ["count"] else "?") if has_withheld else 0
         if self.suppressed and any(0 < number < self.directory.threshold for number in known):
             notes.append("it is marked as suppressed, yet shows counts below the threshold")
-        cells = {self._word(key): withheld if n is None else round(n) for key, n in numbers.items()}
-        exact = not self.rounded and not (self.suppressed and None in numbers.values())
-        n = (
-            sum(count for count in cells.values() if isinstance(count, int))
-            if exact and not self.groups
-            else None
+        counts: dict[Key, Any] = {
+            key: mark if number is None else round(number) for key, number in numbers.items()
+        }
+        is_exact = not (self.rounded or has_withheld or self.groups)
+        n = sum(counts.values()) if is_exact else None
+        sums: dict[Key, Any] = {
+            key: round(number_of(text)) if text else 0 for key, text in totals.items()
+        }
+        margins = bool(sums) and len(self.layout.rows) <= 1 and len(self.layout.columns) <= 1
+        threshold = self.directory.threshold if mark == "x" else None
+        table = self._parsed(
+            counts | sums if margins else counts,
+            margins=margins,
+            threshold=threshold,
+            base=self.base,
         )
-        if totals and len(self.layout.rows) <= 1 and len(self.layout.columns) <= 1:
-            cells |= {self._word(key, totals=True): whole(text) for key, text in totals.items()}
-            entry["margins"] = True
-            totals = {}
-        outputs = [ReadOutput({**entry, "cells": cells}, tuple(notes), n)]
-        for over, part in self._by_variables(name, totals).items():
-            by = self._by(next(iter(part)))
-            if by["by"]:  # the total of all says no more than the cells
-                words = {self._word(key): whole(text) for key, text in part.items()}
-                outputs.append(
-                    ReadOutput({"name": over, "kind": "table", **by, **self.where, "cells": words})
-                )
+        entry = table.entry(name) | self._bands(table.by)
+        entry |= {"base": self.base} if self.rounded else {}
+        entry |= {"suppressed_zeros": self.directory.zeros_withheld} if mark == "x" else {}
+        outputs = [Placement(entry, tuple(notes), n)]
+        for over, part in self._by_variables(name, {} if margins else totals).items():
+            if self._by(next(iter(part))):  # the total of all says no more than the cells
+                table = self._parsed({key: sums[key] for key in part})
+                outputs.append(Placement(table.entry(over) | self._bands(table.by)))
         return outputs
 
     def _percentages(
         self, name: str, numbers: dict[Key, float | None], notes: list[str]
-    ) -> ReadOutput:
+    ) -> Placement:
         if self.rounded or (self.suppressed and None in numbers.values()):
             raise UnclearError(
                 "percentages of a table that is suppressed or rounded are not supported: give a recipe"
             )
-        of = _of_what(
-            {key: number or 0.0 for key, number in numbers.items()}, len(self.layout.rows)
-        )
-        if of != "all" and (len(self.layout.rows) > 1 or len(self.layout.columns) > 1):
+        width = len(self.layout.rows)
+        shares = {key: number or 0.0 for key, number in numbers.items()}
+        of = _of_what(shares, width)
+        if of != "all" and (width > 1 or len(self.layout.columns) > 1):
             raise UnclearError(
                 "percentages of rows or columns of more than one variable are not supported"
             )
-        values = {self._word(key): 100.0 * (number or 0.0) for key, number in numbers.items()}
-        entry = {
-            "name": name,
-            "kind": "table",
-            **self._by(next(iter(numbers))),
-            **self.where,
-            "percentages": of,
-        }
+        table = self._parsed({key: 100.0 * share for key, share in shares.items()}, percentages=of)
         if self.layout.totals:
             notes.append("the totals of percentages are left out")
-        return ReadOutput({**entry, "values": values}, tuple(notes))
+        return Placement(table.entry(name) | self._bands(table.by), tuple(notes))
 
     def _summary(
         self, name: str, function: str, cells: Mapping[Key, str], notes: list[str]
-    ) -> ReadOutput:
+    ) -> Placement:
         """The entry of a mean, sum, spread, median or extreme."""
         if self.result.dependent is None:
             raise UnclearError(
@@ -367,38 +325,35 @@ class _Table:
             )
         if not any(cells.values()):
             raise UnclearError("every number of it is withheld: nothing is published")
-        by = self._by(next(iter(cells)))
-        entry: dict[str, Any] = {"name": name, "kind": KINDS[function], "of": self.result.dependent}
-        entry |= (by if by["by"] else {}) | self.where
+        kind, by = KINDS[function], self._by(next(iter(cells)))
+        entry: dict[str, Any] = {"name": name, "kind": kind, "of": self.result.dependent}
+        entry |= ({"by": list(by)} | self._bands(by) if by else {}) | self.where
         if self.rounded:
             entry["decimals"] = -math.ceil(math.log10(self.base)) if self.base > 1 else 0
-            if 10 ** -entry["decimals"] != self.base:
-                notes.append(
-                    f"rounded to {self.base}, which is taken as rounded to {10 ** -entry['decimals']}"
-                )
-        quantile = {"min": 0.0, "max": 1.0}.get(function)
-        if quantile is not None:
-            entry["at"] = [quantile]
-        numbers = {
-            key: plain_number(number_of(text)) if text else None for key, text in cells.items()
+            nearest = 10 ** -entry["decimals"]
+            if nearest != self.base:
+                notes.append(f"rounded to {self.base}, which is taken as rounded to {nearest}")
+        is_quantile = kind == "quantiles"
+        if is_quantile:
+            entry["at"] = [float(function == "max")]
+        values: dict[str, Any] = {
+            SEPARATOR.join(self._levels(key)): plain_number(number_of(text))
+            for key, text in cells.items()
+            if text
         }
-        if not by["by"]:
-            (only,) = numbers.values()
-            return ReadOutput(
-                {**entry, **({"values": [only]} if quantile is not None else {"value": only})}
-            )
-        values: dict[str, Any] = {}
-        for key, number in numbers.items():
-            if number is not None:
-                values[self._word(key)] = number if quantile is None else [number]
-            elif function in ("mean", "sum", "std"):
-                values[self._word(key)] = "x"
+        if is_quantile:
+            values = {word: [number] for word, number in values.items()}
+        if not by:
+            (only,) = values.values()
+            return Placement({**entry, "values" if is_quantile else "value": only})
+        if function in ("mean", "sum", "std"):
+            words = (SEPARATOR.join(self._levels(key)) for key in cells)
+            values = {word: values.get(word, "x") for word in words}
         entry["values"] = values
-        if KINDS[function] in ("median", "quantiles") and self.counts:
-            entry["n"] = {
-                self._word(key): self.counts[key] for key in cells if self.counts.get(key)
-            }
-        return ReadOutput(entry, tuple(notes))
+        if kind in ("median", "quantiles") and self.counts:
+            counts = {self._levels(key): self.counts.get(key) for key in cells}
+            entry["n"] = {SEPARATOR.join(levels): n for levels, n in counts.items() if n}
+        return Placement(entry, tuple(notes))
 
 
 def _named(field: Field, labels: list[str]) -> tuple[dict[str, str], dict[str, list[Any]]]:
@@ -407,14 +362,19 @@ def _named(field: Field, labels: list[str]) -> tuple[dict[str, str], dict[str, l
         raise UnclearError(
             f"column '{field.name}' has a level with the sign {SEPARATOR} in it: rename the level"
         )
-    codes = {label: _code(field, label) for label in labels}
-    strange = next((label for label, code in codes.items() if code is None), None)
-    if strange is None:
-        return {label: field.labels[code] for label, code in codes.items() if code is not None}, {}
+    own: dict[str, str] = {}
+    strange: list[str] = []
+    for label in labels:
+        try:
+            own[label] = field.labels[field.code(label)]
+        except InputError:
+            strange.append(label)
+    if not strange:
+        return own, {}
     bands = {label: band for label in labels if (band := _INTERVAL.fullmatch(label))}
     if not field.numeric or len(bands) < len(labels):
         raise UnclearError(
-            f"'{strange}' in its table is no level of column '{field.name}' in the data: give a recipe"
+            f"'{strange[0]}' in its table is no level of column '{field.name}' in the data: give a recipe"
         )
     groups = {}
     for label, band in bands.items():
@@ -428,28 +388,21 @@ def _named(field: Field, labels: list[str]) -> tuple[dict[str, str], dict[str, l
         if not inside:
             raise UnclearError(f"no level of column '{field.name}' lies in its band '{label}'")
         groups[label] = [inside[0], inside[-1]]
-    return {label: label for label in labels}, dict(
-        sorted(groups.items(), key=lambda item: float(item[1][0]))
-    )
+    in_order = sorted(groups.items(), key=lambda item: float(item[1][0]))
+    return {label: label for label in labels}, dict(in_order)
 
 
-def _code(field: Field, label: str) -> int | None:
-    try:
-        return field.code(label)
-    except InputError:
-        return None
-
-
-def _of_what(numbers: Mapping[Key, float], width: int) -> str:
+def _of_what(numbers: Mapping[Key, float], width: int) -> Literal["all", "rows", "columns"]:
     """What shares add up within: all cells, rows or columns."""
-    for name, part in (
-        ("all", lambda key: ()),
-        ("rows", lambda key: key[:width]),
-        ("columns", lambda key: key[width:]),
-    ):
+    ways: dict[Literal["all", "rows", "columns"], slice] = {
+        "all": slice(0),
+        "rows": slice(width),
+        "columns": slice(width, None),
+    }
+    for name, part in ways.items():
         sums: dict[Key, float] = {}
         for key, number in numbers.items():
-            sums[part(key)] = sums.get(part(key), 0.0) + number
+            sums[key[part]] = sums.get(key[part], 0.0) + number
         if all(abs(total - 1.0) < 1e-9 for total in sums.values()):
             return name
     raise UnclearError("its numbers are neither counts nor shares: give a recipe")

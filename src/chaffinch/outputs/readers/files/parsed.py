@@ -543,7 +543,8 @@ class ParsedFit(_Form):
             entry |= fit_numbers(self.coefficients, errors, names)
             entry |= without_none({"loglik": self.loglik})
         if self.formula is not None:
-            yield [{**entry, "formula": labelled_formula(self.formula, label)}]
+            written = labelled_formula(self.formula, label if label != self.label else None)
+            yield [{**entry, "formula": written}]
             if self.extra or not self.coefficients:
                 return
         elif not self.coefficients:
@@ -552,13 +553,8 @@ class ParsedFit(_Form):
             )
         if label is None:
             raise InputError('it does not say what it is a model of: write formula = "LABEL ~ ..."')
-        try:
-            subset = read_filter(self.where, fields, output=name)
-            formula, renamed = rebuilt_formula(label, list(names.values()), fields, subset)
-        except InputError:
-            if self.formula is None:
-                raise
-            return
+        subset = read_filter(self.where, fields, output=name)
+        formula, renamed = rebuilt_formula(label, list(names.values()), fields, subset)
         coefficients, errors = entry.get("coefficients", {}), entry.get("standard_errors", {})
         numbers = fit_numbers(coefficients, errors, renamed)
         yield [{**entry, **numbers, "formula": formula}]

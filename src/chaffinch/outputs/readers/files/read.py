@@ -14,7 +14,7 @@ from ...._base.errors import ChaffinchError, FileError, InputError, listed
 from ...._base.masking import THRESHOLD
 from ....table.formats.encodings import encoding_of
 from ....table.formats.workbook import unread_contents
-from ...document import Outputs
+from ...document import Outputs, recipes_of
 from ...domain import Field
 from ...formula import column_words
 from ...records import TableCoder, fields_of_table
@@ -408,7 +408,8 @@ def recipes_of_files(
     outputs, unread = list[ReadOutput](), list(files.unread)
     for output in files.outputs:
         try:
-            placed = place_candidates(output.parsed.entries(output.name, fields), fields)
+            candidates = output.parsed.entries(output.name, fields)
+            placed = place_candidates(candidates, lambda entries: recipes_of(entries, fields))
         except InputError as error:
             unread.append(_unplaced(output, policy, error))
             continue
