@@ -4,9 +4,7 @@ A design may have columns without records, or columns that others add up to. A b
 combination of columns separates the labels (Albert and Anderson 1984, Biometrika 71: 1-10), a multinomial one likewise, a
 regression of counts where a combination singles out records that are all 0 (Santos Silva and Tenreyro 2010). The usual cause, a level
 whose records all have the same label, is found by counting. Any other is looked for only where the linear predictor of a fit has run
-far. Whether an estimate exists depends on design and labels alone, not on the link, so Newton's steps of the logit (of counts: Poisson)
-decide it: either they shrink to nothing, at a finite maximum, or they go on in a direction that separates, which is then checked
-record by record. Should they do neither, a linear programme decides (Konis 2007).
+far. Whether an estimate exists depends on design and labels alone, not on the link: a linear programme decides it (Konis 2007).
 """
 
 from __future__ import annotations
@@ -17,7 +15,6 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ...._base.errors import InputError, listed
 from ...._base.masking import HIDDEN
@@ -26,7 +23,7 @@ from ....counts.tally import count_cells
 from ...cells import Frame
 from ...domain import Codes, Fields, Floats
 from ...equations import SumSystem
-from ...families import BINARY, COUNTS, FamilyName, class_chances, multipliers
+from ...families import BINARY, COUNTS, FamilyName, multipliers
 from ...formula import Formula
 from ...statistics import Observed, estimated_alpha, fitted, observed, scoring_fit, spread_at
 from ..base import Sample
@@ -37,7 +34,6 @@ from .spec import RegressionSpec
 _BROKEN = (np.linalg.LinAlgError, ValueError, FloatingPointError, OverflowError)
 FAR = 12.0
 """Chances below exp(-12) = 6e-6, of the label or of the other, are looked into."""
-MOST_STEPS = 60
 _TINY = 1e-9
 
 
@@ -330,72 +326,17 @@ def _stationary(data: Observed, family: FamilyName, eta: Floats, parameter: floa
 
 
 def _separating(data: Observed, family: FamilyName) -> tuple[int, ...]:
-    """The columns with a part in a combination that separates; none if there is none."""
+    """The columns with a part in a combination that separates; none if there is none.
+
+    A linear programme decides (Konis 2007): some combination b has rows @ b >= 0, with at least one above 0.
+    """
+    from scipy.optimize import linprog
+
     if family not in (*BINARY, *COUNTS, "multinomial"):
         return ()
     scale = np.abs(data.x).max(axis=0)
     x = data.x / np.where(scale > 0.0, scale, 1.0)
-    separating = _by_newton(x, data.y, family)
-    return _by_programme(x, data.y, family) if separating is None else separating
-
-
-def _by_newton(x: Floats, y: Floats, family: FamilyName) -> tuple[int, ...] | None:
-    """As above, where Newton's steps decide; None where they do not."""
-    n_classes = 1 if family in COUNTS else max(int(y.max(initial=0.0)), 1)
-    p, eta = x.shape[1], np.zeros((len(y), n_classes))
-    is_class = (y > 0.0)[:, None] if family in COUNTS else y[:, None] == np.arange(n_classes + 1)
-    for _ in range(MOST_STEPS):
-        if family in COUNTS:
-            chances = np.exp(np.minimum(eta, 30.0))
-            slope = (is_class - chances).T @ x
-            information = _squares(x, chances[:, 0])
-        else:
-            chances = class_chances(eta)[:, 1:]
-            slope = (is_class[:, 1:] - chances).T @ x
-            information = np.zeros((n_classes * p, n_classes * p))
-            for k in range(n_classes):
-                for m in range(k + 1):
-                    weight = chances[:, k] * ((k == m) - chances[:, m])
-                    block = _squares(x, weight)
-                    information[k * p : (k + 1) * p, m * p : (m + 1) * p] = block
-                    information[m * p : (m + 1) * p, k * p : (k + 1) * p] = block
-        try:
-            step = np.linalg.solve(information, slope.ravel()).reshape(n_classes, p)
-        except np.linalg.LinAlgError:
-            return None
-        move = x @ step.T
-        eta = eta + move
-        if not np.isfinite(eta).all():
-            return None
-        if np.abs(move).max(initial=0.0) < 1e-7:
-            return ()
-        if np.abs(eta).max() > FAR and _separates(move, is_class, family):
-            parts = np.abs(step).max(axis=0)
-            return tuple(np.flatnonzero(parts > 1e-3 * parts.max()).tolist())
-    return None
-
-
-def _squares(x: Floats, weight: Floats) -> Floats:
-    return np.asarray(x.T @ (x * weight[:, None]), dtype=float)
-
-
-def _separates(move: Floats, is_class: NDArray[np.bool_], family: FamilyName) -> bool:
-    """Whether a move of linear predictors takes no record farther from its label, and some nearer."""
-    if family in COUNTS:
-        above = is_class[:, 0]
-        gains = -move[~above, 0]
-        still = float(np.abs(move[above, 0]).max(initial=0.0)) < 1e-4
-        return still and gains.min(initial=0.0) > -1e-4 and gains.max(initial=0.0) > 0.1
-    whole = np.hstack([np.zeros((len(move), 1)), move])
-    gains = np.sum(whole * is_class, axis=1, keepdims=True) - whole
-    return bool(gains.min() > -1e-4 and gains.max() > 0.1)
-
-
-def _by_programme(x: Floats, y: Floats, family: FamilyName) -> tuple[int, ...]:
-    """As above, by a linear programme: some combination b has rows @ b >= 0, with at least one above 0."""
-    from scipy.optimize import linprog
-
-    rows, basis = _directions(x, y, family)
+    rows, basis = _directions(x, data.y, family)
     if basis.shape[1] == 0 or not len(rows):
         return ()
     rows = np.unique(rows, axis=0)
