@@ -12,7 +12,7 @@ from .._base.errors import MissingExtraError
 from .._base.runtime import one_blas_thread
 from .domain import Codes, Floats
 from .equations import CountTable, Output, SumSystem
-from .families import FAMILIES, FamilyName, link, moments, start_means, unit_deviances
+from .families import FAMILIES, LINKS, FamilyName, moments
 
 SCORING_STOP, MOST_SCORING = 1e-8, 25
 """When R's `glm` stops: the relative change of the deviance between two steps, and the most steps (`glm.control`)."""
@@ -144,7 +144,7 @@ def _estimated(
         return sm.MNLogit(y, x, check_rank=False).fit(
             disp=0, method="newton", tol=1e-12, maxiter=most, start_params=start
         )
-    family = _glm_family(model.family, model.parameter, sm)
+    family = FAMILIES[model.family].statsmodels(sm, model.parameter)
     glm = sm.GLM(y, x, family=family, offset=data.offset[:, 0], freq_weights=data.weight)
     steps = {"tol": 1e-14, "rtol": 1e-13, "tol_criterion": "params", "maxiter": most}
     result = glm.fit(start_params=start, **steps)
@@ -184,10 +184,12 @@ def scoring_fit(family: FamilyName, data: Observed, *, parameter: float = 1.0) -
     (True, False)
     """
     x, y, prior, offset = data.x, data.y, data.weight, data.offset[:, 0]
+    distribution = FAMILIES[family].law
     nothing = ScoringFit(np.full(x.shape[1], np.nan), np.nan)
     with np.errstate(all="ignore"):
-        mu = start_means(family, y)
-        eta, deviance = link(family, mu), unit_deviances(family, y, mu, parameter) @ prior
+        mu = distribution.start(y)
+        eta = LINKS[FAMILIES[family].link].predictor(mu)
+        deviance = distribution.deviance(y, mu, parameter) @ prior
         for _ in range(MOST_SCORING):
             mu, slope, variance = moments(family, eta, parameter)
             weight = prior * slope**2 / variance
@@ -199,13 +201,13 @@ def scoring_fit(family: FamilyName, data: Observed, *, parameter: float = 1.0) -
             beta = np.linalg.lstsq(root[:, None] * x, root * response, rcond=None)[0]
             eta = x @ beta + offset
             mu, slope, _ = moments(family, eta, parameter)
-            before, deviance = deviance, unit_deviances(family, y, mu, parameter) @ prior
+            before, deviance = deviance, distribution.deviance(y, mu, parameter) @ prior
             if abs(deviance - before) < SCORING_STOP * (abs(deviance) + 0.1):
                 break
         else:
             return nothing
         dispersion, freedom = 1.0, int((prior > 0.0).sum()) - x.shape[1]
-        if FAMILIES[family].dispersed:
+        if distribution.is_dispersed:
             dispersion = (
                 float(weight @ ((y - mu) / slope) ** 2 / freedom) if freedom > 0 else np.nan
             )
@@ -234,19 +236,3 @@ def spread_at(result: Any, system: SumSystem) -> Floats:
         except (np.linalg.LinAlgError, ValueError):
             return own
     return np.where(np.isfinite(at) & (at > 0.0), np.fmin(own, at), own)
-
-
-def _glm_family(name: str, parameter: float, sm: Any) -> Any:
-    families, links = sm.families, sm.families.links
-    return {
-        "gaussian": lambda: families.Gaussian(),
-        "logit": lambda: families.Binomial(),
-        "probit": lambda: families.Binomial(links.Probit()),
-        "cloglog": lambda: families.Binomial(links.CLogLog()),
-        "poisson": lambda: families.Poisson(),
-        "negative_binomial": lambda: families.NegativeBinomial(alpha=parameter),
-        "gamma_log": lambda: families.Gamma(links.Log()),
-        "gamma_inverse": lambda: families.Gamma(),
-        "inverse_gaussian_log": lambda: families.InverseGaussian(links.Log()),
-        "inverse_gaussian": lambda: families.InverseGaussian(),
-    }[name]()

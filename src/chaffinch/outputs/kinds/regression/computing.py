@@ -23,7 +23,7 @@ from ....counts.tally import count_cells
 from ...cells import Frame
 from ...domain import Codes, Fields, Floats
 from ...equations import SumSystem
-from ...families import BINARY, COUNTS, FamilyName, multipliers
+from ...families import FAMILIES, FamilyName, multipliers
 from ...formula import Formula
 from ...statistics import Observed, estimated_alpha, fitted, observed, scoring_fit, spread_at
 from ..base import Sample
@@ -43,7 +43,7 @@ def first_fit(output: RegressionSpec, sample: Sample, formula: Formula) -> Model
     family, result, coefficients = output.family_name, None, None
     try:
         # Where labels are separated steps would go on for ever; where there is an estimate a few of Newton's are enough.
-        most = 35 if family in (*BINARY, *COUNTS, "multinomial") else 200
+        most = 35 if _may_separate(family) else 200
         expected = output.information == "expected"
         result = fitted(system, data, from_published=False, expected=expected, most=most)
         coefficients = np.asarray(result.params, dtype=float).reshape(formula.size, -1)
@@ -167,7 +167,7 @@ def _words(fault: Fault, output: RegressionSpec, formula: Formula, sample: Sampl
         if "Intercept" in names:
             return (
                 "all its labels are equal"
-                if output.family_name in BINARY
+                if output.own_family.is_binary
                 else "its labels do not vary"
             )
         return f"{called} has no finite estimate, since the records behind it {same}"
@@ -266,9 +266,9 @@ def _dependent(unit: Floats) -> tuple[int, ...]:
 def _alike(x: Floats, y: Floats, family: FamilyName, n_classes: int) -> list[int]:
     """Columns of one sign whose records have all the same label; in a regression of counts, all 0; multinomial: not every class."""
     one_sign = (x.min(axis=0, initial=0.0) >= 0.0) | (x.max(axis=0, initial=0.0) <= 0.0)
-    if family in BINARY:
+    if FAMILIES[family].is_binary:
         lacking = [y == 0.0, y == 1.0]
-    elif family in COUNTS:
+    elif FAMILIES[family].is_count:
         lacking = [y > 0.0]
     elif family == "multinomial":
         lacking = [y == k for k in range(n_classes + 1)]
@@ -304,9 +304,14 @@ def fault_after(
     return None
 
 
+def _may_separate(family: FamilyName) -> bool:
+    """Whether labels of a family may be separated, so that there is no finite estimate."""
+    return FAMILIES[family].law.labels in ("share", "count")
+
+
 def _reach(eta: Floats, family: FamilyName) -> Floats:
     """How far a record's chance has run to 0 or 1: minus its logarithm, roughly."""
-    if family in COUNTS:
+    if FAMILIES[family].is_count:
         return -eta
     if family == "probit":
         return np.asarray(0.5 * eta**2 + np.log1p(np.abs(eta)))
@@ -332,7 +337,7 @@ def _separating(data: Observed, family: FamilyName) -> tuple[int, ...]:
     """
     from scipy.optimize import linprog
 
-    if family not in (*BINARY, *COUNTS, "multinomial"):
+    if not _may_separate(family):
         return ()
     scale = np.abs(data.x).max(axis=0)
     x = data.x / np.where(scale > 0.0, scale, 1.0)
@@ -355,9 +360,9 @@ def _separating(data: Observed, family: FamilyName) -> tuple[int, ...]:
 def _directions(x: Floats, y: Floats, family: FamilyName) -> tuple[Floats, Floats]:
     """Rows that a separating combination may not make negative, and the space of combinations in which they stand."""
     p = x.shape[1]
-    if family in BINARY:
+    if FAMILIES[family].is_binary:
         return np.where(y > 0.5, 1.0, -1.0)[:, None] * x, np.eye(p)
-    if family in COUNTS:  # records above 0 must not be touched at all
+    if FAMILIES[family].is_count:  # records above 0 must not be touched at all
         size, vectors = np.linalg.eigh(x[y > 0.0].T @ x[y > 0.0])
         basis = vectors[:, size <= 1e-12 * max(float(size.max(initial=0.0)), 1.0)]
         return -(x[y == 0.0] @ basis), basis

@@ -23,47 +23,14 @@ from ...._base.masking import unknown_level, without_levels
 from ...cells import Frame, scalar_code
 from ...domain import Codes, Fields, Scalar
 from ...equations import Lookup, Output, SumSystem, regression
-from ...families import BINARY, COUNTS, FamilyName
+from ...families import DISTRIBUTIONS, FAMILIES, FamilyName, RegressionFamily
 from ...formula import Formula
 from ...numbers import Interval
 from ..base import NumberBlock, OptionalColumn, Sample, Statistic, nested
 from ..model import ModelFit, ModelLabels, ModelSpec
 from .information import beside_coefficients, check_covariance, without_equations
 
-RegressionKind = Literal[
-    "ols",
-    "logit",
-    "probit",
-    "cloglog",
-    "poisson",
-    "negative-binomial",
-    "gamma",
-    "inverse-gaussian",
-    "glm",
-    "multinomial",
-]
-
-_FAMILIES: dict[str, FamilyName] = {
-    "ols": "gaussian",
-    "logit": "logit",
-    "probit": "probit",
-    "cloglog": "cloglog",
-    "poisson": "poisson",
-    "negative-binomial": "negative_binomial",
-    "multinomial": "multinomial",
-}
-_LINKS: dict[tuple[str, str], FamilyName] = {
-    ("gaussian", "identity"): "gaussian",
-    ("binomial", "logit"): "logit",
-    ("binomial", "probit"): "probit",
-    ("binomial", "cloglog"): "cloglog",
-    ("poisson", "log"): "poisson",
-    ("negative-binomial", "log"): "negative_binomial",
-    ("gamma", "inverse"): "gamma_inverse",
-    ("gamma", "log"): "gamma_log",
-    ("inverse-gaussian", "inverse-squared"): "inverse_gaussian",
-    ("inverse-gaussian", "log"): "inverse_gaussian_log",
-}
+_NAMES = {(family.distribution, family.link): name for name, family in FAMILIES.items()}
 
 
 @dataclass(frozen=True)
@@ -113,7 +80,7 @@ class RegressionSpec(ModelSpec):
     also_optional: ClassVar[tuple[str, ...]] = ("alpha", "n")
     ALSO: ClassVar[tuple[str, ...]] = ("alpha",)
 
-    kind: RegressionKind
+    kind: str
     success: Scalar | None = None
     base: Scalar | None = None
     family: (
@@ -200,7 +167,7 @@ class RegressionSpec(ModelSpec):
         """Return the label as a number: 1 for the level that counts as a success, where one does."""
         column = formula.label.columns[0]
         label = super().labels_of(frame, formula, records).label
-        binary = self.kind in BINARY or (self.kind == "glm" and self.family == "binomial")
+        binary = self.own_family.is_binary
         if binary and (self.success is not None or formula.label.categorical):
             field = frame.fields.every[column]
             success = scalar_code(field, self.success, output=self.name, key="success")
@@ -212,21 +179,25 @@ class RegressionSpec(ModelSpec):
     @property
     def family_name(self) -> FamilyName:
         """The family by its name in `families.py`."""
-        if self.kind in _FAMILIES:
+        own = next((name for name, one in FAMILIES.items() if one.kind == self.kind), None)
+        if own is not None:
             if self.family is not None or self.link is not None:
-                raise InputError(
-                    f"Output '{self.name}' has a family or link, which belong to kind = \"glm\"."
-                )
-            return _FAMILIES[self.kind]
+                raise self.fault(' has a family or link, which belong to kind = "glm".')
+            return own
         family = self.family if self.kind == "glm" else self.kind
         if family is None:
-            raise InputError(
-                f"Output '{self.name}' is a glm, so it needs a family: {', '.join(sorted({f for f, _ in _LINKS}))}."
+            raise self.fault(
+                f" is a glm, so it needs a family: {', '.join(sorted(DISTRIBUTIONS))}."
             )
-        links = [link for name, link in _LINKS if name == family]
-        link = self.link or links[0]
+        links = [link for name, link in _NAMES if name == family]
+        link = self.link or DISTRIBUTIONS[family].canonical or links[0]
         check_name(f"link of family {family}", link, links, prefix=f"Output '{self.name}': ")
-        return _LINKS[family, link]
+        return _NAMES[family, link]
+
+    @property
+    def own_family(self) -> RegressionFamily:
+        """What is known of its family."""
+        return FAMILIES[self.family_name]
 
     def rules_only(self, fields: Fields) -> str:
         """Return whether its standard errors have no equations, or its formula has bases whose numbers only the data tell."""
@@ -266,8 +237,8 @@ class RegressionSpec(ModelSpec):
     def label(self, frame: Frame, formula: Formula) -> Lookup:
         """Return the label's number for each of its levels: 0 or 1, a class, a count or the number itself."""
         fields, columns = frame.fields, formula.label.columns
-        family, what = self.family_name, f"Output '{self.name}': the label"
-        if family == "multinomial":
+        own, what = self.own_family, f"Output '{self.name}': the label"
+        if self.family_name == "multinomial":
             if len(columns) != 1:
                 raise InputError(f"{what} of a multinomial regression must be a column.")
             numbers = np.zeros(fields.columns.sizes[columns[0]])
@@ -276,7 +247,7 @@ class RegressionSpec(ModelSpec):
             return Lookup(columns, fields.sizes(columns), numbers[:, None])
         grid = fields.grid(columns)
         inside = np.broadcast_to(self.filter(frame).of_grid(grid), prod(fields.sizes(columns)))
-        if family in BINARY and (formula.label.categorical or self.success is not None):
+        if own.is_binary and (formula.label.categorical or self.success is not None):
             field = fields.every[columns[0]]
             if self.success is None and not all(isinstance(level, bool) for level in field.levels):
                 raise InputError(
@@ -298,15 +269,15 @@ class RegressionSpec(ModelSpec):
                 )
             numbers[~inside] = 1.0
         low, high = numbers[inside].min(), numbers[inside].max()
-        if family in BINARY and (low < 0 or high > 1):
+        if own.is_binary and (low < 0 or high > 1):
             raise InputError(
                 f"{what} must be 0 or 1; its column has other numbers. Say which counts as 1, with success = ..."
             )
-        if family in COUNTS and low < 0:
+        if own.is_count and low < 0:
             raise InputError(
                 f'{what} must be at least 0 for kind = "{self.kind}"; its column has smaller numbers.'
             )
-        if family.startswith(("gamma", "inverse")) and low <= 0:
+        if own.law.labels == "positive" and low <= 0:
             raise InputError(
                 f'{what} must be above 0 for kind = "{self.kind}". Leave other levels out by a filter: where = "... > 0".'
             )
