@@ -127,7 +127,7 @@ def matrices(size: int, seed: int = 1, nulls: bool = True) -> dict:
 @pytest.mark.parametrize("seed", range(3))
 def test_the_columns_with_the_largest_differences_are_shown(seed):
     data = matrices(30, seed)
-    found = Matrices(PhiK.from_dict(data), most=7)
+    found = Matrices(PhiK.from_dict(data), max_columns=7)
     worst = {
         name: max(
             abs(data["synthetic"][i][j] - data["original"][i][j])

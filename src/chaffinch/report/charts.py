@@ -87,7 +87,7 @@ def curves(
     level: tuple[str, float] | None = None,
     diagonal: str = "",
     size: tuple[float, float] = (560.0, 360.0),
-    at: Callable[[float], float] | None = None,
+    x_of: Callable[[float], float] | None = None,
     extra: Sequence[str] = (),
 ) -> Markup:
     """Return lines through points on two axes, with intervals as upright bars.
@@ -108,9 +108,9 @@ def curves(
         More shapes, drawn below the lines.
     """
     width, height = size
-    (left, right), (bottom, top) = frame(size)
-    place = at or across
-    parts = [*across.across(top, bottom), *up.up(left, right), *extra]
+    (x_start, right), (bottom, top) = frame(size)
+    index = x_of or across
+    parts = [*across.across(top, bottom), *up.up(x_start, right), *extra]
     entries: dict[str, tuple[str, str, str]] = {}
     for i, line in enumerate(lines):
         colour, shape, dash = _look(i if line.look is None else line.look)
@@ -126,10 +126,10 @@ def curves(
         )
     if level:
         entries[level[0]] = (GREY, "", "4 4")
-        parts.append(_path([(left, up(level[1])), (right, up(level[1]))], GREY, "4 4", 1.5))
+        parts.append(_path([(x_start, up(level[1])), (right, up(level[1]))], GREY, "4 4", 1.5))
     for line in lines:
         colour, shape, dash = entries[line.name]
-        spots = [(place(p.x) + line.shift, up(p.y)) for p in line.points]
+        spots = [(index(p.x) + line.shift, up(p.y)) for p in line.points]
         parts.append(_path(spots, colour, dash, 2) if line.joined else "")
         if line.marks:
             parts += [
@@ -137,23 +137,23 @@ def curves(
                 for p, (x, y) in zip(line.points, spots, strict=True)
             ]
     parts.append(
-        text((left + right) / 2, bottom + 36, labels[0], anchor="middle", size=11, fill=GREY)
+        text((x_start + right) / 2, bottom + 36, labels[0], anchor="middle", size=11, fill=GREY)
     )
     parts.append(
         text(12, (top + bottom) / 2, labels[1], anchor="middle", size=11, fill=GREY, turn=-90)
     )
-    legend, foot = _legend(entries, left, right, bottom + 60)
+    legend, foot = _legend(entries, x_start, right, bottom + 60)
     # A figure may stand alone in a file, where no page says what its letters look like.
     body = ['<g font-family="sans-serif" font-size="12">', *parts, *legend, "</g>"]
     return picture(key, width, max(height, foot), title=title, desc=desc, body=body)
 
 
 def _marked(name: str, point: Point, x: float, y: float, up: Axis, colour: str, shape: str) -> str:
-    said, bar = f"{shown(name)}: {number(point.y)}", ""
+    description, bar = f"{shown(name)}: {number(point.y)}", ""
     if point.low is not None and point.high is not None:
-        said += f" ({number(point.low)} to {number(point.high)})"
+        description += f" ({number(point.low)} to {number(point.high)})"
         bar = f'<path d="M{x:.1f} {up(point.low):.1f}V{up(point.high):.1f}" stroke="{colour}" stroke-width="1.5"/>'
-    return f"<g><title>{escape(said)}</title>{bar}{mark(x, y, colour, shape)}</g>"
+    return f"<g><title>{escape(description)}</title>{bar}{mark(x, y, colour, shape)}</g>"
 
 
 def frame(
@@ -195,7 +195,7 @@ def success_figure(
     if len(baselines) > 1:
         raise InputError("The rows have several baselines: draw a figure for each |X| / |D|.")
     size = (640.0, 400.0)
-    (left, right), (bottom, top) = frame(size)
+    (x_start, right), (bottom, top) = frame(size)
     known = sorted({float(row["epsilon"]) for row in rows if row["epsilon"] is not None})
     promised = len(known) > 0
     none = any(row["epsilon"] is None for row in rows)
@@ -203,13 +203,13 @@ def success_figure(
     across = Axis(
         known[0] if promised else 1.0,
         known[-1] if promised else 1.0,
-        left + 14,
+        x_start + 14,
         edge - 14,
         log=True,
     )
     if len(known) < 2:
         across.ticks = known
-    apart = right - 40 if promised else (left + right) / 2
+    apart = right - 40 if promised else (x_start + right) / 2
     up = Axis(
         0.0,
         max(float(v) for row in rows for v in (*row["interval"], row["success"], row["baseline"])),
@@ -224,7 +224,7 @@ def success_figure(
             key=lambda row: row["epsilon"] or 0.0,
         )
         # No line leads from a budget to none: what has no promise stands apart.
-        for part in (
+        for line in (
             [r for r in mine if r["epsilon"] is not None],
             [r for r in mine if r["epsilon"] is None],
         ):
@@ -234,7 +234,7 @@ def success_figure(
                     float(row["success"]),
                     *map(float, row["interval"]),
                 )
-                for row in part
+                for row in line
             )
             # Bars at one epsilon would hide each other: each stands a little beside it.
             lines += (
@@ -264,14 +264,14 @@ def success_figure(
         labels=("epsilon", "share of releases"),
         level=("a guess: |X| / |D|", guess),
         size=size,
-        at=lambda x: across(x) if x < math.inf else apart,
+        x_of=lambda x: across(x) if x < math.inf else apart,
         extra=extra,
     )
 
 
-def _look(place: int) -> tuple[str, str, str]:
-    colour, shape = SERIES[place % len(SERIES)]
-    return colour, shape, DASHES[place % len(DASHES)]
+def _look(index: int) -> tuple[str, str, str]:
+    colour, shape = SERIES[index % len(SERIES)]
+    return colour, shape, DASHES[index % len(DASHES)]
 
 
 def _path(spots: Sequence[tuple[float, float]], colour: str, dash: str, width: float) -> str:
@@ -289,18 +289,18 @@ def _shared(across: Axis, up: Axis) -> tuple[float, float]:
 
 
 def _legend(
-    entries: Mapping[str, tuple[str, str, str]], left: float, right: float, top: float
+    entries: Mapping[str, tuple[str, str, str]], x_start: float, right: float, top: float
 ) -> tuple[list[str], float]:
     """What each line looks like, on as many lines as that takes, and where it ends; a line without a mark has no shape."""
-    out, x, y = [], left, top
+    out, x, y = [], x_start, top
     for name, (colour, shape, dash) in entries.items():
-        words = cut(name, right - left - 40)
-        room = 52 + width_of(words, 12)
-        if x > left and x + room - 16 > right:
-            x, y = left, y + 20
+        name_shown = cut(name, right - x_start - 40)
+        room = 52 + width_of(name_shown, 12)
+        if x > x_start and x + room - 16 > right:
+            x, y = x_start, y + 20
         out.append("" if dash == UNJOINED else _path([(x, y), (x + 28, y)], colour, dash, 2))
         out += [mark(x + 14, y, colour, shape)] if shape else []
-        out.append(text(x + 34, y + 4, words))
+        out.append(text(x + 34, y + 4, name_shown))
         x += room
     return out, y + 14
 
@@ -308,35 +308,41 @@ def _legend(
 class Matrices:
     """Two matrices of relations between columns, as floats with NaN where there is none, cut to the columns that differ most."""
 
-    def __init__(self, relations: Association, most: int = MOST_COLUMNS) -> None:
+    def __init__(self, relations: Association, max_columns: int = MOST_COLUMNS) -> None:
         self.of = len(relations.names)
-        some = _most_different(relations.synthetic - relations.original, most)
-        self.names = [relations.names[i] for i in some]
+        shortlist = _most_different(relations.synthetic - relations.original, max_columns)
+        self.names = [relations.names[i] for i in shortlist]
         self.original, self.synthetic = (
-            side[np.ix_(some, some)] for side in (relations.original, relations.synthetic)
+            side[np.ix_(shortlist, shortlist)] for side in (relations.original, relations.synthetic)
         )
         self.difference = self.synthetic - self.original
 
     def pairs(self) -> list[tuple[str, str, float, float, float]]:
         """Return the shown pairs with both values and the difference, largest first; NaN where there is none."""
         rows = []
-        for i, one in enumerate(self.names):
+        for i, name in enumerate(self.names):
             for j in range(i):
-                at = (i, j)
+                cell = (i, j)
                 rows.append(
-                    (self.names[j], one, self.original[at], self.synthetic[at], self.difference[at])
+                    (
+                        self.names[j],
+                        name,
+                        self.original[cell],
+                        self.synthetic[cell],
+                        self.difference[cell],
+                    )
                 )
         return sorted(rows, key=lambda row: -abs(row[4]) if row[4] == row[4] else 1.0)
 
 
-def _most_different(difference: Floats, most: int) -> list[int]:
+def _most_different(difference: Floats, max_columns: int) -> list[int]:
     """Return places of the columns with the largest differences, in their own order."""
     size = len(difference)
-    if size <= most:
+    if size <= max_columns:
         return list(range(size))
     worst = np.nan_to_num(np.abs(difference), nan=-1.0)
     np.fill_diagonal(worst, -1.0)
-    return sorted(np.argsort(-worst.max(axis=1), kind="stable")[:most].tolist())
+    return sorted(np.argsort(-worst.max(axis=1), kind="stable")[:max_columns].tolist())
 
 
 def heat_maps(
@@ -389,7 +395,7 @@ def heat_maps(
             -reach,
             reach,
             WIDE,
-            beside=(m.original, m.synthetic),
+            both_values=(m.original, m.synthetic),
         ),
     )
 
@@ -403,11 +409,11 @@ def _map(
     low: float,
     high: float,
     room: float,
-    beside: tuple[Floats, Floats] | None = None,
+    both_values: tuple[Floats, Floats] | None = None,
 ) -> Markup:
     size = max(len(names), 1)
-    font = 11.0 if size <= NUMBERED else 10.0 if beside else 9.0
-    labels = [cut(name, 120 if beside else 96, font) for name in names]
+    font = 11.0 if size <= NUMBERED else 10.0 if both_values else 9.0
+    labels = [cut(name, 120 if both_values else 96, font) for name in names]
     margin = max([40.0, *(width_of(label, font) + 8 for label in labels)])
     upright = (room - margin) / size * 0.79 < font * 1.2
     over, up = (0.0, 1.0) if upright else (0.62, 0.8)
@@ -424,12 +430,14 @@ def _map(
     )
     side = min((room - margin - right) / size, 42.0)
     cells = (
-        _named_cells(names, values, beside, margin, top, side, ramp, low, high) if beside else []
+        _named_cells(names, values, both_values, margin, top, side, ramp, low, high)
+        if both_values
+        else []
     )
-    if not beside:
+    if not both_values:
         cells = _plain_cells(values, margin, top, side, ramp, low, high)
     parts = [text(0, 14, title, size=13, bold=True), *cells]
-    parts += _numbers(values, margin, top, side, ramp, low, high, change=beside is not None)
+    parts += _numbers(values, margin, top, side, ramp, low, high, change=both_values is not None)
     for i, label in enumerate(labels):
         middle = (i + 0.5) * side
         parts.append(text(margin - 5, top + middle + font * 0.35, label, anchor="end", size=font))
@@ -478,7 +486,7 @@ def hex_colour(colour: Colour) -> str:
 
 def _plain_cells(
     values: Floats,
-    left: float,
+    x_start: float,
     top: float,
     side: float,
     ramp: Sequence[Colour],
@@ -492,22 +500,22 @@ def _plain_cells(
         if i == j:
             continue
         value = float(values[i, j])
-        place = round((value - low) / (high - low) * 50) / 50 if value == value else None
-        shade = UNKNOWN if place is None else hex_colour(blend(ramp, place))
-        by_shade.setdefault(shade, []).append(f"M{left + j * side:.1f} {top + i * side:.1f}")
+        index = round((value - low) / (high - low) * 50) / 50 if value == value else None
+        shade = UNKNOWN if index is None else hex_colour(blend(ramp, index))
+        by_shade.setdefault(shade, []).append(f"M{x_start + j * side:.1f} {top + i * side:.1f}")
     box = f"h{side - gap:.1f}v{side - gap:.1f}h-{side - gap:.1f}z"
     out = [
         f'<path d="{"".join(start + box for start in starts)}" fill="{shade}"/>'
         for shade, starts in by_shade.items()
     ]
-    return [*out, _outline(left, top, side * len(values))]
+    return [*out, _outline(x_start, top, side * len(values))]
 
 
 def _named_cells(
     names: Sequence[str],
     values: Floats,
-    beside: tuple[Floats, Floats],
-    left: float,
+    both_values: tuple[Floats, Floats],
+    x_start: float,
     top: float,
     side: float,
     ramp: Sequence[Colour],
@@ -524,29 +532,29 @@ def _named_cells(
         value = float(values[i, j])
         known = value == value
         fill = hex_colour(_shade(value, ramp, low, high)) if known else UNKNOWN
-        words = (
-            f"{fixed(beside[0][i, j], 2)}, now {fixed(beside[1][i, j], 2)} ({signed(value, 2)})"
+        tooltip = (
+            f"{fixed(both_values[0][i, j], 2)}, now {fixed(both_values[1][i, j], 2)} ({signed(value, 2)})"
             if known
             else "not defined"
         )
-        start = f'<path d="M{left + j * side:.1f} {top + i * side:.1f}{box}" fill="{fill}"'
+        start = f'<path d="M{x_start + j * side:.1f} {top + i * side:.1f}{box}" fill="{fill}"'
         # Of many columns one half says it for both: the page stays small whatever the names.
         named = len(names) <= NUMBERED or j < i
         out.append(
-            f"{start}><title>{short[i]}, {short[j]}: {words}</title></path>"
+            f"{start}><title>{short[i]}, {short[j]}: {tooltip}</title></path>"
             if named
             else f"{start}/>"
         )
-    return [*out, _outline(left, top, side * len(values))]
+    return [*out, _outline(x_start, top, side * len(values))]
 
 
-def _outline(left: float, top: float, length: float) -> str:
-    return f'<rect x="{left - 1:.1f}" y="{top - 1:.1f}" width="{length + 1:.1f}" height="{length + 1:.1f}" fill="none" stroke="#bbb"/>'
+def _outline(x_start: float, top: float, length: float) -> str:
+    return f'<rect x="{x_start - 1:.1f}" y="{top - 1:.1f}" width="{length + 1:.1f}" height="{length + 1:.1f}" fill="none" stroke="#bbb"/>'
 
 
 def _numbers(
     values: Floats,
-    left: float,
+    x_start: float,
     top: float,
     side: float,
     ramp: Sequence[Colour],
@@ -565,37 +573,46 @@ def _numbers(
         value = float(values[i, j])
         if i == j or value != value or (not few and abs(value) < MARKED):
             continue
-        words = (
+        digits = (
             (signed(value, 2) if change else fixed(value, 2))
             .replace("0.", ".", 1)
             .replace("1.00", "1")
         )
-        x, y = left + (j + 0.5) * side - 0.5, top + (i + 0.5) * side + size * 0.35
+        x, y = x_start + (j + 0.5) * side - 0.5, top + (i + 0.5) * side + size * 0.35
         ink = ink_on(_shade(value, ramp, low, high))
-        by_ink.setdefault(ink, []).append(f'<text x="{x:.1f}" y="{y:.1f}">{words}</text>')
+        by_ink.setdefault(ink, []).append(f'<text x="{x:.1f}" y="{y:.1f}">{digits}</text>')
     return [
         f'<g fill="{ink}" font-size="{size:g}" text-anchor="middle" pointer-events="none">{"".join(parts)}</g>'
         for ink, parts in by_ink.items()
     ]
 
 
-def _scale(left: float, top: float, ramp: Sequence[Colour], low: float, high: float) -> list[str]:
+def _scale(
+    x_start: float, top: float, ramp: Sequence[Colour], low: float, high: float
+) -> list[str]:
     steps, width = 40, 5.0
     out = [
-        f'<rect x="{left + i * width:.1f}" y="{top:.1f}" width="{width:.1f}" height="10" shape-rendering="crispEdges" fill="{hex_colour(blend(ramp, i / (steps - 1)))}"/>'
+        f'<rect x="{x_start + i * width:.1f}" y="{top:.1f}" width="{width:.1f}" height="10" shape-rendering="crispEdges" fill="{hex_colour(blend(ramp, i / (steps - 1)))}"/>'
         for i in range(steps)
     ]
     out.append(
-        f'<rect x="{left:.1f}" y="{top:.1f}" width="{steps * width:.1f}" height="10" fill="none" stroke="#999"/>'
+        f'<rect x="{x_start:.1f}" y="{top:.1f}" width="{steps * width:.1f}" height="10" fill="none" stroke="#999"/>'
     )
     for share in (0.0, 0.5, 1.0):
         value = low + share * (high - low)
-        words = signed(value, 2).replace(".00", "") if low < 0 else number(value)
+        tick_label = signed(value, 2).replace(".00", "") if low < 0 else number(value)
         out.append(
-            text(left + share * steps * width, top + 24, words, anchor="middle", size=11, fill=GREY)
+            text(
+                x_start + share * steps * width,
+                top + 24,
+                tick_label,
+                anchor="middle",
+                size=11,
+                fill=GREY,
+            )
         )
     out.append(
-        f'<rect x="{left + steps * width + 22:.1f}" y="{top:.1f}" width="10" height="10" fill="{UNKNOWN}" stroke="#999"/>'
+        f'<rect x="{x_start + steps * width + 22:.1f}" y="{top:.1f}" width="10" height="10" fill="{UNKNOWN}" stroke="#999"/>'
     )
-    out.append(text(left + steps * width + 38, top + 9.5, "not defined", size=11, fill=GREY))
+    out.append(text(x_start + steps * width + 38, top + 9.5, "not defined", size=11, fill=GREY))
     return out

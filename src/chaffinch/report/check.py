@@ -17,7 +17,7 @@ from .check_figures import (
     cumulative,
     estimate,
     marginal,
-    sides,
+    attribution_figure,
     without,
 )
 from .heads import (
@@ -90,7 +90,7 @@ def check_page(result: CheckResult, title: str = "May these outputs leave?") -> 
             Section(
                 "attribution",
                 "What they give away",
-                (sides(result.all.measures, level), marginal(result.all.measures, level)),
+                (attribution_figure(result.all.measures, level), marginal(result.all.measures, level)),
             )
         )
         steps: list[Block] = [
@@ -137,9 +137,9 @@ def check_answers(result: CheckResult, rules: str, hold_back: str) -> tuple[Page
     ]
     ignored = len(result.about.ignored)
     lines += [TestedLine("ignored", "no", _count(ignored))] if ignored else []
-    held = ["not assessed"] if ignored and not result.about.ignored_accepted else []
-    worst = next((word for word in states if word in (*verdicts, *held)), "not assessed")
-    told = capital(result.text).rstrip(".")
+    refusals = ["not assessed"] if ignored and not result.about.ignored_accepted else []
+    worst = next((word for word in states if word in (*verdicts, *refusals)), "not assessed")
+    summary = capital(result.text).rstrip(".")
     mending = hold_back or (
         "No rule asks for an output to be held back." if result.rules.worst != "fail" else rules
     )
@@ -165,7 +165,7 @@ def check_answers(result: CheckResult, rules: str, hold_back: str) -> tuple[Page
         TestedLine("Promise of privacy", "no", "none"),
     )
     return (
-        looks_answer(1, GIVES_AWAY, f"{told}.", lines, worst),
+        looks_answer(1, GIVES_AWAY, f"{summary}.", lines, worst),
         PageAnswer(MENDING, mending, notes=(rules,) if mending != rules else ()),
         looks_answer(3, NOT_TESTED, untested_sentence("No formal promise", looked), looked),
     )
@@ -181,7 +181,7 @@ def rules_sentence(rules: RuleReport) -> str:
     >>> rules_sentence(RuleReport((bad,), "default", "0" * 64))
     "Of 1 check by the rules of policy 'default', 1 failed and none is for review."
     """
-    statuses = [one.status for one in rules]
+    statuses = [finding.status for finding in rules]
     failed, review = (statuses.count(status) or "none" for status in ("fail", "review"))
     checks = "1 check" if len(statuses) == 1 else f"{len(statuses)} checks"
     are = "is" if review in (1, "none") else "are"
@@ -206,7 +206,7 @@ def _attack_facts(settings: ResolvedSettings) -> list[tuple[str, str]]:
             if low != high
             else f"{settings.key_sets:,}, of {count_noun(low, 'key')}",
         ),
-        ("Sensitive", ", ".join(shown(one, 40) for one in settings.sensitive)),
+        ("Sensitive", ", ".join(shown(name, 40) for name in settings.sensitive)),
         ("Datasets", f"{settings.syntheses} for each fold"),
         ("Held out", percent(settings.holdout_share)),
         ("Engine", shown(settings.engine)),
@@ -227,7 +227,7 @@ def _alarm(result: CheckResult) -> str:
     word, worst = result.verdict.word, result.rules.worst
     sentences = [] if word in ("no excess found", "rules only") else [f"{capital(word)}."]
     sentences += ["A rule failed."] if worst == "fail" else []
-    unfinished = any(one.status == "not assessed" for one in result.rules.findings)
+    unfinished = any(finding.status == "not assessed" for finding in result.rules.findings)
     sentences += (
         ["Not everything was looked at: a rule is not assessed to the end."] if unfinished else []
     )
@@ -250,21 +250,23 @@ def _alarm(result: CheckResult) -> str:
 
 def hold_back_sentence(result: CheckResult) -> str:
     """Return which outputs to mend or hold back so that no rule fails; nothing where none does."""
-    released = {one.name for one in result.outputs if one.released}
+    released = {output.name for output in result.outputs if output.released}
     alone, more = hold_back(result.rules, released=released)
     alone = tuple(
         dict.fromkeys(
-            (*alone, *(one.name for one in result.about.skipped if one.verdict == "fail"))
+            (*alone, *(output.name for output in result.about.skipped if output.verdict == "fail"))
         )
     )
-    words = []
+    sentences = []
     if alone:
-        words.append(
+        sentences.append(
             f"{_quoted(alone)} {'fails' if len(alone) == 1 else 'fail'} by {'itself' if len(alone) == 1 else 'themselves'}"
         )
     if more:
-        words.append(f"without {_quoted(more)} no {'others' if alone else 'outputs'} fail together")
-    text = "; ".join(words)
+        sentences.append(
+            f"without {_quoted(more)} no {'others' if alone else 'outputs'} fail together"
+        )
+    text = "; ".join(sentences)
     return f"To mend or hold back: {text}." if text else ""
 
 
@@ -299,7 +301,7 @@ def _summary(result: CheckResult) -> tuple[Block, ...]:
             )
             risk = (Cell(value, shared if value != NONE else ""),)
         rules = NONE if row.rules is None else Cell("", word=row.rules)
-        why = "; ".join(shown(one, MOST_WHY) for one in row.why) or NONE
+        why = "; ".join(shown(reason, MOST_WHY) for reason in row.why) or NONE
         rows.append(
             (
                 Cell(shown(row.output)),
@@ -344,8 +346,8 @@ def _summary(result: CheckResult) -> tuple[Block, ...]:
         blocks.append(
             Listing(
                 tuple(
-                    f"{shown(one.name)}: {'can be read, and was replaced' if one.readable else 'cannot be read'}"
-                    for one in replaced
+                    f"{shown(output.name)}: {'can be read, and was replaced' if output.readable else 'cannot be read'}"
+                    for output in replaced
                 )
             )
         )
@@ -355,8 +357,8 @@ def _summary(result: CheckResult) -> tuple[Block, ...]:
 def _read(result: CheckResult) -> tuple[Block, ...]:
     """Where each output of a file stands, and what was understood; of those that were not, what to write."""
     rows: list[Row] = [
-        (Cell(shown(one.name)), shown(one.place), shown(one.understood, MOST_QUESTION))
-        for one in result.about.read
+        (Cell(shown(output.name)), shown(output.place), shown(output.understood, MOST_QUESTION))
+        for output in result.about.read
     ]
     table = page_table(
         "Where each output stands, and what was understood",
@@ -371,7 +373,7 @@ def _read(result: CheckResult) -> tuple[Block, ...]:
     return (
         table,
         Paragraph("Not understood, or not over the columns of the data:", "strong"),
-        Listing(tuple(shown(one.reason, MOST_QUESTION) for one in asked)),
+        Listing(tuple(shown(output.reason, MOST_QUESTION) for output in asked)),
     )
 
 
@@ -389,36 +391,40 @@ def _verdict(result: CheckResult) -> tuple[Block, ...]:
         )
         blocks.append(Paragraph(how))
     if result.left_out > 0:
-        words = f"The attack is on records with a value in every column of the outputs and keys: about {percent(result.left_out)} of all have none in some."
-        blocks.append(Paragraph(words, "note"))
+        sentence = f"The attack is on records with a value in every column of the outputs and keys: about {percent(result.left_out)} of all have none in some."
+        blocks.append(Paragraph(sentence, "note"))
     return tuple(blocks)
 
 
-def _names(one: RuleFinding) -> str:
-    return " and ".join(shown(name) for name in one.names)
+def _names(finding: RuleFinding) -> str:
+    return " and ".join(shown(name) for name in finding.names)
 
 
 def _outputs(result: CheckResult) -> tuple[Block, ...]:
     worst = {
         name: min(
-            (ORDER.index(one.status) for one in result.rules.findings if name in one.names),
+            (
+                ORDER.index(finding.status)
+                for finding in result.rules.findings
+                if name in finding.names
+            ),
             default=len(ORDER) - 1,
         )
         for name in (out.name for out in result.outputs)
     }
     rows: list[Row] = []
-    for one in result.outputs:
-        fit = one.fit
+    for output in result.outputs:
+        fit = output.fit
         same = {
             None: "none given: computed from the data",
             True: "are those of the data",
             False: "are not those of the data",
-        }[one.consistent]
+        }[output.consistent]
         rows.append(
             (
-                Cell(shown(one.name), "released already" if one.released else ""),
-                shown(one.kind),
-                shown(one.statbarn),
+                Cell(shown(output.name), "released already" if output.released else ""),
+                shown(output.kind),
+                shown(output.statbarn),
                 *(
                     (f"{fit.numbers:,}", percent(fit.reached), number(fit.mean), number(fit.worst))
                     if fit
@@ -426,8 +432,8 @@ def _outputs(result: CheckResult) -> tuple[Block, ...]:
                 ),
                 same,
                 NONE
-                if one.released and ORDER[worst[one.name]] == "pass"
-                else Cell("", word=ORDER[worst[one.name]]),
+                if output.released and ORDER[worst[output.name]] == "pass"
+                else Cell("", word=ORDER[worst[output.name]]),
             )
         )
     blocks: list[Block] = [
@@ -456,16 +462,16 @@ def _outputs(result: CheckResult) -> tuple[Block, ...]:
 def _agreement(result: CheckResult) -> tuple[Block, ...]:
     rows: tuple[Row, ...] = tuple(
         (
-            shown(one.sensitive, 40),
+            shown(agreement.sensitive, 40),
             *(
-                percent(getattr(one, name))
+                percent(getattr(agreement, name))
                 for name in ("pinned", "pinned_holdout", "right", "right_holdout")
             ),
-            estimate(one.excess, plus=True),
+            estimate(agreement.excess, plus=True),
         )
-        for one in result.agreement
+        for agreement in result.agreement
     )
-    words = (
+    sentence = (
         "A dataset may be right by chance; where all that say anything of a person say the same, and at least half of them speak, it is a statement. "
         "These are shares of people, averaged over key sets and folds. The difference is of those agreed on rightly, with its interval. "
         "What would tell of too few people is not shown."
@@ -479,7 +485,7 @@ def _agreement(result: CheckResult) -> tuple[Block, ...]:
         else "no class"
     )
     blocks: list[Block] = [
-        Paragraph(words),
+        Paragraph(sentence),
         page_table(
             "How often all datasets agree on a person's value",
             rows,
@@ -495,30 +501,34 @@ def _agreement(result: CheckResult) -> tuple[Block, ...]:
             "note",
         ),
     ]
-    for one in result.agreement:
+    for agreement in result.agreement:
         by_keys = sorted(
-            (each for each in one.by_keys if each.right is not None),
+            (each for each in agreement.by_keys if each.right is not None),
             key=lambda each: -(each.right or 0.0),
         )
         if by_keys:
-            caption = (
-                f"{shown(one.sensitive, 40)}: people in the data on whom all agree rightly, by keys"
-            )
+            caption = f"{shown(agreement.sensitive, 40)}: people in the data on whom all agree rightly, by keys"
             table = page_table(
                 caption,
                 by_keys[:MOST_KEYS],
                 Col("Keys", lambda each: ", ".join(shown(key, 40) for key in each.keys)),
                 Num("Share of people", lambda each: percent(each.right)),
             )
-            blocks.append(Details(f"By set of keys: {shown(one.sensitive, 40)}", (table,)))
+            blocks.append(Details(f"By set of keys: {shown(agreement.sensitive, 40)}", (table,)))
     return tuple(blocks)
 
 
 def _rules(rules: RuleReport) -> tuple[Block, ...]:
-    findings = sorted(rules.findings, key=lambda one: ORDER.index(one.status))
+    findings = sorted(rules.findings, key=lambda finding: ORDER.index(finding.status))
     rows = tuple(
-        (_names(one), shown(one.statbarn), shown(one.rule), Cell("", word=one.status), one.words)
-        for one in findings
+        (
+            _names(finding),
+            shown(finding.statbarn),
+            shown(finding.rule),
+            Cell("", word=finding.status),
+            finding.words,
+        )
+        for finding in findings
     )
     blocks: list[Block] = [Paragraph(rules_sentence(rules))]
     if rows:
@@ -571,15 +581,17 @@ def mitigation_blocks(plan: MitigationPlan) -> tuple[Block, ...]:
             page_table(
                 "Marginal risk before and after",
                 plan.assessed,
-                Wide("Outputs", lambda one: one.words),
-                Num("Largest marginal risk", lambda one: fixed(one.risk)),
+                Wide("Outputs", lambda option: option.words),
+                Num("Largest marginal risk", lambda option: fixed(option.risk)),
                 Col(
                     "Interval",
-                    lambda one: (
-                        f"{fixed(one.low)} to {fixed(one.high)}" if isfinite(one.low) else ""
+                    lambda option: (
+                        f"{fixed(option.low)} to {fixed(option.high)}"
+                        if isfinite(option.low)
+                        else ""
                     ),
                 ),
-                Col("Verdict", lambda one: one.verdict),
+                Col("Verdict", lambda option: option.verdict),
             )
         )
     if plan.options:
@@ -587,12 +599,12 @@ def mitigation_blocks(plan: MitigationPlan) -> tuple[Block, ...]:
             page_table(
                 "Each way that was tried and breaks no rule, least loss first",
                 plan.options,
-                Col("Output", lambda one: shown(one.output)),
-                Wide("Change", lambda one: one.words),
-                Col("Rules after", lambda one: Cell("", word=one.status)),
-                Col("", lambda one: "taken" if one.taken else ""),
-                Num("Lost", lambda one: _share(one.loss)),
-                Wide("What is lost", lambda one: one.loss.words),
+                Col("Output", lambda option: shown(option.output)),
+                Wide("Change", lambda option: option.words),
+                Col("Rules after", lambda option: Cell("", word=option.status)),
+                Col("", lambda option: "taken" if option.taken else ""),
+                Num("Lost", lambda option: _share(option.loss)),
+                Wide("What is lost", lambda option: option.loss.words),
                 cards=True,
             )
         )

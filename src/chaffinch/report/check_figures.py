@@ -23,12 +23,12 @@ SIDES = {
 MOST_STEPS = 40
 
 
-def estimate(one: Estimate | None, *, plus: bool = False) -> Cell:
+def estimate(estimate: Estimate | None, *, plus: bool = False) -> Cell:
     """Return a number with its interval below it."""
-    if one is None or not is_number(one.value):
+    if estimate is None or not is_number(estimate.value):
         return Cell(NONE)
-    value = signed(one.value) if plus else fixed(one.value)
-    ends = one.low, one.high
+    value = signed(estimate.value) if plus else fixed(estimate.value)
+    ends = estimate.low, estimate.high
     return Cell(value, f"{fixed(ends[0])} to {fixed(ends[1])}" if all(map(is_number, ends)) else "")
 
 
@@ -45,28 +45,35 @@ def _which(measure: RiskMeasure) -> str:
     return f"{shown(measure.sensitive, 20)}, {counted(measure)}"
 
 
-def _dot(series: str, one: Estimate) -> list[Dot]:
-    if not is_number(one.value):
+def _dot(series: str, estimate: Estimate) -> list[Dot]:
+    if not is_number(estimate.value):
         return []
-    known = is_number(one.low) and is_number(one.high)
-    return [Dot(series, one.value, one.low if known else None, one.high if known else None)]
+    known = is_number(estimate.low) and is_number(estimate.high)
+    return [
+        Dot(
+            series,
+            estimate.value,
+            estimate.low if known else None,
+            estimate.high if known else None,
+        )
+    ]
 
 
-def sides(measures: Sequence[RiskMeasure], level: float) -> Figure:
+def attribution_figure(measures: Sequence[RiskMeasure], level: float) -> Figure:
     """Return TCAP against people in the data and people held out, and that of datasets which know no output, with intervals."""
     rows = [
         (_which(m), [dot for side, name in SIDES.items() for dot in _dot(name, getattr(m, side))])
         for m in measures
     ]
     caption = "How often the datasets are right about people (TCAP)"
-    said = "; ".join(
+    description = "; ".join(
         f"{name}: " + (", ".join(f"{d.series} {number(d.value)}" for d in marks) or "no value")
         for name, marks in rows
     )
     plot = dots(
         "tcap",
         caption,
-        said,
+        description,
         rows,
         list(SIDES.values()),
         label=f"TCAP; bars: {_percent(level)} interval",
@@ -99,11 +106,11 @@ def marginal(measures: Sequence[RiskMeasure], level: float) -> Figure:
     """Return the marginal risk of each attribute with its simultaneous interval and what could have been found."""
     caption = "Marginal risk: people in the data less people held out"
     rows = [(_which(m), _dot("marginal risk", m.marginal)) for m in measures]
-    said = "; ".join(f"{name} {number(d.value)}" for name, marks in rows for d in marks)
+    description = "; ".join(f"{name} {number(d.value)}" for name, marks in rows for d in marks)
     plot = dots(
         "marginal",
         caption,
-        said,
+        description,
         rows,
         ["marginal risk"],
         label=f"difference in TCAP; bars: {_percent(level)} interval, all together",
@@ -134,19 +141,19 @@ def cumulative(stages: Sequence[CumulativeStage], level: float) -> Figure | None
     pictures = []
     for k, sensitive in enumerate(dict.fromkeys(m.sensitive for m in steps[0].measures)):
         lines = []
-        for i, (convention, words) in enumerate(CONVENTIONS.items()):
+        for i, (convention, label) in enumerate(CONVENTIONS.items()):
             points = []
-            for place, stage in enumerate(steps, 1):
-                one = stage.marginal(sensitive, convention)
-                if one is not None and is_number(one.value):
+            for index, stage in enumerate(steps, 1):
+                risk = stage.marginal(sensitive, convention)
+                if risk is not None and is_number(risk.value):
                     points.append(
                         Point(
-                            place,
-                            one.value,
-                            *(v if is_number(v) else None for v in (one.low, one.high)),
+                            index,
+                            risk.value,
+                            *(v if is_number(v) else None for v in (risk.low, risk.high)),
                         )
                     )
-            lines.append(Curve(words, tuple(points), look=i, shift=-4.0 + 8.0 * i))
+            lines.append(Curve(label, tuple(points), look=i, shift=-4.0 + 8.0 * i))
         pictures.append(
             _steps(
                 f"cumulative-{k}",
@@ -157,7 +164,7 @@ def cumulative(stages: Sequence[CumulativeStage], level: float) -> Figure | None
             )
         )
     rows: list[Row] = []
-    for place, stage in enumerate(steps, 1):
+    for index, stage in enumerate(steps, 1):
         for m in stage.measures:
             added = next(
                 (
@@ -169,7 +176,7 @@ def cumulative(stages: Sequence[CumulativeStage], level: float) -> Figure | None
             )
             rows.append(
                 (
-                    f"{place}: {shown(stage.name)}",
+                    f"{index}: {shown(stage.name)}",
                     shown(m.sensitive, 40),
                     counted(m),
                     estimate(m.marginal, plus=True),
@@ -185,7 +192,7 @@ def cumulative(stages: Sequence[CumulativeStage], level: float) -> Figure | None
         Num("Marginal risk of all so far"),
         Num("Added by this one"),
     )
-    names = "; ".join(f"{place}: {shown(stage.name, 40)}" for place, stage in enumerate(steps, 1))
+    names = "; ".join(f"{index}: {shown(stage.name, 40)}" for index, stage in enumerate(steps, 1))
     note = f"From left to right: {names}. Bars: {_percent(level)} interval. What an output adds depends on those before it."
     if len(stages) > len(steps):
         note += f" The JSON has {count_noun(len(stages) - len(steps), 'more step', 'more steps')}."
@@ -194,11 +201,11 @@ def cumulative(stages: Sequence[CumulativeStage], level: float) -> Figure | None
 
 def _steps(key: str, title: str, lines: Sequence[Curve], count: int, up_label: str) -> Any:
     size = (560.0, 320.0)
-    (left, right), (bottom, top) = frame(size)
-    across = Axis(0.5, count + 0.5, left, right)
+    (x_start, right), (bottom, top) = frame(size)
+    across = Axis(0.5, count + 0.5, x_start, right)
     across.low, across.high = 0.5, count + 0.5
-    every = max(1, -(-count // 12))
-    across.ticks = [float(place) for place in range(1, count + 1, every)]
+    spacing = max(1, -(-count // 12))
+    across.ticks = [float(index) for index in range(1, count + 1, spacing)]
     ends = [v for line in lines for p in line.points for v in (p.y, p.low, p.high) if v is not None]
     up = Axis(min([0.0, *ends]), max([0.0, *ends]) or 0.01, bottom, top)
     desc = "; ".join(
@@ -218,17 +225,17 @@ def _steps(key: str, title: str, lines: Sequence[Curve], count: int, up_label: s
     )
 
 
-def without(stages: Sequence[Stage], whole: Stage) -> tuple[Block, ...]:
+def without(stages: Sequence[Stage], all_outputs: Stage) -> tuple[Block, ...]:
     """Return the marginal risk with each output left out, beside that of all."""
     if not stages:
         return ()
     rows: list[Row] = []
-    for m in whole.measures:
+    for m in all_outputs.measures:
         which = shown(m.sensitive, 40), counted(m)
         rows.append(("all outputs", *which, estimate(m.marginal, plus=True)))
         for stage in stages:
-            one = stage.marginal(m.sensitive, m.convention)
-            rows.append((shown(stage.name), *which, estimate(one, plus=True)))
+            risk = stage.marginal(m.sensitive, m.convention)
+            rows.append((shown(stage.name), *which, estimate(risk, plus=True)))
     table = page_table(
         "Marginal risk with one output left out",
         rows,

@@ -318,8 +318,10 @@ class Comparison:
             if (lines := [_change_words(row) for row in changes[:MAX_CHANGES_PRINTED]])
         ]
         blocks += [
-            "\n".join((f"{part.question} {part.sentence}", *(f"- {note}" for note in part.notes)))
-            for part in self.answers[:1]
+            "\n".join(
+                (f"{answer.question} {answer.sentence}", *(f"- {note}" for note in answer.notes))
+            )
+            for answer in self.answers[:1]
         ]
         if self.findings:
             printed = most_telling(self.findings, MAX_FINDINGS_PRINTED)
@@ -350,8 +352,8 @@ class Comparison:
             key
             for row in self.promises
             if row.what == "promise"
-            for key, words in zip(self.letters, row.values, strict=True)
-            if "TEST ONLY" in words
+            for key, line in zip(self.letters, row.values, strict=True)
+            if "TEST ONLY" in line
         ]
         alarm = (
             f"TEST ONLY: {' and '.join(seeded)}. Seeded noise carries no promise of privacy."
@@ -404,8 +406,8 @@ class Comparison:
         if self.findings:
             yield Section("attacks", "What they give away", tuple(self._attack_blocks()))
         if self.settings:
-            words = Listing(tuple(map(setting_words, self.settings)))
-            yield Section("settings", "Settings that differ", (words,))
+            listing = Listing(tuple(map(setting_words, self.settings)))
+            yield Section("settings", "Settings that differ", (listing,))
 
     def _measure_blocks(self) -> Iterator[Block]:
         if self.measures or not self.findings:
@@ -435,14 +437,14 @@ class Comparison:
 
     def _attack_blocks(self) -> Iterator[Block]:
         for i, key in enumerate(self.letters):
-            words = [row.words[i] for row in self.findings]
+            verdicts = [row.words[i] for row in self.findings]
             counts = [
                 f"{word} by {count:,}"
                 for word in (FOUND, NONE_FOUND, UNKNOWN, NO_VALUE)
-                if (count := words.count(word))
+                if (count := verdicts.count(word))
             ]
             yield Paragraph(
-                f"{key}: of {count_noun(len(words), 'attack or test', 'attacks and tests')} in all reports, {', '.join(counts)}.",
+                f"{key}: of {count_noun(len(verdicts), 'attack or test', 'attacks and tests')} in all reports, {', '.join(counts)}.",
                 "lead",
             )
         rows = most_telling(self.findings, MAX_FINDINGS)
@@ -539,7 +541,7 @@ def _tally(rows: Sequence[MeasureRow]) -> str:
         else f"nearest in {' and '.join(row.best)}"
         for row in rows
     ]
-    counts = [f"{verdicts.count(words)} {words}" for words in dict.fromkeys(sorted(verdicts))]
+    counts = [f"{verdicts.count(verdict)} {verdict}" for verdict in dict.fromkeys(sorted(verdicts))]
     return f"Of {count_noun(len(rows), 'measure')}: {', '.join(counts) or 'none'}."
 
 
@@ -587,8 +589,10 @@ def _notes(reports: Sequence[ReportResult]) -> Iterator[str]:
     for what in ("original", "holdout"):
         tables = [getattr(report.about, what) for report in reports]
         if len({None if table is None else (table.name, table.rows) for table in tables}) > 1:
-            words = (f"{_table_words(table)} in {letter(i)}" for i, table in enumerate(tables))
-            yield f"The {what}s differ: {', '.join(words)}."
+            descriptions = (
+                f"{_table_words(table)} in {letter(i)}" for i, table in enumerate(tables)
+            )
+            yield f"The {what}s differ: {', '.join(descriptions)}."
 
 
 def _table_words(table: TableSummary | None) -> str:
@@ -671,8 +675,8 @@ def _settings(results: Sequence[UtilityResult | None]) -> Iterator[SettingRow]:
         return
     known = [result.results for result in results if result is not None]
     for metric in metrics_of(known[0]):
-        found = [each.get(metric.name) for each in known]
-        values = [result for result in found if result is not None and result.value is not None]
+        measured = [each.get(metric.name) for each in known]
+        values = [result for result in measured if result is not None and result.value is not None]
         if len(values) == len(known):
             yield from _setting_rows(
                 metric.id, metric.title, [_flat(result) for result in values], DECISIVE
@@ -719,9 +723,9 @@ def _largest(changes: Iterable[Change]) -> tuple[Change, ...]:
 
 def _columns(results: Sequence[UtilityResult | None]) -> tuple[Change, ...]:
     distances = [
-        found.per_column
+        distance.per_column
         if result is not None
-        and isinstance(found := result.results.get("jensen_shannon"), JensenShannon)
+        and isinstance(distance := result.results.get("jensen_shannon"), JensenShannon)
         else {}
         for result in results
     ]
@@ -735,7 +739,9 @@ def _columns(results: Sequence[UtilityResult | None]) -> tuple[Change, ...]:
 def _pairs(results: Sequence[UtilityResult | None]) -> tuple[Change, ...]:
     """Return pairs whose phi_k is nearer to the original's in one table than in another."""
     relations = [None if result is None else result.results.get("phi_k") for result in results]
-    known = [Matrices(phi, most=1_000_000) for phi in relations if isinstance(phi, Association)]
+    known = [
+        Matrices(phi, max_columns=1_000_000) for phi in relations if isinstance(phi, Association)
+    ]
     if len(known) < len(results):
         return ()
     shared = [name for name in known[0].names if all(name in each.names for each in known)]
@@ -836,8 +842,8 @@ def _unmatched(reports: Sequence[ReportResult]) -> Iterator[str]:
         positive = sum(finding.excess_found for finding in findings)
         more = f", {positive:,} of them with an excess found" if positive else ""
         verb = "is" if len(findings) == 1 else "are"
-        sides = " and ".join(map(letter, having))
-        yield f"{count_noun(len(findings), 'attack')} {verb} in {sides} only{more}."
+        letters = " and ".join(map(letter, having))
+        yield f"{count_noun(len(findings), 'attack')} {verb} in {letters} only{more}."
 
 
 # The head of the page.
@@ -847,10 +853,10 @@ def _answers(reports: Sequence[ReportResult], names: Sequence[str]) -> tuple[Pag
     """Return what compared tables give away, what they are good for, and what none of them was tested for."""
     fit = all(len(name) <= 20 for name in names)  # a cut name says less than its letter
     labels = [f"{letter(i)}: {name}" if fit else letter(i) for i, name in enumerate(names)]
-    return _away(reports, labels), _good(reports, labels), _untested(reports, labels)
+    return _disclosure_answer(reports, labels), _utility_answer(reports, labels), _untested(reports, labels)
 
 
-def _away(reports: Sequence[ReportResult], labels: Sequence[str]) -> PageAnswer:
+def _disclosure_answer(reports: Sequence[ReportResult], labels: Sequence[str]) -> PageAnswer:
     """What each report says of all its attacks and tests, and the one attack that all share as a picture: never the latter alone."""
     reported = [gives_away(report) for report in reports]
     verdicts = [answer.word or "not known" for answer in reported]
@@ -884,7 +890,7 @@ def _away(reports: Sequence[ReportResult], labels: Sequence[str]) -> PageAnswer:
     return PageAnswer(GIVES_AWAY, sentence, picture, (*notes, shared))
 
 
-def _good(reports: Sequence[ReportResult], labels: Sequence[str]) -> PageAnswer:
+def _utility_answer(reports: Sequence[ReportResult], labels: Sequence[str]) -> PageAnswer:
     steps = [step for report in reports if (step := headline_step(report.rows)) is not None]
     if len(steps) < len(reports) or len({row.id for row, _, _ in steps}) > 1:
         return PageAnswer(
@@ -893,7 +899,7 @@ def _good(reports: Sequence[ReportResult], labels: Sequence[str]) -> PageAnswer:
             word="not assessed",
         )
     best = best_of([step[1] for step in steps], [step[2] for step in steps], higher=True)
-    words = (
+    nearest = (
         "the 95 % intervals overlap"
         if len(best) == len(reports)
         else f"{' and '.join(best)} {'come' if len(best) > 1 else 'comes'} nearest"
@@ -904,7 +910,7 @@ def _good(reports: Sequence[ReportResult], labels: Sequence[str]) -> PageAnswer:
     scale = ("independent columns", "the best that can be had")
     return PageAnswer(
         GOOD_FOR,
-        f"By {steps[0][0].measure}, from {scale[0]} to {scale[1]}, {words}.",
+        f"By {steps[0][0].measure}, from {scale[0]} to {scale[1]}, {nearest}.",
         bars_picture("box-2", GOOD_FOR, figures, scale),
     )
 
@@ -915,13 +921,13 @@ def _untested(reports: Sequence[ReportResult], labels: Sequence[str]) -> PageAns
         promise = promise_of(report.synthesis)
         account = None if promise is None else promise.account
         holds = promise is not None and promise.holds and account is not None
-        words = f"epsilon {account.epsilon:.4g}" if holds and account else "no promise"
+        promise_text = f"epsilon {account.epsilon:.4g}" if holds and account else "no promise"
         if account is not None and account.test_only:
-            words = "test only: no promise"
+            promise_text = "test only: no promise"
         tried = report.risk is not None and report.risk.findings
         state = "yes" if holds else "no"
         lines.append(
-            TestedLine(label, state, f"{words}, {'attacked' if tried else 'not attacked'}")
+            TestedLine(label, state, f"{promise_text}, {'attacked' if tried else 'not attacked'}")
         )
     sentence = "What no report looked at is not compared either: membership, knowing the method, and singling out; a promise stands for its own table alone."
     return PageAnswer(NOT_TESTED, sentence, looks_picture("box-3", NOT_TESTED, lines))

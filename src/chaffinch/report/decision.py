@@ -135,7 +135,10 @@ class Decision:
         if self.limit is not None:
             yield "The limit", (self.limit.sentence,)
         if self.answers:
-            yield "To decide by", tuple(f"{part.question} {part.sentence}" for part in self.answers)
+            yield (
+                "To decide by",
+                tuple(f"{answer.question} {answer.sentence}" for answer in self.answers),
+            )
         yield "What it gives away", self.gives_away or (NO_ATTACK,)
         yield (
             "What it is good for",
@@ -193,32 +196,32 @@ def _not_attacked(risk: RiskResult | None) -> Iterator[str]:
         return
     if risk.about.holdout is None:
         yield NO_OTHERS if risk.cross_fit is None else NO_HOLDOUT
-    for part in risk.about.left_out:
-        if part.unmet:
-            yield f"Not run: {part.what}. This {part.reason} ({part.flag})."
+    for attacker in risk.about.left_out:
+        if attacker.unmet:
+            yield f"Not run: {attacker.what}. This {attacker.reason} ({attacker.flag})."
 
 
 def left_out_of(report: ReportResult) -> tuple[LeftOut, ...]:
     """Return what a quick run did not measure and not attack with, each with the option that brings it back."""
     attackers = () if report.risk is None else report.risk.about.left_out
-    return (*report.about.left_out, *(part for part in attackers if not part.unmet))
+    return (*report.about.left_out, *(attacker for attacker in attackers if not attacker.unmet))
 
 
 def answers_of(decision: Decision) -> tuple[PageAnswer, ...]:
     """Return the answers with their pictures."""
     return tuple(
-        PageAnswer(part.question, part.sentence, _picture(i, part), part.notes, part.word)
-        for i, part in enumerate(decision.answers)
+        PageAnswer(answer.question, answer.sentence, _picture(i, answer), answer.notes, answer.word)
+        for i, answer in enumerate(decision.answers)
     )
 
 
-def _picture(place: int, part: DecisionPart) -> Markup | None:
-    key = f"box-{place + 1}"
-    if part.question == GIVES_AWAY and part.figures:
-        return dots_picture(key, part.question, part.figures, share=bool(part.scale[0]))
-    if part.question == GOOD_FOR and part.figures:
-        return bars_picture(key, part.question, part.figures, part.scale)
-    return looks_picture(key, part.question, part.looks) if part.looks else None
+def _picture(index: int, answer: DecisionPart) -> Markup | None:
+    key = f"box-{index + 1}"
+    if answer.question == GIVES_AWAY and answer.figures:
+        return dots_picture(key, answer.question, answer.figures, share=bool(answer.scale[0]))
+    if answer.question == GOOD_FOR and answer.figures:
+        return bars_picture(key, answer.question, answer.figures, answer.scale)
+    return looks_picture(key, answer.question, answer.looks) if answer.looks else None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -286,17 +289,19 @@ def gives_away(report: ReportResult) -> DecisionPart:
         sentence = "Not tested: this page measures what the table is worth and nothing else; chaffinch risk and chaffinch release attack it."
         return DecisionPart(question=GIVES_AWAY, sentence=sentence, word="not assessed")
     lead, limit = headline_of(risk), risk.limit
-    said = [] if limit is None else [limit.sentence]
+    description = [] if limit is None else [limit.sentence]
     if lead is None:
-        reasons = [one.reason for one in risk.findings if one.value is None and one.reason]
+        reasons = [
+            finding.reason for finding in risk.findings if finding.value is None and finding.reason
+        ]
         why = f": {shown(next(iter(reasons)).rstrip('.'), 240)}" if reasons else ""
         return DecisionPart(
             question=GIVES_AWAY,
             sentence=f"Not known: no attack and no test could be made{why}.",
             word="not assessed",
-            notes=tuple(said),
+            notes=tuple(description),
         )
-    notes = [*said, *_power(lead)]
+    notes = [*description, *_power(lead)]
     finding = lead.finding
     names = {
         "guess": "guess",
@@ -305,8 +310,8 @@ def gives_away(report: ReportResult) -> DecisionPart:
         "original": "from the original itself",
     }
     figures = [
-        DecisionFigure(words, value, finding.interval if side == "value" else None)
-        for side, words in names.items()
+        DecisionFigure(label, value, finding.interval if side == "value" else None)
+        for side, label in names.items()
         if (value := getattr(finding, side)) is not None
     ]
     figures += (
@@ -328,12 +333,12 @@ def gives_away(report: ReportResult) -> DecisionPart:
 def _sentence(lead: Headline) -> str:
     halves = f" ({HALVES})" if lead.half_size else ""
     finding, guessed = lead.finding, _guessed(lead.finding)
-    told = _statement(finding)
+    summary = _statement(finding)
     if lead.word == FOUND:
-        return f"More about its own people than about others{halves}: {told}{_excess(finding)}{guessed}."
+        return f"More about its own people than about others{halves}: {summary}{_excess(finding)}{guessed}."
     if lead.word == NONE_FOUND:
-        return f"No excess was found{halves} by {_many(lead)}; nearest to one: {told}{_excess(finding)}{guessed}."
-    return f"How much comes from being in the data is not known, for want of people who are not: {told}{guessed}."
+        return f"No excess was found{halves} by {_many(lead)}; nearest to one: {summary}{_excess(finding)}{guessed}."
+    return f"How much comes from being in the data is not known, for want of people who are not: {summary}{guessed}."
 
 
 def _excess(finding: Finding) -> str:
@@ -348,10 +353,10 @@ def _excess(finding: Finding) -> str:
         if finding.p_family is None
         else f"p = {number(finding.p_family)}, adjusted for all attacks and tests"
     )
-    beside = "; ".join(words for words in (interval, p_value) if words)
+    details = "; ".join(detail for detail in (interval, p_value) if detail)
     if finding.excess is None:
         return f" ({p_value})" if p_value else ""
-    return f", an excess of {signed(finding.excess)}" + (f" ({beside})" if beside else "")
+    return f", an excess of {signed(finding.excess)}" + (f" ({details})" if details else "")
 
 
 def _guessed(finding: Finding) -> str:
@@ -372,7 +377,7 @@ def _power(lead: Headline) -> list[str]:
             (lead.found_tests, lead.tests, "test", "of whole records"),
         )
         return [
-            f"An excess was found by {' and '.join(f'{some} of {count_noun(many, what)} {on}' for some, many, what, on in parts if many)}."
+            f"An excess was found by {' and '.join(f'{shortlist} of {count_noun(many, what)} {on}' for shortlist, many, what, on in parts if many)}."
         ]
     detectable = lead.finding.detectable
     if lead.word != NONE_FOUND or detectable is None:
@@ -408,8 +413,8 @@ def good_for(report: ReportResult) -> DecisionPart:
             question=GOOD_FOR, sentence=f"Not known: no measure applies{why}.", word="not assessed"
         )
     steps = {row.id: (row, dot) for row, dot in ladder(rows)}
-    some = [steps[name] for name in (*HEADLINES, *steps) if name in steps]
-    chosen = list({row.id: (row, dot) for row, dot in some}.values())[:FOUR]
+    shortlist = [steps[name] for name in (*HEADLINES, *steps) if name in steps]
+    chosen = list({row.id: (row, dot) for row, dot in shortlist}.values())[:FOUR]
     best = _best(row for row, _ in chosen)
     tally = _tally(rows)
     if not chosen:
@@ -424,19 +429,19 @@ def good_for(report: ReportResult) -> DecisionPart:
         )
         for row, dot in chosen
     )
-    least = min(chosen, key=lambda step: step[1].value)
-    most = max(chosen, key=lambda step: step[1].value)
-    span = f"{percent(most[1].value)} of the way from independent columns to {best}"
-    words = f"It goes {span} for {SHORT.get(most[0].id, most[0].measure)}" + (
+    lowest = min(chosen, key=lambda step: step[1].value)
+    highest = max(chosen, key=lambda step: step[1].value)
+    span = f"{percent(highest[1].value)} of the way from independent columns to {best}"
+    purpose = f"It goes {span} for {SHORT.get(highest[0].id, highest[0].measure)}" + (
         ""
-        if least[0].id == most[0].id
-        else f" and {percent(least[1].value)} for {SHORT.get(least[0].id, least[0].measure)}"
+        if lowest[0].id == highest[0].id
+        else f" and {percent(lowest[1].value)} for {SHORT.get(lowest[0].id, lowest[0].measure)}"
     )
     lost = [row for row in rows if row.word in ("weak", "lost")]
     notes = (f"Weakest of all: {_lower(max(lost, key=_badness).sentence)}",) if lost else ()
     return DecisionPart(
         question=GOOD_FOR,
-        sentence=f"{words}; {tally[0].lower()}{tally[1:]}.",
+        sentence=f"{purpose}; {tally[0].lower()}{tally[1:]}.",
         figures=figures,
         scale=("independent columns", best),
         notes=notes,
@@ -459,20 +464,20 @@ def _tally(rows: Sequence[VerdictRow]) -> str:
     counts = {
         word: sum(row.word == word for row in rows) for word in ("close", "fair", "weak", "lost")
     }
-    told = ", ".join(f"{count} {word}" for word, count in counts.items() if count)
+    summary = ", ".join(f"{count} {word}" for word, count in counts.items() if count)
     return (
-        f"Of {len(rows)} measures, {told}"
-        if len(rows) > 1 and told
-        else f"By {len(rows)} measure{'s' * (len(rows) != 1)}: {told or 'no scale for a word'}"
+        f"Of {len(rows)} measures, {summary}"
+        if len(rows) > 1 and summary
+        else f"By {len(rows)} measure{'s' * (len(rows) != 1)}: {summary or 'no scale for a word'}"
     )
 
 
 def _best(rows: Iterable[VerdictRow]) -> str:
     """What the far end of the scale is, in words that fit a small picture."""
-    some = list(rows)
-    if any(row.holdout is not None for row in some):
+    shortlist = list(rows)
+    if any(row.holdout is not None for row in shortlist):
         return "a fresh sample"
-    if any(row.resample is not None for row in some):
+    if any(row.resample is not None for row in shortlist):
         return "the original drawn again"
     return "an identical table"
 
@@ -485,12 +490,12 @@ def not_tested(report: ReportResult, promise: Promise | None, quick: str = "") -
     risk = report.risk
     findings = () if risk is None else risk.leading.findings
     attacks, tests = column_findings(findings), record_findings(findings)
-    made = [attack for attack in attacks if attack.value is not None]
+    successful = [attack for attack in attacks if attack.value is not None]
     looks = [
         _promised(promise),
         _looked(
             "Attacks on columns",
-            len(made),
+            len(successful),
             len(attacks),
             "not tested" if risk is None else "no keys were named",
         ),
@@ -522,10 +527,10 @@ def not_tested(report: ReportResult, promise: Promise | None, quick: str = "") -
     )
 
 
-def _looked(what: str, made: int, total: int, none: str) -> TestedLine:
+def _looked(what: str, n_tried: int, n_total: int, none: str) -> TestedLine:
     """Return how many of some attacks could be made."""
-    state = "no" if not made else "yes" if made == total else "part"
-    return TestedLine(what, state, f"{made:,} of {total:,} made" if total else none)
+    state = "no" if not n_tried else "yes" if n_tried == n_total else "part"
+    return TestedLine(what, state, f"{n_tried:,} of {n_total:,} made" if n_total else none)
 
 
 def _promised(promise: Promise | None) -> TestedLine:

@@ -58,8 +58,8 @@ FULL = 6
 def sentence(result: EvolveResult) -> str:
     """Return what was reached, in a sentence or two, and which outputs had no part in it."""
     without = [
-        f"'{shown(one.name)}' had no part in it (rules only): {shown(one.reason, 300)}."
-        for one in result.about.rules_only
+        f"'{shown(output.name)}' had no part in it (rules only): {shown(output.reason, 300)}."
+        for output in result.about.rules_only
     ]
     return " ".join([_reached(result), *without])
 
@@ -68,14 +68,14 @@ def _reached(result: EvolveResult) -> str:
     copies = result.copies
     if not copies:
         return "No dataset was made."
-    total = sum(one.numbers for one in copies[0].outputs)
+    n_numbers = sum(output.numbers for output in copies[0].outputs)
     several = len(copies) > 1
     if result.reached:
         who = f"All {len(copies)} datasets have" if several else "The dataset has"
-        return f"{who} {'all ' * (total != 1)}{count_noun(total, 'published number')}, within the precision they were printed with."
+        return f"{who} {'all ' * (n_numbers != 1)}{count_noun(n_numbers, 'published number')}, within the precision they were printed with."
     late = [copy for copy in copies if not copy.reached]
     missed = list(dict.fromkeys(name for copy in late for name in copy.missed))
-    most = max(sum(one.outside for one in copy.outputs) for copy in late)
+    max_outside = max(sum(output.outside for output in copy.outputs) for copy in late)
     who = f"{len(late)} of {len(copies)} datasets do" if several else "The dataset does"
     up_to = "up to " if several else ""
     if not missed:
@@ -83,8 +83,8 @@ def _reached(result: EvolveResult) -> str:
     names = ", ".join(f"'{shown(name)}'" for name in missed[:5]) + (
         f" and {len(missed) - 5} more" if len(missed) > 5 else ""
     )
-    verb = "differ" if most > 1 else "differs"
-    return f"{who} not have all outputs: {up_to}{most:,} of {count_noun(total, 'published number')} {verb}, in {names}."
+    verb = "differ" if max_outside > 1 else "differs"
+    return f"{who} not have all outputs: {up_to}{max_outside:,} of {count_noun(n_numbers, 'published number')} {verb}, in {names}."
 
 
 def evolve_page(result: EvolveResult, title: str = "A dataset from published numbers") -> str:
@@ -141,7 +141,7 @@ def _engine(about: EvolveAbout) -> str:
 def _finding(result: EvolveResult, outputs: Sequence[Sequence[OutputReport]]) -> tuple[Block, ...]:
     rows: list[Row] = []
     for same in outputs:
-        worst = max(same, key=lambda one: (one.outside, one.largest_error or 0.0))
+        worst = max(same, key=lambda report: (report.outside, report.largest_error or 0.0))
         rows.append(
             (
                 shown(worst.name),
@@ -208,7 +208,7 @@ def _decimals(each: ShownNumber) -> int:
     return min(max(round(-math.log10(high - low)), 0), FULL)
 
 
-def _coefficients(same: Sequence[OutputReport], place: int) -> tuple[Block, ...]:
+def _coefficients(same: Sequence[OutputReport], index: int) -> tuple[Block, ...]:
     first = same[0]
     name = shown(first.name, 120)
     if not first.refitted:
@@ -228,7 +228,7 @@ def _coefficients(same: Sequence[OutputReport], place: int) -> tuple[Block, ...]
     head += ("Largest of any copy", "As published") if several else ("As published",)
     rows: list[Row] = []
     for k, published in enumerate(first.shown):
-        values = [one.shown[k].synthetic for one in same]
+        values = [report.shown[k].synthetic for report in same]
         known = [value for value in values if value is not None]
         original, digits = published.published, _decimals(published)
         if len(known) < len(values) or original is None:
@@ -240,7 +240,7 @@ def _coefficients(same: Sequence[OutputReport], place: int) -> tuple[Block, ...]
         extra = (
             (fixed(max(abs(value - original) for value in known), digits + 2),) if several else ()
         )
-        agrees = "yes" if all(one.shown[k].within for one in same) else "no"
+        agrees = "yes" if all(report.shown[k].within for report in same) else "no"
         rows.append(
             (
                 shown(published.name),
@@ -251,12 +251,12 @@ def _coefficients(same: Sequence[OutputReport], place: int) -> tuple[Block, ...]
                 agrees,
             )
         )
-    words = f"{name}: {_agreeing(max(same, key=lambda one: one.outside))}."
-    if any(each.synthetic is None for one in same for each in one.shown):
-        words += " Where nothing stands beside the original, statsmodels found no fit."
+    sentence = f"{name}: {_agreeing(max(same, key=lambda report: report.outside))}."
+    if any(each.synthetic is None for report in same for each in report.shown):
+        sentence += " Where nothing stands beside the original, statsmodels found no fit."
     caption = f"{shown(first.kind)}: {name}"
     return (
-        Paragraph(words),
+        Paragraph(sentence),
         page_table(caption, rows, Col(head[0]), *map(Num, head[1:-1]), Col(head[-1])),
     )
 
@@ -279,26 +279,26 @@ def _difference(value: float, digits: int) -> str:
     )
 
 
-def _agreeing(one: OutputReport) -> str:
-    if not one.outside:
-        return f"{'all ' * (one.numbers != 1)}{count_noun(one.numbers, 'number is', 'numbers are')} as published"
-    verb = "is" if one.outside == 1 else "are"
-    return f"{one.outside:,} of {count_noun(one.numbers, 'number')} {verb} not as published"
+def _agreeing(report: OutputReport) -> str:
+    if not report.outside:
+        return f"{'all ' * (report.numbers != 1)}{count_noun(report.numbers, 'number is', 'numbers are')} as published"
+    verb = "is" if report.outside == 1 else "are"
+    return f"{report.outside:,} of {count_noun(report.numbers, 'number')} {verb} not as published"
 
 
 def _tables(others: Sequence[Sequence[OutputReport]]) -> tuple[Block, ...]:
-    words: list[str] = []
+    sentences: list[str] = []
     rows: list[Row] = []
     for same in others:
-        worst = max(same, key=lambda one: (one.outside, one.largest_error or 0.0))
-        words.append(f"{shown(worst.name)} ({shown(worst.kind)}): {_agreeing(worst)}.")
+        worst = max(same, key=lambda report: (report.outside, report.largest_error or 0.0))
+        sentences.append(f"{shown(worst.name)} ({shown(worst.kind)}): {_agreeing(worst)}.")
         for k, each in enumerate(n for n in worst.shown if not n.within):
             if k >= MOST_POINTS:
                 break
             rows.append(
                 (shown(worst.name), shown(each.name), _interval(each), number(each.synthetic))
             )
-    blocks: list[Block] = [Listing(tuple(words))]
+    blocks: list[Block] = [Listing(tuple(sentences))]
     if rows:
         blocks.append(
             page_table(
@@ -334,7 +334,7 @@ def _errors(copy: EvolvedCopy, steps: str, several: bool) -> tuple[Block, ...]:
     moving = [
         name for name in names if any((point.mean_error.get(name) or 0.0) > 0 for point in trace)
     ]
-    fits = {one.name for one in copy.outputs if one.regression}
+    fits = {output.name for output in copy.outputs if output.regression}
     drawn = sorted(moving, key=lambda name: name not in fits)[:MOST_LINES]
     if not drawn:
         return ()
@@ -348,9 +348,9 @@ def _errors(copy: EvolvedCopy, steps: str, several: bool) -> tuple[Block, ...]:
     }
     above = [error for spots in lines.values() for _, error in spots if error > 0]
     low, high = min(above), max(above)
-    gone = any(error == 0 for spots in lines.values() for _, error in spots)
-    floor = low / 3 if gone else low
-    across, at = _across(trace, steps)
+    reached_zero = any(error == 0 for spots in lines.values() for _, error in spots)
+    floor = low / 3 if reached_zero else low
+    across, x_of = _across(trace, steps)
     (_, _), (bottom, top) = frame()
     up = Axis(_below(floor), _over(high), bottom, top, log=True)
     shapes = [
@@ -359,7 +359,7 @@ def _errors(copy: EvolvedCopy, steps: str, several: bool) -> tuple[Block, ...]:
     ]
     which = " (first copy)" if several else ""
     axes = "on a logarithmic axis" if steps == GENERATIONS else "both axes logarithmic"
-    desc = f"{count_noun(len(drawn), 'line')}, from {number(high)} down to {number(0.0 if gone else low)}."
+    desc = f"{count_noun(len(drawn), 'line')}, from {number(high)} down to {number(0.0 if reached_zero else low)}."
     picture = curves(
         "errors",
         f"Mean error by {steps}",
@@ -368,16 +368,16 @@ def _errors(copy: EvolvedCopy, steps: str, several: bool) -> tuple[Block, ...]:
         across=across,
         up=up,
         labels=(steps, "mean absolute error"),
-        at=at,
+        x_of=x_of,
     )
     table = page_table(
         f"Mean absolute error by {steps}{which}",
-        _some(trace),
+        _thinned(trace),
         Num(steps.capitalize(), lambda point: f"{point.proposals:,}"),
         *(Num(shown(name), _mean_error(name)) for name in drawn),
     )
     note = "Each output in its own unit; coefficients to first order, as the engine works them out without refitting."
-    if gone:
+    if reached_zero:
         note += " A line that ends at the bottom arrived at 0."
     if len(drawn) < len(moving):
         note += (
@@ -396,10 +396,10 @@ def _mean_error(output: str) -> Callable[[Any], str]:
 
 def _outside(copies: Sequence[EvolvedCopy], steps: str) -> Figure:
     drawn = copies[:MOST_LINES]
-    most = max(max(point.outside for point in copy.trace) for copy in drawn)
-    across, at = _across([point for copy in drawn for point in copy.trace], steps)
+    max_outside = max(max(point.outside for point in copy.trace) for copy in drawn)
+    across, x_of = _across([point for copy in drawn for point in copy.trace], steps)
     (_, _), (bottom, top) = frame()
-    up = Axis(0.0, max(most, 1), bottom, top)
+    up = Axis(0.0, max(max_outside, 1), bottom, top)
     up.ticks = [tick for tick in up.ticks if tick == int(tick)]
     names = (
         [f"Copy {k}" for k in range(1, len(drawn) + 1)]
@@ -411,7 +411,7 @@ def _outside(copies: Sequence[EvolvedCopy], steps: str) -> Figure:
         for name, copy in zip(names, drawn, strict=True)
     ]
     ends = [copy.trace[-1].outside for copy in drawn]
-    desc = f"{count_noun(len(drawn), 'line')}, from {most:,} down to {max(ends):,}."
+    desc = f"{count_noun(len(drawn), 'line')}, from {max_outside:,} down to {max(ends):,}."
     picture = curves(
         "outside",
         f"Numbers not yet as published, by {steps}",
@@ -420,14 +420,14 @@ def _outside(copies: Sequence[EvolvedCopy], steps: str) -> Figure:
         across=across,
         up=up,
         labels=(steps, "numbers that are off"),
-        at=at,
+        x_of=x_of,
     )
     table = page_table(
         f"Numbers that are off, by {steps}",
         (
             (f"{k}", f"{p.proposals:,}", f"{p.outside:,}")
             for k, copy in enumerate(drawn, 1)
-            for p in _some(copy.trace)
+            for p in _thinned(copy.trace)
         ),
         Col("Copy"),
         Num(steps.capitalize()),
@@ -449,10 +449,10 @@ def _across(trace: Sequence[TracePoint], steps: str) -> tuple[Axis, Any]:
     """An axis of steps: of generations as the paper draws it, of proposed changes logarithmic, what is before the first at its left end."""
     counts = [point.proposals for point in trace if point.proposals > 0] or [1]
     low, high = min(counts), max(counts)
-    (left, right), _ = frame()
+    (x_start, right), _ = frame()
     if steps == GENERATIONS:
-        return Axis(0.0, high, left, right), None
-    axis = Axis(_below(low), _over(max(high, low + 1)), left, right, log=True)
+        return Axis(0.0, high, x_start, right), None
+    axis = Axis(_below(low), _over(max(high, low + 1)), x_start, right, log=True)
     return axis, lambda x: axis(max(x, low))
 
 
@@ -464,7 +464,7 @@ def _over(value: float) -> float:
     return float(10.0 ** math.ceil(math.log10(value)))
 
 
-def _some(trace: Sequence[TracePoint]) -> list[TracePoint]:
+def _thinned(trace: Sequence[TracePoint]) -> list[TracePoint]:
     """A dozen points of a trace, the first and the last among them."""
     if len(trace) <= MOST_POINTS:
         return list(trace)
@@ -474,16 +474,18 @@ def _some(trace: Sequence[TracePoint]) -> list[TracePoint]:
 def evolve_answers(result: EvolveResult, reached: str, limit: str) -> tuple[PageAnswer, ...]:
     """Return what went into evolved datasets, what they reproduce, and what they do not say."""
     reports = result.copies[0].outputs if result.copies else ()
-    ranked = sorted(reports, key=lambda one: -one.outside / max(one.numbers, 1))[:4]
+    ranked = sorted(reports, key=lambda report: -report.outside / max(report.numbers, 1))[:4]
     figures = [
-        DecisionFigure(shown(one.name, 34), 1 - one.outside / one.numbers)
-        for one in ranked
-        if one.numbers
+        DecisionFigure(shown(report.name, 34), 1 - report.outside / report.numbers)
+        for report in ranked
+        if report.numbers
     ]
     lines = (
         TestedLine("Records of people", "no", "none went in"),
         TestedLine(
-            "Published numbers", "yes", f"{number(sum(one.numbers for one in reports))} went in"
+            "Published numbers",
+            "yes",
+            f"{number(sum(report.numbers for report in reports))} went in",
         ),
         TestedLine("What the numbers give away", "no", "see chaffinch check"),
         TestedLine("Other analyses than these", "no", "not there"),

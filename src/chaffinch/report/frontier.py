@@ -112,14 +112,14 @@ def _alarm(result: FrontierResult) -> str:
 def _answers(result: FrontierResult) -> Iterator[PageAnswer]:
     choice = result.choice
     if choice is None:
-        words = (
+        sentence = (
             result.about.stopped
             if result.about.stopped.startswith("Stopped")
             else "Nothing was chosen: no limit was set."
         )
         yield PageAnswer(
             "Which settings?",
-            f"{words} The front below shows what each excess buys.",
+            f"{sentence} The front below shows what each excess buys.",
             word="not decided",
             notes=(NO_TABLE,),
         )
@@ -164,21 +164,23 @@ def _answers(result: FrontierResult) -> Iterator[PageAnswer]:
         notes=power,
         word=last.word if choice.limits else "",
     )
-    beside = [
-        f"{one.words} {_value(one.worth_of(choice.worth))}"
-        for one in result.references
-        if one.worth_of(choice.worth).value is not None
+    reference_rows = [
+        f"{evaluation.words} {_value(evaluation.worth_of(choice.worth))}"
+        for evaluation in result.references
+        if evaluation.worth_of(choice.worth).value is not None
     ]
     figure = unseen.worth_of(choice.worth)
     yield PageAnswer(
         "What is it worth?",
         f"{capital(figure.title or figure.name)}: {_value(figure)} on people the search never saw, {_value(search.worth_of(choice.worth))} on those it was chosen on.",
-        notes=(f"On the people of the search: {'; '.join(beside)}.",) if beside else (),
+        notes=(f"On the people of the search: {'; '.join(reference_rows)}.",)
+        if reference_rows
+        else (),
     )
 
 
-def _estimate(one: Evaluation) -> str:
-    return f"{number(one.risk.estimate)} ({_bounds(one.risk)})"
+def _estimate(evaluation: Evaluation) -> str:
+    return f"{number(evaluation.risk.estimate)} ({_bounds(evaluation.risk)})"
 
 
 def _facts(result: FrontierResult) -> Iterator[tuple[str, str]]:
@@ -209,25 +211,25 @@ def _chosen_section(result: FrontierResult) -> Iterator[Section]:
         return
     rows: list[Row] = []
     for confirmation in choice.confirmations:
-        one = confirmation.evaluation
-        search = next((e for e in result.evaluations if e.candidate == one.candidate), None)
+        evaluation = confirmation.evaluation
+        search = next((e for e in result.evaluations if e.candidate == evaluation.candidate), None)
         if search is not None:
             rows.append(
                 _figure_row(
-                    f"{shown(one.words, 160)}",
+                    f"{shown(evaluation.words, 160)}",
                     f"{count_noun(search.people, 'person', 'people')} of the search, who it was chosen on",
                     search.risk,
                     search.worth_of(choice.worth),
                     "",
                 )
             )
-        words = f"{count_noun(one.people, 'person', 'people')} the search never saw, attempt {confirmation.attempt} of {ATTEMPTS} at most"
+        people_text = f"{count_noun(evaluation.people, 'person', 'people')} the search never saw, attempt {confirmation.attempt} of {ATTEMPTS} at most"
         rows.append(
             _figure_row(
-                shown(one.words, 160),
-                words,
-                one.risk,
-                one.worth_of(choice.worth),
+                shown(evaluation.words, 160),
+                people_text,
+                evaluation.risk,
+                evaluation.worth_of(choice.worth),
                 confirmation.word if choice.limits else "",
             )
         )
@@ -276,9 +278,9 @@ def _why_section(result: FrontierResult) -> Iterator[Section]:
         return
     blocks: list[Block] = []
     for towards in dict.fromkeys(change.towards for change in result.changes):
-        some = [change for change in result.changes if change.towards == towards]
+        shortlist = [change for change in result.changes if change.towards == towards]
         blocks.append(Paragraph(f"Towards the {towards} neighbour on the front", "strong"))
-        blocks.append(Listing(tuple(shown(change.sentence, 600) for change in some)))
+        blocks.append(Listing(tuple(shown(change.sentence, 600) for change in shortlist)))
     blocks.append(
         Paragraph(
             "Each sentence is of two settings that differ in one alone, fitted to the same people and attacked on the same people of the search. The attack named is the one whose excess moves furthest; its interval holds for all attacks together.",
@@ -296,36 +298,42 @@ def _pictures(result: FrontierResult) -> Iterator[Block]:
         "Right is worth more, down gives less away. The line is the front: no other settings that were tried are better on both sides. Nothing is merged.",
         "note",
     )
-    for place, name in enumerate(result.worths):
+    for index, name in enumerate(result.worths):
         title = _title(result, name)
         rows: list[Row] = [
-            _row(one, name, str(number_)) for number_, one in enumerate(result.front(name), start=1)
+            _row(evaluation, name, str(number_))
+            for number_, evaluation in enumerate(result.front(name), start=1)
         ]
-        rows += [_row(one, name, "") for one in result.references]
+        rows += [_row(evaluation, name, "") for evaluation in result.references]
         table = _settings_table(f"The front by {title}, and what it is held against", rows)
         yield Figure(
-            f"fig-front-{place}",
+            f"fig-front-{index}",
             f"The largest excess of any attack, by {title}",
-            (front_picture(result, name, key=f"front-{place}"),),
+            (front_picture(result, name, key=f"front-{index}"),),
             table,
         )
 
 
 def _title(result: FrontierResult, name: str) -> str:
     return next(
-        (figure.title for one in result.evaluations if (figure := one.worth_of(name)).title), name
+        (
+            figure.title
+            for evaluation in result.evaluations
+            if (figure := evaluation.worth_of(name)).title
+        ),
+        name,
     )
 
 
 def front_picture(result: FrontierResult, worth: str, *, key: str) -> Markup:
     """Return settings by worth and by the largest excess of any attack, with bounds, the front as a line, references, and limits as lines."""
     front = result.front(worth)
-    on_front = {one.candidate for one in front}
-    known, beside = (
+    on_front = {evaluation.candidate for evaluation in front}
+    known, reference_points = (
         [
-            one
-            for one in side
-            if one.risk.estimate is not None and one.worth_of(worth).value is not None
+            evaluation
+            for evaluation in side
+            if evaluation.risk.estimate is not None and evaluation.worth_of(worth).value is not None
         ]
         for side in (result.evaluations, result.references)
     )
@@ -339,18 +347,31 @@ def front_picture(result: FrontierResult, worth: str, *, key: str) -> Markup:
             desc="No settings could be measured.",
             body=[text(12, 34, "No settings could be measured.")],
         )
-    values = [ends for one in (*known, *beside) for ends in _ends(one.worth_of(worth))]
+    values = [
+        ends
+        for evaluation in (*known, *reference_points)
+        for ends in _ends(evaluation.worth_of(worth))
+    ]
     limit = result.limits.max_excess
     tall = [
-        max(0.0, one.risk.estimate or 0.0)
-        for one in (
+        max(0.0, evaluation.risk.estimate or 0.0)
+        for evaluation in (
             front
             if limit is None
-            else [one for one in front if (one.risk.estimate or 0.0) <= 2.5 * limit]
+            else [
+                evaluation
+                for evaluation in front
+                if (evaluation.risk.estimate or 0.0) <= 2.5 * limit
+            ]
         )
     ]
     top = max([1.25 * max(tall, default=0.0), *([2.5 * limit] if limit is not None else []), 0.005])
-    low = min([-0.04 * top, *((one.risk.estimate or 0.0) for one in (*known, *beside))])
+    low = min(
+        [
+            -0.04 * top,
+            *((evaluation.risk.estimate or 0.0) for evaluation in (*known, *reference_points)),
+        ]
+    )
     across, upward = (
         Axis(min(values), max(values), LEFT, WIDE - RIGHT),
         Axis(low, top, TALL - BOTTOM, TOP),
@@ -367,10 +388,10 @@ def front_picture(result: FrontierResult, worth: str, *, key: str) -> Markup:
                 WIDE - RIGHT - 4, y - 5, f"the limit, {number(limit)}", fill=INK, anchor="end"
             )
         )
-    above = [one for one in known if (one.risk.estimate or 0.0) > upward.high]
-    for one in known:
-        if one.candidate not in on_front:
-            body.append(_spot(one, worth, across, upward, PALE, "circle", small=True))
+    above = [evaluation for evaluation in known if (evaluation.risk.estimate or 0.0) > upward.high]
+    for evaluation in known:
+        if evaluation.candidate not in on_front:
+            body.append(_spot(evaluation, worth, across, upward, PALE, "circle", small=True))
     if above:
         body.append(
             labels.at(
@@ -382,45 +403,57 @@ def front_picture(result: FrontierResult, worth: str, *, key: str) -> Markup:
             )
         )
 
-    def place(one: Evaluation) -> tuple[float, float]:
-        return across(one.worth_of(worth).value or 0.0), upward(one.risk.estimate or 0.0)
+    def point_of(evaluation: Evaluation) -> tuple[float, float]:
+        return across(evaluation.worth_of(worth).value or 0.0), upward(
+            evaluation.risk.estimate or 0.0
+        )
 
-    spots = [place(one) for one in front]
+    spots = [point_of(evaluation) for evaluation in front]
     if len(spots) > 1:
         path = "".join(f"H{x:.1f}V{y:.1f}" for x, y in spots[1:])
         body.append(
             f'<path d="M{spots[0][0]:.1f} {spots[0][1]:.1f}{path}" fill="none" stroke="{BLUE}" stroke-width="1.5"/>'
         )
     chosen = None if result.choice is None else result.choice.candidate
-    for one in front:
-        body.append(_spot(one, worth, across, upward, BLUE, "circle"))
-    for one in (one for one in known if one.candidate == chosen):
-        body.append(_spot(one, worth, across, upward, ORANGE, "square"))
+    for evaluation in front:
+        body.append(_spot(evaluation, worth, across, upward, BLUE, "circle"))
+    for evaluation in (evaluation for evaluation in known if evaluation.candidate == chosen):
+        body.append(_spot(evaluation, worth, across, upward, ORANGE, "square"))
     for number_, (x, y) in enumerate(spots, start=1):
         body.append(labels.at(x, y - 11, str(number_), fill=BLUE, anchor="middle"))
-    for one in (one for one in known if one.candidate == chosen):
-        x, y = place(one)
-        body.append(labels.at(*_beside(x, y), "chosen", fill=INK, anchor=_anchor(x)))
-    for one in beside:
-        x, y = place(one)
+    for evaluation in (evaluation for evaluation in known if evaluation.candidate == chosen):
+        x, y = point_of(evaluation)
+        body.append(labels.at(*_label_offset(x, y), "chosen", fill=INK, anchor=_anchor(x)))
+    for evaluation in reference_points:
+        x, y = point_of(evaluation)
         body.append(
             _spot(
-                one, worth, across, upward, GREY, "diamond", bars=(one.risk.estimate or 0.0) <= top
+                evaluation,
+                worth,
+                across,
+                upward,
+                GREY,
+                "diamond",
+                bars=(evaluation.risk.estimate or 0.0) <= top,
             )
         )
         off = (
-            f" (excess {number(one.risk.estimate)}, above the scale)"
-            if (one.risk.estimate or 0.0) > upward.high
+            f" (excess {number(evaluation.risk.estimate)}, above the scale)"
+            if (evaluation.risk.estimate or 0.0) > upward.high
             else ""
         )
-        body.append(labels.at(*_beside(x, y), f"{one.words}{off}", fill=GREY, anchor=_anchor(x)))
-    apart = [one for one in known if one.candidate.method == "independent"]
-    for one in (
+        body.append(
+            labels.at(*_label_offset(x, y), f"{evaluation.words}{off}", fill=GREY, anchor=_anchor(x))
+        )
+    apart = [evaluation for evaluation in known if evaluation.candidate.method == "independent"]
+    for evaluation in (
         apart[:1]
-        if all((one.risk.estimate or 0.0) > upward.high for one in apart)
-        else [one for one in apart if (one.risk.estimate or 0.0) <= upward.high][:1]
+        if all((evaluation.risk.estimate or 0.0) > upward.high for evaluation in apart)
+        else [
+            evaluation for evaluation in apart if (evaluation.risk.estimate or 0.0) <= upward.high
+        ][:1]
     ):
-        x, y = place(one)
+        x, y = point_of(evaluation)
         body.append(labels.at(x - 9, y + 20, "independent columns", fill=GREY, anchor="start"))
     arrow = "more is better" if known[0].worth_of(worth).higher else "less is better"
     body.append(
@@ -443,8 +476,8 @@ def front_picture(result: FrontierResult, worth: str, *, key: str) -> Markup:
         )
     )
     desc = "; ".join(
-        f"{number_}: {one.words}, excess {number(one.risk.estimate)}, worth {number(one.worth_of(worth).value)}"
-        for number_, one in enumerate(front, start=1)
+        f"{number_}: {evaluation.words}, excess {number(evaluation.risk.estimate)}, worth {number(evaluation.worth_of(worth).value)}"
+        for number_, evaluation in enumerate(front, start=1)
     )
     return picture(
         key,
@@ -457,7 +490,7 @@ def front_picture(result: FrontierResult, worth: str, *, key: str) -> Markup:
 
 
 def _spot(
-    one: Evaluation,
+    evaluation: Evaluation,
     worth: str,
     across: Axis,
     upward: Axis,
@@ -467,9 +500,9 @@ def _spot(
     small: bool = False,
     bars: bool = True,
 ) -> str:
-    figure, risk = one.worth_of(worth), one.risk
+    figure, risk = evaluation.worth_of(worth), evaluation.risk
     x, y = across(figure.value or 0.0), upward(risk.estimate or 0.0)
-    said = f"{one.words}: largest excess {number(risk.estimate)} ({_bounds(risk)}), {figure.title} {number(figure.value)}"
+    description = f"{evaluation.words}: largest excess {number(risk.estimate)} ({_bounds(risk)}), {figure.title} {number(figure.value)}"
     lines = ""
     if bars and not small:
         if figure.interval is not None:
@@ -482,10 +515,10 @@ def _spot(
         if small
         else mark(x, y, colour, shape)
     )
-    return f"<g><title>{escape(shown(said, 300))}</title>{lines}{dot}</g>"
+    return f"<g><title>{escape(shown(description, 300))}</title>{lines}{dot}</g>"
 
 
-def _beside(x: float, y: float) -> tuple[float, float]:
+def _label_offset(x: float, y: float) -> tuple[float, float]:
     return (x - 9 if _anchor(x) == "end" else x + 9), y + 4
 
 
@@ -502,7 +535,10 @@ def _ends(figure: WorthFigure) -> list[float]:
 
 def _front_table(result: FrontierResult) -> PageTable:
     name = result.worths[0]
-    rows = [_row(one, name, str(place)) for place, one in enumerate(result.front(name), start=1)]
+    rows = [
+        _row(evaluation, name, str(index))
+        for index, evaluation in enumerate(result.front(name), start=1)
+    ]
     return replace(
         _settings_table(f"By {_title(result, name)}, the safest first", rows), cards=True
     )
@@ -512,11 +548,11 @@ def _settings_table(caption: str, rows: Sequence[Row]) -> PageTable:
     return page_table(caption, rows, *COLUMNS)
 
 
-def _row(one: Evaluation, worth: str, place: str) -> Row:
-    figure, risk = one.worth_of(worth), one.risk
+def _row(evaluation: Evaluation, worth: str, index: str) -> Row:
+    figure, risk = evaluation.worth_of(worth), evaluation.risk
     name = Cell(
-        f"{place}. {shown(one.words, 160)}" if place else shown(one.words, 160),
-        note="" if not one.failure else shown(one.failure, 200),
+        f"{index}. {shown(evaluation.words, 160)}" if index else shown(evaluation.words, 160),
+        note="" if not evaluation.failure else shown(evaluation.failure, 200),
     )
     return (
         name,
@@ -531,7 +567,8 @@ def _row(one: Evaluation, worth: str, place: str) -> Row:
 def _all_tables(result: FrontierResult) -> Iterator[Block]:
     for name in result.worths:
         rows = [
-            _row(one, name, str(place)) for place, one in enumerate(result.evaluations, start=1)
+            _row(evaluation, name, str(index))
+            for index, evaluation in enumerate(result.evaluations, start=1)
         ]
         yield _settings_table(
             f"In the order in which they were tried, by {_title(result, name)}", rows

@@ -93,7 +93,7 @@ class CandidateSettings:
         if self.method == "fieldgroups":
             return FieldGroups(epsilon=self.epsilon)  # type: ignore[arg-type]
         promise: dict[str, Any] = {} if self.epsilon is None else {"epsilon": self.epsilon}
-        own: dict[str, Any] = (
+        options: dict[str, Any] = (
             {"conditionals": self.conditionals, "leaf": self.leaf} if self.epsilon is None else {}
         )
         hidden = (
@@ -101,7 +101,9 @@ class CandidateSettings:
             if self.protected
             else {"label": label}
         )
-        return BayesNet(parents=self.parents, smoothing=self.smoothing, **own, **hidden, **promise)
+        return BayesNet(
+            parents=self.parents, smoothing=self.smoothing, **options, **hidden, **promise
+        )
 
     @property
     def key(self) -> str:
@@ -207,7 +209,9 @@ class Evaluation:
 
     def worth_of(self, name: str) -> WorthFigure:
         """Return what it is worth for a purpose, by its name."""
-        return next((one for one in self.worth if one.name == name), WorthFigure(name=name))
+        return next(
+            (figure for figure in self.worth if figure.name == name), WorthFigure(name=name)
+        )
 
     @property
     def words(self) -> str:
@@ -261,7 +265,7 @@ class FrontierChoice:
         state = self.state
         if state is None:
             return ""
-        words = {
+        verdicts = {
             LimitState.EXCEEDS: f"EXCEEDS THE LIMIT: {self.limits.description} is allowed, and a simultaneous 95 % lower bound is above that.",
             LimitState.SHOWN: f"SHOWN TO KEEP THE LIMIT: {self.limits.description} is allowed, and every simultaneous 95 % upper bound is within that.",
             LimitState.UNDECIDED: f"UNDECIDED: {self.limits.description} is neither shown to hold nor shown to be exceeded.",
@@ -271,15 +275,15 @@ class FrontierChoice:
             (confirmation, "On people the search never saw"),
             (self.released, "Of the release itself, made of everybody"),
         )
-        said = [
+        description = [
             sentence
             for figure, where in parts
             if figure is not None and (sentence := _bounds_sentence(figure, where))
         ]
         return " ".join(
             (
-                words,
-                *said,
+                verdicts,
+                *description,
                 f"The table is in {self.table}." if self.table else "No table was written.",
             )
         )
@@ -513,9 +517,15 @@ class FrontierResult:
         name = self.worth_name(worth)
         chosen = None if self.choice is None else self.choice.candidate
         out = []
-        for one in (*self.front(name), *self.references):
-            figure, risk = one.worth_of(name), one.risk
-            word = "reference" if one.reference else "chosen" if one.candidate == chosen else ""
+        for evaluation in (*self.front(name), *self.references):
+            figure, risk = evaluation.worth_of(name), evaluation.risk
+            word = (
+                "reference"
+                if evaluation.reference
+                else "chosen"
+                if evaluation.candidate == chosen
+                else ""
+            )
             bounds = (
                 ""
                 if risk.lower is None or risk.upper is None
@@ -523,7 +533,7 @@ class FrontierResult:
             )
             out.append(
                 [
-                    one.words,
+                    evaluation.words,
                     number(risk.estimate),
                     bounds,
                     number(figure.value),
@@ -536,7 +546,11 @@ class FrontierResult:
     def show(self) -> None:
         """Print the front, the references and what was chosen."""
         figure = next(
-            (one.worth_of(self.worths[0]) for one in self.evaluations if one.worth),
+            (
+                evaluation.worth_of(self.worths[0])
+                for evaluation in self.evaluations
+                if evaluation.worth
+            ),
             WorthFigure(name=self.worths[0]),
         )
         print(
@@ -552,21 +566,21 @@ class FrontierResult:
     def _repr_html_(self) -> str:
         from .frontier import front_picture
 
-        said = "" if self.choice is None else self.choice.sentence
-        return f"{front_picture(self, self.worths[0], key='frontier-picture')}{html_table(HEAD, self.rows(), caption=said)}"
+        description = "" if self.choice is None else self.choice.sentence
+        return f"{front_picture(self, self.worths[0], key='frontier-picture')}{html_table(HEAD, self.rows(), caption=description)}"
 
 
 def pareto(evaluations: Sequence[Evaluation], worth: str) -> tuple[Evaluation, ...]:
     """Return the settings that no others beat on both sides, the safest first; of equal ones the first tried."""
     known = [
-        one
-        for one in evaluations
-        if one.risk.estimate is not None and one.worth_of(worth).rank is not None
+        evaluation
+        for evaluation in evaluations
+        if evaluation.risk.estimate is not None and evaluation.worth_of(worth).rank is not None
     ]
     out: list[Evaluation] = []
-    for one in sorted(known, key=lambda e: (_risk(e), -_worth(e, worth))):
-        if not out or _worth(one, worth) > _worth(out[-1], worth):
-            out.append(one)
+    for evaluation in sorted(known, key=lambda e: (_risk(e), -_worth(e, worth))):
+        if not out or _worth(evaluation, worth) > _worth(out[-1], worth):
+            out.append(evaluation)
     return tuple(out)
 
 
@@ -579,47 +593,49 @@ def qualifies(risk: RiskFigure, limits: Limits) -> bool:
 
 def ranked(evaluations: Sequence[Evaluation], limits: Limits, worth: str) -> list[Evaluation]:
     """Return the settings that qualify, in the order in which they are chosen: by the rule of one standard error, and then of what is safer the same."""
-    left = [
-        one
-        for one in evaluations
-        if qualifies(one.risk, limits) and one.worth_of(worth).rank is not None
+    remaining = [
+        evaluation
+        for evaluation in evaluations
+        if qualifies(evaluation.risk, limits) and evaluation.worth_of(worth).rank is not None
     ]
     out: list[Evaluation] = []
-    while left:
-        top = max(left, key=lambda e: _worth(e, worth))
+    while remaining:
+        top = max(remaining, key=lambda e: _worth(e, worth))
         near = [
-            one
-            for one in left
-            if _worth(one, worth) >= _worth(top, worth) - top.worth_of(worth).error
+            evaluation
+            for evaluation in remaining
+            if _worth(evaluation, worth) >= _worth(top, worth) - top.worth_of(worth).error
         ]
         chosen = min(near, key=lambda e: (_risk(e), -_worth(e, worth)))
         out.append(chosen)
-        left = [one for one in left if _risk(one) < _risk(chosen)]
+        remaining = [evaluation for evaluation in remaining if _risk(evaluation) < _risk(chosen)]
     return out
 
 
 def pick(evaluations: Sequence[Evaluation], limits: Limits, worth: str) -> Evaluation:
     """Return the settings to choose; raise, with the nearest, where none keep to the limits."""
-    some = ranked(evaluations, limits, worth)
-    if not some:
+    shortlist = ranked(evaluations, limits, worth)
+    if not shortlist:
         raise no_candidate(evaluations, limits)
-    return some[0]
+    return shortlist[0]
 
 
 def nearest(evaluations: Sequence[Evaluation], limits: Limits) -> Evaluation | None:
     """Return the settings that come nearest to limits: the least above them."""
 
-    def over(one: Evaluation) -> float:
+    def over(evaluation: Evaluation) -> float:
         above = (
-            max(0.0, (one.risk.ceiling or 0.0) - limits.max_excess)
+            max(0.0, (evaluation.risk.ceiling or 0.0) - limits.max_excess)
             if limits.max_excess is not None
             else 0.0
         )
         return above + (
-            max(0.0, (one.risk.auc or 1.0) - limits.max_auc) if limits.max_auc is not None else 0.0
+            max(0.0, (evaluation.risk.auc or 1.0) - limits.max_auc)
+            if limits.max_auc is not None
+            else 0.0
         )
 
-    known = [one for one in evaluations if one.risk.estimate is not None]
+    known = [evaluation for evaluation in evaluations if evaluation.risk.estimate is not None]
     return min(known, key=over, default=None)
 
 
@@ -677,10 +693,10 @@ def passes(risk: RiskFigure, limits: Limits, attempt: int) -> bool:
     )
 
 
-def _risk(one: Evaluation) -> float:
-    return float("inf") if one.risk.estimate is None else one.risk.estimate
+def _risk(evaluation: Evaluation) -> float:
+    return float("inf") if evaluation.risk.estimate is None else evaluation.risk.estimate
 
 
-def _worth(one: Evaluation, worth: str) -> float:
-    rank = one.worth_of(worth).rank
+def _worth(evaluation: Evaluation, worth: str) -> float:
+    rank = evaluation.worth_of(worth).rank
     return float("-inf") if rank is None else rank

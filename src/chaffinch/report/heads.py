@@ -40,19 +40,19 @@ class TestedLine:
 
 
 def looks_answer(
-    place: int, question: str, sentence: str, lines: Sequence[TestedLine], word: str = ""
+    index: int, question: str, sentence: str, lines: Sequence[TestedLine], word: str = ""
 ) -> PageAnswer:
     """Return an answer with what was looked at, a line each."""
     return PageAnswer(
         question,
         sentence,
-        looks_picture(f"box-{place}", question, lines) if lines else None,
+        looks_picture(f"box-{index}", question, lines) if lines else None,
         word=word,
     )
 
 
 def dots_answer(
-    place: int,
+    index: int,
     question: str,
     sentence: str,
     figures: Sequence[DecisionFigure],
@@ -64,7 +64,7 @@ def dots_answer(
     return PageAnswer(
         question,
         sentence,
-        dots_picture(f"box-{place}", question, figures, share=share) if figures else None,
+        dots_picture(f"box-{index}", question, figures, share=share) if figures else None,
         word=word,
     )
 
@@ -102,13 +102,13 @@ def dots_picture(
     key: str, title: str, figures: Sequence[DecisionFigure], *, share: bool = True
 ) -> Markup:
     """Return dots on one axis, a line for each, with intervals; the band beside `people not in the data` is what would be detected."""
-    words = percent if share else number
-    band = next((one.value for one in figures if one.name == DETECTABLE), None)
-    rows = [one for one in figures if one.name != DETECTABLE]
-    others = next((one.value for one in rows if one.name == "people not in the data"), None)
-    ends = [one.value for one in rows] + [end for one in rows for end in one.interval or ()]
-    left = max(width_of(one.name, 12) for one in rows) + 14
-    axis = Axis(0.0, 1.0 if share else max([*ends, 1e-9]), left, WIDTH - 52)
+    format_value = percent if share else number
+    band = next((figure.value for figure in figures if figure.name == DETECTABLE), None)
+    rows = [figure for figure in figures if figure.name != DETECTABLE]
+    others = next((row.value for row in rows if row.name == "people not in the data"), None)
+    ends = [row.value for row in rows] + [end for row in rows for end in row.interval or ()]
+    x_start = max(width_of(row.name, 12) for row in rows) + 14
+    axis = Axis(0.0, 1.0 if share else max([*ends, 1e-9]), x_start, WIDTH - 52)
     pitch, head = 24.0, 8.0
     bottom = head + pitch * len(rows)
     parts = []
@@ -118,21 +118,27 @@ def dots_picture(
             f'<rect x="{start:.1f}" y="{head:.1f}" width="{max(end - start, 1.5):.1f}" height="{bottom - head:.1f}" fill="{BAND}" class="band"/>'
         )
     parts += axis.across(head, bottom)
-    for i, one in enumerate(rows):
+    for i, figure in enumerate(rows):
         y = head + pitch * (i + 0.5)
-        colour, shape = SERIES[LOOKS.get(one.name, i % len(SERIES))]
+        colour, shape = SERIES[LOOKS.get(figure.name, i % len(SERIES))]
         parts.append(
-            text(left - 8, y + 4, one.name, anchor="end", bold=one.name == "people in the data")
+            text(
+                x_start - 8,
+                y + 4,
+                figure.name,
+                anchor="end",
+                bold=figure.name == "people in the data",
+            )
         )
-        if one.interval:
-            low, high = (axis(end) for end in one.interval)
+        if figure.interval:
+            low, high = (axis(end) for end in figure.interval)
             parts.append(
                 f'<path d="M{low:.1f} {y:.1f}H{high:.1f}" stroke="{colour}" stroke-width="3"/>'
             )
         parts.append(
-            f"<g><title>{escape(one.name)}: {words(one.value)}</title>{mark(axis(one.value), y, colour, shape)}</g>"
+            f"<g><title>{escape(figure.name)}: {format_value(figure.value)}</title>{mark(axis(figure.value), y, colour, shape)}</g>"
         )
-        parts.append(text(WIDTH - 3, y + 4, words(one.value), anchor="end"))
+        parts.append(text(WIDTH - 3, y + 4, format_value(figure.value), anchor="end"))
     below = bottom + 32
     if band is not None and others is not None:
         parts.append(
@@ -142,7 +148,7 @@ def dots_picture(
             text(20, below, "a smaller excess than this may go unseen", size=11, fill=GREY)
         )
         below += 14
-    desc = "; ".join(f"{one.name} {words(one.value)}" for one in figures)
+    desc = "; ".join(f"{figure.name} {format_value(figure.value)}" for figure in figures)
     return picture(key, WIDTH, below - 8, title=title, desc=desc, body=parts)
 
 
@@ -155,26 +161,28 @@ def bars_picture(
     parts = []
     bottom = top + pitch * len(figures)
     colour = SERIES[0][0]
-    for i, one in enumerate(figures):
+    for i, figure in enumerate(figures):
         y = top + pitch * i
-        end = min(max(one.value, 0.0), 1.0) * right
-        parts.append(text(0, y + 12, f"{one.name}: {one.word}" if one.word else one.name))
+        end = min(max(figure.value, 0.0), 1.0) * right
+        parts.append(
+            text(0, y + 12, f"{figure.name}: {figure.word}" if figure.word else figure.name)
+        )
         parts.append(
             f'<rect x="0.5" y="{y + 16.5:.1f}" width="{right:.1f}" height="11" fill="none" stroke="{GREY}"/>'
         )
         parts.append(
-            f'<rect x="0.5" y="{y + 16.5:.1f}" width="{max(end, 1.0):.1f}" height="11" fill="{colour}"><title>{escape(one.name)}: {percent(one.value)}</title></rect>'
+            f'<rect x="0.5" y="{y + 16.5:.1f}" width="{max(end, 1.0):.1f}" height="11" fill="{colour}"><title>{escape(figure.name)}: {percent(figure.value)}</title></rect>'
         )
-        if one.interval:
-            low, high = (0.5 + min(max(edge, 0.0), 1.0) * right for edge in one.interval)
+        if figure.interval:
+            low, high = (0.5 + min(max(edge, 0.0), 1.0) * right for edge in figure.interval)
             parts.append(
                 f'<path d="M{low:.1f} {y + 22:.1f}H{high:.1f}M{low:.1f} {y + 18:.1f}v8M{high:.1f} {y + 18:.1f}v8" stroke="{INK}" stroke-width="1.5"/>'
             )
-        parts.append(text(WIDTH - 3, y + 26, percent(one.value), anchor="end"))
+        parts.append(text(WIDTH - 3, y + 26, percent(figure.value), anchor="end"))
     parts.append(text(0, bottom + 12, scale[0], size=11, fill=GREY))
     parts.append(text(right, bottom + 12, scale[1], size=11, fill=GREY, anchor="end"))
     desc = f"From {scale[0]} to {scale[1]}: " + "; ".join(
-        f"{one.name} {percent(one.value)}" for one in figures
+        f"{figure.name} {percent(figure.value)}" for figure in figures
     )
     return picture(key, WIDTH, bottom + 18, title=title, desc=desc, body=parts)
 

@@ -73,15 +73,15 @@ def _template() -> Template:
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
     loader = PackageLoader("chaffinch.report", "templates")
-    every = Environment(
+    environment = Environment(
         loader=loader,
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    every.filters["kind"] = lambda block: type(block).__name__
-    return every.get_template("page.html.j2")
+    environment.filters["kind"] = lambda block: type(block).__name__
+    return environment.get_template("page.html.j2")
 
 
 class _Shapes(HTMLParser):

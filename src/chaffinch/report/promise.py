@@ -85,24 +85,27 @@ def promise_of(synthesis: SynthesisAccount | None) -> Promise | None:
     if synthesis is None or not synthesis.network:
         return None
     model = synthesis.model
-    kept = tuple(shown(name, 40) for name in model.kept)
+    kept_columns = tuple(shown(name, 40) for name in model.kept)
     if model.privacy is None:
-        return Promise(None, kept, NONE)
+        return Promise(None, kept_columns, NONE)
     try:
         account = account_from_dict(model.privacy)
     except InputError:
-        return Promise(None, kept, DAMAGED, DAMAGED)
+        return Promise(None, kept_columns, DAMAGED, DAMAGED)
     if account.test_only:
-        return Promise(account, kept, account.short, TEST_ONLY)
-    if kept:
+        return Promise(account, kept_columns, account.short, TEST_ONLY)
+    if kept_columns:
         alarm = (
-            f"NO PROMISE FOR THIS TABLE: {listed(kept, most=4)} stand in it as they are in the original, row by row. The model alone "
+            f"NO PROMISE FOR THIS TABLE: {listed(kept_columns, most=4)} stand in it as they are in the original, row by row. The model alone "
             f"is private ({account.short}). Make a table without kept columns."
         )
         return Promise(
-            account, kept, "NO PROMISE for this table: it holds columns of the original", alarm
+            account,
+            kept_columns,
+            "NO PROMISE for this table: it holds columns of the original",
+            alarm,
         )
-    return Promise(account, kept, f"{account.short}; this report is not covered")
+    return Promise(account, kept_columns, f"{account.short}; this report is not covered")
 
 
 def best_guess(epsilon: float, delta: float | None = None) -> float:
@@ -148,21 +151,21 @@ def _meaning(account: Account) -> Iterator[str]:
     """What the numbers mean here, for someone who meets them for the first time."""
     unit, epsilon, delta = account.unit, account.epsilon, account.delta
     person = unit.whose == "person"
-    most = (
+    max_rows = (
         "of which one is kept"
         if unit.rows_per_person == 1
         else f"at most {unit.rows_per_person} of them"
     )
-    whose = f"one person's rows, {most}" if person else "one record"
+    whose = f"one person's rows, {max_rows}" if person else "one record"
     if unit.bounded:
-        told = f"Two tables are compared that differ in {whose}: exchanged for {'those of another' if person else 'any other'}."
+        summary = f"Two tables are compared that differ in {whose}: exchanged for {'those of another' if person else 'any other'}."
         task = f"which of two {'people' if person else 'records'} was in the data"
     else:
-        told = f"Two tables are compared: one with {whose}, one without."
+        summary = f"Two tables are compared: one with {whose}, one without."
         task = f"whether {'a person' if person else 'a record'} was in the data"
     times = f"{exp(epsilon):.3g}" if epsilon < 10 else f"e^{epsilon:.6g}"
     yield (
-        f"{told} Epsilon says how far apart the results may be: whatever is drawn, or concluded from it, is at most about {times} times as "
+        f"{summary} Epsilon says how far apart the results may be: whatever is drawn, or concluded from it, is at most about {times} times as "
         "likely from the one as from the other. Smaller is stronger; at 0 the result would tell nothing of the data."
     )
     if delta is not None:
@@ -178,29 +181,29 @@ def _meaning(account: Account) -> Iterator[str]:
 
 
 def _whose(account: Account) -> str:
-    unit, declared, most = (
+    unit, declared, max_rows = (
         account.unit,
         account.rows_how == "declared",
         account.unit.rows_per_person,
     )
     if unit.by_person:
-        kept = (
+        kept_rows = (
             "one row of each person was used"
-            if most == 1
-            else f"at most {most} rows of each person were used"
+            if max_rows == 1
+            else f"at most {max_rows} rows of each person were used"
         )
         who = (
-            f"Each person is protected, with all of their rows: {kept}, by the identifier of people in the table. This is no promise for a single record: "
+            f"Each person is protected, with all of their rows: {kept_rows}, by the identifier of people in the table. This is no promise for a single record: "
             "without one record of a person another of theirs may take its place, which can count twice."
         )
-    elif most > 1:
-        who = f"The table has no identifier of people. Any {most} rows together are protected: a person with at most {most} rows, and nobody with more."
+    elif max_rows > 1:
+        who = f"The table has no identifier of people. Any {max_rows} rows together are protected: a person with at most {max_rows} rows, and nobody with more."
     else:
         who = (
             "Each record is protected by itself. The table has no identifier of people: a person with several records is protected less, epsilon being "
             "multiplied by the number of their records."
         )
-    if unit.bounded and most == 1:
+    if unit.bounded and max_rows == 1:
         return f"{who} The number of records is public."
     return f"{who} The number of rows was {'declared as public' if declared else 'measured with noise, as part of the promise'}."
 
@@ -240,15 +243,15 @@ def _spending(account: Account) -> Iterator[Block]:
         yield page_table(
             "What was spent on what", rows, Wide(first), Num(second), *map(Col, others)
         )
-    left = account.unspent
+    x_start = account.unspent
     unspent = (
-        f"{budget.currency} {left:.4g} was not spent"
-        if left > 1e-6 * budget.total
+        f"{budget.currency} {x_start:.4g} was not spent"
+        if x_start > 1e-6 * budget.total
         else "nothing is left"
     )
-    at = f" at delta {delta:.6g}" if delta else ""
+    at_delta = f" at delta {delta:.6g}" if delta else ""
     yield Paragraph(
-        f"Spent: {budget.currency} {account.spent:.4g} of {budget.total:.4g}, which is epsilon {epsilon:.4g}{at}; {unspent}. "
+        f"Spent: {budget.currency} {account.spent:.4g} of {budget.total:.4g}, which is epsilon {epsilon:.4g}{at_delta}; {unspent}. "
         f"{account.conversion} Noise: {account.noise_source}."
     )
 
@@ -279,13 +282,13 @@ def promise_rows(accounts: Sequence[SynthesisAccount | None]) -> tuple[PromiseLi
 
 def _promise_column(promise: Promise | None) -> dict[str, str]:
     account = None if promise is None else promise.account
-    words = UNKNOWN if promise is None else promise.line
+    line = UNKNOWN if promise is None else promise.line
     if account is None:
-        return {"promise": words} | dict.fromkeys(
+        return {"promise": line} | dict.fromkeys(
             ("epsilon", "delta", "neighbours", "rows per person", "noise"), "–"
         )
     return {
-        "promise": words if promise is not None and not promise.holds else "differentially private",
+        "promise": line if promise is not None and not promise.holds else "differentially private",
         "epsilon": f"{account.epsilon:.6g}",
         "delta": "none" if account.delta is None else f"{account.delta:.6g}",
         "neighbours": account.unit.description,
@@ -349,10 +352,10 @@ def _parts(a: Account, b: Account, first: str, second: str) -> Iterator[str]:
 def _implied(added: Account, replaced: Account, side: str) -> str:
     """What a promise under add-remove is worth under replace-one: two steps, so twice epsilon, and delta (1 + e^epsilon)."""
     epsilon, delta = added.epsilon, added.delta
-    at = ""
+    at_delta = ""
     if delta is not None:
         grown = delta * (1 + exp(min(epsilon, 700.0)))
-        at = f" at delta {grown:.3g}" if grown < 1 else ", with a delta that means nothing"
+        at_delta = f" at delta {grown:.3g}" if grown < 1 else ", with a delta that means nothing"
     rows = (
         ""
         if added.unit.rows_per_person == replaced.unit.rows_per_person
@@ -360,5 +363,5 @@ def _implied(added: Account, replaced: Account, side: str) -> str:
     )
     return (
         f"An epsilon under add-remove implies twice that epsilon under replace-one, not the other way round: {side} promises epsilon "
-        f"{2 * epsilon:.6g}{at} if one is replaced{rows}."
+        f"{2 * epsilon:.6g}{at_delta} if one is replaced{rows}."
     )

@@ -145,7 +145,7 @@ def _rendered(report: ReportResult, picture: Markup | None, public: bool) -> str
         report.title or "Report",
         [replace(section, folded=section.id not in OPEN) for section in sections],
         facts=facts,
-        alarm=" ".join(words for words in alarms if words),
+        alarm=" ".join(alarm_text for alarm_text in alarms if alarm_text),
         answers=answers,
         leaving=leaving_of(report, public=public),
     )
@@ -175,10 +175,8 @@ def header(report: ReportResult) -> tuple[tuple[str, str], ...]:
         ),
     ]
     if run.versions:
-        words = (
-            f"{shown(name, 30)} {shown(version, 30)}" for name, version in run.versions.items()
-        )
-        facts.append(("Versions", ", ".join(words)))
+        line = (f"{shown(name, 30)} {shown(version, 30)}" for name, version in run.versions.items())
+        facts.append(("Versions", ", ".join(line)))
     if run.date:
         facts.append(("Date", shown(run.date)))
     return tuple(facts)
@@ -217,8 +215,8 @@ def closing_sections(report: ReportResult) -> Iterator[Section]:
         )
     command = report.run.command
     if command:
-        words = command if isinstance(command, str) else shlex.join(command)
-        yield Section("again", "Run it again", (Paragraph(words, "code"),))
+        command_line = command if isinstance(command, str) else shlex.join(command)
+        yield Section("again", "Run it again", (Paragraph(command_line, "code"),))
 
 
 def _columns(about: UtilityAbout) -> Iterator[Block]:
@@ -262,13 +260,16 @@ def _definitions(result: UtilityResult) -> PageTable:
 def _settings(result: UtilityResult) -> Details:
     rows = []
     for metric in metrics_of(result.results):
-        one = result[metric.name]
+        measured = result[metric.name]
         decisive = (
             ()
-            if one.value is None
-            else (key for key in one.decisive if key not in ("label", "task"))
+            if measured.value is None
+            else (key for key in measured.decisive if key not in ("label", "task"))
         )
-        for key, value in {**{key: getattr(one, key) for key in decisive}, **one.settings}.items():
+        for key, value in {
+            **{key: getattr(measured, key) for key in decisive},
+            **measured.settings,
+        }.items():
             rows.append((metric.title, shown(key), setting_words(value)))
     if not rows:
         return Details("Settings of every measure", (Paragraph("None were recorded."),))
@@ -337,17 +338,17 @@ def public_answers(
         return answers
     stays = "Measured inside. The figures are taken from the original and no promise covers them, so they are not on this page."
     out = []
-    for part, answer in zip(decision.answers, answers, strict=True):
-        if part.question != NOT_TESTED:
+    for answer_data, answer in zip(decision.answers, answers, strict=True):
+        if answer_data.question != NOT_TESTED:
             out.append(replace(answer, sentence=stays, picture=None, notes=(), word=""))
             continue
-        looks = [line for line in part.looks if line.what in TOLD]
+        looks = [line for line in answer_data.looks if line.what in TOLD]
         out.append(
             replace(
                 answer,
-                picture=looks_picture(f"box-{len(out) + 1}", part.question, looks),
+                picture=looks_picture(f"box-{len(out) + 1}", answer_data.question, looks),
                 notes=(),
-                sentence=_without_tests(part.sentence),
+                sentence=_without_tests(answer_data.sentence),
             )
         )
     return tuple(out)
@@ -363,11 +364,11 @@ def public_facts(
 ) -> tuple[tuple[str, str], ...]:
     """Return the facts that may leave: no seed; where privacy was promised, settings alone."""
     if not promises(report):
-        return tuple((name, words) for name, words in facts if name != SEED)
+        return tuple((name, value) for name, value in facts if name != SEED)
     known = ("Promise", "Label", "Keys", "Sensitive", "Versions")
     return tuple(
-        (name, words.removesuffix("; this report is not covered"))
-        for name, words in facts
+        (name, value.removesuffix("; this report is not covered"))
+        for name, value in facts
         if name in known
     )
 

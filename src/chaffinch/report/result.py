@@ -82,23 +82,25 @@ class ReportResult:
             If the data are something else, or are not as they should be at some place.
         """
         check_format(data, FORMAT, VERSION, "Make one of a study: report_of(study, title=...).")
-        part = without_none(data)
+        plain = without_none(data)
         frame: dict[str, Any] = {
-            name: _known(part[name]) for name in ("about", "run") if name in part
+            name: _known(plain[name]) for name in ("about", "run") if name in plain
         }
-        verdict = part.get("verdict", ())
+        verdict = plain.get("verdict", ())
         # The promise is worked out anew from its account; a row that says so is for readers of the JSON.
         on_utility = (row for row in verdict if row.get("section") != "promise")
         return cls(
-            title=str(part.get("title", "")),
+            title=str(plain.get("title", "")),
             about=from_plain(UtilityAbout, frame.get("about", {}), what="'about'"),
-            synthesis=SynthesisAccount.from_dict(part.get("synthesis")),
-            utility=UtilityResult.from_dict({**part.get("utility", {}), **UTILITY, **frame})
+            synthesis=SynthesisAccount.from_dict(plain.get("synthesis")),
+            utility=UtilityResult.from_dict({**plain.get("utility", {}), **UTILITY, **frame})
             if "utility" in data
             else None,
-            risk=RiskResult.from_dict({**part.get("risk", {}), **RISK}) if "risk" in data else None,
+            risk=RiskResult.from_dict({**plain.get("risk", {}), **RISK})
+            if "risk" in data
+            else None,
             rows=tuple(map(VerdictRow.from_dict, on_utility)),
-            threshold=from_plain(int, part.get("threshold", THRESHOLD), what="'threshold'"),
+            threshold=from_plain(int, plain.get("threshold", THRESHOLD), what="'threshold'"),
             run=from_plain(RunFacts, frame.get("run", {}), what="'run'"),
         )
 
@@ -184,17 +186,17 @@ def as_report(data: Any, which: str) -> ReportResult:
 def _about(risk: RiskResult) -> UtilityAbout:
     """What a study of risk was about, its synthetic tables told as one."""
 
-    def told(table: AttackedTable) -> TableSummary:
+    def summary_of(table: AttackedTable) -> TableSummary:
         return TableSummary(rows=table.rows, name=table.name)
 
     about = risk.about
     return UtilityAbout(
-        original=told(about.original),
-        synthetic=told(about.one_synthetic),
+        original=summary_of(about.original),
+        synthetic=summary_of(about.one_synthetic),
         label=about.label,
         seed=about.seed,
         notes=about.notes,
-        holdout=None if about.holdout is None else told(about.holdout),
+        holdout=None if about.holdout is None else summary_of(about.holdout),
     )
 
 
@@ -215,6 +217,6 @@ def _together(runs: Sequence[RunFacts], *, timed: bool) -> RunFacts:
 def _known(data: Any) -> dict[str, Any]:
     """A mapping without what is not known, however deep."""
     return {
-        key: _known(part) if isinstance(part, Mapping) else part
-        for key, part in without_none(data).items()
+        key: _known(value) if isinstance(value, Mapping) else value
+        for key, value in without_none(data).items()
     }

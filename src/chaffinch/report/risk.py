@@ -113,7 +113,7 @@ def _by_sensitive(rows: Iterable[T]) -> dict[str, list[T]]:
     return out
 
 
-def _some(groups: Mapping[str, list[T]]) -> Iterator[tuple[int, str, list[T]]]:
+def _shown_groups(groups: Mapping[str, list[T]]) -> Iterator[tuple[int, str, list[T]]]:
     for i, (sensitive, rows) in enumerate(islice(groups.items(), MOST_SENSITIVE)):
         yield i, sensitive, rows
 
@@ -137,20 +137,22 @@ def _attacks(result: RiskResult) -> Iterator[Block]:
         yield Paragraph(shown(result.about.scenario, 600), "lead")
     sets = has_several_key_sets(attacks)
     groups = _by_sensitive(attacks)
-    for i, sensitive, rows in _some(groups):
+    for i, sensitive, rows in _shown_groups(groups):
         figure = ladder(f"fig-risk-{i}", sensitive, rows, several=sets)
         if figure is not None:
             yield figure
     yield from _left_out(groups)
     missing = [attack for attack in attacks if attack.value is None]
     if missing:
-        words = [
+        sentences = [
             f"{attack.about.title} on {attack.target}: {attack.word}, {shown(attack.reason or 'no value was given', 300)}"
             for attack in missing[:MOST]
         ]
         rest = [f"And {len(missing) - MOST:,} more, in the JSON."] if len(missing) > MOST else []
-        yield Listing((*words, *rest))
-    reasons = dict.fromkeys(one.reason for one in attacks if one.reason and one.value is not None)
+        yield Listing((*sentences, *rest))
+    reasons = dict.fromkeys(
+        attack.reason for attack in attacks if attack.reason and attack.value is not None
+    )
     notes = [*list(reasons)[:5], *result.about.notes]
     if notes:
         yield Listing(tuple(shown(note, 400) for note in notes[:MOST]))
@@ -161,7 +163,7 @@ def _keys(result: RiskResult) -> Iterator[Block]:
     if not has_several_key_sets(attacks):
         return
     groups = _by_sensitive(attacks)
-    for i, sensitive, rows in _some(groups):
+    for i, sensitive, rows in _shown_groups(groups):
         figure = subset_map(f"fig-risk-keys-{i}", sensitive, rows, result.family.p_value)
         if figure is not None:
             yield figure
@@ -202,9 +204,9 @@ def _attackers(result: RiskResult) -> Iterator[Block]:
     def above(row: Any) -> float:
         return -9.0 if row.value is None else float(row.value) - (row.guess or 0.0)
 
-    some = sorted(rows, key=above, reverse=True)[:MOST] if len(rows) > MOST else rows
-    of = f", the {len(some)} worst of {len(rows):,}" if len(some) < len(rows) else ""
-    names = dict.fromkeys(name for row in some for name in row.attackers)
+    shortlist = sorted(rows, key=above, reverse=True)[:MOST] if len(rows) > MOST else rows
+    scope = f", the {len(shortlist)} worst of {len(rows):,}" if len(shortlist) < len(rows) else ""
+    names = dict.fromkeys(name for row in shortlist for name in row.attackers)
     cells: tuple[Row, ...] = tuple(
         (
             shown(row.sensitive, 40),
@@ -222,14 +224,14 @@ def _attackers(result: RiskResult) -> Iterator[Block]:
                 )
             ),
         )
-        for row in some
+        for row in shortlist
     )
-    words = ", ".join(attacker_of(name).title for name in list(names)[:20])
+    titles = ", ".join(attacker_of(name).title for name in list(names)[:20])
     yield Paragraph(
-        f"Mean and largest share of right answers over attackers that say a value: {words}."
+        f"Mean and largest share of right answers over attackers that say a value: {titles}."
     )
     table = page_table(
-        f"Attackers together; references are means over the same attackers{of}",
+        f"Attackers together; references are means over the same attackers{scope}",
         cells,
         Wide("Sensitive"),
         Wide("Keys"),
@@ -263,8 +265,8 @@ def _funnels(result: RiskResult) -> Iterator[Block]:
     def correct(row: Funnel) -> float:
         return -1.0 if row.DiSCO is None else row.DiSCO
 
-    for i, _, some in _some(groups):
-        figure = funnel(f"fig-risk-funnel-{i}", max(some, key=correct), len(some))
+    for i, _, shortlist in _shown_groups(groups):
+        figure = funnel(f"fig-risk-funnel-{i}", max(shortlist, key=correct), len(shortlist))
         if figure is not None:
             yield figure
     yield from _left_out(groups)
@@ -283,9 +285,11 @@ def _funnels(result: RiskResult) -> Iterator[Block]:
         )
         for row in worst
     )
-    of = f", the {len(worst)} worst of {len(rows):,} sets of keys" if len(worst) < len(rows) else ""
+    scope = (
+        f", the {len(worst)} worst of {len(rows):,} sets of keys" if len(worst) < len(rows) else ""
+    )
     yield page_table(
-        f"TCAP by convention{of}",
+        f"TCAP by convention{scope}",
         cells,
         Wide("Sensitive"),
         Wide("Keys"),
@@ -299,9 +303,9 @@ def _records(result: RiskResult, threshold: int) -> Iterator[Block]:
         figure = records(f"fig-risk-records-{i}", spread, threshold)
         if figure is not None:
             yield figure
-    words = [sentence for one in result.classes or () if (sentence := _exposed(one))]
-    if words:
-        yield Listing(tuple(words[:MOST]))
+    sentences = [sentence for group in result.classes or () if (sentence := _exposed(group))]
+    if sentences:
+        yield Listing(tuple(sentences[:MOST]))
         yield Paragraph(
             "Which people and which combinations of keys they are is confidential.", "note"
         )
@@ -363,15 +367,17 @@ def _limits(result: RiskResult) -> Iterator[Block]:
         yield page_table(
             "Attacks that were not made",
             left_out,
-            Wide("Attack", lambda part: shown(part.what, 300)),
-            Wide("Why", lambda part: part.reason),
-            Col("What makes it", lambda part: part.flag),
+            Wide("Attack", lambda attacker: shown(attacker.what, 300)),
+            Wide("Why", lambda attacker: attacker.reason),
+            Col("What makes it", lambda attacker: attacker.flag),
         )
 
 
 def _definitions(result: RiskResult) -> Iterator[Block]:
     findings = (*result.findings, *(result.cross_fit.findings if result.cross_fit else ()))
-    attackers = [attacker_of(name) for name in dict.fromkeys(one.attacker for one in findings)]
+    attackers = [
+        attacker_of(name) for name in dict.fromkeys(finding.attacker for finding in findings)
+    ]
     if not attackers:
         return
     yield page_table(
@@ -452,12 +458,14 @@ def findings_section(result: RiskResult) -> Section:
     crossed = result.cross_fit
     blocks: list[Block] = [Paragraph(_lead(result), "lead")]
     leading = result.leading
-    words = [EXCESS_LINE] if leading.family.p_value is not None else []
-    words += [DETECTABLE_LINE] if any(f.detectable is not None for f in leading.findings) else []
-    words += [CROSS_FIT_LINE] if crossed is not None else []
-    words += [shown(sentence, 800) for sentence in result.about.comparison]
-    if words:
-        blocks.append(Listing(tuple(words)))
+    sentences = [EXCESS_LINE] if leading.family.p_value is not None else []
+    sentences += (
+        [DETECTABLE_LINE] if any(f.detectable is not None for f in leading.findings) else []
+    )
+    sentences += [CROSS_FIT_LINE] if crossed is not None else []
+    sentences += [shown(sentence, 800) for sentence in result.about.comparison]
+    if sentences:
+        blocks.append(Listing(tuple(sentences)))
     blocks += findings_blocks(result.findings, "Each attack beside its references", crossed=crossed)
     return Section("risk-findings", "What it gives away, attack by attack", tuple(blocks))
 
@@ -465,17 +473,17 @@ def findings_section(result: RiskResult) -> Section:
 def _lead(result: RiskResult) -> str:
     """Return how many findings there are of which word, and what they say together; of the cross-fit where it leads."""
     side = result.leading
-    words = [finding.word for finding in worst_of_key_sets(side.findings)]
+    verdicts = [finding.word for finding in worst_of_key_sets(side.findings)]
     counts = ", ".join(
         f"{count} × {word}"
         for word in (FOUND, NONE_FOUND, UNKNOWN, NO_VALUE)
-        if (count := words.count(word))
+        if (count := verdicts.count(word))
     )
     of_halves = side is not result
     start = "There is no holdout, so models of half the people speak. " if of_halves else ""
     together = f"{TOGETHER}, cross-fit" if of_halves else TOGETHER
     return (
-        f"{start}{count_noun(len(words), 'attack')}: {counts}. {together}: "
+        f"{start}{count_noun(len(verdicts), 'attack')}: {counts}. {together}: "
         f"{family_words(side.findings, side.family)}. {side.sentence}"
     )
 
@@ -522,7 +530,7 @@ def _finding_rows(
             group = name
             yield Heading(name)
         word = finding.word
-        told = "see the halves" if crossed and word in (UNKNOWN, NO_VALUE) else word
+        summary = "see the halves" if crossed and word in (UNKNOWN, NO_VALUE) else word
         behind = finding.verdict.removeprefix(word).lstrip(": ")
         if finding.p_family is not None:
             behind = f"p = {number(finding.p_family)} {behind}".strip()
@@ -532,7 +540,7 @@ def _finding_rows(
             with_interval(_value_words(finding, finding.value), finding.interval),
             *(_value_words(finding, getattr(finding, side)) for side in used),
             *([with_interval(signed(finding.excess), finding.excess_interval)] if compared else []),
-            Cell("", behind, word=word) if told == word else Cell(told),
+            Cell("", behind, word=word) if summary == word else Cell(summary),
         )
 
 

@@ -119,15 +119,15 @@ def ladder(key: str, sensitive: str, attacks: Sequence[Finding], *, several: boo
         if several or many
         else known
     )
-    some = listed[:DRAWN]
-    of = f", the {len(some)} worst of {len(known):,} attacks" if many else ""
-    caption = f"Guessing {shown(sensitive, 40)}: each attack between its references{of}"
-    plot = ladder_plot(f"{key}-plot", caption, some, several=several)
+    shortlist = listed[:DRAWN]
+    scope = f", the {len(shortlist)} worst of {len(known):,} attacks" if many else ""
+    caption = f"Guessing {shown(sensitive, 40)}: each attack between its references{scope}"
+    plot = ladder_plot(f"{key}-plot", caption, shortlist, several=several)
     note = (
         "Guess: always the most frequent value of the people whom the attack is about, or a draw where the attack draws. Marginals only: the same attack from a table of independent columns. Label only: from one whose "
         "sensitive column follows the label alone. Holdout: on people who are not in the data. Original: from the original itself."
     )
-    series = sides_of(some)
+    series = sides_of(shortlist)
     if "label_only" not in series:
         note = note.replace(
             " Label only: from one whose sensitive column follows the label alone.", ""
@@ -139,17 +139,17 @@ def ladder(key: str, sensitive: str, attacks: Sequence[Finding], *, several: boo
     return Figure(key, caption, (plot,), attacks_table(caption, listed, keys=several), note)
 
 
-def funnel(key: str, row: Funnel, of: int) -> Figure | None:
+def funnel(key: str, row: Funnel, scope: int) -> Figure | None:
     """Return how many people remain at each step from a match to a certain and right answer; `of` sets of keys were tried."""
     values = {
-        words: share for name, words in STEPS.items() if (share := getattr(row, name)) is not None
+        label: share for name, label in STEPS.items() if (share := getattr(row, name)) is not None
     }
     if not values:
         return None
-    worst = f", the worst of {of:,} sets of keys" if of > 1 else ""
+    worst = f", the worst of {scope:,} sets of keys" if scope > 1 else ""
     caption = f"From a match to disclosure: {shown(row.sensitive, 40)} knowing {keys_words(row.keys)}{worst}"
     desc = "Share of people: " + "; ".join(
-        f"{words}: {percent(value)}" for words, value in values.items()
+        f"{label}: {percent(value)}" for label, value in values.items()
     )
     steps = {**STEPS, **OTHERS}
     table = page_table(
@@ -174,10 +174,12 @@ def records(key: str, spread: RiskSpread, threshold: int) -> Figure | None:
     shares = dict(zip(names, spread.shares, strict=True))
     caption = f"Risk of each record in the original: {shown(spread.sensitive, 40)}"
     hidden = f"hidden: fewer than {threshold} records"
-    words = {name: hidden if share is None else percent(share) for name, share in shares.items()}
-    desc = "; ".join(f"{name}: {share}" for name, share in words.items())
+    share_texts = {
+        name: hidden if share is None else percent(share) for name, share in shares.items()
+    }
+    desc = "; ".join(f"{name}: {share}" for name, share in share_texts.items())
     plot = bars(f"{key}-plot", caption, desc, shares, top=0.5, hidden=hidden)
-    table = page_table(caption, words.items(), Col("Risk"), Num("Share of records"))
+    table = page_table(caption, share_texts.items(), Col("Risk"), Num("Share of records"))
     what = shown(spread.what, 400).rstrip(".")
     return Figure(key, caption, (plot,), table, f"Risk: {what}." if what else "")
 
@@ -195,19 +197,23 @@ def subset_map(
     cells: dict[tuple[str, ...], dict[str, Finding]] = {}
     for attack in attacks:
         cells.setdefault(attack.keys, {})[attack.attacker] = attack
-    every = list(cells)
-    if len(every) < 2 or not any(
+    key_sets = list(cells)
+    if len(key_sets) < 2 or not any(
         _shade(a, by_excess) is not None for row in cells.values() for a in row.values()
     ):
         return None
     rank = {chosen: max(_rank(a, by_excess) for a in row.values()) for chosen, row in cells.items()}
-    some = sorted(every, key=lambda chosen: -rank[chosen])[:MOST]
+    shortlist = sorted(key_sets, key=lambda chosen: -rank[chosen])[:MOST]
     measures = list(dict.fromkeys(attack.attacker for attack in attacks))
     what = "excess over the holdout" if by_excess else "value less guess"
-    of = f", the {len(some)} worst of {len(every):,}" if len(some) < len(every) else ""
-    caption = f"Sets of keys{of}: {what} in guessing {shown(sensitive, 40)}"
-    top = max(cells[some[0]].values(), key=lambda a: _rank(a, by_excess))
-    plot = _map(f"{key}-plot", caption, cells, some, measures, top, by_excess)
+    scope = (
+        f", the {len(shortlist)} worst of {len(key_sets):,}"
+        if len(shortlist) < len(key_sets)
+        else ""
+    )
+    caption = f"Sets of keys{scope}: {what} in guessing {shown(sensitive, 40)}"
+    top = max(cells[shortlist[0]].values(), key=lambda a: _rank(a, by_excess))
+    plot = _map(f"{key}-plot", caption, cells, shortlist, measures, top, by_excess)
     largest = signed(_shade(top, by_excess))
     p = (
         f" Its p-value over all attacks: {number(top.p_family)}; that of the largest of all: {number(p_family)}."
@@ -223,7 +229,7 @@ def subset_map(
             ", ".join(shown(name, 32) for name in chosen[:12]),
             *(signed(_shade(cells[chosen].get(m), by_excess)) for m in measures),
         )
-        for chosen in some
+        for chosen in shortlist
     )
     return Figure(
         key,
@@ -249,7 +255,7 @@ def _map(
     key: str,
     caption: str,
     cells: Mapping[tuple[str, ...], Mapping[str, Finding]],
-    some: Sequence[tuple[str, ...]],
+    shortlist: Sequence[tuple[str, ...]],
     measures: Sequence[str],
     top: Finding,
     by_excess: bool,
@@ -262,18 +268,22 @@ def _map(
     heads = [*(names if marked else ()), *(attacker_of(m).title for m in measures)]
     labels = [cut(name, 150, 11) for name in heads]
     head = 16 + max(width_of(label, 11) for label in labels) * 0.8
-    words = [] if marked else [cut(", ".join(chosen), 330) for chosen in some]
-    left = 12 + len(names) * side if marked else 16 + max(width_of(label, 12) for label in words)
+    row_labels = [] if marked else [cut(", ".join(chosen), 330) for chosen in shortlist]
+    x_start = (
+        12 + len(names) * side if marked else 16 + max(width_of(label, 12) for label in row_labels)
+    )
     xs = [*(8 + (i + 0.5) * side for i in range(len(names) if marked else 0))]
-    start = left + 14
+    start = x_start + 14
     xs += [start + (i + 0.5) * wide for i in range(len(measures))]
     body = [
         text(x + 4, head - 6, label, size=11, turn=-52) for x, label in zip(xs, labels, strict=True)
     ]
-    known = [v for c in some for a in cells[c].values() if (v := _shade(a, by_excess)) is not None]
+    known = [
+        v for c in shortlist for a in cells[c].values() if (v := _shade(a, by_excess)) is not None
+    ]
     reach = next((r for r in (0.05, 0.1, 0.2, 0.5) if max(map(abs, known)) <= r), 1.0)
     ring = ""
-    for i, chosen in enumerate(some):
+    for i, chosen in enumerate(shortlist):
         y = head + i * pitch
         if marked:
             body += [
@@ -281,7 +291,7 @@ def _map(
                 for j, name in enumerate(names)
             ]
         else:
-            body.append(text(left - 6, y + 15, words[i], anchor="end"))
+            body.append(text(x_start - 6, y + 15, row_labels[i], anchor="end"))
         for j, measure in enumerate(measures):
             attack = cells[chosen].get(measure)
             body.append(
@@ -292,10 +302,10 @@ def _map(
                     f'<rect x="{start + j * wide:.1f}" y="{y:.1f}" width="{wide - 2:.0f}" height="{pitch - 2:.0f}" fill="none" '
                     f'stroke="{INK}" stroke-width="3"/>'
                 )
-    bottom = head + len(some) * pitch
+    bottom = head + len(shortlist) * pitch
     body += [ring, *_scale(8.0, bottom + 12, reach)]
     over = max(x + width_of(label, 11) * 0.62 for x, label in zip(xs, labels, strict=True))
-    desc = f"{count_noun(len(some), 'set')} of keys by {count_noun(len(measures), 'attack')}; largest {signed(_shade(top, by_excess))} for {shown(top.title, 80)} knowing {keys_words(top.keys)}."
+    desc = f"{count_noun(len(shortlist), 'set')} of keys by {count_noun(len(measures), 'attack')}; largest {signed(_shade(top, by_excess))} for {shown(top.title, 80)} knowing {keys_words(top.keys)}."
     return picture(
         key,
         max(start + len(measures) * wide + 8, over + 16, 320),
@@ -328,14 +338,14 @@ def _cell(
 ) -> str:
     colour = None if value is None else blend(SIGNED, (value + reach) / (2 * reach))
     fill = UNKNOWN if colour is None else hex_colour(colour)
-    said = (
+    description = (
         f"{shown(attack.title, 80)}, {keys_words(attack.keys)}: {signed(value)}"
         if attack
         else "not measured"
     )
     out = (
         f'<rect x="{x:.1f}" y="{y:.1f}" width="{wide - 2:.0f}" height="{high - 2:.0f}" fill="{fill}">'
-        f"<title>{escape(said)}</title></rect>"
+        f"<title>{escape(description)}</title></rect>"
     )
     if colour is None or value is None:
         return out
@@ -355,8 +365,10 @@ def _scale(x: float, y: float, reach: float) -> list[str]:
     ]
     for share in (0.0, 0.5, 1.0):
         anchor = ("start", "middle", "end")[int(2 * share)]
-        words = signed((2 * share - 1) * reach, 2) if share != 0.5 else "0"
-        out.append(text(x + share * steps * wide, y + 24, words, size=11, fill=GREY, anchor=anchor))
+        tick_label = signed((2 * share - 1) * reach, 2) if share != 0.5 else "0"
+        out.append(
+            text(x + share * steps * wide, y + 24, tick_label, size=11, fill=GREY, anchor=anchor)
+        )
     end = x + steps * wide
     out.append(
         f'<rect x="{end + 14:.1f}" y="{y:.1f}" width="10" height="10" fill="{UNKNOWN}" stroke="#999"/>'

@@ -39,17 +39,17 @@ class ReportDifference:
 
 
 def _facts(report: ReportResult) -> dict[str, str]:
-    made = report.synthesis
-    model = None if made is None else made.model
-    network = {} if made is None else made.network
-    promise = promise_of(made)
+    made_by = report.synthesis
+    model = None if made_by is None else made_by.model
+    network = {} if made_by is None else made_by.network
+    promise = promise_of(made_by)
     account = None if promise is None else promise.account
     facts = {
         name: shown(network[name], 40)
         for name in SETTINGS
         if isinstance(network.get(name), str | int | float)
     }
-    settings = {} if made is None else made.settings
+    settings = {} if made_by is None else made_by.settings
     facts |= {
         name: _shown(value)
         for name, value in settings.items()
@@ -78,15 +78,15 @@ def _facts(report: ReportResult) -> dict[str, str]:
     facts |= _attack_facts(report)
     facts["file"] = shown(report.about.synthetic.name or "", 60)
     facts["title"] = shown(report.title, 60) if report.title else ""
-    facts["seed"] = NONE if made is None or made.seed is None else str(made.seed)
+    facts["seed"] = NONE if made_by is None or made_by.seed is None else str(made_by.seed)
     facts["date"] = shown(report.run.date, 40) if report.run.date else ""
     return facts
 
 
 def _shown(value: object) -> str:
-    words = value if isinstance(value, list | tuple) else [value]
+    values = value if isinstance(value, list | tuple) else [value]
     return (
-        ", ".join(shown(f"{word:g}" if isinstance(word, float) else word, 40) for word in words)
+        ", ".join(shown(f"{word:g}" if isinstance(word, float) else word, 40) for word in values)
         or NONE
     )
 
@@ -98,14 +98,16 @@ def _attack_facts(report: ReportResult) -> dict[str, str]:
     about = report.risk.about
     attackers = dict.fromkeys(finding.attacker for finding in report.risk.findings)
     facts = {"keys": about.keys, "sensitive": about.sensitive, "attacks": tuple(attackers)}
-    return {name: _shown(words) for name, words in facts.items()}
+    return {name: _shown(value) for name, value in facts.items()}
 
 
 def differences(reports: Sequence[ReportResult]) -> tuple[ReportDifference, ...]:
     """Return the facts that are not the same in all reports, settings first; a date alone is no difference."""
-    every = [_facts(report) for report in reports]
+    all_facts = [_facts(report) for report in reports]
     names = list(
-        dict.fromkeys(name for name in (*SETTINGS, *(name for facts in every for name in facts)))
+        dict.fromkeys(
+            name for name in (*SETTINGS, *(name for facts in all_facts for name in facts))
+        )
     )
     unknown = [
         DEFAULT if report.synthesis is not None and report.synthesis.settings else NOT_TOLD
@@ -115,13 +117,14 @@ def differences(reports: Sequence[ReportResult]) -> tuple[ReportDifference, ...]
         ReportDifference(
             name,
             tuple(
-                facts.get(name, "") or other for facts, other in zip(every, unknown, strict=True)
+                facts.get(name, "") or other
+                for facts, other in zip(all_facts, unknown, strict=True)
             ),
         )
         for name in names
     ]
-    differing = [one for one in out if len(set(one.values)) > 1]
-    return tuple(one for one in differing if one.what != "date" or len(differing) == 1)
+    differing = [fact for fact in out if len(set(fact.values)) > 1]
+    return tuple(fact for fact in differing if fact.what != "date" or len(differing) == 1)
 
 
 def names_of_reports(
@@ -135,32 +138,39 @@ def names_of_reports(
     if not labels and all(titles) and len(set(titles)) == len(titles):
         labels = titles
     chosen = [
-        one for one in differences(reports) if not labels or one.what not in ("title", "date")
+        difference
+        for difference in differences(reports)
+        if not labels or difference.what not in ("title", "date")
     ]
     if labels:
-        told = [
-            ", ".join(_part(one, place, report) for one in chosen[:MAX_FACTS])
-            for place, report in enumerate(reports)
+        summary = [
+            ", ".join(_fact_words(fact, index, report) for fact in chosen[:MAX_FACTS])
+            for index, report in enumerate(reports)
         ]
         return tuple(
-            f"{label}: {words}" if words else label
-            for label, words in zip(labels, told, strict=True)
+            f"{label}: {differing_facts}" if differing_facts else label
+            for label, differing_facts in zip(labels, summary, strict=True)
         )
     # What tells most of them apart with the fewest words: settings before files, files before titles and dates.
     few = chosen[:MAX_FACTS]
     if not few:
         return tuple(shown(report.about.synthetic.name or "synthetic table") for report in reports)
     return tuple(
-        ", ".join(_part(one, place, report) for one in few) for place, report in enumerate(reports)
+        ", ".join(_fact_words(fact, index, report) for fact in few)
+        for index, report in enumerate(reports)
     )
 
 
-def _part(one: ReportDifference, place: int, report: ReportResult) -> str:
+def _fact_words(difference: ReportDifference, index: int, report: ReportResult) -> str:
     """One fact of a name: a file, a title and a method speak for themselves, others with what they are."""
-    value = one.values[place]
-    if value == NOT_TOLD and one.what in ("file", "title"):
+    value = difference.values[index]
+    if value == NOT_TOLD and difference.what in ("file", "title"):
         return shown(report.about.synthetic.name or "synthetic table")
-    return value if one.what in ("file", "title", "date", "method") else f"{one.what} {value}"
+    return (
+        value
+        if difference.what in ("file", "title", "date", "method")
+        else f"{difference.what} {value}"
+    )
 
 
 def differing_blocks(names: Sequence[str], differing: Sequence[ReportDifference]) -> list[Block]:

@@ -41,7 +41,7 @@ def synthesis_section(
         inside = (
             () if not public else (SEED,) if account.model.privacy is None else (SEED, EQUAL_ROWS)
         )
-        rows = [(name, words) for name, words in _facts(account) if words and name not in inside]
+        rows = [(name, value) for name, value in _facts(account) if value and name not in inside]
         if rows:
             blocks.append(page_table("The synthesis", rows, Col("What"), Wide("How")))
     blocks += network_figures(account, picture)
@@ -107,12 +107,16 @@ def network_figures(account: SynthesisAccount | None, picture: Markup | None) ->
         if strength is not None
     }
     if known:
-        some = dict(list(known.items())[:MOST_DRAWN])
-        of = f", the {len(some)} strongest of {len(known)} links" if len(some) < len(known) else ""
-        caption = f"What the ends of each link tell of each other{of}"
-        desc = "; ".join(f"{name}: {number(value)}" for name, value in some.items())
-        plot = bars("fig-links-plot", caption, desc, some)
-        listed = tuple((name, number(value)) for name, value in some.items())
+        shortlist = dict(list(known.items())[:MOST_DRAWN])
+        scope = (
+            f", the {len(shortlist)} strongest of {len(known)} links"
+            if len(shortlist) < len(known)
+            else ""
+        )
+        caption = f"What the ends of each link tell of each other{scope}"
+        desc = "; ".join(f"{name}: {number(value)}" for name, value in shortlist.items())
+        plot = bars("fig-links-plot", caption, desc, shortlist)
+        listed = tuple((name, number(value)) for name, value in shortlist.items())
         out.append(
             Figure(
                 "fig-links",
@@ -171,10 +175,10 @@ def _chosen(choices: Choices) -> Iterator[Block]:
     sentences = []
     if model.sensitive:
         names = ", ".join(shown(name, 40) for name in model.sensitive)
-        kept = f" but {shown(model.label, 40)}" if model.label else ""
+        exception = f" but {shown(model.label, 40)}" if model.label else ""
         each = " and each other" if choices.together and len(model.sensitive) > 1 else ""
         sentences.append(
-            f"Protected on purpose: {names}. Relations with all columns{kept}{each} were cut, so that these columns are hard to guess; they count as lost below."
+            f"Protected on purpose: {names}. Relations with all columns{exception}{each} were cut, so that these columns are hard to guess; they count as lost below."
         )
     for word, edges in (("Required", model.require), ("Forbidden", model.forbid)):
         if edges:
@@ -191,9 +195,9 @@ def _chosen(choices: Choices) -> Iterator[Block]:
     known = [cut for cut in choices.cuts if is_number(cut.get("information"))]
     if known:
         worst = sorted(known, key=lambda cut: -cut["information"])[:MOST_CUTS]
-        of = f", the {len(worst)} largest of {len(known)}" if len(worst) < len(known) else ""
+        scope = f", the {len(worst)} largest of {len(known)}" if len(worst) < len(known) else ""
         yield page_table(
-            f"Relations that protection cut{of}",
+            f"Relations that protection cut{scope}",
             worst,
             Col(
                 "Pair",
@@ -236,10 +240,12 @@ def _mend(row: VerdictRow, result: UtilityResult, choices: Choices) -> tuple[str
         return ", ".join(names) or "no single column stands out", _single(names, choices)
     if row.id == "impossible":
         pairs = result.results.get("impossible")
-        some = [pair.columns for pair in pairs.worst] if isinstance(pairs, ImpossiblePairs) else []
-        return _where(some, choices), _pairs_mended(some, choices, rules=True)
-    some = _pairs(row, result)
-    return _where(some, choices) or "over the whole table", _pairs_mended(some, choices)
+        shortlist = (
+            [pair.columns for pair in pairs.worst] if isinstance(pairs, ImpossiblePairs) else []
+        )
+        return _where(shortlist, choices), _pairs_mended(shortlist, choices, rules=True)
+    shortlist = _pairs(row, result)
+    return _where(shortlist, choices) or "over the whole table", _pairs_mended(shortlist, choices)
 
 
 def _single(names: Sequence[str], choices: Choices) -> str:
@@ -251,10 +257,10 @@ def _single(names: Sequence[str], choices: Choices) -> str:
 
 def _pairs(row: VerdictRow, result: UtilityResult) -> list[tuple[str, ...]]:
     name = {"tvd_2": "tvd.2", "tvd_3": "tvd.3"}.get(row.id, row.id)
-    own = result.results.get(name)
-    if isinstance(own, MarginalDistance):
-        return [tuple(one.columns) for one in own.largest]
-    relations = own if isinstance(own, Association) else result.results.get("phi_k")
+    measured = result.results.get(name)
+    if isinstance(measured, MarginalDistance):
+        return [tuple(pair.columns) for pair in measured.largest]
+    relations = measured if isinstance(measured, Association) else result.results.get("phi_k")
     if isinstance(relations, Association) and row.id in (
         "phi_k",
         "pearson",
@@ -266,17 +272,19 @@ def _pairs(row: VerdictRow, result: UtilityResult) -> list[tuple[str, ...]]:
     return []
 
 
-def _where(some: Sequence[Sequence[str]], choices: Choices) -> str:
-    told = []
-    for names in list(some)[:MOST_PAIRS]:
+def _where(shortlist: Sequence[Sequence[str]], choices: Choices) -> str:
+    summary = []
+    for names in list(shortlist)[:MOST_PAIRS]:
         why = choices.why(names)
-        told.append(" × ".join(shown(name, 32) for name in names) + (f" ({why})" if why else ""))
-    return "; ".join(told)
+        summary.append(" × ".join(shown(name, 32) for name in names) + (f" ({why})" if why else ""))
+    return "; ".join(summary)
 
 
-def _pairs_mended(some: Sequence[Sequence[str]], choices: Choices, *, rules: bool = False) -> str:
+def _pairs_mended(
+    shortlist: Sequence[Sequence[str]], choices: Choices, *, rules: bool = False
+) -> str:
     model = choices.model
-    worst = list(some)[:MOST_PAIRS]
+    worst = list(shortlist)[:MOST_PAIRS]
     free = [names for names in worst if not choices.why(names)]
     if worst and not free:
         hidden = [
@@ -306,9 +314,9 @@ def _pairs_mended(some: Sequence[Sequence[str]], choices: Choices, *, rules: boo
     )
     if widest is not None:
         parts.append(f"leave {shown(widest, 32)} out if it is not needed")
-    words = ", or ".join(parts)
+    remedies = ", or ".join(parts)
     return (
-        f"{capital(words)}."
-        if words
+        f"{capital(remedies)}."
+        if remedies
         else f"Another method, or fewer columns. The model has {count_noun(len(model.nodes), 'column')}."
     )

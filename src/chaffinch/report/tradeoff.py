@@ -68,17 +68,17 @@ def tradeoff_section(report: ReportResult) -> Section | None:
         attack=attack.description,
         lines=reference_lines(attack),
     )
-    words = "Up is more given away, right is more kept. One attack and one measure of each kind: the others are in the folded sections, and nothing is merged."
-    return Section("tradeoff", "Risk beside worth", (Paragraph(words, "note"), figure))
+    note = "Up is more given away, right is more kept. One attack and one measure of each kind: the others are in the folded sections, and nothing is merged."
+    return Section("tradeoff", "Risk beside worth", (Paragraph(note, "note"), figure))
 
 
 def reference_lines(attack: Finding) -> list[tuple[str, float]]:
     """Return how often an attack is right without the tables: levels to draw beside them."""
-    sides = (
+    references = (
         ("a guess without keys", attack.guess),
         ("people who are not in the data", attack.holdout),
     )
-    return [(name, value) for name, value in sides if value is not None]
+    return [(name, value) for name, value in references if value is not None]
 
 
 def tradeoff_figure(
@@ -90,11 +90,9 @@ def tradeoff_figure(
     lines: Sequence[tuple[str, float]] = (),
 ) -> Figure:
     """Return tables by how much they keep and how often an attack on them is right; `lines` are levels of the attack without them."""
-    kept = SHORT.get(worth.id, worth.measure)
+    measure_name = SHORT.get(worth.id, worth.measure)
     best = "a fresh sample" if worth.holdout is not None else "the best that can be had"
-    caption = (
-        f"How often {attack} is right, by how far {kept} go from independent columns to {best}"
-    )
+    caption = f"How often {attack} is right, by how far {measure_name} go from independent columns to {best}"
     table = page_table(
         caption,
         points,
@@ -110,7 +108,7 @@ def tradeoff_figure(
             lambda point: "" if point.risk_interval is None else between(point.risk_interval),
         ),
     )
-    return Figure(id, caption, (_drawn(f"{id}-plot", caption, points, lines, kept),), table)
+    return Figure(id, caption, (_drawn(f"{id}-plot", caption, points, lines, measure_name),), table)
 
 
 def _drawn(
@@ -118,7 +116,7 @@ def _drawn(
     title: str,
     points: Sequence[TradePoint],
     lines: Sequence[tuple[str, float]],
-    kept: str,
+    measure_name: str,
 ) -> Markup:
     across = Axis(0.0, 1.0, LEFT, WIDE - RIGHT)
     top = max(
@@ -138,11 +136,11 @@ def _drawn(
             f'<path d="M{LEFT:.1f} {y:.1f}H{WIDE - RIGHT:.1f}" stroke="{GREY}" stroke-dasharray="5 3"/>'
         )
         body.append(labels.at(LEFT + 6, y - 4, name, fill=GREY, anchor="start"))
-    place = 0
+    index = 0
     for point in points:
         x, y = across(point.worth), upward(point.risk)
-        colour, shape = (GREY, "diamond") if point.reference else SERIES[place % len(SERIES)]
-        place += not point.reference
+        colour, shape = (GREY, "diamond") if point.reference else SERIES[index % len(SERIES)]
+        index += not point.reference
         if point.worth_interval:
             low, high = (across(end) for end in point.worth_interval)
             body.append(
@@ -153,8 +151,10 @@ def _drawn(
             body.append(
                 f'<path d="M{x:.1f} {low:.1f}V{high:.1f}" stroke="{colour}" stroke-width="2"/>'
             )
-        said = f"{point.name}: worth {percent(point.worth)}, attack right for {percent(point.risk)}"
-        body.append(f"<g><title>{escape(said)}</title>{mark(x, y, colour, shape)}</g>")
+        description = (
+            f"{point.name}: worth {percent(point.worth)}, attack right for {percent(point.risk)}"
+        )
+        body.append(f"<g><title>{escape(description)}</title>{mark(x, y, colour, shape)}</g>")
         right = x > (LEFT + WIDE) / 2
         body.append(
             labels.at(
@@ -169,7 +169,10 @@ def _drawn(
         text(
             (LEFT + WIDE) / 2,
             TALL - 8,
-            cut(f"kept: {kept}, from independent columns to the best that can be had", WIDE - LEFT),
+            cut(
+                f"kept: {measure_name}, from independent columns to the best that can be had",
+                WIDE - LEFT,
+            ),
             anchor="middle",
             fill=GREY,
         )

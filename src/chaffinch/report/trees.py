@@ -107,8 +107,8 @@ def tree_page(
         ),
     ]
     if len(audit.model.trees) > 1:
-        every = range(len(audit.model.trees))
-        table = _depths("Nodes of all trees by depth", audit, after, every)
+        tree_numbers = range(len(audit.model.trees))
+        table = _depths("Nodes of all trees by depth", audit, after, tree_numbers)
         sections.append(Section("depths", "All trees, by depth", (table,)))
     if audit.tries is not None:
         sections.append(Section("tries", "Without the counts", _tries(audit, after)))
@@ -119,10 +119,10 @@ def tree_page(
         ("Trees", f"{len(audit.model.trees):,}"),
         ("Threshold", f"fewer than {audit.at_least} records isolate"),
     )
-    found = _isolates(audit, after, pruned, certificate)
+    verdict_row = _isolates(audit, after, pruned, certificate)
     alarm = (
         f"{'This' if after is None else 'The pruned'} model isolates people. Do not publish it as it is."
-        if found
+        if verdict_row
         else ""
     )
     lead = _lead(audit) if after is None else _written_words(audit, after, pruned, certificate)
@@ -130,7 +130,7 @@ def tree_page(
         _total(audit)
         if after is None
         else 0
-        if not found and (_told_together(audit, pruned) or certificate is not None)
+        if not verdict_row and (_told_together(audit, pruned) or certificate is not None)
         else _total(after)
     )
     if after is None:
@@ -148,7 +148,7 @@ def tree_page(
         _limits(audit, pruned)[0],
         isolating=isolating,
         scores=scores if after is not None else None,
-        isolates=found,
+        isolates=verdict_row,
     )
     return page(title, sections, facts=facts, alarm=alarm, answers=answers, leaving=LEAVING)
 
@@ -183,13 +183,13 @@ def _written_words(
     certificate: CertificateSummary | None,
 ) -> str:
     """What the pruned model isolates, with what the attack on its file found where there is a file."""
-    told = _pruned_words(audit, after, pruned)
+    summary = _pruned_words(audit, after, pruned)
     return (
-        told
+        summary
         if certificate is None
         else certificate.sentence()
         if not _told_together(audit, pruned)
-        else f"{told} {certificate.sentence()}"
+        else f"{summary} {certificate.sentence()}"
     )
 
 
@@ -325,16 +325,16 @@ def _figure(audit: TreeAudit, after: TreeAudit | None, drawn: int) -> Figure:
         [("after", "After pruning", after)] if after is not None else []
     )
     pictures, folded = [], False
-    for key, words, each in both:
-        picture, part = tree_picture(
+    for key, caption, each in both:
+        picture, is_folded = tree_picture(
             f"tree-{key}",
-            words,
+            caption,
             each.model.trees[drawn],
             each.model.features,
             _isolating(each)[drawn],
         )
         pictures.append(picture)
-        folded |= part
+        folded |= is_folded
     which = "" if len(audit.model.trees) == 1 else f" {drawn + 1:,} of {len(audit.model.trees):,}"
     note = TREE_KEY + (
         " The deepest parts are folded: there are too many leaves to draw." if folded else ""
@@ -359,9 +359,9 @@ def _depths(
     caption: str, audit: TreeAudit, after: TreeAudit | None, chosen: Collection[int]
 ) -> PageTable:
     """Nodes, leaves and isolating nodes at each depth, before and after."""
-    sides = [audit] if after is None else [audit, after]
-    told = []
-    for each in sides:
+    audits = [audit] if after is None else [audit, after]
+    summary = []
+    for each in audits:
         isolating = _isolating(each)
         nodes, leaves, vulnerable = Counter[int](), Counter[int](), Counter[int]()
         for i in chosen:
@@ -369,13 +369,13 @@ def _depths(
             nodes.update(tree.depth.tolist())
             leaves.update(tree.depth[tree.leaves].tolist())
             vulnerable.update(tree.depth[sorted(isolating[i])].tolist())
-        told.append((nodes, leaves, vulnerable))
-    known = [each.predicates is not None for each in sides]
+        summary.append((nodes, leaves, vulnerable))
+    known = [each.predicates is not None for each in audits]
     rows: list[Row] = []
-    for depth in range(max(told[0][0]) + 1):
+    for depth in range(max(summary[0][0]) + 1):
         cells = [
             cell
-            for (nodes, leaves, vulnerable), sure in zip(told, known, strict=True)
+            for (nodes, leaves, vulnerable), sure in zip(summary, known, strict=True)
             for cell in (
                 f"{nodes[depth]:,}",
                 f"{leaves[depth]:,}",
@@ -391,23 +391,23 @@ def _depths(
 
 def _tries(audit: TreeAudit, after: TreeAudit | None) -> tuple[Block, ...]:
     tries = audit.tries or ()
-    found = [t.tries for t in tries if t.tries is not None]
+    n_tries = [t.tries for t in tries if t.tries is not None]
     score = float(np.mean([t.score for t in tries])) if tries else None
     rows: tuple[Row, ...] = (
         ("Trees attacked", f"{len(tries):,}"),
-        ("Trees in which a condition was found", f"{len(found):,}"),
+        ("Trees in which a condition was found", f"{len(n_tries):,}"),
         ("Mean of 1 / tries over trees (0 none, 1 at the first try)", fixed(score)),
         (
             "Mean number of tries where one was found",
-            number(float(np.mean(found))) if found else NONE,
+            number(float(np.mean(n_tries))) if n_tries else NONE,
         ),
     )
-    words = (
+    sentence = (
         "An attacker without counts takes leaves, deepest first, with every label (for numbers: above what the leaf says, or not), and asks whether "
         "exactly one record fits. Here the data answered."
     )
     blocks: list[Block] = [
-        Paragraph(words),
+        Paragraph(sentence),
         page_table("Tries", rows, Col(""), Num("Before")),
     ]
     if (
@@ -466,14 +466,14 @@ def tree_picture(
     ]
     folds = set()
     for node in levels:
-        at, depth = y[node], int(tree.depth[node])
+        y_node, depth = y[node], int(tree.depth[node])
         leaf = tree.left[node] < 0
         if not leaf and depth == deepest:
             folds.add(node)
-            parts.append(_fold(x[depth], at, node in ways, pitch))
+            parts.append(_fold(x[depth], y_node, node in ways, pitch))
             continue
         name = "" if leaf else features[int(tree.feature[node])]
-        parts.append(_node(x[depth], at, leaf, node in marked, shown(name), pitch))
+        parts.append(_node(x[depth], y_node, leaf, node in marked, shown(name), pitch))
         # A name meets no line where those to the children stand clear above and below it.
         if (
             name
@@ -481,19 +481,21 @@ def tree_picture(
             and y[int(tree.right[node])] - y[int(tree.left[node])] >= 14.0
         ):
             parts.append(
-                text(x[depth] + 7, at + 3.5, cut(name, x[depth + 1] - x[depth] - 12, 10), size=10)
+                text(
+                    x[depth] + 7, y_node + 3.5, cut(name, x[depth + 1] - x[depth] - 12, 10), size=10
+                )
             )
     height = TOP + pitch * len(ends) + 10
-    told = "Ways to nodes that isolate are marked." if ways else "No node is marked."
-    desc = f"A tree of {count_noun(tree.n_nodes, 'node')} and {count_noun(len(tree.leaves), 'leaf', 'leaves')}, the root at the left. {told}"
+    summary = "Ways to nodes that isolate are marked." if ways else "No node is marked."
+    desc = f"A tree of {count_noun(tree.n_nodes, 'node')} and {count_noun(len(tree.leaves), 'leaf', 'leaves')}, the root at the left. {summary}"
     return picture(key, x[-1] + 24, height, title=title, desc=desc, body=parts), bool(folds)
 
 
 def _drawn_depth(tree: Tree) -> int:
     """The depth down to which the tree is drawn: the greatest with no more ends and levels than fit."""
-    most = int(tree.depth.max())
-    inner = np.bincount(tree.depth[tree.left >= 0], minlength=most + 1)
-    leaves = np.cumsum(np.bincount(tree.depth[tree.leaves], minlength=most + 1))
+    max_depth = int(tree.depth.max())
+    inner = np.bincount(tree.depth[tree.left >= 0], minlength=max_depth + 1)
+    leaves = np.cumsum(np.bincount(tree.depth[tree.leaves], minlength=max_depth + 1))
     fit = np.flatnonzero(leaves + inner <= MOST_LEAVES)
     return min(int(fit[-1]), DEEPEST)
 
@@ -508,13 +510,13 @@ def _columns(deepest: int) -> list[float]:
 
 def _edge(tree: Tree, node: int, x: Sequence[float], y: dict[int, float], marked: bool) -> str:
     above = int(tree.parent[node])
-    at, to = x[int(tree.depth[above])], x[int(tree.depth[node])]
+    x_from, to = x[int(tree.depth[above])], x[int(tree.depth[node])]
     look = (
         f'stroke="{MARKED}" stroke-width="2.6"'
         if marked
         else f'stroke="{PLAIN}" stroke-width="0.9"'
     )
-    return f'<path d="M{at:.1f} {y[above]:.1f}V{y[node]:.1f}H{to:.1f}" fill="none" {look}/>'
+    return f'<path d="M{x_from:.1f} {y[above]:.1f}V{y[node]:.1f}H{to:.1f}" fill="none" {look}/>'
 
 
 def _node(x: float, y: float, leaf: bool, marked: bool, name: str, pitch: float) -> str:
@@ -579,7 +581,7 @@ def tree_answers(
     figures: tuple[DecisionFigure, ...] = ()
     if scores is not None:
         figures = (DecisionFigure("before", scores[0]), DecisionFigure("after", scores[1]))
-    known = all(0 <= one.value <= 1 for one in figures)
+    known = all(0 <= figure.value <= 1 for figure in figures)
     lines = (
         tried,
         TestedLine("Other models of the same people", "no", "not tested"),

@@ -92,7 +92,7 @@ def _learning(result: Learning, threshold: int) -> Iterator[Block]:
         f"Models predict {label} of real records after learning from the original, from the synthetic table, and from a table of "
         "independent columns, which teaches nothing but how often each value occurs."
     )
-    sides = [side for side in SIDES if any(row.trained_on == side for row in rows)]
+    sides_used = [side for side in SIDES if any(row.trained_on == side for row in rows)]
     models = list(dict.fromkeys(row.model for row in rows))
     drawn = [
         (_model(m), [_scored(row) for row in rows if row.model == m and row.trained_on in SIDES])
@@ -104,7 +104,7 @@ def _learning(result: Learning, threshold: int) -> Iterator[Block]:
         caption,
         _described(drawn),
         drawn,
-        [SIDES[side] for side in sides],
+        [SIDES[side] for side in sides_used],
         label=f"{score}; bars: ± one standard deviation",
     )
     yield Figure("fig-learning", caption, (plot,), _learning_table(rows, score, caption), open=True)
@@ -192,18 +192,23 @@ def _delta(result: Delta) -> Iterator[Block]:
         "the honest version (TSTR) tests the model learnt from synthetic rows on original records."
     )
     rows = sorted(result.rows, key=lambda row: -abs(row.synthetic_on_original - row.original))
-    some = rows[:MOST_COLUMNS]
+    shortlist = rows[:MOST_COLUMNS]
     apart = [key for key in ("model", "score") if len({getattr(row, key) for row in rows}) > 1]
     names = [
-        ", ".join([shown(row.label), *(_model(getattr(row, key)) for key in apart)]) for row in some
+        ", ".join([shown(row.label), *(_model(getattr(row, key)) for key in apart)])
+        for row in shortlist
     ]
     what = "error rate" if {row.score for row in rows} == {"error"} else "score"
     drawn = [
-        (name, [Dot(words, rate) for words, rate in _rates(row)])
-        for name, row in zip(names, some, strict=True)
+        (name, [Dot(label, rate) for label, rate in _rates(row)])
+        for name, row in zip(names, shortlist, strict=True)
     ]
-    of = f", the {len(some)} that differ most of {len(rows)}" if len(some) < len(rows) else ""
-    caption = f"{what.capitalize()} by label{of}"
+    scope = (
+        f", the {len(shortlist)} that differ most of {len(rows)}"
+        if len(shortlist) < len(rows)
+        else ""
+    )
+    caption = f"{what.capitalize()} by label{scope}"
     plot = dots(
         "fig-delta-plot",
         caption,
@@ -215,7 +220,7 @@ def _delta(result: Delta) -> Iterator[Block]:
     )
     cells = tuple(
         (shown(row.label), _model(row.model), *(fixed(rate) for _, rate in _rates(row)))
-        for row in some
+        for row in shortlist
     )
     yield Figure(
         "fig-delta",
@@ -231,12 +236,14 @@ def _delta(result: Delta) -> Iterator[Block]:
             Num("Synthetic, tested on original"),
         ),
     )
-    left_out = [f"{shown(one.label)}: left out, {shown(one.why, 200)}" for one in result.skipped]
+    left_out = [
+        f"{shown(output.label)}: left out, {shown(output.why, 200)}" for output in result.skipped
+    ]
     yield from _notes((*left_out, *result.notes))
 
 
 def _rates(row: DeltaRow) -> list[tuple[str, float]]:
-    return [(words, getattr(row, side)) for side, words in ERRORS.items()]
+    return [(label, getattr(row, side)) for side, label in ERRORS.items()]
 
 
 # A regression.
@@ -248,15 +255,20 @@ def _regression(result: Regression) -> Iterator[Block]:
         return
     family = {"ols": "Linear regression", "logit": "Logistic regression"}[result.family]
     yield Paragraph(f"{family}: {shown(result.formula, 300)}")
-    least = sorted(
+    order = sorted(
         range(len(rows)), key=lambda i: -99.0 if (overlap := rows[i].overlap) is None else overlap
     )
-    some = [rows[i] for i in sorted(least[:MOST_COLUMNS])]
-    of = f", the {len(some)} of {len(rows)} that overlap least" if len(some) < len(rows) else ""
-    caption = f"Coefficients with 95 % confidence intervals{of}"
-    drawn = [(shown(row.term), both) for row in some if (both := _in_errors(row))]
+    shortlist = [rows[i] for i in sorted(order[:MOST_COLUMNS])]
+    scope = (
+        f", the {len(shortlist)} of {len(rows)} that overlap least"
+        if len(shortlist) < len(rows)
+        else ""
+    )
+    caption = f"Coefficients with 95 % confidence intervals{scope}"
+    drawn = [(shown(row.term), both) for row in shortlist if (both := _in_errors(row))]
     values = (
-        f"{shown(row.term)}: {number(row.original)}, {number(row.synthetic)}" for row in some[:12]
+        f"{shown(row.term)}: {number(row.original)}, {number(row.synthetic)}"
+        for row in shortlist[:12]
     )
     plot = dots(
         "fig-regression-plot",
@@ -267,10 +279,12 @@ def _regression(result: Regression) -> Iterator[Block]:
         label="distance from the original's coefficient, in its standard errors",
         line=0.0,
     )
-    notes = [Col("Note", lambda row: shown(row.note, 200))] if any(r.note for r in some) else []
+    notes = (
+        [Col("Note", lambda row: shown(row.note, 200))] if any(r.note for r in shortlist) else []
+    )
     table = page_table(
         caption,
-        some,
+        shortlist,
         Col("Term", lambda row: shown(row.term)),
         Num("Original", lambda row: number(row.original)),
         Num("95 % interval", lambda row: between(row.original_interval)),
@@ -292,8 +306,8 @@ def _in_errors(row: CoefficientRow) -> list[Dot]:
         return []
     error, zero = (high - low) / (2 * 1.959964), row.original
     ends = [(end - zero) / error for end in row.synthetic_interval or ()]
-    own = Dot("original", 0.0, (low - zero) / error, (high - zero) / error)
-    return [own, Dot("synthetic", (row.synthetic - zero) / error, *ends)]
+    original_dot = Dot("original", 0.0, (low - zero) / error, (high - zero) / error)
+    return [original_dot, Dot("synthetic", (row.synthetic - zero) / error, *ends)]
 
 
 # A sweep.
@@ -304,7 +318,7 @@ def _sweep(sweep: Sweep) -> Iterator[Block]:
     plots = []
     for measure in ("mu", "delta", "G"):
         values = [(row.setting, getattr(row, measure)) for row in sweep.rows]
-        points = [(_place(place), value) for place, value in values if value is not None]
+        points = [(_setting_value(index), value) for index, value in values if value is not None]
         if points:
             plots.append(sweep_plot(f"fig-sweep-{measure}", measure, setting, points))
     if not plots:
@@ -327,7 +341,7 @@ def _sweep(sweep: Sweep) -> Iterator[Block]:
     )
 
 
-def _place(setting: float | str) -> float | str:
+def _setting_value(setting: float | str) -> float | str:
     return shown(setting, 30) if isinstance(setting, str) else float(setting)
 
 
@@ -338,41 +352,48 @@ def sweep_plot(
 
     Settings that are numbers stand on an axis, a logarithmic one where they span more than a factor of twenty; others side by side.
     """
-    width, height, left, foot = 340.0, 240.0, 56.0, 196.0
-    settings = list(dict.fromkeys(place for place, _ in points))
-    numbers = [place for place in settings if isinstance(place, int | float)]
+    width, height, x_start, foot = 340.0, 240.0, 56.0, 196.0
+    settings = list(dict.fromkeys(setting for setting, _ in points))
+    numbers = [setting for setting in settings if isinstance(setting, int | float)]
     by_number = len(numbers) == len(settings)
     if by_number:
         log = min(numbers) > 0 and max(numbers) / min(numbers) > 20
-        across = Axis(min(numbers), max(numbers), left + 8, width - 14, log=log)
+        across = Axis(min(numbers), max(numbers), x_start + 8, width - 14, log=log)
         settings = sorted(numbers)
-        at = {place: across(place) for place in numbers}
+        x_of = {setting: across(setting) for setting in numbers}
     else:
-        step = (width - 14 - left) / len(settings)
-        at = {place: left + (i + 0.5) * step for i, place in enumerate(settings)}  # type: ignore[misc]
+        step = (width - 14 - x_start) / len(settings)
+        x_of = {setting: x_start + (i + 0.5) * step for i, setting in enumerate(settings)}  # type: ignore[misc]
     values = [value for _, value in points]
     up = Axis(min(0.0, *values), max(values) or 1.0, foot, 28)
     means = [
-        (at[place], up(fmean(value for p, value in points if p == place)))  # type: ignore[index]
-        for place in settings
+        (x_of[setting], up(fmean(value for p, value in points if p == setting)))  # type: ignore[index]
+        for setting in settings
     ]
-    parts = [text(0, 14, measure, size=13, bold=True), *up.up(left, width - 6)]
+    parts = [text(0, 14, measure, size=13, bold=True), *up.up(x_start, width - 6)]
     if by_number:
         parts += across.across(foot, foot + 5)
     else:
         parts += [
-            text(at[p], foot + 16, cut(p, step, 11), anchor="middle", size=11, fill=GREY)  # type: ignore[index]
+            text(x_of[p], foot + 16, cut(p, step, 11), anchor="middle", size=11, fill=GREY)  # type: ignore[index]
             for p in settings
         ]
     path = "L".join(f"{x:.1f} {y:.1f}" for x, y in means)
     parts.append(f'<path d="M{path}" fill="none" stroke="{SERIES[0][0]}" stroke-width="2"/>')
-    for place, value in points:
-        title = escape(f"{shown(setting, 40)} {shown(place)}: {number(value)}")
+    for position, value in points:
+        title = escape(f"{shown(setting, 40)} {shown(position)}: {number(value)}")
         parts.append(
-            f'<circle cx="{at[place]:.1f}" cy="{up(value):.1f}" r="3.5" fill="#fff" stroke="{INK}"><title>{title}</title></circle>'  # type: ignore[index]
+            f'<circle cx="{x_of[position]:.1f}" cy="{up(value):.1f}" r="3.5" fill="#fff" stroke="{INK}"><title>{title}</title></circle>'  # type: ignore[index]
         )
     parts.append(
-        text((left + width) / 2, foot + 36, shown(setting, 40), anchor="middle", size=11, fill=GREY)
+        text(
+            (x_start + width) / 2,
+            foot + 36,
+            shown(setting, 40),
+            anchor="middle",
+            size=11,
+            fill=GREY,
+        )
     )
     desc = f"{count_noun(len(points), 'synthesis', 'syntheses')} at {count_noun(len(settings), 'setting')}; {measure} from {number(min(values))} to {number(max(values))}."
     return picture(key, width, height, title=f"{measure} by {setting}", desc=desc, body=parts)

@@ -101,14 +101,14 @@ def not_applicable(result: Result) -> str:
 
 def verdict_section(rows: Sequence[VerdictRow]) -> Section:
     """Return the table that a person reads first: number, interval, references, a word and a sentence for each metric."""
-    sides = {
+    side_names = {
         "marginals": "Independent columns",
         "resample": "Resampled original",
         "holdout": "Holdout",
     }
     used = {
         side: name
-        for side, name in sides.items()
+        for side, name in side_names.items()
         if any(getattr(row, side) is not None for row in rows)
     }
     tally = {word: sum(row.word == word for row in rows) for word in (*WORDS, NOT_APPLICABLE)}
@@ -132,12 +132,12 @@ def verdict_section(rows: Sequence[VerdictRow]) -> Section:
 
 
 def _references(used: Sequence[str]) -> str:
-    words = {
+    labels = {
         "marginals": "independent columns",
         "resample": "the original's records drawn again",
         "holdout": "a holdout",
     }
-    return ", of ".join(words[side] for side in used) or "nothing: there are no references"
+    return ", of ".join(labels[side] for side in used) or "nothing: there are no references"
 
 
 def _verdict_rows(rows: Sequence[VerdictRow], used: Sequence[str]) -> Iterator[Row]:
@@ -187,17 +187,17 @@ def _where(result: UtilityResult) -> Iterator[Block]:
         yield Paragraph(
             f"By themselves, nearest to the original: {best}. Farthest: {worst}.", "lead"
         )
-    sides = (
+    groups = (
         (("farthest from", ranked[:half]), ("nearest to", ranked[::-1][:half])) if ranked else ()
     )
     tables = [
         page_table(
-            f"Columns {words} the original",
-            ((shown(name), fixed(value)) for name, value in some),
+            f"Columns {label} the original",
+            ((shown(name), fixed(value)) for name, value in shortlist),
             Col("Column"),
             Num("Jensen-Shannon distance"),
         )
-        for words, some in sides
+        for label, shortlist in groups
     ]
     tables += [*_worst_pairs(result), *_impossible(result), *_worst_marginals(result)]
     if tables:
@@ -267,15 +267,21 @@ def _columns(result: UtilityResult) -> Iterator[Block]:
     if not ranked:
         yield Paragraph(not_applicable(result["jensen_shannon"]))
         return
-    some = ranked[:MOST_COLUMNS]
-    of = f", the {len(some)} farthest of {len(ranked)}" if len(some) < len(ranked) else ""
-    caption = f"Jensen-Shannon distance of each column{of}"
-    desc = f"From {shown(some[0][0])} with {fixed(some[0][1])} down to {shown(some[-1][0])} with {fixed(some[-1][1])}."
-    rows = tuple((shown(name), fixed(value, 4)) for name, value in some)
+    shortlist = ranked[:MOST_COLUMNS]
+    scope = (
+        f", the {len(shortlist)} farthest of {len(ranked)}" if len(shortlist) < len(ranked) else ""
+    )
+    caption = f"Jensen-Shannon distance of each column{scope}"
+    desc = f"From {shown(shortlist[0][0])} with {fixed(shortlist[0][1])} down to {shown(shortlist[-1][0])} with {fixed(shortlist[-1][1])}."
+    rows = tuple((shown(name), fixed(value, 4)) for name, value in shortlist)
     table = page_table(caption, rows, Col("Column"), Num("Jensen-Shannon distance"))
     note = "0: the same distribution; 1: no value in common."
     yield Figure(
-        "fig-js", caption, (bars("fig-js-plot", caption, desc, dict(some), top=0.05),), table, note
+        "fig-js",
+        caption,
+        (bars("fig-js-plot", caption, desc, dict(shortlist), top=0.05),),
+        table,
+        note,
     )
 
 
@@ -301,9 +307,9 @@ def _map_figure(key: str, what: str, matrices: Matrices, signs: bool) -> Figure:
         else ""
     )
     caption = f"{what} of pairs of columns{cut}"
-    most = 60 if size <= NUMBERED else 20
+    max_columns = 60 if size <= NUMBERED else 20
     rows = tuple(
-        (shown(a, most), shown(b, most), fixed(o), fixed(s), signed(d))
+        (shown(a, max_columns), shown(b, max_columns), fixed(o), fixed(s), signed(d))
         for a, b, o, s, d in matrices.pairs()
     )
     table = page_table(
@@ -337,8 +343,10 @@ def columns_figure(shapes: TableShapes, distances: Mapping[str, float]) -> Figur
     for shape in ranked:
         rows.append(Heading(shown(shape.name, 60)))
         rows += [
-            (label, _share(one, shapes.threshold), _share(other, shapes.threshold))
-            for label, one, other in zip(shape.labels, shape.original, shape.synthetic, strict=True)
+            (label, _share(share, shapes.threshold), _share(other, shapes.threshold))
+            for label, share, other in zip(
+                shape.labels, shape.original, shape.synthetic, strict=True
+            )
         ]
     caption = "Each column, original beside synthetic"
     caption += (
@@ -366,33 +374,33 @@ def _share(share: float | None, threshold: int) -> str:
     return hidden_words(threshold) if share is None else percent(share)
 
 
-def _largest(*sides: Shares) -> float:
-    return max([*(share for shares in sides for share in shares if share is not None), 0.01])
+def _largest(*groups: Shares) -> float:
+    return max([*(share for shares in groups for share in shares if share is not None), 0.01])
 
 
 def column_picture(
     key: str, shape: ColumnShape, threshold: int, distance: float | None = None
 ) -> Markup:
     """Return one column: upright bars in order for numbers, bars with names for levels."""
-    most = _largest(shape.original, shape.synthetic)
+    max_share = _largest(shape.original, shape.synthetic)
     body = [text(0, 12, cut(shape.name, WIDE - 62), bold=True)]
     if distance is not None:
         body.append(text(WIDE - 2, 12, f"JS {fixed(distance)}", anchor="end", size=11, fill=GREY))
     body += (
-        _upright(shape, most, threshold)
+        _upright(shape, max_share, threshold)
         if shape.kind == "histogram"
-        else _named(shape, most, threshold)
+        else _named(shape, max_share, threshold)
     )
     desc = "; ".join(
-        f"{label}: {_share(one, threshold)}, {_share(other, threshold)}"
-        for label, one, other in zip(shape.labels, shape.original, shape.synthetic, strict=True)
+        f"{label}: {_share(share, threshold)}, {_share(other, threshold)}"
+        for label, share, other in zip(shape.labels, shape.original, shape.synthetic, strict=True)
     )
     return picture(
         key, WIDE, TALL + 22, title=f"{shape.name}: original, synthetic", desc=desc, body=body
     )
 
 
-def _upright(shape: ColumnShape, most: float, threshold: int) -> list[str]:
+def _upright(shape: ColumnShape, max_share: float, threshold: int) -> list[str]:
     count = len(shape.labels)
     wide = (WIDE - 4) / max(count, 1)
     bottom = TOP + TALL - FOOT
@@ -400,10 +408,10 @@ def _upright(shape: ColumnShape, most: float, threshold: int) -> list[str]:
     out = []
     for i, label in enumerate(shape.labels):
         x = 2 + i * wide
-        said = f"{label}: original {_share(shape.original[i], threshold)}, synthetic {_share(shape.synthetic[i], threshold)}"
-        bars = _bar(x + 0.5, bottom, wide - 1, shape.original[i], most, room, filled=True)
-        bars += _bar(x + 1.5, bottom, wide - 3, shape.synthetic[i], most, room, filled=False)
-        out.append(f"<g><title>{escape(said)}</title>{bars}</g>")
+        description = f"{label}: original {_share(shape.original[i], threshold)}, synthetic {_share(shape.synthetic[i], threshold)}"
+        bars = _bar(x + 0.5, bottom, wide - 1, shape.original[i], max_share, room, filled=True)
+        bars += _bar(x + 1.5, bottom, wide - 3, shape.synthetic[i], max_share, room, filled=False)
+        out.append(f"<g><title>{escape(description)}</title>{bars}</g>")
     out.append(f'<path d="M0 {bottom:.1f}H{WIDE:.1f}" stroke="{GREY}"/>')
     half = (WIDE - 8) / 2
     out.append(text(0, bottom + 14, cut(shape.labels[0], half, 11), size=11, fill=GREY))
@@ -420,13 +428,13 @@ def _bar(
     bottom: float,
     wide: float,
     share: float | None,
-    most: float,
+    max_share: float,
     room: float,
     *,
     filled: bool,
 ) -> str:
     colour = ORIGINAL if filled else SYNTHETIC
-    high = STUB if share is None else share / most * room
+    high = STUB if share is None else share / max_share * room
     box = f'x="{x:.1f}" y="{bottom - high:.1f}" width="{max(wide, 1.0):.1f}" height="{high:.1f}"'
     return _paint(box, colour, hidden=share is None, filled=filled)
 
@@ -439,7 +447,7 @@ def _paint(box: str, colour: str, *, hidden: bool, filled: bool) -> str:
     return f'<rect {box} fill="none" stroke="{colour}" stroke-width="2"/>'
 
 
-def _named(shape: ColumnShape, most: float, threshold: int) -> list[str]:
+def _named(shape: ColumnShape, max_share: float, threshold: int) -> list[str]:
     count = max(len(shape.labels), 1)
     pitch = min((TALL - 4) / count, 22.0)
     room = WIDE - LABELS - 6
@@ -447,18 +455,21 @@ def _named(shape: ColumnShape, most: float, threshold: int) -> list[str]:
     out = []
     for i, label in enumerate(shape.labels):
         y = TOP + 2 + i * pitch
-        sides: tuple[tuple[Shares, bool], ...] = ((shape.original, True), (shape.synthetic, False))
-        said = f"{label}: original {_share(shape.original[i], threshold)}, synthetic {_share(shape.synthetic[i], threshold)}"
+        bar_groups: tuple[tuple[Shares, bool], ...] = (
+            (shape.original, True),
+            (shape.synthetic, False),
+        )
+        description = f"{label}: original {_share(shape.original[i], threshold)}, synthetic {_share(shape.synthetic[i], threshold)}"
         bars = ""
-        for side, filled in sides:
+        for side, filled in bar_groups:
             share = side[i]
-            long = STUB if share is None else share / most * room
+            long = STUB if share is None else share / max_share * room
             inset = 0.5 if filled else 2.0
             box = f'x="{LABELS:.1f}" y="{y + inset:.1f}" width="{long:.1f}" height="{max(pitch - 2 * inset - 1.5, 1.0):.1f}"'
             bars += _paint(
                 box, ORIGINAL if filled else SYNTHETIC, hidden=share is None, filled=filled
             )
-        out.append(f"<g><title>{escape(said)}</title>{bars}</g>")
+        out.append(f"<g><title>{escape(description)}</title>{bars}</g>")
         out.append(
             text(
                 LABELS - 5,
@@ -486,10 +497,10 @@ def pairs_figure(shapes: TableShapes, chosen: Callable[[Sequence[str]], str]) ->
         rows += [
             (
                 f"{pair.labels[0][k // wide]} × {pair.labels[1][k % wide]}",
-                _share(one, shapes.threshold),
+                _share(share, shapes.threshold),
                 _share(other, shapes.threshold),
             )
-            for k, (one, other) in enumerate(zip(pair.original, pair.synthetic, strict=True))
+            for k, (share, other) in enumerate(zip(pair.original, pair.synthetic, strict=True))
         ]
     count = len(pictures)
     caption = (
@@ -511,13 +522,13 @@ def pair_picture(key: str, pair: PairShape, threshold: int, chosen: str = "") ->
     body = [text(0, 12, cut(names, PAIR_WIDE - width_of(value, 12) - 4) + value, bold=True)]
     if chosen:
         body.append(text(0, 27, cut(chosen, PAIR_WIDE, 11), size=11, fill="#5e2600"))
-    most = _largest(pair.original, pair.synthetic)
+    max_share = _largest(pair.original, pair.synthetic)
     top = PAIR_HEAD + (14 if chosen else 0)
-    for place, (shares, title) in enumerate(
+    for index, (shares, title) in enumerate(
         ((pair.original, "original"), (pair.synthetic, "synthetic"))
     ):
-        left = PAIR_LABELS + place * (side * len(columns) + PAIR_GAP)
-        body += _pair_map(shares, pair, left, top, side, most, title, threshold)
+        x_start = PAIR_LABELS + index * (side * len(columns) + PAIR_GAP)
+        body += _pair_map(shares, pair, x_start, top, side, max_share, title, threshold)
     for i, label in enumerate(rows):
         body.append(
             text(
@@ -542,10 +553,10 @@ def pair_picture(key: str, pair: PairShape, threshold: int, chosen: str = "") ->
 def _pair_map(
     shares: Shares,
     pair: PairShape,
-    left: float,
+    x_start: float,
     top: float,
     side: float,
-    most: float,
+    max_share: float,
     title: str,
     threshold: int,
 ) -> list[str]:
@@ -553,15 +564,17 @@ def _pair_map(
     out = []
     for k, share in enumerate(shares):
         i, j = divmod(k, len(columns))
-        box = f'x="{left + j * side + 0.5:.1f}" y="{top + i * side + 0.5:.1f}" width="{side - 1:.1f}" height="{side - 1:.1f}"'
-        said = f"{title}, {rows[i]} × {columns[j]}: {_share(share, threshold)}"
+        box = f'x="{x_start + j * side + 0.5:.1f}" y="{top + i * side + 0.5:.1f}" width="{side - 1:.1f}" height="{side - 1:.1f}"'
+        description = f"{title}, {rows[i]} × {columns[j]}: {_share(share, threshold)}"
         if share is None:
             paint = f'fill="none" stroke="{GREY}" stroke-opacity=".5" stroke-dasharray="2 3" class="hidden"'
         else:
-            shade = hex_colour(blend(STRENGTH, (share / most) ** 0.6))
+            shade = hex_colour(blend(STRENGTH, (share / max_share) ** 0.6))
             paint = f'fill="{shade}" stroke="#bbb" stroke-width=".5"'
-        out.append(f"<rect {box} {paint}><title>{escape(said)}</title></rect>")
+        out.append(f"<rect {box} {paint}><title>{escape(description)}</title></rect>")
     for j, label in enumerate(columns):
-        out.append(text(left + (j + 0.65) * side, top - 4, cut(label, 62, 11), size=11, turn=-60))
-    out.append(text(left, top + side * len(rows) + 13, title, size=11, fill=GREY))
+        out.append(
+            text(x_start + (j + 0.65) * side, top - 4, cut(label, 62, 11), size=11, turn=-60)
+        )
+    out.append(text(x_start, top + side * len(rows) + 13, title, size=11, fill=GREY))
     return out
