@@ -118,7 +118,7 @@ def _is_figure(part: ast.expr) -> bool:
     }
     return bool(called & FIGURES) or any(
         re.match(
-            r"(n|count|counts|rows|people|records|share|low|high|least|most|seconds|epsilon|delta|p_value)$|n_",
+            r"(n|count|counts|rows|people|records|share|low|high|lowest|highest|seconds|epsilon|delta|p_value)$|(n|max|min)_",
             one,
         )
         for one in names

@@ -94,6 +94,9 @@ def test_links_stand_by_strength():
     picture, links = network_figures(of, Markup("<svg></svg>"))
     assert picture.table.rows == (("a", "c", "0.4", "required"), ("a", "b", "0.1", ""))
     assert [row[0] for row in links.table.rows] == ["a → c", "a → b"]
+    edges = [["a", f"b{i}"] for i in range(20)]
+    many = account(nodes=["a", *(b for _, b in edges)], edges=edges, strengths=[0.1] * 20)
+    assert ", the 15 strongest of 20 links" in network_figures(many, None)[-1].caption
 
 
 def test_without_edges_or_strengths_nothing_is_made_up():

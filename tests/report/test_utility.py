@@ -216,6 +216,17 @@ def test_coefficients_with_notes(sections):
     assert sections["regression"].blocks[0] == Paragraph("Logistic regression: income ~ age + sex")
 
 
+def test_of_many_coefficients_those_that_overlap_least_are_shown(study_of):
+    study = study_of(5)
+    first = study["regression"]["rows"][0]
+    rows = [{**first, "term": f"x{i}", "overlap": i / 60} for i in range(60)]
+    study["regression"]["rows"] = rows
+    sections = {section.id: section for section in uses_sections(UtilityResult.from_dict(study))}
+    figure = figure_of(sections["regression"])
+    assert "the 40 of 60 that overlap least" in figure.caption
+    assert [row[0] for row in figure.table.rows] == [f"x{i}" for i in range(40)]
+
+
 def test_a_sweep_has_a_plot_for_each_measure(sections):
     figure = figure_of(sections["sweep"])
     assert len(figure.pictures) == 3

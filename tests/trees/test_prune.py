@@ -227,7 +227,9 @@ def test_no_other_pruning_under_the_rule_has_more_leaves_or_less_loss(seed, spli
         return errors, gini
 
     every = [leaves for leaves in every_pruning(tree) if all(map(safe, leaves))]
-    done = prune(DecisionTreeClassifier(max_leaf_nodes=9, random_state=seed).fit(x, y), splits=splits)
+    done = prune(
+        DecisionTreeClassifier(max_leaf_nodes=9, random_state=seed).fit(x, y), splits=splits
+    )
     after = done.after.trees[0]
     leaf_counts = after.counts[after.leaves, 0]
     assert len(leaf_counts) == max(map(len, every))

@@ -90,7 +90,10 @@ def check_page(result: CheckResult, title: str = "May these outputs leave?") -> 
             Section(
                 "attribution",
                 "What they give away",
-                (attribution_figure(result.all.measures, level), marginal(result.all.measures, level)),
+                (
+                    attribution_figure(result.all.measures, level),
+                    marginal(result.all.measures, level),
+                ),
             )
         )
         steps: list[Block] = [

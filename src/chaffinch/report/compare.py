@@ -853,7 +853,11 @@ def _answers(reports: Sequence[ReportResult], names: Sequence[str]) -> tuple[Pag
     """Return what compared tables give away, what they are good for, and what none of them was tested for."""
     fit = all(len(name) <= 20 for name in names)  # a cut name says less than its letter
     labels = [f"{letter(i)}: {name}" if fit else letter(i) for i, name in enumerate(names)]
-    return _disclosure_answer(reports, labels), _utility_answer(reports, labels), _untested(reports, labels)
+    return (
+        _disclosure_answer(reports, labels),
+        _utility_answer(reports, labels),
+        _untested(reports, labels),
+    )
 
 
 def _disclosure_answer(reports: Sequence[ReportResult], labels: Sequence[str]) -> PageAnswer:

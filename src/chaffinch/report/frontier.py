@@ -443,7 +443,9 @@ def front_picture(result: FrontierResult, worth: str, *, key: str) -> Markup:
             else ""
         )
         body.append(
-            labels.at(*_label_offset(x, y), f"{evaluation.words}{off}", fill=GREY, anchor=_anchor(x))
+            labels.at(
+                *_label_offset(x, y), f"{evaluation.words}{off}", fill=GREY, anchor=_anchor(x)
+            )
         )
     apart = [evaluation for evaluation in known if evaluation.candidate.method == "independent"]
     for evaluation in (
