@@ -22,7 +22,6 @@ from pydantic import Field as Key
 
 from ..._base.errors import InputError
 from ..._base.runtime import one_blas_thread
-from ...table.compare.classes import class_ids
 from ..cells import Frame
 from ..domain import Codes, Fields, Floats, Ints
 from ..equations import Lookup, Terms
@@ -354,6 +353,7 @@ class ModelSpec(OutputSpec):
 
     def labels_of(self, frame: Frame, formula: Formula, records: Codes) -> ModelLabels:
         """Return the label of records, and how many parameters are fitted to them."""
+        from ...table.compare.classes import class_ids  # here, since engines must not load tables
 
         label = class_ids(records[:, list(formula.label.columns)])[0]
         return ModelLabels(label, False, None, formula.size)
