@@ -21,7 +21,21 @@ from .test_house import PACKAGE, ROOT, text_of
 DOCS = ROOT / "docs"
 SITE = ROOT / "site"
 READERS = PACKAGE / "outputs" / "readers"
-INTERNAL = {"plain", "unnamed", "understood_formula", "column_term", "renamed"}
+INTERNAL = {
+    "coefficient_columns",
+    "column_term",
+    "label_column",
+    "labelled_formula",
+    "patsy_formula",
+    "patsy_name",
+    "place_candidates",
+    "plain",
+    "rebuilt_formula",
+    "renamed",
+    "split_outside",
+    "understood_formula",
+    "unnamed",
+}
 """Public functions of the readers' modules that serve other modules of the package, not a person."""
 
 

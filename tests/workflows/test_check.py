@@ -96,7 +96,8 @@ def test_outputs_are_recorded_and_count_the_next_time(people_of_two_areas, tmp_p
 @pytest.mark.parametrize(
     ("arguments", "options", "words"),
     [
-        (([TABLE], "people.csv"), {}, "The outputs must be a file of outputs.*Got list"),
+        (([], "people.csv"), {}, "The outputs must be a file of outputs.*Got list"),
+        (([TABLE, 3], "people.csv"), {}, "Output 2 is of type int, which is not read"),
         (("none.toml", None), {}, "No such file"),
         ((DOCUMENT, [1, 2, 3]), {}, "list"),
         ((DOCUMENT, None), {"keys": ["aera"]}, "Did you mean 'area'"),

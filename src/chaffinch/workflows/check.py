@@ -70,7 +70,7 @@ class DataSource:
 
 
 def check(
-    outputs: AnyPath | Sequence[AnyPath] | Mapping[str, Any] | Outputs,
+    outputs: AnyPath | Sequence[Any] | Mapping[str, Any] | Outputs,
     data: Any = None,
     *,
     keys: Sequence[str] = (),
@@ -112,7 +112,8 @@ def check(
     ----------
     outputs
         A file of outputs, with or without numbers (TOML, or JSON with the same keys); the same as a mapping; a folder that ACRO made; output
-        files of R, Stata, SPSS and spreadsheets, or a folder of them; or `Outputs`.
+        files of R, Stata, SPSS and spreadsheets, or a folder of them; `Outputs`; or a list of objects that hold outputs: fitted models, tables of
+        pandas or polars, results of tests, or what the functions of `chaffinch.outputs.readers` make of them.
     data
         The records behind them: whatever `chaffinch.read` takes, or a `Table`; with `Outputs` also codes of their columns. Of output files the
         rules can be asked without.

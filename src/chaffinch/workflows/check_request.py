@@ -15,6 +15,7 @@ from ..outputs.check.released import ReleasedOutputs, read_released
 from ..outputs.check.result import ByRecipe, CheckAbout, NotChecked, ReadFrom
 from ..outputs.document import (
     FORMAT,
+    VERSION,
     Outputs,
     named_columns,
     read_document,
@@ -68,7 +69,7 @@ class CheckRequest:
     @classmethod
     def read(
         cls,
-        outputs: AnyPath | Sequence[AnyPath] | Mapping[str, Any] | Outputs,
+        outputs: AnyPath | Sequence[Any] | Mapping[str, Any] | Outputs,
         *,
         released: AnyPath | Outputs | None = None,
         policy: AnyPath | Policy | None = None,
@@ -109,9 +110,14 @@ class CheckRequest:
                 if len(paths) == 1
                 else request._of_files(paths)
             )
+        elif isinstance(outputs, Sequence) and outputs:
+            from ..outputs.readers.objects import entries_of_objects
+
+            head = {"format": FORMAT, "version": VERSION}
+            request = replace(request, document={**head, "outputs": entries_of_objects(outputs)})
         else:
             raise InputError(
-                f"The outputs must be a file of outputs, a folder that ACRO made, output files or a folder of them, a document with the same keys or recipes. Got {type(outputs).__name__}."
+                f"The outputs must be a file of outputs, a folder that ACRO made, output files or a folder of them, a document with the same keys, objects that hold outputs or recipes. Got {type(outputs).__name__}."
             )
         if recipes is not None and request.acro is None:
             what = (
