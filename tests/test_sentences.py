@@ -41,7 +41,6 @@ from chaffinch.cli.frontier import _show as frontier_lines
 from chaffinch.cli.ledger import _show_project, show_account
 from chaffinch.cli.options import console
 from chaffinch.cli.risk import family_line, show_findings
-from chaffinch.cli.settings import choose
 from chaffinch.cli.synth import say_synthesis
 from chaffinch.outputs.check import CheckResult
 from chaffinch.outputs.check.assessment import CumulativeStage
@@ -111,6 +110,7 @@ from chaffinch.web.screens.outputs import _write_back
 from chaffinch.web.screens.promise import _check_nothing, balance, number_in
 from chaffinch.web.screens.running import RunRow
 from chaffinch.web.screens.running import _row as run_row
+from chaffinch.workflows.settings import SynthesisSettings
 
 from .conftest import make_risk
 from .report.conftest import make_study
@@ -1162,9 +1162,9 @@ SAID: tuple[tuple[str, str, Callable[[], str]], ...] = (
         lambda: _many_attacks(31),
     ),
     (
-        "rows must be at least 0. Got {}.",
-        "rows must be at least 0. Got -1.",
-        lambda: _error_of(lambda: choose().check_counts(-1, 1)),
+        "rows must be a whole number of at least 0. Got {}.",
+        "rows must be a whole number of at least 0. Got -1.",
+        lambda: _error_of(lambda: SynthesisSettings.from_options(rows=-1)),
     ),
     (
         "Wrote {}: {}.",

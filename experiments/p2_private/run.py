@@ -23,7 +23,7 @@ from chaffinch.risk import RiskSettings
 from chaffinch.risk.attribution.attack_data import AttackData
 from chaffinch.risk.attribution.attempt import Attempt, outcomes
 from chaffinch.stats.learners import Encoder, chosen_models, fit, standardised, work
-from chaffinch.synth.bayesnet.network import Protect
+from chaffinch.synth.options import Protect
 from chaffinch.table import Table
 from chaffinch.table.schema_file import as_schema
 from chaffinch.utility.tvd import total_variation

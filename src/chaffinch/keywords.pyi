@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any, Literal, TypedDict
 
 from .risk.auditing.pairs import Pair
+from .synth.settings import Settings
 from .table.schema import Schema
 
 class AttackTargetsOptions(TypedDict, total=False):
@@ -192,6 +193,162 @@ class ReadingOptions(TypedDict, total=False):
     threshold: int
     """Records that must share a value or a cell before it shows in what may leave. Default: 10."""
 
+class ReleaseOptions(TypedDict, total=False):
+    """Options of `ReleaseSettings`."""
+
+    title: str | None
+    """Title of the report."""
+    method: str | Settings
+    """bayesnet (a Bayesian network of the columns), fieldgroups (one noisy table for each group of columns, needs --epsilon), independent (each column alone, the baseline), panel (sequences, where a person has several rows), privbayes[:datasynthesizer|:dpart|:sdg] (PrivBayes as published, or as other packages have it, needs --epsilon). Settings without an option of their own follow the name, as NAME:SETTING=VALUE. Default: bayesnet."""
+    ledger: Path | None
+    """Project ledger that adds up releases of this data, and may refuse this one."""
+    rows: int | None
+    """Rows to draw, as 50000 or 1e9. Default: as many as the input has."""
+    copies: int
+    """Syntheses to write; -1, -2 ... stand before the ending. Default: 1."""
+    groups: Sequence[Sequence[str]] | None
+    """With fieldgroups: columns that share a table, as A,B;C,D. Default: learnt, and paid for."""
+    draw: Literal["systematic", "independent"] | None
+    """How rows are drawn: independent or systematic (near expected counts). Default: systematic with epsilon."""
+    parents: int | None
+    """The most parents of a column. Default: 6 in trees, 3 in tables; 5 with epsilon."""
+    search: Literal["ordering", "greedy", "genetic"]
+    """Search for the network: ordering, greedy or genetic; with epsilon not greedy. Default: ordering."""
+    score: str | None
+    """Score of a network: penalised, pairwise or joint. Default: the search's own."""
+    label: str | None
+    """Outcome column: learners predict it, and sensitive columns stay linked to it alone."""
+    sensitive: Sequence[str]
+    """Columns, as A,B, whose values must not be disclosed: protected, and attacked."""
+    protect: Literal["separate", "together"]
+    """Sensitive columns depend on the label alone (separate), or on each other too (together). Default: separate."""
+    keep: Sequence[str]
+    """Columns, as A,B, kept as they are; the others are drawn given them."""
+    require: Sequence[tuple[str, str]]
+    """An edge PARENT:CHILD that must be; may be given again."""
+    forbid: Sequence[tuple[str, str]]
+    """An edge PARENT:CHILD that must not be; may be given again."""
+    root: str | None
+    """First column: it has no parents."""
+    conditionals: Literal["tables", "trees"] | None
+    """Conditional distributions: trees or tables. Default: trees where nothing asks for tables."""
+    leaf: int
+    """The fewest records in a leaf of a tree. Default: 10."""
+    smoothing: float | None
+    """Weight of fewer parents. Default: 3 in trees, 1 in tables."""
+    penalty: float | None
+    """Cost of a free cell of a table, in nats. Default: half with few parents, less with more."""
+    population_size: int
+    """Genetic search: networks in a generation. Default: 200."""
+    selection_size: int
+    """Genetic search: networks kept of a generation. Default: 10."""
+    mutation_rate: float | None
+    """Genetic search: probability that a parent mutates. Default: 1 / columns."""
+    generations: int
+    """Genetic search: generations. Default: 400."""
+    epsilon: float | None
+    """Budget of differential privacy; needs a schema that declares the domain. Default: no guarantee."""
+    delta: float | None
+    """Probability that the guarantee may fail with."""
+    neighbours: Literal["add-remove", "replace-one"] | None
+    """What one person changes: add-remove or replace-one. Default: the method's own."""
+    rows_per_person: int
+    """The most rows kept of one person. Default: 1."""
+    discover: Literal["all"] | None
+    """all: find with noise what the schema leaves open, at the price --dry-run shows."""
+    person: str | None
+    """Column that says whose row it is, where people have several."""
+    order: str | None
+    """Column that orders a person's rows, as a date. Default: the order of the file."""
+    weight: str | None
+    """Column that says how many people a record stands for: records are counted by it."""
+    schema: Schema | str | PathLike[str] | Mapping[str, Any] | None
+    """Schema file (TOML, or a codebook in JSON)."""
+    encoding: str | None
+    """Encoding of text files; found where their bytes leave no doubt (a private fit takes utf-8)."""
+    delimiter: str | None
+    """Delimiter of text files, or tab. Default: found from the first lines."""
+    decimal: str | None
+    """Decimal sign of text files: . or ,. Default: found from their numbers (a private fit takes the schema's)."""
+    header: str | int | bool | None
+    """Names of columns in the first line: yes, no, units (a line of units follows), or the line they stand in. Default: found (a private fit takes yes)."""
+    comment: str | None
+    """Sign of lines that are no records. Default: lines with # above the names are found."""
+    table: str | None
+    """Sheet, table of a database or file in a zip; FILE::NAME says the same."""
+    rare: Literal["pool", "keep"]
+    """Levels with fewer than three records: pool or keep. Default: pool."""
+    personal: Mapping[str, str]
+    """What becomes of a column that says who somebody is: drop, fake (made up) or keep (synthesised); may be given again."""
+    threshold: int
+    """Records that must share a value or a cell before it shows in what may leave. Default: 10."""
+    engine: Literal["auto", "memory", "stream", "spark"]
+    """Rows in memory, or stream: batch by batch; auto: memory below 1,000,000 rows that fit; spark: on a cluster. Default: auto."""
+    cache: str | None
+    """Folder or address, seen by all workers, for codes while --engine spark runs; removed at the end."""
+    alpha: float
+    """Weight of mu in G. Default: 1."""
+    beta: float
+    """Weight of delta in G. Default: 1."""
+    norm: Literal["frobenius", "frobenius_full", "spectral"]
+    """Norm of mu: frobenius (over pairs), frobenius_full (all cells) or spectral. Default: frobenius."""
+    test_share: float
+    """Share of records that learners are tested on, without a holdout. Default: 0.2."""
+    feature_encoding: Literal["codes", "onehot"]
+    """Categories as features of learners: codes, or onehot: an indicator each. Default: codes."""
+    task: Literal["classification", "regression"] | None
+    """Task of learners. Default: regression for numbers with more than ten distinct values."""
+    models: Sequence[str] | Mapping[str, Any] | None
+    """Learners of the label: some of nb, svc, knn, rf, lr, as A,B. Default: nb, knn, lr; all with --thorough."""
+    svm_rows: int | str | None
+    """The most records a support vector machine learns from; 0 for all. Default: 5000."""
+    formula: str | None
+    """Regression to fit on both tables, as 'income ~ age + sex'."""
+    measures: Sequence[str] | None
+    """Some of phi_k, pearson, jensen_shannon, tvd, impossible, rules, pmse, regression, learning, delta, as A,B; or those of the run but some, as -A,-B. Default: all; delta with --thorough."""
+    repeats: int | None
+    """Splits for learners; more take longer and give tighter figures. Default: 3; 10 with --thorough."""
+    delta_models: Sequence[str] | Mapping[str, Any] | None
+    """Learners of delta: some of nb, svc, knn, rf, lr, as A,B. Default: svc."""
+    delta_labels: Sequence[str] | None
+    """Columns that delta predicts, as A,B. Default: all categorical and boolean ones."""
+    delta_scores: Sequence[str]
+    """Scores of delta: some of error, balanced_error, auc, as A,B. Default: error."""
+    weights: Literal["given", "baselines"]
+    """Weights of G: given (--alpha, --beta), or baselines: G is 1 for independent columns. Default: given."""
+    pmse_model: Literal["tree", "logistic"]
+    """Model of pMSE, that tells synthetic rows from original ones: tree or logistic. Default: tree."""
+    thorough: bool
+    """Measure everything, in minutes: delta, support vector machines and forests, ten splits, all attackers."""
+    sample_rows: int
+    """Where rows are read batch by batch: records, about, for measures that learn or compare rows. Default: 100000."""
+    keys: Sequence[str]
+    """Columns, as A,B, that an outsider may know of a person (quasi-identifiers)."""
+    key_sizes: tuple[int, int] | None
+    """Sizes of key subsets to try, as 3-6 or 4. Default: all keys together."""
+    attackers: Sequence[str] | None
+    """Attackers to run, as A,B: any of matching, learning, memorisation, gcap, cap, dcap, disco, tcap, gcap_score, gcap_vote, nb, svm, knn, rf, lr, gaussian_nb, exact_row, copied_row, rare_level, rare_number, rare_combination, density_ratio, dcr, nndr, k_map, replicated_uniques, linkability, linkability_5, singled_out, singled_out_by_several, repeated_row, repeated_value, nearest_rows. Default: matching, memorisation, nb, knn; svm, rf and lr too with --thorough."""
+    parts: tuple[Sequence[str], Sequence[str]] | str | None
+    """Two sets of columns to link, as A,B:C,D. Default: the keys and all other columns."""
+    tcap_convention: Literal["matched_rows", "all_rows", "certain", "matched", "conditional"]
+    """How TCAP counts: matched_rows, all_rows, certain, matched, conditional; printed with the result. Default: matched_rows."""
+    tau: float
+    """TCAP: share of rows with a key that agree, from which it answers. Default: 1."""
+    numeric: Literal["values", "bins"]
+    """Numbers are equal if they are (values), or by bins of the schema (bins). Default: values."""
+    tolerance: Mapping[str, float]
+    """COLUMN=WIDTH: its numbers are rounded to multiples of the width, then equal or not; may be given again."""
+    resamples: int
+    """Draws of people for intervals and p-values. Default: 1000."""
+    holdout_share: float | None
+    """Share of the people to set aside as a holdout, by --seed. Default: none."""
+    max_excess: float | None
+    """Largest excess allowed of people in the table over others, as 0.05. Default: no limit."""
+    require_shown: bool
+    """Count a limit that is not shown to be kept as exceeded: end with 1."""
+    policy: Path | None
+    """TOML file of limits: max_excess, and where wanted require_shown."""
+
 class RiskOptions(TypedDict, total=False):
     """Options of `RiskSettings`."""
 
@@ -311,6 +468,98 @@ class SinglingOutOptions(TypedDict, total=False):
     """Folder for finished shadows, to go on from after a stop. Confidential."""
     time_limit: float | None
     """Seconds that one fit may take. Default: no limit."""
+
+class SynthesisOptions(TypedDict, total=False):
+    """Options of `SynthesisSettings`."""
+
+    method: str | Settings
+    """bayesnet (a Bayesian network of the columns), fieldgroups (one noisy table for each group of columns, needs --epsilon), independent (each column alone, the baseline), panel (sequences, where a person has several rows), privbayes[:datasynthesizer|:dpart|:sdg] (PrivBayes as published, or as other packages have it, needs --epsilon). Settings without an option of their own follow the name, as NAME:SETTING=VALUE. Default: bayesnet."""
+    ledger: Path | None
+    """Project ledger that adds up releases of this data, and may refuse this one."""
+    rows: int | None
+    """Rows to draw, as 50000 or 1e9. Default: as many as the input has."""
+    copies: int
+    """Syntheses to write; -1, -2 ... stand before the ending. Default: 1."""
+    groups: Sequence[Sequence[str]] | None
+    """With fieldgroups: columns that share a table, as A,B;C,D. Default: learnt, and paid for."""
+    draw: Literal["systematic", "independent"] | None
+    """How rows are drawn: independent or systematic (near expected counts). Default: systematic with epsilon."""
+    parents: int | None
+    """The most parents of a column. Default: 6 in trees, 3 in tables; 5 with epsilon."""
+    search: Literal["ordering", "greedy", "genetic"]
+    """Search for the network: ordering, greedy or genetic; with epsilon not greedy. Default: ordering."""
+    score: str | None
+    """Score of a network: penalised, pairwise or joint. Default: the search's own."""
+    label: str | None
+    """Outcome column: learners predict it, and sensitive columns stay linked to it alone."""
+    sensitive: Sequence[str]
+    """Columns, as A,B, whose values must not be disclosed: protected, and attacked."""
+    protect: Literal["separate", "together"]
+    """Sensitive columns depend on the label alone (separate), or on each other too (together). Default: separate."""
+    keep: Sequence[str]
+    """Columns, as A,B, kept as they are; the others are drawn given them."""
+    require: Sequence[tuple[str, str]]
+    """An edge PARENT:CHILD that must be; may be given again."""
+    forbid: Sequence[tuple[str, str]]
+    """An edge PARENT:CHILD that must not be; may be given again."""
+    root: str | None
+    """First column: it has no parents."""
+    conditionals: Literal["tables", "trees"] | None
+    """Conditional distributions: trees or tables. Default: trees where nothing asks for tables."""
+    leaf: int
+    """The fewest records in a leaf of a tree. Default: 10."""
+    smoothing: float | None
+    """Weight of fewer parents. Default: 3 in trees, 1 in tables."""
+    penalty: float | None
+    """Cost of a free cell of a table, in nats. Default: half with few parents, less with more."""
+    population_size: int
+    """Genetic search: networks in a generation. Default: 200."""
+    selection_size: int
+    """Genetic search: networks kept of a generation. Default: 10."""
+    mutation_rate: float | None
+    """Genetic search: probability that a parent mutates. Default: 1 / columns."""
+    generations: int
+    """Genetic search: generations. Default: 400."""
+    epsilon: float | None
+    """Budget of differential privacy; needs a schema that declares the domain. Default: no guarantee."""
+    delta: float | None
+    """Probability that the guarantee may fail with."""
+    neighbours: Literal["add-remove", "replace-one"] | None
+    """What one person changes: add-remove or replace-one. Default: the method's own."""
+    rows_per_person: int
+    """The most rows kept of one person. Default: 1."""
+    discover: Literal["all"] | None
+    """all: find with noise what the schema leaves open, at the price --dry-run shows."""
+    person: str | None
+    """Column that says whose row it is, where people have several."""
+    order: str | None
+    """Column that orders a person's rows, as a date. Default: the order of the file."""
+    weight: str | None
+    """Column that says how many people a record stands for: records are counted by it."""
+    schema: Schema | str | PathLike[str] | Mapping[str, Any] | None
+    """Schema file (TOML, or a codebook in JSON)."""
+    encoding: str | None
+    """Encoding of text files; found where their bytes leave no doubt (a private fit takes utf-8)."""
+    delimiter: str | None
+    """Delimiter of text files, or tab. Default: found from the first lines."""
+    decimal: str | None
+    """Decimal sign of text files: . or ,. Default: found from their numbers (a private fit takes the schema's)."""
+    header: str | int | bool | None
+    """Names of columns in the first line: yes, no, units (a line of units follows), or the line they stand in. Default: found (a private fit takes yes)."""
+    comment: str | None
+    """Sign of lines that are no records. Default: lines with # above the names are found."""
+    table: str | None
+    """Sheet, table of a database or file in a zip; FILE::NAME says the same."""
+    rare: Literal["pool", "keep"]
+    """Levels with fewer than three records: pool or keep. Default: pool."""
+    personal: Mapping[str, str]
+    """What becomes of a column that says who somebody is: drop, fake (made up) or keep (synthesised); may be given again."""
+    threshold: int
+    """Records that must share a value or a cell before it shows in what may leave. Default: 10."""
+    engine: Literal["auto", "memory", "stream", "spark"]
+    """Rows in memory, or stream: batch by batch; auto: memory below 1,000,000 rows that fit; spark: on a cluster. Default: auto."""
+    cache: str | None
+    """Folder or address, seen by all workers, for codes while --engine spark runs; removed at the end."""
 
 class TreeOptions(TypedDict, total=False):
     """Options of `TreeSettings`."""

@@ -14,6 +14,7 @@ import pytest
 import chaffinch
 from chaffinch._base.options import Declared, Option, Setting, own_settings, settings_of
 from chaffinch.errors import InputError
+from chaffinch.synth import Settings
 
 PACKAGE = Path(chaffinch.__file__).parent
 HEAVY = ("numpy", "pyarrow", "pydantic", "scipy", "pandas")
@@ -44,7 +45,16 @@ def heavy_imports(module: str, folder: Path) -> list[str]:
     return sorted(done.stdout.split())
 
 
-MODULES = declaring(PACKAGE)
+def is_method(module: str, name: str) -> bool:
+    """Whether a class is a synthesiser: it fits models, so its module is heavy, and what commands need of it is declared in `synth.options`."""
+    return issubclass(getattr(import_module(module), name), Settings)
+
+
+MODULES = {
+    module: names
+    for module, found in declaring(PACKAGE).items()
+    if (names := [name for name in found if not is_method(module, name)])
+}
 CLASSES: list[Any] = [
     getattr(import_module(module), name) for module, names in MODULES.items() for name in names
 ]

@@ -315,8 +315,8 @@ REFUSED = {
     "epsilon negative": (["--epsilon", -1], True, "epsilon must be"),
     "epsilon nan": (["--epsilon", "nan"], True, "epsilon must be"),
     "epsilon inf": (["--epsilon", "inf"], True, "epsilon must be"),
-    "delta one": (["--epsilon", 1, "--delta", 1], True, "delta must be"),
-    "delta alone": (["--delta", "1e-6"], True, "go with --epsilon: give it too"),
+    "delta one": (["--epsilon", 1, "--delta", 1], True, "delta must lie between 0 and 1"),
+    "delta alone": (["--delta", "1e-6"], True, "give epsilon too"),
     "privbayes without epsilon": (
         ["--method", "privbayes"],
         True,
@@ -330,7 +330,7 @@ REFUSED = {
     "unknown relation": (
         ["--epsilon", 1, "--neighbours", "replace"],
         True,
-        "Unknown neighbour relation",
+        "Unknown neighbours",
     ),
     "independent": (["--epsilon", 1, "--method", "independent"], True, "makes no promise"),
     "greedy": (
@@ -349,7 +349,7 @@ REFUSED = {
         "chooses its own network",
     ),
     "dry run without": (["--dry-run"], True, "give --epsilon"),
-    "ledger without": (["--ledger", "LEDGER"], True, "give --epsilon too"),
+    "ledger without": (["--ledger", "LEDGER"], True, "give epsilon too"),
 }
 
 
@@ -713,13 +713,13 @@ def test_what_can_be_known_to_fail_beforehand_costs_nothing(
         (["--models", "fr"], "Unknown model 'fr'"),
         (["--formula", "age ~ incme"], "incme"),
         (["--repeats", "0"], "repeats must be a whole number of at least 1"),
-        (["--svm-rows", "3"], "--svm-rows must be at least 10"),
+        (["--svm-rows", "3"], "svm_rows must be a whole number of at least 10"),
         (["--holdout", "nowhere.csv"], "No such file"),
         (["--holdout", "short.csv"], "'ill'"),
         (["--keys", "incme"], "'incme'"),
         (["--keys", "age", "--sensitive", "ill", "--attackers", "gpac"], "Unknown attacker 'gpac'"),
         (["--keys", "age", "--sensitive", "ill", "--key-sizes", "4"], "key"),
-        (["--max-excess", "0.1"], "--max-excess needs an attack"),
+        (["--max-excess", "0.1"], "max_excess needs an attack"),
     ],
     ids=lambda part: " ".join(part) if isinstance(part, list) else "",
 )

@@ -19,7 +19,6 @@ import typer
 from hypothesis import given
 from hypothesis import strategies as st
 
-import chaffinch as cf
 from chaffinch.cli.estimates import Speaker
 from chaffinch.cli.options import (
     columns_that_fit,
@@ -30,12 +29,12 @@ from chaffinch.cli.options import (
     show_lines,
     show_table,
 )
-from chaffinch.cli.settings import Choice
 from chaffinch.errors import BudgetError, InputError, LedgerError
 from chaffinch.table import sources
 from chaffinch.table.settings import Reading
 from chaffinch.workflows.engines import engine_of
 from chaffinch.workflows.run import RunOptions
+from chaffinch.workflows.settings import SynthesisSettings
 
 SAYS = "  surname  surnames, by its name\n  v3       numbers that were given out once, by its numbers\n"
 PUBLIC = """format = "chaffinch-schema"
@@ -136,7 +135,7 @@ def test_commands_that_describe_point_them_out(
 @pytest.mark.parametrize(
     ("words", "says"),
     [
-        (["surname"], "takes COLUMN=WORD"),
+        (["surname"], "personal must be COLUMN=VALUE"),
         (["surname=dorp"], "Did you mean 'drop'"),
         (["surname=drop", "surname=keep"], "says two things"),
         (["surnam=drop"], "Did you mean 'surname'"),
@@ -380,11 +379,11 @@ def test_without_pandas_all_is_as_before() -> None:
     ("arguments", "says"),
     [
         (["--parents", "0"], "parents must be a whole number of at least 1. Got 0."),
-        (["--rows", "-1"], "rows must be at least 0"),
-        (["--copies", "0"], "copies must be at least 1"),
+        (["--rows", "-1"], "rows must be a whole number of at least 0"),
+        (["--copies", "0"], "copies must be a whole number of at least 1"),
         (["--sensitive", "agee"], "Did you mean 'age'"),
         (["--sensitive", "age", "--label", "age"], "cannot be the label and sensitive"),
-        (["--require", "age"], "--require takes PARENT:CHILD"),
+        (["--require", "age"], "require must be a pair PARENT:CHILD"),
         (
             ["--require", "age:caesarian", "--require", "caesarian:age"],
             "cycle: age -> caesarian -> age",
@@ -396,9 +395,9 @@ def test_without_pandas_all_is_as_before() -> None:
         (["--search", "greddy"], "Did you mean 'greedy'"),
         (["--score", "pairwise", "--search", "greedy"], "score for greedy search"),
         (["--method", "ctgan"], "Unknown method 'ctgan'"),
-        (["--keep", "age", "--rows", "5"], "--rows cannot be given"),
-        (["--smoothing", "-1"], "smoothing must be at least 0"),
-        (["--protect", "both", "--sensitive", "age"], "Unknown way to protect 'both'"),
+        (["--keep", "age", "--rows", "5"], "rows cannot be given"),
+        (["--smoothing", "-1"], "smoothing must be a number of at least 0"),
+        (["--protect", "both", "--sensitive", "age"], "Unknown protect 'both'"),
     ],
 )
 def test_bad_settings_exit_with_2_and_write_nothing(data, tmp_path, run_here, arguments, says):
@@ -409,17 +408,13 @@ def test_bad_settings_exit_with_2_and_write_nothing(data, tmp_path, run_here, ar
 
 
 def test_options_that_contradict_each_other():
-    with pytest.raises(InputError, match="--rows cannot be given"):
-        Choice(cf.Independent(), None, ("a",)).check_counts(3, 1)
-    with pytest.raises(InputError, match="--ledger adds up"):
-        Choice(cf.Independent(), None, ()).synthesis(
-            reading_of(), Path("o.csv"), ledger=Path("l.json")
-        )
+    with pytest.raises(InputError, match="rows cannot be given"):
+        SynthesisSettings.from_options(keep=("a",), rows=3)
+    with pytest.raises(InputError, match="A ledger adds up"):
+        SynthesisSettings.from_options(ledger="l.json")
 
 
-def test_a_variant_is_named_after_its_method_and_no_option_that_does_not_exist(
-    run_here, data, tmp_path
-):
+def test_a_variant_is_named_after_its_method_once(run_here, data, tmp_path):
     schema = data / "cmc_declared.toml"
     words = [
         "synth",
@@ -431,8 +426,10 @@ def test_a_variant_is_named_after_its_method_and_no_option_that_does_not_exist(
         "--schema",
         schema,
     ]
-    done = run_here(*words, "--method", "privbayes:variant=dpart")
-    assert done.code == 2
-    assert "A variant stands after the method's name: --method privbayes:dpart." in done.err
-    assert "--variant" not in done.err
+    done = run_here(*words, "--method", "privbayes:sdg:variant=dpart")
+    assert (done.code, "Setting 'variant' is there twice" in done.err) == (2, True)
+    done = run_here(*words, "--method", "privbayes:theta=2", "--parents", 1, "--score", "Z")
+    assert (done.code, "Unknown score 'Z'" in done.err) == (2, True)
+    done = run_here(*words, "--method", "bayesnet:parents=2", "--parents", 1)
+    assert (done.code, "Setting 'parents' is there twice" in done.err) == (2, True)
     assert run_here(*words, "--method", "privbayes:dpart").code == 0

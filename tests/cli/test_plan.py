@@ -207,7 +207,7 @@ def test_what_cannot_be_planned(cmc, tmp_path):
         run(*cmc, "--epsilon", "1", "--method", "independent")
     with pytest.raises(InputError, match="epsilon"):
         run(*cmc, "--epsilon", "0")
-    with pytest.raises(InputError, match="--rows must be at least 0"):
+    with pytest.raises(InputError, match="rows must be a whole number of at least 0"):
         run(*cmc, "--epsilon", "1", "--rows", "-1")
     table = tmp_path / "t.csv"
     table.write_text("a\n1\n")
@@ -255,10 +255,10 @@ def test_the_price_of_discovery_is_shown_before_it_is_paid(run_here, data, tmp_p
     [
         (
             ("--discover", "some", "--epsilon", 1, "--delta", 1e-6),
-            "discover must be 'all'. Got 'some'.",
+            "Unknown discover 'some'. Discovers: all.",
         ),
         (("--discover", "all", "--epsilon", 1), "a kind (to discover it takes a delta above 0)"),
-        (("--discover", "all"), "--discover goes with --epsilon"),
+        (("--discover", "all"), "discover is for a privacy guarantee: give epsilon too"),
         (("--epsilon", 1), "--discover all, with a --delta"),
     ],
 )

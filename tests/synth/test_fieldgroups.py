@@ -218,9 +218,9 @@ def test_groups_that_cannot_be():
     table = private([[0], [1], [0]], (2, 2, 2))
     with pytest.raises(InputError, match="'a' is in groups twice"):
         FieldGroups(1.0, [["a", "b"], ["c", "a"]])
-    with pytest.raises(InputError, match="Got text"):
+    with pytest.raises(InputError, match="groups must be lists of names"):
         FieldGroups(1.0, "ab")
-    with pytest.raises(InputError, match="Got text"):
+    with pytest.raises(InputError, match="groups must be lists of names"):
         FieldGroups(1.0, ["a", "b"])
     with pytest.raises(InputError, match="at least one column"):
         FieldGroups(1.0, [[]])

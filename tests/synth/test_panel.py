@@ -7,7 +7,7 @@ import pytest
 
 import chaffinch
 from chaffinch import BayesNet, Panel
-from chaffinch.synth import SYNTHESISERS, MethodOptions
+from chaffinch.synth import SYNTHESISERS
 from chaffinch.synth.panel import LENGTH, before, sequences_of, step
 from chaffinch.workflows.engines import synthesiser_for
 
@@ -285,7 +285,7 @@ def test_what_it_cannot_follow_is_refused(rows, word):
 
 
 def test_options_are_those_of_its_networks():
-    settings = SYNTHESISERS["panel"].from_options(MethodOptions(parents=2, label="pay"))
+    settings = SYNTHESISERS["panel"].from_options(parents=2, label="pay")
     assert settings == Panel(BayesNet(parents=2, label="pay"))
 
 

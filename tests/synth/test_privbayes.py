@@ -283,7 +283,7 @@ def test_without_a_seed_no_two_fits_are_alike(tmp_path):
             r"PrivBayes needs epsilon. For no privacy use BayesNet\(search='greedy'\)",
         ),
         ({"epsilon": 1.0, "beta": 0.0}, "beta must lie between 0 and 1. Got 0.0"),
-        ({"epsilon": 1.0, "theta": float("nan")}, "theta must be above 0"),
+        ({"epsilon": 1.0, "theta": float("nan")}, "theta must be a number above 0"),
         ({"epsilon": 1.0, "parents": -1}, "parents must be a whole number of at least 0"),
         ({"epsilon": 1.0, "parents": True}, "parents must be a whole number"),
         (

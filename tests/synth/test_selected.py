@@ -58,7 +58,7 @@ def test_the_place_is_that_of_the_model_whatever_was_fitted_since() -> None:
     """At a small epsilon either is chosen, by seed: each model knows its own."""
     settings = SelectedSettings(epsilon=0.02, candidates=candidates(), workload=(("a",),))
     models = [settings.fit(two_equal_columns(), seed=seed) for seed in range(8)]
-    places = [place for _, place in settings.chosen]
+    places = [place for _, place in settings.selections]
     assert set(places) == {0, 1}  # eight alike: 1 in 128 for fair coins; the seeds are fixed
     assert [settings.position_of(model) for model in reversed(models)] == places[::-1]
 

@@ -17,6 +17,7 @@ from pyarrow.csv import write_csv
 from sklearn.base import clone
 
 import chaffinch
+from chaffinch._base.errors import InputError
 from chaffinch.risk.finding import column_findings
 from chaffinch.synth import (
     SYNTHESISERS,
@@ -32,7 +33,7 @@ from chaffinch.synth import (
     synthesiser_of,
 )
 from chaffinch.synth.data import counter_of
-from chaffinch.synth.settings import settings_of
+from chaffinch.synth.settings import method_of
 from chaffinch.table import Schema
 
 from ..factories import people
@@ -213,7 +214,8 @@ def test_what_a_toy_refuses(toy, people_csv, tmp_path, run_here):
         ("toy:dpart", "Unknown method 'toy:dpart'"),
         ("toy:noize=1", "Unknown toy setting 'noize'. Did you mean 'noise'?"),
         ("toy:noise=much", "noise must be a number. Got 'much'."),
-        ("toy:epsilon=1", "Setting 'epsilon' has an option of its own: give --epsilon."),
+        ("toy:epsilon=1", "Unknown toy setting 'epsilon'"),
+        ("bayesnet:epsilon=1", "Setting 'epsilon' has an option of its own: give --epsilon."),
         ("tov", "Unknown method 'tov'. Did you mean 'toy'?"),
     ):
         done = run_here("synth", people_csv, "-o", tmp_path / "o.csv", "--method", method)
@@ -299,22 +301,28 @@ def test_no_budget_without_a_promise():
 
 
 def test_options_become_settings():
-    asked = MethodOptions(parents=2, epsilon=1.0, neighbours="replace-one", label="x")
-    assert BayesNet.from_options(asked) == BayesNet(
-        parents=2, epsilon=1.0, neighbours="replace-one", label="x"
-    )
-    assert PrivBayes.from_options(asked) == PrivBayes(epsilon=1.0), (
-        "it has the parents that its own rule gives"
-    )
-    assert FieldGroups.from_options(asked) == FieldGroups(epsilon=1.0, neighbours="replace-one")
-    assert BayesNet.from_options(MethodOptions(generations=7)).evolution.generations == 7
+    asked = {"parents": 2, "epsilon": 1.0, "neighbours": "replace-one", "label": "x"}
+    assert method_of("bayesnet", asked) == BayesNet(**asked)
+    assert method_of("privbayes:sdg", asked) == PrivBayes(epsilon=1.0, variant="sdg", parents=2)
+    assert method_of("fieldgroups", asked) == FieldGroups(epsilon=1.0, neighbours="replace-one")
+    assert method_of("bayesnet", {"generations": 7}).evolution.generations == 7
 
 
-def test_what_was_given_and_what_is_promised():
-    asked = MethodOptions(parents=2, epsilon=1.0, delta=1e-6)
-    assert asked.changed == {"parents": 2, "epsilon": 1.0, "delta": 1e-6}
-    assert asked.promise == {"epsilon": 1.0, "delta": 1e-6, "rows_per_person": 1}
-    assert MethodOptions().changed == MethodOptions().promise == {}
+def test_a_method_itself_has_its_settings_but_for_roles():
+    asked = {"label": "x", "sensitive": ("y",)}
+    assert method_of(BayesNet(parents=2), asked) == BayesNet(parents=2, **asked)
+    assert method_of(BayesNet(label="z"), {"label": "x"}).label == "z"
+    assert method_of(Independent(), asked) == Independent()
+    with pytest.raises(InputError, match=r"write it there, as BayesNet\(parents=...\)"):
+        method_of(BayesNet(), {"parents": 2})
+    with pytest.raises(InputError, match=r"method must be a synthesiser.* Got int"):
+        method_of(3, {})
+
+
+def test_what_was_given_is_what_differs_from_the_defaults():
+    asked = MethodOptions.from_options(parents=2, epsilon=1.0, delta=1e-6)
+    assert asked.given() == {"parents": 2, "epsilon": 1.0, "delta": 1e-6}
+    assert MethodOptions().given() == {}
 
 
 @pytest.mark.parametrize(
@@ -361,21 +369,21 @@ def test_a_line_is_what_python_makes(spec, made):
         ("bayesnt", "Unknown method 'bayesnt'. Did you mean 'bayesnet'?"),
         ("bayesnet:paronts=2", "Unknown bayesnet setting 'paronts'. Did you mean 'parents'?"),
         ("bayesnet:network=a", "Unknown bayesnet setting 'network'"),
-        ("bayesnet:parents=two", "parents must be a whole number. Got 'two'"),
-        ("bayesnet:parents=2.5", "parents must be a whole number. Got '2.5'"),
-        ("bayesnet:epsilon=much", "epsilon must be a number. Got 'much'"),
-        ("bayesnet:epsilon=-1", "epsilon must be a finite number above 0"),
-        ("bayesnet:epsilon=nan", "epsilon must be a finite number above 0"),
-        ("bayesnet:parents", "written SETTING=VALUE. Got 'parents'"),
+        ("bayesnet:parents=two", "parents must be a whole number of at least 1. Got 'two'"),
+        ("bayesnet:parents=2.5", "parents must be a whole number of at least 1. Got '2.5'"),
+        ("bayesnet:epsilon=much", "epsilon must be a number above 0. Got 'much'"),
+        ("bayesnet:epsilon=-1", "epsilon must be a number above 0"),
+        ("bayesnet:epsilon=nan", "epsilon must be a number above 0"),
+        ("bayesnet:parents", "Unknown method 'bayesnet:parents'"),
         ("bayesnet:parents=", "written SETTING=VALUE"),
         ("bayesnet:parents=1,parents=2", "Setting 'parents' is there twice"),
         ("bayesnet:search=gready", "Unknown search 'gready'. Did you mean 'greedy'?"),
-        ("bayesnet:require=ab", "require takes edges as PARENT:CHILD"),
+        ("bayesnet:require=ab", "require must be a pair PARENT:CHILD"),
         ("privbayes", "needs epsilon: write it as privbayes:epsilon=1"),
         ("privbayes:dpart", "needs epsilon"),
         ("privbayes:dprt:epsilon=1", "Unknown variant 'dprt'. Did you mean 'dpart'?"),
         ("privbayes:dpart:variant=sdg,epsilon=1", "Setting 'variant' is there twice"),
-        ("privbayes:epsilon=1,agree=yes", "agree is true or false. Got 'yes'"),
+        ("privbayes:epsilon=1,agree=yes", "agree must be true or false. Got 'yes'"),
         ("independent:epsilon=1", "Unknown independent setting 'epsilon'"),
     ],
 )
@@ -390,11 +398,12 @@ def test_a_method_without_settings_says_so():
     class Bare(Settings):
         name = "bare"
 
-    with pytest.raises(
-        chaffinch._base.errors.InputError,
-        match=r"'bare' has no settings\. Got 'epsilon': leave it out",
-    ):
-        settings_of(Bare, [("epsilon", "1")], "bare:epsilon=1")
+    SYNTHESISERS.register(Bare)
+    try:
+        with pytest.raises(InputError, match=r"'bare' has no settings\. Got 'epsilon': leave it"):
+            synthesiser_of("bare:epsilon=1")
+    finally:
+        SYNTHESISERS.remove("bare")
 
 
 def test_every_argument_of_the_api_can_be_written():

@@ -12,16 +12,21 @@ import pytest
 
 import chaffinch
 from chaffinch.errors import InputError, UnknownNameError
-from chaffinch.risk import RiskSettings
+from chaffinch.risk.settings import LimitSettings
 from chaffinch.spark.drawing import plain_table
 from chaffinch.synth.model_file import model_to_bytes
 from chaffinch.table.settings import Reading
 from chaffinch.utility import UtilitySettings
 from chaffinch.workflows.engines import copy_places, engine_of
-from chaffinch.workflows.release import ReleaseResult, ReleaseSettings, leaving_folder, run_release
+from chaffinch.workflows.release import ReleaseResult, leaving_folder, run_release
 from chaffinch.workflows.run import RunOptions
-from chaffinch.workflows.settings import Execution
-from chaffinch.workflows.synthesise import Synthesis, SynthesisSettings, draw_sample
+from chaffinch.workflows.settings import (
+    Execution,
+    ReleaseAttack,
+    ReleaseSettings,
+    SynthesisSettings,
+)
+from chaffinch.workflows.synthesise import Synthesis, draw_sample
 
 from ..conftest import figures
 
@@ -53,18 +58,16 @@ def rows_of(place: Path) -> pa.Table:
 
 def release_settings(engine: str, **options: Any) -> ReleaseSettings:
     return ReleaseSettings(
-        synthesis=SynthesisSettings(synthesiser=NET, execution=Execution(engine=engine)),
+        synthesis=SynthesisSettings(method=NET, execution=Execution(engine=engine)),
         utility=UtilitySettings(measures=("tvd", "jensen_shannon")),
-        attack=RiskSettings(
+        attack=ReleaseAttack(
             keys=KEYS,
             sensitive=HIDDEN,
             attackers=["matching", "exact_row"],
             resamples=50,
+            limits=LimitSettings(max_excess=0.5),
+            **options,
         ),
-        keys=KEYS,
-        sensitive=HIDDEN,
-        max_excess=0.5,
-        **options,
     )
 
 
@@ -79,7 +82,7 @@ def test_places_of_copies():
 def test_rows_and_model_are_those_of_a_table(engine, cmc_file, tmp_path):
     """70,000 rows are two batches; the streams of the fit and of each synthesis are numbered."""
     settings = SynthesisSettings(
-        synthesiser=NET, rows=70_000, copies=2, execution=Execution(engine=engine)
+        method=NET, rows=70_000, copies=2, execution=Execution(engine=engine)
     )
     outputs = engine_of(engine).outputs(str(cmc_file), str(tmp_path / "out.parquet"), 2)
     with Synthesis(settings, RunOptions(seed=7), outputs) as synthesis:
@@ -109,9 +112,7 @@ def test_a_private_fit_is_that_of_a_table(engine, cmc_file, data):
     pytest.importorskip("opendp")
     schema, net = data / "cmc_declared.toml", chaffinch.BayesNet(epsilon=2.0)
     reading = Reading(schema=schema)
-    settings = SynthesisSettings(
-        synthesiser=net, reading=reading, execution=Execution(engine=engine)
-    )
+    settings = SynthesisSettings(method=net, reading=reading, execution=Execution(engine=engine))
     with Synthesis(settings, RunOptions(seed=5)) as synthesis:
         synthesis.read(str(cmc_file))
         model = synthesis.fit()

@@ -13,17 +13,22 @@ from chaffinch.risk import RiskSettings, measure_risk
 from chaffinch.risk.finding import column_findings, record_findings
 from chaffinch.spark import private
 from chaffinch.spark.scanning import scan
+from chaffinch.synth.options import MethodOptions
 from chaffinch.table.settings import Reading
 from chaffinch.utility import UtilitySettings, measure_utility
 from chaffinch.workflows import on_spark
 from chaffinch.workflows.engines import compared_tables, engine_of
 from chaffinch.workflows.on_spark import SparkOriginal
-from chaffinch.workflows.release import ReleaseSettings, run_release
+from chaffinch.workflows.release import run_release
 from chaffinch.workflows.run import RunOptions
-from chaffinch.workflows.settings import Execution
+from chaffinch.workflows.settings import (
+    Execution,
+    ReleaseAttack,
+    ReleaseSettings,
+    SynthesisSettings,
+)
 from chaffinch.workflows.synthesise import (
     Synthesis,
-    SynthesisSettings,
 )
 
 NET = chaffinch.BayesNet(parents=2, conditionals="tables")
@@ -33,7 +38,7 @@ SPARK = Execution(engine="spark")
 def synthesised(source, outputs=(), *, model=None, **options):
     """Return a synthesis on Spark, and its model."""
     run = RunOptions(seed=options.pop("seed", None))
-    settings = SynthesisSettings(**{"synthesiser": NET, **options}, execution=SPARK)
+    settings = SynthesisSettings.from_options(**{"method": NET, **options}, engine="spark")
     with Synthesis(settings, run, list(map(str, outputs))) as synthesis:
         synthesis.read(str(source))
         fitted = synthesis.fit()
@@ -56,14 +61,15 @@ def cmc_file(data, tmp_path_factory):
         ({"keep": ("a",)}, "keep completes the rows"),
         ({"person": "id"}, "Rows in the order of a person"),
         ({"weight": "w"}, "not counted by weight"),
-        ({"discover": "all"}, "Domains are not discovered"),
-        ({"synthesiser": chaffinch.Panel(NET)}, "learns from rows in one place"),
-        ({"reading": Reading(delimiter=";")}, "leave out --delimiter"),
+        ({"method": "bayesnet", "epsilon": 1.0, "discover": "all"}, "Domains are not discovered"),
+        ({"method": chaffinch.Panel(NET)}, "learns from rows in one place"),
+        ({"delimiter": ";"}, "leave out --delimiter"),
     ],
 )
 def test_what_takes_rows_in_one_place_is_refused_before_anything_is_read(settings, words):
+    asked = SynthesisSettings.from_options(**{"method": NET, **settings}, engine="spark")
     with pytest.raises(InputError, match=words):
-        SynthesisSettings(**{"synthesiser": NET, **settings}, execution=SPARK)
+        Synthesis(asked, RunOptions())
 
 
 def test_outputs_that_cannot_be_are_named_before_spark_starts(cmc_file, tmp_path, monkeypatch):
@@ -96,8 +102,8 @@ def test_a_private_fit_charges_before_it_reads(spark, cmc_file, data, monkeypatc
     charge, frame = on_spark.charge_ledger, private.RawFrame
     monkeypatch.setattr(on_spark, "charge_ledger", lambda *a: order.append("charged") or charge(*a))
     monkeypatch.setattr(private, "RawFrame", lambda *a: order.append("read") or frame(*a))
-    net, reading = chaffinch.BayesNet(epsilon=2.0), Reading(schema=data / "cmc_declared.toml")
-    synthesised(cmc_file, synthesiser=net, reading=reading, seed=5)
+    net, schema = chaffinch.BayesNet(epsilon=2.0), data / "cmc_declared.toml"
+    synthesised(cmc_file, method=net, schema=schema, seed=5)
     assert order == ["charged", "read"]
 
 
@@ -208,7 +214,7 @@ KEYS, HIDDEN = ("wife_age", "wife_education"), ("contraceptive_method",)
 
 
 def settings(**options: object) -> ReleaseSettings:
-    attack = RiskSettings(
+    attack = ReleaseAttack(
         keys=KEYS,
         sensitive=HIDDEN,
         attackers=["matching", "exact_row"],
@@ -217,11 +223,9 @@ def settings(**options: object) -> ReleaseSettings:
     )
     net = chaffinch.BayesNet(parents=2)
     return ReleaseSettings(
-        synthesis=SynthesisSettings(synthesiser=net, execution=SPARK),
+        synthesis=SynthesisSettings(method=net, execution=SPARK),
         utility=UtilitySettings(measures=("tvd", "pmse"), sample_rows=600),
         attack=attack,
-        keys=KEYS,
-        sensitive=HIDDEN,
         **options,
     )
 
@@ -240,18 +244,22 @@ def test_halves_are_fitted_as_the_release_is():
         ({"copies": 2}, "one synthesis"),
         (
             {
-                "synthesiser": chaffinch.BayesNet(epsilon=1.0),
+                "method": chaffinch.BayesNet(epsilon=1.0),
                 "reading": Reading(schema="schema.toml"),
             },
             "promises privacy",
         ),
-        ({"keep": ("wife_age",)}, "keep completes"),
+        (
+            {"options": MethodOptions.from_options(keep=("wife_age",)), "method": "bayesnet"},
+            "keep completes",
+        ),
     ],
 )
 def test_a_release_that_is_not_made_on_spark_is_named(synthesis, words):
     plain = settings()
+    asked = replace(plain, synthesis=replace(plain.synthesis, **synthesis))
     with pytest.raises(InputError, match=words):
-        replace(plain, synthesis=replace(plain.synthesis, **synthesis))
+        run_release("people", asked, run=RunOptions())
 
 
 def test_what_is_measured_is_what_was_learnt_from(spark, cmc_file, tmp_path, monkeypatch):

@@ -17,7 +17,6 @@ import pytest
 
 import chaffinch as cf
 from chaffinch.errors import InputError, UnknownNameError
-from chaffinch.risk import RiskSettings
 from chaffinch.risk.finding import column_findings, record_findings
 from chaffinch.stats.intervals import LimitState
 from chaffinch.table.domain import encode_column
@@ -26,6 +25,7 @@ from chaffinch.table.sources import open_source
 from chaffinch.utility import UtilitySettings
 from chaffinch.workflows import release as workflow
 from chaffinch.workflows.release import ReleaseResult
+from chaffinch.workflows.settings import ReleaseAttack, ReleaseSettings, SynthesisSettings
 
 LABEL, KEYS = "contraceptive_method", ["wife_religion", "wife_education", "num_children"]
 CHEAP = {"measures": ["tvd"], "attackers": ["matching", "memorisation"]}
@@ -186,12 +186,10 @@ def test_one_threshold_reaches_everything_that_leaves(halves, run_here, tmp_path
 
 
 def test_a_release_has_one_threshold():
-    synthesis = workflow.SynthesisSettings(synthesiser=cf.Independent())
-    attack = RiskSettings(keys=("a",), sensitive=("b",))
+    synthesis = SynthesisSettings(method=cf.Independent())
+    attack = ReleaseAttack(keys=("a",), sensitive=("b",))
     with pytest.raises(InputError, match="one threshold"):
-        workflow.ReleaseSettings(
-            synthesis=synthesis, utility=UtilitySettings(threshold=20), attack=attack
-        )
+        ReleaseSettings(synthesis=synthesis, utility=UtilitySettings(threshold=20), attack=attack)
 
 
 @pytest.fixture
@@ -430,8 +428,8 @@ SMALL = pd.DataFrame({"a": ["x", "y"] * 40, "b": ["p", "q", "q", "p"] * 20})
         (SMALL, {"holdout": {"a": 1}}, InputError, "Cannot read a dict"),
         (SMALL, {"method": 3}, InputError, "method must be a synthesiser"),
         (SMALL, {"method": "bayes"}, UnknownNameError, "Unknown method 'bayes'"),
-        (SMALL, {"rows": -1}, InputError, "rows must be at least 0"),
-        (SMALL, {"copies": 0}, InputError, "copies must be at least 1"),
+        (SMALL, {"rows": -1}, InputError, "rows must be a whole number of at least 0"),
+        (SMALL, {"copies": 0}, InputError, "copies must be a whole number of at least 1"),
         (SMALL, {"max_excess": 0.1}, InputError, "max_excess needs an attack"),
         (
             SMALL,
@@ -440,7 +438,7 @@ SMALL = pd.DataFrame({"a": ["x", "y"] * 40, "b": ["p", "q", "q", "p"] * 20})
             "max_excess must lie between 0 and 1",
         ),
         (SMALL, {"measures": ["mean"]}, UnknownNameError, "'mean'"),
-        (SMALL, {"ledger": "l.json"}, InputError, "give the method an epsilon"),
+        (SMALL, {"ledger": "l.json"}, InputError, "give epsilon too"),
         (SMALL, {"method": cf.BayesNet(epsilon=1.0)}, cf.errors.PrivacyError, "schema"),
     ],
 )

@@ -33,7 +33,7 @@ class Heard(Observer):
 def test_options_are_checked_before_what_was_read_is_told():
     heard = Heard()
     synthesis = Synthesis(
-        SynthesisSettings(synthesiser=cf.Independent()), RunOptions(seed=1, observer=heard)
+        SynthesisSettings(method=cf.Independent()), RunOptions(seed=1, observer=heard)
     )
     synthesis.read(TABLE, lambda schema: heard.said.append(f"check {', '.join(schema.names)}"))
     assert heard.said == ["before reading", "check a, b", "after reading"]
@@ -45,12 +45,12 @@ def test_options_are_checked_before_what_was_read_is_told():
         ({"rows": -1}, "at least 0"),
         ({"copies": 0}, "at least 1"),
         ({"rows": 3, "keep": ("a",)}, "keep completes"),
-        ({"ledger": "l.json"}, "an epsilon"),
+        ({"ledger": "l.json"}, "give epsilon too"),
     ],
 )
 def test_what_contradicts_itself_is_refused(options, words):
     with pytest.raises(InputError, match=words):
-        SynthesisSettings(synthesiser=cf.Independent(), **options)
+        SynthesisSettings.from_options(method=cf.Independent(), **options)
 
 
 def typed_people(n: int = 200) -> pd.DataFrame:
@@ -135,7 +135,7 @@ def test_the_file_is_what_the_model_draws(tmp_path):
 
 @pytest.mark.parametrize("ending", ["csv", "parquet", "arrow"])
 def test_a_table_that_is_held_is_written_as_if_drawn_into_its_file(tmp_path, ending):
-    settings = SynthesisSettings(synthesiser=cf.Independent(), rows=70_000, copies=2)
+    settings = SynthesisSettings(method=cf.Independent(), rows=70_000, copies=2)
     outputs = copy_paths(tmp_path / f"o.{ending}", 2)
     synthesis = Synthesis(settings, RunOptions(seed=1), outputs)
     synthesis.read(TABLE)

@@ -160,7 +160,7 @@ def plural(thing: str) -> str:
         (
             head[:-1] + "ies"
             if consonant_y
-            else head + ("es" if head.endswith(("ch", "ss")) else "s")
+            else head + ("es" if head.endswith(("ch", "ss")) else "s" * (head[-1:] != "s"))
         )
         + link
         + rest

@@ -21,7 +21,7 @@ from functools import cache
 from math import inf
 from os import PathLike
 from pathlib import Path
-from types import NoneType, SimpleNamespace, UnionType
+from types import NoneType, UnionType
 from typing import (
     Annotated,
     Any,
@@ -221,6 +221,9 @@ class Setting:
         if kind == "path":
             return Path(value) if isinstance(value, str) else value
         if kind in ("groups", "pairs"):
+            is_listed = isinstance(value, Sequence) and not isinstance(value, str)
+            if not is_listed or any(isinstance(group, str) for group in value):
+                raise self.fault(value)
             groups = tuple(self._names(group) for group in value)
             if kind == "pairs" and any(len(group) != 2 for group in groups):
                 raise self.fault(value)
@@ -458,12 +461,12 @@ class _Names(dict[str, Any]):
 
 
 @cache
-def hints_of(cls: type) -> dict[str, Any]:
+def hints_of(cls: Any) -> dict[str, Any]:
     """Return the types of a class's fields, with what is annotated; those of heavy modules, which are not imported, are Any."""
     hints: dict[str, Any] = {}
     for base in reversed(cls.__mro__):
         names = _Names(vars(sys.modules[base.__module__]))
-        signature = SimpleNamespace(__annotations__=inspect.get_annotations(base))
+        signature = type(base.__name__, (), {"__annotations__": inspect.get_annotations(base)})
         hints |= get_type_hints(signature, localns=names, include_extras=True)
     return hints
 
@@ -582,6 +585,15 @@ class Declared:
             name: value
             for name, setting in settings_of(type(self)).items()
             if (value := _value_in(self, setting)) != setting.default
+        }
+
+    def option_texts(self) -> dict[str, str]:
+        """Return the settings that were given and may leave, in the words of a command line."""
+        settings = settings_of(type(self))
+        return {
+            name: " ".join(settings[name].write(value))
+            for name, value in self.given().items()
+            if settings[name].option.leaves
         }
 
 

@@ -4,56 +4,45 @@ promises and spent, or what the releases of a project add up to.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
-
-import typer
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from .._base.files import check_outputs
+from .._base.options import LEARN, PRIVACY, Option
 from .._base.text import count_noun
-from .options import JsonOut, SchemaIn, console, show_table, write_json
-from .settings import DiscoverIn
+from ..workflows.settings import MethodSettings
+from .options import Json, console, show_table, write_json
 
 if TYPE_CHECKING:
     from rich.console import Console
 
     from ..privacy.ledger import Account
     from ..privacy.project import Project
-    from ..table.settings import Reading
     from ..workflows.plan import PlanResult
-    from .settings import Choice
 
 
 def plan(
     *,
     input: Annotated[
         Path | None,
-        typer.Argument(
-            help="The data, if you like: not opened, and may be left out.", show_default=False
+        Option(
+            "The data, if you like: not opened, and may be left out.", argument=True, leaves=False
         ),
     ] = None,
-    schema: SchemaIn = None,
-    epsilon: Annotated[float, typer.Option(help="The budget to weigh.", show_default=False)],
-    delta: Annotated[
-        float | None, typer.Option(help="The chance that the promise may fail with.")
-    ] = None,
-    method: Annotated[str, typer.Option(help="{private_methods}.")] = "bayesnet",
-    groups: Annotated[
-        str | None,
-        typer.Option(
-            help="With fieldgroups: columns that share a table, as A,B;C,D. Learnt unless given."
-        ),
-    ] = None,
-    neighbours: Annotated[
-        str | None, typer.Option(help="add-remove or replace-one. Each method has its own default.")
-    ] = None,
-    person_id: Annotated[str | None, typer.Option(help="Column that says whose row it is.")] = None,
-    rows_per_person: Annotated[int, typer.Option(help="The most rows kept of one person.")] = 1,
+    method: Annotated[str, Option("{private_methods}.", basic=True, panel=LEARN)] = "bayesnet",
+    settings: MethodSettings,
     rows: Annotated[
-        int | None, typer.Option(help="The number of rows; that of the schema unless given.")
+        int | None,
+        Option(
+            "Number of rows, roughly. Default: that of the schema.",
+            basic=True,
+            panel=LEARN,
+            unit="rows",
+            ge=0,
+        ),
     ] = None,
-    discover: DiscoverIn = None,
-    json: JsonOut = None,
+    json: Json = None,
 ) -> None:
     """Say what to expect of a privacy budget before it is spent: from the schema, the number of rows and epsilon alone.
 
@@ -61,27 +50,22 @@ def plan(
     """
     from .._base.errors import InputError
     from ..privacy.prepare import guarantee_schema
-    from ..table.settings import Reading
     from ..workflows.plan import plan as plan_budget
-    from .settings import choose
 
     if json is not None:
         check_outputs(input or Path("."), json)
-    promise: dict[str, Any] = {
-        "epsilon": epsilon,
-        "delta": delta,
-        "rows_per_person": rows_per_person,
-        "neighbours": neighbours,
-    }
-    choice = choose(method=method, person_id=person_id, groups=groups, discover=discover, **promise)
-    if discover is not None and schema is None and input is None:
+    reading, guarantee = settings.reading, settings.options.guarantee
+    if guarantee.discover is not None and reading.schema is None and input is None:
         raise InputError(
             "--discover all without a schema takes the names of columns from the data: name the input."
         )
-    given = (
-        schema if discover is None else guarantee_schema(input, Reading(schema=schema), discover)
+    result = plan_budget(
+        guarantee_schema(input, reading, guarantee.discover),
+        replace(settings, method=method).synthesiser,
+        rows=rows,
+        person=settings.roles.person,
+        neighbours=guarantee.neighbours,
     )
-    result = plan_budget(given, choice.settings, rows=rows, person=person_id, neighbours=neighbours)
     if json is not None:
         write_json(json, result.to_dict())
     _show(console(), result)
@@ -115,7 +99,7 @@ def _show(screen: Console, result: PlanResult) -> None:
     show_table(SPLIT, split.rows_table())
 
 
-def show_plan(choice: Choice, input: Path, reading: Reading, json: Path | None) -> None:
+def show_plan(settings: MethodSettings, input: Path, json: Path | None) -> None:
     """Print how the budget would be split, and what discovery costs. The data are not opened; without a schema their header is read."""
     from .._base.errors import InputError
     from ..privacy.domain import undeclared
@@ -123,17 +107,18 @@ def show_plan(choice: Choice, input: Path, reading: Reading, json: Path | None) 
     from ..privacy.prepare import guarantee_schema, left_out
     from ..privacy.session import discovery_price, plan_budget, promised_schema
 
-    if not choice.private:
+    if not settings.private:
         raise InputError("--dry-run shows how a privacy budget would be split: give --epsilon.")
-    settings = choice.settings
-    given = guarantee_schema(input, reading, choice.discover)
+    method, reading = settings.synthesiser, settings.reading
+    discover = settings.options.guarantee.discover
+    given = guarantee_schema(input, reading, discover)
     if given is None:
         raise undeclared()
     schema = promised_schema(
-        given, person=choice.person, rows_per_person=settings.unit.rows_per_person
+        given, person=settings.roles.person, rows_per_person=method.unit.rows_per_person
     )
-    plan = settings.plan(schema)
-    price = discovery_price(plan_budget(schema, settings.budget, settings.unit))
+    plan = method.plan(schema)
+    price = discovery_price(plan_budget(schema, method.budget, method.unit))
     screen = console()
     screen.print(
         f"Budget: epsilon {plan.budget.epsilon:g}"
@@ -144,7 +129,7 @@ def show_plan(choice: Choice, input: Path, reading: Reading, json: Path | None) 
     show_table(HEAD, plan.rows_table())
     for sentence in () if price is None else price.sentences:
         screen.print(sentence, markup=False)
-    for note in left_out(schema) if choice.discover is not None and reading.schema is None else ():
+    for note in left_out(schema) if discover is not None and reading.schema is None else ():
         screen.print(str(note), markup=False)
     if json is not None:
         discovery = {} if price is None else {"discovery": price.to_dict()}
@@ -155,34 +140,42 @@ NO_PROMISE = "This model carries no promise: it was fitted without epsilon."
 
 
 def ledger(
+    *,
     path: Annotated[
-        Path, typer.Argument(help="A model file, or a project ledger.", show_default=False)
+        Path, Option("A model file, or a project ledger.", argument=True, leaves=False)
     ],
-    new: Annotated[bool, typer.Option("--new", help="Make a project ledger at PATH.")] = False,
+    new: Annotated[
+        bool, Option("Make a project ledger at PATH.", basic=True, panel=PRIVACY)
+    ] = False,
     epsilon: Annotated[
         float | None,
-        typer.Option(
-            help="With --new: the most epsilon that all releases may add up to; no limit unless given."
+        Option(
+            "With --new: the most epsilon that releases may add up to. Default: no limit.",
+            basic=True,
+            panel=PRIVACY,
+            gt=0,
         ),
     ] = None,
     delta: Annotated[
-        float | None, typer.Option(help="With --new: the delta of the limit; none unless given.")
+        float | None,
+        Option("With --new: delta of the limit. Default: none.", panel=PRIVACY, gt=0, lt=1),
     ] = None,
     data: Annotated[
         str | None,
-        typer.Option(help="With --new: the name of the data; that of the file unless given."),
+        Option("With --new: name of the data. Default: that of the file.", basic=True),
     ] = None,
     rule: Annotated[
-        str | None,
-        typer.Option(
-            help="With --new: which sum is held to the limit: gaussian (unless given), zcdp or basic."
+        Literal["gaussian", "zcdp", "basic"] | None,
+        Option(
+            "With --new: sum held to the limit: gaussian, zcdp or basic. Default: gaussian.",
+            panel=PRIVACY,
         ),
     ] = None,
-    json: JsonOut = None,
+    json: Json = None,
 ) -> None:
     """Print what a model promises and what each touch of the data cost, or what the releases of a project add up to."""
     from .._base.errors import InputError
-    from ..privacy.project import checked_rule, create_project, is_project, open_project
+    from ..privacy.project import create_project, is_project, open_project
 
     check_outputs(path, json)
     screen = console()
@@ -192,9 +185,7 @@ def ledger(
         )
     if new or is_project(path):
         project = (
-            create_project(
-                path, epsilon=epsilon, delta=delta, data=data or path.stem, rule=checked_rule(rule)
-            )
+            create_project(path, epsilon=epsilon, delta=delta, data=data or path.stem, rule=rule)
             if new
             else open_project(path)
         )

@@ -3,54 +3,34 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
 from .._base.errors import InputError
 from .._base.files import check_outputs
-from .._base.masking import THRESHOLD
+from .._base.options import FILES, Option
+from ..workflows.settings import ReleaseSettings
+from .command import echo
 from .options import (
-    Attackers,
-    Cache,
-    ClusterEngine,
-    DryRun,
-    Formula,
-    HoldoutPlace,
-    HoldoutShare,
-    JsonOut,
-    KeySizes,
-    LedgerIn,
-    MaxExcess,
-    Measures,
-    Models,
-    Place,
-    PublicOut,
-    Quiet,
-    Repeats,
-    RequireShown,
-    SampleRows,
-    SvmRows,
-    TcapConvention,
-    Thorough,
-    Threads,
-    Threshold,
-    Verbose,
+    Cores,
+    DryRunOnly,
+    HoldoutAddress,
+    InputAddress,
+    Json,
+    Long,
+    Public,
+    RunSeed,
+    Silent,
     command_line,
-    expanded,
     ledger_allows,
-    names_of,
-    reading_of,
     show_lines,
     show_promise,
     start_arrow,
     write_json,
 )
-from .settings import Choice, choose
 
 if TYPE_CHECKING:
-    from ..table.settings import Reading
     from ..workflows.release import ReleaseResult
 
 
@@ -60,58 +40,28 @@ UNCOVERED = (
 )
 
 
-@expanded(choice=choose, reading=reading_of)
 def release(
     *,
-    input: Place,
+    input: InputAddress,
     output: Annotated[
         Path,
-        typer.Option(
-            "--output",
-            "-o",
-            help="Folder to write to; made if it is not there. With --engine spark: one that all workers see.",
+        Option(
+            "Folder to write to; made if it is not there. With --engine spark: one that all workers see.",
+            basic=True,
+            panel=FILES,
+            short="o",
+            leaves=False,
         ),
     ],
-    rows: Annotated[
-        int | None, typer.Option(help="Rows to draw; as many as the input has unless given.")
-    ] = None,
-    copies: Annotated[int, typer.Option(help="Syntheses to write; the first one is measured.")] = 1,
-    choice: Choice,
-    keys: Annotated[
-        str | None, typer.Option(help="Columns that an outsider may know of a person, as A,B.")
-    ] = None,
-    key_sizes: KeySizes = None,
-    attackers: Attackers = None,
-    tcap_convention: TcapConvention = "matched_rows",
-    max_excess: MaxExcess = None,
-    require_shown: RequireShown = False,
-    holdout: HoldoutPlace = None,
-    holdout_share: HoldoutShare = None,
-    formula: Formula = None,
-    thorough: Thorough = False,
-    repeats: Repeats = None,
-    measures: Measures = None,
-    models: Models = None,
-    svm_rows: SvmRows = 5000,
-    title: Annotated[str | None, typer.Option(help="Title of the report.")] = None,
-    threshold: Threshold = THRESHOLD,
-    reading: Reading,
-    engine: ClusterEngine = "auto",
-    cache: Cache = None,
-    sample_rows: SampleRows = 100_000,
-    ledger: LedgerIn = None,
-    dry_run: DryRun = False,
-    seed: Annotated[
-        int | None,
-        typer.Option(
-            help="Seed: the same seed gives the same files. With --epsilon: for tests only, no privacy."
-        ),
-    ] = None,
-    json: JsonOut = None,
-    public: PublicOut = None,
-    quiet: Quiet = False,
-    verbose: Verbose = False,
-    threads: Threads = None,
+    settings: ReleaseSettings,
+    holdout: HoldoutAddress = None,
+    dry_run: DryRunOnly = False,
+    seed: RunSeed = None,
+    json: Json = None,
+    public: Public = None,
+    quiet: Silent = False,
+    verbose: Long = False,
+    threads: Cores = None,
 ) -> None:
     """Synthesise, measure, report: write a synthetic table, its model and a report to decide by into a folder.
 
@@ -123,62 +73,26 @@ def release(
     from .._base.files import filling
     from .._base.results import write_page
     from .._base.runtime import progress_bar
-    from ..risk import RiskSettings
-    from ..risk.policy import RiskPolicy
     from ..table.holdout import UNSEEN, check_holdout_share
     from ..workflows.engines import engine_of
     from ..workflows.local import copy_paths
-    from ..workflows.release import EARLIER, PARTS, ReleaseSettings, leaving_folder, run_release
+    from ..workflows.release import EARLIER, PARTS, leaving_folder, run_release
     from ..workflows.run import RunOptions
     from .estimates import Speaker, Work
     from .ledger import show_plan
-    from .risk import end, risk_settings, show_findings, show_limit
-    from .utility import show_verdict, utility_settings
+    from .risk import end, show_findings, show_limit
+    from .utility import show_verdict
 
-    check_holdout_share(holdout_share, holdout)
-    choice.check_counts(rows, copies)
+    check_holdout_share(settings.attack.holdout_share, holdout)
     source, fresh = Path(input), None if holdout is None else Path(holdout)
+    synthesis = replace(settings.synthesis, entry=output.name)
     if dry_run:
-        show_plan(choice, source, reading, json)
+        show_plan(synthesis, source, json)
         return
-    ending = engine_of(engine, cache).ending(input)
-    known = names_of(keys)
-    wanted = choice.sensitive
-    if max_excess is not None and not (known and wanted):
-        raise InputError("--max-excess needs an attack: name --keys and --sensitive.")
-    policy = RiskPolicy(max_excess, require_shown=require_shown)
-    policy.check(holdout=holdout is not None or holdout_share is not None)
-    attack = RiskSettings(threshold=threshold, sample_rows=sample_rows)
-    if known and wanted:
-        attack = risk_settings(
-            keys=keys or "",
-            sensitive=",".join(wanted),
-            key_sizes=key_sizes,
-            label=choice.label,
-            attackers=attackers,
-            convention=tcap_convention,
-            svm_rows=svm_rows,
-            threshold=threshold,
-            thorough=thorough,
-            sample_rows=sample_rows,
-        )
-    measuring = utility_settings(
-        label=choice.label,
-        formula=formula,
-        repeats=repeats,
-        measures=measures,
-        models=models,
-        svm_rows=svm_rows,
-        threshold=threshold,
-        thorough=thorough,
-        sample_rows=sample_rows,
-    )
-    for path in (
-        source,
-        fresh,
-        reading.schema if isinstance(reading.schema, Path) else None,
-        ledger,
-    ):
+    method, ledger, schema = synthesis.synthesiser, synthesis.ledger, synthesis.reading.schema
+    ending = engine_of(synthesis.execution.engine, synthesis.execution.cache).ending(input)
+    policy = settings.policy(holdout=holdout is not None)
+    for path in (source, fresh, schema if isinstance(schema, Path) else None, ledger):
         if path is not None and {(output / name).resolve() for name in PARTS} & set(
             path.resolve().parents
         ):
@@ -187,42 +101,26 @@ def release(
             )
     beside = json if json is not None and json.resolve().parent != output.resolve() else None
     check_outputs(source, beside, public, updated=[ledger])  # the folder itself is yet to be made
-    settings = ReleaseSettings(
-        synthesis=choice.synthesis(
-            reading,
-            output,
-            ledger=ledger,
-            rows=rows,
-            copies=copies,
-            engine=engine,
-            cache=cache,
-        ),
-        utility=measuring,
-        attack=attack,
-        label=choice.label,
-        keys=known,
-        sensitive=wanted,
-        max_excess=max_excess,
-        require_shown=require_shown,
-        holdout_share=holdout_share,
-        title=title,
-    )
     start_arrow(threads)
     with (
-        filling(output, names=PARTS, mark=EARLIER, paid=choice.private) as folder,
-        progress_bar(quiet=quiet, plain=not choice.private) as progress,
+        filling(output, names=PARTS, mark=EARLIER, paid=synthesis.private) as folder,
+        progress_bar(quiet=quiet, plain=not synthesis.private) as progress,
         ledger_allows(),
     ):
-        outputs = copy_paths(leaving_folder(folder) / f"synthetic{ending}", copies)
-        work = Work(choice.settings, source, outputs, rows)
+        outputs = copy_paths(leaving_folder(folder) / f"synthetic{ending}", synthesis.copies)
+        work = Work(method, source, outputs, synthesis.rows)
+        speaker = Speaker(
+            quiet=quiet, work=work, reading=synthesis.reading, measuring=settings.utility
+        )
         run = RunOptions(
             seed=seed,
             threads=threads,
             progress=progress,
             command=command_line(),
-            observer=Speaker(quiet=quiet, work=work, reading=reading, measuring=measuring),
+            observer=speaker,
         )
-        result = run_release(input, settings, holdout=holdout, run=run, outputs=outputs)
+        asked = replace(settings, synthesis=synthesis)
+        result = run_release(input, asked, holdout=holdout, run=run, outputs=outputs)
         names = result.write_beside(folder)
     if json is not None:
         write_json(json, result.to_dict())
@@ -238,8 +136,8 @@ def release(
         show_lines(*_sampled(result))
         show_lines(UNSEEN if result.risk is not None and UNSEEN in result.risk.about.notes else "")
         show_promise(result.model)
-        if choice.private:
-            typer.echo(UNCOVERED, err=True)
+        if synthesis.private:
+            echo(UNCOVERED, err=True)
     end(result.limit, policy)
 
 

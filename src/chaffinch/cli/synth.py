@@ -2,78 +2,78 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
+from .._base.errors import InputError
 from .._base.files import check_outputs
+from .._base.options import FILES, LEARN, Option
 from .._base.text import count_noun
+from ..workflows.settings import Execution, FitSettings, SynthesisSettings
+from .command import echo
 from .options import (
-    Cache,
-    ClusterEngine,
-    DryRun,
-    JsonOut,
-    LedgerIn,
-    Place,
-    Quiet,
-    RowCount,
-    Threads,
+    Cores,
+    DryRunOnly,
+    InputAddress,
+    Json,
+    RunSeed,
+    Silent,
     console,
-    expanded,
     ledger_allows,
-    names_of,
-    reading_of,
-    row_count,
     show_promise,
     show_table,
     start_arrow,
     write_json,
 )
-from .settings import Choice, choose
 
 if TYPE_CHECKING:
-    from ..table.settings import Reading
-    from ..workflows.synthesise import Synthesis, SynthesisSettings
+    from ..workflows.synthesise import Synthesis
     from .estimates import Work
 
 
-@expanded(choice=choose, reading=reading_of)
+def given_value(text: str) -> tuple[str, str | None]:
+    """Return a column and its value, None where nothing follows the sign.
+
+    Examples
+    --------
+    >>> given_value("sex=f"), given_value("age=")
+    (('sex', 'f'), ('age', None))
+    """
+    name, equals, value = text.partition("=")
+    if not (name and equals):
+        raise InputError(f"--given takes COLUMN=VALUE. Got '{name}'.")
+    return name, value or None
+
+
+Output = Annotated[
+    str,
+    Option(
+        "File to write; its ending says the format. With --engine spark: a folder of Parquet files, or an address.",
+        basic=True,
+        panel=FILES,
+        short="o",
+        metavar="PATH",
+        leaves=False,
+    ),
+]
+
+
 def synth(
     *,
-    input: Place,
-    output: Annotated[
-        str,
-        typer.Option(
-            "--output",
-            "-o",
-            parser=str,
-            metavar="PATH",
-            help="File to write; its ending says the format. With --engine spark: a folder of Parquet files, or an address.",
-        ),
-    ],
-    rows: RowCount = None,
-    copies: Annotated[
-        int, typer.Option(help="Syntheses to write: OUT gets -1, -2 ... before its ending.")
-    ] = 1,
-    choice: Choice,
-    model: Annotated[Path | None, typer.Option(help="Also write the fitted model here.")] = None,
-    reading: Reading,
-    engine: ClusterEngine = "auto",
-    cache: Cache = None,
-    ledger: LedgerIn = None,
-    dry_run: DryRun = False,
-    seed: Annotated[
-        int | None,
-        typer.Option(
-            help="Seed: the same seed gives the same table. With --epsilon: for tests only, no privacy."
-        ),
+    input: InputAddress,
+    output: Output,
+    settings: SynthesisSettings,
+    model: Annotated[
+        Path | None, Option("Also write the fitted model here.", panel=FILES, leaves=False)
     ] = None,
-    json: JsonOut = None,
-    quiet: Quiet = False,
-    threads: Threads = None,
+    dry_run: DryRunOnly = False,
+    seed: RunSeed = None,
+    json: Json = None,
+    quiet: Silent = False,
+    threads: Cores = None,
 ) -> None:
     """Make a synthetic table: learn a network of the columns, draw new rows from it, write them as the input came.
 
@@ -83,19 +83,23 @@ def synth(
     from .estimates import Work
     from .ledger import show_plan
 
-    choice.check_counts(rows, copies)
-    choice.check_protected()
-    source, target = Path(input), Path(output)
+    settings.check_protected()
+    source = Path(input)
     if dry_run:
-        show_plan(choice, source, reading, json)
+        show_plan(settings, source, json)
         return
-    outputs = engine_of(engine, cache).outputs(
-        input, output, copies, model=model, json=json, ledger=ledger, paid=choice.private
+    engine = engine_of(settings.execution.engine, settings.execution.cache)
+    outputs = engine.outputs(
+        input,
+        output,
+        settings.copies,
+        model=model,
+        json=json,
+        ledger=settings.ledger,
+        paid=settings.private,
     )
-    settings = choice.synthesis(
-        reading, target, ledger=ledger, rows=rows, copies=copies, engine=engine, cache=cache
-    )
-    work = Work(choice.settings, source, [Path(place) for place in outputs], rows)
+    settings = replace(settings, entry=Path(output).name)
+    work = Work(settings.synthesiser, source, [Path(place) for place in outputs], settings.rows)
     with _synthesis(settings, outputs, work, seed=seed, threads=threads, quiet=quiet) as synthesis:
         synthesis.read(input)
         fitted = synthesis.fit()
@@ -105,7 +109,7 @@ def synth(
     if json is not None:
         write_json(json, synthesis.account(fitted).to_dict())
     if not quiet:
-        say_synthesis(outputs, model, rows=synthesis.rows, private=choice.private)
+        say_synthesis(outputs, model, rows=synthesis.rows, private=settings.private)
         show_promise(fitted)
 
 
@@ -136,34 +140,26 @@ def _synthesis(
 def say_synthesis(outputs: Sequence[Any], model: Path | None, *, rows: int, private: bool) -> None:
     """Say where the files are. How many rows equal an original one says nothing without a holdout beside it: that is for `risk` and `release`."""
     for path in outputs:
-        typer.echo(f"Wrote {path}: {count_noun(rows, 'row')}.", err=True)
+        echo(f"Wrote {path}: {count_noun(rows, 'row')}.", err=True)
     if model is not None:
         contents = (
             "it holds released tables" if private else "it holds counts of records, confidential"
         )
-        typer.echo(f"Wrote {model}: {contents}.", err=True)
+        echo(f"Wrote {model}: {contents}.", err=True)
 
 
-@expanded(choice=choose, reading=reading_of)
 def fit(
     *,
-    input: Place,
-    output: Annotated[Path, typer.Option("--output", "-o", help="Model file to write.")],
-    choice: Choice,
-    reading: Reading,
-    engine: ClusterEngine = "auto",
-    cache: Cache = None,
-    ledger: LedgerIn = None,
-    dry_run: DryRun = False,
-    seed: Annotated[
-        int | None,
-        typer.Option(
-            help="Seed of searches that draw. With --epsilon: for tests only, no privacy."
-        ),
-    ] = None,
-    json: JsonOut = None,
-    quiet: Quiet = False,
-    threads: Threads = None,
+    input: InputAddress,
+    output: Annotated[
+        Path, Option("Model file to write.", basic=True, panel=FILES, short="o", leaves=False)
+    ],
+    settings: FitSettings,
+    dry_run: DryRunOnly = False,
+    seed: RunSeed = None,
+    json: Json = None,
+    quiet: Silent = False,
+    threads: Cores = None,
 ) -> None:
     """Learn a network of the columns and save it as one file that opens without running code.
 
@@ -172,15 +168,17 @@ def fit(
     from .estimates import Work
     from .ledger import show_plan
 
-    choice.check_protected()
+    settings.check_protected()
     source = Path(input)
     if dry_run:
-        show_plan(choice, source, reading, json)
+        show_plan(settings, source, json)
         return
-    check_outputs(source, output, json, updated=[ledger], paid=[output] if choice.private else [])
-    settings = choice.synthesis(reading, output, ledger=ledger, engine=engine, cache=cache)
-    work = Work(choice.settings, source)
-    with _synthesis(settings, (), work, seed=seed, threads=threads, quiet=quiet) as synthesis:
+    paid = [output] if settings.private else []
+    check_outputs(source, output, json, updated=[settings.ledger], paid=paid)
+    values = {entry.name: getattr(settings, entry.name) for entry in fields(settings)}
+    asked = SynthesisSettings(**{**values, "entry": output.name})
+    work = Work(asked.synthesiser, source)
+    with _synthesis(asked, (), work, seed=seed, threads=threads, quiet=quiet) as synthesis:
         synthesis.read(input)
         model = synthesis.fit()
     model.save(output)
@@ -193,33 +191,37 @@ def fit(
 def say_model(output: Path, model: Any) -> None:
     """Say where a model is, and what it promises."""
     warning = " It holds counts of records, confidential." if model.confidential else ""
-    typer.echo(f"Wrote {output}: {model}.{warning}", err=True)
+    echo(f"Wrote {output}: {model}.{warning}", err=True)
     show_promise(model)
 
 
 ModelIn = Annotated[
-    Path, typer.Argument(help="A model file, as `chaffinch fit` writes.", show_default=False)
+    Path, Option("A model file, as `chaffinch fit` writes.", argument=True, leaves=False)
 ]
 
 
 def inspect(
+    *,
     model: ModelIn,
-    svg: Annotated[Path | None, typer.Option(help="Draw the network into this SVG file.")] = None,
-    error_bars: Annotated[
-        str | None,
-        typer.Option(
-            help="Of a private model: what noise may have done to the counts of these columns, as A,B."
-        ),
+    svg: Annotated[
+        Path | None,
+        Option("Draw the network into this SVG file.", basic=True, panel=FILES, leaves=False),
     ] = None,
-    json: JsonOut = None,
+    error_bars: Annotated[
+        Sequence[str],
+        Option(
+            "Columns, as A,B, whose counts get error bars: what noise may have done. Private models.",
+            basic=True,
+        ),
+    ] = (),
+    json: Json = None,
 ) -> None:
     """Print a model's network: each column with its parents, how much they tell of it, what protection cut, what is promised."""
-    from .._base.errors import InputError
     from ..synth import load_model
 
     check_outputs(model, svg, json)
     loaded = load_model(model)
-    bars = None if error_bars is None else loaded.error_bars(names_of(error_bars))
+    bars = loaded.error_bars(error_bars) if error_bars else None
     if json is not None:
         write_json(
             json, {**loaded.to_dict(), **({} if bars is None else {"error_bars": bars.to_dict()})}
@@ -247,39 +249,35 @@ def inspect(
 
 
 def sample(
+    *,
     model: ModelIn,
-    output: Annotated[
-        str,
-        typer.Option(
-            "--output",
-            "-o",
-            parser=str,
-            metavar="PATH",
-            help="File to write; its ending says the format. With --engine spark: a folder of Parquet files, or an address.",
-        ),
-    ],
+    output: Output,
     rows: Annotated[
         int | None,
-        typer.Option(
-            "--rows",
-            "-n",
-            parser=row_count,
-            metavar="INTEGER",
-            help="Rows to draw, as 50000 or 1e9; as many as the model saw unless given.",
-            show_default=False,
+        Option(
+            "Rows to draw, as 50000 or 1e9. Default: as many as the model saw.",
+            basic=True,
+            panel=LEARN,
+            short="n",
+            unit="rows",
+            ge=0,
         ),
     ] = None,
     given: Annotated[
-        list[str] | None,
-        typer.Option(help="COLUMN=VALUE that every row is to have; may be given again."),
+        Mapping[str, str | None] | None,
+        Option(
+            "Value that every row has in a column; may be given again.",
+            basic=True,
+            panel=LEARN,
+            metavar="COLUMN=VALUE",
+            read=given_value,
+        ),
     ] = None,
-    engine: ClusterEngine = "auto",
-    seed: Annotated[
-        int | None, typer.Option(help="Seed: the same seed gives the same rows.")
-    ] = None,
-    json: JsonOut = None,
-    quiet: Quiet = False,
-    threads: Threads = None,
+    execution: Execution,
+    seed: RunSeed = None,
+    json: Json = None,
+    quiet: Silent = False,
+    threads: Cores = None,
 ) -> None:
     """Draw new rows from a model, any number, in bounded memory. --given conditions on values exactly."""
     from .._base.runtime import progress_bar
@@ -288,26 +286,16 @@ def sample(
     from ..workflows.synthesise import draw_sample
     from .estimates import Speaker
 
-    values, drawing = _given(given), engine_of(engine)
+    drawing = engine_of(execution.engine, execution.cache)
     (target,) = drawing.outputs(str(model), output, json=json)
     start_arrow(threads)
     with progress_bar(quiet=quiet) as progress:
         speaker = Speaker(quiet=quiet, outputs=[Path(output)])
         run = RunOptions(seed=seed, threads=threads, progress=progress, observer=speaker)
-        result = draw_sample(model, target, engine=drawing, rows=rows, given=values, run=run)
+        result = draw_sample(
+            model, target, engine=drawing, rows=rows, given=dict(given or ()), run=run
+        )
     if json is not None:
         write_json(json, result.to_dict())
     if not quiet:
-        typer.echo(f"Wrote {output}: {count_noun(result.rows, 'row')}.", err=True)
-
-
-def _given(words: list[str] | None) -> dict[str, Any]:
-    from .._base.errors import InputError
-
-    out: dict[str, Any] = {}
-    for word in words or []:
-        name, equals, value = word.partition("=")
-        if not name or not equals:
-            raise InputError(f"--given takes COLUMN=VALUE. Got '{name}'.")
-        out[name] = value if value else None
-    return out
+        echo(f"Wrote {output}: {count_noun(result.rows, 'row')}.", err=True)

@@ -23,6 +23,7 @@ SEED, EQUAL_ROWS = "Seed", "Rows equal to an original one"
 
 MOST_DRAWN, MOST_LISTED = 15, 500
 MOST_CUTS, MOST_PAIRS = 8, 3
+MAX_TEXT = 400
 BAD = ("weak", "lost")
 _BOUND = re.compile(r"<[0-9](\.[0-9]{1,12})?(e-[0-9]{1,3})?")
 """A share that is told by a bound, as `masked_share` writes it; reports from strangers may hold anything."""
@@ -44,6 +45,10 @@ def synthesis_section(
         rows = [(name, value) for name, value in _facts(account) if value and name not in inside]
         if rows:
             blocks.append(page_table("The synthesis", rows, Col("What"), Wide("How")))
+        given = [(shown(name), shown(text, MAX_TEXT)) for name, text in account.given.items()]
+        if given:
+            table = page_table("Options that were given", given, Col("Option"), Wide("Value"))
+            blocks.append(table)
     blocks += network_figures(account, picture)
     return Section("synthesis", "How the table was made", tuple(blocks)) if blocks else None
 

@@ -51,7 +51,7 @@ class SynthesisAccount:
 
     `network` is what the model writes of itself, and `model` what of it is read. `rows_equal_to_an_original` is the share of such rows, a bound in words where they are few,
     one for each copy where there are several; None with a promise, which does not cover it. `settings`: what the synthesiser was told, by dotted names, and
-    how the original was read. `rows_looked_up`: how many drawn rows it is of,
+    how the original was read; `given`: the options that were given and may leave, in words. `rows_looked_up`: how many drawn rows it is of,
     where the original has so many rows that a fixed slice of all possible rows stands for them; None: of all.
     """
 
@@ -64,6 +64,7 @@ class SynthesisAccount:
     rows_equal_to_an_original: float | str | tuple[float | str, ...] | None = None
     rows_looked_up: int | None = None
     settings: Mapping[str, Any] = field(default_factory=dict)
+    given: Mapping[str, str] = field(default_factory=dict)
     run: Mapping[str, Any] = field(default_factory=dict, compare=False)
 
     @cached_property
@@ -76,6 +77,8 @@ class SynthesisAccount:
         plain: dict[str, Any] = {"format": FORMAT, "version": VERSION, **to_plain(self)}
         if self.rows_equal_to_an_original is None:
             del plain["rows_equal_to_an_original"]
+        if not self.given:
+            del plain["given"]
         if self.rows_looked_up is None:
             del plain["rows_looked_up"]
         return plain

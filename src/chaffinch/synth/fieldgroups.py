@@ -10,13 +10,14 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from math import log, prod
-from typing import Any, ClassVar, Literal, get_args
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .._base.checks import check_at_least, check_name, check_share
+from .._base.checks import check_name
 from .._base.errors import InputError, TooLargeError, listed
+from .._base.options import Option
 from .._base.runtime import Progress, silent
 from .._base.seeds import Seed, generator
 from ..counts.marginal import Marginal
@@ -26,12 +27,13 @@ from ..privacy.ledger import Plan
 from ..privacy.mechanisms import laplace_std
 from ..privacy.relation import Neighbours
 from ..privacy.session import plan_budget, public_rows, start_private_session
+from ..privacy.settings import EPSILON, NEIGHBOURS, Delta, RowsPerPerson
 from ..table.schema import Schema
 from .bayesnet.model import BayesNetModel, FitSummary
 from .bayesnet.private.links import single_columns
 from .data import private_data
-from .model import Draw
 from .noisy import margins_of, nonnegative, private_model, product_of
+from .options import DrawnRows, Groups
 from .settings import SYNTHESISERS, PureMethod, noise_step
 
 Group = tuple[str, ...]
@@ -101,23 +103,24 @@ class FieldGroups(PureMethod):
     model: ClassVar[type[BayesNetModel]] = BayesNetModel
     without: ClassVar[str] = "BayesNet()"
 
-    epsilon: float
-    groups: Sequence[Sequence[str]] | None = None
-    delta: float | None = None
-    neighbours: Neighbours = "add-remove"
-    rows_per_person: int = 1
-    threshold: float = 1.9
-    learning: float = 0.3
-    empty: Empty = "columns"
-    draw: Draw | None = None
+    epsilon: Annotated[float, EPSILON]
+    groups: Groups = None
+    delta: Delta = None
+    neighbours: Annotated[Neighbours, NEIGHBOURS] = "add-remove"
+    rows_per_person: RowsPerPerson = 1
+    threshold: Annotated[
+        float,
+        Option("Cells below this times the scale of the noise times log10(cells) are 0.", ge=0),
+    ] = 1.9
+    learning: Annotated[float, Option("Share of the budget for learning groups.", gt=0, lt=1)] = 0.3
+    empty: Annotated[
+        Empty, Option("Groups with nothing above the threshold: columns (drawn alone) or first.")
+    ] = "columns"
+    draw: DrawnRows = None
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.groups is not None and self.groups != (groups := check_groups(self.groups)):
-            object.__setattr__(self, "groups", groups)
-        check_at_least("threshold", self.threshold, 0, finite=True)
-        check_share("learning", self.learning)
-        check_name("way to fill an empty group", self.empty, get_args(Empty))
+        check_groups(self.groups or ())
 
     def plan(self, schema: Schema) -> Plan:
         """Return how the budget would be split on a declared schema, before anything is spent; raise if the settings do not fit it."""
@@ -191,40 +194,18 @@ class FieldGroups(PureMethod):
         return private_model(schema, order, parents, tables, summary, origin=origin)
 
 
-def parse_groups(text: str) -> tuple[Group, ...]:
-    """Return groups written in one line: columns between commas, groups between semicolons.
-
-    Examples
-    --------
-    >>> parse_groups("age, sex; job, pay")
-    (('age', 'sex'), ('job', 'pay'))
-    """
-    split = (
-        tuple(word.strip() for word in part.split(",") if word.strip()) for part in text.split(";")
-    )
-    return tuple(group for group in split if group)
-
-
-def check_groups(groups: Iterable[Iterable[str]]) -> tuple[Group, ...]:
-    """Return groups as tuples of names; raise unless no column is in two of them and none is empty."""
-    groups = (groups,) if isinstance(groups, str) else tuple(groups)
-    if any(isinstance(group, str) for group in groups):
-        raise InputError(
-            "groups is a list of lists of columns, such as (('age', 'sex'), ('job', 'pay')). Got text."
-        )
-    tuples = tuple(tuple(group) for group in groups)
-    if not all(tuples):
-        raise InputError("A group needs at least one column. Leave empty groups out.")
-    seen: set[str] = set()
-    for name in (name for group in tuples for name in group):
-        if not isinstance(name, str):
-            raise InputError("groups is a list of lists of names of columns.")
-        if name in seen:
-            raise InputError(
-                f"Column '{name}' is in groups twice. Groups may not overlap: name it once."
-            )
-        seen.add(name)
-    return tuples
+def check_groups(groups: Iterable[Group]) -> None:
+    """Raise unless no column is in two groups and no group is empty."""
+    names: set[str] = set()
+    for group in groups:
+        if not group:
+            raise InputError("A group needs at least one column. Leave empty groups out.")
+        for name in group:
+            if name in names:
+                raise InputError(
+                    f"Column '{name}' is in groups twice. Groups may not overlap: name it once."
+                )
+            names.add(name)
 
 
 def resolved_groups(groups: Sequence[Sequence[str]], schema: Schema) -> tuple[Group, ...]:

@@ -12,7 +12,7 @@ from .bayesnet.model import BayesNetModel, FitSummary
 from .bayesnet.network import Network
 from .bayesnet.tables import table_from_marginal
 from .data import counter_of
-from .model import Draw
+from .options import DrawnRows
 from .settings import SYNTHESISERS, Settings
 
 
@@ -37,10 +37,7 @@ class Independent(Settings):
     refused: ClassVar[tuple[str, ...]] = ("sensitive", "keep", "require", "forbid", "root")
     refusal: ClassVar[str] = "has no edges"
 
-    draw: Draw | None = None
-
-    def __post_init__(self) -> None:
-        self.check_draw()
+    draw: DrawnRows = None
 
     def fit(self, data: Any, *, seed: Seed = None, progress: Progress = silent) -> BayesNetModel:
         """Return a model of a table, or of whatever a counter counts. Nothing is drawn: the seed has no effect."""

@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar, Literal, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -59,10 +59,6 @@ def batch_rows(n_columns: int) -> int:
     while rows > LEAST_ROWS and rows * n_columns > BATCH_CELLS:
         rows //= 2
     return rows
-
-
-Draw = Literal["systematic", "independent"]
-"""How rows of a batch are drawn: so that counts are as near to what is expected as they can be, or one by one."""
 
 
 @dataclass(frozen=True)

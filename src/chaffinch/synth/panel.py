@@ -39,7 +39,7 @@ from .data import enough_to_learn
 from .model import BATCH_ROWS, FittedModel, made_up_key, whole_rows
 from .protocol import ModelColumn, ModelDescription
 from .rules import ColumnCodes
-from .settings import SYNTHESISERS, MethodOptions, Settings
+from .settings import SYNTHESISERS, Settings
 
 LENGTH = "(rows)"
 """The column of how many rows a person has."""
@@ -522,6 +522,7 @@ class Panel(Settings):
     rows: BayesNet = field(default_factory=BayesNet)
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         if not isinstance(self.rows, BayesNet):
             raise InputError(f"rows must be a BayesNet. Got {type(self.rows).__name__}.")
         unfit = [
@@ -544,13 +545,7 @@ class Panel(Settings):
     @property
     def sensitive(self) -> tuple[str, ...]:
         """The columns that its networks protect."""
-        return self.rows.sensitive
-
-    @classmethod
-    def from_options(cls, options: MethodOptions) -> Self:
-        """Return the settings that options amount to."""
-        cls.check_options(options)
-        return cls(BayesNet.from_options(options))
+        return tuple(self.rows.sensitive)
 
     def counted_sets(self, n_columns: int) -> int:
         """Return about how many sets of columns a fit counts: of the columns, and of the columns twice."""

@@ -10,28 +10,29 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 from math import comb, prod
-from typing import Any, ClassVar, Literal, Self
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 
-from .._base.checks import check_name, check_share, check_whole
 from .._base.errors import InputError, TooLargeError
+from .._base.options import Option
 from .._base.runtime import Progress, silent
 from .._base.seeds import Seed, generator
 from ..counts.families import Family
 from ..counts.plan import Columns
 from ..privacy.advice import Expectation, expect
-from ..privacy.counter import MOST_CELLS, SCORES, Mechanism, NoisyTable, PrivateCounter
+from ..privacy.counter import MOST_CELLS, Mechanism, NoisyTable, PrivateCounter
 from ..privacy.ledger import Charge, Plan, Step
 from ..privacy.mechanisms import laplace_std
 from ..privacy.relation import Neighbours
 from ..privacy.session import plan_budget, public_rows, start_private_session
+from ..privacy.settings import EPSILON, NEIGHBOURS, Delta, RowsPerPerson
 from ..table.schema import Schema
 from .bayesnet.model import BayesNetModel, FitSummary
 from .data import private_data
-from .model import Draw
 from .noisy import agreed, clipped, private_model
-from .settings import SYNTHESISERS, MethodOptions, PureMethod, noise_step
+from .options import DrawnRows
+from .settings import SYNTHESISERS, PureMethod, noise_step
 
 Variant = Literal["published", "datasynthesizer", "dpart", "sdg"]
 
@@ -108,36 +109,36 @@ class PrivBayes(PureMethod):
     model: ClassVar[type[BayesNetModel]] = BayesNetModel
     without: ClassVar[str] = "BayesNet(search='greedy')"
 
-    epsilon: float
-    variant: Variant = "published"
-    neighbours: Neighbours = "replace-one"
-    score: Literal["I", "R", "F"] | None = None
-    beta: float | None = None
-    theta: float = 4.0
-    parents: int | None = None
-    mechanism: Mechanism = "exponential"
-    agree: bool | None = None
-    delta: float | None = None
-    rows_per_person: int = 1
-    most_candidates: int = 10_000
-    draw: Draw | None = None
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        check_name("variant", self.variant, VARIANTS)
-        check_name("score", self.score, SCORES, optional=True)
-        check_name("mechanism", self.mechanism, ("exponential", "permute-and-flip"))
-        check_share("beta", self.beta, optional=True)
-        if not (np.isfinite(self.theta) and self.theta > 0):
-            raise InputError(f"theta must be above 0. Got {self.theta}.")
-        for name, least in (("parents", 0), ("most_candidates", 1)):
-            check_whole(name, getattr(self, name), least, optional=True)
-
-    @classmethod
-    def from_options(cls, options: MethodOptions) -> Self:
-        """Return the settings that options amount to."""
-        cls.check_options(options)
-        return cls(variant=options.variant or "published", score=options.score, **options.promise)  # type: ignore[arg-type]
+    epsilon: Annotated[float, EPSILON]
+    variant: Annotated[
+        Variant, Option("published, or as other packages have it: datasynthesizer, dpart, sdg.")
+    ] = "published"
+    neighbours: Annotated[Neighbours, NEIGHBOURS] = "replace-one"
+    score: Annotated[
+        Literal["I", "R", "F"] | None,
+        Option("Score of a family: I, R or F. Default: F where columns have two levels, else R."),
+    ] = None
+    beta: Annotated[
+        float | None,
+        Option("Share of the budget that goes to the structure.", gt=0, lt=1),
+    ] = None
+    theta: Annotated[float, Option("Mean count of a cell over the scale of its noise.", gt=0)] = 4.0
+    parents: Annotated[
+        int | None,
+        Option("Parents of a column. Default: as many as stay theta-useful.", ge=0),
+    ] = None
+    mechanism: Annotated[
+        Mechanism, Option("Choice of a family: exponential, or permute-and-flip.")
+    ] = "exponential"
+    agree: Annotated[
+        bool | None, Option("Whether overlapping tables are made to agree: true or false.")
+    ] = None
+    delta: Delta = None
+    rows_per_person: RowsPerPerson = 1
+    most_candidates: Annotated[
+        int, Option("The most families weighed in a round.", unit="families", ge=1)
+    ] = 10_000
+    draw: DrawnRows = None
 
     @property
     def title(self) -> str:

@@ -19,9 +19,9 @@ from ..table.rules.constraints import without_rules_on
 from ..table.schema import Schema
 from ..table.table import Table
 from .bayesnet import BayesNet, BayesNetModel
-from .bayesnet.network import Protect
 from .bayesnet.protection import Protection, protected_schema, protection_of
 from .model import whole_rows
+from .options import Protect
 from .protocol import ModelColumn, ModelDescription, TableGenerator, promises_privacy
 
 

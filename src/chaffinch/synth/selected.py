@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 
@@ -21,11 +21,12 @@ from ..privacy.selection import (
     plan_selection,
     select_candidate,
 )
+from ..privacy.settings import EPSILON, NEIGHBOURS, Delta, RowsPerPerson
 from ..table.rows import as_rows
 from ..table.schema import Schema
 from ..table.table import Table
 from .bayesnet.model import BayesNetModel
-from .model import Draw
+from .options import DrawnRows
 from .settings import PureMethod, Settings
 
 
@@ -44,7 +45,7 @@ class SelectedSettings(PureMethod):
         Synthesisers with an epsilon, which is replaced by what the plan gives a fit.
     workload
         Sets of columns by whose counts tables are compared; all pairs unless given.
-    chosen
+    selections
         The account of each fit and the place of the candidate that it chose are appended to it: `position_of` looks there.
     """
 
@@ -53,14 +54,14 @@ class SelectedSettings(PureMethod):
     model: ClassVar[type[BayesNetModel]] = BayesNetModel
     without: ClassVar[str] = "BayesNet()"
 
-    epsilon: float
+    epsilon: Annotated[float, EPSILON]
     candidates: tuple[Settings, ...] = ()
     workload: tuple[tuple[str, ...], ...] = ()
-    delta: float | None = None
-    neighbours: Neighbours = "add-remove"
-    rows_per_person: int = 1
-    draw: Draw | None = None
-    chosen: list[tuple[Account, int]] = field(default_factory=list, compare=False)
+    delta: Delta = None
+    neighbours: Annotated[Neighbours, NEIGHBOURS] = "add-remove"
+    rows_per_person: RowsPerPerson = 1
+    draw: DrawnRows = None
+    selections: list[tuple[Account, int]] = field(default_factory=list, compare=False)
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -103,13 +104,13 @@ class SelectedSettings(PureMethod):
             self.selection,
             seed=seed,
         )
-        self.chosen.append((selected.account, selected.position))
+        self.selections.append((selected.account, selected.position))
         model: BayesNetModel = selected.model
         return replace(model, fitted=replace(model.fitted, privacy=selected.account))
 
     def position_of(self, model: BayesNetModel) -> int:
         """Return the place of the candidate that a model of these settings was fitted with, however many others were fitted since: part of what is released."""
-        return next(place for account, place in self.chosen if account is model.privacy)
+        return next(place for account, place in self.selections if account is model.privacy)
 
     def _fit(self, settings: Settings, table: Table) -> Fit:
         def fit(budget: Budget, seed: Seed) -> Candidate:

@@ -7,77 +7,33 @@ Adding one is one file: a frozen dataclass of `Settings` with a `fit`, a `Fitted
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import MISSING, dataclass, fields, is_dataclass, replace
-from types import NoneType, UnionType
-from typing import Any, ClassVar, Literal, Self, Union, get_args, get_origin, get_type_hints
+from collections.abc import Iterator, Mapping
+from dataclasses import MISSING, fields, is_dataclass, replace
+from typing import Any, ClassVar, Literal, Self
 
 from .._base.checks import check_name
 from .._base.errors import InputError, listed, unknown_name
+from .._base.options import Declared, Option, Setting, hints_of, settings_of
 from .._base.registry import Registry
 from .._base.results import to_plain
 from .._base.runtime import Progress, silent
 from .._base.seeds import Seed
-from ..privacy.accounting import check_delta, check_epsilon
 from ..privacy.advice import Expectation
 from ..privacy.ledger import Budget, Charge, Plan, Step
-from ..privacy.relation import Neighbours, PrivacyUnit
+from ..privacy.relation import PrivacyUnit
+from ..privacy.settings import PrivacyGuarantee
 from ..table.schema import Schema
-from .model import Draw, FittedModel
+from .model import FittedModel
+from .options import Draw
 from .protocol import Model
 
-
-@dataclass(frozen=True)
-class MethodOptions:
-    """Options by the names that `BayesNet`, `PrivBayes` and `FieldGroups` give them; a method takes those it has a setting for.
-
-    `variant` is the word after the colon, as in privbayes:dpart. None and empty mean: the method's own default.
-    """
-
-    parents: int | None = None
-    search: str = "ordering"
-    score: str | None = None
-    label: str | None = None
-    sensitive: tuple[str, ...] = ()
-    protect: str = "separate"
-    keep: tuple[str, ...] = ()
-    require: tuple[tuple[str, str], ...] = ()
-    forbid: tuple[tuple[str, str], ...] = ()
-    root: str | None = None
-    smoothing: float | None = None
-    generations: int = 400
-    epsilon: float | None = None
-    delta: float | None = None
-    neighbours: str | None = None
-    rows_per_person: int = 1
-    groups: tuple[tuple[str, ...], ...] | None = None
-    variant: str = ""
-
-    @property
-    def promise(self) -> dict[str, Any]:
-        """The settings of a promise; nothing without epsilon, and no relation where the method's own is meant."""
-        if self.epsilon is None:
-            return {}
-        relation = {} if self.neighbours is None else {"neighbours": self.neighbours}
-        return {
-            "epsilon": self.epsilon,
-            "delta": self.delta,
-            "rows_per_person": self.rows_per_person,
-            **relation,
-        }
-
-    @property
-    def changed(self) -> dict[str, Any]:
-        """The options that are not at their defaults."""
-        return {
-            f.name: value for f in fields(self) if (value := getattr(self, f.name)) != f.default
-        }
-
+ROLES = ("label", "sensitive", "keep")
+"""Settings of a method that a whole run takes too."""
 
 EXAMPLE = "Write it as bayesnet:parents=2,epsilon=1."
 
 
-class Settings:
+class Settings(Declared):
     """What the settings of synthesisers share; frozen dataclasses inherit it (with `repr=False`, to keep its short one)."""
 
     name: ClassVar[str]  # in `--method`
@@ -113,17 +69,6 @@ class Settings:
     def drawing(self) -> Draw:
         """How models of a fit draw rows: as `draw` says; without it systematically under a promise, one by one without one."""
         return getattr(self, "draw", None) or ("systematic" if self.private else "independent")
-
-    def check_draw(self) -> None:
-        """Raise unless `draw` is a way to draw rows, or None."""
-        check_name("way to draw rows", getattr(self, "draw", None), get_args(Draw), optional=True)
-
-    def check_promise(self) -> None:
-        """Raise unless epsilon, delta and the relation are those of a promise that can be kept."""
-        check_epsilon(getattr(self, "epsilon"))  # noqa: B009
-        if (delta := getattr(self, "delta", None)) is not None:
-            check_delta(delta)
-        _ = self.unit
 
     @property
     def unit(self) -> PrivacyUnit:
@@ -177,37 +122,28 @@ class Settings:
         return f"{type(self).__qualname__}({', '.join(changed)})"
 
     @classmethod
-    def from_options(cls, options: MethodOptions) -> Self:
-        """Return the settings that options amount to: those of the same names, where they were given."""
-        cls.check_options(options)
-        values = options.changed | options.promise
-        return cls(**{name: values[name] for name in cls.setting_names() if name in values})
-
-    @classmethod
     def setting_names(cls) -> tuple[str, ...]:
         """Return the names of the settings, in order."""
         return tuple(field.name for field in fields(cls))  # type: ignore[arg-type]
 
     @classmethod
-    def check_options(cls, options: MethodOptions) -> None:
+    def check_options(cls, options: Mapping[str, Any], method: str) -> None:
         """Raise where options contradict the method."""
-        changed = options.changed
-        if "groups" in changed and "groups" not in cls.setting_names():
+        if "groups" in options and "groups" not in cls.setting_names():
             names = [kind.name for kind in SYNTHESISERS if "groups" in kind.setting_names()]
             raise InputError(
                 f"--groups is for --method {listed(names)}: add that, or leave it out."
             )
-        method = f"{cls.name}:{options.variant}" if options.variant else cls.name
-        if any(name in changed for name in cls.refused):
-            *most, last = [f"--{name}" for name in cls.refused]
+        if any(name in options for name in cls.refused):
+            *first, last = [f"--{name}" for name in cls.refused]
             raise InputError(
-                f"--method {method} {cls.refusal}: leave out {', '.join(most)} and {last}."
+                f"--method {method} {cls.refusal}: leave out {', '.join(first)} and {last}."
             )
-        if cls.promise == "always" and options.epsilon is None:
+        if cls.promise == "always" and "epsilon" not in options:
             raise InputError(
                 f"--method {cls.name} is a private method: give --epsilon, or use --method {_without('always')}."
             )
-        if cls.promise == "never" and options.epsilon is not None:
+        if cls.promise == "never" and "epsilon" in options:
             raise InputError(
                 f"--method {cls.name} makes no promise: leave out --epsilon, or use --method {_without('never')}."
             )
@@ -233,16 +169,13 @@ class PureMethod(Settings):
     """What to use where no promise is wanted."""
     epsilon: float
     delta: float | None
-    neighbours: Neighbours
-    rows_per_person: int
 
     def __post_init__(self) -> None:
         if self.epsilon is None:
             raise InputError(
                 f"{type(self).__name__} needs epsilon. For no privacy use {self.without}."
             )
-        self.check_promise()
-        self.check_draw()
+        super().__post_init__()
 
     @property
     def budget(self) -> Budget:
@@ -265,9 +198,8 @@ def method_words(*, private: bool = False) -> list[str]:
     for kind in SYNTHESISERS:
         if private and kind.promise == "never":
             continue
-        variants = "|".join(
-            f":{word}" for word in get_args(get_type_hints(kind).get("variant"))[1:]
-        )
+        variant = settings_of(kind).get("variant")
+        variants = "|".join(f":{word}" for word in (variant.choices[1:] if variant else ()))
         needs = ", needs --epsilon" if kind.promise == "always" and not private else ""
         words.append(f"{kind.name}{f'[{variants}]' if variants else ''} ({kind.sentence}{needs})")
     return words
@@ -322,112 +254,92 @@ def synthesiser_of(spec: str) -> Settings:
     >>> synthesiser_of("privbayes:dpart:epsilon=1").variant
     'dpart'
     """
-    name, _, rest = spec.strip().partition(":")
+    kind, options = method_in(spec)
+    known = _line_settings(kind)
+    for name, setting in known.items():
+        if setting.required and name not in options:
+            raise InputError(
+                f"'{kind.name}' is a private method and needs {name}: write it as {kind.name}:{name}=1."
+            )
+    return _with_settings(kind, options)
+
+
+def method_in(spec: str) -> tuple[type[Settings], dict[str, Any]]:
+    """Return the method that a line names, and the settings after its name."""
+    name, _, line = spec.strip().partition(":")
     if not name:
         raise InputError(f"A synthesiser is missing. {EXAMPLE}")
     kind = SYNTHESISERS[name]
-    variant: list[tuple[str, str]] = []
-    first, _, after = rest.partition(":")
-    if "variant" in kind.setting_names() and first and "=" not in first:
-        variant.append(("variant", first.strip()))
-        rest = after
-    settings = settings_of(kind, [*variant, *pairs_of(rest, spec)], spec)
-    for field in fields(kind):  # type: ignore[arg-type]
-        if (
-            field.name not in settings
-            and field.default is MISSING
-            and field.default_factory is MISSING
-        ):
+    known = _line_settings(kind)
+    first, colon, after = line.partition(":")
+    if first and "=" not in first:
+        if "variant" not in known:
+            raise unknown_name("method", spec, SYNTHESISERS.names)
+        line = f"variant={first}{',' if colon else ''}{after}"
+    options: dict[str, Any] = {}
+    for section in filter(str.strip, line.split(",")):
+        key, equals, word = (text.strip() for text in section.partition("="))
+        if not (key and equals and word):
             raise InputError(
-                f"'{name}' is a private method and needs {field.name}: write it as {name}:{field.name}=1."
+                f"Settings of a synthesiser are written SETTING=VALUE. Got '{section.strip()}' in '{spec}'."
             )
-    return kind(**settings)
-
-
-def pairs_of(words: str, spec: str) -> list[tuple[str, str]]:
-    """Return SETTING=VALUE,SETTING=VALUE as pairs of words."""
-    return [_pair(part, spec) for part in words.split(",") if part.strip()]
-
-
-def settings_of(
-    kind: type[Settings], pairs: Iterable[tuple[str, str]], spec: str
-) -> dict[str, Any]:
-    """Return the arguments that pairs of words say, each as its type asks for.
-
-    A setting that is itself a group of settings (`evolution`) is said by their names; other objects are for Python.
-    """
-    hints = {
-        name: hint for name, hint in get_type_hints(kind).items() if name in kind.setting_names()
-    }
-    groups: dict[str, Any] = {name: hint for name, hint in hints.items() if is_dataclass(hint)}
-    plain = {
-        name: hint
-        for name, hint in hints.items()
-        if not any(map(is_dataclass, (hint, *get_args(hint))))
-    }
-    nested = {key: name for name, group in groups.items() for key in get_type_hints(group)}
-    settings: dict[str, Any] = {}
-    parts: dict[str, dict[str, Any]] = {}
-    for key, word in pairs:
-        if key in settings or key in parts.get(nested.get(key, ""), {}):
+        if key in options:
             raise InputError(f"Setting '{key}' is there twice in '{spec}'. Say it once.")
-        if key in plain:
-            settings[key] = _value(key, word, plain[key])
-        elif key in nested:
-            parts.setdefault(nested[key], {})[key] = _value(
-                key, word, get_type_hints(groups[nested[key]])[key]
-            )
-        elif not plain:
+        if not known:
             raise InputError(f"'{kind.name}' has no settings. Got '{key}': leave it out.")
-        else:
-            raise unknown_name(f"{kind.name} setting", key, [*plain, *nested])
-    return settings | {name: groups[name](**words) for name, words in parts.items()}
+        check_name(f"{kind.name} setting", key, known)
+        is_list = known[key].kind in ("names", "pairs", "groups")
+        options[key] = known[key].read(word.replace("+", ",") if is_list else word)
+    return kind, options
 
 
-def _pair(part: str, spec: str) -> tuple[str, str]:
-    key, equals, word = part.partition("=")
-    if not (key.strip() and equals and word.strip()):
+def method_of(method: str | Settings, options: Mapping[str, Any]) -> Settings:
+    """Return a method, given by its line or itself, with options by their names: those that it has a setting for.
+
+    A method that is given itself has all its settings, but for the roles of columns where none are set.
+    """
+    if isinstance(method, str):
+        kind, settings = method_in(method)
+        for key in settings:
+            if key in ROLES or key in settings_of(PrivacyGuarantee):
+                raise InputError(
+                    f"Setting '{key}' has an option of its own: give --{key.replace('_', '-')}."
+                )
+            if key in options:
+                raise InputError(f"Setting '{key}' is there twice, in '{method}' too. Say it once.")
+        kind.check_options(options, method)
+        return _with_settings(kind, {**options, **settings})
+    if not isinstance(method, Settings):
         raise InputError(
-            f"Settings of a synthesiser are written SETTING=VALUE. Got '{part.strip()}' in '{spec}'."
+            f"method must be a synthesiser, as BayesNet(parents=3), or its name. Got {type(method).__name__}."
         )
-    return key.strip(), word.strip()
+    for name in options:
+        if name not in ROLES:
+            raise InputError(
+                f"{name} is a setting of the method: write it there, as {type(method).__name__}({name}=...)."
+            )
+    names = [name for name in options if name in method.setting_names()]
+    unset = {name: options[name] for name in names if not getattr(method, name)}
+    return method.set_params(**unset)
 
 
-def _value(key: str, word: str, hint: Any) -> Any:
-    """Return a word as what the argument's type asks for."""
-    if get_origin(hint) in (Union, UnionType):
-        (hint,) = [one for one in get_args(hint) if one is not NoneType]
-    if get_origin(hint) is Literal:
-        check_name(key, word, get_args(hint))
-        return word
-    if hint is bool:
-        if word not in ("true", "false"):
-            raise InputError(f"{key} is true or false. Got '{word}'.")
-        return word == "true"
-    if hint in (int, float):
-        try:
-            return hint(word)
-        except ValueError:
-            what = "a whole number" if hint is int else "a number"
-            raise InputError(f"{key} must be {what}. Got '{word}'.") from None
-    if get_origin(hint) in (tuple, Sequence):
-        inner = get_args(hint)[0]
-        if get_origin(inner) is Sequence:
-            return tuple(_names(group) for group in word.split(";") if _names(group))
-        if get_origin(inner) is tuple:
-            return tuple(_edge(key, edge) for edge in _names(word))
-        return _names(word)
-    return word
+def _with_settings(kind: type[Settings], options: Mapping[str, Any]) -> Settings:
+    declared = settings_of(kind)
+    made = kind.from_options(**{name: options[name] for name in declared if name in options})
+    others = [name for name in kind.setting_names() if name in options and name not in declared]
+    return made.set_params(**{name: options[name] for name in others})
 
 
-def _names(word: str) -> tuple[str, ...]:
-    return tuple(name.strip() for name in word.split("+") if name.strip())
-
-
-def _edge(key: str, word: str) -> tuple[str, str]:
-    parent, colon, child = word.partition(":")
-    if not (parent and colon and child):
-        raise InputError(
-            f"{key} takes edges as PARENT:CHILD, several with + between them. Got '{word}'."
-        )
-    return parent, child
+def _line_settings(kind: Any) -> dict[str, Setting]:
+    """What a line may set: what is declared, and what a user's own method has of plain data."""
+    declared, hints = settings_of(kind), hints_of(kind)
+    plain = {
+        field.name: Setting(field.name, Option(""), hints[field.name], _default(field))
+        for field in fields(kind)
+        if field.name not in declared
+    }
+    return {
+        name: setting
+        for name, setting in {**plain, **declared}.items()
+        if not is_dataclass(setting.type)
+    }

@@ -117,6 +117,7 @@ class Reading(Declared):
             panel=FILES,
             metavar="PATH",
             read=Path,
+            leaves=False,
         ),
     ] = None
     encoding: Annotated[

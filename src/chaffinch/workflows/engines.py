@@ -23,9 +23,9 @@ from ..table.sources import open_source
 
 if TYPE_CHECKING:
     from ..table.settings import Reading
-    from .release import ReleaseSettings
     from .run import RunOptions
-    from .synthesise import Synthesis, SynthesisSettings
+    from .settings import ReleaseSettings, SynthesisSettings
+    from .synthesise import Synthesis
 
 Check = Callable[[Schema], object]
 """Is called with the schema of an original, and raises where options do not fit it."""

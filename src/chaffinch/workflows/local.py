@@ -59,9 +59,9 @@ from .engines import (
 
 if TYPE_CHECKING:
     from ..table.settings import Reading
-    from .release import ReleaseSettings
     from .run import RunOptions
-    from .synthesise import Synthesis, SynthesisSettings
+    from .settings import ReleaseSettings, SynthesisSettings
+    from .synthesise import Synthesis
 
 COMPLETED_BATCHES = 4
 """Batches of the original that are in memory at a time while they are completed."""
@@ -170,10 +170,10 @@ class LocalEngine:
             table = with_weight(
                 with_persons(
                     _opened(source, settings.reading, run, open_rows).table(),
-                    settings.person,
-                    settings.order,
+                    settings.roles.person,
+                    settings.roles.order,
                 ),
-                settings.weight,
+                settings.roles.weight,
             )
         check_decided(table.schema)
         table = _with_weight_note(table)
@@ -204,7 +204,7 @@ class LocalEngine:
                     source,
                     settings.reading.declared,
                     **settings.reading.options,
-                    weight=settings.weight,
+                    weight=settings.roles.weight,
                     progress=run.progress,
                     check=check_scan,
                 )
@@ -225,16 +225,18 @@ class LocalEngine:
         if not prepared:
             unread = open_lazy_source(
                 source,
-                guarantee_schema(source, reading, settings.discover),
+                guarantee_schema(source, reading, settings.options.guarantee.discover),
                 **reading.file,
-                person=settings.person,
+                person=settings.roles.person,
                 rows_per_person=synthesiser.unit.rows_per_person,
                 budget=synthesiser.budget,
                 unit=synthesiser.unit,
             )
         schema: Schema = source.schema if unread is None else unread.schema
         by_name = (
-            left_out(schema) if settings.discover is not None and reading.schema is None else []
+            left_out(schema)
+            if settings.options.guarantee.discover is not None and reading.schema is None
+            else []
         )
         check_declared_decided(schema)
         run.observer.opened(by_name)
@@ -380,7 +382,7 @@ class LocalOriginal:
         return tuple(tables)
 
     def _batches(self, synthesis: Synthesis, model: Any, seed: Any) -> Iterator[Table]:
-        rows, run, keep = self.rows, synthesis.run, synthesis.settings.keep
+        rows, run, keep = self.rows, synthesis.run, synthesis.settings.options.network.keep
         options = {
             "seed": seed,
             "like": rows.empty,
@@ -445,9 +447,9 @@ def why_not_streamed(settings: SynthesisSettings, *, measured: bool = False) -> 
     """Return what of the settings needs all rows in memory, for a sentence; empty where nothing does. `measured`: what is drawn is measured too."""
     if settings.private:
         return ""
-    if settings.person or settings.order:
+    if settings.roles.person or settings.roles.order:
         return "A column that says whose row it is"
-    if settings.weight and measured:
+    if settings.roles.weight and measured:
         return WEIGHTED
     return (
         ""

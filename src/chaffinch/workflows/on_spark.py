@@ -34,9 +34,9 @@ from .engines import Check, ComparedTables, charge_ledger, copy_places
 
 if TYPE_CHECKING:
     from ..table.settings import Reading
-    from .release import ReleaseSettings
     from .run import RunOptions
-    from .synthesise import Synthesis, SynthesisSettings
+    from .settings import ReleaseSettings, SynthesisSettings
+    from .synthesise import Synthesis
 
 NOT_COMPARED = (
     "Drawn rows were not looked up in the original: that takes rows, which stay on Spark."
@@ -76,11 +76,11 @@ class SparkEngine:
         """Raise where settings ask for what takes rows in one place."""
         private = settings.private
         asked = {
-            "keep completes the rows of the original, which stay on Spark": settings.keep,
+            "keep completes the rows of the original, which stay on Spark": settings.options.network.keep,
             "Rows in the order of a person (person_id, order_by) are learnt from rows in one place": not private
-            and (settings.person or settings.order),
-            "Records are not counted by weight on Spark": settings.weight,
-            "Domains are not discovered on Spark: declare levels or bounds of every column, and leave out discover": settings.discover,
+            and (settings.roles.person or settings.roles.order),
+            "Records are not counted by weight on Spark": settings.roles.weight,
+            "Domains are not discovered on Spark: declare levels or bounds of every column, and leave out discover": settings.options.guarantee.discover,
         }
         for why, wanted in asked.items():
             if wanted:
@@ -104,7 +104,9 @@ class SparkEngine:
                 "A release on Spark has one synthesis: leave out --copies, or draw more of its model with `chaffinch sample --engine spark`."
             )
         self.check_measuring(
-            synthesis.reading, settings.utility.sample_rows, holdout_share=settings.holdout_share
+            synthesis.reading,
+            settings.utility.sample_rows,
+            holdout_share=settings.attack.holdout_share,
         )
 
     def check_measuring(
@@ -221,7 +223,7 @@ class SparkEngine:
             return prepare(
                 read_frame(self.session, str(source)),
                 settings.reading.declared,
-                person=settings.person,
+                person=settings.roles.person,
                 rows_per_person=settings.synthesiser.unit.rows_per_person,
                 check=check_and_pay,
             )

@@ -13,117 +13,76 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import TYPE_CHECKING, Any, Unpack
 
-from .._base.checks import check_name
 from .._base.errors import InputError, unknown_name
 from .._base.files import files_in, filling, write_text
-from .._base.masking import THRESHOLD
+from .._base.options import takes
 from .._base.results import LeftOut, RunFacts, write_page
 from .._base.runtime import Progress, Stages, watched
 from ..report.decision import Decision, decision_of, left_out_of
 from ..report.release import render
 from ..report.result import ReportResult, report_of
-from ..risk import RiskResult, RiskSettings, cross_fit, measure_risk
+from ..risk import RiskResult, cross_fit, measure_risk
 from ..risk.crossfit import HALF_SIZE, LEAST_ROWS
 from ..risk.policy import RiskPolicy
 from ..risk.study import ONE_ROW_EACH
 from ..risk.verdict import LimitVerdict
 from ..stats.intervals import LimitState
 from ..stats.learners import chosen_models
-from ..stats.settings import SAMPLE_ROWS
-from ..synth import Model, Settings
+from ..synth import Model
 from ..synth.protocol import promises_privacy
 from ..table import Schema, Table
-from ..table.formula import formula_of
 from ..table.holdout import (
     check_holdout,
     check_holdout_file,
     check_holdout_share,
     set_aside_note,
 )
-from ..table.schema_file import SchemaLike
-from ..table.settings import Reading
-from ..utility import UtilityResult, UtilitySettings, measure_utility
+from ..utility import UtilityResult, measure_utility
 from .engines import ComparedTables, Original, engine_of, parted
 from .local import copy_paths, file_paths, write_batches
 from .run import RunOptions
-from .settings import Execution
-from .synthesise import Synthesis, SynthesisSettings, method_of, names_of
+from .settings import ReleaseSettings
+from .synthesise import Synthesis
+
+if TYPE_CHECKING:
+    from ..keywords import ReleaseOptions
 
 STAGES = ("reading", "learning", "drawing", "measuring", "attacking", "reporting")
 """The stages of a release, as a clock names them."""
 
 
+@takes(ReleaseSettings)
 def release(
     data: Any,
     *,
-    label: str | None = None,
-    sensitive: Sequence[str] = (),
-    keys: Sequence[str] = (),
     holdout: Any = None,
-    holdout_share: float | None = None,
-    method: str | Settings = "bayesnet",
-    schema: SchemaLike | None = None,
-    keep: Sequence[str] = (),
-    person: str | None = None,
-    order: str | None = None,
-    weight: str | None = None,
-    rows: int | None = None,
-    copies: int = 1,
-    engine: str = "memory",
-    sample_rows: int = SAMPLE_ROWS,
-    formula: str | None = None,
-    measures: Sequence[str] | None = None,
-    models: Any = None,
-    repeats: int | None = None,
-    svm_rows: int | None = 5000,
-    key_sizes: tuple[int, int] | None = None,
-    attackers: Sequence[str] | None = None,
-    max_excess: float | None = None,
-    ledger: str | os.PathLike[str] | None = None,
-    title: str | None = None,
-    threshold: int = THRESHOLD,
-    thorough: bool = False,
+    settings: ReleaseSettings | None = None,
     seed: int | None = None,
     threads: int | None = None,
     progress: Progress | None = None,
+    **options: Unpack[ReleaseOptions],
 ) -> ReleaseResult:
     """Synthesise a table, measure it, attack it, and return all that one decides by.
+
+    With keys and sensitive columns the table is attacked with these; the memorisation tests of whole records are always run. With an epsilon, or a
+    method that has one, the table promises privacy: that needs a schema that declares the domain. Without `thorough` the same figures are had in a tenth of
+    the time or less, and `result.left_out` says which are not. `result.limit` says what all attacks and tests together say of `max_excess`: `exceeds`,
+    `shown to keep` or `undecided`. A table that exceeds it is saved in `confidential/refused`.
 
     Parameters
     ----------
     data, holdout
         Tables, paths or frames. A holdout holds people of the same population who are not in the data; without one, models are fitted
-        on each half of the people in turn to say what the table tells beyond that. One with people of the data is refused.
-    holdout_share
-        The share of people to set aside as a holdout, above 0 and up to 0.5, by the seed (no seed is seed 0); all rows of a person together. The model is fitted to
-        the others, and `chaffinch.risk` with the same share and seed sets the same people aside. A `Table` keeps its schema, of which levels and bins were
-        inferred from all of its people.
-    label, sensitive, keys
-        What learners predict; the columns to protect; and the columns that an outsider may know. With keys and sensitive columns the
-        table is attacked with these; the memorisation tests of whole records are always run.
-    method
-        A synthesiser, as `BayesNet(parents=2)`, or the name of one. With an epsilon, as `BayesNet(epsilon=1.0)`, it promises privacy:
-        that needs a schema that declares the domain.
-    schema, keep, person, order, weight, rows, copies, ledger
-        See `SynthesisSettings`.
-    engine, sample_rows
-        "memory": all tables are held. "stream": they are read and written batch by batch in bounded memory; the synthetic table is the same, and is in a
-        temporary file until the result is saved. What needs rows is then measured on a sample of about `sample_rows` records, and the result says
-        what. "auto": the first where tables are short and fit. "spark": a cluster has the table, by an address or a path; what is drawn is a folder of Parquet files.
-    formula, measures, models, repeats, svm_rows
-        See `UtilitySettings`.
-    threshold
-        Records that must share a value or a cell before it may show, in all that is returned and written.
-    thorough
-        Measure with delta, all learners and ten splits, and attack with all attackers, where these are not named. Without it the same figures
-        are had in a tenth of the time or less, and `result.left_out` says which are not.
-    key_sizes, attackers
-        See `chaffinch.risk`.
-    max_excess
-        The excess that is allowed. `result.limit` says what all attacks and tests together say of it: `exceeds`, `shown to keep` or `undecided`. A table that
-        exceeds it is saved in `confidential/refused`.
+        on each half of the people in turn to say what the table tells beyond that. One with people of the data is refused. `holdout_share` sets people of
+        the data aside by the seed (no seed is seed 0), all rows of a person together: the model is fitted to the others, and `chaffinch.risk` with
+        the same share and seed sets the same people aside. A `Table` keeps its schema, of which levels and bins were inferred from all of its people.
+    settings
+        What is made, measured and attacked, where it is not given one by one. A method may be a synthesiser, as `BayesNet(parents=2)`, with settings of
+        its own. With `engine="stream"` the synthetic table is in a temporary file until the result is saved.
+    seed, threads
+        A number for tests and repeated runs; with a privacy guarantee it leaves no privacy. Cores to use.
     progress
         Called with what is being done and the share done. None: a bar where a notebook watches.
 
@@ -142,136 +101,12 @@ def release(
     >>> result.synthetic
     Table(100 rows x 3 columns: age, sex, ill)
     """
-    names = {
-        "sensitive": names_of(sensitive, "sensitive"),
-        "keys": names_of(keys, "keys"),
-        "keep": names_of(keep, "keep"),
-    }
-    synthesis = SynthesisSettings(
-        synthesiser=method_of(method, label, names["sensitive"], names["keep"]),
-        reading=Reading(schema=schema, threshold=threshold),
-        keep=names["keep"],
-        person=person,
-        order=order,
-        weight=weight,
-        rows=rows,
-        copies=copies,
-        ledger=ledger,
-        entry=title or "release",
-        execution=Execution(engine=engine),  # type: ignore[arg-type]
-    )
-    attack = RiskSettings(threshold=threshold, sample_rows=sample_rows)
-    if names["keys"] and names["sensitive"]:
-        attack = RiskSettings(
-            keys=names["keys"],
-            sensitive=names["sensitive"],
-            key_sizes=key_sizes,
-            label=label,
-            attackers=None if attackers is None else names_of(attackers, "attackers"),
-            svm_rows=svm_rows,
-            threshold=threshold,
-            thorough=thorough,
-            sample_rows=sample_rows,
-        )
-    settings = ReleaseSettings(
-        synthesis=synthesis,
-        attack=attack,
-        label=label,
-        keys=names["keys"],
-        sensitive=names["sensitive"],
-        max_excess=max_excess,
-        holdout_share=holdout_share,
-        title=title,
-        utility=UtilitySettings(
-            label=label,
-            formula=formula,
-            measures=None if measures is None else names_of(measures, "measures"),
-            models=models,
-            repeats=repeats,
-            svm_rows=svm_rows,
-            threshold=threshold,
-            thorough=thorough,
-            sample_rows=sample_rows,
-        ),
-    )
-    RiskPolicy(max_excess).check(holdout=True)
+    asked = ReleaseSettings.chosen(settings, options)
+    if asked.title is not None:
+        asked = replace(asked, synthesis=replace(asked.synthesis, entry=asked.title))
     with watched(progress) as show:
-        return run_release(
-            data,
-            settings,
-            holdout=holdout,
-            run=RunOptions(seed=seed, threads=threads, progress=show),
-        )
-
-
-@dataclass(frozen=True, kw_only=True)
-class ReleaseSettings:
-    """What is made, measured and attacked.
-
-    Parameters
-    ----------
-    synthesis
-        What is learnt and drawn, and what pays for it.
-    utility
-        What is measured.
-    attack
-        What an adversary knows and wants; without keys the memorisation tests alone. None for neither.
-    label, keys, sensitive
-        The roles of columns.
-    max_excess, require_shown
-        The excess that is allowed, None where nothing is said; and whether a limit that is not shown to be kept ends a command with 1.
-    holdout_share
-        The share of people who are set aside as a holdout: the model never sees them.
-    title
-        Of the report.
-    """
-
-    synthesis: SynthesisSettings
-    utility: UtilitySettings
-    attack: RiskSettings | None = None
-    label: str | None = None
-    keys: tuple[str, ...] = ()
-    sensitive: tuple[str, ...] = ()
-    max_excess: float | None = None
-    require_shown: bool = False
-    holdout_share: float | None = None
-    title: str | None = None
-
-    def __post_init__(self) -> None:
-        if self.max_excess is not None and (self.attack is None or not self.attack.keys):
-            raise InputError("max_excess needs an attack: name keys and sensitive columns.")
-        check_holdout_share(self.holdout_share)
-        if self.holdout_share is not None and self.synthesis.private:
-            raise InputError(
-                "holdout_share is not offered with a promise of privacy, which is about all of the input. Split the file, and name the parts: the input and a holdout."
-            )
-        if self.utility.svm_rows is not None and self.utility.svm_rows < 10:
-            raise InputError(
-                f"svm_rows must be at least 10, or None for all. Got {self.utility.svm_rows}."
-            )
-        if self.attack is not None and self.attack.threshold != self.threshold:
-            raise InputError(
-                f"A release has one threshold. Got {self.threshold} for utility, {self.attack.threshold} for attacks."
-            )
-        chosen_models(self.utility.models, task="classification")
-        execution = self.synthesis.execution
-        engine_of(execution.engine, execution.cache).check_release(self)
-
-    @property
-    def threshold(self) -> int:
-        """Records that must share a value or a cell before it may show."""
-        return self.utility.threshold
-
-    def check(self, schema: Schema) -> None:
-        """Raise, before any work is done, if tables of a schema could not be measured and attacked so."""
-        schema.with_roles(
-            label=self.label, keys=self.keys, sensitive=self.sensitive
-        )  # raises for columns that do not exist
-        check_name("label", self.utility.label, schema.names, optional=True)
-        if self.utility.formula is not None:
-            formula_of(self.utility.formula, schema)
-        if self.attack is not None:
-            self.attack.check(schema)
+        run = RunOptions(seed=seed, threads=threads, progress=show)
+        return run_release(data, asked, holdout=holdout, run=run)
 
 
 def run_release(
@@ -296,15 +131,18 @@ def run_release(
     7. Attack all of them.
     8. Account for it: the report.
     """
-    share, reading = settings.holdout_share, settings.synthesis.reading
+    share, reading = settings.attack.holdout_share, settings.synthesis.reading
     check_holdout_share(share, holdout)
+    policy = settings.policy(holdout=holdout is not None)
+    chosen_models(settings.utility.models, task="classification")
+    execution = settings.synthesis.execution
+    engine_of(execution.engine, execution.cache).check_release(settings)
     check_holdout_file(data, holdout)
     source, aside = data, holdout
     notes: tuple[str, ...] = ()
     if share is not None:
-        source, aside = parted(
-            data, reading, share, seed=run.seed, person=settings.synthesis.person
-        )
+        person = settings.synthesis.roles.person
+        source, aside = parted(data, reading, share, seed=run.seed, person=person)
         notes = (set_aside_note(share),)
     stages = Stages(run.progress, STAGES)
     run = replace(run, progress=stages)
@@ -339,29 +177,26 @@ def run_release(
         if not outputs and not rows.in_memory:
             folder = TemporaryDirectory(prefix="chaffinch-release-", ignore_cleanup_errors=True)
             synthesis.outputs = [Path(folder.name) / name for name in names]
-        n_held = copies if settings.attack is not None or not outputs else 1
-        tables = synthesis.draw(model, hold=n_held if rows.in_memory else 0)
+        tables = synthesis.draw(model, hold=copies if rows.in_memory else 0)
         compared = original.compared(tables, synthesis.outputs, outside, run.seed)
 
         stages.enter("measuring")
         # How long it takes is said of public numbers: with a promise, of the rows that are declared or were measured.
         n_rows = model.n_rows if settings.synthesis.private else rows.n_rows
         run.observer.before_measuring(n_rows, rows.schema)
-        study = _Study(settings, run, compared, original, holdout_checked)
+        study = _Study(settings, policy, run, compared, original, holdout_checked)
         named = {"original": name, "holdout": holdout_name}
         utility = study.utility(notes).named(synthetic=names[0], **named)
         stages.enter("attacking")
-        risk = None
-        if settings.attack is not None:
-            risk = study.risk(settings.attack, notes).named(synthetic=names, **named)
+        risk = study.risk(notes).named(synthetic=names, **named)
 
     stages.enter("reporting")
     report = report_of(
         utility,
         title=settings.title or f"Synthetic {name or 'table'}",
-        synthesis=synthesis.account(model),
+        synthesis=replace(synthesis.account(model), given=settings.option_texts()),
         risk=risk,
-        threshold=settings.threshold,
+        threshold=settings.utility.threshold,
     )
     return ReleaseResult(
         model=model,
@@ -383,6 +218,7 @@ class _Study:
     """What is measured of a release, and what it gives away."""
 
     settings: ReleaseSettings
+    policy: RiskPolicy
     run: RunOptions
     tables: ComparedTables
     original: Original
@@ -406,9 +242,9 @@ class _Study:
             run=replace(result.run, **self.run.facts),
         )
 
-    def risk(self, attack: RiskSettings, notes: tuple[str, ...]) -> RiskResult:
+    def risk(self, notes: tuple[str, ...]) -> RiskResult:
         """Return what all syntheses give away; without a holdout with the excess of models fitted on each half of the people in turn."""
-        tables = self.tables
+        tables, attack = self.tables, self.settings.attack
         result = measure_risk(
             tables.attacked,
             list(tables.syntheses),
@@ -424,17 +260,16 @@ class _Study:
             self.settings.synthesis.synthesiser
         )
         if tables.holdout is None and (attack.keys or worth_fitting):
-            result = replace(result, cross_fit=self._halves(attack))
-        policy = RiskPolicy(self.settings.max_excess, require_shown=self.settings.require_shown)
-        result = policy.judged(result, self.run.facts)
+            result = replace(result, cross_fit=self._halves())
+        result = self.policy.judged(result, self.run.facts)
         return replace(result, about=replace(result.about, notes=(*notes, *result.about.notes)))
 
-    def _halves(self, attack: RiskSettings) -> RiskResult:
+    def _halves(self) -> RiskResult:
         """Return what models of half the people give away; of a sample of them, where rows are not in memory."""
         crossed = cross_fit(
             self.tables.learnt,
             self.original.method(self.settings.synthesis.synthesiser),
-            attack,
+            self.settings.attack,
             person=self.tables.person,
             copies=len(self.tables.syntheses),
             **self.run.options,

@@ -22,7 +22,7 @@ from chaffinch.synth.bayesnet import model as model_module
 from chaffinch.table import Scan
 from chaffinch.table.sources import open_source
 
-SMALL = Evolution(population=20, selected=4, generations=10)
+SMALL = Evolution(population_size=20, selection_size=4, generations=10)
 
 
 @pytest.mark.parametrize("smoothing", [0.0, 1.0])

@@ -643,7 +643,9 @@ def test_no_clique_over_the_first_columns():
 
 
 def test_the_parameters_of_the_paper_are_the_defaults():
-    assert Evolution() == Evolution(population=200, selected=10, mutation=None, generations=400)
+    assert Evolution() == Evolution(
+        population_size=200, selection_size=10, mutation_rate=None, generations=400
+    )
     assert BayesNet().evolution == Evolution()
 
 
@@ -653,10 +655,10 @@ def test_the_default_rate_is_one_over_the_columns(pairs):
         pairs, rules, np.random.default_rng(3), Evolution(generations=20)
     )
     named = searches.genetic_search(
-        pairs, rules, np.random.default_rng(3), Evolution(mutation=0.1, generations=20)
+        pairs, rules, np.random.default_rng(3), Evolution(mutation_rate=0.1, generations=20)
     )
     other = searches.genetic_search(
-        pairs, rules, np.random.default_rng(3), Evolution(mutation=0.5, generations=20)
+        pairs, rules, np.random.default_rng(3), Evolution(mutation_rate=0.5, generations=20)
     )
     assert np.array_equal(default[1], named[1])
     assert not np.array_equal(default[1], other[1])
@@ -664,18 +666,18 @@ def test_the_default_rate_is_one_over_the_columns(pairs):
 
 def test_parameters_can_be_set_and_are_checked(pairs):
     rules = make_rules([f"c{i}" for i in range(10)], Constraints(most=2))
-    one = Evolution(population=1, selected=1, mutation=1.0, generations=3)
+    one = Evolution(population_size=1, selection_size=1, mutation_rate=1.0, generations=3)
     assert len(searches.genetic_search(pairs, rules, np.random.default_rng(0), one)[1]) == 4
     none = searches.genetic_search(
         pairs, rules, np.random.default_rng(0), Evolution(generations=0)
     )[1]
     assert len(none) == 1
     for settings, message in [
-        ({"selected": 0}, r"selected must lie between 1 and population = 200\. Got 0"),
-        ({"selected": 300}, r"between 1 and population = 200\. Got 300"),
-        ({"population": 0}, "selected must lie between"),
-        ({"mutation": 1.5}, r"mutation must lie between 0 and 1\. Got 1\.5"),
-        ({"generations": -1}, r"generations must be at least 0\. Got -1"),
+        ({"selection_size": 0}, r"selection_size must be a whole number of at least 1\. Got 0"),
+        ({"selection_size": 300}, r"between 1 and population_size = 200\. Got 300"),
+        ({"population_size": 0}, "population_size must be a whole number of at least 1"),
+        ({"mutation_rate": 1.5}, r"mutation_rate must lie between 0 and 1\. Got 1\.5"),
+        ({"generations": -1}, r"generations must be a whole number of at least 0\. Got -1"),
     ]:
         with pytest.raises(chaffinch._base.errors.InputError, match=message):
             Evolution(**settings)

@@ -20,12 +20,12 @@ from chaffinch.synth.bayesnet.tables import ConditionalTable
         ({"parents": 2.5}, "parents must be a whole number of at least 1. Got 2.5."),
         (
             {"sensitive": "age"},
-            "sensitive is a list of columns. Got the text 'age': write ('age',).",
+            "sensitive must be a list of names, as ['age', 'sex']. Got 'age'.",
         ),
-        ({"require": ["ab"]}, "An edge is a pair (parent, child). Got 'ab'."),
-        ({"delta": 1e-6}, "delta is part of a promise: give epsilon too."),
-        ({"smoothing": -1}, "smoothing must be at least 0. Got -1."),
-        ({"penalty": float("inf")}, "penalty must be at least 0. Got inf."),
+        ({"require": ["ab"]}, "require must be a pair PARENT:CHILD. Got ['ab']."),
+        ({"delta": 1e-6}, "delta is part of a privacy guarantee: give epsilon too."),
+        ({"smoothing": -1}, "smoothing must be a number of at least 0. Got -1."),
+        ({"penalty": float("inf")}, "penalty must be a number of at least 0. Got inf."),
     ],
 )
 def test_settings_that_break_a_rule(settings, words):
@@ -58,7 +58,7 @@ def test_trees_unless_something_asks_for_tables():
         {"epsilon": 1.0},
     ]
     assert not any(BayesNet(**settings).has_trees for settings in tables)
-    with pytest.raises(UnknownNameError, match="Settings for conditionals: tables, trees"):
+    with pytest.raises(UnknownNameError, match="Conditionals: tables, trees"):
         BayesNet(conditionals="tree")
 
 

@@ -628,9 +628,7 @@ def test_promises_draw_systematically_unless_told_otherwise(linked):
     "settings", [BayesNet, Independent, lambda draw: PrivBayes(epsilon=1.0, draw=draw)]
 )
 def test_unknown_ways_to_draw_are_refused(settings):
-    with pytest.raises(
-        InputError, match=r"Unknown way to draw rows 'sytematic'\. Did you mean 'systematic'\?"
-    ):
+    with pytest.raises(InputError, match=r"Unknown draw 'sytematic'\. Did you mean 'systematic'\?"):
         settings(draw="sytematic")
 
 

@@ -13,11 +13,15 @@ import pytest
 from chaffinch.errors import InputError, PrivacyError
 from chaffinch.privacy.project import create_project, open_project
 from chaffinch.report.frontier_result import FrontierResult, Limits
+from chaffinch.risk.policy import RiskPolicy
+from chaffinch.risk.settings import LimitSettings
 from chaffinch.table import Column, Schema
 from chaffinch.table.settings import Reading
+from chaffinch.workflows.frontier import deliver as deliver_module
 from chaffinch.workflows.frontier.deliver import deliver
 from chaffinch.workflows.frontier.run import FrontierRun, run_frontier
 from chaffinch.workflows.run import RunOptions
+from chaffinch.workflows.settings import ReleaseSettings
 
 from .conftest import quick
 
@@ -86,11 +90,14 @@ def test_what_was_not_confirmed_does_not_leave(
 
 
 def test_a_release_that_breaks_the_limit_itself_is_reported_and_not_written(
-    found: FrontierRun, people: pa.Table, tmp_path: Path
+    found: FrontierRun, people: pa.Table, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A limit below zero is one that no release keeps."""
     limits = Limits(max_excess=0.0)
     object.__setattr__(limits, "max_excess", -1.0)
+    policy = RiskPolicy(max_excess=-1.0)
+    monkeypatch.setattr(deliver_module, "LimitSettings", lambda **_: LimitSettings(max_excess=0.0))
+    monkeypatch.setattr(ReleaseSettings, "policy", lambda _, **__: policy)
     confirmations = tuple(replace(one, passed=True) for one in found.result.choice.confirmations)
     choice = replace(found.result.choice, limits=limits, confirmations=confirmations)
     refused = replace(found, result=replace(found.result, choice=choice))

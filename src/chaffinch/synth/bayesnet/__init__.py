@@ -7,7 +7,6 @@ from ..._base.lazy import offer_names
 if TYPE_CHECKING:
     from .model import BayesNetModel as BayesNetModel
     from .network import Network as Network
-    from .searches import Evolution as Evolution
     from .settings import BayesNet as BayesNet
 
 offer_names(__name__)

@@ -35,7 +35,8 @@ from ...table.schema import Column, Schema
 from ...table.table import Origin, Table
 from ...table.text import Spelling, parse_words
 from ...table.types import is_numeric, parse_type
-from ..model import Draw, FittedModel, Given
+from ..model import FittedModel, Given
+from ..options import Draw
 from ..protocol import ModelColumn, ModelDescription
 from ..rules import keep_constraints
 from .drawing import network_drawing

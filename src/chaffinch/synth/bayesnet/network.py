@@ -11,19 +11,16 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from heapq import heappop, heappush
-from typing import Literal, TypeVar, get_args
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..._base.checks import check_at_least, check_name
 from ..._base.errors import InputError, listed
+from ..options import Edge, Protect
 
 Item = TypeVar("Item", int, str)
-
-Protect = Literal["separate", "together"]
-
-Edge = tuple[str, str]
 
 
 @dataclass(frozen=True)
@@ -296,7 +293,6 @@ def _check(names: tuple[str, ...], constraints: Constraints) -> None:
     )
     require, forbid = constraints.require, constraints.forbid
     check_at_least("parents", most, 1)
-    check_name("way to protect", constraints.protect, get_args(Protect))
     mentioned = [
         *sensitive,
         *constraints.keep,

@@ -16,7 +16,7 @@ from ...counts.marginal import Marginal, mutual_information
 from ...table.rules.constraints import rules_of
 from ...table.rules.relations import relations_of
 from ...table.schema import Schema
-from .network import Protect
+from ..options import Protect
 
 
 @dataclass(frozen=True)

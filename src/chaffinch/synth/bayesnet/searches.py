@@ -22,7 +22,6 @@ Scores, all in nats per record:
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from itertools import combinations
 from math import comb
 from typing import Any, Literal
@@ -30,12 +29,11 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from ..._base.checks import check_at_least, check_between
 from ..._base.compiled import compiled
-from ..._base.errors import InputError
 from ...counts.counter import Counter
 from ...counts.entropies import MAX_MASKED_COLUMNS, JointEntropies, every_entropy, masks_up_to
 from ...counts.plan import Columns
+from ..options import Evolution
 from .network import Rules, allowed_sets, columns_of, parents_first
 
 EXACT = MAX_MASKED_COLUMNS
@@ -552,24 +550,6 @@ def _new_sets(child: int, placed: list[int], rules: Rules) -> list[Columns]:
     ]
 
 
-@dataclass(frozen=True)
-class Evolution:
-    """The four parameters of the paper: population size P, selection pressure S, mutation rate r (None: 1/d), iterations e."""
-
-    population: int = 200
-    selected: int = 10
-    mutation: float | None = None
-    generations: int = 400
-
-    def __post_init__(self) -> None:
-        if not 1 <= self.selected <= self.population:
-            raise InputError(
-                f"selected must lie between 1 and population = {self.population}. Got {self.selected}."
-            )
-        check_between("mutation", self.mutation, 0, 1, optional=True)
-        check_at_least("generations", self.generations, 0)
-
-
 def genetic_search(
     pairs: NDArray[np.float64],
     rules: Rules,
@@ -591,10 +571,10 @@ def genetic_search(
     must = np.zeros((d, d), dtype=np.bool_)
     for child, parents in enumerate(rules.required):
         must[child, list(parents)] = True
-    rate = 1.0 / d if evolution.mutation is None else evolution.mutation
+    rate = 1.0 / d if evolution.mutation_rate is None else evolution.mutation_rate
     if k == 0:
         return [()] * d, np.zeros(evolution.generations + 1)
-    sizes = (evolution.population, evolution.selected, evolution.generations)
+    sizes = (evolution.population_size, evolution.selection_size, evolution.generations)
     order, lists, history = _evolve(
         (gains, rules.allowed, must), (block, members, rules.fixed), k, sizes, rate, rng
     )

@@ -3,32 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, fields, replace
 from math import comb
-from numbers import Integral
-from typing import Any, ClassVar, Literal, Self, get_args
+from typing import Annotated, Any, ClassVar, Literal, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..._base.checks import check_at_least, check_name, check_whole
+from ..._base.checks import check_name
 from ..._base.errors import InputError
+from ..._base.options import Option
 from ..._base.runtime import Progress, silent
 from ..._base.seeds import Seed, generator
 from ...counts.counter import RowCounter
 from ...counts.plan import Columns
 from ...privacy.ledger import Plan
 from ...privacy.relation import Neighbours
+from ...privacy.settings import NEIGHBOURS, PrivacyBudget
 from ...table.schema import Schema
 from ..data import counter_of, fine_counter
-from ..model import Draw
-from ..settings import SYNTHESISERS, MethodOptions, Settings
+from ..options import DrawnRows, NetworkOptions
+from ..settings import SYNTHESISERS, Settings
 from .model import BayesNetModel, FitSummary
-from .network import Constraints, Network, Protect, Rules, make_rules
+from .network import Constraints, Network, Rules, make_rules
 from .private import fit_private, plan_private
 from .protection import protected_schema, protection_of
 from .searches import (
-    Evolution,
     FamilyScores,
     Score,
     default_penalty,
@@ -38,10 +38,6 @@ from .searches import (
 )
 from .tables import ConditionalTable, table_from_marginal
 from .trees import CANDIDATES, TreeSettings, TreeTable, learn_trees
-
-Search = Literal["ordering", "greedy", "genetic"]
-Conditionals = Literal["tables", "trees"]
-Edge = tuple[str, str]
 
 SMOOTHING, TREE_SMOOTHING = 1.0, 3.0
 """Weight of fewer parents in tables, of the node above in trees, in records. See docs/design/0005 and 0022."""
@@ -57,8 +53,8 @@ _SCORES: dict[str, tuple[Score, ...]] = {
 
 
 @SYNTHESISERS.register
-@dataclass(frozen=True, repr=False)
-class BayesNet(Settings):
+@dataclass(frozen=True, kw_only=True, repr=False)
+class BayesNet(Settings, PrivacyBudget, NetworkOptions):
     """A synthesiser that learns a Bayesian network of at most `parents` parents for each column.
 
     Parameters
@@ -113,64 +109,23 @@ class BayesNet(Settings):
     promise: ClassVar[Literal["optional"]] = "optional"
     refused: ClassVar[tuple[str, ...]] = ()
 
-    parents: int | None = None
-    search: Search = "ordering"
-    score: Score | None = None
-    label: str | None = None
-    sensitive: tuple[str, ...] = ()
-    protect: Protect = "separate"
-    keep: tuple[str, ...] = ()
-    require: tuple[Edge, ...] = ()
-    forbid: tuple[Edge, ...] = ()
-    order: tuple[str, ...] | None = None
-    root: str | None = None
+    order: Annotated[
+        Sequence[str] | None, Option("Columns in the order in which they are drawn.")
+    ] = None
     network: Network | None = None
-    conditionals: Conditionals | None = None
-    leaf: int = 10
-    smoothing: float | None = None
-    penalty: float | None = None
-    evolution: Evolution = field(default_factory=Evolution)
-    epsilon: float | None = None
-    delta: float | None = None
-    neighbours: Neighbours = "add-remove"
-    rows_per_person: int = 1
-    draw: Draw | None = None
+    neighbours: Annotated[Neighbours, NEIGHBOURS] = "add-remove"
+    draw: DrawnRows = None
 
     def __post_init__(self) -> None:
-        for name in ("sensitive", "keep", "order"):
-            value = getattr(self, name)
-            if isinstance(value, str):
-                raise InputError(
-                    f"{name} is a list of columns. Got the text '{value}': write ('{value}',)."
-                )
-            if value is not None:
-                object.__setattr__(self, name, tuple(value))
-        for name in ("require", "forbid"):
-            given = getattr(self, name)
-            for edge in given:
-                if isinstance(edge, str) or len(edge) != 2:
-                    raise InputError(f"An edge is a pair (parent, child). Got {edge!r}.")
-            edges = tuple((parent, child) for parent, child in given)
-            if edges != given:  # what is a tuple stays itself: scikit-learn's clone asks for it
-                object.__setattr__(self, name, edges)
-        check_whole("parents", self.parents, 1, type_=Integral, optional=True)
-        self.check_draw()
+        super().__post_init__()
         if self.epsilon is not None:
             self._check_private()
-        elif self.delta is not None:
-            raise InputError("delta is part of a promise: give epsilon too.")
-        kinds = get_args(Conditionals)
-        check_name("setting for conditionals", self.conditionals, kinds, optional=True)
         if self.conditionals == "trees" and self.epsilon is not None:
             raise InputError(
                 'Trees have no private fit: leave out conditionals="trees", or leave out epsilon.'
             )
-        check_whole("leaf", self.leaf, 1, type_=Integral)
-        check_name("search", self.search, _SCORES)
         scores = _SCORES[self.search]
         check_name(f"score for {self.search} search", self.score, scores, optional=True)
-        for name in ("smoothing", "penalty"):
-            check_at_least(name, getattr(self, name), 0, finite=True, optional=True)
 
     @property
     def most_parents(self) -> int:
@@ -195,12 +150,6 @@ class BayesNet(Settings):
     def plain_params(self) -> dict[str, Any]:
         """Return the settings as a report keeps them; the smoothing is the one that is used."""
         return {**super().plain_params(), "smoothing": self.weight_above}
-
-    @classmethod
-    def from_options(cls, options: MethodOptions) -> Self:
-        """Return the settings that options amount to."""
-        settings = super().from_options(options)
-        return replace(settings, evolution=Evolution(generations=options.generations))
 
     def fit(self, data: Any, *, seed: Seed = None, progress: Progress = silent) -> BayesNetModel:
         """Return a model of a table, of whatever can be read as one, or of whatever a counter counts.
@@ -258,8 +207,8 @@ class BayesNet(Settings):
             fitness=fitness,
             strengths=strengths,
             label=self.label,
-            sensitive=self.sensitive,
-            keep=self.keep,
+            sensitive=tuple(self.sensitive),
+            keep=tuple(self.keep),
             protection=protection_of(counter, self.label, self.sensitive, self.protect, untied)
             if self.sensitive
             else None,
@@ -329,7 +278,6 @@ class BayesNet(Settings):
 
     def _check_private(self) -> None:
         """Raise unless a private fit can follow the settings."""
-        self.check_promise()
         if self.keep:
             raise InputError(
                 "keep copies columns of the original, which no promise can cover: leave it out, or leave out epsilon."
@@ -345,7 +293,7 @@ class BayesNet(Settings):
 
     @property
     def _score(self) -> Score:
-        return self.score or _SCORES[self.search][0]
+        return cast(Score, self.score) if self.score else _SCORES[self.search][0]
 
     def _structure(
         self, scores: FamilyScores, rules: Rules, rng: np.random.Generator

@@ -16,7 +16,7 @@ from ...report.frontier_result import (
     RiskFigure,
     verdict_of,
 )
-from ...risk import RiskSettings
+from ...risk.settings import LimitSettings
 from ...stats.intervals import LimitState
 from ...synth.bayesnet.model import BayesNetModel
 from ...synth.selected import SelectedSettings
@@ -26,11 +26,11 @@ from ..release import (
     REFUSED,
     TO_RELEASE,
     ReleaseResult,
-    ReleaseSettings,
     leaving_folder,
     run_release,
 )
 from ..run import RunOptions
+from ..settings import ReleaseAttack, ReleaseSettings
 from .choice import Confirmer, choice_sentence, private_candidates
 from .evaluate import FrontierStudy
 from .run import STOPPED, FrontierRun, synthesis_settings
@@ -124,12 +124,13 @@ def release_chosen(
     assert candidate is not None
     synthesiser = candidate.synthesiser(asked.label) if private is None else private
     keys = tuple(name for name in asked.keys if name not in candidate.dropped)
-    attack = RiskSettings(
+    attack = ReleaseAttack(
         keys=keys,
         sensitive=asked.sensitive,
         label=asked.label,
         attackers=asked.attackers,
         resamples=RESAMPLES,
+        limits=LimitSettings(max_excess=choice.limits.max_excess),
         threshold=asked.threshold,
     )
     settings = ReleaseSettings(
@@ -142,10 +143,6 @@ def release_chosen(
             label=asked.label, formula=asked.formula, threshold=asked.threshold
         ),
         attack=attack,
-        label=asked.label,
-        keys=keys,
-        sensitive=tuple(asked.sensitive),
-        max_excess=choice.limits.max_excess,
         title=title,
     )
     seed = run.seed if asked.private else found.seed

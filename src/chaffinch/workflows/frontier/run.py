@@ -41,7 +41,8 @@ from ...table.holdout import check_holdout, check_holdout_file
 from ...table.settings import Reading
 from ..release import CONFIDENTIAL, PARTS, TO_RELEASE
 from ..run import RunOptions
-from ..synthesise import Synthesis, SynthesisSettings
+from ..settings import SynthesisSettings
+from ..synthesise import Synthesis
 from .choice import Confirmer, changes_of, choice_sentence, public_candidate
 from .evaluate import FrontierStudy, parted
 from .search import BATCH, next_candidates
@@ -132,14 +133,7 @@ def synthesis_settings(
     settings: FrontierSettings, synthesiser: Settings, reading: Reading
 ) -> SynthesisSettings:
     """Return what is learnt and drawn of the people of a frontier."""
-    roles = settings.roles
-    return SynthesisSettings(
-        synthesiser=synthesiser,
-        reading=reading,
-        person=roles.person,
-        order=roles.order,
-        weight=roles.weight,
-    )
+    return SynthesisSettings(method=synthesiser, reading=reading, roles=settings.roles)
 
 
 @dataclass(frozen=True, eq=False)

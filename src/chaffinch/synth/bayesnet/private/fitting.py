@@ -109,7 +109,7 @@ def fit_private(
         search="given" if settings.network is not None else settings.search,
         score="distance",
         label=settings.label,
-        sensitive=settings.sensitive,
+        sensitive=tuple(settings.sensitive),
         protection=noisy_protection(settings, rules, gaps, assembled, known.total),
         parents=rules.most,
         note=paying_note(
