@@ -198,6 +198,8 @@ class ReleaseOptions(TypedDict, total=False):
 
     title: str | None
     """Title of the report."""
+    note: str | None
+    """Note to keep in the record."""
     method: str | Settings
     """bayesnet (a Bayesian network of the columns), fieldgroups (one noisy table for each group of columns, needs --epsilon), independent (each column alone, the baseline), panel (sequences, where a person has several rows), privbayes[:datasynthesizer|:dpart|:sdg] (PrivBayes as published, or as other packages have it, needs --epsilon). Settings without an option of their own follow the name, as NAME:SETTING=VALUE. Default: bayesnet."""
     ledger: Path | None

@@ -413,6 +413,14 @@ def test_a_library_prints_nothing(halves, capsys):
     assert capsys.readouterr() == ("", "")
 
 
+def test_a_note_is_kept_in_the_record_and_on_the_page(halves):
+    result = cf.release(halves[0], measures=["tvd"], rows=20, note="for <class> 3", seed=1)
+    plain = result.to_dict()
+    assert plain["synthesis"]["given"] == {"rows": "20", "measures": "tvd", "note": "for <class> 3"}
+    assert workflow.ReleaseResult.from_dict(plain).to_dict() == plain
+    assert all("for &lt;class&gt; 3" in result.to_html(public=public) for public in (True, False))
+
+
 SMALL = pd.DataFrame({"a": ["x", "y"] * 40, "b": ["p", "q", "q", "p"] * 20})
 
 
