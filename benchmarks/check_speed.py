@@ -31,10 +31,11 @@ from chaffinch import check
 from chaffinch.outputs.check.attribution import attack_of, ensemble_tcap
 from chaffinch.outputs.document import recipes_of
 from chaffinch.outputs.domain import Field, Fields
-from chaffinch.outputs.evolve import EvolveSettings, evolve_spec
+from chaffinch.outputs.evolve import evolve_spec
 from chaffinch.outputs.numbers import numbers
 from chaffinch.outputs.records import TableCoder, codes_of_table
 from chaffinch.outputs.solve import incremental
+from chaffinch.outputs.solve.settings import EvolveSettings
 from chaffinch.risk.attribution.tcap import tcap
 from chaffinch.table import read
 from chaffinch.workflows.check_request import CheckRequest
@@ -240,7 +241,9 @@ def mixed(name: str) -> list[object]:
     recipes = CheckRequest.read(MIXED[name]).of_data(coder, ()).ready
     spec = recipes.computed(codes_of_table(coder, recipes.fields).codes)
     began, wall = cpu_seconds(), time.perf_counter()
-    found = evolve_spec(spec, EvolveSettings(copies=COPIES, seconds=20.0), seed=1, workers=1)
+    found = evolve_spec(
+        spec, EvolveSettings.from_options(copies=COPIES, seconds=20.0), seed=1, workers=1
+    )
     each, passed = (cpu_seconds() - began) / COPIES, (time.perf_counter() - wall) / COPIES
     reached = sum(copy.reached for copy in found.copies)
     return [

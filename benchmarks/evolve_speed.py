@@ -229,7 +229,7 @@ def literal() -> list[Row]:
         solved, _, cpu = timed(lambda: ea.solve(problem, start, seed=1, settings=settings))  # noqa: B023
         off, generations = (
             np.abs(refit(problem, solved.codes) - target),
-            solved.proposals // settings.population,
+            solved.proposals // settings.population_size,
         )
         rows.append(
             [

@@ -64,8 +64,8 @@ from chaffinch.report.charts import success_figure
 from chaffinch.report.check import check_page, hold_back_sentence
 from chaffinch.report.check_figures import cumulative
 from chaffinch.report.compare import Comparison, FindingRow, compare
-from chaffinch.report.compare import _utility_answer as several_good
 from chaffinch.report.compare import _table_words as summary_words
+from chaffinch.report.compare import _utility_answer as several_good
 from chaffinch.report.decision import _tally as verdict_tally
 from chaffinch.report.evolve import _difference as evolve_difference
 from chaffinch.report.evolve import evolve_page

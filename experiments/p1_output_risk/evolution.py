@@ -23,9 +23,10 @@ from chaffinch.outputs.domain import Codes, Columns
 from chaffinch.outputs.equations import Problem
 from chaffinch.outputs.numbers import compared
 from chaffinch.outputs.solve import incremental
-from chaffinch.outputs.solve.ea import settings_from, solve
+from chaffinch.outputs.solve.ea import solve
 from chaffinch.outputs.solve.incremental import Checkpoint
 from chaffinch.outputs.solve.population import BreedingRates, Population
+from chaffinch.outputs.solve.settings import EvolutionSettings
 from chaffinch.report.charts import Curve, Point, curves, frame
 from experiments.cells import append_rows, finished_rows
 from experiments.p1_output_risk.run import TABLES, feature, read, save, spec_of
@@ -105,7 +106,7 @@ def ran(case: Case) -> dict[str, Any]:
     def watch(point: Checkpoint) -> None:
         errors[point.proposals] = point.objective
 
-    settings = settings_from(RULES[case.selection])
+    settings = EvolutionSettings(**RULES[case.selection])
     first, search = np.random.SeedSequence(case.run).spawn(2)
     began = time.process_time()
     solved = solve(
@@ -117,7 +118,7 @@ def ran(case: Case) -> dict[str, Any]:
     )
     seconds = time.process_time() - began
     fitted = refitted(case.rows, solved.codes)
-    generations = solved.proposals // settings.population
+    generations = solved.proposals // settings.population_size
     row: dict[str, Any] = {name: getattr(case, name) for name in KEYS}
     row |= {"generations": generations, "reached": solved.reached, "CPU s": f"{seconds:.1f}"}
     row |= mistakes(fitted, case.rows)
@@ -160,7 +161,7 @@ def run() -> None:
     done = {tuple(row[name] for name in KEYS) for row in finished_rows(RESULTS)}
     warm = problem_of(12_589, "univariate")
     solve(
-        warm, warm.columns.start(200, seed=0), seed=0, settings=settings_from({"generations": 1})
+        warm, warm.columns.start(200, seed=0), seed=0, settings=EvolutionSettings(generations=1)
     )  # compiles
     for case in cases():
         if case.key in done:
@@ -344,9 +345,9 @@ def shrink() -> None:
         problem = problem_of(rows, "uniform")
         target = np.array(list(originals(rows).values()))
         arrived = incremental.solve(problem, problem.columns.start(rows, seed=1), seed=2)
-        settings = settings_from({})
+        settings = EvolutionSettings()
         population = Population(
-            problem.columns, arrived.codes, settings.population, np.random.default_rng(3)
+            problem.columns, arrived.codes, settings.population_size, np.random.default_rng(3)
         )
         for generation in (0, 250, 500, 750, 1_000):
             rate = settings.mutation_at(generation)

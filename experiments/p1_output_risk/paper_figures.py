@@ -35,12 +35,12 @@ from chaffinch.outputs.check.assessment import (
 from chaffinch.outputs.check.attribution import (
     CONVENTIONS,
     DIFFERENCE,
-    LEVEL,
     RATE,
     RiskMeasure,
     ensemble_tcap,
 )
 from chaffinch.outputs.check.measurement import OutputSet, evolver_of, run_of
+from chaffinch.outputs.check.settings import LEVEL
 from chaffinch.outputs.document import Outputs
 from chaffinch.outputs.domain import Codes
 from chaffinch.outputs.kinds import KINDS
@@ -232,8 +232,11 @@ def error_lines(
     points: dict[tuple[str, str], list[ErrorPoint]] = {}
     seeds = seed_sequence(run.entropy).spawn(3)[2].spawn(len(STOPS))
     for stop, seed in zip(STOPS, seeds, strict=True):
-        most = evolver.proposals if stop is None else min(stop, evolver.proposals or stop)
-        evolved = replace(evolver, proposals=most).evolved(spec, copies=copies, seed=seed).copies
+        limit = evolver.search.proposals or 0
+        search = replace(
+            evolver.search, proposals=limit if stop is None else min(stop, limit or stop)
+        )
+        evolved = replace(evolver, search=search).evolved(spec, copies=copies, seed=seed).copies
         errors = [mean_error(copy.compared) for copy in evolved]
         for attack in run.attacks:
             means = run.tcap([copy.codes for copy in evolved], fold, attack).means

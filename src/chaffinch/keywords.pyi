@@ -5,6 +5,8 @@ from os import PathLike
 from pathlib import Path
 from typing import Any, Literal, TypedDict
 
+from .outputs.document import Outputs
+from .outputs.rules.policy import Policy
 from .risk.auditing.pairs import Pair
 from .synth.settings import Settings
 from .table.schema import Schema
@@ -49,6 +51,110 @@ class AuditOptions(TypedDict, total=False):
     time_limit: float | None
     """Seconds that one fit may take. Default: no limit."""
 
+class CheckJobOptions(TypedDict, total=False):
+    """Options of `CheckJob`."""
+
+    keys: Sequence[str]
+    """Columns, as A,B, that an outsider may know of a person (quasi-identifiers)."""
+    sensitive: Sequence[str]
+    """Columns, as A,B, whose values must not be disclosed: protected, and attacked."""
+    rules_only: bool
+    """Ask the rules alone, in a second or two: measure nothing."""
+    key_sizes: tuple[int, int] | None
+    """Sizes of key subsets to try, as 3-6 or 4. Default: 3 to all."""
+    syntheses: int
+    """Datasets to evolve for each fold. Default: 50."""
+    holdout_share: float
+    """Share of the people to hold out of a fold. Default: 0.5."""
+    repeat_splits: int
+    """Random splits of the people into folds. Default: 1."""
+    start: Literal["margins", "fold", "published", "uniform"]
+    """What attackers know beside the outputs: margins of columns (of all, fold, published), or uniform. Default: margins."""
+    tau: float
+    """TCAP: share of rows with a key that agree, from which it answers. Default: 1."""
+    level: float
+    """Confidence of intervals. Default: 0.95."""
+    cumulative: bool
+    """Assess all outputs at once alone, and not one after the other."""
+    leave_one_out: Literal["excess", "always", "never"]
+    """Assess outputs without each of them: after an excess, always or never. Default: excess."""
+    threshold: int | None
+    """Records that must share a value or a cell before it shows. Default: that of the rules."""
+    search_engine: Literal["incremental", "maxent", "ea"]
+    """incremental; maxent (draws what outputs imply first); ea (evolutionary algorithm as published). Default: incremental."""
+    seconds: float | None
+    """Length of a search, turned into proposals by a fixed rule. Default: 60; check: 20."""
+    proposals: int | None
+    """Length of a search in proposals, instead of --seconds: repeats it anywhere."""
+    max_error: float | None
+    """Error allowed in numbers without a printed precision, in standard errors. Default: 0.001."""
+    population_size: int
+    """With ea: candidate datasets of a generation. Default: 32."""
+    generations: int
+    """With ea: generations at most. Default: 2000."""
+    crossover: float
+    """With ea: chance that two parents are crossed. Default: 0.8."""
+    crossover_per_record: float
+    """With ea: chance that crossed parents exchange a record. Default: 0.1."""
+    mutation: float
+    """With ea: chance that a cell is drawn anew. Default: 0.005."""
+    mutation_divisor: float
+    """With ea: what the chance of mutation is divided by. Default: 3."""
+    mutation_every: int
+    """With ea: generations after which it is divided. Default: 250."""
+    selection: Literal["tournament", "best", "roulette", "truncation"]
+    """With ea: how parents are chosen: tournament, best, roulette or truncation. Default: tournament."""
+    tournament_size: int | None
+    """With --selection tournament: candidates that a parent is the best of. Default: 2."""
+    best: int | None
+    """With --selection best: candidates that parents are drawn from. Default: 2."""
+    survival: Literal["plus", "comma"]
+    """With ea: who lives on: plus (parents too) or comma (children). Default: plus."""
+    fitness: Literal["score", "fisher", "refit"]
+    """With ea: the error to minimise: score, fisher or refit. Default: score."""
+    only: Sequence[str]
+    """Check this output alone; may be given again, or as A,B."""
+    exclude: Sequence[str]
+    """Check all outputs but this one; may be given again, or as A,B."""
+    accept_ignored: bool
+    """Let outputs that outputs.toml ignores leave without an assessment."""
+    released: Path | Outputs | str | None
+    """File of outputs that this project has released already."""
+    record: bool
+    """Add the outputs to the file of --released, if they pass; made if absent."""
+    rules: Path | Policy | str | None
+    """Rules to check by (TOML). Default: the ACRO folder's, or the usual ones."""
+    recipes: Path | str | None
+    """ACRO folder: file of outputs, named as results that cannot be read."""
+    replace_readable: bool
+    """Judge recipes in the place of results that can be read, too."""
+    confidential: Path | str | None
+    """Write exposed classes and the cells behind each rule: confidential, readable by you alone."""
+    acro_write_back: Path | str | None
+    """Copy the ACRO folder here, with the result as an output and comments."""
+    mitigate: bool
+    """Look for the least change after which the outputs pass, and check again."""
+    write: Path | str | None
+    """With --mitigate: new folder for the mitigated outputs, if they pass."""
+    schema: Schema | str | PathLike[str] | Mapping[str, Any] | None
+    """Schema file (TOML, or a codebook in JSON)."""
+    encoding: str | None
+    """Encoding of text files; found where their bytes leave no doubt (a private fit takes utf-8)."""
+    delimiter: str | None
+    """Delimiter of text files, or tab. Default: found from the first lines."""
+    decimal: str | None
+    """Decimal sign of text files: . or ,. Default: found from their numbers (a private fit takes the schema's)."""
+    header: str | int | bool | None
+    """Names of columns in the first line: yes, no, units (a line of units follows), or the line they stand in. Default: found (a private fit takes yes)."""
+    comment: str | None
+    """Sign of lines that are no records. Default: lines with # above the names are found."""
+    table: str | None
+    """Sheet, table of a database or file in a zip; FILE::NAME says the same."""
+    rare: Literal["pool", "keep"]
+    """Levels with fewer than three records: pool or keep. Default: keep."""
+    personal: Mapping[str, str]
+    """What becomes of a column that says who somebody is: drop, fake (made up) or keep (synthesised); may be given again."""
+
 class DeltaOptions(TypedDict, total=False):
     """Options of `DeltaSettings`."""
 
@@ -68,6 +174,48 @@ class DeltaOptions(TypedDict, total=False):
     """Splits for learners. Default: 10."""
     rows: int | None
     """The most records of a table in a repeat. Default: 5000."""
+
+class EvolveOptions(TypedDict, total=False):
+    """Options of `EvolveSettings`."""
+
+    rows: int | None
+    """Records of a dataset. Default: those that SPEC says."""
+    copies: int
+    """Datasets to write: OUT gets -1, -2 ... before its ending. Default: 1."""
+    start: Literal["uniform", "margins"] | None
+    """Where records begin: known margins of columns, or uniform. Default: margins if any."""
+    search_engine: Literal["incremental", "maxent", "ea"]
+    """incremental; maxent (draws what outputs imply first); ea (evolutionary algorithm as published). Default: incremental."""
+    seconds: float | None
+    """Length of a search, turned into proposals by a fixed rule. Default: 60; check: 20."""
+    proposals: int | None
+    """Length of a search in proposals, instead of --seconds: repeats it anywhere."""
+    max_error: float | None
+    """Error allowed in numbers without a printed precision, in standard errors. Default: 0.001."""
+    population_size: int
+    """With ea: candidate datasets of a generation. Default: 32."""
+    generations: int
+    """With ea: generations at most. Default: 2000."""
+    crossover: float
+    """With ea: chance that two parents are crossed. Default: 0.8."""
+    crossover_per_record: float
+    """With ea: chance that crossed parents exchange a record. Default: 0.1."""
+    mutation: float
+    """With ea: chance that a cell is drawn anew. Default: 0.005."""
+    mutation_divisor: float
+    """With ea: what the chance of mutation is divided by. Default: 3."""
+    mutation_every: int
+    """With ea: generations after which it is divided. Default: 250."""
+    selection: Literal["tournament", "best", "roulette", "truncation"]
+    """With ea: how parents are chosen: tournament, best, roulette or truncation. Default: tournament."""
+    tournament_size: int | None
+    """With --selection tournament: candidates that a parent is the best of. Default: 2."""
+    best: int | None
+    """With --selection best: candidates that parents are drawn from. Default: 2."""
+    survival: Literal["plus", "comma"]
+    """With ea: who lives on: plus (parents too) or comma (children). Default: plus."""
+    fitness: Literal["score", "fisher", "refit"]
+    """With ea: the error to minimise: score, fisher or refit. Default: score."""
 
 class FrontierOptions(TypedDict, total=False):
     """Options of `FrontierSettings`."""

@@ -55,12 +55,12 @@ def spec(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("by", "records"), [("--threshold", 1475), ("--policy", 1475), (None, 1470)]
+    ("by", "records"), [("--threshold", 1475), ("--rules", 1475), (None, 1470)]
 )
 def test_the_threshold_is_an_option_or_the_policys(run, spec, tmp_path, by, records):
     told, policy = tmp_path / "c.json", tmp_path / "policy.toml"
     policy.write_text('format = "chaffinch-policy"\nversion = 1\nthreshold = 25\n')
-    more = {"--threshold": (by, 25), "--policy": (by, policy), None: ()}[by]
+    more = {"--threshold": (by, 25), "--rules": (by, policy), None: ()}[by]
     done = run(
         spec(HEAD, MEAN), *ASK[:4], "--sensitive", "num_children", *QUICK, "--json", told, *more
     )
@@ -73,7 +73,7 @@ def test_the_threshold_is_an_option_or_the_policys(run, spec, tmp_path, by, reco
 def test_a_threshold_of_nothing_is_refused(run, spec):
     done = run(spec(HEAD, MEAN), *ASK, *QUICK, "--threshold", 0)
     assert done.code == 2
-    assert "The threshold must be at least 1. Got 0." in done.err
+    assert "threshold must be a whole number of at least 1. Got 0." in done.err
 
 
 def test_what_is_found_is_told_and_what_must_stay_stays(run, spec, tmp_path):
@@ -163,7 +163,7 @@ def test_a_failed_rule_ends_with_1_and_is_not_recorded(run, spec, tmp_path):
         spec(HEAD, TABLE.replace("threshold = 10\n", "")),
         *ASK,
         *QUICK,
-        "--policy",
+        "--rules",
         policy,
         "--released",
         known,
@@ -216,7 +216,7 @@ levels = [0, 1]
         ((HEAD,), (), "no outputs"),
         (("= nonsense",), (), "not valid TOML"),
         ((HEAD, TABLE), ("--leave-one-out", "alway"), "Did you mean 'always'?"),
-        ((HEAD, TABLE), ("--engine", "incrementl"), "Did you mean 'incremental'?"),
+        ((HEAD, TABLE), ("--search-engine", "incrementl"), "Did you mean 'incremental'?"),
         ((HEAD, TABLE), ("--leave-one-out", "always"), "nothing to leave one out of"),
         ((HEAD, TABLE), ("--start", "marginal"), "Did you mean 'margins'?"),
         (
@@ -226,7 +226,7 @@ levels = [0, 1]
         ),
         (
             (HEAD, TABLE),
-            ("--tolerance", "0.1"),
+            ("--max-error", "0.1"),
             "for numbers without a printed precision, and here are none",
         ),
         ((HEAD, TABLE), ("--proposals", "0"), "proposals must lie between 1 and"),
@@ -235,12 +235,24 @@ levels = [0, 1]
             ("--proposals", "9", "--seconds", "9"),
             "Give seconds or proposals, not both",
         ),
-        ((HEAD, TABLE), ("--syntheses", "1"), "at least 2 syntheses"),
-        ((HEAD, TABLE), ("--holdout-share", "0.7"), "holdout share"),
-        ((HEAD, TABLE), ("--key-sizes", "a-b"), "--key-sizes takes"),
+        (
+            (HEAD, TABLE),
+            ("--syntheses", "1"),
+            "syntheses must be a whole number of at least 2. Got 1.",
+        ),
+        (
+            (HEAD, TABLE),
+            ("--holdout-share", "0.7"),
+            "holdout_share must be above 0 and at most 0.5. Got 0.7.",
+        ),
+        (
+            (HEAD, TABLE),
+            ("--key-sizes", "a-b"),
+            "key_sizes must be a size or a range, as 4 or 3-6. Got 'a-b'.",
+        ),
         ((HEAD, TABLE), ("--record",), "--record needs --released"),
         ((HEAD, TABLE), ("--released", "none.json"), "No such file"),
-        ((HEAD, TABLE), ("--policy", "none.toml"), "No such file"),
+        ((HEAD, TABLE), ("--rules", "none.toml"), "No such file"),
         ((HEAD, TABLE), ("--recipes", "none.toml"), "--recipes is for an ACRO folder"),
         ((HEAD, TABLE), ("--acro-write-back", "back"), "--acro-write-back is for an ACRO folder"),
         ((HEAD, TABLE), ("--json", "wanted.toml"), "it is the input"),
@@ -584,7 +596,7 @@ def test_what_was_not_assessed_is_said_everywhere_and_ends_with_1(run, spec, tmp
         *QUICK,
         "--recipes",
         recipes,
-        "--policy",
+        "--rules",
         policy,
     )
     done = run(

@@ -101,9 +101,9 @@ def test_what_was_published_comes_back(run, spec, tmp_path):
     }
     assert note(out) == {
         "format": "chaffinch-evolved",
-        "version": 1,
+        "version": 2,
         "copy": 1,
-        "engine": "incremental",
+        "search_engine": "incremental",
         "reached": True,
         "missed": [],
     }
@@ -120,7 +120,7 @@ def test_what_was_published_comes_back(run, spec, tmp_path):
     assert trace[-1]["outside"] == 0
     assert set(left["run"]["seconds"]) == {"all", "copies"}
     # What 60 seconds stand for is printed, and asking for it gives the same dataset and the same account.
-    most = left["about"]["proposals_at_most"]
+    most = left["about"]["proposals"]
     assert f"--proposals {most} repeats this" in done.err
     assert "seconds" not in left["about"]
     assert "seconds" not in trace[0]
@@ -164,7 +164,7 @@ def test_what_is_not_reached_is_written_and_marked(run, spec, tmp_path):
         spec(HEAD, TABLE, UNREACHABLE),
         "-o",
         out,
-        "--engine",
+        "--search-engine",
         "ea",
         "--selection",
         "best",
@@ -263,46 +263,46 @@ def test_a_bad_specification_is_named_and_nothing_is_written(run, spec, tmp_path
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (("--engine", "incrementl"), "Did you mean 'incremental'?"),
+        (("--search-engine", "incrementl"), "Did you mean 'incremental'?"),
         (("--start", "margin"), "Did you mean 'margins'?"),
-        (("--selection", "tournament"), "--selection is for --engine ea"),
-        (("--engine", "ea", "--selection", "torunament"), "Did you mean 'tournament'?"),
-        (("--best", "2"), "--best is for --engine ea"),
-        (("--tournament-size", "3"), "--tournament-size is for --engine ea"),
+        (("--selection", "roulette"), "selection is for the search engine 'ea'"),
+        (("--search-engine", "ea", "--selection", "torunament"), "Did you mean 'tournament'?"),
+        (("--best", "2"), "best is for the selection 'best'"),
+        (("--tournament-size", "3"), "tournament_size is for the search engine 'ea'"),
         (
-            ("--engine", "ea", "--best", "2"),
+            ("--search-engine", "ea", "--best", "2"),
             "best is for the selection 'best', and parents are chosen by 'tournament'",
         ),
         (
-            ("--engine", "ea", "--selection", "best", "--best", "33"),
+            ("--search-engine", "ea", "--selection", "best", "--best", "33"),
             "best must be at least 1, and at most the population, 32. Got 33.",
         ),
         (
-            ("--engine", "ea", "--tournament-size", "1"),
+            ("--search-engine", "ea", "--tournament-size", "1"),
             "tournament_size must be at least 2, and at most the population, 32. Got 1.",
         ),
-        (("--engine", "ea", "--fitness", "scores"), "Did you mean 'score'?"),
-        (("--copies", "0"), "copies must be at least 1"),
-        (("--rows", "0"), "rows must be at least 1"),
+        (("--search-engine", "ea", "--fitness", "scores"), "Did you mean 'score'?"),
+        (("--copies", "0"), "copies must lie between 1 and 100,000. Got 0."),
+        (("--rows", "0"), "rows must be a whole number of at least 1. Got 0."),
         (
             ("--rows", "1000000000000"),
             "A search with 1,000,000,000,000 rows is too large: rows x columns x 24 bytes must be at most 8 GiB. With 2 columns",
         ),
         (
-            ("--rows", "20000000", "--engine", "ea"),
+            ("--rows", "20000000", "--search-engine", "ea"),
             "rows x columns x 384 bytes must be at most 8 GiB",
         ),
-        (("--copies", "1000000000000"), "copies must be at most 100,000"),
+        (("--copies", "1000000000000"), "copies must lie between 1 and 100,000"),
         (
             ("--copies", "10000", "--rows", "200000"),
             "10,000 datasets of 200,000 rows are too large",
         ),
-        (("--tolerance", "0.1"), "for numbers without a printed precision, and here are none"),
+        (("--max-error", "0.1"), "for numbers without a printed precision, and here are none"),
         (("--rows", "101"), "'home by sex'"),
-        (("--seconds", "0"), "seconds must be above 0"),
+        (("--seconds", "0"), "seconds must be a number above 0. Got 0.0."),
         (("--proposals", "0"), "proposals must lie between 1 and"),
         (("--proposals", "9", "--seconds", "9"), "Give seconds or proposals, not both"),
-        (("--tolerance", "-1"), "tolerance must be at least 0"),
+        (("--max-error", "-1"), "max_error must be a number of at least 0. Got -1.0."),
         (("--json", "spec.toml"), "it is the input"),
     ],
 )

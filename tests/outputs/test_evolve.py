@@ -17,7 +17,6 @@ from chaffinch.outputs.domain import CodeColumn, Columns
 from chaffinch.outputs.equations import CountTable, Problem, SumSystem, Terms
 from chaffinch.outputs.evolve import (
     MOST_BYTES,
-    MOST_COPIES,
     EvolveAbout,
     EvolvedCopy,
     EvolveResult,
@@ -25,17 +24,17 @@ from chaffinch.outputs.evolve import (
     ShownNumber,
     TracePoint,
     by_output,
-    check_copies,
+    check_max_error,
     check_size,
     check_start,
-    check_tolerance,
-    needs_tolerance,
+    needs_max_error,
 )
 from chaffinch.outputs.numbers import Number
 from chaffinch.outputs.readers.pandas import table_of
 from chaffinch.outputs.readers.statsmodels import outputs_of, spec_of
 from chaffinch.outputs.records import schema_of, table_of_codes
 from chaffinch.outputs.solve.incremental import Checkpoint
+from chaffinch.outputs.solve.settings import MAX_COPIES, EvolveSettings, SearchSettings
 from chaffinch.outputs.solve.state import OutputError
 from chaffinch.report.evolve import evolve_page, sentence
 
@@ -87,7 +86,7 @@ def refitted(table):
 
 @pytest.mark.parametrize("engine", ["incremental", "maxent"])
 def test_engines_reach_and_statsmodels_confirms(spec, frame, engine):
-    evolved = evolve(spec, engine=engine, copies=2, seconds=30, seed=1, workers=1)
+    evolved = evolve(spec, search_engine=engine, copies=2, seconds=30, seed=1, workers=1)
     assert evolved.reached
     wanted = spec.to_dict()["outputs"][0]["coefficients"]
     for copy in evolved.copies:
@@ -113,11 +112,9 @@ def test_the_papers_algorithm_goes_through_the_same_interface(spec):
         [{"name": "t", "kind": "table", "by": ["sex"], "counts": [[0, 0]][0], "base": 400}],
         rows=60,
     )
-    evolved = evolve(
-        easy, engine="ea", seed=1, seconds=20, options={"generations": 3, "population": 4}
-    )
+    evolved = evolve(easy, search_engine="ea", seed=1, seconds=20, generations=3, population_size=4)
     assert evolved.reached
-    far = evolve(spec, engine="ea", seed=1, seconds=20, options={"generations": 3, "population": 4})
+    far = evolve(spec, search_engine="ea", seed=1, seconds=20, generations=3, population_size=4)
     assert not far.reached  # and is returned all the same
     assert far.copies[0].table.n_rows == 500
     assert [point.proposals for point in far.copies[0].trace] == [0, 3]
@@ -232,10 +229,10 @@ def test_rows_starts_and_settings(spec):
     assert abs((evolved.copies[0].codes[:, 2] == 0).mean() - 0.8) < 5 * np.sqrt(0.16 / 800)
     assert seen == [0.0, 1.0]
     for wrong, message in (
-        ({"copies": 0}, "copies must be"),
-        ({"engine": "eaa"}, "Unknown engine 'eaa'"),
+        ({"copies": 0}, "copies must lie"),
+        ({"search_engine": "eaa"}, "Unknown search engine 'eaa'"),
         ({"start": "x"}, "Unknown start"),
-        ({"options": {"selection": "roulette"}}, "is for --engine ea"),
+        ({"selection": "roulette"}, "is for the search engine 'ea'"),
     ):
         with pytest.raises(InputError, match=message):
             evolve(spec, **wrong)
@@ -250,7 +247,7 @@ def test_sizes_that_no_memory_holds_are_refused_before_any_work(spec):
     assert 71_582_788 * 5 * 24 <= 8 << 30 < 71_582_789 * 5 * 24
 
 
-def test_a_start_and_a_tolerance_that_change_nothing_are_refused(spec):
+def test_a_start_and_an_error_that_change_nothing_are_refused(spec):
     plain = spec_of(
         [{"name": "age", "levels": [1, 2]}],
         [{"name": "t", "kind": "mean", "of": "age", "value": "1.5"}],
@@ -258,10 +255,8 @@ def test_a_start_and_a_tolerance_that_change_nothing_are_refused(spec):
     )
     with pytest.raises(InputError, match="needs the margin of a column, and none is known"):
         evolve(plain, start="margins")
-    with pytest.raises(
-        InputError, match="The tolerance is for numbers without a printed precision"
-    ):
-        evolve(spec, tolerance=0.01)  # counts, and coefficients of three decimals
+    with pytest.raises(InputError, match="max_error is for numbers without a printed precision"):
+        evolve(spec, max_error=0.01)  # counts, and coefficients of three decimals
 
 
 def test_searches_start_from_the_margins_that_outputs_tell():
@@ -278,11 +273,11 @@ def test_searches_start_from_the_margins_that_outputs_tell():
         evolve(spec, seed=1, workers=1, **options)
         for options in ({}, {"start": "margins"}, {"start": "uniform"})
     )
-    assert (told.about.start, told.about.margins) == ("margins", ("age", "area"))
+    assert (told.about.settings.start, told.about.margins) == ("margins", ("age", "area"))
     assert np.array_equal(told.copies[0].codes, asked.copies[0].codes)
     assert told.copies[0].proposals == 0  # the start has what was published
     assert 2 not in told.copies[0].codes[:, 1]
-    assert (uniform.about.start, uniform.about.margins) == ("uniform", ())
+    assert (uniform.about.settings.start, uniform.about.margins) == ("uniform", ())
     assert uniform.copies[0].proposals > 0
     assert 2 in uniform.copies[0].codes[:, 1]
 
@@ -335,7 +330,12 @@ COPY = EvolvedCopy(
     (0.1,),
 )
 RESULT = EvolveResult(
-    EvolveAbout(seed=3, engine="ea", options={"population": 8}, rows=30, proposals_at_most=500),
+    EvolveAbout(
+        seed=3,
+        settings=EvolveSettings.from_options(
+            search_engine="ea", population_size=8, rows=30, proposals=500
+        ),
+    ),
     (COPY, replace(COPY, reached=True, missed=())),
     2.0,
     RunFacts(versions={"numpy": "2"}, date="2025-01-01", command="chaffinch evolve"),
@@ -360,7 +360,9 @@ def test_a_result_is_read_back_as_it_was_without_its_records():
 
 def test_options_stand_among_the_facts():
     about = RESULT.to_dict()["about"]
-    assert list(about)[:3] == ["spec", "seed", "population"]
+    assert list(about)[:3] == ["spec", "seed", "margins"]
+    assert (about["population_size"], about["search_engine"]) == (8, "ea")
+    assert "generations" not in about
 
 
 def test_seconds_that_a_file_lacks_are_none():
@@ -374,9 +376,9 @@ def test_seconds_that_a_file_lacks_are_none():
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        ({"format": "x"}, "must be of format 'chaffinch-evolved', version 1"),
+        ({"format": "x"}, "must be of format 'chaffinch-evolved', version 2"),
         ({"copies": [{"reached": True}]}, "at 'copies.0.missed': field required"),
-        ({"about": {"rows": "many"}}, "at 'rows'"),
+        ({"about": {"rows": "many"}}, "rows must be a whole number of at least 1. Got 'many'"),
     ],
 )
 def test_what_is_no_result_is_refused_with_its_place(change, words):
@@ -410,12 +412,10 @@ def sums(half: float) -> SumSystem:
 
 
 def test_copies() -> None:
-    check_copies(1)
-    check_copies(MOST_COPIES)
-    with pytest.raises(InputError, match="at least 1"):
-        check_copies(0)
-    with pytest.raises(InputError, match="at most 100,000"):
-        check_copies(MOST_COPIES + 1)
+    assert EvolveSettings(copies=MAX_COPIES).copies == MAX_COPIES
+    for wrong in (0, MAX_COPIES + 1):
+        with pytest.raises(InputError, match="copies must lie between 1 and 100,000"):
+            EvolveSettings(copies=wrong)
 
 
 @pytest.mark.parametrize(
@@ -438,13 +438,13 @@ def test_a_start_from_margins_needs_some() -> None:
         check_start("margins", ONE_COLUMN)
 
 
-def test_a_tolerance_is_for_numbers_that_are_known_in_full() -> None:
+def test_an_allowed_error_is_for_numbers_that_are_known_in_full() -> None:
     counts, exact, printed = (Problem(ONE_COLUMN, (one,)) for one in (TABLE, sums(0.0), sums(0.5)))
-    assert [needs_tolerance(one) for one in (counts, exact, printed)] == [False, True, False]
-    check_tolerance(None, counts)
-    check_tolerance(0.0, counts, exact)
+    assert [needs_max_error(one) for one in (counts, exact, printed)] == [False, True, False]
+    check_max_error(None, counts)
+    check_max_error(0.0, counts, exact)
     with pytest.raises(InputError, match="Leave it out"):
-        check_tolerance(0.001, counts, printed)
+        check_max_error(0.001, counts, printed)
     for wrong in (-0.1, float("inf"), float("nan")):
-        with pytest.raises(InputError, match="at least 0"):
-            check_tolerance(wrong, exact)
+        with pytest.raises(InputError, match="max_error must be a number of at least 0"):
+            SearchSettings(max_error=wrong)

@@ -107,15 +107,15 @@ def copy_of(*outputs):
 def told(*copies, **about):
     return {
         "format": "chaffinch-evolved",
-        "version": 1,
+        "version": 2,
         "about": {
             "spec": "p<1>.toml",
             "seed": 1,
-            "engine": "incremental",
+            "search_engine": "incremental",
             "start": "uniform",
             "rows": 50_357,
-            "tolerance": 0.001,
-            "proposals_at_most": 9000,
+            "max_error": 0.001,
+            "proposals": 9000,
             "refitted_by": "statsmodels 0.15.0",
             **about,
         },
@@ -142,7 +142,7 @@ CASES = {
     "one copy": told(copy_of(logit(), home_by_sex())),
     "three copies": told(*(copy_of(logit(k * 1e-5), home_by_sex()) for k in range(3))),
     "not reached": told(
-        copy_of(logit(0.01, outside=1), home_by_sex(3)), engine="ea", selection="roulette"
+        copy_of(logit(0.01, outside=1), home_by_sex(3)), search_engine="ea", selection="roulette"
     ),
     "not refitted": told(copy_of(logit(refitted=False), home_by_sex()), refitted_by=None),
     "tables alone": told(copy_of(home_by_sex())),

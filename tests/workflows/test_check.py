@@ -18,13 +18,13 @@ from chaffinch.errors import FileError, InputError
 from chaffinch.outputs import records
 from chaffinch.outputs.cells import Frame
 from chaffinch.outputs.check.released import read_released
+from chaffinch.outputs.check.settings import CheckJob, DeliverySettings, SourceSettings
 from chaffinch.outputs.document import recipes_of
 from chaffinch.outputs.domain import Field, Fields
 from chaffinch.outputs.records import TableCoder
 from chaffinch.outputs.rules import Policy
 from chaffinch.workflows.check import (
     CheckDelivery,
-    DataSource,
     check_request,
     table_of_output,
     write_mitigated,
@@ -102,13 +102,13 @@ def test_outputs_are_recorded_and_count_the_next_time(people_of_two_areas, tmp_p
         ((DOCUMENT, [1, 2, 3]), {}, "list"),
         ((DOCUMENT, None), {"keys": ["aera"]}, "Did you mean 'area'"),
         ((DOCUMENT, None), {"keys": []}, "A check needs keys"),
-        ((DOCUMENT, None), {"syntheses": 1}, "at least 2 syntheses"),
-        ((DOCUMENT, None), {"engine": "incrementl"}, "Did you mean 'incremental'"),
+        ((DOCUMENT, None), {"syntheses": 1}, "syntheses must be a whole number of at least 2"),
+        ((DOCUMENT, None), {"search_engine": "incrementl"}, "Did you mean 'incremental'"),
         ((DOCUMENT, None), {"leave_one_out": "alway"}, "Did you mean 'always'"),
         ((DOCUMENT, None), {"record": True}, "--record needs --released"),
         ((DOCUMENT, None), {"recipes": "none.toml"}, "--recipes is for an ACRO folder"),
         ((DOCUMENT, None), {"acro_write_back": "back"}, "--acro-write-back is for an ACRO folder"),
-        ((DOCUMENT, None), {"policy": "none.toml"}, "No such file"),
+        ((DOCUMENT, None), {"rules": "none.toml"}, "No such file"),
         ((DOCUMENT, np.zeros((30, 2), dtype=np.int32)), {}, "Codes as data need recipes"),
         (({**DOCUMENT, "outputs": []}, None), {}, "has no outputs"),
     ],
@@ -169,7 +169,7 @@ def test_one_threshold_reaches_whatever_leaves(people_of_two_areas, threshold, b
         area=np.r_[np.full(15, "east"), np.full(185, "north")],
         ill=rng.permutation(people_of_two_areas["ill"]),
     )
-    options = {"policy": Policy(threshold=threshold)} if by_policy else {"threshold": threshold}
+    options = {"rules": Policy(threshold=threshold)} if by_policy else {"threshold": threshold}
     asked = {**ASK, "leave_one_out": "never", **options}
 
     def refusal(**changes):
@@ -239,7 +239,7 @@ def test_values_that_are_no_level_are_counted_by_the_threshold(people_of_two_are
 
 
 def test_a_threshold_of_none_is_refused():
-    with pytest.raises(InputError, match=r"The threshold must be at least 1\. Got 0"):
+    with pytest.raises(InputError, match=r"threshold must be a whole number of at least 1\. Got 0"):
         chaffinch.check(DOCUMENT, "people.csv", threshold=0, **ASK)
 
 
@@ -441,17 +441,13 @@ def test_what_is_delivered_is_said(people_of_two_areas, tmp_path):
     delivery = CheckDelivery(
         json=tmp_path / "c.json",
         html=tmp_path / "c.html",
-        confidential=tmp_path / "c.confidential.json",
+        settings=DeliverySettings(confidential=tmp_path / "c.confidential.json"),
     )
-    from chaffinch.outputs.check import CheckSettings
-
-    settings = CheckSettings(
-        **{name: value for name, value in ASK.items() if name not in ("seed", "workers")}
-    )
+    options = {name: value for name, value in ASK.items() if name not in ("seed", "workers")}
     result, lines = check_request(
         CheckRequest.read(DOCUMENT),
-        DataSource(people_of_two_areas),
-        settings,
+        people_of_two_areas,
+        CheckJob.from_options(**options),
         delivery=delivery,
         seed=1,
         workers=1,
@@ -467,17 +463,13 @@ def test_what_is_delivered_is_said(people_of_two_areas, tmp_path):
 
 
 def test_what_is_confidential_is_for_its_owner(people_of_two_areas, tmp_path):
-    from chaffinch.outputs.check import CheckSettings
-
     file = tmp_path / "c.confidential.json"
-    settings = CheckSettings(
-        **{name: value for name, value in ASK.items() if name not in ("seed", "workers")}
-    )
+    options = {name: value for name, value in ASK.items() if name not in ("seed", "workers")}
     check_request(
         CheckRequest.read(DOCUMENT),
-        DataSource(people_of_two_areas),
-        settings,
-        delivery=CheckDelivery(confidential=file),
+        people_of_two_areas,
+        CheckJob.from_options(**options),
+        delivery=CheckDelivery(settings=DeliverySettings(confidential=file)),
         seed=1,
         workers=1,
     )
@@ -519,17 +511,21 @@ def test_places_that_cannot_be_written_to(tmp_path):
     shutil.copytree(ACRO, folder)
     file.write_text("")
     for delivery, places, error, words in (
-        (CheckDelivery(record=True), (file, None), InputError, "--record needs --released"),
         (CheckDelivery(json=file), (file, None), FileError, "outputs.toml"),
         (
-            CheckDelivery(acro_write_back=tmp_path / "back"),
+            CheckDelivery(settings=DeliverySettings(acro_write_back=tmp_path / "back")),
             (file, None),
             InputError,
             "SPEC is a file",
         ),
-        (CheckDelivery(acro_write_back=file), (folder, None), FileError, "it exists"),
         (
-            CheckDelivery(acro_write_back=folder / "inside"),
+            CheckDelivery(settings=DeliverySettings(acro_write_back=file)),
+            (folder, None),
+            FileError,
+            "it exists",
+        ),
+        (
+            CheckDelivery(settings=DeliverySettings(acro_write_back=folder / "inside")),
             (folder, None),
             FileError,
             "lies in the ACRO folder",
@@ -537,8 +533,12 @@ def test_places_that_cannot_be_written_to(tmp_path):
     ):
         with pytest.raises(error, match=words):
             delivery.check(*places)
-    CheckDelivery(acro_write_back=folder).check(folder, None)
-    CheckDelivery(acro_write_back=tmp_path / "back", json=tmp_path / "c.json").check(folder, None)
+    CheckDelivery(settings=DeliverySettings(acro_write_back=folder)).check(folder, None)
+    with pytest.raises(InputError, match="--record needs --released"):
+        SourceSettings(record=True)
+    CheckDelivery(
+        settings=DeliverySettings(acro_write_back=tmp_path / "back"), json=tmp_path / "c.json"
+    ).check(folder, None)
 
 
 PEOPLE = pd.DataFrame(

@@ -11,6 +11,7 @@ import pytest
 
 import chaffinch
 from chaffinch.errors import ChaffinchError, InputError
+from chaffinch.outputs.check.settings import SourceSettings
 from chaffinch.outputs.document import recipes_of
 from chaffinch.outputs.domain import Field, Fields
 from chaffinch.outputs.records import TableCoder
@@ -49,7 +50,7 @@ def test_columns_that_no_file_describes_have_the_levels_that_occur(coder, tmp_pa
     file = tmp_path / "outputs.json"
     file.write_text(json.dumps(DOCUMENT))
     for outputs in (DOCUMENT, file):
-        request = CheckRequest.read(outputs, policy=Policy(threshold=5))
+        request = CheckRequest.read(outputs, SourceSettings(rules=Policy(threshold=5)))
         assert request.recipes is None
         complete = request.of_data(coder, ("age",), threshold=5)
         fields = complete.ready.fields
@@ -70,7 +71,7 @@ def test_outputs_as_such_are_ready_at_once(coder):
     recipes = recipes_of(
         [TABLE], Fields((Field("area", ("north", "south")), Field("ill", ("no", "yes"))))
     )
-    request = CheckRequest.read(recipes, released=recipes)
+    request = CheckRequest.read(recipes, SourceSettings(released=recipes))
     assert request.ready is recipes
     assert request.released_recipes is recipes
     assert request.of_data(coder, ()).ready is recipes
@@ -79,11 +80,13 @@ def test_outputs_as_such_are_ready_at_once(coder):
 
 def test_a_file_of_released_outputs_may_be_new(tmp_path):
     assert (
-        CheckRequest.read(DOCUMENT, released=tmp_path / "none.json", new=True).released.outputs
+        CheckRequest.read(
+            DOCUMENT, SourceSettings(released=tmp_path / "none.json", record=True)
+        ).released.outputs
         == ()
     )
     with pytest.raises(chaffinch.errors.ChaffinchError, match="No such file"):
-        CheckRequest.read(DOCUMENT, released=tmp_path / "none.json")
+        CheckRequest.read(DOCUMENT, SourceSettings(released=tmp_path / "none.json"))
 
 
 @pytest.mark.parametrize(
@@ -100,14 +103,14 @@ def test_a_file_of_released_outputs_may_be_new(tmp_path):
 )
 def test_requests_that_cannot_be(outputs, options, words):
     with pytest.raises(InputError, match=words):
-        CheckRequest.read(outputs, **options)
+        CheckRequest.read(outputs, SourceSettings(**options))
 
 
 def test_recipes_for_results_have_names(tmp_path):
     file = tmp_path / "recipes.json"
     file.write_text(json.dumps({**DOCUMENT, "outputs": [{"kind": "table", "by": ["area"]}]}))
     with pytest.raises(InputError, match="each named as the ACRO result that it describes"):
-        CheckRequest.read(ACRO, recipes=file)
+        CheckRequest.read(ACRO, SourceSettings(recipes=file))
 
 
 def test_some_outputs_are_chosen_by_name():
@@ -121,27 +124,30 @@ def test_some_outputs_are_chosen_by_name():
     }
 
     def chosen(**options):
-        request = CheckRequest.read(document, **options)
+        request = CheckRequest.read(document, SourceSettings(**options))
         return [one["name"] for one in request.document["outputs"]], request.not_asked
 
     assert chosen() == (["one", "two, by sex", "three", "broken"], ())
     assert chosen(only=["two, by sex"]) == (["two, by sex"], ("one", "three", "broken"))
     assert chosen(only=["three,one"]) == (["one", "three"], ("two, by sex", "broken"))
-    assert chosen(exclude="broken") == (["one", "two, by sex", "three"], ("broken",))
+    assert chosen(exclude=["broken"]) == (["one", "two, by sex", "three"], ("broken",))
     for options, words in (
         ({"only": ["too"]}, "Unknown output 'too'"),
         ({"only": ["one"], "exclude": ["one"]}, "not both"),
         ({"exclude": ["one", "two, by sex", "three,broken"]}, "leaves no output"),
     ):
         with pytest.raises(ChaffinchError, match=words):
-            CheckRequest.read(document, **options)
+            CheckRequest.read(document, SourceSettings(**options))
 
 
 def test_results_of_an_acro_folder_are_chosen_by_name(tmp_path):
     recipes = tmp_path / "recipes.toml"
     recipes.write_text('[[outputs]]\nname = "counts"\nkind = "table"\nby = ["a"]\n')
-    request = CheckRequest.read(ACRO, only=["counts", "olsr"], recipes=recipes)
+    request = CheckRequest.read(ACRO, SourceSettings(only=["counts", "olsr"], recipes=recipes))
     assert request.acro.uids == ("counts", "olsr")
     assert list(request.acro_recipes) == ["counts"]
     assert "rounded" in request.not_asked
-    assert CheckRequest.read(ACRO, exclude=["counts"], recipes=recipes).acro_recipes == {}
+    assert (
+        CheckRequest.read(ACRO, SourceSettings(exclude=["counts"], recipes=recipes)).acro_recipes
+        == {}
+    )

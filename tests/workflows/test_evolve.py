@@ -34,7 +34,7 @@ def test_files_mappings_and_specifications_give_the_same_datasets(tmp_path):
     write_copies(results[0], [out])
     note = json.loads(pq.read_schema(out).metadata[b"chaffinch"])
     assert note["format"] == "chaffinch-evolved"
-    assert (note["copy"], note["engine"], note["reached"], note["missed"]) == (
+    assert (note["copy"], note["search_engine"], note["reached"], note["missed"]) == (
         1,
         "incremental",
         True,

@@ -83,6 +83,8 @@ class Option:
         What stands for the value in help.
     flag
         The spelling of a switch that turns a setting off, as "--no-cumulative"; or another name on the command line.
+    repeated
+        Whether a command line may give a list name by name, again and again.
     known
         The names that a word, or each of a list, may be, where they are registered and not in the type.
     read
@@ -105,6 +107,7 @@ class Option:
     leaves: bool = True
     metavar: str = ""
     flag: str = ""
+    repeated: bool = False
     known: Callable[[], Sequence[str]] | None = None
     read: Callable[[str], Any] | None = None
     write: Callable[[Any], str] | None = None
@@ -153,7 +156,7 @@ class Setting:
     def repeated(self) -> bool:
         """Whether a command line gives it again and again, one value each."""
         is_list = self.option.argument and self.kind == "names"
-        return is_list or self.kind in ("pairs", "map", "paths")
+        return is_list or self.option.repeated or self.kind in ("pairs", "map", "paths")
 
     @property
     def required(self) -> bool:
@@ -282,6 +285,8 @@ class Setting:
             read = self.option.read
             return read(text) if isinstance(text, str) else tuple(map(read, text))
         if not isinstance(text, str):
+            if self.kind == "names":
+                return tuple(text)
             entries = [_entry(self, word) for word in text]
             return _mapping(self, entries) if self.kind == "map" else tuple(entries)
         return _READ[self.kind](self, text)

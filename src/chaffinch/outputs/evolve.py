@@ -8,11 +8,10 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from itertools import repeat
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._base.checks import check_at_least, check_name
 from .._base.errors import InputError
 from .._base.results import RunFacts, finite, from_plain, to_plain
 from .._base.runtime import Progress, silent, thread_count
@@ -23,24 +22,20 @@ from .domain import Codes, Columns
 from .equations import Problem, SumSystem
 from .kinds import KINDS
 from .margins import KnownMargins, known_margins, published_margins, with_margins, without_margins
-from .numbers import TOLERANCE, Compared, Number, compared
+from .numbers import Compared, Number, compared
 from .solve.budget import proposals_of, seconds_each
-from .solve.ea import settings_from
 from .solve.incremental import Checkpoint, Solved
-from .solve.process import STARTS, EngineJob, Engines, run
+from .solve.process import EngineJob, Engines, run
+from .solve.settings import MAX_ERROR, EvolveSettings, plain_options
 from .solve.state import OutputError
 
 if TYPE_CHECKING:
     from ..table import Table
 
-EngineName = Literal["incremental", "maxent", "ea"]
-StartName = Literal["uniform", "margins"]
 SECONDS = 60.0
 """What a copy may take unless something else is asked for."""
 MOST_BYTES = 8 << 30
 """The most memory that one search may need, and that all datasets may take when they are made: 8 GiB each."""
-MOST_COPIES = 100_000
-"""The most datasets from one specification."""
 CODE = 4
 """Bytes of a cell of a dataset."""
 SEARCHED = 24
@@ -48,51 +43,9 @@ SEARCHED = 24
 SHARE_OF_POPULATION = 3
 """Datasets that `ea` holds at once, at most, for each of its candidates: itself, its child, and which of its records changed."""
 FORMAT = "chaffinch-evolved"
-VERSION = 1
+VERSION = 2
 FEW = 20
 """How many numbers of a table or summary a result shows: those that are farthest from what was published."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class EvolveSettings:
-    """How datasets are evolved.
-
-    Parameters
-    ----------
-    rows
-        The number of records; the specification's own if absent. Rows x columns x 24 bytes may be at most 8 GiB (`check_size`).
-    engine
-        `incremental`, `maxent` (drawn from what the outputs imply, then polished) or `ea` (the paper's algorithm).
-    copies
-        How many datasets.
-    start
-        From known `margins` (the weights of columns, or what outputs tell of them, at least one of which there must be) or `uniform` over levels. From
-        margins where some are known if absent, else uniform.
-    seconds
-        When an engine gives up, for each copy, in about so many seconds: turned into a number of proposals before the search begins, by a rule that
-        does not look at the machine (`solve/budget.py`). 60 if neither is given.
-    proposals
-        The same as a number of proposals: instead of seconds.
-    tolerance
-        How close numbers that are known in full must come, in their standard errors: 0.001 if absent. Refused where there are none.
-    options
-        Settings of `ea`: those of `solve.ea.EvolutionSettings`. The other engines have none.
-    """
-
-    rows: int | None = None
-    engine: EngineName = "incremental"
-    copies: int = 1
-    start: StartName | None = None
-    seconds: float | None = None
-    proposals: int | None = None
-    tolerance: float | None = None
-    options: Mapping[str, Any] = field(default_factory=dict)
-
-    def __post_init__(self) -> None:
-        check_copies(self.copies)
-        check_name("start", self.start, STARTS, optional=True)
-        if self.options and self.engine != "ea":
-            raise InputError(f"--{next(iter(self.options)).replace('_', '-')} is for --engine ea.")
 
 
 def evolve_spec(
@@ -120,6 +73,7 @@ def evolve_spec(
     _check_size(spec, settings)
     spec, margins = _begun(spec, settings)
     job = _job(spec, settings)
+    max_error = job.search.max_error or 0.0
     streams = seed_sequence(seed).spawn(settings.copies)
     seeds = [(stream.entropy, stream.spawn_key) for stream in streams]
     n_workers = min(thread_count(workers), settings.copies)
@@ -132,8 +86,7 @@ def evolve_spec(
 
         copies = run(replace(job, seeds=[seeds[k] for k in numbers]), each=each, engines=engines)  # type: ignore[misc]
         return [
-            (k, _copy(spec, solved, job.tolerance))
-            for k, solved in zip(numbers, copies, strict=True)
+            (k, _copy(spec, solved, max_error)) for k, solved in zip(numbers, copies, strict=True)
         ]
 
     progress("evolving", 0.0)
@@ -146,13 +99,8 @@ def evolve_spec(
     copies = tuple(copy for _, copy in sorted(numbered, key=lambda one: one[0]))
     about = EvolveAbout(
         seed=seed if isinstance(seed, int) else None,
-        options=settings.options,
-        engine=settings.engine,
-        start=job.start,
+        settings=replace(settings, rows=job.rows, start=job.start, search=job.search),
         margins=margins.every,
-        rows=job.rows or 0,
-        tolerance=job.tolerance,
-        proposals_at_most=job.proposals,
         refitted_by=_refitted_by()
         if all(one.refitted for copy in copies for one in copy.outputs)
         else None,
@@ -163,7 +111,8 @@ def evolve_spec(
 
 def _check_size(spec: Outputs, settings: EvolveSettings) -> None:
     """Raise InputError for datasets that no memory holds."""
-    population = settings_from(settings.options).population if settings.engine == "ea" else None
+    search = settings.search
+    population = search.evolution.population_size if search.search_engine == "ea" else None
     check_size(
         spec.n_rows(settings.rows), len(spec.columns), copies=settings.copies, population=population
     )
@@ -183,29 +132,23 @@ def _begun(spec: Outputs, settings: EvolveSettings) -> tuple[Outputs, KnownMargi
 
 def _job(spec: Outputs, settings: EvolveSettings) -> EngineJob:
     """What engines are asked for, without seeds; InputError for what cannot be."""
-    n_rows = spec.n_rows(settings.rows)
-    evolution = settings_from(settings.options) if settings.engine == "ea" else None
+    n_rows, search = spec.n_rows(settings.rows), settings.search
     problem = spec.problem(n_rows)  # says here and at once what is wrong with the specification
     known = any(column.weights is not None for column in spec.columns)
-    check_tolerance(settings.tolerance, problem)
-    fitness = "score" if evolution is None else evolution.fitness
-    each_takes = seconds_each(problem, rows=n_rows, engine=settings.engine, fitness=fitness)
-    proposals = proposals_of(settings.seconds, settings.proposals, each=each_takes, default=SECONDS)
-    most = (
-        proposals
-        if evolution is None
-        else min(proposals, evolution.generations * evolution.population)
-    )
+    check_max_error(search.max_error, problem)
+    is_ea, evolution = search.search_engine == "ea", search.evolution
+    fitness = evolution.fitness if is_ea else "score"
+    each_takes = seconds_each(problem, rows=n_rows, engine=search.search_engine, fitness=fitness)
+    proposals = proposals_of(search, each=each_takes, default=SECONDS)
+    most = min(proposals, evolution.generations * evolution.population_size) if is_ea else proposals
     check_contradictions(spec, n_rows)
+    max_error = MAX_ERROR if search.max_error is None else search.max_error
     return EngineJob(
         spec.to_dict(),
         (),
-        engine=settings.engine,
+        search=replace(search, seconds=None, proposals=proposals, max_error=max_error),
         start="margins" if known else "uniform",
         rows=n_rows,
-        proposals=proposals,
-        tolerance=TOLERANCE if settings.tolerance is None else settings.tolerance,
-        options=dict(settings.options),
         expected=most * each_takes,
     )
 
@@ -247,13 +190,6 @@ def _refitted_by() -> str | None:
         return None
 
 
-def check_copies(copies: int) -> None:
-    """Raise InputError unless the number of datasets is one that can be made."""
-    check_at_least("copies", copies, 1)
-    if copies > MOST_COPIES:
-        raise InputError(f"copies must be at most {MOST_COPIES:,}. Got {copies:,}.")
-
-
 def check_size(rows: int, columns: int, *, copies: int = 1, population: int | None = None) -> None:
     """Raise InputError where a search, or all its datasets, would need over `MOST_BYTES`, with the most rows that are possible.
 
@@ -293,22 +229,19 @@ def check_start(start: str, columns: Columns) -> None:
         )
 
 
-def needs_tolerance(problem: Problem) -> bool:
-    """Return whether some number is known in full, so that a tolerance says when it has arrived."""
+def needs_max_error(problem: Problem) -> bool:
+    """Return whether some number is known in full, so that an allowed error says when it has arrived."""
     return any(
         isinstance(output, SumSystem) and bool((output.lo == output.hi).any())
         for output in problem.outputs
     )
 
 
-def check_tolerance(tolerance: float | None, *problems: Problem) -> None:
-    """Raise InputError where a tolerance is below 0, or given although every number of every problem is a count or has a printed precision."""
-    if tolerance is None:
-        return
-    check_at_least("tolerance", tolerance, 0, finite=True)
-    if not any(needs_tolerance(problem) for problem in problems):
+def check_max_error(max_error: float | None, *problems: Problem) -> None:
+    """Raise InputError where an error is allowed although every number of every problem is a count or has a printed precision."""
+    if max_error is not None and not any(needs_max_error(problem) for problem in problems):
         raise InputError(
-            "The tolerance is for numbers without a printed precision, and here are none: each is a count, or has decimals of its own. Leave it out."
+            "max_error is for numbers without a printed precision, and here are none: each is a count, or has decimals of its own. Leave it out."
         )
 
 
@@ -518,12 +451,10 @@ class EvolveAbout:
     ----------
     spec
         The name of the file.
-    options
-        Settings of `ea`.
-    start, margins
-        `margins` or `uniform`; and the columns whose margins were known.
-    proposals_at_most
-        How many each copy might take: as asked for, or what the seconds stood for. With the seed it repeats the copies.
+    settings
+        What was asked for, with records, start and proposals as they came out. With the seed it repeats the copies.
+    margins
+        The columns whose margins were known.
     refitted_by
         The program that fitted regressions again; None where none was there.
     rules_only
@@ -532,32 +463,26 @@ class EvolveAbout:
 
     spec: str | None = None
     seed: int | None = None
-    options: Mapping[str, Any] = field(default_factory=dict)
-    engine: str = "incremental"
-    start: str = "uniform"
+    settings: EvolveSettings = field(default_factory=EvolveSettings)
     margins: tuple[str, ...] = ()
-    rows: int = 0
-    tolerance: float = 0.0
-    proposals_at_most: int = 0
     refitted_by: str | None = None
     rules_only: tuple[RulesOnly, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """Return the facts as plain data, options among them."""
-        plain = to_plain(self)
-        options = plain.pop("options")
-        return {"spec": plain.pop("spec"), "seed": plain.pop("seed"), **options, **plain}
+        plain = to_plain(replace(self, settings=EvolveSettings()))
+        del plain["settings"]
+        return {**plain, **plain_options(self.settings)}
 
     @classmethod
     def from_dict(cls, data: Any) -> EvolveAbout:
         """Return the facts; what is none of them was an option."""
-        known = {one.name for one in fields(cls)}
+        known = {entry.name for entry in fields(cls)}
         plain = {"about": data} if not isinstance(data, Mapping) else data
         options = {name: value for name, value in plain.items() if name not in known}
+        facts = {name: value for name, value in plain.items() if name in known - {"settings"}}
         return from_plain(
-            cls,
-            {**{n: v for n, v in plain.items() if n in known}, "options": options},
-            what="'about'",
+            cls, {**facts, "settings": EvolveSettings.from_options(**options)}, what="'about'"
         )
 
 
@@ -588,12 +513,12 @@ class EvolveResult:
     @property
     def rows(self) -> int:
         """The records of each dataset."""
-        return self.about.rows
+        return self.about.settings.rows or 0
 
     @property
     def proposals(self) -> int:
         """How many each copy might take at most."""
-        return self.about.proposals_at_most
+        return self.about.settings.search.proposals or 0
 
     @property
     def tables(self) -> tuple[Table, ...]:
@@ -601,7 +526,7 @@ class EvolveResult:
         return tuple(copy.table for copy in self.copies)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return what JSON can hold (`chaffinch-evolved`, version 1): what was asked for, and how each copy went."""
+        """Return what JSON can hold (`chaffinch-evolved`, version 2): what was asked for, and how each copy went."""
         seconds = {"all": self.seconds, "copies": [copy.seconds for copy in self.copies]}
         trace = [list(copy.seconds_of_trace) for copy in self.copies]
         facts = {name: value for name, value in self.run.to_dict().items() if name != "seconds"}

@@ -10,14 +10,13 @@ from .._base.text import NONE, capital, count_noun, fixed, is_number, number, pe
 from ..outputs.check import CheckResult
 from ..outputs.check.mitigation import Loss, MitigationPlan
 from ..outputs.check.result import hold_back
-from ..outputs.check.settings import ResolvedSettings
 from ..outputs.rules import RuleReport
 from ..outputs.rules.findings import RuleFinding
 from .check_figures import (
+    attribution_figure,
     cumulative,
     estimate,
     marginal,
-    attribution_figure,
     without,
 )
 from .heads import (
@@ -119,7 +118,7 @@ def check_page(result: CheckResult, title: str = "May these outputs leave?") -> 
             if is_number(result.records)
             else shown(result.records),
         ),
-        *(() if settings.rules_only else _attack_facts(settings)),
+        *(() if settings.rules_only else _attack_facts(result)),
     ]
     facts += [("Released already", shown(about.released))] if about.released else []
     facts += [("Seconds", number(result.seconds))]
@@ -198,21 +197,22 @@ def rules_sentence(rules: RuleReport) -> str:
     return f"Of {checks} by the rules of policy '{policy}', {failed} failed and {review} {are} for review{rest}."
 
 
-def _attack_facts(settings: ResolvedSettings) -> list[tuple[str, str]]:
+def _attack_facts(result: CheckResult) -> list[tuple[str, str]]:
     """Who attacks, and how it was measured."""
-    low, high = settings.key_sizes
+    settings, key_sets = result.settings, result.resolved.key_sets
+    low, high = settings.key_sizes or (0, 0)
     return [
         ("Keys", ", ".join(shown(key, 40) for key in settings.keys)),
         (
             "Key sets",
-            f"{settings.key_sets:,}, of {low} to {high} keys"
+            f"{key_sets:,}, of {low} to {high} keys"
             if low != high
-            else f"{settings.key_sets:,}, of {count_noun(low, 'key')}",
+            else f"{key_sets:,}, of {count_noun(low, 'key')}",
         ),
         ("Sensitive", ", ".join(shown(name, 40) for name in settings.sensitive)),
         ("Datasets", f"{settings.syntheses} for each fold"),
         ("Held out", percent(settings.holdout_share)),
-        ("Engine", shown(settings.engine)),
+        ("Engine", shown(settings.search.search_engine)),
         (
             "Start",
             {
@@ -222,7 +222,7 @@ def _attack_facts(settings: ResolvedSettings) -> list[tuple[str, str]]:
                 "uniform": "uniform over levels",
             }.get(settings.start, shown(settings.start)),
         ),
-        ("Seed", shown(settings.seed)),
+        ("Seed", shown(result.resolved.seed)),
     ]
 
 

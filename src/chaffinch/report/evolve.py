@@ -106,7 +106,7 @@ def evolve_page(result: EvolveResult, title: str = "A dataset from published num
     sections.append(Section("limits", "What this does not say", (Listing(EVOLVE_LIMITS),)))
     facts = [
         ("File", shown(about.spec)),
-        ("Records", f"{about.rows:,}"),
+        ("Records", f"{result.rows:,}"),
         ("Copies", f"{len(copies)}"),
         ("Engine", _engine(about)),
         ("Start", _start(about)),
@@ -121,7 +121,7 @@ def evolve_page(result: EvolveResult, title: str = "A dataset from published num
 
 
 def _start(about: EvolveAbout) -> str:
-    if about.start != "margins":
+    if about.settings.start != "margins":
         return "uniform over levels"
     return "published margins" + (
         f" ({', '.join(shown(name, 40) for name in about.margins)})" if about.margins else ""
@@ -130,12 +130,10 @@ def _start(about: EvolveAbout) -> str:
 
 def _engine(about: EvolveAbout) -> str:
     names = ("selection", "tournament_size", "best", "fitness")
-    more = [
-        f"{name.replace('_', ' ')} {shown(about.options[name])}"
-        for name in names
-        if name in about.options
-    ]
-    return shown(about.engine) + (f" ({', '.join(more)})" if more else "")
+    search = about.settings.search
+    changed = search.evolution.given()
+    more = [f"{name.replace('_', ' ')} {shown(changed[name])}" for name in names if name in changed]
+    return shown(search.search_engine) + (f" ({', '.join(more)})" if more else "")
 
 
 def _finding(result: EvolveResult, outputs: Sequence[Sequence[OutputReport]]) -> tuple[Block, ...]:
@@ -170,7 +168,7 @@ def _finding(result: EvolveResult, outputs: Sequence[Sequence[OutputReport]]) ->
         Paragraph(_by_whom(result, outputs), "note"),
     ]
     if not result.reached:
-        limit = result.about.proposals_at_most
+        limit = result.proposals
         used = max(copy.proposals for copy in result.copies)
         more = "More of them (--proposals, --seconds), another" if 2 * used > limit else "Another"
         blocks.append(
@@ -323,7 +321,9 @@ def _figures(result: EvolveResult) -> tuple[Block, ...]:
     copies = [copy for copy in result.copies if copy.trace]
     if not copies:
         return ()
-    steps = GENERATIONS if result.about.engine == "ea" else "proposed changes"
+    steps = (
+        GENERATIONS if result.about.settings.search.search_engine == "ea" else "proposed changes"
+    )
     return (*_errors(copies[0], steps, len(result.copies) > 1), _outside(copies, steps))
 
 

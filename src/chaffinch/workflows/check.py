@@ -16,23 +16,22 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import product
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack, cast
 
 import numpy as np
 
 from .._base.errors import FileError, InputError, listed
 from .._base.files import check_outputs, check_writable, filling, write_text
+from .._base.options import takes
 from .._base.results import RunFacts, write_page
 from .._base.runtime import Progress, silent
 from .._base.seeds import Seed
 from ..outputs.cells import TOTAL, Frame
 from ..outputs.check import CheckResult, CheckSettings, check_recipes
-from ..outputs.check.attribution import LEVEL
 from ..outputs.check.printed import check_printed
 from ..outputs.check.released import ReleasedOutputs, recorded, write_released
-from ..outputs.check.settings import CheckStart, LeaveOneOut
+from ..outputs.check.settings import CheckJob, DeliverySettings
 from ..outputs.document import FORMAT, VERSION, Outputs
-from ..outputs.evolve import EngineName
 from ..outputs.mitigate import find_mitigations
 from ..outputs.numbers import is_withheld
 from ..outputs.readers.acro.write import write_back as write_acro
@@ -40,71 +39,27 @@ from ..outputs.records import TableCoder, codes_of_table
 from ..outputs.rules import Policy
 from ..outputs.rules.findings import ORDER
 from ..report.check import check_page, rules_sentence
-from ..table import FileOptions, Schema, Table
 from ..table.rows import open_rows
+from ..table.settings import Reading
 from .check_request import AnyPath, CheckRequest
 
 if TYPE_CHECKING:
+    from ..keywords import CheckJobOptions
     from ..outputs.domain import Codes
     from ..outputs.kinds import OutputSpec
     from ..outputs.rules.findings import RuleFinding
 
 
-@dataclass(frozen=True)
-class DataSource:
-    """The records: a path, frame or `Table`, with what `chaffinch.read` takes beside it."""
-
-    data: Any
-    schema: Schema | AnyPath | None = None
-    file: FileOptions = field(default_factory=FileOptions)
-
-    @property
-    def path(self) -> Path | None:
-        """Where the records are, if they came as a file."""
-        return Path(self.data) if isinstance(self.data, str | os.PathLike) else None
-
-    def table(self, progress: Progress = silent, *, threshold: int) -> Table:
-        """Return the records with all their levels."""
-        options = {"schema": self.schema, "threshold": threshold, "progress": progress}
-        return open_rows(self.data, rare="keep", **options, **self.file).table()
-
-
+@takes(CheckJob)
 def check(
     outputs: AnyPath | Sequence[Any] | Mapping[str, Any] | Outputs,
     data: Any = None,
     *,
-    keys: Sequence[str] = (),
-    sensitive: Sequence[str] = (),
-    rules_only: bool = False,
-    only: Sequence[str] = (),
-    exclude: Sequence[str] = (),
-    accept_ignored: bool = False,
-    key_sizes: tuple[int, int] | None = None,
-    released: AnyPath | Outputs | None = None,
-    record: bool = False,
-    policy: AnyPath | Policy | None = None,
-    recipes: AnyPath | None = None,
-    replace_readable: bool = False,
-    syntheses: int = 50,
-    holdout_share: float = 0.5,
-    repeat_splits: int = 1,
-    engine: EngineName = "incremental",
-    start: CheckStart = "margins",
-    seconds: float | None = None,
-    proposals: int | None = None,
-    tolerance: float | None = None,
-    tau: float = 1.0,
-    level: float = LEVEL,
-    cumulative: bool = True,
-    leave_one_out: LeaveOneOut = "excess",
-    threshold: int | None = None,
-    acro_write_back: AnyPath | None = None,
-    mitigate: bool = False,
-    write: AnyPath | None = None,
-    schema: Schema | AnyPath | None = None,
+    settings: CheckJob | None = None,
     seed: Seed = None,
     workers: int | None = None,
     progress: Progress = silent,
+    **options: Unpack[CheckJobOptions],
 ) -> CheckResult:
     """Return what outputs give away about the people they come from, and what the rules of thumb say of them.
 
@@ -117,30 +72,8 @@ def check(
     data
         The records behind them: whatever `chaffinch.read` takes, or a `Table`; with `Outputs` also codes of their columns. Of output files the
         rules can be asked without.
-    rules_only
-        Whether to ask the rules alone, which takes no keys, no folds and a second or two.
-    only, exclude
-        Names of outputs (results, in an ACRO folder) to check; or not to check. The others take no part, and nothing is said of them.
-    accept_ignored
-        Whether outputs that outputs.toml ignores may leave without having been assessed. Default: they do not pass.
-    released, record
-        The file of outputs that the project has released already (or recipes of them), and whether to add these to it, if they pass.
-    policy
-        The rules, or a file of them; those of the ACRO folder, or the usual ones, if absent.
-    recipes, replace_readable
-        With an ACRO folder: a file of outputs, named as the results that cannot be read are; and whether they may also stand for results
-        that can be read.
-    acro_write_back
-        A folder for a copy of the ACRO folder, with the result as one more output and comments.
-    mitigate, write
-        Whether to look for the least change to outputs that do not pass after which they do (`result.mitigation`; the check of the changed outputs
-        is `result.mitigated`); and a new folder for the changed outputs, a document and CSV tables, which is written only if they pass.
-    schema
-        Of the data, as in `chaffinch.read`.
-    keys, sensitive, key_sizes, syntheses, holdout_share, repeat_splits, engine, start, seconds, proposals, tolerance, tau, level
-        See `CheckSettings`.
-    cumulative, leave_one_out, threshold
-        See `CheckSettings`.
+    settings
+        All options at once, in place of those below.
     seed
         For all that is random.
     workers
@@ -164,62 +97,46 @@ def check(
     >>> chaffinch.check(document, people, keys=["area"], sensitive=["ill"], syntheses=2, seed=1, workers=1).rules.worst
     'pass'
     """
-    settings = CheckSettings(
-        keys=keys,
-        sensitive=sensitive,
-        rules_only=rules_only,
-        key_sizes=key_sizes,
-        syntheses=syntheses,
-        holdout_share=holdout_share,
-        repeat_splits=repeat_splits,
-        engine=engine,
-        start=start,
-        seconds=seconds,
-        proposals=proposals,
-        tolerance=tolerance,
-        tau=tau,
-        level=level,
-        cumulative=cumulative,
-        leave_one_out=leave_one_out,
-        threshold=threshold,
-    )
-    source = DataSource(data, schema)
-    delivery = CheckDelivery(
-        record=record,
-        acro_write_back=None if acro_write_back is None else Path(acro_write_back),
-        mitigate=mitigate,
-        write=None if write is None else Path(write),
-    )
-    one = (
-        outputs[0]
-        if isinstance(outputs, Sequence) and not isinstance(outputs, str) and len(outputs) == 1
-        else outputs
-    )
-    places = [
-        Path(one) if isinstance(one, str | os.PathLike) else None
-        for one in (one, released, data, policy, recipes)
-    ]
-    delivery.check(*places)
-    request = CheckRequest.read(
-        outputs,
-        released=released,
-        policy=policy,
-        recipes=recipes,
-        replace_readable=replace_readable,
-        only=only,
-        exclude=exclude,
-        accept_ignored=accept_ignored,
-        new=record,
-    )
+    job = CheckJob.chosen(settings, options)
+    return run_check(outputs, data, job, seed=seed, workers=workers, progress=progress)[0]
+
+
+def run_check(
+    outputs: AnyPath | Sequence[Any] | Mapping[str, Any] | Outputs,
+    data: Any,
+    job: CheckJob,
+    *,
+    json: Path | None = None,
+    html: Path | None = None,
+    run: RunFacts | None = None,
+    seed: Seed = None,
+    workers: int | None = None,
+    progress: Progress = silent,
+) -> tuple[CheckResult, tuple[str, ...]]:
+    """Return the result of a check, and a line for each file that was written: `json` and `html` among them."""
+    job.settings.check_attack()
+    delivery = CheckDelivery(settings=job.delivery, record=job.sources.record, json=json, html=html)
+    sources = job.sources
+    inputs = [path_of(place) for place in (sources.released, data, sources.rules, sources.recipes)]
+    is_list = isinstance(outputs, Sequence) and not isinstance(outputs, str)
+    for source in cast("Sequence[Any]", outputs) if is_list else [outputs]:
+        delivery.check(path_of(source), *inputs)
     return check_request(
-        request, source, settings, delivery=delivery, seed=seed, workers=workers, progress=progress
-    )[0]
+        CheckRequest.read(outputs, job.sources),
+        data,
+        job,
+        delivery=delivery,
+        run=run,
+        seed=seed,
+        workers=workers,
+        progress=progress,
+    )
 
 
 def check_request(
     request: CheckRequest,
-    source: DataSource,
-    settings: CheckSettings,
+    data: Any,
+    job: CheckJob,
     *,
     delivery: CheckDelivery | None = None,
     run: RunFacts | None = None,
@@ -236,17 +153,19 @@ def check_request(
     5. Write what was asked for.
     """
     delivery = delivery or CheckDelivery()
-    if source.data is None:
-        return _without_records(request, source, settings, delivery, run)
-    data = _records(request, source, settings.least_shown(request.policy), progress)
-    if isinstance(data, TableCoder):
-        request = request.of_data(data, threshold=settings.least_shown(request.policy))
+    settings, name = job.settings, data_name(data)
+    if data is None:
+        return _without_records(request, None, settings, delivery, run)
+    threshold = settings.least_shown(request.policy)
+    records = _records(request, data, job.reading.with_options(threshold=threshold), progress)
+    if isinstance(records, TableCoder):
+        request = request.of_data(records, threshold=threshold)
     delivery.check_request(request)
     if request.files is not None and not len(request.ready):
-        return _without_records(request, source, replace(settings, rules_only=True), delivery, run)
+        return _without_records(request, data, replace(settings, rules_only=True), delivery, run)
     result = check_recipes(
         request.ready,
-        data,
+        records,
         settings,
         released=request.released_recipes,
         policy=request.policy,
@@ -255,17 +174,16 @@ def check_request(
         workers=workers,
         progress=progress,
     )
-    about = request.about(source.path.name if source.path is not None else None)
     rules = (
         result.rules
         if request.files is None
         else request.files.with_beside(result.rules, request.policy or Policy())
     )
-    result = replace(result, about=about, rules=rules, run=run or RunFacts())
-    if delivery.mitigate:
+    result = replace(result, about=request.about(name), rules=rules, run=run or RunFacts())
+    if job.delivery.mitigate:
         plan, mitigated = find_mitigations(
             request.ready,
-            data,
+            records,
             settings,
             result,
             released=request.released_recipes,
@@ -276,12 +194,12 @@ def check_request(
             progress=progress,
         )
         result = replace(result, mitigation=plan, mitigated=mitigated)
-    return delivery.deliver(result, request, data)
+    return delivery.deliver(result, request, records)
 
 
 def _without_records(
     request: CheckRequest,
-    source: DataSource,
+    data: Any,
     settings: CheckSettings,
     delivery: CheckDelivery,
     run: RunFacts | None,
@@ -295,7 +213,7 @@ def _without_records(
         raise InputError(
             "Without the records behind the outputs only the rules can be asked: add --rules-only, or name the records: --data FILE."
         )
-    if delivery.mitigate:
+    if delivery.settings.mitigate:
         raise InputError(
             "--mitigate needs the records behind the outputs: --data FILE. Mitigated outputs are computed from them, and checked anew."
         )
@@ -313,27 +231,33 @@ def _without_records(
         unclear=request.files.unread,
         policy=request.policy,
         released=released,
-        with_records=source.data is not None,
+        with_records=data is not None,
     )
-    result = replace(
-        result,
-        about=request.about(None if source.path is None else source.path.name),
-        run=run or RunFacts(),
-    )
+    result = replace(result, about=request.about(data_name(data)), run=run or RunFacts())
     return delivery.deliver(result, request, None)
 
 
+def path_of(place: Any) -> Path | None:
+    """Return the path of what came as a file; None for what came as such."""
+    return Path(place) if isinstance(place, str | os.PathLike) else None
+
+
+def data_name(data: Any) -> str | None:
+    """Return the name of the file that the records came as."""
+    return None if (path := path_of(data)) is None else path.name
+
+
 def _records(
-    request: CheckRequest, source: DataSource, threshold: int, progress: Progress
+    request: CheckRequest, data: Any, reading: Reading, progress: Progress
 ) -> TableCoder | Codes:
     """The records, as a table whose columns are coded once; or as codes, which only recipes can be computed from."""
-    if not isinstance(source.data, np.ndarray):
-        return TableCoder(source.table(progress, threshold=threshold))
+    if not isinstance(data, np.ndarray):
+        return TableCoder(open_rows(data, settings=reading, progress=progress).table())
     if request.recipes is None or request.released is not None:
         raise InputError(
             "Codes as data need recipes as outputs, which say what their columns are. Pass a table."
         )
-    return source.data
+    return data
 
 
 MOST_WORDS = 2000
@@ -343,37 +267,24 @@ MOST_WORDS = 2000
 class CheckDelivery:
     """Where results go; None for nowhere."""
 
+    settings: DeliverySettings = field(default_factory=DeliverySettings)
+    record: bool = False  # Whether to add the outputs to the file of released ones, if they pass
     # json, html: Files for what may leave, and for a page of it
     json: Path | None = None
     html: Path | None = None
-    confidential: Path | None = (
-        None  # A file for the exposed classes and the cells behind each rule, readable by its owner alone
-    )
-    record: bool = False  # Whether to add the outputs to the file of released ones, if they pass
-    # A folder for a copy of the ACRO folder, with the result as one more output and comments; or that folder itself
-    acro_write_back: Path | None = None
-    # mitigate, write: Whether to look for mitigations, and a new folder for the mitigated outputs, if they pass
-    mitigate: bool = False
-    write: Path | None = None
 
     def check(self, source: Path | None, released: Path | None, *inputs: Path | None) -> None:
         """Raise unless results can be written where they are asked to, and no input (`source`, the outputs, among them) is there."""
-        if self.record and released is None:
-            raise InputError(
-                "--record needs --released FILE: the file that the outputs are to be added to."
-            )
-        if self.write is not None and not self.mitigate:
-            raise InputError("--write is for mitigated outputs: add --mitigate.")
-        if self.write is not None:
-            check_new_folder(self.write)
-        wanted = (self.json, self.html, self.confidential)
+        if self.settings.write is not None:
+            check_new_folder(self.settings.write)
+        wanted = (self.json, self.html, self.settings.confidential)
         check_outputs(
             source,
             *wanted,
             inputs=[*inputs, None if self.record else released],
             updated=[released if self.record else None],
         )
-        back = self.acro_write_back
+        back = self.settings.acro_write_back
         if back is None:
             return
         if source is None or not source.is_dir():
@@ -397,11 +308,11 @@ class CheckDelivery:
             if request.acro is None
             else next((one.fault for one in request.acro.results if one.fault), "")
         )
-        if self.acro_write_back is not None and request.acro is None:
+        if self.settings.acro_write_back is not None and request.acro is None:
             raise InputError(
                 "--acro-write-back is for an ACRO folder, and there is no results.json in this one. Use --json and --html."
             )
-        if self.acro_write_back is not None and fault:
+        if self.settings.acro_write_back is not None and fault:
             raise InputError(
                 f"--acro-write-back cannot copy a folder that is not as ACRO wrote it: {fault}"
             )
@@ -423,9 +334,11 @@ class CheckDelivery:
             _released(request, result, data) if result.about.recorded else None
         )  # before anything is written
         lines = []
-        if self.acro_write_back is not None:
-            _write_back(self.acro_write_back, request, result)
-            lines.append(f"Wrote {self.acro_write_back}: the ACRO folder with this result.")
+        if self.settings.acro_write_back is not None:
+            _write_back(self.settings.acro_write_back, request, result)
+            lines.append(
+                f"Wrote {self.settings.acro_write_back}: the ACRO folder with this result."
+            )
         if released is not None:
             assert request.released_path is not None
             write_released(request.released_path, released)
@@ -434,20 +347,24 @@ class CheckDelivery:
             lines.append(
                 f"{request.released_path} is as it was: outputs are recorded only if they pass."
             )
-        if self.write is not None:
-            lines.append(write_mitigated(self.write, result, data))
+        if self.settings.write is not None:
+            lines.append(write_mitigated(self.settings.write, result, data))
         if self.json is not None:
             write_text(self.json, _text(result.to_dict(), indent=2))
             lines.append(f"Wrote {self.json}.")
         if self.html is not None:
             write_page(self.html, check_page(result))
             lines.append(f"Wrote {self.html}.")
-        if self.confidential is not None:
+        if self.settings.confidential is not None:
             head = {"format": "chaffinch-check-confidential", "version": 1, "confidential": True}
             write_text(
-                self.confidential, _text({**head, **result.confidential()}, indent=1), mode=0o600
+                self.settings.confidential,
+                _text({**head, **result.confidential()}, indent=1),
+                mode=0o600,
             )
-            lines.append(f"Wrote {self.confidential}: exposed classes and cells, confidential.")
+            lines.append(
+                f"Wrote {self.settings.confidential}: exposed classes and cells, confidential."
+            )
         return result, tuple(lines)
 
 

@@ -13,6 +13,7 @@ from .._base.errors import InputError
 from .._base.masking import THRESHOLD
 from ..outputs.check.released import ReleasedOutputs, read_released
 from ..outputs.check.result import ByRecipe, CheckAbout, NotChecked, ReadFrom
+from ..outputs.check.settings import SourceSettings
 from ..outputs.document import (
     FORMAT,
     VERSION,
@@ -70,28 +71,18 @@ class CheckRequest:
     def read(
         cls,
         outputs: AnyPath | Sequence[Any] | Mapping[str, Any] | Outputs,
-        *,
-        released: AnyPath | Outputs | None = None,
-        policy: AnyPath | Policy | None = None,
-        recipes: AnyPath | None = None,
-        replace_readable: bool = False,
-        only: Sequence[str] = (),
-        exclude: Sequence[str] = (),
-        accept_ignored: bool = False,
-        new: bool = False,
+        settings: SourceSettings | None = None,
     ) -> CheckRequest:
-        """Return what the files say, before any record is read: of all outputs, of these `only`, or of all but those to `exclude`.
+        """Return what the files say, before any record is read, of the outputs that are asked for.
 
-        `new` lets the file of released outputs be absent.
+        The file of released outputs may be absent where they are to be recorded in it.
         """
-        if replace_readable and recipes is None:
-            raise InputError(
-                "--replace-readable needs --recipes FILE: the recipes that may stand for results."
-            )
+        settings = settings or SourceSettings()
+        policy, recipes, released = settings.rules, settings.recipes, settings.released
         request = cls(
             policy=policy if isinstance(policy, Policy) else read_policy(policy),
-            replace_readable=replace_readable,
-            accept_ignored=accept_ignored,
+            replace_readable=settings.replace_readable,
+            accept_ignored=settings.accept_ignored,
         )
         if isinstance(outputs, Outputs):
             request = replace(request, recipes=outputs)
@@ -126,13 +117,14 @@ class CheckRequest:
                 else "the outputs are none"
             )
             raise InputError(f"--recipes is for an ACRO folder, and {what}. Add the recipes to it.")
-        request = request._chosen(_names(only), _names(exclude))
+        request = request._chosen(settings.only, settings.exclude)
         if isinstance(released, Outputs):
             return replace(request, released_recipes=released)
         if released is None:
             return request
         path = Path(released)
-        known = ReleasedOutputs() if new and not path.exists() else read_released(path)
+        is_new = settings.record and not path.exists()
+        known = ReleasedOutputs() if is_new else read_released(path)
         return replace(request, released_path=path, released=known)
 
     def _of_path(self, source: Path, own_policy: bool, recipes: AnyPath | None) -> CheckRequest:
@@ -165,10 +157,6 @@ class CheckRequest:
         """The same with some of the outputs."""
         if not only and not exclude:
             return self
-        if only and exclude:
-            raise InputError(
-                "Give --only or --except, not both: each says which outputs are checked."
-            )
         known = self._known()
         named = {name for word in only or exclude for name in _as_names(word, known)}
         left = [name for name in known if (name in named) == bool(only)]
@@ -342,10 +330,6 @@ class CheckRequest:
                 for one in (self.files.outputs if self.files is not None else ())
             ),
         )
-
-
-def _names(words: Sequence[str]) -> tuple[str, ...]:
-    return (words,) if isinstance(words, str) else tuple(words)
 
 
 def _as_names(word: str, known: Sequence[str]) -> list[str]:

@@ -7,37 +7,34 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 from .._base.errors import InputError
+from .._base.options import takes
 from .._base.runtime import Progress, silent
 from .._base.seeds import Seed
 from ..outputs.document import Outputs, read_outputs
 from ..outputs.evolve import (
     FORMAT,
     VERSION,
-    EngineName,
     EvolveResult,
-    EvolveSettings,
-    StartName,
     evolve_spec,
 )
+from ..outputs.solve.settings import EvolveSettings
+
+if TYPE_CHECKING:
+    from ..keywords import EvolveOptions
 
 
+@takes(EvolveSettings)
 def evolve(
     spec: str | os.PathLike[str] | Mapping[str, Any] | Outputs,
     *,
-    rows: int | None = None,
-    engine: EngineName = "incremental",
-    copies: int = 1,
-    start: StartName | None = None,
-    seconds: float | None = None,
-    proposals: int | None = None,
-    tolerance: float | None = None,
-    options: Mapping[str, Any] | None = None,
+    settings: EvolveSettings | None = None,
     seed: Seed = None,
     workers: int | None = None,
     progress: Progress = silent,
+    **options: Unpack[EvolveOptions],
 ) -> EvolveResult:
     """Return datasets that reproduce the published outputs, made from the specification alone.
 
@@ -48,8 +45,8 @@ def evolve(
     ----------
     spec
         Columns, and what was published about them: a file (TOML, or JSON with the same keys), a mapping of the same form, or `Outputs`.
-    rows, engine, copies, start, seconds, proposals, tolerance, options
-        See `EvolveSettings`.
+    settings
+        All options at once, in place of those below.
     seed
         For all that is random.
     workers
@@ -73,17 +70,8 @@ def evolve(
     >>> evolved.reached, evolved.tables[0].columns, np.bincount(evolved.copies[0].codes[:, 0]).tolist()
     (True, ('sex',), [10, 20])
     """
-    settings = EvolveSettings(
-        rows=rows,
-        engine=engine,
-        copies=copies,
-        start=start,
-        seconds=seconds,
-        proposals=proposals,
-        tolerance=tolerance,
-        options=options or {},
-    )
-    return evolve_file(spec, settings, seed=seed, workers=workers, progress=progress)
+    chosen = EvolveSettings.chosen(settings, options)
+    return evolve_file(spec, chosen, seed=seed, workers=workers, progress=progress)
 
 
 def evolve_file(
@@ -118,7 +106,7 @@ def write_copies(result: EvolveResult, paths: Sequence[Path]) -> None:
             "format": FORMAT,
             "version": VERSION,
             "copy": place,
-            "engine": result.about.engine,
+            "search_engine": result.about.settings.search.search_engine,
             "reached": copy.reached,
             "missed": list(copy.missed),
         }

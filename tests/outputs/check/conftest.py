@@ -97,7 +97,7 @@ def check(recipes, data, *, released=None, seed=None, workers=None, maker=None, 
     return check_recipes(
         recipes,
         data,
-        CheckSettings(**settings),
+        CheckSettings.from_options(**settings),
         released=released,
         seed=seed,
         workers=workers,

@@ -262,7 +262,7 @@ def test_datasets_start_from_margins_as_numbers(check, fields, people_whose_y_fo
         "maker": maker,
     }
     found = check(recipes_of([mean], numbers), codes, **asked)
-    assert (found.settings.start, found.settings.margins.assumed) == ("margins", ("b", "y"))
+    assert (found.settings.start, found.resolved.margins.assumed) == ("margins", ("b", "y"))
     assert "the attacker was assumed to know it of 'b', 'y'" in " ".join(found.verdict.sentences)
     everybody = {
         name: tuple(np.bincount(codes[:, fields.position(name)], minlength=size))
@@ -277,7 +277,7 @@ def test_datasets_start_from_margins_as_numbers(check, fields, people_whose_y_fo
     seen.clear()
     assert check(
         recipes_of([mean], numbers), codes, start="fold", **asked
-    ).settings.margins.assumed == ("b", "y")
+    ).resolved.margins.assumed == ("b", "y")
     for name, counts in everybody.items():
         folds = np.array([each[name] for each in seen])
         assert folds.sum(axis=1).tolist() == [50.0, 50.0]
@@ -285,7 +285,7 @@ def test_datasets_start_from_margins_as_numbers(check, fields, people_whose_y_fo
     seen.clear()
     uniform = check(recipes_of([mean], numbers), codes, start="uniform", **asked)
     assert seen == [{"b": None, "y": None}] * 2
-    assert uniform.settings.margins.every == ()
+    assert uniform.resolved.margins.every == ()
     assert all(
         one.prior_marginal.value == 0.0
         for one in uniform.all.measures

@@ -16,8 +16,10 @@ from chaffinch.outputs.check.assessment import (
     prior_datasets,
 )
 from chaffinch.outputs.check.attribution import attack_of
+from chaffinch.outputs.check.settings import CheckSettings
 from chaffinch.outputs.document import recipes_of
 from chaffinch.outputs.domain import Fields
+from chaffinch.outputs.solve.settings import SearchSettings
 
 TABLES = [
     {"name": "t", "kind": "table", "by": ["a", "y"]},
@@ -129,8 +131,8 @@ def test_smaller_holdouts():
     few = folds(200, holdout_share=0.2, repeats=2, seed=1)
     assert [len(fold.holdout) for fold in few] == [40] * 4
     assert [len(fold.compared) for fold in few] == [40] * 4
-    with pytest.raises(InputError, match=r"at most 0\.5"):
-        folds(100, holdout_share=0.7)
+    with pytest.raises(InputError, match=r"holdout_share must be above 0 and at most 0\.5"):
+        CheckSettings(holdout_share=0.7)
     with pytest.raises(InputError, match="at least 20"):
         folds(30)
 
@@ -141,7 +143,7 @@ def test_evolved_datasets_reproduce_the_outputs(fields, people_whose_y_follows):
         {"name": "u", "kind": "table", "by": ["b"]},
     ]
     spec = recipes_of(entries, fields).computed(people_whose_y_follows(60, 1))
-    ensemble = Evolver(proposals=50_000, workers=1)(spec, copies=2, seed=1)
+    ensemble = Evolver(SearchSettings(proposals=50_000), workers=1)(spec, copies=2, seed=1)
     assert ensemble.reached == (True, True)
     assert [(fit.name, fit.numbers, fit.reached, fit.worst) for fit in ensemble.fits] == [
         ("t", 15, 1.0, 0.0),

@@ -16,6 +16,7 @@ from chaffinch.outputs.check.attribution import (
     measures_of,
     tcap_of_dataset,
 )
+from chaffinch.outputs.check.settings import CheckSettings
 from chaffinch.outputs.domain import Field, Fields
 from chaffinch.risk.attribution import tcap as measures
 from chaffinch.risk.attribution.tcap import tcap
@@ -134,7 +135,7 @@ def test_attacks_that_cannot_be():
     with pytest.raises(InputError, match="at least one other column"):
         attack_of(FIELDS, ["y"], "y")
     with pytest.raises(InputError, match="tau must be above"):
-        attack_of(FIELDS, "ab", "y", tau=0.5)
+        CheckSettings(tau=0.5)
     wide = Fields((*(Field(name, tuple(range(40_000))) for name in "abcdefg"), Field("y", (0, 1))))
     with pytest.raises(InputError, match="combinations"):
         attack_of(wide, "abcdefg", "y")

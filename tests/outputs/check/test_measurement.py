@@ -29,7 +29,7 @@ def test_many_outputs_are_added_a_few_at_a_time(measure):
     found = measure(entries)
     assert [len(stage.outputs) for stage in found.cumulative] == [2, 4, 6, 8, 9]
     assert (found.key_sets, found.key_sizes, found.unmeasured) == (1, (1, 1), {})
-    assert found.proposals > 0
+    assert found.search.proposals > 0
 
 
 def test_nothing_to_measure(measure, people_whose_y_follows):
@@ -37,7 +37,7 @@ def test_nothing_to_measure(measure, people_whose_y_follows):
     codes[codes[:, 0] == 4, 0] = 0
     codes[0, 0] = 4
     found = measure([LOGIT], codes)
-    assert (found.all, found.cumulative, found.proposals) == (None, (), 0)
+    assert (found.all, found.cumulative, found.search) == (None, (), None)
     assert list(found.unmeasured) == ["logit"]
 
 
@@ -118,8 +118,9 @@ def test_what_is_in_no_output_is_left_out_of_the_attack_and_said(
 
 
 def test_settings_are_checked_at_once():
-    assert CheckSettings(keys="a", sensitive=["y"]).keys == ("a",)
+    with pytest.raises(InputError, match="keys must be a list of names"):
+        CheckSettings(keys="a", sensitive=["y"])
     with pytest.raises(InputError, match="keys must differ"):
-        CheckSettings(keys=["a", "a"], sensitive=["y"])
+        CheckSettings(keys=["a", "a"], sensitive=["y"]).check_attack()
     with pytest.raises(InputError, match="Did you mean 'always'"):
         CheckSettings(keys=["a"], sensitive=["y"], leave_one_out="alway")

@@ -1,8 +1,6 @@
 """P1's figures (experiments/p1_output_risk): the line through attribution and error is statsmodels' least squares; datasets of every stop are on it."""
 
-import sys
-from dataclasses import dataclass
-from pathlib import Path
+from dataclasses import dataclass, field
 from types import SimpleNamespace
 
 import numpy as np
@@ -14,11 +12,9 @@ from chaffinch.outputs.check import CheckSettings
 from chaffinch.outputs.check.assessment import CheckRun, folds, prior_datasets
 from chaffinch.outputs.check.attribution import RiskMeasure, attack_of
 from chaffinch.outputs.document import recipes_of
+from chaffinch.outputs.solve.settings import SearchSettings
 from chaffinch.stats.intervals import NOTHING, Estimate
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[3] / "experiments" / "p1_output_risk"))
-
-from paper_figures import (
+from experiments.p1_output_risk.paper_figures import (
     STOPS,
     _extrapolated,
     _mean_sd,
@@ -56,11 +52,11 @@ def test_too_few_points_make_no_line(x):
 class Stopped:
     """Datasets of the start, whose error falls with the proposals."""
 
-    proposals: int | None = 60_000
+    search: SearchSettings = field(default_factory=lambda: SearchSettings(proposals=60_000))
 
     def evolved(self, spec, *, copies, seed):
         datasets = prior_datasets(spec.fields, spec.n_rows(), copies=copies, seed=seed)
-        table = SimpleNamespace(kind="table", size=2, mean=1.0 / self.proposals)
+        table = SimpleNamespace(kind="table", size=2, mean=1.0 / self.search.proposals)
         return SimpleNamespace(
             copies=[SimpleNamespace(codes=codes, compared=[table]) for codes in datasets]
         )

@@ -13,9 +13,10 @@ import pytest
 
 from chaffinch.outputs.document import Outputs, recipes_of
 from chaffinch.outputs.equations import CountTable, SumSystem
-from chaffinch.outputs.evolve import EvolvedCopy, EvolveSettings, evolve_spec
+from chaffinch.outputs.evolve import EvolvedCopy, evolve_spec
 from chaffinch.outputs.numbers import compared
 from chaffinch.outputs.solve.process import Engines
+from chaffinch.outputs.solve.settings import EvolveSettings
 
 DATA = Path(__file__).resolve().parents[3] / "examples" / "data"
 
@@ -163,7 +164,9 @@ def evolved() -> Iterator[Callable[..., EvolvedCopy]]:
     """A dataset that reaches outputs. Engines are shared: starting a process takes longer than these searches."""
 
     def search(spec: Outputs, *, seed: int = 1, **settings: Any) -> EvolvedCopy:
-        copy = evolve_spec(spec, EvolveSettings(**settings), seed=seed, engines=engines).copies[0]
+        copy = evolve_spec(
+            spec, EvolveSettings.from_options(**settings), seed=seed, engines=engines
+        ).copies[0]
         assert copy.reached, copy.missed
         return copy
 

@@ -133,7 +133,7 @@ def test_nothing_left_to_publish_is_said():
     result = mended(
         {"name": "t", "kind": "table", "by": ["x"], "percentages": "all", "decimals": 0},
         data=data,
-        policy=Policy(threshold=8),
+        rules=Policy(threshold=8),
     )
     assert result.mitigation.dropped == ("t",)
     assert (
@@ -222,7 +222,7 @@ def test_an_excess_is_mended_in_a_few_measurements(cumulative):
         syntheses=4,
         seed=1,
         workers=1,
-        policy=lax,
+        rules=lax,
         mitigate=True,
         proposals=10_000,
         cumulative=cumulative,

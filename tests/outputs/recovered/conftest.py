@@ -215,7 +215,7 @@ def evolved(
         solved = solve(problem, start, proposals=proposals, seed=seed)
         codes, reached = solved.codes, solved.reached
     else:
-        copy = evolve(spec, engine=engine, seconds=seconds, seed=seed, workers=1).copies[0]  # type: ignore[arg-type]
+        copy = evolve(spec, search_engine=engine, seconds=seconds, seed=seed, workers=1).copies[0]  # type: ignore[arg-type]
         codes, reached = copy.codes, copy.reached
     series = {}
     for place, column in enumerate(data["columns"]):

@@ -18,6 +18,7 @@ from chaffinch.outputs.domain import Field, Fields
 from chaffinch.outputs.readers.statsmodels import spec_of
 from chaffinch.outputs.solve import combine, ea, incremental, maxent, process
 from chaffinch.outputs.solve.budget import proposals_in, proposals_of, seconds_each
+from chaffinch.outputs.solve.settings import SearchSettings
 
 COLUMNS = [{"name": "sex", "levels": ["f", "m"]}, {"name": "age", "from": 0, "to": 60}]
 HARD = [
@@ -58,9 +59,7 @@ def here(monkeypatch):
 
     def run(job, *, each=None, engines=None):
         answers = io.BytesIO()
-        request = json.loads(
-            json.dumps({**vars(job), "seeds": [[int(a), list(b)] for a, b in job.seeds]})
-        )
+        request = json.loads(process.request_line(job))
         process._work(request, answers)
         return list(process._answers(io.BytesIO(answers.getvalue()), len(job.seeds)))
 
@@ -125,11 +124,11 @@ def test_combinations_count(spec, monkeypatch):
 @pytest.mark.parametrize("engine", ["incremental", "maxent", "ea"])
 def test_seconds_are_proposals_whatever_the_machine_does(engine, spec, here, wild):
     seconds = 0.15 if engine != "ea" else 0.02
-    one = evolve(spec, engine=engine, copies=2, seconds=seconds, seed=3, workers=1)
+    one = evolve(spec, search_engine=engine, copies=2, seconds=seconds, seed=3, workers=1)
     assert not one.reached
     wild()
     for asked in ({"seconds": seconds}, {"proposals": one.proposals}):
-        other = evolve(spec, engine=engine, copies=2, seed=3, workers=1, **asked)
+        other = evolve(spec, search_engine=engine, copies=2, seed=3, workers=1, **asked)
         assert plain(one) == plain(other)
         for a, b in zip(one.copies, other.copies, strict=True):
             assert a.codes.tobytes() == b.codes.tobytes()
@@ -160,7 +159,7 @@ def test_a_check_does_not_look_at_the_clock(engine, here, wild):
             keys=["a"],
             sensitive=["y"],
             syntheses=2,
-            engine=engine,
+            search_engine=engine,
             seed=1,
             workers=1,
             **asked,
@@ -170,7 +169,7 @@ def test_a_check_does_not_look_at_the_clock(engine, here, wild):
     one = ask(seconds=seconds)
     assert one.verdict.word == "not reached (lower bound)"
     wild()
-    for asked in ({"seconds": seconds}, {"proposals": one.settings.proposals}):
+    for asked in ({"seconds": seconds}, {"proposals": one.settings.search.proposals}):
         assert plain(one) == plain(ask(**asked))
 
 
@@ -185,12 +184,13 @@ def test_the_rule_from_seconds_to_proposals(spec):
     assert seconds_each(problem, rows=300, engine="ea", fitness="refit") > 2 * 5e-3
     assert proposals_in(60.0, 0.83e-6) == 72_000_000
     assert proposals_in(1e300, 1e-6) == 10**15
-    assert proposals_of(None, None, each=1e-6, default=2.0) == 2_000_000
-    assert proposals_of(None, 17, each=1e-6, default=2.0) == 17
+    assert proposals_of(SearchSettings(), each=1e-6, default=2.0) == 2_000_000
+    assert proposals_of(SearchSettings(seconds=3.0), each=1e-6, default=2.0) == 3_000_000
+    assert proposals_of(SearchSettings(proposals=17), each=1e-6, default=2.0) == 17
     with pytest.raises(InputError, match="Give seconds or proposals, not both"):
-        proposals_of(1.0, 17, each=1e-6, default=2.0)
+        SearchSettings(seconds=1.0, proposals=17)
     for wrong in (0.0, -1.0, float("inf"), float("nan")):
-        with pytest.raises(InputError, match="seconds must be above 0"):
-            proposals_in(wrong, 1e-6)
+        with pytest.raises(InputError, match="seconds must be a number above 0"):
+            SearchSettings(seconds=wrong)
     with pytest.raises(InputError, match="proposals must lie between 1 and"):
         evolve(spec, proposals=0)

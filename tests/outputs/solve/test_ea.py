@@ -12,9 +12,8 @@ from hypothesis import strategies as st
 from chaffinch.errors import InputError, MissingExtraError
 from chaffinch.outputs.domain import CodeColumn, Columns
 from chaffinch.outputs.equations import CountTable, Lookup, Problem, Terms, regression
-from chaffinch.outputs.solve import ea, maxent
+from chaffinch.outputs.solve import maxent
 from chaffinch.outputs.solve.ea import (
-    EvolutionSettings,
     FromSums,
     choose_parents,
     evolve_statistic,
@@ -22,11 +21,12 @@ from chaffinch.outputs.solve.ea import (
     solve,
 )
 from chaffinch.outputs.solve.population import BreedingRates, Population
+from chaffinch.outputs.solve.settings import EvolutionSettings
 from chaffinch.outputs.solve.state import State
 from chaffinch.outputs.statistics import numbers_of
 
 COLUMNS = Columns((CodeColumn("y", 2), CodeColumn("a", 3), CodeColumn("x", 10, np.arange(10.0))))
-QUICK = EvolutionSettings(population=16, generations=400, mutation=0.02, mutation_every=100)
+QUICK = EvolutionSettings(population_size=16, generations=400, mutation=0.02, mutation_every=100)
 
 
 def logit(half=0.02, at=(-0.5, 0.1)):
@@ -44,7 +44,7 @@ def counts(lo, hi):
 
 def test_settings_are_the_papers_table_1():
     s = EvolutionSettings()
-    assert (s.population, s.generations, s.crossover, s.crossover_per_record) == (
+    assert (s.population_size, s.generations, s.crossover, s.crossover_per_record) == (
         32,
         2_000,
         0.8,
@@ -62,9 +62,9 @@ def test_settings_are_checked():
         EvolutionSettings(selection="tournment")
     with pytest.raises(InputError, match="crossover must lie between 0 and 1"):
         EvolutionSettings(crossover=1.5)
-    with pytest.raises(InputError, match="Unknown setting 'popluation'"):
-        ea.settings_from({"popluation": 3})
-    assert ea.settings_from({"population": 4}).population == 4
+    with pytest.raises(InputError, match="Unknown option 'popluation_size'"):
+        EvolutionSettings.from_options(popluation_size=3)
+    assert EvolutionSettings.from_options(population_size=4).population_size == 4
 
 
 @pytest.mark.parametrize(
@@ -83,7 +83,7 @@ def test_settings_are_checked():
             "best must be at least 1, and at most the population, 32. Got 0.",
         ),
         (
-            {"selection": "best", "best": 5, "population": 4},
+            {"selection": "best", "best": 5, "population_size": 4},
             "best must be at least 1, and at most the population, 4. Got 5.",
         ),
         ({"best": 2}, "best is for the selection 'best', and parents are chosen by 'tournament'."),
@@ -95,16 +95,21 @@ def test_settings_are_checked():
 )
 def test_numbers_of_a_selection_are_checked(options, message):
     with pytest.raises(InputError, match=re.escape(message)):
-        ea.settings_from(options)
+        EvolutionSettings(**options)
 
 
-def test_settings_choose_parents_by_their_rule():
+def test_parents_are_chosen_by_the_rule():
     errors, rng = np.arange(10.0)[::-1], np.random.default_rng(1)
-    best = ea.settings_from({"population": 10, "selection": "best", "best": 3})
-    assert set(np.concatenate([best.parents(errors, rng) for _ in range(40)])) == {7, 8, 9}
+    assert set(
+        np.concatenate([choose_parents(errors, "best", rng, best=3) for _ in range(40)])
+    ) == {7, 8, 9}
     # The best of ten of ten: the worst three are never chosen but for once in 10^5 draws each.
-    most = ea.settings_from({"population": 10, "tournament_size": 10})
-    assert np.concatenate([most.parents(errors, rng) for _ in range(40)]).min() > 2
+    assert (
+        np.concatenate(
+            [choose_parents(errors, "tournament", rng, tournament_size=10) for _ in range(40)]
+        ).min()
+        > 2
+    )
 
 
 def brute_force(seed, *, rows, population, generations, best):
@@ -150,7 +155,7 @@ def test_it_gets_as_far_as_the_algorithm_by_brute_force():
     rows, n, runs = 60, 25, 24
     problem = Problem(COLUMNS, (logit(0.0, at=(2.5, -0.6)),))
     settings = EvolutionSettings(
-        population=6, generations=n, mutation=0.02, selection="best", best=2
+        population_size=6, generations=n, mutation=0.02, selection="best", best=2
     )
     ours, theirs = [], []
     for seed in range(runs):
@@ -171,7 +176,7 @@ def test_it_gets_as_far_as_the_algorithm_by_brute_force():
 def test_a_small_problem_is_reached_and_refitted(fitness, survival):
     problem = Problem(COLUMNS, (logit(), counts([50, 1, 60], [60, 9, 200])))
     settings = EvolutionSettings(
-        population=16,
+        population_size=16,
         generations=400,
         mutation=0.02,
         mutation_every=100,
@@ -193,7 +198,7 @@ def test_errors_never_rise_where_the_best_live_on_under_a_fixed_measure():
         problem,
         COLUMNS.start(100, seed=1),
         seed=2,
-        settings=EvolutionSettings(population=8, generations=60, mutation=0.001),
+        settings=EvolutionSettings(population_size=8, generations=60, mutation=0.001),
     )
     found = [point.objective for point in solved.trace]
     assert all(after <= before for before, after in pairwise(found))
@@ -203,7 +208,7 @@ def test_errors_never_rise_where_the_best_live_on_under_a_fixed_measure():
 
 def test_refit_fitness_reaches_a_tiny_problem():
     problem = Problem(COLUMNS, (logit(0.1),))
-    settings = EvolutionSettings(population=6, generations=40, mutation=0.05, fitness="refit")
+    settings = EvolutionSettings(population_size=6, generations=40, mutation=0.05, fitness="refit")
     assert solve(problem, COLUMNS.start(60, seed=1), seed=2, settings=settings).reached
 
 
@@ -237,12 +242,12 @@ def test_seeds_and_fixed_columns_and_proposals():
     columns = Columns((*COLUMNS.every[:2], CodeColumn("x", 10, np.arange(10.0), fixed=True)))
     problem = Problem(columns, (logit(1e-6),))
     start = columns.start(80, seed=1)
-    few = EvolutionSettings(population=4, generations=20)
+    few = EvolutionSettings(population_size=4, generations=20)
     first, again, other = (solve(problem, start, seed=s, settings=few) for s in (1, 1, 2))
     np.testing.assert_array_equal(first.codes, again.codes)
     assert (first.codes != other.codes).any()
     np.testing.assert_array_equal(first.codes[:, 2], start[:, 2])
-    late = solve(problem, start, proposals=3, seed=1, settings=EvolutionSettings(population=4))
+    late = solve(problem, start, proposals=3, seed=1, settings=EvolutionSettings(population_size=4))
     assert late.proposals == 0  # a generation has four children
     assert solve(problem, start, proposals=11, seed=1, settings=few).proposals == 8
     assert not late.reached

@@ -11,6 +11,7 @@ import pytest
 from chaffinch.errors import ChaffinchError, InputError
 from chaffinch.outputs.solve import process
 from chaffinch.outputs.solve.process import EngineJob, Engines, run
+from chaffinch.outputs.solve.settings import SearchSettings
 
 SPEC = {
     "format": "chaffinch-outputs",
@@ -29,7 +30,9 @@ SEEDS = [(7, (0,)), (7, (1,))]
 
 
 def job(**changes):
-    return EngineJob(**{"spec": SPEC, "seeds": SEEDS, "proposals": 2_000_000, **changes})
+    return EngineJob(
+        **{"spec": SPEC, "seeds": SEEDS, "search": SearchSettings(proposals=2_000_000), **changes}
+    )
 
 
 @pytest.fixture(scope="module")
@@ -65,8 +68,9 @@ print(json.dumps([sorted(sys.modules), sorted(os.environ), os.listdir("."), sys.
 
 @pytest.mark.parametrize("engine", ["incremental", "maxent", "ea"])
 def test_no_reader_is_loaded_by_any_engine(engine, tmp_path):
-    options = {"generations": 2, "population": 4} if engine == "ea" else {}
-    request = {"spec": SPEC, "seeds": [[7, [0]]], "engine": engine, "options": options}
+    options = {"generations": 2, "population_size": 4} if engine == "ea" else {}
+    search = {"search_engine": engine, **options}
+    request = {"spec": SPEC, "seeds": [[7, [0]]], "search": search}
     found = subprocess.run(
         [sys.executable, "-I", "-c", PROBE],
         input=json.dumps(request).encode(),
@@ -132,14 +136,8 @@ def test_a_process_that_loaded_a_reader_fails(monkeypatch):
 
 
 def test_errors_come_back_as_messages():
-    with pytest.raises(InputError, match="The engine incremental has no settings of its own"):
-        run(job(options={"heat": 3}))
-    with pytest.raises(
-        InputError, match=r"Unknown engine 'incremntal'. Did you mean 'incremental'"
-    ):
-        job(engine="incremntal")
-    with pytest.raises(InputError, match="proposals must lie between 1 and"):
-        job(proposals=0)
+    with pytest.raises(InputError, match="There are no outputs to reproduce"):
+        run(job(spec={**SPEC, "outputs": []}))
 
 
 def test_a_process_is_kept_for_the_next_job_which_does_not_depend_on_the_last(

@@ -18,7 +18,8 @@ from ...counts.tally import count_cells
 from ...stats.intervals import NOTHING, CrossedPart, Estimate, crossed_mean
 from ...table.compare.classes import class_ids
 from ..domain import Codes, Fields
-from .attribution import DIFFERENCE, HOLDOUT, LEVEL, ORIGINAL, EnsembleTcap, KeyAttack
+from .attribution import DIFFERENCE, HOLDOUT, ORIGINAL, EnsembleTcap, KeyAttack
+from .settings import LEVEL
 
 SPOKEN = 0.5
 """The share of datasets that must say something about a key."""

@@ -27,8 +27,8 @@ from ..rules.check import not_assessed_by_any
 from ..rules.findings import statbarn_of
 from .assessment import FEWEST, EnsembleMaker
 from .measurement import Measurement, OutputSet, measured
-from .result import CheckedOutput, CheckResult, verdict_of
-from .settings import CheckSettings, ResolvedSettings
+from .result import CheckedOutput, CheckResult, ResolvedSettings, verdict_of
+from .settings import CheckSettings
 
 if TYPE_CHECKING:
     from ...table import Table
@@ -68,6 +68,7 @@ def check_recipes(
     computed on a fold is not assessed, with the reason, and the others are. Results do not depend on `workers`, how many processes and threads
     work at once; a `maker` makes ensembles in place of `evolve`.
     """
+    settings.check_attack()
     began, policy = time.perf_counter(), policy or Policy()
     threshold, uncertain = settings.least_shown(policy), dict(uncertain or {})
 
@@ -136,7 +137,18 @@ def check_recipes(
     progress("done", 1.0)
     return CheckResult(
         verdict=verdict,
-        settings=_resolved(measurement, settings if asked.rules_only else asked, policy, seed),
+        settings=settings
+        if asked.rules_only
+        else replace(
+            asked,
+            key_sizes=measurement.key_sizes,
+            search=measurement.search or asked.search,
+        ),
+        resolved=ResolvedSettings(
+            key_sets=measurement.key_sets,
+            margins=measurement.margins or KnownMargins(),
+            seed=seed if isinstance(seed, int) else None,
+        ),
         records=masked_count(len(codes), threshold),
         left_out=round(1.0 - len(attacked) / len(codes), 2),
         outputs=_checked(
@@ -245,21 +257,6 @@ def _checked(
             left_out[recipe.name],
         )
         for recipe in outputs.recipes.outputs
-    )
-
-
-def _resolved(
-    measurement: Measurement, settings: CheckSettings, policy: Policy, seed: Seed
-) -> ResolvedSettings:
-    return ResolvedSettings.of(
-        settings,
-        key_sizes=measurement.key_sizes,
-        key_sets=measurement.key_sets,
-        proposals=measurement.proposals,
-        margins=measurement.margins or KnownMargins(),
-        seed=seed if isinstance(seed, int) else None,
-        policy=policy.name,
-        policy_hash=policy.hash,
     )
 
 

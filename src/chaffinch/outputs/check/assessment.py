@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..._base.checks import check_at_least
 from ..._base.errors import InputError
 from ..._base.masking import masked_count
 from ..._base.results import Number, to_plain
@@ -20,21 +19,14 @@ from ..._base.seeds import Seed, generator, seed_sequence
 from ...stats.intervals import Estimate, crossed_difference
 from ..document import Outputs
 from ..domain import Codes, Fields
-from ..evolve import (
-    EngineName,
-    EvolveResult,
-    EvolveSettings,
-    StartName,
-    evolve_spec,
-    needs_tolerance,
-)
+from ..evolve import EvolveResult, evolve_spec, needs_max_error
 from ..kinds import OutputSpec
 from ..margins import counted_margins, published_margins, with_margins, without_margins
 from ..numbers import Compared
 from ..solve.process import Engines
+from ..solve.settings import EvolveSettings, SearchSettings, StartName
 from .attribution import (
     CONVENTIONS,
-    LEVEL,
     EnsembleTcap,
     KeyAttack,
     RiskMeasure,
@@ -42,7 +34,7 @@ from .attribution import (
     excess_of,
     measures_of,
 )
-from .settings import CheckStart
+from .settings import LEVEL, CheckStart
 
 FEWEST = 20
 """The fewest people on either side of a fold."""
@@ -326,11 +318,6 @@ def folds(
     >>> sorted(first.original) == sorted(second.holdout), len(first.compared)
     (True, 50)
     """
-    if not 0.0 < holdout_share <= 0.5:
-        raise InputError(
-            f"The holdout share must be above 0 and at most 0.5. Got {holdout_share:g}."
-        )
-    check_at_least("The number of splits", repeats, 1)
     n_holdout = int(n_rows * holdout_share)
     if n_holdout < FEWEST:
         raise InputError(
@@ -452,10 +439,8 @@ class EnsembleMaker(Protocol):
 class Evolver:
     """Makes ensembles with `evolve`, in processes that see the specification alone; settings are those of `evolve`."""
 
-    engine: EngineName = "incremental"
+    search: SearchSettings = field(default_factory=SearchSettings)
     start: StartName | None = None
-    proposals: int | None = None
-    tolerance: float | None = None
     workers: int | None = None
     engines: Engines | None = None  # Processes that all ensembles share
 
@@ -464,14 +449,9 @@ class Evolver:
     ) -> EvolveResult:
         """Return so many datasets that reproduce the outputs of a specification, with how close they come."""
         # Some outputs of a set may have no number that is known in full.
-        tolerance = self.tolerance if needs_tolerance(spec.problem()) else None
-        settings = EvolveSettings(
-            copies=copies,
-            engine=self.engine,
-            start=self.start,
-            proposals=self.proposals,
-            tolerance=tolerance,
-        )
+        max_error = self.search.max_error if needs_max_error(spec.problem()) else None
+        search = replace(self.search, max_error=max_error)
+        settings = EvolveSettings(copies=copies, start=self.start, search=search)
         return evolve_spec(
             spec, settings, seed=seed, workers=self.workers, engines=self.engines, progress=progress
         )
@@ -485,7 +465,7 @@ class Evolver:
             OutputFit.of(
                 [copy.compared[number] for copy in evolved.copies],
                 [output.name not in copy.missed for copy in evolved.copies],
-                evolved.about.tolerance,
+                evolved.about.settings.search.max_error or 0.0,
             )
             for number, output in enumerate(spec.searched.outputs)
         )

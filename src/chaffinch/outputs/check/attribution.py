@@ -42,6 +42,7 @@ from ...stats.intervals import (
     student_quantile,
 )
 from ..domain import Codes, Fields, Floats
+from .settings import LEVEL
 
 if TYPE_CHECKING:
     from ...risk.finding import Finding
@@ -56,7 +57,6 @@ MOST_KEYS = 2.0**62
 NO_KEY = -1
 
 
-LEVEL = 0.95
 POWER = 0.8
 RATE, DIFFERENCE = (0.0, 1.0), (-1.0, 1.0)
 """What a rate can be, and a difference of two."""
@@ -101,8 +101,6 @@ def attack_of(
     known = [key for key in keys if key != sensitive]
     if not known:
         raise InputError(f"An attack on '{sensitive}' needs at least one other column as key.")
-    if not 0.5 < tau <= 1.0:
-        raise InputError(f"tau must be above 0.5 and at most 1. Got {tau:g}.")
     top = len(known)
     low, high = (min(3, top), top) if sizes is None else (min(sizes[0], top), min(sizes[1], top))
     from ...risk.attribution.classes import (

@@ -17,10 +17,11 @@ from ..._base.runtime import Progress, silent
 from ..._base.seeds import Seed, seed_sequence
 from ..document import Outputs, named_columns
 from ..domain import Codes, Fields
-from ..evolve import check_start, check_tolerance
+from ..evolve import check_max_error, check_start
 from ..margins import KnownMargins, known_margins
 from ..solve.budget import proposals_of, seconds_each
 from ..solve.process import Engines
+from ..solve.settings import SearchSettings
 from .agreement import Agreement, Exposed, agreement_of, exposed_classes
 from .assessment import Assessment, CheckRun, CumulativeStage, EnsembleMaker, Evolver, Stage, folds
 from .attribution import EnsembleTcap, attack_of
@@ -46,10 +47,10 @@ class Measurement:
     unmeasured: Mapping[str, str] = field(
         default_factory=dict
     )  # By output, why it was not measured
-    # key_sets, key_sizes, proposals: How many sets of keys there were, the least and largest of them, and how long a search might be
+    # key_sets, key_sizes, search: How many sets of keys there were, the least and largest of them, and how datasets were searched for
     key_sets: int = 0
-    key_sizes: tuple[int, int] = (0, 0)
-    proposals: int = 0
+    key_sizes: tuple[int, int] | None = None
+    search: SearchSettings | None = None
     margins: KnownMargins | None = None  # How the margins were known that datasets started from
 
 
@@ -137,7 +138,7 @@ def _measured(
         ),
         tcaps=together.tcaps,
         unmeasured=unmeasured,
-        proposals=evolver.proposals or 0,
+        search=evolver.search,
         margins=KnownMargins()
         if run.start == "uniform"
         else known_margins(run.specs[0], assumed=run.start != "published"),
@@ -200,14 +201,13 @@ def evolver_of(run: CheckRun, settings: CheckSettings, workers: int | None = Non
         for fold, spec in zip(run.folds, run.specs, strict=True):
             check_start("published margins", run.begun(spec, run.codes[fold.original]).columns)
     problems = [spec.searched.problem() for spec in run.specs]
-    check_tolerance(settings.tolerance, *problems)
-    each = seconds_each(problems[0], rows=len(run.codes), engine=settings.engine)
-    proposals = proposals_of(settings.seconds, settings.proposals, each=each, default=SECONDS)
+    search = settings.search
+    check_max_error(search.max_error, *problems)
+    each = seconds_each(problems[0], rows=len(run.codes), engine=search.search_engine)
+    proposals = proposals_of(search, each=each, default=SECONDS)
     return Evolver(
-        settings.engine,
+        replace(search, seconds=None, proposals=proposals),
         "uniform" if settings.start == "uniform" else None,
-        proposals,
-        settings.tolerance,
         workers,
     )
 

@@ -11,9 +11,8 @@ from ..._base.errors import InputError
 from ..readers.files.protocol import ReadOutput, UnreadOutput
 from ..rules import Policy, RuleReport
 from ..rules.findings import RuleFinding, finding, not_assessed, statbarn_of
-from .measurement import Measurement
 from .result import CheckedOutput, CheckResult, verdict_of
-from .settings import CheckSettings, ResolvedSettings
+from .settings import CheckSettings
 
 TOGETHER = "all outputs together"
 """What a finding names as its output where it is about the set."""
@@ -107,7 +106,6 @@ def check_printed(
         if with_records
         else "No records were given"
     )
-    measurement = Measurement()
     verdict = verdict_of(
         (),
         reached=1.0,
@@ -117,18 +115,9 @@ def check_printed(
             f"{missing}: numbers were not compared with any, and rules that need records are not assessed."
         ],
     )
-    resolved = ResolvedSettings.of(
-        settings,
-        key_sizes=measurement.key_sizes,
-        key_sets=0,
-        proposals=0,
-        seed=None,
-        policy=policy.name,
-        policy_hash=policy.hash,
-    )
     return CheckResult(
         verdict=verdict,
-        settings=resolved,
+        settings=settings,
         records=NO_RECORDS,
         left_out=0.0,
         outputs=tuple(

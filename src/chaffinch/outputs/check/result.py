@@ -19,11 +19,12 @@ from ..document import Outputs
 from ..margins import KnownMargins
 from ..rules import RuleReport
 from ..rules.findings import ORDER, RuleFinding, Status
+from ..solve.settings import plain_options
 from .agreement import Agreement, Exposed
 from .assessment import CumulativeStage, OutputFit, Stage
 from .attribution import EnsembleTcap, RiskMeasure
 from .mitigation import MitigationPlan
-from .settings import ResolvedSettings
+from .settings import CheckSettings
 
 Word = Literal[
     "no excess found",
@@ -42,7 +43,7 @@ MOST_FITS = 5
 FORMAT = "chaffinch-check"
 VERSION = 3
 PARTS = (
-    "settings",
+    "resolved",
     "records",
     "left_out",
     "outputs",
@@ -76,6 +77,17 @@ class CheckedOutput:
     left_out: int | str = (
         0  # How many records have a missing value in one of its columns and are not in it, rounded; "<10" for few
     )
+
+
+@dataclass(frozen=True, kw_only=True)
+class ResolvedSettings:
+    """What a check settled beside its settings."""
+
+    key_sets: int = 0  # How many sets of keys there were
+    margins: KnownMargins = field(
+        default_factory=KnownMargins
+    )  # The columns whose margins datasets started from, and how these were known
+    seed: int | None = None
 
 
 @dataclass(frozen=True)
@@ -134,8 +146,8 @@ class CheckResult:
     ----------
     verdict
         The outcome in words.
-    settings
-        What was asked for: keys, sensitive attributes, syntheses, engine, seed and so on.
+    settings, resolved
+        What was asked for, with key sizes and proposals as they came out; and what else was settled on the way.
     records, left_out
         How many records there are, rounded; and the share of them, 0 to 1, that took no part in the attack for a missing value. What each
         output leaves out stands with it (`outputs`).
@@ -163,7 +175,7 @@ class CheckResult:
     """
 
     verdict: CheckVerdict
-    settings: ResolvedSettings
+    settings: CheckSettings
     records: int | str
     left_out: float
     outputs: tuple[CheckedOutput, ...]
@@ -174,6 +186,7 @@ class CheckResult:
     rules: RuleReport
     exposed_classes: int | str
     seconds: float
+    resolved: ResolvedSettings = field(default_factory=ResolvedSettings)
     about: CheckAbout = field(default_factory=CheckAbout)
     run: RunFacts = field(default_factory=RunFacts)
     mitigation: MitigationPlan | None = None
@@ -234,6 +247,7 @@ class CheckResult:
             "verdict": self.verdict.to_dict(),
             "passed": self.passed,
             "summary": [row.to_dict() for row in self.summary],
+            "settings": plain_options(self.settings),
             **{name: shown_parts(getattr(self, name)) for name in PARTS},
             "rules": self.rules.to_dict(),
             "exposed_classes": self.exposed_classes,
@@ -272,6 +286,8 @@ class CheckResult:
             data.get("mitigation"),
             what="'mitigation'",
         )
+        options = from_plain(dict[str, Any], data.get("settings"), what="'settings'")
+        parts["settings"] = CheckSettings.from_options(**options)
         run = parts.pop("run")
         seconds = from_plain(float, run.pop("seconds", 0.0), what="'run.seconds'")
         return cls(**parts, seconds=seconds, run=from_plain(RunFacts, run, what="'run'"))

@@ -18,12 +18,11 @@ from __future__ import annotations
 import math
 
 from ..._base.checks import check_between
-from ..._base.errors import InputError
 from ..equations import CountTable, Problem, SumSystem
+from .settings import MAX_PROPOSALS, SearchSettings
 
 PROPOSALS = 20_000_000
 """Proposals of a search that was not told how many it may make."""
-MOST_PROPOSALS = 10**15
 
 MOVE = 0.15e-6
 PER_TABLE = 0.02e-6
@@ -41,7 +40,7 @@ REFIT_PER_RECORD = 3e-6
 
 def check_proposals(proposals: int) -> None:
     """Raise InputError unless a number of proposals is one that a search can make."""
-    check_between("proposals", proposals, 1, MOST_PROPOSALS)
+    check_between("proposals", proposals, 1, MAX_PROPOSALS)
 
 
 def seconds_each(
@@ -88,24 +87,15 @@ def proposals_in(seconds: float, each: float) -> int:
     >>> proposals_in(60.0, 0.17e-6), proposals_in(1e-9, 0.17e-6)
     (350000000, 1)
     """
-    if not seconds > 0.0 or not math.isfinite(seconds):
-        raise InputError(f"seconds must be above 0. Got {seconds}.")
     number = seconds / each
-    if number >= MOST_PROPOSALS:
-        return MOST_PROPOSALS
+    if number >= MAX_PROPOSALS:
+        return MAX_PROPOSALS
     unit: int = 10 ** max(0, math.floor(math.log10(max(number, 1.0))) - 1)
     return max(1, math.floor(number / unit) * unit)
 
 
-def proposals_of(
-    seconds: float | None, proposals: int | None, *, each: float, default: float
-) -> int:
+def proposals_of(search: SearchSettings, *, each: float, default: float) -> int:
     """Return the number of proposals that is asked for, as such or in seconds; what `default` seconds stand for if neither is."""
-    if proposals is None:
-        return proposals_in(default if seconds is None else seconds, each)
-    if seconds is not None:
-        raise InputError(
-            "Give seconds or proposals, not both: seconds only stand for a number of proposals."
-        )
-    check_proposals(proposals)
-    return proposals
+    if search.proposals is not None:
+        return search.proposals
+    return proposals_in(default if search.seconds is None else search.seconds, each)

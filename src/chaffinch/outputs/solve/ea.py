@@ -17,14 +17,13 @@ fit. In tables of a few dozen records candidates differ so much that first order
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal, Protocol, get_args
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..._base.checks import check_at_least, check_between, check_name
 from ..._base.errors import InputError, MissingExtraError
 from ..._base.seeds import Seed, generator
 from ..domain import Codes, Columns, Floats
@@ -33,14 +32,8 @@ from ..statistics import numbers_of
 from .budget import check_proposals
 from .incremental import Checkpoint, Solved
 from .population import BreedingRates, Population, blocks_of
+from .settings import EvolutionSettings, FitnessName, Selection
 from .state import OutputError, State, outside_by
-
-Selection = Literal["tournament", "best", "roulette", "truncation"]
-
-
-Survival = Literal["plus", "comma"]
-
-FitnessName = Literal["score", "fisher", "refit"]
 
 BlackBox = Callable[[dict[str, NDArray[np.generic]]], Floats]
 """A user's statistic: from columns (numbers, or codes of words) by name to the published numbers."""
@@ -55,88 +48,6 @@ EXACT = 1e-6
 """Standard errors below which a step towards a fit is none."""
 STEPS = 8
 """Steps towards a fit before it is given up."""
-
-
-@dataclass(frozen=True)
-class EvolutionSettings:
-    """Settings of the algorithm; the paper's table 1 where it has them.
-
-    - `crossover`, `crossover_per_record`: the chance that two parents are crossed, and then that a record is exchanged.
-    - `mutation`, `mutation_divisor`, `mutation_every`: the chance that a cell is drawn anew, and by what and how often it is divided.
-    - `selection`, how parents are chosen, not given in the paper: `tournament` (the best of `tournament_size`), `best` (one of the `best` best),
-      `roulette` (chance by rank, falling in a straight line), `truncation` (one of the better half).
-    - `survival`, who lives on, not given either: `plus` (the best of parents and children), `comma` (children, and the best parent).
-    - `fitness`: `score` (mean squared error of the published numbers, coefficients to first order around a fit of the best candidate: the paper's
-      error without its refits), `fisher` (the same errors in chi-square units), `refit` (statsmodels fits every candidate, as the paper does).
-    """
-
-    population: int = 32
-    generations: int = 2_000
-    crossover: float = 0.8
-    crossover_per_record: float = 0.1
-    mutation: float = 0.005
-    mutation_divisor: float = 3.0
-    mutation_every: int = 250
-    selection: Selection = "tournament"
-    tournament_size: int = 2
-    best: int = 2
-    survival: Survival = "plus"
-    fitness: FitnessName = "score"
-
-    def __post_init__(self) -> None:
-        for name, kind in (
-            ("selection", Selection),
-            ("survival", Survival),
-            ("fitness", FitnessName),
-        ):
-            check_name(name, getattr(self, name), get_args(kind))
-        for name, minimum in (("population", 2), ("generations", 1), ("mutation_every", 1)):
-            check_at_least(name, getattr(self, name), minimum)
-        for name, least in (("tournament_size", 2), ("best", 1)):
-            if not least <= getattr(self, name) <= max(2, self.population):
-                raise InputError(
-                    f"{name} must be at least {least}, and at most the population, {self.population}. Got {getattr(self, name)}."
-                )
-        for name in ("crossover", "crossover_per_record", "mutation"):
-            check_between(name, getattr(self, name), 0, 1)
-        check_at_least("mutation_divisor", self.mutation_divisor, 1)
-
-    def mutation_at(self, generation: int) -> float:
-        """Return the chance that a cell mutates in a generation, counted from 0.
-
-        Examples
-        --------
-        >>> [round(EvolutionSettings().mutation_at(g), 6) for g in (0, 249, 250, 500)]
-        [0.005, 0.005, 0.001667, 0.000556]
-        """
-        return float(self.mutation / self.mutation_divisor ** (generation // self.mutation_every))
-
-    def rates(self, generation: int) -> BreedingRates:
-        """Return the chances by which the children of a generation are made."""
-        return BreedingRates(
-            self.crossover, self.crossover_per_record, self.mutation_at(generation)
-        )
-
-    def parents(self, errors: Floats, rng: np.random.Generator) -> NDArray[np.intp]:
-        """Return the places of the parents of the next generation; neighbours mate."""
-        return choose_parents(
-            errors, self.selection, rng, tournament_size=self.tournament_size, best=self.best
-        )
-
-    def survivors(self, errors: Floats, scores: Floats) -> NDArray[np.intp]:
-        """Return who lives on, by place: candidates, whose errors come first, and then children.
-
-        Examples
-        --------
-        >>> plus, comma = (EvolutionSettings(population=2, survival=name) for name in ("plus", "comma"))
-        >>> errors, scores = np.array([0.1, 0.2]), np.array([0.4, 0.3])
-        >>> plus.survivors(errors, scores), comma.survivors(errors, scores)
-        (array([0, 1]), array([0, 3]))
-        """
-        if self.survival == "plus":
-            return np.argsort(np.concatenate([errors, scores]), kind="stable")[: self.population]
-        children = self.population + np.argsort(scores, kind="stable")[: self.population - 1]
-        return np.append(errors.argmin(), children)
 
 
 def solve(
@@ -188,7 +99,7 @@ def evolve_statistic(
     >>> columns = Columns((CodeColumn("x", 9, np.arange(9.0)),))
     >>> def trimmed(data):
     ...     return np.array([np.sort(data["x"])[2:-2].mean()])
-    >>> few = EvolutionSettings(population=8, generations=200, mutation=0.1)
+    >>> few = EvolutionSettings(population_size=8, generations=200, mutation=0.1)
     >>> solved = evolve_statistic(columns, columns.start(20, seed=1), trimmed, np.array([6.0]), seed=2, settings=few)
     >>> solved.reached, float(trimmed({"x": solved.codes[:, 0]})[0])
     (True, 6.0)
@@ -225,26 +136,12 @@ def evolve_statistic(
     return search.run(codes, generator(seed))
 
 
-def settings_from(options: Mapping[str, object]) -> EvolutionSettings:
-    """Return settings from plain data, as the spawned process gets them."""
-    known = EvolutionSettings.__dataclass_fields__
-    for name in options:
-        check_name("setting", name, known)
-    rule = options.get("selection", EvolutionSettings.selection)
-    for name, belongs_to in (("tournament_size", "tournament"), ("best", "best")):
-        if name in options and rule != belongs_to:
-            raise InputError(
-                f"{name} is for the selection '{belongs_to}', and parents are chosen by '{rule}'. Leave it out, or choose that selection."
-            )
-    return EvolutionSettings(**options)  # type: ignore[arg-type]
-
-
 def _last_generation(settings: EvolutionSettings, proposals: int | None) -> int:
     """The generation after which a run ends: that of the settings, or the last whose children are all within the proposals."""
     if proposals is None:
         return settings.generations
     check_proposals(proposals)
-    return min(settings.generations, proposals // settings.population)
+    return min(settings.generations, proposals // settings.population_size)
 
 
 @dataclass(frozen=True)
@@ -266,7 +163,9 @@ class _Search:
         settings, fitness = self.settings, self.fitness
         started = time.perf_counter()
         trace: list[Checkpoint] = []
-        population = Population(self.columns, self.columns.check(codes), settings.population, rng)
+        population = Population(
+            self.columns, self.columns.check(codes), settings.population_size, rng
+        )
         errors, best = np.full(len(population), np.inf), 0
         for generation in range(self.last + 1):
             if fitness.renew(population, best) or generation == 0:
@@ -285,14 +184,27 @@ class _Search:
                     self.watch(trace[-1])
                 if over or not any(one.outside for one in off):
                     break
-            population.breed(settings.parents(errors, rng), settings.rates(generation))
+            rates = BreedingRates(
+                settings.crossover, settings.crossover_per_record, settings.mutation_at(generation)
+            )
+            parents = choose_parents(
+                errors,
+                settings.selection,
+                rng,
+                tournament_size=settings.tournament_size or 2,
+                best=settings.best or 2,
+            )
+            population.breed(parents, rates)
             scores = fitness.of(population, children=True)
-            kept = settings.survivors(errors, scores)
+            kept = choose_survivors(errors, scores, settings)
             population.survive(kept)
             errors = np.concatenate([errors, scores])[kept]
             best = int(errors.argmin())
         final = trace[-1].errors
-        reached, n_scored = not any(one.outside for one in final), generation * settings.population
+        reached, n_scored = (
+            not any(one.outside for one in final),
+            generation * settings.population_size,
+        )
         return Solved(
             population.dataset(best),
             reached,
@@ -312,7 +224,7 @@ def choose_parents(
     tournament_size: int = 2,
     best: int = 2,
 ) -> NDArray[np.intp]:
-    """Return the places of as many parents as there are candidates; the smaller an error, the fitter. Neighbours in the list mate.
+    """Return the positions of as many parents as there are candidates; the smaller an error, the fitter. Neighbours in the list mate.
 
     - `tournament`: each parent is the fittest of `tournament_size` candidates drawn with replacement, the first drawn of equal ones;
     - `best`: each is one of the `best` fittest, all alike; with 1 all children are those of the fittest;
@@ -334,6 +246,25 @@ def choose_parents(
         weights = np.arange(n, 0, -1.0)
         return ranked[rng.choice(n, n, p=weights / weights.sum())]
     return ranked[rng.integers(0, best if rule == "best" else max(1, n // 2), n)]
+
+
+def choose_survivors(
+    errors: Floats, scores: Floats, settings: EvolutionSettings
+) -> NDArray[np.intp]:
+    """Return who lives on, by position: candidates, whose errors come first, and then children.
+
+    Examples
+    --------
+    >>> plus, comma = (EvolutionSettings(population_size=2, survival=name) for name in ("plus", "comma"))
+    >>> errors, scores = np.array([0.1, 0.2]), np.array([0.4, 0.3])
+    >>> choose_survivors(errors, scores, plus), choose_survivors(errors, scores, comma)
+    (array([0, 1]), array([0, 3]))
+    """
+    size = settings.population_size
+    if settings.survival == "plus":
+        return np.argsort(np.concatenate([errors, scores]), kind="stable")[:size]
+    children = size + np.argsort(scores, kind="stable")[: size - 1]
+    return np.append(errors.argmin(), children)
 
 
 class Fitness(Protocol):

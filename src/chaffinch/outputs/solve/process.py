@@ -1,7 +1,7 @@
 """Engines in a process of their own, which knows the specification and nothing else.
 
 The process is a fresh interpreter in isolated mode, in an empty folder, with an environment of a few names. It gets a JSON object a job on
-standard input: the specification, the engine, its options and the seeds of the copies to make. It answers on standard output, for each
+standard input: the specification, how it is searched for and the seeds of the copies to make. It answers on standard output, for each
 copy, with a line of JSON and then the codes as an NPY array; nothing is pickled. Before it answers it makes sure that none of the
 modules which read data files were imported: no engine could have seen a record.
 """
@@ -22,17 +22,14 @@ from typing import IO, Any, Self
 
 import numpy as np
 
-from ..._base.checks import check_at_least, check_name
 from ..._base.errors import ChaffinchError, InputError
 from ..._base.results import to_plain
 from ..domain import Codes, Columns
 from ..equations import Problem
-from .budget import PROPOSALS, check_proposals
+from .budget import PROPOSALS
 from .incremental import Checkpoint, Solved
+from .settings import MAX_ERROR, SearchEngine, SearchSettings, StartName
 from .state import OutputError
-
-ENGINES = ("incremental", "maxent", "ea")
-STARTS = ("uniform", "margins")
 
 FORBIDDEN = (
     "chaffinch.table",
@@ -75,19 +72,10 @@ class EngineJob:
 
     spec: Mapping[str, Any] = field(repr=False)
     seeds: Sequence[tuple[int | Sequence[int], Sequence[int]]]
-    engine: str = "incremental"
-    start: str = "uniform"
+    search: SearchSettings = field(default_factory=SearchSettings)
+    start: StartName = "uniform"
     rows: int | None = None
-    proposals: int = PROPOSALS
-    tolerance: float = 1e-3
-    options: Mapping[str, Any] = field(default_factory=dict)
     expected: float = 60.0
-
-    def __post_init__(self) -> None:
-        check_name("engine", self.engine, ENGINES)
-        check_name("start", self.start, STARTS)
-        check_proposals(self.proposals)
-        check_at_least("tolerance", self.tolerance, 0, finite=True)
 
 
 def run(
@@ -181,7 +169,7 @@ class _EngineProcess:
         copies: list[Solved] = []
         try:
             with contextlib.suppress(BrokenPipeError):
-                self._in.write(json.dumps(to_plain(job)).encode() + b"\n")
+                self._in.write(request_line(job) + b"\n")
                 self._in.flush()
             for number, one in enumerate(_answers(self._out, len(job.seeds))):
                 copies.append(one)
@@ -214,6 +202,11 @@ class _EngineProcess:
             with contextlib.suppress(OSError):
                 stream.close()
         self._folder.cleanup()
+
+
+def request_line(job: EngineJob) -> bytes:
+    """Return a job as its process gets it."""
+    return json.dumps({**to_plain(job), "search": to_plain(job.search.given())}).encode()
 
 
 def _stop(child: subprocess.Popen[bytes], late: threading.Event) -> None:
@@ -273,7 +266,8 @@ def _say(answers: IO[bytes], head: Mapping[str, Any], body: bytes = b"") -> None
 def _work(request: dict[str, Any], answers: IO[bytes]) -> None:
     from ..document import Outputs
 
-    job = EngineJob(**request)
+    search = SearchSettings.from_options(**request.pop("search", {}))
+    job = EngineJob(**request, search=search)
     spec = Outputs.from_dict(job.spec)
     problem, rows = spec.problem(job.rows), spec.n_rows(job.rows)
     if job.start != "margins":  # without what is known of margins
@@ -304,12 +298,10 @@ def _work(request: dict[str, Any], answers: IO[bytes]) -> None:
 def _compile(problem: Problem, job: EngineJob) -> None:
     """Have the kernels compiled, or loaded, before the first copy is timed: an installation does it once, and it takes a while."""
     few = problem.columns.start(50, seed=0)
-    if job.engine == "ea":
+    if job.search.search_engine == "ea":
         from . import ea
 
-        ea.solve(
-            problem, few, seed=0, settings=replace(ea.settings_from(job.options), generations=1)
-        )
+        ea.solve(problem, few, seed=0, settings=replace(job.search.evolution, generations=1))
     else:
         from . import incremental
 
@@ -317,29 +309,21 @@ def _compile(problem: Problem, job: EngineJob) -> None:
 
 
 def _one(problem: Problem, rows: int, job: EngineJob, seed: np.random.SeedSequence) -> Solved:
-    first, search = seed.spawn(2)
+    first, search_seed = seed.spawn(2)
     start = problem.columns.start(rows, seed=first)
-    if job.engine == "ea":
-        from .ea import settings_from
-        from .ea import solve as evolve
+    engine: SearchEngine = job.search.search_engine
+    options: dict[str, Any] = {
+        "proposals": PROPOSALS if job.search.proposals is None else job.search.proposals,
+        "tolerance": MAX_ERROR if job.search.max_error is None else job.search.max_error,
+        "seed": search_seed,
+    }
+    if engine == "ea":
+        from .ea import solve
 
-        settings = settings_from(job.options)
-        return evolve(
-            problem,
-            start,
-            proposals=job.proposals,
-            tolerance=job.tolerance,
-            seed=search,
-            settings=settings,
-        )
+        return solve(problem, start, settings=job.search.evolution, **options)
     from . import incremental, maxent
 
-    engine = maxent.solve if job.engine == "maxent" else incremental.solve
-    if job.options:
-        raise InputError(
-            f"The engine {job.engine} has no settings of its own. Got '{next(iter(job.options))}'."
-        )
-    return engine(problem, start, proposals=job.proposals, tolerance=job.tolerance, seed=search)
+    return {"incremental": incremental, "maxent": maxent}[engine].solve(problem, start, **options)
 
 
 def _narrow(codes: Codes) -> np.ndarray[Any, Any]:
