@@ -107,7 +107,7 @@ from chaffinch.web.page import Page, SentForm
 from chaffinch.web.project import Places, ProjectFolder
 from chaffinch.web.screens.columns import _bars as column_bars
 from chaffinch.web.screens.outputs import _write_back
-from chaffinch.web.screens.promise import _check_nothing, balance, number_in
+from chaffinch.web.screens.promise import _check_nothing, balance
 from chaffinch.web.screens.running import RunRow
 from chaffinch.web.screens.running import _row as run_row
 from chaffinch.workflows.settings import SynthesisSettings
@@ -1353,10 +1353,6 @@ def _balance(folder: Path, epsilon: float | None, *spent: float) -> str:
         return " ".join(balance(cast("Page", here)))
 
 
-def _typed(word: str, **limits: Any) -> str:
-    return _error_of(lambda: number_in(SentForm((("x", word),)), "x", "Delta", **limits))
-
-
 def _summary_of(folder: Path, *words: str) -> str:
     """The summary that goes into a copy of an ACRO folder, after outputs were decided on."""
     kept: dict[str, Any] = {}
@@ -1487,21 +1483,6 @@ SAID_IN: tuple[tuple[str, str, Callable[[Path], str]], ...] = (
         "Nothing is promised, and {} {} filled in. Tick Differential privacy, or empty the fields. Nothing was saved.",
         "Nothing is promised, and epsilon, delta were filled in. Tick Differential privacy, or empty the fields. Nothing was saved.",
         lambda at: _filled(at, epsilon="1", delta="nan"),
-    ),
-    (
-        "and at most {}",
-        "Delta must be above 0 and at most 0.5. Got 0.",
-        lambda at: _typed("0", low=0.0, high=0.5, above=True),
-    ),
-    (
-        "{} must be {} {}{}. Got {}.",
-        "Delta must be at least 0 and at most 1. Got nan.",
-        lambda at: _typed("nan", low=0.0, high=1.0),
-    ),
-    (
-        "{} must be {} {}{}. Got {}.",
-        "Delta must be above 0. Got inf.",
-        lambda at: _typed("inf", low=0.0, above=True),
     ),
     (
         "{}. Counts are rounded, and small ones hidden.",

@@ -30,8 +30,6 @@ SCREENS = (
     "epsilon",
     "delta",
     "discover",
-    "neighbours",
-    "rows_per_person",
     "require",
     "forbid",
     "seed",
@@ -39,8 +37,6 @@ SCREENS = (
     "verbose",
     "dry_run",
     "rules_only",
-    "engine",
-    "cache",
 )
 """Options that other screens ask for, or that are of a terminal."""
 

@@ -17,6 +17,7 @@ import pytest
 import chaffinch
 from chaffinch.table.schema_file import schema_from_toml
 from chaffinch.web.decisions import Checker, put_down
+from chaffinch.web.fields import fields_of, label_of
 from chaffinch.web.project import write_json
 
 from ..conftest import Visitor
@@ -172,3 +173,30 @@ def test_a_check_stands_by_its_verdicts_and_nobody_decided_it(
         about={},
     )
     assert f"{words}; rejected by Ann" in opened.get("/decide")
+
+
+def test_every_option_of_a_release_is_a_field_and_goes_into_the_command(opened: Visitor) -> None:
+    page = opened.get("/runs")
+    for name, setting in fields_of("release").items():
+        assert f'name="{name}"' in page, name
+        assert label_of(setting) in page
+    fields = {"with-options": "yes", "parents": "3", "search": "greedy", "tolerance": "age=5"}
+    opened.post("/runs", go="columns", **fields)
+    assert opened.project.choices().options == ("parents=3", "search=greedy", "tolerance=age=5")
+    page = opened.get("/runs")
+    assert "--parents 3 --search greedy --tolerance age=5" in page
+    assert "<option selected>greedy</option>" in page
+    assert opened.project.path("runs").exists()
+    assert not list(opened.project.path("runs").iterdir())
+
+
+def test_a_field_that_breaks_its_rule_is_said_in_the_options_words_and_stays(
+    opened: Visitor,
+) -> None:
+    fields = {"with-options": "yes", "parents": "0", "leaf": "20"}
+    page = opened.post("/runs", **fields)
+    assert "parents must be a whole number of at least 1. Got 0." in page
+    assert 'name="parents" type="text" value="0"' in page
+    assert 'name="leaf" type="text" value="20"' in page
+    assert opened.project.choices().options == ()
+    assert not list(opened.project.path("runs").iterdir())

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 from starlette.requests import Request
 from starlette.responses import Response
 
 from ..._base.errors import ChaffinchError, InputError, listed
+from ..._base.options import settings_of
 from ..._base.text import count_noun
+from ...privacy.settings import PrivacyBudget
 from ..commands import plan_words, release_words
+from ..fields import value_in
 from ..page import Page, SentForm, form_of, go
 
 
@@ -36,7 +38,12 @@ def _shown(page: Page, alert: str = "", form: SentForm | None = None) -> Respons
         typed = {name: form.word(name) for name in FIELDS} | {
             "promised": form.word("kind") == "epsilon"
         }
-    context: dict[str, Any] = {"typed": typed, "sentences": (), "balance": ()}
+    context: dict[str, Any] = {
+        "typed": typed,
+        "settings": settings_of(PrivacyBudget),
+        "sentences": (),
+        "balance": (),
+    }
     commands = (
         [
             release_words(
@@ -114,12 +121,13 @@ def save(page: Page, request: Request) -> Response:
             _check_nothing(page, form)
             page.project.change(epsilon=None, delta=None, domain="", ledger="")
             return go("/runs", form)
-        epsilon = number_in(form, "epsilon", "Epsilon", low=0.0, above=True)
+        settings = settings_of(PrivacyBudget)
+        epsilon = value_in(settings["epsilon"], form.word("epsilon", 40))
         if epsilon is None:
             raise InputError(
                 "Differential privacy is ticked, and epsilon is empty. Give one, as 1, or tick Nothing."
             )
-        delta = number_in(form, "delta", "Delta", low=0.0, high=0.5, above=True)
+        delta = value_in(settings["delta"], form.word("delta", 40))
         places = {
             name: str(page.places.inside(word)) if (word := form.word(name)) else ""
             for name in ("domain", "ledger")
@@ -155,22 +163,3 @@ def _check_nothing(page: Page, form: SentForm) -> None:
             f"Nothing is promised, and {listed([words[name] for name in filled])} {'was' if len(filled) == 1 else 'were'} filled in. "
             "Tick Differential privacy, or empty the fields. Nothing was saved."
         )
-
-
-def number_in(
-    form: SentForm, name: str, what: str, *, low: float, high: float = math.inf, above: bool = False
-) -> float | None:
-    """Return the number in a field within its limits (above the low one, if so said); None where the field is empty."""
-    word = form.word(name, 40)
-    if not word:
-        return None
-    try:
-        value = float(word.replace(",", "."))
-    except ValueError:
-        raise InputError(f"{what} must be a number. Got '{word}'.") from None
-    if math.isinf(value) or not (low < value <= high if above else low <= value <= high):
-        rest = "" if math.isinf(high) else f" and at most {high:g}"
-        raise InputError(
-            f"{what} must be {'above' if above else 'at least'} {low:g}{rest}. Got {word}."
-        )
-    return value
