@@ -281,15 +281,13 @@ class Setting:
         >>> Setting("require", Option(""), tuple[tuple[str, str], ...], ()).read(["a:b"])
         (('a', 'b'),)
         """
-        if self.option.read is not None:
-            read = self.option.read
-            return read(text) if isinstance(text, str) else tuple(map(read, text))
-        if not isinstance(text, str):
-            if self.kind == "names":
-                return tuple(text)
-            entries = [_entry(self, word) for word in text]
-            return _mapping(self, entries) if self.kind == "map" else tuple(entries)
-        return _READ[self.kind](self, text)
+        reader = self.option.read
+        if isinstance(text, str):
+            return _READ[self.kind](self, text) if reader is None else reader(text)
+        if reader is None and self.kind == "names":
+            return tuple(text)
+        entries = [_entry(self, word) if reader is None else reader(word) for word in text]
+        return _mapping(self, entries) if self.kind == "map" else tuple(entries)
 
     def write(self, value: Any) -> list[str]:
         """Return the words by which a command line would say a value, the other way round."""
