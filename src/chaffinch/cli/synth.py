@@ -264,7 +264,7 @@ def sample(
         ),
     ] = None,
     given: Annotated[
-        Mapping[str, str | None] | None,
+        Mapping[str, str | None] | Sequence[tuple[str, str | None]] | None,
         Option(
             "Value that every row has in a column; may be given again.",
             basic=True,
