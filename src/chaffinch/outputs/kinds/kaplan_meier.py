@@ -40,7 +40,6 @@ from .base import (
     groups_of,
     only,
 )
-from .formulas import Formulas, raised
 from .table import Counted
 
 MOST_TIMES = 600
@@ -308,28 +307,33 @@ class KaplanMeierSpec(Counted):
         yield SurvivalTable(tallies, time, self.threshold or 0, self.base, counter)
 
 
-class Survival(Formulas):
-    """Kaplan-Meier survival out of the counts of (records, events) at each time.
+class Survival:
+    """Kaplan-Meier survival out of the counts of records and events at each time, with derivatives: complex steps are 400 times slower at 300 times.
 
     `ends` are, for each published number, how many of the times, from the first, its product runs over.
     """
 
     def __init__(self, ends: list[int]) -> None:
-        super().__init__([str(k) for k in range(len(ends))])
         self.ends = ends
 
-    def formulas(self, sums: NDArray[Any]) -> Mapping[str, NDArray[Any]]:
-        """Return survival at each end."""
-        records, events = sums[..., 0::2], sums[..., 1::2]
-        # A record at a time is at risk at all times up to it.
-        risk = raised(np.cumsum(records[..., ::-1], axis=-1)[..., ::-1], 1.0)
-        events = raised(events, 0.0)
-        share = 1.0 - (events - np.maximum(events.real - risk.real, 0.0)) / risk
-        product, curve = np.cumprod(share.real, axis=-1), np.cumprod(raised(share, 1e-9), axis=-1)
-        curve = product + (curve - curve.real)
-        ones = np.ones((*sums.shape[:-1], 1))
-        curve = np.concatenate([ones, curve], axis=-1)
-        return {key: curve[..., end] for key, end in zip(self.keys, self.ends, strict=True)}
+    def __call__(self, sums: Floats) -> tuple[Floats, Floats]:
+        """Return survival, and its derivatives by (records, events) of each time."""
+        records, events = sums[0::2], sums[1::2]
+        risk = np.maximum(np.cumsum(records[::-1])[::-1], 1.0)
+        events = np.clip(events, 0.0, risk)
+        left = np.maximum(1.0 - events / risk, 1e-9)
+        steps = np.concatenate([[0.0], np.cumsum(np.log(left))])
+        values, slope = np.zeros(len(self.ends)), np.zeros((len(self.ends), len(sums)))
+        for row, end in enumerate(self.ends):
+            values[row] = product = float(np.prod(1.0 - events[:end] / risk[:end]))
+            product = max(product, float(np.exp(steps[end])))
+            by_risk = np.zeros(len(risk))
+            by_risk[:end] = product * events[:end] / (risk[:end] ** 2 * left[:end])
+            slope[row, 0::2] = np.cumsum(
+                by_risk
+            )  # a record at a time is at risk at all times up to it
+            slope[row, 1::2][:end] = -product / (risk[:end] * left[:end])
+        return values, slope
 
 
 KINDS.register(
