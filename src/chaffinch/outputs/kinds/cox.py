@@ -17,7 +17,6 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
@@ -30,15 +29,15 @@ from ..domain import Codes, Fields, Floats, Scalar
 from ..equations import Output, Terms
 from ..formula import Formula
 from .base import KINDS, ROWS, Column, Columns, Kind, Sample, Statistic
+from .formulas import STEP, raised
 from .model import (
     EstimatedModel,
     JointLevels,
     ModelFit,
     ModelLabels,
+    OneStep,
     design_of,
-    inverse,
     joint_columns,
-    symmetric,
     upper,
 )
 
@@ -275,134 +274,82 @@ class RiskSums:
         return at_risk, events, np.rint(blocks[:, :, -1]).astype(np.int64), sums[-self.p :]
 
 
-@dataclass(frozen=True, eq=False)
-class _Ties:
-    """One row for each tied event: the place of its risk set (stratum times `times` plus time), f_l, phi_0, phi_1 and phi_2."""
-
-    place: NDArray[np.int64]
-    share: Floats
-    zero: Floats
-    one: Floats
-    two: Floats
-
-
 class PartialLikelihood:
     """Coefficients, standard errors of some and the partial log-likelihood out of `RiskSums`, with derivatives.
 
-    `at` are the published coefficients, `keys` those whose standard errors are published. Derivatives by way of the information are left out of
-    those of coefficients, since they vanish where records have the published ones; the number of tied events counts as Efron's mean over them.
+    `at` are the published coefficients, `keys` those whose standard errors are published. A tied event adds to the score, the information and the
+    log-likelihood what its risk set does (phi, see above); from these it is one step of Newton's. One more event counts as Efron's mean over those
+    of its time.
     """
 
     def __init__(self, layout: RiskSums, at: Floats, keys: list[int], *, loglik: bool) -> None:
-        self.layout, self.at, self.keys, self.loglik = layout, at, keys, loglik
+        self.layout, self.at = layout, at
+        self.step = OneStep(at, keys, loglik=loglik)
 
-    @cached_property
-    def _triangle(self) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-        return np.triu_indices(self.layout.p)
-
-    def _ties(self, at_risk: Floats, events: Floats, died: NDArray[np.int64]) -> _Ties:
-        layout, flat = self.layout, died.ravel()
-        flat = np.maximum(flat, 0)
+    def _ties(self, sums: Floats) -> tuple[NDArray[np.int64], Floats, Floats]:
+        """For each tied event the place of its risk set (stratum times `times` plus time), f_l and phi."""
+        layout, (at_risk, events, died, _) = self.layout, self.layout.parts(sums)
+        flat = np.maximum(died.ravel(), 0)
         place = np.repeat(np.arange(len(flat)), flat)
         number = np.arange(len(place)) - np.repeat(np.cumsum(flat) - flat, flat)
         share = number / np.maximum(flat[place], 1) if layout.efron else np.zeros(len(place))
-        rows = (
-            at_risk.reshape(-1, layout.width)[place]
-            - share[:, None] * events.reshape(-1, layout.width)[place]
-        )
-        zero = np.maximum(rows[:, 0], TINY)
-        p = layout.p
-        two = np.zeros((len(place), p, p))
-        upper, lower = self._triangle
-        two[:, upper, lower] = rows[:, 1 + p :]
-        two[:, lower, upper] = rows[:, 1 + p :]
-        return _Ties(place, share, zero, rows[:, 1 : 1 + p], two)
+        fewer = share[:, None] * events.reshape(-1, layout.width)[place]
+        return place, share, at_risk.reshape(-1, layout.width)[place] - fewer
+
+    def _added(self, phi: NDArray[Any]) -> NDArray[Any]:
+        """What events with risk sets phi, (n, width), add to the score, the information and the log-likelihood."""
+        p, zero = self.layout.p, raised(phi[:, :1], TINY)
+        mean, (rows, columns) = phi[:, 1 : 1 + p] / zero, np.triu_indices(self.layout.p)
+        information = phi[:, 1 + p :] / zero - mean[:, rows] * mean[:, columns]
+        return np.hstack([-mean, information, -np.log(zero)])
+
+    def _total(self, sums: Floats, added: Floats) -> Floats:
+        of_events, total = sums[-self.layout.p :], added.sum(axis=0)
+        total[: self.layout.p] += of_events
+        total[-1] += of_events @ self.at
+        return total
 
     def undetermined(self, sums: Floats) -> NDArray[np.bool_]:
         """Return whether there is no estimate: of all numbers or none."""
-        ties = self._ties(*self.layout.parts(sums)[:3])
-        information = _information(ties)
-        root = np.sqrt(np.maximum(np.diag(information), 1e-300))
-        sizes = (
-            np.linalg.eigvalsh(information / np.outer(root, root))
-            if len(ties.place)
-            else np.zeros(1)
-        )
-        return np.full(self.layout.p + len(self.keys) + self.loglik, bool(sizes[0] < 1e-8))
+        return self.step.undetermined(self._total(sums, self._added(self._ties(sums)[2])))
 
     def __call__(self, sums: Floats) -> tuple[Floats, Floats]:
         """Return the published numbers, and their derivatives by the sums."""
-        layout, p = self.layout, self.layout.p
-        at_risk, events, died, of_events = layout.parts(sums)
-        ties = self._ties(at_risk, events, died)
-        mean = ties.one / ties.zero[:, None]
-        score, inner = of_events - mean.sum(axis=0), inverse(_information(ties))
-        step = inner @ score
-        upper, lower = self._triangle
-        twice = np.where(upper == lower, 1.0, 2.0)
-
-        # Derivatives of each number by phi_0, phi_1 and the triangle of phi_2 of each tie, and by the sum of x over events.
-        numbers = p + len(self.keys) + self.loglik
-        values, of_phi = [*(self.at + step)], np.zeros((numbers, len(ties.place), layout.width))
-        of_x = np.zeros((numbers, p))
-        of_phi[:p, :, 0] = inner @ (mean / ties.zero[:, None]).T
-        of_phi[:p, :, 1 : 1 + p] = -inner[:, None, :] / ties.zero[:, None]
-        of_x[:p] = inner
-        for row, key in enumerate(self.keys, p):
-            v, error = inner[key], float(np.sqrt(max(inner[key, key], 1e-300)))
-            values.append(error)
-            along, bent = mean @ v, np.einsum("i,nij,j->n", v, ties.two, v) / ties.zero
-            # d J along v v' = (v'd phi_2 v) / phi_0 - 2 along (v'd phi_1) / phi_0 + (2 along^2 - bent) d phi_0 / phi_0; the error falls with it.
-            fall = -0.5 / error / ties.zero
-            of_phi[row, :, 0] = fall * (2.0 * along**2 - bent)
-            of_phi[row, :, 1 : 1 + p] = -2.0 * (fall * along)[:, None] * v
-            of_phi[row, :, 1 + p :] = fall[:, None] * (twice * v[upper] * v[lower])
-        by_count = np.zeros((numbers, layout.strata * layout.times))
-        if self.loglik:
-            values.append(float(of_events @ self.at - np.log(ties.zero).sum() + 0.5 * score @ step))
-            of_phi[-1, :, 0] = -1.0 / ties.zero + (mean @ step) / ties.zero
-            of_phi[-1, :, 1 : 1 + p] = -step / ties.zero[:, None]
-            of_x[-1] = self.at + step
-            by_count[-1] = -self._per_event(
-                np.log(ties.zero), np.log(np.maximum(at_risk[:, :, 0], TINY)).ravel(), ties, died
-            )
-        first = at_risk[:, :, 1 : 1 + p].reshape(-1, p) / np.maximum(
-            at_risk[:, :, 0].reshape(-1, 1), TINY
-        )
-        each = np.stack([self._per_event(mean[:, k], first[:, k], ties, died) for k in range(p)])
-        by_count[:p] = -inner @ each
-        return np.array(values), self._by_sums(of_phi, of_x, by_count, ties)
-
-    def _per_event(
-        self, of_ties: Floats, alone: Floats, ties: _Ties, died: NDArray[np.int64]
-    ) -> Floats:
-        """What one more event at a time adds: the mean over its ties, or what a first event would."""
-        count = np.maximum(died.ravel(), 0)
-        total = np.bincount(ties.place, weights=of_ties, minlength=len(count))
-        return np.where(count > 0, total / np.maximum(count, 1), alone)
-
-    def _by_sums(self, of_phi: Floats, of_x: Floats, by_count: Floats, ties: _Ties) -> Floats:
-        layout = self.layout
-        cells, width = layout.strata * layout.times, layout.width
-        slopes = np.zeros((len(of_phi), layout.size))
-        for row, each in enumerate(of_phi):
-            at_risk, events = np.zeros((cells, width)), np.zeros((cells, width))
-            np.add.at(at_risk, ties.place, each)
-            np.add.at(events, ties.place, -ties.share[:, None] * each)
+        layout, (place, share, phi) = self.layout, self._ties(sums)
+        cells, added = layout.strata * layout.times, self._added(phi)
+        values, by = self.step(self._total(sums, added))
+        at_risk = layout.parts(sums)[0].reshape(cells, -1)
+        count = np.bincount(place, minlength=cells)[:, None]
+        events = _sums_by_cell(added, place, cells)
+        # What one more event at a time adds: the mean over its ties, or what a first event would.
+        by_count = np.where(count > 0, events / np.maximum(count, 1), self._added(at_risk)) @ by.T
+        slopes = np.zeros((len(by), layout.size))
+        blocks = slopes[:, : -layout.p].reshape(len(by), layout.strata, layout.times, layout.block)
+        for k, unit in enumerate(1j * STEP * np.eye(layout.width)):
+            if k <= layout.p:
+                of_phi = self._added(phi + unit).imag @ by.T / STEP
+            else:  # the information is linear in phi_2
+                of_phi = by[:, k - 1] / np.maximum(phi[:, :1], TINY)
+            of_risk = _sums_by_cell(of_phi, place, cells)
             # A record is in the risk sets of its own time and of all before it.
-            own = np.cumsum(at_risk.reshape(layout.strata, layout.times, width), axis=1).reshape(
-                cells, width
-            )
-            parts = [own, *([events] if layout.efron else []), by_count[row][:, None]]
-            slopes[row, : -layout.p] = np.hstack(parts).ravel()
-            slopes[row, -layout.p :] = of_x[row]
-        return slopes
+            own = np.cumsum(of_risk.T.reshape(blocks.shape[:3]), axis=2)
+            blocks[..., k] = own
+            if layout.efron:
+                of_events = _sums_by_cell(-share[:, None] * of_phi, place, cells)
+                blocks[..., layout.width + k] = of_events.T.reshape(blocks.shape[:3])
+        blocks[..., -1] = by_count.T.reshape(blocks.shape[:3])
+        slopes[:, : -layout.p] = blocks.reshape(len(by), -1)
+        slopes[:, -layout.p :] = by[:, : layout.p] + by[:, -1:] * self.at
+        return values, slopes
 
 
-def _information(ties: _Ties) -> Floats:
-    mean = ties.one / ties.zero[:, None]
-    information = np.einsum("nij,n->ij", ties.two, 1.0 / ties.zero) - mean.T @ mean
-    return symmetric(information[np.triu_indices(len(information))], len(information))
+def _sums_by_cell(rows: Floats, place: NDArray[np.int64], cells: int) -> Floats:
+    """The sums of the rows of each cell; `place` rises."""
+    there, first = np.unique(place, return_index=True)
+    sums = np.zeros((cells, rows.shape[1]))
+    if len(there):
+        sums[there] = np.add.reduceat(rows, first, axis=0)
+    return sums
 
 
 KINDS.register(
