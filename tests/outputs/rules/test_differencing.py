@@ -15,7 +15,7 @@ from chaffinch.outputs.domain import Field, Fields
 from chaffinch.outputs.rules import Policy, check_entries
 from chaffinch.outputs.rules import differencing as rule
 from chaffinch.outputs.rules.cell_counts import CellCounts, tallies_of
-from chaffinch.outputs.rules.differencing import Comparer, nested, small_unions, union_sizes, united
+from chaffinch.outputs.rules.differencing import Comparer, unions_of
 
 
 def tallies(entry: Any, fields: Fields, codes: Any) -> list[CellCounts]:
@@ -330,9 +330,9 @@ def test_finds_that_were_not_looked_at_are_not_assessed(monkeypatch):
 
 
 @settings(max_examples=100, deadline=None)
-@given(ROWS, BY, WHERE, BY, WHERE, st.integers(2, 6), st.integers(1, 3))
-def test_the_second_search_finds_what_one_without_a_cap_does(
-    rows, by, where, other_by, other_where, threshold, cap
+@given(ROWS, BY, WHERE, BY, WHERE, st.integers(2, 6))
+def test_a_limit_of_work_leaves_out_no_find_without_a_word(
+    rows, by, where, other_by, other_where, threshold
 ):
     codes = np.array(rows, dtype=np.int32)
     one, two = (
@@ -348,16 +348,16 @@ def test_the_second_search_finds_what_one_without_a_cap_does(
         for each in Comparer().of(one, two, threshold).differences
     ]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(rule, "MOST_UNITED", cap)
-        capped = [
+        patch.setattr(rule, "MOST_CELLS", 0)
+        sparse = [
             (each.outer.output, each.cells, each.by_definition)
             for each in Comparer().of(one, two, threshold).differences
         ]
-        patch.setattr(rule, "MOST_STEPS", -1)
-        cut = Comparer(10).of(one, two, threshold)
-    assert capped == whole
-    # Without a second search every find is there, or something was not looked at.
-    assert cut.unseen or len(cut.differences) == len(whole)
+        patch.setattr(rule, "MOST_STEPS", 0)
+        cut = Comparer().of(one, two, threshold)
+    assert sparse == whole
+    assert not cut.differences
+    assert cut.unseen or not whole
 
 
 def test_margins_of_a_table_of_many_columns_are_made_where_they_are_wanted():
@@ -419,25 +419,6 @@ def test_numbers_of_people_who_lack_a_value_are_for_a_person_to_look_at(check, c
     assert found(check(codes, mean, {**mean, "by": ["B"]})) == [("o1", "o2", "fail")]
 
 
-def sides(shared: Any, a_out: Any, b_out: Any) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
-    """A table of the people that cells of a (rows) and b (columns) share, from either side; and those who are in no cell of the other."""
-    both = []
-    for table, out in ((np.array(shared), a_out), (np.array(shared).T, b_out)):
-        of, to = np.nonzero(table)
-        starts = np.searchsorted(of, np.arange(len(table) + 1))
-        outside = np.array(out, dtype=np.int64)
-        both.append(
-            (
-                starts,
-                np.ascontiguousarray(to),
-                table[of, to].astype(np.int64),
-                table.sum(axis=1) + outside,
-                outside,
-            )
-        )
-    return both[0], both[1]
-
-
 @pytest.mark.parametrize(
     ("shared", "a_out", "b_out", "threshold", "few"),
     [
@@ -452,23 +433,15 @@ def sides(shared: Any, a_out: Any, b_out: Any) -> tuple[tuple[Any, ...], tuple[A
 def test_people_beyond_the_union_inside(
     shared: Any, a_out: list[int], b_out: list[int], threshold: int, few: int
 ) -> None:
-    outer, inner = sides(shared, a_out, b_out)
-    seeds = len(a_out) + len(b_out)
-    *beyond, steps = nested(
-        outer, inner, threshold, union_sizes(128), np.ones(seeds, dtype=bool), 2**62
-    )
-    assert max(beyond) == few
-    assert steps >= 0
-    assert not any(
-        nested(outer, inner, threshold, union_sizes(128), np.zeros(seeds, dtype=bool), 2**62)[:-1]
-    )
-
-
-def test_a_union_beyond_the_largest_size_is_not_looked_at() -> None:
-    outer, inner = sides([[20], [15]], [1, 2], [0])
-    every = np.ones(3, dtype=bool)
-    assert max(nested(outer, inner, 10, union_sizes(2), every, 2**62)[:-1]) == 3
-    assert -1 in nested(outer, inner, 10, union_sizes(1), every, 2**62)[:-1]
+    table, sizes = np.array(shared), (np.array(a_out), np.array(b_out))
+    beyond = [
+        int(
+            (table.sum(axis=1) + sizes[0])[union].sum()
+            - (table.sum(axis=0) + sizes[1])[inside].sum()
+        )
+        for union, inside in unions_of(table, *sizes, threshold).pairs
+    ]
+    assert max(beyond, default=0) == few
 
 
 PEOPLE = st.sampled_from([0, 0, 0, 1, 2, 5, 9, 10, 30])
@@ -487,20 +460,28 @@ def shared_people(draw, most=5):
     return table, a_out, b_out
 
 
-@settings(max_examples=300, deadline=None)
-@given(shared_people(most=8), st.integers(2, 10))
-def test_the_unions_are_those_of_the_compiled_search(shared, threshold):
-    table, a_out, b_out = shared
-    outer, inner = sides(*shared)
-    every = np.ones(sum(table.shape), dtype=bool)
-    beyond = nested(outer, inner, threshold, union_sizes(128), every, 2**62)[:-1]
-    expected = {
-        united(outer, inner, threshold, int(seed)).tobytes() for seed in np.flatnonzero(beyond > 0)
-    }
-    found = {np.concatenate(one).tobytes() for one in small_unions(table, a_out, b_out, threshold)}
-    # The compiled search looks at one of several seeds that lead to the same unions, or to larger ones.
-    assert expected <= found
-    assert bool(expected) == bool(found)
+def looked_at(found: Any) -> set[bytes]:
+    return {np.concatenate(one).tobytes() for one in found.pairs}
+
+
+@settings(max_examples=400, deadline=None)
+@given(shared_people(most=8), st.integers(2, 10), st.integers(1, 5))
+def test_the_unions_of_many_cells_are_those_of_few(shared: Any, threshold: int, batch: int) -> None:
+    """Sparse matrices and one seed of those that bring in each other, up to a limit of steps."""
+    table, *rest = shared
+    whole = unions_of(table, *rest, threshold)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(rule, "MOST_CELLS", 0)
+        patch.setattr(rule, "SEEDS", batch)
+        many = unions_of(table, *rest, threshold)
+        cut = unions_of(table, *rest, threshold, most_steps=1)
+        none = unions_of(table, *rest, threshold, most_steps=0)
+    assert looked_at(many) == looked_at(whole)
+    assert not any(cells.any() for cells in many.unseen)
+    assert looked_at(cut) <= looked_at(whole)
+    assert any(cells.any() for cells in cut.unseen) or looked_at(cut) == looked_at(whole)
+    for cells, axis in zip(none.unseen, (1, 0), strict=True):
+        assert (cells == (table.sum(axis=axis) > 0)).all()
 
 
 @settings(max_examples=150, deadline=None)
@@ -515,7 +496,7 @@ def test_a_difference_is_found_where_there_is_one(shared, threshold):
         beyond = (table.sum(axis=1) + a_out)[mask].sum() - table.sum(axis=0)[within].sum()
         tied = (table[mask][:, within] > 0).any(axis=1).all()
         there |= bool(within.any() and tied and 0 < beyond < threshold)
-    found = small_unions(table, a_out, b_out, threshold)
+    found = unions_of(table, a_out, b_out, threshold).pairs
     assert bool(found) == there
     for mask, within in found:
         beyond = (table.sum(axis=1) + a_out)[mask].sum() - (table.sum(axis=0) + b_out)[within].sum()

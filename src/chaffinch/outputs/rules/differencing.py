@@ -1,22 +1,19 @@
 """Differencing between outputs: two that are safe on their own, whose cells differ by a few people.
 
-Each output is a label for each record. For two labellings the people they share make a bipartite graph of cells; `nested` searches
-it for a union of cells of one that lies inside a union of cells of the other with 1 to threshold - 1 people between them. Unions of very many
-cells are searched up to a limit of work; what is not looked at by then is not assessed, and that is said. Between tallies of few cells `small_unions`
-does the same from all seeds at once, by matrices: loading compiled code takes longer than comparing a folder of small tables.
+Each output is a label for each record. For two labellings the people they share make a bipartite graph of cells; `unions_of` searches
+it for a union of cells of one that lies inside a union of cells of the other with 1 to threshold - 1 people between them, from many cells at a time, by
+matrices. Unions of tallies of many cells are searched up to a limit of work; what is not looked at by then is not assessed, and that is said.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ..._base.compiled import compiled
 from ..._base.errors import listed
 from ..domain import Ints, Mask
 from .cell_counts import COUNT, CellCounts, defined_within, margin
@@ -28,51 +25,16 @@ from .small_groups import differencing_by_several
 MOST_CHECKED = 2_000
 """Of one pair of tallies, how many finds are looked at for whether they hold by definition; if none of them does and there are more, the
 others are not assessed."""
-MOST_STEPS = 200_000_000
-"""Steps that the search for unions of more than 128 cells may take in one pair of tallies, about a second."""
-MOST_STEPS_OF_ALL = 2_000_000_000
+MOST_STEPS = 50_000_000
+"""Steps that the search for unions may take in one pair of tallies of many cells, in either direction: about a second."""
+MOST_STEPS_OF_ALL = 500_000_000
 """Steps of that search in all pairs of tallies together."""
 DENSE = 4_000_000
-_NO_LIMIT = 2**62
-Links = tuple[NDArray[np.int64], ...]
-"""The people that cells share with those of another tally, in compressed rows: starts, to, people, size, out.
-
-`to[starts[i]:starts[i + 1]]` are the cells that share people with cell i, `people` how many; `size` is how many people it has, and `out` how
-many of them are in no known cell of the other."""
-MOST_UNITED = 128
-"""The most cells of a union that is searched for at first, which is quick; larger ones come after, as far as there is work left."""
-# Sizes of unions by which cells are sorted out: finer than octaves, which let too many pass.
-_SIZES = (
-    1,
-    2,
-    3,
-    4,
-    5,
-    6,
-    7,
-    8,
-    10,
-    12,
-    14,
-    16,
-    20,
-    24,
-    28,
-    32,
-    36,
-    40,
-    44,
-    48,
-    56,
-    64,
-    72,
-    80,
-    96,
-    112,
-    128,
-)
+"""Pairs of cells up to which all are counted, with and without people."""
 MOST_CELLS = 64
-"""Cells of a tally up to which matrices of seeds by cells are quick."""
+"""Cells of two tallies up to which no limit is asked for."""
+SEEDS = 256
+"""Cells from which unions are grown at the same time."""
 
 
 @dataclass(frozen=True)
@@ -109,52 +71,30 @@ class TallyComparison:
     starts: int = 0
 
 
-def _table(one: CellCounts, other: CellCounts) -> tuple[Ints, Ints, Ints]:
-    """The people by cell of one tally and of another, and those of each cell who are in none of the other."""
-    from ...counts.tally import (
-        count_cells,
-    )  # here, since engines read this module and must not load counts
+class Unions(NamedTuple):
+    """Unions of cells of one tally, each with those cells of another that lie inside it; and cells of either from which unions were not grown."""
 
-    numbers, sizes = [one.known + 1, other.known + 1], [one.size + 1, other.size + 1]
-    whole = count_cells(numbers, sizes, weights=one.weights)
-    return whole[1:, 1:], whole[1:, 0], whole[0, 1:]
+    pairs: list[tuple[Mask, Mask]]
+    unseen: tuple[Mask, Mask]
+    steps: int
 
 
-def _links(one: CellCounts, other: CellCounts) -> list[tuple[Ints, ...]]:
-    """The people that cells of two tallies share, in compressed rows from either side."""
-    n_a, n_b = one.size, other.size
-    if (n_a + 1) * (n_b + 1) <= DENSE:
-        table, a_out, b_out = _table(one, other)
-        rows, columns = np.nonzero(table)
-        people = table[rows, columns]
+def shared_people(one: CellCounts, other: CellCounts) -> tuple[Any, Ints, Ints]:
+    """Return the people by cell of one tally and of another, and those of each cell who are in none of the other; as a sparse matrix where cells are many."""
+    from ...counts.tally import count_cells  # engines read this module, and must not load it
+
+    shape, numbers = (one.size + 1, other.size + 1), [one.known + 1, other.known + 1]
+    if shape[0] * shape[1] <= DENSE:
+        whole: Any = count_cells(numbers, shape, weights=one.weights)
+        outside = whole[1:, 0], whole[0, 1:]
     else:
-        pair = (one.known + 1) * (n_b + 1) + other.known + 1
-        keys, of_pair = np.unique(pair, return_inverse=True)
-        people = np.bincount(of_pair, weights=one.weights).astype(np.int64)
-        rows, columns = np.divmod(keys, n_b + 1)
-        a_out, b_out = np.zeros(n_a, dtype=np.int64), np.zeros(n_b, dtype=np.int64)
-        a_out[rows[(columns == 0) & (rows > 0)] - 1] = people[(columns == 0) & (rows > 0)]
-        b_out[columns[(rows == 0) & (columns > 0)] - 1] = people[(rows == 0) & (columns > 0)]
-        both = (rows > 0) & (columns > 0)
-        rows, columns, people = rows[both] - 1, columns[both] - 1, people[both].astype(np.int64)
-    turned = np.argsort(columns, kind="stable")
-    sides: list[tuple[Ints, ...]] = []
-    for of, to, shared, out, size in (
-        (rows, columns, people, a_out, n_a),
-        (columns[turned], rows[turned], people[turned], b_out, n_b),
-    ):
-        starts = np.searchsorted(of, np.arange(size + 1))
-        total = np.bincount(of, weights=shared, minlength=size).astype(np.int64) + out
-        sides.append((starts, np.ascontiguousarray(to), shared, total, np.ascontiguousarray(out)))
-    return sides
+        from scipy.sparse import coo_array
 
-
-class _Unions(NamedTuple):
-    """Unions of cells of one tally with those of the other's cells inside, cells from which unions were not grown, and whether all others are here."""
-
-    pairs: Iterable[tuple[Mask, Mask]]
-    unseen: tuple[str, ...] = ()
-    complete: bool = True
+        keys, pair = np.unique(numbers[0] * shape[1] + numbers[1], return_inverse=True)
+        people = np.bincount(pair, weights=one.weights).astype(np.int64)
+        whole = coo_array((people, np.divmod(keys, shape[1])), shape=shape).tocsr()
+        outside = whole[1:, [0]].toarray()[:, 0], whole[[0], 1:].toarray()[0]
+    return whole[1:, 1:], *outside
 
 
 class Comparer:
@@ -176,90 +116,34 @@ class Comparer:
             )
         return self._known[key]
 
-    def _searched(
-        self, outer: tuple[Ints, ...], inner: tuple[Ints, ...], threshold: int
-    ) -> NDArray[Any]:
-        """For each seed the people of its union beyond the one inside; 0 where they are none or many, -1 where it was not looked at."""
-
-        n_a, n_b = len(outer[3]), len(inner[3])
-        every = np.ones(n_a + n_b, dtype=np.bool_)
-        beyond = np.asarray(
-            nested(outer, inner, threshold, union_sizes(MOST_UNITED), every, _NO_LIMIT)
-        )[:-1]
-        if (larger := beyond < 0).any():
-            steps = max(min(self.left, MOST_STEPS), 0)
-            again = np.asarray(
-                nested(outer, inner, threshold, union_sizes(max(n_a, 1)), larger, steps)
-            )
-            self.left -= int(again[-1])
-            beyond[larger] = again[:-1][larger]
-        return beyond
-
     def _compare(self, one: CellCounts, other: CellCounts, threshold: int) -> TallyComparison:
-        small = max(one.size, other.size) <= MOST_CELLS
-        sides = (
-            self._small_unions(one, other, threshold)
-            if small
-            else self._unions(one, other, threshold)
-        )
+        shared, of_one, of_other = shared_people(one, other)
         differences, unseen = list[Difference](), list[str]()
-        for (outer, inner), found in zip(((one, other), (other, one)), sides, strict=True):
-            unseen += found.unseen
-            cells, defined, of_total = set[int](), False, True
-            for union, inside in found.pairs:
+        for outer, inner, people in (
+            (one, other, (shared, of_one, of_other)),
+            (other, one, (shared.T, of_other, of_one)),
+        ):
+            limit = max(min(self.left, MOST_STEPS), 0)
+            unions = unions_of(*people, threshold, most_steps=limit)
+            self.left -= unions.steps
+            for table, cells in zip((outer, inner), unions.unseen, strict=True):
+                unseen += [f"{table.part}: {name}" for name in table.named(cells)]
+            union_cells, defined, of_total = set[int](), False, True
+            for union, inside in unions.pairs[:MOST_CHECKED]:
                 sure = defined_within(inner, np.flatnonzero(inside), outer, union)
                 if sure and not defined:
-                    cells, defined, of_total = set(), True, True
+                    union_cells, defined, of_total = set(), True, True
                 if sure == defined:
-                    cells.update(int(cell) for cell in np.flatnonzero(union))
+                    union_cells.update(np.flatnonzero(union).tolist())
                     of_total = of_total and bool((union | (outer.counts == 0)).all())
-            if cells:
+            if union_cells:
+                complete = defined or len(unions.pairs) <= MOST_CHECKED
                 differences.append(
                     Difference(
-                        outer,
-                        inner,
-                        tuple(sorted(cells)),
-                        defined,
-                        defined or found.complete,
-                        of_total,
+                        outer, inner, tuple(sorted(union_cells)), defined, complete, of_total
                     )
                 )
         return TallyComparison(tuple(differences), tuple(unseen), 2 * (one.size + other.size))
-
-    def _small_unions(self, one: CellCounts, other: CellCounts, threshold: int) -> list[_Unions]:
-        table, a_out, b_out = _table(one, other)
-        return [
-            _Unions(small_unions(*people, threshold))
-            for people in ((table, a_out, b_out), (table.T, b_out, a_out))
-        ]
-
-    def _unions(self, one: CellCounts, other: CellCounts, threshold: int) -> list[_Unions]:
-        mine, theirs = _links(one, other)
-        sides: list[_Unions] = []
-        for outer, inner, a, b in ((one, other, mine, theirs), (other, one, theirs, mine)):
-            beyond, unseen = self._searched(a, b, threshold), list[str]()
-            for part, seeds_of in ((outer, beyond[: outer.size]), (inner, beyond[outer.size :])):
-                unseen += [f"{part.part}: {name}" for name in part.named(seeds_of < 0)]
-            seeds = np.flatnonzero(beyond > 0)
-            sides.append(
-                _Unions(
-                    _grown(a, b, threshold, seeds[:MOST_CHECKED]),
-                    tuple(unseen),
-                    len(seeds) <= MOST_CHECKED,
-                )
-            )
-        return sides
-
-
-def _grown(
-    outer: tuple[Ints, ...], inner: tuple[Ints, ...], threshold: int, seeds: Ints
-) -> Iterator[tuple[Mask, Mask]]:
-    """The unions that seeds lead to, one after the other: all at once they would be large."""
-
-    n_a = len(outer[3])
-    for seed in seeds:
-        marks = np.asarray(united(outer, inner, threshold, int(seed)))
-        yield marks[:n_a], marks[n_a:]
 
 
 @RULES.register(
@@ -466,263 +350,127 @@ def _findings(
     ]
 
 
-def union_sizes(most: int) -> Any:
-    """Return sizes of unions by which cells are sorted out, up to `most`, in steps of an eighth or less of an octave from 128 on.
+def unions_of(
+    shared: Any, outer_rest: Ints, inner_rest: Ints, threshold: int, *, most_steps: int = MOST_STEPS
+) -> Unions:
+    """Return each union of the outer tally's cells, and the union of the inner one's within it, between which there are 1 to threshold - 1 people.
+
+    `shared` has the people by cell of both, `outer_rest` and `inner_rest` those of each cell who are in none of the other. A union is grown from every cell: a
+    cell of the inner tally brings in all outer ones that it touches (or it would not be inside), an outer one all inner ones with which it shares `threshold` people or
+    more (or the difference would be as large). Then all inner cells that lie inside count. A step is a cell that another one brings in; of few cells none are counted.
 
     Examples
     --------
-    >>> union_sizes(5).tolist(), union_sizes(300).tolist()[-7:]
-    ([1, 2, 3, 4, 5], [162, 182, 204, 229, 257, 289, 300])
-    """
-    sizes = list(_SIZES)
-    while sizes[-1] < most:
-        sizes.append(min(sizes[-1] + sizes[-1] // 8, most))
-    return np.array([*(size for size in sizes if size < most), most])
+    Two cells have 20 + 15 people, of whom 32 are in the one cell of the other tally:
 
-
-@compiled
-def nested(
-    outer: Links, inner: Links, threshold: int, sizes: Any, wanted: Any, most_steps: int
-) -> Any:
-    """Return, for each seed, how many people a union of a's cells has beyond a union of b's cells within it; 0 where not few.
-
-    -1 stands for a seed that was not looked at to the end: its union has more cells than the last of `sizes`, or the work was done. The
-    last entry is the number of steps. Only seeds that are `wanted` are tried, in at most about `most_steps` steps.
-
-    Cells of a, the outer tally, are numbered from 0, those of b, the inner one, go on after them.
-
-    A union U of a's cells and V of b's with V inside U differ by the people of U in no cell of V. Starting from a seed: a cell of b brings
-    in all cells of a that it touches (or V would not be inside U); a cell of a brings in all cells of b with which it shares `threshold`
-    people or more (or the difference would be as large). Then every cell of b that is inside U joins V. Cells tied by `threshold`
-    shared people lead to the same sets, and so do cells of b that touch the same cells: one of them is the seed.
-    """
-    a_starts, a_to, a_people, a_size, a_out = outer
-    b_starts, b_to, b_people, b_size, b_out = inner
-    n_a, n_b = len(a_size), len(b_size)
-    differences = np.zeros(n_a + n_b, dtype=np.int64)
-    tied = np.full(n_a + n_b, -1, dtype=np.int64)
-    mark = np.full(n_a + n_b, -1, dtype=np.int64)
-    seen, seen_by = np.zeros(n_b, dtype=np.int64), np.full(n_b, -1, dtype=np.int64)
-    queue = np.empty(n_a + n_b, dtype=np.int64)
-    heavy, sets = np.zeros(n_a, dtype=np.bool_), np.zeros(n_b, dtype=np.uint64)
-    # People of a cell of a who are lost to any union of at most sizes[j] cells: those in cells of b that touch more, or leave a.
-    n_bins, most, steps = len(sizes), sizes[-1], 0
-    lost = np.zeros((n_a, n_bins), dtype=np.int32)
-    # Those who are lost to any union at all.
-    gone_for_good = np.zeros(n_a, dtype=np.int64)
-    for a in range(n_a):
-        for k in range(a_starts[a], a_starts[a + 1]):
-            b = a_to[k]
-            heavy[a] |= a_people[k] >= threshold
-            last = n_bins
-            if b_out[b] == 0:
-                last = np.searchsorted(sizes, b_starts[b + 1] - b_starts[b])
-            else:
-                gone_for_good[a] += a_people[k]
-            if last > 0:
-                lost[a, last - 1] += a_people[k]
-        for j in range(n_bins - 2, -1, -1):
-            lost[a, j] += lost[a, j + 1]
-    for b in range(n_b):
-        # A number for the set of cells that b touches: two sets of the same number are the same set, but once in 2 ** 64.
-        number = np.uint64(b_starts[b + 1] - b_starts[b])
-        for k in range(b_starts[b], b_starts[b + 1]):
-            mixed = (np.uint64(b_to[k]) + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
-            mixed = (mixed ^ (mixed >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-            mixed = (mixed ^ (mixed >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-            number += mixed ^ (mixed >> np.uint64(31))
-        sets[b] = number
-    order = np.argsort(sets)
-    for k in range(1, n_b):
-        if sets[order[k]] == sets[order[k - 1]]:
-            tied[n_a + order[k]] = n_a + order[k]
-    for seed in range(n_a + n_b):
-        if tied[seed] >= 0 or not wanted[seed]:
-            continue
-        if steps > most_steps:
-            differences[seed] = -1
-            continue
-        queue[0], head, tail = seed, 0, 1
-        mark[seed] = seed
-        total, within, out, united, any_b, valid, capped = 0, 0, 0, 0, False, True, False
-        sure = 0
-        while head < tail and valid:
-            node = queue[head]
-            head += 1
-            if node < n_a:
-                total += a_size[node]
-                out += a_out[node]
-                sure += a_out[node] + gone_for_good[node]
-                united += 1
-                if sure >= threshold:
-                    valid = False
-                    break
-                if united > most or lost[node, n_bins - 1] >= threshold or steps > most_steps:
-                    valid, capped = False, True
-                    break
-                if heavy[node]:
-                    steps += a_starts[node + 1] - a_starts[node]
-                    for k in range(a_starts[node], a_starts[node + 1]):
-                        other = n_a + a_to[k]
-                        if a_people[k] >= threshold and mark[other] != seed:
-                            mark[other] = seed
-                            queue[tail] = other
-                            tail += 1
-            else:
-                b = node - n_a
-                if b_out[b] > 0:
-                    valid = False
-                    break
-                if b_starts[b + 1] - b_starts[b] > most:
-                    valid, capped = False, True
-                    break
-                steps += b_starts[b + 1] - b_starts[b]
-                within += b_size[b]
-                any_b = True
-                for k in range(b_starts[b], b_starts[b + 1]):
-                    other = b_to[k]
-                    if mark[other] != seed:
-                        mark[other] = seed
-                        queue[tail] = other
-                        tail += 1
-        if valid:
-            size = np.searchsorted(sizes, united)
-            gone = 0
-            for position in range(tail):
-                if queue[position] < n_a:
-                    gone += lost[queue[position], size]
-            valid = gone + out < threshold
-        if valid:
-            for position in range(tail):
-                node = queue[position]
-                if node >= n_a:
-                    continue
-                steps += a_starts[node + 1] - a_starts[node]
-                for k in range(a_starts[node], a_starts[node + 1]):
-                    b = a_to[k]
-                    if mark[n_a + b] == seed or b_out[b] > 0:
-                        continue
-                    if seen_by[b] != seed:
-                        seen_by[b], seen[b] = seed, 0
-                    seen[b] += 1
-                    if seen[b] == b_starts[b + 1] - b_starts[b]:
-                        mark[n_a + b] = seed
-                        within += b_size[b]
-                        any_b = True
-            difference = total - within
-            if any_b and 0 < difference < threshold:
-                differences[seed] = difference
-        if capped:
-            differences[seed] = -1
-        # Cells tied to the seed by many shared people need no search of their own.
-        tied[seed] = seed
-        queue[0], head, tail = seed, 0, 1
-        while head < tail:
-            node = queue[head]
-            head += 1
-            if node < n_a:
-                if heavy[node]:
-                    for k in range(a_starts[node], a_starts[node + 1]):
-                        other = n_a + a_to[k]
-                        if a_people[k] >= threshold and tied[other] < 0:
-                            tied[other] = seed
-                            queue[tail] = other
-                            tail += 1
-            else:
-                b = node - n_a
-                for k in range(b_starts[b], b_starts[b + 1]):
-                    other = b_to[k]
-                    if b_people[k] >= threshold and tied[other] < 0:
-                        tied[other] = seed
-                        queue[tail] = other
-                        tail += 1
-    return np.append(differences, steps)
-
-
-@compiled
-def united(outer: Links, inner: Links, threshold: int, seed: int) -> Any:
-    """Return which cells make up the two unions that start from a seed, a's and then b's: what `nested` counted."""
-    a_starts, a_to, a_people, _, _ = outer
-    b_starts, b_to, _, _, b_out = inner
-    n_a, n_b = len(a_starts) - 1, len(b_starts) - 1
-    mark = np.zeros(n_a + n_b, dtype=np.bool_)
-    queue, head, tail = [seed], 0, 1
-    mark[seed] = True
-    while head < tail:
-        node = queue[head]
-        head += 1
-        if node < n_a:
-            for k in range(a_starts[node], a_starts[node + 1]):
-                other = n_a + a_to[k]
-                if a_people[k] >= threshold and not mark[other]:
-                    mark[other] = True
-                    queue.append(other)
-                    tail += 1
-        else:
-            for k in range(b_starts[node - n_a], b_starts[node - n_a + 1]):
-                other = b_to[k]
-                if not mark[other]:
-                    mark[other] = True
-                    queue.append(other)
-                    tail += 1
-    for position in range(tail):
-        node = queue[position]
-        if node >= n_a:
-            continue
-        for k in range(a_starts[node], a_starts[node + 1]):
-            b = a_to[k]
-            if mark[n_a + b] or b_out[b] > 0:
-                continue
-            inside = True
-            for j in range(b_starts[b], b_starts[b + 1]):
-                if not mark[b_to[j]]:
-                    inside = False
-                    break
-            mark[n_a + b] = inside
-    return mark
-
-
-def small_unions(shared: Ints, a_out: Ints, b_out: Ints, threshold: int) -> list[tuple[Mask, Mask]]:
-    """Return each union of a's cells, and the union of b's within it, between which there are 1 to threshold - 1 people.
-
-    `shared` has the people by cell of a and of b, `a_out` and `b_out` those of each cell who are in none of the other.
-    A union is grown from every cell: a cell of b brings in all of a that it touches, a cell of a all of b with which it shares `threshold` people or more.
-
-    Examples
-    --------
-    Two of a's cells have 20 + 15 people, of whom 32 are in b's one cell:
-
-    >>> small_unions(np.array([[19], [13]]), np.array([1, 2]), np.array([0]), 10)
+    >>> unions_of(np.array([[19], [13]]), np.array([1, 2]), np.array([0]), 10).pairs
     [(array([ True,  True]), array([ True]))]
     """
-    n_a, n_b = shared.shape
-    touching = (shared > 0).astype(np.float32)
-    tied = (shared >= threshold).astype(np.float32)
-    start = np.eye(n_a + n_b, dtype=bool)
-    of_a, of_b = start[:, :n_a], start[:, n_a:]
-    while True:
-        more_b = of_b | (_numbers(of_a) @ tied > 0)
-        more_a = of_a | (_numbers(more_b) @ touching.T > 0)
-        grown = more_a.sum() + more_b.sum() > of_a.sum() + of_b.sum()
-        of_a, of_b = more_a, more_b
-        if not grown:
-            break
-    whole = ~(of_b & (b_out > 0)).any(axis=1)
-    of_a, of_b = of_a[whole], of_b[whole]
-    # Cells of b that lie inside by now, though none brought them in.
-    within = (
-        (_numbers(of_a) @ touching == touching.sum(axis=0))
-        & (touching.sum(axis=0) > 0)
-        & (b_out == 0)
-    )
-    of_b = of_b | within
-    beyond = of_a @ (shared.sum(axis=1) + a_out) - of_b @ (shared.sum(axis=0) + b_out)
-    few = of_b.any(axis=1) & (beyond > 0) & (beyond < threshold)
-    if not few.any():
-        return []
-    different = np.unique(np.hstack([of_a[few], of_b[few]]), axis=0)
-    return [(one[:n_a], one[n_a:]) for one in different]
+    n_outer, reaches_out = len(outer_rest), inner_rest > 0
+    sizes = np.concatenate([shared.sum(axis=1) + outer_rest, -shared.sum(axis=0) - inner_rest])
+    unseen, steps = np.zeros(len(sizes), dtype=bool), 0
+    if max(shared.shape) <= MOST_CELLS:
+        unions = _small_unions(shared, reaches_out, threshold)
+        beyond = unions @ sizes
+        unions = unions[unions[:, n_outer:].any(axis=1) & (beyond > 0) & (beyond < threshold)]
+    else:
+        search = _LargeSearch(shared, reaches_out, outer_rest + shared @ reaches_out, threshold)
+        unions, unseen, steps = search.unions(sizes, most_steps)
+    different = np.unique(unions, axis=0) if len(unions) > 1 else unions
+    pairs = [(one[:n_outer], one[n_outer:]) for one in different]
+    return Unions(pairs, (unseen[:n_outer], unseen[n_outer:]), steps)
 
 
-def _numbers(mask: NDArray[np.bool_]) -> NDArray[np.float32]:
-    return mask.astype(np.float32)
+def _small_unions(shared: Ints, reaches_out: Mask, threshold: int) -> Mask:
+    """The cells of each union, and those inside, from all seeds at once, in full matrices."""
+    n_outer, n_inner = shared.shape
+    touching, tied = (shared > 0).astype(np.float32), (shared >= threshold).astype(np.float32)
+    union, size = np.eye(n_outer + n_inner, dtype=bool), 0
+    outer, inner = union[:, :n_outer], union[:, n_outer:]
+    while outer.sum() + inner.sum() > size:
+        size = outer.sum() + inner.sum()
+        inner = inner | (outer.astype(np.float32) @ tied > 0)
+        outer = outer | (inner.astype(np.float32) @ touching.T > 0)
+    possible, n_touched = ~inner[:, reaches_out].any(axis=1), touching.sum(axis=0)
+    inside = (outer.astype(np.float32) @ touching == n_touched) & (n_touched > 0) & ~reaches_out
+    return np.hstack([outer, inside])[possible]
+
+
+class _LargeSearch:
+    """The same of many cells, by sparse matrices.
+
+    Most cells bring in the largest set of cells that bring in each other, and so all that these bring in, the core: what else such a cell brings in is looked
+    for alone. `lost` are the people of each outer cell whom no union inside has.
+    """
+
+    def __init__(self, shared: Any, reaches_out: Mask, lost: Ints, threshold: int) -> None:
+        from scipy.sparse import block_array, csr_array
+        from scipy.sparse.csgraph import connected_components
+
+        links = csr_array(shared)
+        self.touching = (links > 0).astype(np.int64)
+        tied = (links >= threshold).astype(np.int64)
+        graph = block_array([[None, tied], [self.touching.T, None]]).tocsr()
+        self.component = connected_components(graph, connection="strong")[1]
+        self.largest = self.component == np.bincount(self.component).argmax()
+        self.core, self.leads_to_core = _closed(graph.T, self.largest), _closed(graph, self.largest)
+        into_core = graph.multiply(self.leads_to_core[:, None]).multiply(self.core)
+        self.graph = (graph - into_core).tocsr()
+        self.graph.eliminate_zeros()
+        self.lost = np.concatenate([lost, threshold * reaches_out])
+        self.reaches_out, self.threshold = reaches_out, threshold
+
+    def unions(self, sizes: Ints, most_steps: int) -> tuple[Mask, Mask, int]:
+        """Return unions with few people beyond those inside, the cells from which none was grown, and the number of steps."""
+        from scipy.sparse import csr_array, hstack
+
+        n_touched = self.touching.sum(axis=0)
+        has_links = np.concatenate([self.touching.sum(axis=1), n_touched]) > 0
+        # Cells that bring in each other lead to the same union: one of them is the seed.
+        seeds = np.unique(self.component, return_index=True)[1]
+        seeds, unions, steps = seeds[has_links[seeds]], [np.zeros((0, len(sizes)), dtype=bool)], 0
+        while len(seeds) and steps < most_steps:
+            outer, taken = self._grown(seeds[:SEEDS])
+            seeds, steps = seeds[SEEDS:], steps + taken
+            touched = (outer @ self.touching).tocoo()
+            whole = (touched.data == n_touched[touched.col]) & ~self.reaches_out[touched.col]
+            cells = whole[whole], (touched.row[whole], touched.col[whole])
+            union = hstack([outer > 0, csr_array(cells, shape=touched.shape)]).tocsr()
+            beyond, has_inside = (
+                union @ sizes,
+                np.bincount(cells[1][0], minlength=touched.shape[0]) > 0,
+            )
+            unions.append(union[has_inside & (beyond > 0) & (beyond < self.threshold)].toarray())
+        return np.concatenate(unions), np.isin(self.component, self.component[seeds]), steps
+
+    def _grown(self, seeds: Ints) -> tuple[Any, int]:
+        """The outer cells of the unions that seeds lead to, without those that are the core's again or have too many people beyond; and the number of steps."""
+        from scipy.sparse import csr_array
+
+        n, n_outer = len(self.core), self.touching.shape[0]
+        entries = np.ones(len(seeds), dtype=np.int64), (np.arange(len(seeds)), seeds)
+        union = fresh = csr_array(entries, shape=(len(seeds), n))
+        degrees, steps = np.diff(self.graph.indptr), len(seeds)
+        while fresh.nnz:
+            possible = union @ self.lost < self.threshold
+            seeds, union, fresh = seeds[possible], union[possible], fresh[possible]
+            steps += int((fresh @ degrees).sum())
+            fresh = (fresh @ self.graph).sign()
+            fresh = (fresh - fresh.multiply(union)).tocsr()
+            fresh.eliminate_zeros()
+            union = union + fresh
+        adds = union[:, :n_outer] @ ~self.core[:n_outer] > 0
+        different = adds | self.largest[seeds] | ~self.leads_to_core[seeds]
+        union, with_core = union[different], self.leads_to_core[seeds[different]]
+        union = (
+            union + csr_array(with_core[:, None] * 1) @ csr_array(self.core[None, :] * 1)
+        ).sign()
+        possible = union @ self.lost < self.threshold
+        return union[possible][:, :n_outer], steps
+
+
+def _closed(graph: Any, cells: Mask) -> Mask:
+    """Cells, and all that lead to them."""
+    while ((wider := cells | (graph @ cells > 0)) > cells).any():
+        cells = wider
+    return cells
