@@ -90,7 +90,7 @@ def test_groups_that_are_added_up_lose_no_find(rows, chosen, threshold):
         assert sum(int(tally.counts.sum()) for tally in some) == sum(
             int(tally.counts.sum()) for tally in mine
         )
-        found = small_groups(count_system(some, atoms_of(some, SIZES)), threshold)
+        found = small_groups(count_system(atoms_of(some, SIZES)), threshold)
         people.append(bool(found.groups))
         assert found.finished
     assert people[0] == people[1]

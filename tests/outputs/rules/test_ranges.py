@@ -23,7 +23,7 @@ def system_of(counts: Any, *entries: dict[str, Any]) -> tuple[RangeSystem, Any]:
         tallies_of(output_of({"name": f"o{k}", "kind": "table", **entry}), FIELDS, codes)[0]
         for k, entry in enumerate(entries)
     ]
-    return range_system(tallies, atoms_of(tallies, FIELDS.columns.sizes)), tallies[0]
+    return range_system(atoms_of(tallies, FIELDS.columns.sizes)), tallies[0]
 
 
 COUNTS = np.array([[[3, 2, 1], [4, 0, 2]], [[5, 1, 1], [2, 2, 2]]])

@@ -57,7 +57,7 @@ def system_of(entries: list[dict[str, Any]], counts: Any) -> CountSystem:
         )
     ]
     tallies = informative(tallies)
-    return count_system(tallies, atoms_of(tallies, SIZES))
+    return count_system(atoms_of(tallies, SIZES))
 
 
 def null_space(rows: list[list[int]], width: int) -> list[list[int]]:
@@ -176,7 +176,7 @@ def test_people_alike_in_three_columns():
             output_of({"name": by, "kind": "table", "by": list(by)}), fields, codes
         )
     )
-    system = count_system(tallies, atoms_of(tallies, fields.columns.sizes))
+    system = count_system(atoms_of(tallies, fields.columns.sizes))
     search_result = small_groups(system, 10)
     (found,) = search_result.groups
     assert search_result.finished

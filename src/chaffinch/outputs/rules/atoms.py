@@ -7,10 +7,10 @@ combination of levels for one tally.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,12 +25,41 @@ MOST_COMBINATIONS = 300_000
 """Combinations of levels of one tally that are written out."""
 
 
-class Atoms(NamedTuple):
-    """Atoms by their cell of each tally (-1 for none), and how many records are in each; `complete`: whether all there are by definition."""
+@dataclass(frozen=True, eq=False)
+class CellSystem:
+    """The cells of some tallies as sums over atoms.
 
+    `cells` has the cell of each atom in each tally (-1 for none), `people` how many people are in each atom; `complete`: whether these are all atoms that there are by
+    definition. Cells are numbered over all tallies, one after the other.
+    """
+
+    tallies: Sequence[CellCounts]
     cells: Ints
     people: Ints
     complete: bool
+
+    @cached_property
+    def starts(self) -> Ints:
+        """The number of the first cell of each tally, and how many cells there are."""
+        return np.cumsum([0, *(tally.size for tally in self.tallies)])
+
+    @cached_property
+    def numbers(self) -> Ints:
+        """The number of each atom's cell in each tally; -1 for none."""
+        return np.where(self.cells >= 0, self.cells + self.starts[:-1], -1)
+
+    @cached_property
+    def matrix(self) -> Any:
+        """A row for each cell and a column for each atom, 1 where the atom is in the cell."""
+        from scipy.sparse import csr_array
+
+        atom, tally = np.nonzero(self.numbers >= 0)
+        entries = np.ones(len(atom), dtype=np.int64), (self.numbers[atom, tally], atom)
+        return csr_array(entries, shape=(int(self.starts[-1]), len(self.people)))
+
+    def by_cell(self, values: Callable[[CellCounts], NDArray[Any]]) -> NDArray[Any]:
+        """Return what all cells have, in the order of their numbers."""
+        return np.concatenate([values(tally) for tally in self.tallies])
 
 
 def used_columns(tally: CellCounts) -> frozenset[int]:
@@ -79,8 +108,8 @@ def combinations_of(tallies: Sequence[CellCounts], sizes: Sequence[int]) -> floa
 
 def atoms_of(
     tallies: Sequence[CellCounts], sizes: Sequence[int], *, most: int | None = None
-) -> Atoms:
-    """Return the atoms of some tallies on columns with so many levels, and the records in each.
+) -> CellSystem:
+    """Return the atoms of some tallies on columns with so many levels, and the people in each.
 
     Examples
     --------
@@ -91,8 +120,9 @@ def atoms_of(
     >>> entries = [{"name": "s", "kind": "table", "by": ["sex"]}, {"name": "n", "kind": "mean", "of": "age", "where": "age < 2", "n": True}]
     >>> codes = np.array([[0, 0], [0, 1], [1, 3]], dtype=np.int32)
     >>> tallies = [tallies_of(one, fields, codes)[k] for one, k in zip(recipes_of(entries, fields).outputs, (0, 1))]
-    >>> [part.tolist() for part in atoms_of(tallies, fields.columns.sizes)[:2]]
-    [[[0, -1], [0, 0], [1, -1], [1, 0]], [0, 2, 1, 0]]
+    >>> atoms = atoms_of(tallies, fields.columns.sizes)
+    >>> atoms.cells.tolist(), atoms.people.tolist()
+    ([[0, -1], [0, 0], [1, -1], [1, 0]], [0, 2, 1, 0])
     """
     most = MOST_ATOMS if most is None else most
     columns = sorted(frozenset[int]().union(*(used_columns(tally) for tally in tallies)))
@@ -113,7 +143,7 @@ def atoms_of(
     grid = {column: of[place] for column, of, place in zip(columns, levels, places, strict=True)}
     labels = np.stack([cells_of(tally, grid, places.shape[1], sizes) for tally in tallies], axis=1)
     behind = np.stack([tally.labels for tally in tallies], axis=1)
-    return _joined(labels, behind, complete, tallies[0].weights)
+    return CellSystem(tallies, *_joined(labels, behind, tallies[0].weights), complete)
 
 
 def cells_of(tally: CellCounts, grid: dict[int, Ints], size: int, sizes: Sequence[int]) -> Ints:
@@ -130,8 +160,8 @@ def cells_of(tally: CellCounts, grid: dict[int, Ints], size: int, sizes: Sequenc
     return np.where(inside, cell, -1)
 
 
-def _joined(defined: Ints, behind: Ints, complete: bool, weights: Ints | None) -> Atoms:
-    """Atoms that are defined and atoms that records are in, each once."""
+def _joined(defined: Ints, behind: Ints, weights: Ints | None) -> tuple[Ints, Ints]:
+    """Atoms that are defined and atoms that records are in, each once, and the people in each."""
     both = np.concatenate([defined, behind])
     key = np.zeros(len(both), dtype=np.int64)
     for column in both.T:
@@ -143,7 +173,7 @@ def _joined(defined: Ints, behind: Ints, complete: bool, weights: Ints | None) -
     people = np.bincount(of[len(defined) :], weights=weights, minlength=len(first)).astype(np.int64)
     cells = both[first]
     some = (cells >= 0).any(axis=1)
-    return Atoms(cells[some], people[some], complete)
+    return cells[some], people[some]
 
 
 def informative(tallies: Iterable[CellCounts]) -> list[CellCounts]:

@@ -67,26 +67,17 @@ class _Sums:
         The unknowns are the sums of the finest groups that the tables tell apart, each at least 0.
         """
         from scipy.optimize import linprog
-        from scipy.sparse import csr_array
 
         tables = [table, *(tally for tally in self.tallies if tally is not table)]
         atoms = atoms_of(tables, table.sizes, most=MOST_ATOMS)
         scale = max(float(self.values.sum()), 1e-300)
-        rows, columns, totals = list[Ints](), list[Ints](), list[Floats]()
-        for number, tally in enumerate(tables):
-            shown = np.flatnonzero(~tally.withheld)
-            row_of = np.full(tally.size + 1, -1, dtype=np.int64)
-            row_of[shown] = sum(len(part) for part in totals) + np.arange(len(shown))
-            inside = np.flatnonzero(row_of[atoms.cells[:, number]] >= 0)
-            rows.append(row_of[atoms.cells[inside, number]])
-            columns.append(inside)
-            behind = tally.labels >= 0
-            sums = np.bincount(
-                tally.labels[behind], weights=self.values[behind] / scale, minlength=tally.size
-            ).astype(float)
-            totals.append(sums[shown])
-        row, column, total = np.concatenate(rows), np.concatenate(columns), np.concatenate(totals)
-        matrix = csr_array((np.ones(len(row)), (row, column)), shape=(len(total), len(atoms.cells)))
+        shown = np.flatnonzero(atoms.by_cell(lambda tally: ~tally.withheld))
+        total = atoms.by_cell(
+            lambda tally: np.bincount(
+                tally.labels + 1, weights=self.values / scale, minlength=tally.size + 1
+            )[1:]
+        )[shown]
+        matrix = atoms.matrix[shown].astype(float)
         for number, cell in enumerate(cells):
             if not atoms.complete or 2 * number >= MOST_PROGRAMMES:
                 yield None

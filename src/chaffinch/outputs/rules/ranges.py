@@ -7,7 +7,6 @@ programmes bound the ends of the rest, programmes in whole numbers work them out
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
@@ -15,8 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..domain import Ints, Mask
-from .atoms import Atoms
-from .cell_counts import CellCounts
+from .atoms import CellSystem
 
 MOST_WORK = 10_000_000
 """Work for the ranges of one table, about five seconds; cells that are open after that are not assessed. A linear programme costs its entries, and a hundredth of them for
@@ -69,36 +67,20 @@ class RangeSystem:
     people: Ints
 
 
-def range_system(tallies: Sequence[CellCounts], atoms: Atoms) -> RangeSystem:
+def range_system(system: CellSystem) -> RangeSystem:
     """Return what tallies say of atoms, the first of them being the table that is asked about."""
-    from scipy.sparse import csr_array
-
-    n_atoms = len(atoms.people)
-    everyone = tallies[0].n_people  # all records, which "?" leaves, in these tallies or not
+    everyone, n_atoms = system.tallies[0].n_people, len(system.people)
+    lo, hi = (system.by_cell(lambda tally, end=end: getattr(tally, end)) for end in ("lo", "hi"))
+    matrix, sizes = system.matrix, np.diff(system.matrix.indptr)
+    row, column = np.repeat(np.arange(len(lo)), sizes), matrix.indices
+    # All people, whom "?" leaves, in these tallies or not.
     least, most = np.zeros(n_atoms, dtype=np.int64), np.full(n_atoms, everyone, dtype=np.int64)
-    rows, columns, lo, hi, count = list[Ints](), list[Ints](), list[Ints](), list[Ints](), 0
-    for number, tally in enumerate(tallies):
-        inside = np.flatnonzero(atoms.cells[:, number] >= 0)
-        of = atoms.cells[inside, number]
-        sizes = np.bincount(of, minlength=tally.size)
-        alone = sizes[of] == 1
-        # A cell that is one atom bounds it; a larger one is a sum, unless nothing is said of it.
-        least[inside[alone]] = np.maximum(least[inside[alone]], tally.lo[of[alone]])
-        most[inside[alone]] = np.minimum(most[inside[alone]], tally.hi[of[alone]])
-        most[inside] = np.minimum(most[inside], tally.hi[of])
-        said = np.flatnonzero((sizes > 1) & ((tally.lo > 0) | (tally.hi < everyone)))
-        at = np.full(tally.size, -1, dtype=np.int64)
-        at[said] = count + np.arange(len(said))
-        some = at[of] >= 0
-        rows.append(at[of[some]])
-        columns.append(inside[some])
-        lo.append(tally.lo[said])
-        hi.append(tally.hi[said])
-        count += len(said)
-    row, column = np.concatenate(rows), np.concatenate(columns)
-    matrix = csr_array((np.ones(len(row), dtype=np.int64), (row, column)), shape=(count, n_atoms))
+    np.minimum.at(most, column, hi[row])
+    # A cell that is one atom bounds it; a larger one is a sum, unless nothing is said of it.
+    np.maximum.at(least, column[sizes[row] == 1], lo[row[sizes[row] == 1]])
+    sums = np.flatnonzero((sizes > 1) & ((lo > 0) | (hi < everyone)))
     return RangeSystem(
-        matrix, np.concatenate(lo), np.concatenate(hi), least, most, atoms.cells[:, 0], atoms.people
+        matrix[sums], lo[sums], hi[sums], least, most, system.cells[:, 0], system.people
     )
 
 

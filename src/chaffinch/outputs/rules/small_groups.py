@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..domain import Ints
-from .atoms import Atoms, atoms_of, components, informative, merged
+from .atoms import CellSystem, atoms_of, components, informative, merged
 from .cell_counts import COUNT, CellCounts
 from .evidence import Release
 from .findings import RuleFinding, Status
@@ -122,7 +122,7 @@ def _findings(
     counts: bool,
 ) -> list[RuleFinding]:
     least = max(policy.of(tally.kind).threshold for tally in tallies)
-    system = count_system(tallies, atoms_of(tallies, sizes))
+    system = count_system(atoms_of(tallies, sizes))
     part = _Part(tallies, system, small_groups(system, least))
     findings: list[RuleFinding] = []
     for group in part.search.groups:
@@ -177,7 +177,7 @@ def _by_definition(part: _Part, group: SmallGroup, sizes: Sequence[int]) -> bool
     atoms = atoms_of(some, sizes, most=MOST_LEVELS)
     if not atoms.complete:
         return False
-    system = count_system(some, atoms)
+    system = count_system(atoms)
     weight_of = {part.system.cells[variable]: weight for variable, weight in group.weights.items()}
     scale = int(np.lcm.reduce([weight.denominator for weight in group.weights.values()]))
     whole = np.array(
@@ -274,27 +274,25 @@ class GroupSearch(NamedTuple):
     work: int
 
 
-def count_system(tallies: Sequence[CellCounts], atoms: Atoms) -> CountSystem:
+def count_system(system: CellSystem) -> CountSystem:
     """Return what tallies make known of atoms: cells that are shown, those of nobody taken out with their atoms, which then are known to be empty."""
-    starts = np.cumsum([0, *(tally.size for tally in tallies)])
-    known = np.concatenate([~tally.withheld for tally in tallies])
-    counts = np.concatenate([tally.counts for tally in tallies])
-    flat = np.where(atoms.cells >= 0, atoms.cells + starts[:-1], -1)
-    shown = (flat >= 0) & known[flat]
-    alive = ~(shown & (counts[flat] == 0)).any(axis=1) & shown.any(axis=1)
-    flat, people = np.where(shown, flat, -1)[alive], atoms.people[alive]
+    known = system.by_cell(lambda tally: ~tally.withheld)
+    counts, numbers = system.by_cell(lambda tally: tally.counts), system.numbers
+    shown = (numbers >= 0) & known[numbers]
+    alive = ~(shown & (counts[numbers] == 0)).any(axis=1) & shown.any(axis=1)
+    flat, people = np.where(shown, numbers, -1)[alive], system.people[alive]
     rows, of = (
         np.unique(flat, axis=0, return_inverse=True)
         if len(flat)
         else (flat, np.zeros(0, dtype=np.int64))
     )
     people = np.bincount(of.reshape(-1), weights=people, minlength=len(rows)).astype(np.int64)
-    used = np.unique(rows[rows >= 0])
+    used, starts = np.unique(rows[rows >= 0]), system.starts
     number = np.full(int(starts[-1]) + 1, -1, dtype=np.int64)
     number[used] = np.arange(len(used))
     tally_of = np.searchsorted(starts, used, side="right") - 1
-    cells = tuple((int(k), int(cell - starts[k])) for k, cell in zip(tally_of, used, strict=True))
-    return CountSystem(number[rows], people, cells, counts[used], atoms.complete)
+    cells = tuple(zip(tally_of.tolist(), (used - starts[tally_of]).tolist(), strict=True))
+    return CountSystem(number[rows], people, cells, counts[used], system.complete)
 
 
 class _Programmes:

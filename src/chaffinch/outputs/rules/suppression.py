@@ -68,7 +68,7 @@ def bounds(
     of = table.withheld if of is None else of
     tied, all_in = _tied(table, others)
     limits = ranges(
-        range_system(tied, atoms_of(tied, table.sizes)),
+        range_system(atoms_of(tied, table.sizes)),
         table.counts,
         of=of,
         enough=enough,
