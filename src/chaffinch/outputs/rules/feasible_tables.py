@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,9 +18,6 @@ from ..._base.compiled import compiled
 from ..domain import Codes, Ints, Mask
 from .atoms import counting, lookup_of
 from .cell_counts import CellCounts
-
-if TYPE_CHECKING:
-    pass
 
 MOST_PROPOSALS = 60_000_000
 """Proposals of all walks together, about ten seconds; each touches the tallies of one column."""

@@ -70,7 +70,7 @@ class RangeSystem:
 def range_system(system: CellSystem) -> RangeSystem:
     """Return what tallies say of atoms, the first of them being the table that is asked about."""
     everyone, n_atoms = system.tallies[0].n_people, len(system.people)
-    lo, hi = (system.by_cell(lambda tally, end=end: getattr(tally, end)) for end in ("lo", "hi"))
+    lo, hi = system.by_cell(lambda tally: tally.lo), system.by_cell(lambda tally: tally.hi)
     matrix, sizes = system.matrix, np.diff(system.matrix.indptr)
     row, column = np.repeat(np.arange(len(lo)), sizes), matrix.indices
     # All people, whom "?" leaves, in these tallies or not.
