@@ -246,6 +246,15 @@ def test_a_command_loads_what_it_needs(
     assert loaded <= needed, run.stderr
 
 
+def test_options_are_declared_and_typer_parses_them_in_one_place() -> None:
+    users = {
+        file.relative_to(PACKAGE).as_posix()
+        for file in PACKAGE.rglob("*.py")
+        if re.search(r"^\s*(?:import|from) typer\b", file.read_text("utf-8"), flags=re.MULTILINE)
+    }
+    assert users == {"cli/app.py", "cli/command.py"}, "declare an option: chaffinch._base.options"
+
+
 # (c) The papers name what there is.
 
 

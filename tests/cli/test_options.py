@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import inspect
 import os
 import re
 import shlex
 import subprocess
 import sys
 from pathlib import Path
-from typing import Annotated
 
 import numpy as np
 import pandas as pd
@@ -19,13 +17,12 @@ import typer
 from hypothesis import given
 from hypothesis import strategies as st
 
+from chaffinch._base.options import settings_of
 from chaffinch.cli.estimates import Speaker
 from chaffinch.cli.options import (
     columns_that_fit,
     command_line,
-    expanded,
     ledger_allows,
-    reading_of,
     show_lines,
     show_table,
 )
@@ -215,34 +212,18 @@ def test_a_promise_looks_at_names_alone(people_with_surnames, run_here):
 # Options and words.
 
 
-def test_a_group_of_options_stands_where_its_parameter_was():
-    def pair(a: Annotated[int, typer.Option()] = 1, b: str = "x") -> Pair:  # noqa: F821  never looked up
-        return (a, b)
-
-    seen = []
-
-    @expanded(both=pair)
-    def command(*, first: int, both: Pair, last: bool = False) -> None:  # noqa: F821
-        """Say."""
-        seen.append((first, both, last))
-
-    assert list(inspect.signature(command).parameters) == ["first", "a", "b", "last"]
-    assert command.__doc__ == "Say."
-    command(first=0, a=2, b="y", last=True)
-    assert seen == [(0, (2, "y"), True)]
-
-
 def test_how_a_file_is_read():
-    reading = reading_of(delimiter="tab", rare="keep")
+    assert settings_of(Reading)["delimiter"].read("tab") == "\t"
+    reading = Reading(delimiter="\t", rare="keep")
     assert (reading.file, reading.rare) == ({"delimiter": "\t"}, "keep")
-    reading = reading_of(encoding="cp1252", header="no", table="May")
+    reading = Reading(encoding="cp1252", header="no", table="May")
     assert reading.file == {"encoding": "cp1252", "header": "no", "table": "May"}
     assert reading.other_file == {
         "encoding": "cp1252",
         "header": "no",
     }  # another file may have other tables
     with pytest.raises(InputError, match="Did you mean 'pool'"):
-        reading_of(rare="polo")
+        Reading(rare="polo")
 
 
 def test_a_command_names_files_and_not_where_they_lie(monkeypatch):

@@ -8,8 +8,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from chaffinch.cli.options import reading_of
 from chaffinch.errors import InputError
+from chaffinch.table.settings import Reading
 from chaffinch.workflows.engines import engine_of
 
 PUBLIC = """format = "chaffinch-schema"
@@ -283,9 +283,7 @@ def test_trees_read_decimal_commas(files, run_here):
 def test_what_is_said_of_the_original_is_said_of_what_it_is_compared_with(tmp_path):
     path = tmp_path / "synthetic.csv"
     path.write_bytes("sex;süß\n".encode("cp1252") + b"f;1\nm;2\n" * 20)
-    source = engine_of("auto").other(
-        path, reading_of(encoding="cp1252", delimiter=";", table="May")
-    )
+    source = engine_of("auto").other(path, Reading(encoding="cp1252", delimiter=";", table="May"))
     assert source.columns == ("sex", "süß")
     with pytest.raises(InputError, match=r"one column when read with the delimiter '\|'"):
-        engine_of("auto").other(path, reading_of(delimiter="|"))
+        engine_of("auto").other(path, Reading(delimiter="|"))

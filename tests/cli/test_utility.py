@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from chaffinch.cli.utility import utility_settings
+from chaffinch._base.options import settings_of
 from chaffinch.errors import InputError, UnknownNameError
 from chaffinch.utility import UtilitySettings, choices
 from chaffinch.utility.metric import asked_metrics
@@ -122,11 +122,11 @@ def test_what_python_can_set_the_command_can(data, synthetic, tmp_path, run_here
 
 
 def test_settings_of_the_command_line():
-    words = {"label": None, "formula": None, "repeats": 2, "measures": None, "models": "nb,rf"}
-    assert utility_settings(**words, svm_rows=0).svm_rows is None
-    assert utility_settings(**words, svm_rows=20).models == ("nb", "rf")
-    with pytest.raises(InputError, match="--svm-rows must be at least 10"):
-        utility_settings(**words, svm_rows=3)
+    settings = settings_of(UtilitySettings)
+    assert settings["svm_rows"].read("0") is None
+    assert settings["models"].read("nb,rf") == ("nb", "rf")
+    with pytest.raises(InputError, match="svm_rows must be a whole number of at least 10"):
+        UtilitySettings(svm_rows=3)
 
 
 def test_files_are_read_batch_by_batch_where_asked_or_where_they_are_large(

@@ -25,8 +25,6 @@ from .options import (
     Secrets,
     Silent,
     console,
-    key_sizes_of,
-    names_of,
     run_facts,
     show_lines,
     show_table,
@@ -170,34 +168,6 @@ def end(verdict: LimitVerdict | None, policy: RiskPolicy) -> None:
     """End with 1 where the limit is exceeded, or where that is required not shown to be kept."""
     if policy.refuses(verdict):
         raise Exit(1)
-
-
-def risk_settings(
-    *,
-    keys: str,
-    sensitive: str,
-    key_sizes: str | None,
-    label: str | None,
-    attackers: str | None,
-    convention: str,
-    svm_rows: int,
-    threshold: int,
-    thorough: bool,
-    sample_rows: int,
-) -> RiskSettings:
-    """Return the settings that the options of `release` amount to."""
-    return RiskSettings(
-        keys=names_of(keys),
-        sensitive=names_of(sensitive),
-        key_sizes=key_sizes_of(key_sizes),
-        label=label,
-        attackers=names_of(attackers) or None,
-        tcap_convention=convention,  # type: ignore[arg-type]
-        svm_rows=svm_rows or None,
-        threshold=threshold,
-        thorough=thorough,
-        sample_rows=sample_rows,
-    )
 
 
 def show_risk(report: ReportResult, page: Path | None, *, scenario: bool = True) -> None:

@@ -7,9 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from .._base.errors import InputError
 from .._base.files import check_outputs
-from .._base.masking import THRESHOLD
 from .._base.options import Option
 from ..table.settings import Reading
 from ..utility.settings import UtilitySettings
@@ -24,7 +22,6 @@ from .options import (
     Public,
     RunSeed,
     Silent,
-    names_of,
     number,
     run_facts,
     show_lines,
@@ -109,34 +106,6 @@ def utility(
         show_verdict(result.verdict)
     show_worth(report, html)
     show_lines("" if result.about.sample is None else " ".join(result.about.sample.sentences))
-
-
-def utility_settings(
-    *,
-    label: str | None,
-    formula: str | None,
-    repeats: int | None,
-    measures: str | None,
-    models: str | None,
-    svm_rows: int,
-    threshold: int = THRESHOLD,
-    thorough: bool = False,
-    sample_rows: int = 100_000,
-) -> UtilitySettings:
-    """Return what to measure, from the words of the command line."""
-    if svm_rows and svm_rows < 10:
-        raise InputError(f"--svm-rows must be at least 10, or 0 for all. Got {svm_rows}.")
-    return UtilitySettings(
-        label=label,
-        formula=formula,
-        measures=names_of(measures) or None,
-        models=names_of(models) or None,
-        repeats=repeats,
-        svm_rows=svm_rows or None,
-        threshold=threshold,
-        thorough=thorough,
-        sample_rows=sample_rows,
-    )
 
 
 def show_worth(report: ReportResult, page: Path | None) -> None:

@@ -5,7 +5,7 @@ What a form gives is kept as texts NAME=TEXT, and put into the words of the comm
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -48,7 +48,8 @@ def fields_of(name: str) -> dict[str, Setting]:
     from ..cli.command import command
     from ..cli.release import release
 
-    declared = command({"release": release, "check": check}[name]).settings  # type: ignore[attr-defined]
+    functions: dict[str, Callable[..., Any]] = {"release": release, "check": check}
+    declared = command(functions[name]).settings  # type: ignore[attr-defined]
     settings = [
         setting
         for setting in declared.values()
