@@ -34,7 +34,7 @@ from ..cells import (
 from ..domain import Floats
 from ..equations import Output, SumSystem
 from ..numbers import UNSAID, WITHHELD, Interval, people
-from ..rules.cell_counts import COUNT, CellCounter, CellCounts, is_unsaid
+from ..rules.cell_counts import COUNT, CellCounter, CellCounts, CellMark, is_unsaid
 from ..rules.evidence import Counts, Quantiles
 from .base import (
     KINDS,
@@ -226,9 +226,8 @@ class QuantileSpec(SummarySpec):
         groups = bool(cells.steps) and self.publishes("n") and not isinstance(self.n, int)
         if len(cells.steps) == 1 and isinstance(values, list) and len(values) == cells.size:
             lists = [value if isinstance(value, list) else [value] for value in values]
-            printed = boxed(
-                [None if all(is_unsaid(number) for number in some) else ... for some in lists]
-            )
+            marks = CellMark.BY_RULE, CellMark.WITHHELD
+            printed = boxed([marks[all(map(is_unsaid, numbers))] for numbers in lists])
         shown = counter.numbers_shown(printed)
         table = counter.tally("cells", cells, shown=shown, quantities=[COUNT] if groups else [])
         return [table, *([] if groups else counter.n())]

@@ -266,36 +266,23 @@ def _added_up(tally: CellCounts, axis: int, of: Ints) -> CellCounts:
     )
 
 
-@dataclass
-class _Sets:
-    """Which of some things hang together."""
-
-    of: list[int]
-
-    def root(self, one: int) -> int:
-        while self.of[one] != one:
-            one = self.of[one]
-        return one
-
-    def join(self, one: int, other: int) -> None:
-        self.of[self.root(one)] = self.root(other)
-
-
 def components(tallies: Sequence[CellCounts]) -> list[list[CellCounts]]:
     """Return tallies by what hangs together over shared columns; those of everyone, which tell no levels apart, belong to each part.
 
     Tallies without a column in common are tied by the number of all people alone.
     """
+    from scipy.sparse.csgraph import connected_components
+
     every = [tally for tally in tallies if not used_columns(tally)]
     rest = [tally for tally in tallies if used_columns(tally)]
-    sets, by_column = _Sets(list(range(len(rest)))), dict[int, int]()
-    for number, tally in enumerate(rest):
-        for column in used_columns(tally):
-            sets.join(number, by_column.setdefault(column, number))
-    parts: dict[int, list[CellCounts]] = {}
-    for number, tally in enumerate(rest):
-        parts.setdefault(sets.root(number), []).append(tally)
-    return [[*part, *every] for part in parts.values()] or ([every] if every else [])
+    if not rest:
+        return [every] if every else []
+    columns = sorted(frozenset[int]().union(*map(used_columns, rest)))
+    uses = np.array([[column in used_columns(tally) for column in columns] for tally in rest])
+    n_parts, part = connected_components(uses.astype(int) @ uses.T.astype(int))
+    return [
+        [*(rest[k] for k in np.flatnonzero(part == number)), *every] for number in range(n_parts)
+    ]
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from enum import Enum
 from functools import cached_property, partial
 from itertools import product
 from typing import TYPE_CHECKING, Any
@@ -299,11 +300,17 @@ def defined_within(
     return True
 
 
+class CellMark(Enum):
+    """What is said of a cell in place of a number."""
+
+    WITHHELD = "withheld"
+    BY_RULE = "withheld if the output's threshold or bands say so"
+
+
 def is_unsaid(cell: object) -> bool:
     """Return whether a number that is no count is marked as withheld."""
-    return cell is None or (
-        isinstance(cell, str) and cell.strip() in [sign for sign in UNSAID if sign is not None]
-    )
+    is_sign = cell is None or (isinstance(cell, str) and cell.strip() in UNSAID)
+    return is_sign or cell is CellMark.WITHHELD
 
 
 def summed(cells: Crossing, out: tuple[bool, ...]) -> Crossing:
@@ -523,13 +530,14 @@ class CellCounter:
         ]
 
     def marked(self, names: tuple[tuple[str, ...], ...]) -> NDArray[np.object_] | None:
-        """Return the cells that an output without numbers withholds by name; nothing (...) is said of the others."""
+        """Return marks of the cells that an output without numbers withholds by name, and of the others, which its rules may withhold."""
         if not self.output.withheld:
             return None
-        cells = [
-            "x" if "|".join(words) in self.output.withheld else ... for words in product(*names)
+        marks = [
+            CellMark.WITHHELD if "|".join(words) in self.output.withheld else CellMark.BY_RULE
+            for words in product(*names)
         ]
-        return np.array([*cells, None], dtype=object)[:-1].reshape([len(some) for some in names])
+        return np.array(marks, dtype=object).reshape([len(some) for some in names])
 
     def numbers_shown(self, printed: NDArray[np.object_] | None) -> Shown:
         """Return what is shown of the counts behind numbers that are not counts: nothing of those withheld."""
@@ -594,22 +602,22 @@ def _shown(
             np.where(banded, most_in, hi),
             withheld | banded,
         )
-    if cells is not None:
-        # A cell as printed says whether it is withheld; its number is that of these records.
-        for place, cell in enumerate(cells.ravel()):
-            if cell is ...:
-                continue
-            hidden = cell is None or (
-                isinstance(cell, str) and not cell.strip().replace(",", "").isdigit()
+    # A cell as printed says whether it is withheld; its number is that of these records.
+    for place, cell in enumerate(() if cells is None else cells.ravel()):
+        word = cell.strip().lower() if isinstance(cell, str) else None
+        is_suppressed = cell is None or cell is CellMark.WITHHELD or word in SUPPRESSED
+        is_range = word is not None and not word.replace(",", "").isdigit()
+        if is_suppressed or is_range:
+            sign = None if is_suppressed else cell
+            lo[place], hi[place] = count_interval(
+                UNKNOWN if is_suppressed and threshold is None else sign,
+                most=most,
+                threshold=threshold,
+                suppressed_zeros=zeros,
             )
-            if hidden:
-                unsaid = cell is None or cell.strip().lower() in SUPPRESSED
-                sign = UNKNOWN if unsaid and threshold is None else cell
-                lo[place], hi[place] = count_interval(
-                    sign, most=most, threshold=threshold, suppressed_zeros=zeros
-                )
-            elif withheld[place]:
-                lo[place] = hi[place] = counts[place]
-            withheld[place] = hidden
+        elif withheld[place] and cell is not CellMark.BY_RULE:
+            lo[place] = hi[place] = counts[place]
+        if cell is not CellMark.BY_RULE:
+            withheld[place] = is_suppressed or is_range
     # Numbers as printed may be of other records than these; what is known must at least allow what is there.
     return np.minimum(lo, counts), np.maximum(hi, counts), withheld
