@@ -167,12 +167,18 @@ def _grouped(
 
 
 def shaped(
-    numbers: Any, cells: Crossing, *, what: str, absent: Any = None, total: str | None = None
+    numbers: Any,
+    cells: Crossing,
+    *,
+    what: str,
+    absent: Any = None,
+    total: str | None = None,
+    lists: bool = False,
 ) -> NDArray[np.object_]:
     """Return numbers given as nested lists, or by names such as "m|rented", as an array with one axis for each column.
 
     `absent` stands for cells that a mapping does not name; where it is None they must all be named. `total` is what one more entry along
-    each axis is called.
+    each axis is called. With `lists` an entry may be a list.
     """
     last = () if total is None else (total,)
     names = tuple((*some, *last) for some in cells.names)
@@ -202,7 +208,7 @@ def shaped(
                 + (f"Got {len(numbers)}." if missing is None else f"'{missing}' is missing.")
             )
         return out
-    _fill(out, numbers, (), shape, what)
+    _fill(out, numbers, (), what, lists=lists)
     return out
 
 
@@ -220,12 +226,13 @@ def _fill(
     out: NDArray[np.object_],
     numbers: Any,
     place: tuple[int, ...],
-    shape: tuple[int, ...],
     what: str,
+    *,
+    lists: bool,
 ) -> None:
-    depth = len(place)
+    depth, shape = len(place), out.shape
     if depth == len(shape):
-        if isinstance(numbers, list | Mapping):
+        if isinstance(numbers, list | Mapping) and not lists:
             raise InputError(
                 f"{what} must be nested {len(shape)} deep, one list for each column. Got deeper lists."
             )
@@ -237,7 +244,7 @@ def _fill(
             f"{what} must have {' x '.join(map(str, shape))} entries, one list for each column. Got {got} at depth {depth + 1}."
         )
     for number, part in enumerate(numbers):
-        _fill(out, part, (*place, number), shape, what)
+        _fill(out, part, (*place, number), what, lists=lists)
 
 
 def table_of_counts(

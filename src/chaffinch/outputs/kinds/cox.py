@@ -31,10 +31,10 @@ from ..formula import Formula
 from .base import KINDS, ROWS, Column, Columns, Kind, Sample, Statistic
 from .formulas import STEP, raised
 from .model import (
-    EstimatedModel,
     JointLevels,
     ModelFit,
     ModelLabels,
+    ModelSpec,
     OneStep,
     design_of,
     joint_columns,
@@ -48,7 +48,7 @@ MOST_SUMS = 2_000
 TINY = 1e-12
 
 
-class CoxSpec(EstimatedModel):
+class CoxSpec(ModelSpec):
     """A Cox regression.
 
     Parameters

@@ -21,10 +21,10 @@ from ..formula import Formula
 from ..rules.cell_counts import CellCounter, CellCounts
 from ..rules.evidence import ModelGroups
 from .base import KINDS, Column, Kind, Sample, Statistic
-from .model import EstimatedModel, ModelFit, ModelLabels, design_of, label_of
+from .model import ModelFit, ModelLabels, ModelSpec, check_rank, design_of, label_of
 
 
-class _GroupedModel(EstimatedModel):
+class _GroupedModel(ModelSpec):
     group: Column
 
     def equations(self, frame: Frame) -> tuple[Output, ...]:
@@ -55,10 +55,7 @@ class _GroupedModel(EstimatedModel):
         groups = sample.inside[:, sample.fields.position(self.group)]
         if len(np.unique(groups)) < 2:
             raise InputError("all its records are in one group")
-        if np.linalg.matrix_rank(x / np.maximum(np.abs(x).max(axis=0), 1e-300)) < x.shape[1]:
-            raise InputError(
-                "a coefficient cannot be told apart from others, or no record is behind it"
-            )
+        check_rank(x)
         return self.estimated(self.label(sample, formula), x, offset, groups)
 
     @abstractmethod

@@ -1,6 +1,6 @@
 """What models of a formula share: coefficients by name, standard errors of some or all of them, and single numbers beside them.
 
-Regressions with estimating equations (`regression/`) and models that are fitted as a whole (`EstimatedModel`: Cox, ordered, mixed ...) are these.
+Regressions with estimating equations (`regression/`) and models that are fitted as a whole (Cox, ordered, mixed ...) are these.
 
 A model whose likelihood is a sum over records has equations by one step of Newton's from the published parameters (`OneStep`).
 With s, J and l the score, the observed information and the log-likelihood of all records at published parameters b, records have the estimate
@@ -335,6 +335,23 @@ class ModelSpec(OutputSpec):
             one and Interval(one.lo * (1.0 - differ), one.hi * (1.0 + differ)) for one in intervals
         ]
 
+    def one_step(
+        self, formula: Formula, others: Sequence[Interval] = ()
+    ) -> tuple[list[Interval], Floats, list[int]]:
+        """Return the intervals of all published numbers, the parameters at the first of them, and which standard errors are published.
+
+        `others` are parameters behind the coefficients.
+        """
+        intervals = [*self.named(self.coefficients, formula, "coefficient"), *others]
+        at, keys = np.array([one.middle for one in intervals]), list[int]()
+        if self.standard_errors is not None:
+            columns, bounds = self.error_keys(formula)
+            keys = [k - 1 for k in columns]
+            intervals += [Interval(*map(float, bound)) for bound in bounds]
+        if self.loglik is not None:
+            intervals.append(self.printed(self.loglik, self.statistics["loglik"].label))
+        return intervals, at, keys
+
     def tallies(self, counter: CellCounter) -> list[CellCounts]:
         """Return the records as one cell, and n."""
         return counter.fit(self.formula)
@@ -369,32 +386,19 @@ def design_of(formula: Formula, codes: Codes) -> tuple[Floats, Floats]:
     )
 
 
+def check_rank(x: Floats) -> None:
+    """Raise InputError where records do not determine a coefficient of a design."""
+    if np.linalg.matrix_rank(x / np.maximum(np.abs(x).max(axis=0), 1e-300)) < x.shape[1]:
+        raise InputError(
+            "a coefficient cannot be told apart from others, or no record is behind it"
+        )
+
+
 def label_of(formula: Formula, fields: Fields, codes: Codes) -> Floats:
     """Return the label of records, which is a number."""
     return formula.label.numbers(
         fields, {column: codes[:, column].astype(np.intp) for column in formula.label.columns}
     )
-
-
-class EstimatedModel(ModelSpec):
-    """A model that is fitted as a whole, with one list of coefficients and single numbers beside them."""
-
-    def one_step(
-        self, formula: Formula, others: Sequence[Interval] = ()
-    ) -> tuple[list[Interval], Floats, list[int]]:
-        """Return the intervals of all published numbers, the parameters at the first of them, and which standard errors are published.
-
-        `others` are parameters behind the coefficients.
-        """
-        intervals = [*self.named(self.coefficients, formula, "coefficient"), *others]
-        at, keys = np.array([one.middle for one in intervals]), list[int]()
-        if self.standard_errors is not None:
-            columns, bounds = self.error_keys(formula)
-            keys = [k - 1 for k in columns]
-            intervals += [Interval(*map(float, bound)) for bound in bounds]
-        if self.loglik is not None:
-            intervals.append(self.printed(self.loglik, self.statistics["loglik"].label))
-        return intervals, at, keys
 
 
 def joint_columns(formula: Formula, *more: int) -> tuple[int, ...]:

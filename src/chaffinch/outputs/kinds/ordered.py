@@ -23,10 +23,10 @@ from ..equations import Output
 from ..formula import Formula
 from .base import KINDS, ROWS, Estimates, Kind, NumberBlock, Sample, Statistic
 from .model import (
-    EstimatedModel,
     JointLevels,
     ModelFit,
     ModelLabels,
+    ModelSpec,
     OneStep,
     design_of,
     joint_columns,
@@ -41,7 +41,7 @@ LEAST = 1e-12
 """The least chance of a class: records beyond have huge scores, which drive them back."""
 
 
-class OrderedSpec(EstimatedModel):
+class OrderedSpec(ModelSpec):
     """An ordered logit or probit regression.
 
     Parameters

@@ -21,10 +21,10 @@ from ..numbers import Number
 from ..rules.cell_counts import CellCounter, CellCounts
 from ..rules.evidence import InterpolatingFit
 from .base import KINDS, Kind, Sample
-from .model import EstimatedModel, ModelFit, design_of, label_of
+from .model import ModelFit, ModelSpec, check_rank, design_of, label_of
 
 
-class QuantileRegressionSpec(EstimatedModel):
+class QuantileRegressionSpec(ModelSpec):
     """A quantile regression of the quantile `at`, 0.5 for a median. Standard errors are not read: programs differ in them."""
 
     SUMS_LABEL: ClassVar[bool] = False  # on which side of the fit a label lies is all that counts
@@ -48,10 +48,7 @@ class QuantileRegressionSpec(EstimatedModel):
         """Return a minimum by a linear programme; which one, where there are several, is left to it."""
         x, offset = design_of(formula, sample.inside)
         y = label_of(formula, sample.fields, sample.inside) - offset
-        if np.linalg.matrix_rank(x / np.maximum(np.abs(x).max(axis=0), 1e-300)) < x.shape[1]:
-            raise InputError(
-                "a coefficient cannot be told apart from others, or no record is behind it"
-            )
+        check_rank(x)
         coefficients = _least(x, y, self.at)
         spread = (
             np.std(y) / np.sqrt(max(len(y), 1)) / np.maximum(np.sqrt((x**2).mean(axis=0)), 1e-300)

@@ -81,19 +81,13 @@ class QuantileSpec(SummarySpec):
         printed, what, points = self.numbers, f"Output '{self.name}'", self.points
         if printed is None:
             raise InputError(f"{what} must have a value or values.")
-        parts = [printed]
-        if self.by:
-            by_name = isinstance(printed, dict)
-            boxes = (
-                {key: _Box(part) for key, part in printed.items()}
-                if by_name
-                else _box_at(printed, len(cells.shape))
-            )
-            parts = [
-                box.inner for box in shaped(boxes, cells, what=what, absent=_Box(None)).ravel()
-            ]
+        parts = shaped(printed, cells, what=what, absent=..., lists=True).ravel()
         lists = [
-            [None] * len(points) if part is None else part if isinstance(part, list) else [part]
+            [None] * len(points)
+            if part is None or part is ...
+            else part
+            if isinstance(part, list)
+            else [part]
             for part in parts
         ]
         if any(len(one) != len(points) for one in lists):
@@ -237,19 +231,6 @@ class QuantileSpec(SummarySpec):
         values = column_numbers(self.of, counter.fields, counter.codes)
         yield Counts(tallies, self.unit_noun)
         yield Quantiles(tallies[0], values, self.points, self.decimals)
-
-
-class _Box:
-    """A list that stands for one entry."""
-
-    def __init__(self, inner: Any) -> None:
-        self.inner = inner
-
-
-def _box_at(printed: Any, depth: int) -> Any:
-    if depth == 0 or not isinstance(printed, list):
-        return _Box(printed)
-    return [_box_at(part, depth - 1) for part in printed]
 
 
 def _is_count(n: Any) -> bool:
