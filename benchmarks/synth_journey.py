@@ -1,11 +1,10 @@
-"""How long a person waits for `chaffinch synth`, `fit` and `sample`, step by step, beside what the commands say before they start.
+"""How long a person waits for `chaffinch synth`, `fit` and `sample`, step by step.
 
     python -m benchmarks.synth_journey                                # 10^5, 10^6 and 10^7 rows
     python -m benchmarks.synth_journey 100000 1000000                 # these numbers of rows instead
 
 Adult's rows drawn with replacement, from CSV to CSV and from Parquet to Parquet. Each command is run once in a process of its own, with
-compiled kernels cached. The rates of `src/chaffinch/cli/estimates.py` are set from "ns per cell". They are for two cores that do
-nothing else. On busy ones look at CPU seconds: free, a command takes between half of them (all in two threads) and all of them.
+compiled kernels cached. On busy cores look at CPU seconds: free, a command takes between half of them (all in two threads) and all of them.
 """
 
 from __future__ import annotations
@@ -24,8 +23,6 @@ import pyarrow.parquet as pq
 
 from benchmarks.common import SCRATCH, save
 from benchmarks.data import adult
-from chaffinch import BayesNet
-from chaffinch.cli.estimates import START, Work, drawing_seconds
 
 SIZES = (100_000, 1_000_000, 10_000_000)
 COMMAND = [sys.executable, "-m", "chaffinch"]
@@ -36,7 +33,7 @@ NAMES = {
     "compare": "comparing",
     "write": "writing",
 }
-"""Steps as the commands' JSON names them, and as estimates do."""
+"""Steps as the commands' JSON names them, and as the results do."""
 
 Rows = list[list[object]]
 
@@ -87,44 +84,31 @@ def measured(n_rows: int, ending: str) -> Rows:
         SCRATCH / name for name in (f"journey.{ending}", "journey.chaffinch", "journey.json")
     )
     d = adult("train").num_columns
-    work = Work(BayesNet(), source, [output])
     out: Rows = []
 
-    def add(
-        command: str,
-        taken: tuple[float, float, float],
-        steps: dict[str, float],
-        expected: dict[str, float],
-    ) -> None:
-        whole, cpu, peak = taken
-        every = {"whole command": (whole, START + sum(expected.values()))}
-        every |= {name: (steps[name], expected[name]) for name in expected if name in steps}
-        for name, (seconds, estimate) in every.items():
-            more = (
-                [f"{cpu:.2f}", f"{estimate / cpu:.2f}", f"{peak:.2f}"]
-                if name == "whole command"
-                else ["", "", ""]
-            )
-            per_cell = f"{1e9 * seconds / (n_rows * d):.1f}"
+    def add(command: str, taken: tuple[float, float, float], steps: dict[str, float]) -> None:
+        seconds, cpu, peak = taken
+        for name, step in {"whole command": seconds, **steps}.items():
+            is_whole = name == "whole command"
             out.append(
                 [
                     command,
                     f"{n_rows:,} x {d}",
                     ending,
                     name,
-                    f"{seconds:.2f}",
-                    per_cell,
-                    f"{estimate:.2f}",
-                    *more,
+                    f"{step:.2f}",
+                    f"{1e9 * step / (n_rows * d):.1f}",
+                    f"{cpu:.2f}" if is_whole else "",
+                    f"{peak:.2f}" if is_whole else "",
                 ]
             )
 
     taken = run("synth", source, "-o", output, "--model", model, "--seed", 1, "--json", told)
-    add("synth", taken, steps_of(told), work.seconds(n_rows, d))
+    add("synth", taken, steps_of(told))
     taken = run("fit", source, "-o", model, "--seed", 1)
-    add("fit", taken, {}, Work(BayesNet(), source).seconds(n_rows, d))
+    add("fit", taken, {})
     taken = run("sample", model, "-o", output, "--rows", n_rows, "--seed", 1, "--json", told)
-    add("sample", taken, steps_of(told), drawing_seconds(n_rows * d, [output]))
+    add("sample", taken, steps_of(told))
     output.unlink()
     return out
 
@@ -144,9 +128,7 @@ def main() -> None:
         "step",
         "s",
         "ns per cell",
-        "estimate, s",
         "CPU, s",
-        "estimate / CPU",
         "peak GiB",
     ]
     save("synth_journey", head, rows)

@@ -35,7 +35,6 @@ from chaffinch.cli.app import app
 from chaffinch.cli.attack import AucLimit, print_result
 from chaffinch.cli.check import _show as check_lines
 from chaffinch.cli.check import mitigation_lines
-from chaffinch.cli.estimates import Work, _time, say_drawing, say_measuring, say_work
 from chaffinch.cli.evolve import _show as evolve_lines
 from chaffinch.cli.frontier import _show as frontier_lines
 from chaffinch.cli.ledger import _show_project, show_account
@@ -92,11 +91,8 @@ from chaffinch.risk.together import Together
 from chaffinch.risk.verdict import LimitVerdict
 from chaffinch.stats.familywise import Family
 from chaffinch.stats.intervals import Estimate, LimitState
-from chaffinch.synth import BayesNet
 from chaffinch.synth.account import SynthesisAccount
-from chaffinch.table import Column, Schema
 from chaffinch.utility.result import SHARES, TableSummary, VerdictRow
-from chaffinch.utility.settings import UtilitySettings
 from chaffinch.utility.shapes import ColumnShape, PairShape, TableShapes
 from chaffinch.web import guard
 from chaffinch.web.decisions import Checker, _check_reason, put_down, read_records
@@ -692,26 +688,6 @@ def _ladder_of(n: int, *, several: bool) -> str:
     return _figure_words(figure)
 
 
-def _said_of(work: dict[str, float], **more: Any) -> str:
-    """What is said of work whose steps take so long."""
-
-    class Known(Work):
-        def seconds(self, n_rows: int, n_columns: int) -> dict[str, float]:
-            return work
-
-    return _printed(say_work, Known(BayesNet(), Path("a.csv")), 10, 1, **more)
-
-
-def _measuring(rows: int, splits: int, labels: int, cap: int | None = None) -> str:
-    schema = Schema(tuple(Column(f"c{i}", "categorical", levels=("a", "b")) for i in range(labels)))
-    return _printed(
-        say_measuring,
-        rows,
-        schema,
-        UtilitySettings(measures=("delta",), repeats=splits, svm_rows=cap),
-    )
-
-
 def _delivered(resumed: int, **more: Any) -> str:
     return _printed(
         frontier_lines,
@@ -1074,34 +1050,6 @@ SAID: tuple[tuple[str, str, Callable[[], str]], ...] = (
         lambda: _plan_lines(0.0, options=5),
     ),
     (
-        "{} GiB of memory",
-        "Learning the model will take about 8 s (reading 6 s) and 0.3 GiB of memory.",
-        lambda: _said_of({"reading": 6.0, "learning": 0.0}),
-    ),
-    (
-        "{} GiB of memory",
-        "Learning the model will take about 6 s and 0.3 GiB of memory.",
-        lambda: _said_of(dict.fromkeys("abcde", 0.8)),
-    ),
-    (
-        "Drawing and writing {} will take about {}, in bounded memory.",
-        "Drawing and writing 100,000,000 rows will take about 16 s, in bounded memory.",
-        lambda: _printed(
-            say_drawing,
-            100_000_000,
-            Schema((Column("a", "categorical", levels=("x",)),)),
-            [Path("a.csv")],
-        ),
-    ),
-    ("on {} each", "on 5,000 records each: about", lambda: _measuring(5001, 9, 1, 5000)),
-    (
-        "delta fits {} support vector machines{}: about {}. --measures=-delta leaves it out.",
-        "delta fits 20 support vector machines: about 14 s. --measures=-delta leaves it out.",
-        lambda: _measuring(5000, 9, 1),
-    ),
-    ("{} min", "2 min", lambda: _time(100.0)),
-    ("{} min", "100 min", lambda: _time(5999.0)),
-    (
         "Went on from {} that '{}' held.",
         "Went on from 1 setting that 'out' held.",
         lambda: _delivered(1),
@@ -1217,7 +1165,6 @@ def test_no_note_says_that_rows_are_left_out_where_none_is() -> None:
     assert " of 40, those with" not in _compared(_attacked_columns(40))
     assert "largest of" not in _why_cuts(8)
     assert "Relations that protection cut" not in _why_cuts(1, nan)
-    assert "will take" not in _said_of({"reading": 2.9})
     assert "worst of" not in _many_attacks(30)
     assert "not drawn" not in _evolved_page(6, 6).lower()
 

@@ -18,7 +18,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chaffinch._base.options import settings_of
-from chaffinch.cli.estimates import Speaker
+from chaffinch.cli.observer import ConsoleObserver
 from chaffinch.cli.options import (
     columns_that_fit,
     command_line,
@@ -27,7 +27,7 @@ from chaffinch.cli.options import (
     show_table,
 )
 from chaffinch.errors import BudgetError, InputError, LedgerError
-from chaffinch.table import sources
+from chaffinch.table import Note, sources
 from chaffinch.table.settings import Reading
 from chaffinch.workflows.engines import engine_of
 from chaffinch.workflows.run import RunOptions
@@ -257,7 +257,7 @@ def test_the_engine_that_was_chosen_for_large_files_is_said_unless_quiet(
         (False, "Note: Rows are read batch by batch (--engine stream)"),
         (True, ""),
     ):
-        run = RunOptions(observer=Speaker(quiet=quiet))
+        run = RunOptions(observer=ConsoleObserver(quiet=quiet))
         path = people_with_surnames / "people.csv"
         assert not engine_of("auto").open(path, Reading(), run, [path]).in_memory
         assert capsys.readouterr().err.startswith(words)
@@ -414,3 +414,11 @@ def test_a_variant_is_named_after_its_method_once(run_here, data, tmp_path):
     done = run_here(*words, "--method", "bayesnet:parents=2", "--parents", 1)
     assert (done.code, "Setting 'parents' is there twice" in done.err) == (2, True)
     assert run_here(*words, "--method", "privbayes:dpart").code == 0
+
+
+def test_what_is_personal_is_said_also_where_all_else_is_quiet(capsys):
+    observer = ConsoleObserver(quiet=True)
+    observer.opened([Note("a", "personal", "looks like a name"), Note("b", "pooled", "rare")])
+    said = capsys.readouterr().err
+    assert "Warning: " in said
+    assert "rare" not in said

@@ -9,13 +9,14 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pyarrow as pa
+import pyarrow.feather as feather
 import pyarrow.parquet as pq
 import pytest
 
 import chaffinch
 from chaffinch.errors import InputError
 from chaffinch.table import sources, write_table
-from chaffinch.table.sources import HELD, UNPACKED, choose_engine, free_bytes
+from chaffinch.table.sources import HELD, UNPACKED, choose_engine, expected_shape, free_bytes
 
 from .conftest import fails, n_refused
 
@@ -196,3 +197,34 @@ def test_a_container_may_have_less_than_its_machine(tmp_path, monkeypatch):
     assert free_bytes() != 5
     limit.write_text("1005\n")
     assert free_bytes() == 1000
+
+
+@pytest.mark.parametrize("ending", ["csv", "tsv", "parquet", "arrow", "csv.gz"])
+def test_a_file_tells_its_size_before_it_is_read(data, tmp_path, ending):
+    frame = chaffinch.read(data / "cmc.csv").to_arrow()
+    path = tmp_path / f"t.{ending}"
+    text = (data / "cmc.csv").read_bytes() * 40  # some megabytes: more than is looked at
+    if ending == "parquet":
+        pq.write_table(frame, path)
+    elif ending == "arrow":
+        feather.write_feather(frame, path, compression="uncompressed")
+    elif ending == "csv.gz":
+        path.write_bytes(gzip.compress(text))
+    else:
+        path.write_bytes(text.replace(b",", b"\t") if ending == "tsv" else text)
+    shape = expected_shape(path)
+    if ending == "csv.gz":
+        assert shape is None
+    elif ending in ("parquet", "arrow"):
+        assert shape == (1473, 10)
+    else:
+        assert shape == (pytest.approx(40 * 1474, rel=0.01), 10)
+
+
+@pytest.mark.parametrize(
+    "content", [b"", b"PAR1 is not all of it", b"one line without an end", b"\xff\xfe\x00"]
+)
+def test_what_cannot_be_told_is_left_to_reading(tmp_path, content):
+    (tmp_path / "t.csv").write_bytes(content)
+    assert expected_shape(tmp_path / "t.csv") is None
+    assert expected_shape(tmp_path / "none.csv") is None

@@ -23,10 +23,10 @@ class Heard(Observer):
     def __init__(self):
         self.said = []
 
-    def before_reading(self, source, choice):
+    def before_reading(self, choice):
         self.said.append("before reading")
 
-    def after_reading(self, table, seconds):
+    def after_reading(self, table):
         self.said.append("after reading")
 
 

@@ -78,8 +78,8 @@ def release(
     from ..workflows.local import copy_paths
     from ..workflows.release import EARLIER, PARTS, leaving_folder, run_release
     from ..workflows.run import RunOptions
-    from .estimates import Speaker, Work
     from .ledger import show_plan
+    from .observer import ConsoleObserver
     from .risk import end, show_findings, show_limit
     from .utility import show_verdict
 
@@ -89,7 +89,7 @@ def release(
     if dry_run:
         show_plan(synthesis, source, json)
         return
-    method, ledger, schema = synthesis.synthesiser, synthesis.ledger, synthesis.reading.schema
+    ledger, schema = synthesis.ledger, synthesis.reading.schema
     ending = engine_of(synthesis.execution.engine, synthesis.execution.cache).ending(input)
     policy = settings.policy(holdout=holdout is not None)
     for path in (source, fresh, schema if isinstance(schema, Path) else None, ledger):
@@ -108,16 +108,12 @@ def release(
         ledger_allows(),
     ):
         outputs = copy_paths(leaving_folder(folder) / f"synthetic{ending}", synthesis.copies)
-        work = Work(method, source, outputs, synthesis.rows)
-        speaker = Speaker(
-            quiet=quiet, work=work, reading=synthesis.reading, measuring=settings.utility
-        )
         run = RunOptions(
             seed=seed,
             threads=threads,
             progress=progress,
             command=command_line(),
-            observer=speaker,
+            observer=ConsoleObserver(quiet=quiet, learns=True),
         )
         asked = replace(settings, synthesis=synthesis)
         result = run_release(input, asked, holdout=holdout, run=run, outputs=outputs)

@@ -86,7 +86,7 @@ def risk(
     from ..table.holdout import UNSEEN, check_holdout_file, check_holdout_share
     from ..workflows.engines import compared_tables, engine_of
     from ..workflows.run import RunOptions
-    from .estimates import Speaker
+    from .observer import ConsoleObserver
 
     share = settings.holdout_share
     check_holdout_share(share, holdout)
@@ -102,7 +102,7 @@ def risk(
     from ..risk import measure_risk
 
     with progress_bar(quiet=quiet, plain=True) as progress:
-        observer = Speaker(quiet=quiet)
+        observer = ConsoleObserver(quiet=quiet)
         run = RunOptions(seed=seed, threads=threads, progress=progress, observer=observer)
         with compared_tables(
             engine_of(execution.engine, execution.cache),

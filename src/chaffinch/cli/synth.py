@@ -31,7 +31,6 @@ from .options import (
 
 if TYPE_CHECKING:
     from ..workflows.synthesise import Synthesis
-    from .estimates import Work
 
 
 def given_value(text: str) -> tuple[str, str | None]:
@@ -80,7 +79,6 @@ def synth(
     Without --epsilon there is no formal privacy promise: find out what the table gives away before it leaves.
     """
     from ..workflows.engines import engine_of
-    from .estimates import Work
     from .ledger import show_plan
 
     settings.check_protected()
@@ -99,8 +97,7 @@ def synth(
         paid=settings.private,
     )
     settings = replace(settings, entry=Path(output).name)
-    work = Work(settings.synthesiser, source, [Path(place) for place in outputs], settings.rows)
-    with _synthesis(settings, outputs, work, seed=seed, threads=threads, quiet=quiet) as synthesis:
+    with _synthesis(settings, outputs, seed=seed, threads=threads, quiet=quiet) as synthesis:
         synthesis.read(input)
         fitted = synthesis.fit()
         if model is not None:
@@ -117,7 +114,6 @@ def synth(
 def _synthesis(
     settings: SynthesisSettings,
     outputs: Sequence[Any],
-    work: Work,
     *,
     seed: int | None,
     threads: int | None,
@@ -127,12 +123,12 @@ def _synthesis(
     from .._base.runtime import progress_bar
     from ..workflows.run import RunOptions
     from ..workflows.synthesise import Synthesis
-    from .estimates import Speaker
+    from .observer import ConsoleObserver
 
     start_arrow(threads)
-    speaker = Speaker(quiet=quiet, work=work, reading=settings.reading)
+    observer = ConsoleObserver(quiet=quiet, learns=True)
     with progress_bar(quiet=quiet, plain=not settings.private) as progress, ledger_allows():
-        run = RunOptions(seed=seed, threads=threads, progress=progress, observer=speaker)
+        run = RunOptions(seed=seed, threads=threads, progress=progress, observer=observer)
         with Synthesis(settings, run, outputs) as synthesis:
             yield synthesis
 
@@ -165,7 +161,6 @@ def fit(
 
     Without --epsilon the file holds counts of records: treat it as confidential.
     """
-    from .estimates import Work
     from .ledger import show_plan
 
     settings.check_protected()
@@ -177,8 +172,7 @@ def fit(
     check_outputs(source, output, json, updated=[settings.ledger], paid=paid)
     values = {entry.name: getattr(settings, entry.name) for entry in fields(settings)}
     asked = SynthesisSettings(**{**values, "entry": output.name})
-    work = Work(asked.synthesiser, source)
-    with _synthesis(asked, (), work, seed=seed, threads=threads, quiet=quiet) as synthesis:
+    with _synthesis(asked, (), seed=seed, threads=threads, quiet=quiet) as synthesis:
         synthesis.read(input)
         model = synthesis.fit()
     model.save(output)
@@ -284,14 +278,14 @@ def sample(
     from ..workflows.engines import engine_of
     from ..workflows.run import RunOptions
     from ..workflows.synthesise import draw_sample
-    from .estimates import Speaker
+    from .observer import ConsoleObserver
 
     drawing = engine_of(execution.engine, execution.cache)
     (target,) = drawing.outputs(str(model), output, json=json)
     start_arrow(threads)
     with progress_bar(quiet=quiet) as progress:
-        speaker = Speaker(quiet=quiet, outputs=[Path(output)])
-        run = RunOptions(seed=seed, threads=threads, progress=progress, observer=speaker)
+        observer = ConsoleObserver(quiet=quiet)
+        run = RunOptions(seed=seed, threads=threads, progress=progress, observer=observer)
         result = draw_sample(
             model, target, engine=drawing, rows=rows, given=dict(given or ()), run=run
         )

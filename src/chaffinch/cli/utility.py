@@ -61,7 +61,7 @@ def utility(
     from ..utility import measure_utility
     from ..workflows.engines import compared_tables, engine_of
     from ..workflows.run import RunOptions
-    from .estimates import Speaker
+    from .observer import ConsoleObserver
 
     check_holdout_file(original, holdout)
     mine, theirs, others = (
@@ -76,7 +76,7 @@ def utility(
             seed=seed,
             threads=threads,
             progress=progress,
-            observer=Speaker(quiet=quiet, measuring=settings),
+            observer=ConsoleObserver(quiet=quiet),
         )
         with compared_tables(
             engine_of(execution.engine, execution.cache),
@@ -87,7 +87,6 @@ def utility(
             run,
             sample_rows=settings.sample_rows,
         ) as (table, (other,), fresh):
-            run.observer.before_measuring(table.n_rows, table.schema)
             result = measure_utility(table, other, fresh, settings, **run.options)
     result = result.named(
         original=mine.name, synthetic=theirs.name, holdout=others.name if others else None

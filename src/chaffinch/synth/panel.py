@@ -547,10 +547,6 @@ class Panel(Settings):
         """The columns that its networks protect."""
         return tuple(self.rows.sensitive)
 
-    def counted_sets(self, n_columns: int) -> int:
-        """Return about how many sets of columns a fit counts: of the columns, and of the columns twice."""
-        return self.rows.counted_sets(n_columns) + self.rows.counted_sets(2 * n_columns)
-
     def fit(self, data: Any, *, seed: Seed = None, progress: Progress = silent) -> PanelModel:
         """Return a model of a table whose schema says whose rows they are."""
         table = data.table if isinstance(data, MemoryCounter) else open_table(data)

@@ -92,10 +92,6 @@ class Settings(Declared):
 
         return expect(self.title, self.plan(schema), schema.sizes, schema.rows or 0)
 
-    def counted_sets(self, n_columns: int) -> int:
-        """Return about how many sets of columns a fit counts: what it takes grows with them. Single columns at least."""
-        return n_columns
-
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Return the settings by name, as scikit-learn's estimators do."""
         return {name: getattr(self, name) for name in self.setting_names()}

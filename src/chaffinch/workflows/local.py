@@ -124,7 +124,7 @@ class LocalEngine:
         models: int = 0,
     ) -> Rows:
         """Return the table of a source, or a scan of it where rows are read batch by batch."""
-        stream, start = files is None, time.perf_counter()
+        stream = files is None
         if files is not None:
             declared = reading.declared
             reasons = [
@@ -135,10 +135,10 @@ class LocalEngine:
             choice = choose_engine(
                 self.name, files, in_memory=" and ".join(reasons), **reading.other_file
             )
-            run.observer.before_reading(source, choice)
+            run.observer.before_reading(choice)
             stream = choice.stream
         rows = _opened(source, reading, run, scan if stream else open_rows)
-        run.observer.after_reading(rows, time.perf_counter() - start)
+        run.observer.after_reading(rows)
         return rows
 
     def other(self, data: Any, reading: Reading) -> Rows:
@@ -158,7 +158,7 @@ class LocalEngine:
         if choice.stream and why:
             choice = replace(choice, engine="memory")
             run.observer.engine_changed(str(not_streamed(why)))
-        run.observer.before_reading(source, choice)
+        run.observer.before_reading(choice)
         if choice.stream:
             try:
                 return self._streamed(synthesis, source, check)
@@ -178,7 +178,7 @@ class LocalEngine:
         check_decided(table.schema)
         table = _with_weight_note(table)
         check(table.schema)
-        run.observer.after_reading(table, synthesis.seconds["read"])
+        run.observer.after_reading(table)
         return LocalOriginal(table, table)
 
     def _streamed(self, synthesis: Synthesis, source: Any, check: Check) -> LocalOriginal:
@@ -210,7 +210,7 @@ class LocalEngine:
                 )
             )
         rows = _with_weight_note(coded.scan)
-        run.observer.after_reading(rows, synthesis.seconds["read"])
+        run.observer.after_reading(rows)
         return LocalOriginal(rows, coded, cache=cache)
 
     def _private(
@@ -269,7 +269,6 @@ class LocalEngine:
         paid: bool = False,
     ) -> dict[str, float]:
         """Draw rows and write them batch by batch, in bounded memory."""
-        run.observer.before_drawing(n_rows, model.schema)
         writing, start = 0.0, time.perf_counter()
         with table_writer(Path(output), paid=paid) as write:
             for batch in model.batches(
@@ -337,11 +336,7 @@ class LocalOriginal:
         """Draw each synthesis batch by batch, and look its rows up in the original. What is not held takes bounded memory."""
         settings, run, outputs = synthesis.settings, synthesis.run, synthesis.outputs
         n_rows, keyed, original = self.rows.n_rows, None, without_weight(self.rows.empty)
-        if (
-            self.private
-        ):  # how many rows equal an original one is a figure of the data, and not paid for
-            run.observer.before_drawing(synthesis.rows, original.schema)
-        else:
+        if not self.private:  # how many rows equal an original one is a figure of the data
             run.progress("keying the original's rows", -1)
             with synthesis.timed("compare"):
                 give_memory_back()

@@ -7,7 +7,6 @@ those of files: figures that need counts alone are of all records, and the other
 from __future__ import annotations
 
 import tempfile
-import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
@@ -182,11 +181,10 @@ class SparkEngine:
         """Return a scan of a table by its address or path, under what is declared of it."""
         self._check_reading(reading)
         frame = read_frame(self.session, str(source))
-        start = time.perf_counter()
         with without_personal_warnings():
             scanned = scan(frame, reading.declared, rare=reading.rare, threshold=reading.threshold)
         scanned = replace(scanned, cache=self.cache)
-        run.observer.after_reading(scanned, time.perf_counter() - start)
+        run.observer.after_reading(scanned)
         return scanned
 
     def other(self, data: Any, reading: Reading) -> Any:

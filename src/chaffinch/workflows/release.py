@@ -181,9 +181,6 @@ def run_release(
         compared = original.compared(tables, synthesis.outputs, outside, run.seed)
 
         stages.enter("measuring")
-        # How long it takes is said of public numbers: with a promise, of the rows that are declared or were measured.
-        n_rows = model.n_rows if settings.synthesis.private else rows.n_rows
-        run.observer.before_measuring(n_rows, rows.schema)
         study = _Study(settings, policy, run, compared, original, holdout_checked)
         named = {"original": name, "holdout": holdout_name}
         utility = study.utility(notes).named(synthetic=names[0], **named)

@@ -11,7 +11,7 @@ from typing import Any
 
 from .. import __version__
 from .._base.runtime import Progress, silent
-from ..table import Note, Schema
+from ..table import Note
 from ..table.rows import Rows
 from ..table.sources import EngineChoice
 
@@ -24,7 +24,7 @@ class Observer:
     Of data under a promise of privacy it is told names of columns and public numbers alone.
     """
 
-    def before_reading(self, source: Any, choice: EngineChoice) -> None:
+    def before_reading(self, choice: EngineChoice) -> None:
         """A source is about to be read, which is not private, by the engine that was chosen."""
 
     def opened(self, notes: Iterable[Note]) -> None:
@@ -33,14 +33,8 @@ class Observer:
     def engine_changed(self, why: str) -> None:
         """Rows are read into memory after all, though they are many, and why."""
 
-    def after_reading(self, rows: Rows, seconds: float) -> None:
+    def after_reading(self, rows: Rows) -> None:
         """A table was read, which is not private."""
-
-    def before_drawing(self, rows: int, schema: Schema) -> None:
-        """Rows are about to be drawn from a model, of whose table nothing was said before."""
-
-    def before_measuring(self, rows: int, schema: Schema) -> None:
-        """The utility of a synthesis is about to be measured against a table of so many rows."""
 
 
 @dataclass(frozen=True, kw_only=True)

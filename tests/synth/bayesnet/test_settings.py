@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from math import comb
-
 import pyarrow as pa
 import pytest
 
@@ -80,11 +78,3 @@ def test_counts_alone_give_the_network_of_tables():
     assert all(isinstance(conditional, ConditionalTable) for conditional in model.tables)
     with pytest.raises(InputError, match="Trees are learnt from rows"):
         BayesNet(conditionals="trees").fit(CountsAlone(table), seed=1)
-
-
-def test_what_a_fit_takes_grows_with_the_sets_to_be_counted():
-    few = BayesNet(parents=2).counted_sets(10)
-    assert few == 10 + comb(10, 2) + comb(10, 3)
-    assert BayesNet(parents=3).counted_sets(10) > few
-    assert BayesNet(search="genetic").counted_sets(10) < few
-    assert BayesNet().counted_sets(1_000) == 600_000 + comb(1_000, 2)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
-from math import comb
 from typing import Annotated, Any, ClassVar, Literal, cast
 
 import numpy as np
@@ -263,18 +262,6 @@ class BayesNet(Settings, PrivacyBudget, NetworkOptions):
     def title(self) -> str:
         """The method with how it adds up what it spends."""
         return f"bayesnet ({self.budget.title})"
-
-    def counted_sets(self, n_columns: int) -> int:
-        """Return about how many sets of columns a fit counts: all up to the largest family, or all pairs and what a search of orders visits."""
-        if self.network is not None:
-            return n_columns
-        width = 2 if self.search == "genetic" else self.most_parents + 1
-        every = n_columns <= 16 or self.search == "greedy"
-        return (
-            sum(comb(n_columns, w) for w in range(1, width + 1))
-            if every
-            else n_columns * 600 + comb(n_columns, 2)
-        )
 
     def _check_private(self) -> None:
         """Raise unless a private fit can follow the settings."""
