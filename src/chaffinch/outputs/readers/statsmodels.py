@@ -6,6 +6,7 @@ declared (`columns_of` a schema, or written by hand); `levels_of` reads the leve
 
 from __future__ import annotations
 
+import contextlib
 import re
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -14,7 +15,7 @@ from ..._base.errors import InputError
 from ..._base.results import without_none
 from ..document import FORMAT, VERSION, Outputs
 from .pandas import plain
-from .understood import Said, renamed, understood_formula
+from .understood import INTERCEPTS, Said, renamed, understood_formula
 
 _KINDS = {
     "OLS": "ols",
@@ -90,14 +91,10 @@ def outputs_of(
     comment = None
     if formula is None:
         formula, comment = _formula(model, kind, name)
-    entry: dict[str, Any] = {"name": name, "kind": kind, "formula": formula}
-    entry |= without_none(
-        {"comment": comment, "where": where, "n": _n(result), **_columns(model, name, known)}
-    )
-    entry |= _kind_keys(result, model, kind, name, known)
-    chosen = success if success is not None else _success(model)
-    if chosen is not None:
-        entry["success"] = chosen
+    keys = {"comment": comment, "where": where, "n": _n(result)} | _columns(model, name, known)
+    entry = {"name": name, "kind": kind, "formula": formula, **without_none(keys)}
+    entry |= without_none(_kind_keys(result, model, kind, name, known))
+    entry |= without_none({"success": _success(model) if success is None else success})
     entry["coefficients"] = _coefficients(result, model, kind)
     if kind == "negative-binomial":
         entry["alpha"] = entry["coefficients"].pop("alpha")
@@ -117,45 +114,46 @@ def _formula(model: Any, kind: str, name: str) -> tuple[str, str | None]:
     own = getattr(model, "formula", None)
     if isinstance(own, str):
         return own, None
-    named = hasattr(getattr(model.data, "orig_exog", None), "columns")
-    every = [str(one) for one in model.exog_names][
-        : None if kind != "ordered" else model.exog.shape[1]
-    ]
-    has_own = kind in (
-        "cox",
-        "ordered",
-    )  # these have no intercept, and their formula says nothing of it
-    intercept = has_own or any(one in ("const", "Intercept", "intercept") for one in every)
+    is_named = hasattr(getattr(model.data, "orig_exog", None), "columns")
+    size = model.exog.shape[1] if kind == "ordered" else None
+    columns = [str(column) for column in model.exog_names][:size]
+    # Cox and ordered models have no intercept, and their formula says nothing of it.
+    intercept = kind in ("cox", "ordered") or not INTERCEPTS.isdisjoint(columns)
     return understood_formula(
-        str(model.endog_names), every, output=name, intercept=intercept, named=named
+        str(model.endog_names), columns, output=name, intercept=intercept, named=is_named
     )
 
 
 def _columns(model: Any, name: str, known: Said) -> dict[str, Any]:
     """The columns of an offset and of weights, where the model has these."""
     columns: dict[str, Any] = {}
-    if any(_some(getattr(model, key, None), 0.0) for key in ("offset", "exposure")):
-        if known["offset"] is None:
+    model_class = type(model).__name__
+    weights: tuple[str, ...] = ("freq_weights", "var_weights")
+    if model_class in ("WLS", "GEE"):
+        weights = ("weights", *weights)
+    if any(_differs(getattr(model, key, None), 0.0) for key in ("offset", "exposure")):
+        columns["offset"] = known["offset"]
+        if columns["offset"] is None:
             raise InputError(
                 f"Output '{name}' was fitted with an offset or exposure. Name its column: offset = ... (of an exposure, its log)."
             )
-        columns["offset"] = known["offset"]
-    weighted = type(model).__name__ in ("WLS", "GEE") and _some(
-        getattr(model, "weights", None), 1.0
-    )
-    if weighted or any(
-        _some(getattr(model, key, None), 1.0) for key in ("freq_weights", "var_weights")
-    ):
-        if type(model).__name__ == "GEE":
+    if any(_differs(getattr(model, key, None), 1.0) for key in weights):
+        if model_class == "GEE":
             raise InputError(
                 f"Output '{name}' was fitted with weights, which are not supported for GEE."
             )
-        if known["weights"] is None:
+        columns["weights"] = known["weights"]
+        if columns["weights"] is None:
             raise InputError(
                 f"Output '{name}' was fitted with weights. Name their column: weights = ..."
             )
-        columns["weights"] = known["weights"]
     return columns
+
+
+def _differs(numbers: Any, plain: float) -> bool:
+    """Whether an array of a model has entries other than the plain one."""
+    values = numbers.ravel().tolist() if hasattr(numbers, "ravel") else [numbers]
+    return numbers is not None and any(value != plain for value in values)
 
 
 def _kind_keys(result: Any, model: Any, kind: str, name: str, known: Said) -> dict[str, Any]:
@@ -171,17 +169,10 @@ def _kind_keys(result: Any, model: Any, kind: str, name: str, known: Said) -> di
             raise InputError(
                 f"Output '{name}': of mixed models only those with a random intercept are supported."
             )
-        variances = {
-            "group_variance": float(
-                result.cov_re.to_numpy()[0, 0]
-                if hasattr(result.cov_re, "to_numpy")
-                else result.cov_re[0, 0]
-            )
-        }
         return {
             "group": known.needed("group", "its groups"),
             "reml": bool(result.reml),
-            **variances,
+            "group_variance": float(_values(result.cov_re)[0, 0]),
             "residual_variance": float(result.scale),
         }
     if kind == "gee":
@@ -191,29 +182,22 @@ def _kind_keys(result: Any, model: Any, kind: str, name: str, known: Said) -> di
     if kind == "cox":
         if getattr(model, "entry", None) is not None:
             raise InputError(f"Output '{name}': times of entry are not supported.")
-        keys = {
-            "event": known.needed("event", "its column of events"),
-            "level": known["level"],
-            "ties": str(model.ties),
-        }
+        event = known.needed("event", "its column of events")
+        keys = {"event": event, "level": known["level"], "ties": str(model.ties)}
         if getattr(model, "strata", None) is not None:
             strata = known.needed("strata", "its strata")
             keys["strata"] = [strata] if isinstance(strata, str) else list(strata)
-        return without_none(keys)
+        return keys
     return {}
 
 
 def _gee(model: Any, name: str, known: Said) -> dict[str, Any]:
     family, link, structure = (
-        type(model.family).__name__,
-        type(model.family.link).__name__,
-        type(model.cov_struct).__name__,
+        type(part).__name__ for part in (model.family, model.family.link, model.cov_struct)
     )
-    if (family, link) not in (
-        ("Gaussian", "Identity"),
-        ("Binomial", "Logit"),
-        ("Poisson", "Log"),
-    ) or structure not in ("Independence", "Exchangeable"):
+    if {"Gaussian": "Identity", "Binomial": "Logit", "Poisson": "Log"}.get(
+        family
+    ) != link or structure not in ("Independence", "Exchangeable"):
         raise InputError(
             f"Output '{name}': a GEE of family {family} with link {link} and correlation {structure} is not supported."
         )
@@ -225,33 +209,77 @@ def _gee(model: Any, name: str, known: Said) -> dict[str, Any]:
 
 
 def _ordered(result: Any, model: Any, name: str, known: Said) -> dict[str, Any]:
-    link = {"logistic": "ordered-logit", "norm": "ordered-probit"}.get(
-        getattr(model.distr, "name", "")
-    )
+    kinds = {"logistic": "ordered-logit", "norm": "ordered-probit"}
+    link = kinds.get(getattr(model.distr, "name", ""))
     if link is None:
         raise InputError(f"Output '{name}': of ordered models only logit and probit are supported.")
-    thresholds = [float(one) for one in model.transform_threshold_params(_values(result.params))][
-        1:-1
-    ]
+    thresholds = model.transform_threshold_params(_values(result.params))[1:-1]
     order = known["order"] or [plain(label) for label in model.labels]
-    numbers = all(isinstance(level, int | float) and not isinstance(level, bool) for level in order)
-    return {"kind": link, "thresholds": thresholds, **({} if numbers else {"order": list(order)})}
+    is_numeric = all(
+        isinstance(level, int | float) and not isinstance(level, bool) for level in order
+    )
+    return {
+        "kind": link,
+        "thresholds": [float(threshold) for threshold in thresholds],
+        "order": None if is_numeric else list(order),
+    }
+
+
+def _family(model: Any, name: str) -> dict[str, Any]:
+    family, link = type(model.family).__name__, type(model.family.link).__name__
+    if family not in _FAMILIES or link not in _LINKS:
+        raise InputError(
+            f"Output '{name}': a GLM of family {family} with link {link} is not supported. Families: {', '.join(_FAMILIES)}."
+        )
+    return {
+        "family": re.sub("(?<=[a-z])(?=[A-Z])", "-", family).lower(),
+        "link": _LINKS[link],
+        "alpha": float(model.family.alpha) if family == "NegativeBinomial" else None,
+    }
+
+
+def _success(model: Any) -> str | None:
+    """The level that a binomial GLM with a label of words counts as 1: the first of its two columns."""
+    names = model.endog_names
+    is_pair = isinstance(names, list | tuple) and len(names) == 2
+    level = re.fullmatch(r".*\[(?:T\.)?(.*)\]", str(names[0])) if is_pair else None
+    return level[1] if level else None
+
+
+def _n(result: Any) -> int | None:
+    """The number of records; from the degrees of freedom where the data were removed."""
+    with contextlib.suppress(AttributeError, TypeError):
+        return int(result.nobs)
+    if type(result.model).__name__ == "PHReg":
+        endog = getattr(result.model, "endog", None)
+        return None if endog is None else len(endog)
+    with contextlib.suppress(AttributeError, TypeError):
+        return int(result.df_resid) + len(result.params)
+    return None
+
+
+def _values(params: Any) -> Any:
+    return params.to_numpy() if hasattr(params, "to_numpy") else params
+
+
+def _named(params: Any, numbers: Any, model: Any) -> dict[str, float]:
+    """Numbers by the names of parameters, of which there may be more."""
+    is_indexed = hasattr(params, "index") and not callable(params.index)
+    names = params.index if is_indexed else model.exog_names
+    return {str(name): float(number) for name, number in zip(names, numbers, strict=False)}
 
 
 def _coefficients(result: Any, model: Any, kind: str) -> dict[str, Any]:
+    """Coefficients by name; by class first where the label has several: the base class has none, and a class 1.0 is 1."""
+    params = result.fe_params if kind == "mixed" else result.params
+    numbers = _values(params)
     if kind == "multinomial":
-        return _named_classes(result, model)
-    if kind == "mixed":
-        return _named(result.fe_params, model)
-    if kind == "ordered":
-        return dict(
-            zip(
-                _names(result.params, model),
-                [float(one) for one in _values(result.params)][: model.exog.shape[1]],
-                strict=False,
-            )
-        )
-    return _named(result.params, model)
+        words = [str(word) for _, word in sorted(model._ynames_map.items())][1:]
+        return {
+            re.sub(r"^(-?\d+)\.0$", r"\1", word): _named(params, numbers[:, k], model)
+            for k, word in enumerate(words)
+        }
+    return _named(params, numbers[: model.exog.shape[1]] if kind == "ordered" else numbers, model)
 
 
 def _errors(
@@ -260,7 +288,12 @@ def _errors(
     """Standard errors, with what else is needed to know which these are."""
     kind, robust = str(entry["kind"]), getattr(result, "cov_type", "nonrobust")
     keys: dict[str, Any] = {}
-    if kind != "gee" and robust != "nonrobust":
+    if kind == "gee":
+        if robust != "robust":
+            raise InputError(
+                f"Output '{name}': of GEE only robust standard errors are supported. Leave standard_errors out."
+            )
+    elif robust != "nonrobust":
         if robust not in ("HC0", "HC1", "HC2", "HC3", "cluster"):
             raise InputError(
                 f"Output '{name}' has standard errors of type {robust}, which are not supported. Leave standard_errors out."
@@ -272,101 +305,21 @@ def _errors(
                     f"Output '{name}' has standard errors by cluster without the usual correction, which are not supported."
                 )
             keys["cluster"] = known.needed("cluster", "its clusters")
-    if kind == "gee" and robust != "robust":
-        raise InputError(
-            f"Output '{name}': of GEE only robust standard errors are supported. Leave standard_errors out."
-        )
     if kind == "quantile-regression":
         raise InputError(
             f"Output '{name}': standard errors of quantile regressions are not supported, since programs differ in them. Leave standard_errors out."
         )
-    bse = result.bse_fe if kind == "mixed" else result.bse
-    errors = dict(
-        zip(_names(result.params, model), [float(one) for one in _values(bse)], strict=False)
-    )
-    errors = {one: number for one, number in errors.items() if one in entry["coefficients"]}
-    keys["standard_errors"] = errors
-    if kind == "glm" and entry["family"] in ("gamma", "inverse-gaussian"):
-        keys["dispersion"] = float(result.scale)
+    bse = _values(result.bse_fe if kind == "mixed" else result.bse)
+    keys["standard_errors"] = {
+        word: number
+        for word, number in _named(result.params, bse, model).items()
+        if word in entry["coefficients"]
+    }
     if kind == "glm":
         keys["information"] = "expected"
+        if entry["family"] in ("gamma", "inverse-gaussian"):
+            keys["dispersion"] = float(result.scale)
     return keys
-
-
-def _some(numbers: Any, plain: float) -> bool:
-    """Whether an array of a model has entries other than the plain one."""
-    if numbers is None:
-        return False
-    values = numbers.ravel().tolist() if hasattr(numbers, "ravel") else [numbers]
-    return any(value != plain for value in values)
-
-
-def _n(result: Any) -> int | None:
-    """The number of records; from the degrees of freedom where the data were removed."""
-    try:
-        return int(result.nobs)
-    except (AttributeError, TypeError):
-        pass
-    if type(result.model).__name__ == "PHReg":
-        endog = getattr(result.model, "endog", None)
-        return None if endog is None else len(endog)
-    try:
-        return int(result.df_resid) + len(result.params)
-    except (AttributeError, TypeError):
-        return None
-
-
-def _family(model: Any, name: str) -> dict[str, Any]:
-    family, link = type(model.family).__name__, type(model.family.link).__name__
-    if family not in _FAMILIES or link not in _LINKS:
-        raise InputError(
-            f"Output '{name}': a GLM of family {family} with link {link} is not supported. Families: {', '.join(_FAMILIES)}."
-        )
-    entry: dict[str, Any] = {
-        "family": re.sub("(?<=[a-z])(?=[A-Z])", "-", family).lower(),
-        "link": _LINKS[link],
-    }
-    if family == "NegativeBinomial":
-        entry["alpha"] = float(model.family.alpha)
-    return entry
-
-
-def _success(model: Any) -> str | None:
-    """The level that a binomial GLM with a label of words counts as 1: the first of its two columns."""
-    names = model.endog_names
-    if isinstance(names, list | tuple) and len(names) == 2:
-        level = re.fullmatch(r".*\[(.*)\]", str(names[0]))
-        return level[1].removeprefix("T.") if level else None
-    return None
-
-
-def _values(params: Any) -> Any:
-    return params.to_numpy() if hasattr(params, "to_numpy") else params
-
-
-def _names(params: Any, model: Any) -> list[str]:
-    indexed = hasattr(params, "index") and not callable(params.index)
-    return [str(name) for name in (params.index if indexed else model.exog_names)]
-
-
-def _named(params: Any, model: Any) -> dict[str, float]:
-    return {
-        name: float(number)
-        for name, number in zip(_names(params, model), list(params), strict=True)
-    }
-
-
-def _named_classes(result: Any, model: Any) -> dict[str, dict[str, float]]:
-    """Coefficients by class, then by name; the base class has none. A class 1.0 is 1."""
-    classes = [
-        re.sub(r"^(-?\d+)\.0$", r"\1", str(word)) for _, word in sorted(model._ynames_map.items())
-    ][1:]
-    names = _names(result.params, model)
-    numbers = result.params.to_numpy() if hasattr(result.params, "to_numpy") else result.params
-    return {
-        label: {name: float(numbers[i, k]) for i, name in enumerate(names)}
-        for k, label in enumerate(classes)
-    }
 
 
 def levels_of(result: Any) -> dict[str, list[Any]]:

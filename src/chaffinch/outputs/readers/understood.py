@@ -9,7 +9,7 @@ from typing import Any
 from ..._base.checks import check_name
 from ..._base.errors import InputError
 
-_INTERCEPTS = ("const", "Intercept", "intercept")
+INTERCEPTS = frozenset(("const", "Intercept", "intercept"))
 _DEFAULT = re.compile(r"(x|y|Var_|column_?)\d*")
 
 
@@ -77,7 +77,7 @@ def understood_formula(
     >>> understood_formula("pay", ["const", "age", "hours a week"], output="m", intercept=True, named=True)[0]
     "pay ~ age + Q('hours a week')"
     """
-    columns = [name for name in names if name not in _INTERCEPTS]
+    columns = [name for name in names if name not in INTERCEPTS]
     ask = 'Say what it is: formula = "LABEL ~ ...", and names = {"its name": "the formula\'s name"} where coefficients are called otherwise.'
     made_up = unnamed([label, *columns])
     if made_up and not named:

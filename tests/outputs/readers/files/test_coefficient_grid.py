@@ -7,10 +7,10 @@ import pytest
 from chaffinch.outputs.readers.files.coefficient_grid import (
     coefficient_matches,
     is_coefficients,
-    read_drawn,
 )
 from chaffinch.outputs.readers.files.grids import blocks_of, csv_grid
 from chaffinch.outputs.readers.files.parsed import ParsedFit
+from chaffinch.outputs.readers.files.programs.drawn import read_drawn
 from chaffinch.outputs.readers.files.protocol import Annotation, LineError, OpenQuestionError
 
 # broom::tidy(lm(mpg ~ wt, mtcars)), rounded

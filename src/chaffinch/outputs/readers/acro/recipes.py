@@ -16,6 +16,7 @@ from ...._base.errors import InputError, listed
 from ...._base.masking import THRESHOLD
 from ...document import Outputs
 from ...domain import Field, Fields
+from ...formula import column_words
 from ...kinds import KINDS
 from ...records import TableCoder, fields_of_table
 from ..coefficient_names import coefficient_columns
@@ -335,7 +336,7 @@ def _counted(
     if one.n is None:
         return cut
     if table is not None:
-        words = [*one.entry.get("by", ()), *formula_words(str(one.entry.get("formula", "")))]
+        words = {*one.entry.get("by", ()), *column_words(str(one.entry.get("formula", "")))}
         if one.n == _complete(table, [name for name in table.columns if name in words]):
             return ()
         raise UnclearError(

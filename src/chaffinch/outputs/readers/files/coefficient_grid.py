@@ -4,21 +4,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
-from .grids import CellGrid, text_grid
-from .numbers import is_number, is_remark, number_text, whole
+from .grids import CellGrid
+from .numbers import is_number, number_text, whole
 from .parsed import ParsedFit
 from .printed_grid import decimal_sign
 from .protocol import (
-    READERS,
     Annotation,
     LineError,
     Match,
     OpenQuestionError,
-    TextReader,
     fit_keys,
     unreadable_match,
 )
@@ -314,39 +312,3 @@ def _column_fit(model: _ModelColumn, annotation: Annotation) -> ParsedFit:
 
 _RANGE = re.compile(r"[(\[].*[,;].*[)\]]")
 """An interval in brackets."""
-_DOUBLE = re.compile(r"\s*={8,}\s*")
-
-
-def read_drawn(lines: Sequence[str]) -> list[Match]:
-    """Return a match for each model of each drawn table of coefficients."""
-    bars = [k for k, line in enumerate(lines) if _DOUBLE.fullmatch(line)]
-    matches: list[Match] = []
-    while bars:
-        start = bars.pop(0)
-        end = bars[0] if bars else len(lines)
-        body = lines[start + 1 : end]
-        block = text_grid(body, start + 2)
-        # A summary of statsmodels has a reader of its own.
-        is_other = any(re.match(r"\s*coef\s+std err\b", line) for line in body)
-        if is_other or not block.rows or not is_coefficients(block):
-            continue
-        if not bars:
-            fault = LineError(end, "the table has no double line at its end: the file is cut.")
-            matches.append(unreadable_match(range(start + 1, end + 1), "text", fault))
-            break
-        bars.pop(0)
-        after = end + 1
-        while after < len(lines) and lines[after].strip() and not is_remark(lines[after]):
-            after += 1
-        notes = tuple(line.strip() for line in lines[end + 1 : after])
-        whole_range = range(start + 1, after + 1)
-        matches += [
-            replace(match, lines=whole_range)
-            for match in coefficient_matches(replace(block, titles=notes), "text")
-        ]
-    return matches
-
-
-READERS.register(
-    TextReader("drawn tables", "tables of screenreg (texreg) and the like", read_drawn)
-)

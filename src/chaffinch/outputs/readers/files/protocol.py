@@ -33,15 +33,8 @@ SIDECAR = "outputs.toml"
 MOST_BYTES = 1 << 20
 
 
-READERS: Registry[TextReader] = Registry(
-    "reader",
-    __package__,
-    "coefficient_grid",
-    "r_text",
-    "stata_logs",
-    "statsmodels_text",
-)
-"""All readers of text, in the order in which they are asked."""
+READERS: Registry[TextReader] = Registry("reader", __package__, "programs.*")
+"""All readers of text, in the order in which they are asked: that of the names of their modules."""
 
 
 @dataclass(frozen=True)

@@ -8,10 +8,10 @@ from dataclasses import replace
 from functools import partial
 from itertools import pairwise
 
-from .coefficient_grid import Row, coefficients_of
-from .numbers import NUMBER, number_text, whole
-from .parsed import UNCONVERGED, ParsedFit
-from .protocol import (
+from ..coefficient_grid import Row, coefficients_of
+from ..numbers import NUMBER, number_text, whole
+from ..parsed import UNCONVERGED, ParsedFit
+from ..protocol import (
     READERS,
     Annotation,
     LineError,

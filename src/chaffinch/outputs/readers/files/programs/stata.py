@@ -8,11 +8,11 @@ from dataclasses import dataclass, replace
 from functools import partial
 from itertools import pairwise
 
-from .coefficient_grid import Row, coefficients_of
-from .numbers import NUMBER, number_text, whole
-from .parsed import Cell, ParsedFit, ParsedOutput, ParsedSummary, ParsedTable
-from .printed_grid import PrintedGrid, parse_table
-from .protocol import (
+from ..coefficient_grid import Row, coefficients_of
+from ..numbers import NUMBER, number_text, whole
+from ..parsed import Cell, ParsedFit, ParsedOutput, ParsedSummary, ParsedTable
+from ..printed_grid import PrintedGrid, parse_table
+from ..protocol import (
     READERS,
     Annotation,
     LineError,

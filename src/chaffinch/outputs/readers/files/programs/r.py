@@ -10,12 +10,12 @@ from functools import partial
 from itertools import pairwise
 from typing import Any
 
-from ..coefficient_names import split_outside
-from .coefficient_grid import Row, coefficients_of
-from .numbers import NUMBER, P_VALUE, sign_of, whole
-from .parsed import UNNAMED, Cell, ParsedFit, ParsedTable, ParsedTest
-from .printed_grid import PrintedGrid, axis_names, parse_table
-from .protocol import (
+from ...coefficient_names import split_outside
+from ..coefficient_grid import Row, coefficients_of
+from ..numbers import NUMBER, P_VALUE, sign_of, whole
+from ..parsed import UNNAMED, Cell, ParsedFit, ParsedTable, ParsedTest
+from ..printed_grid import PrintedGrid, axis_names, parse_table
+from ..protocol import (
     READERS,
     Annotation,
     LineError,

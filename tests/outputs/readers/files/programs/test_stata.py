@@ -10,8 +10,8 @@ from chaffinch.outputs.readers.files.parsed import (
     ParsedSummary,
     ParsedTable,
 )
+from chaffinch.outputs.readers.files.programs.stata import read_stata_logs
 from chaffinch.outputs.readers.files.protocol import Annotation, LineError, OpenQuestionError
-from chaffinch.outputs.readers.files.stata_logs import read_stata_logs
 
 REGRESS = """. sysuse auto
 (1978 automobile data)

@@ -5,13 +5,13 @@ from __future__ import annotations
 import pytest
 
 from chaffinch.outputs.readers.files.parsed import ParsedFit, ParsedOutput, ParsedTable, ParsedTest
-from chaffinch.outputs.readers.files.protocol import Annotation, LineError, OpenQuestionError
-from chaffinch.outputs.readers.files.r_text import (
+from chaffinch.outputs.readers.files.programs.r import (
     arguments,
     read_r_models,
     read_r_tables,
     read_r_tests,
 )
+from chaffinch.outputs.readers.files.protocol import Annotation, LineError, OpenQuestionError
 from chaffinch.outputs.rules import Policy
 
 # summary(lm(mpg ~ wt + factor(cyl), data = mtcars))

@@ -5,12 +5,12 @@ from __future__ import annotations
 import pandas as pd
 import pytest
 
-from chaffinch.outputs.readers.files.coefficient_grid import read_drawn
 from chaffinch.outputs.readers.files.parsed import ParsedFit
+from chaffinch.outputs.readers.files.programs.drawn import read_drawn
+from chaffinch.outputs.readers.files.programs.statsmodels import read_statsmodels_text
 from chaffinch.outputs.readers.files.protocol import Annotation, LineError, OpenQuestionError
-from chaffinch.outputs.readers.files.statsmodels_text import read_statsmodels_text
 
-from ....factories import people
+from .....factories import people
 
 smf = pytest.importorskip("statsmodels.formula.api")
 
