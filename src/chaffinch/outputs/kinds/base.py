@@ -124,11 +124,14 @@ class PartialSpec(BaseModel):
     @classmethod
     def __pydantic_init_subclass__(cls, **options: Any) -> None:
         marks = {key: field.metadata for key, field in cls.model_fields.items()}
-        cls.column_keys = tuple(key for key, some in marks.items() if ColumnKey in some)
+        cls.column_keys = tuple(key for key, metadata in marks.items() if ColumnKey in metadata)
         cls.statistics = {
-            key: mark for key, some in marks.items() for mark in some if isinstance(mark, Statistic)
+            key: mark
+            for key, metadata in marks.items()
+            for mark in metadata
+            if isinstance(mark, Statistic)
         }
-        optional = (key for key, one in cls.statistics.items() if one.presence == "optional")
+        optional = (key for key, mark in cls.statistics.items() if mark.presence == "optional")
         cls.optional = (*optional, *cls.also_optional)
 
     _announced: dict[str, Any] = PrivateAttr(default_factory=dict)
@@ -251,8 +254,8 @@ class NumberBlock:
 
     def placeholders(self) -> dict[str, Any]:
         """Return an entry with some numbers or other."""
-        some = self.placeholder
-        return self.entry(some if isinstance(some, list) else [some] * len(self.names))
+        numbers = self.placeholder
+        return self.entry(numbers if isinstance(numbers, list) else [numbers] * len(self.names))
 
 
 class Estimates(NamedTuple):
@@ -342,11 +345,11 @@ class OutputSpec(PartialSpec):
 
     def with_placeholder_values(self, frame: Frame) -> Self:
         """Return a recipe with some numbers or other, to compile it."""
-        some: dict[str, Any] = {}
+        numbers: dict[str, Any] = {}
         for block in self.layout(frame):
-            some |= {} if block.numbers else block.placeholders()
-        some |= {"n": frame.rows} if "n" in self._announced else {}
-        return self.changed(**some)
+            numbers |= {} if block.numbers else block.placeholders()
+        numbers |= {"n": frame.rows} if "n" in self._announced else {}
+        return self.changed(**numbers)
 
     def needed_n(self, sample: Sample, numbers: Any) -> Any:
         """Return the n without which its numbers, as printed, would say nothing; None where they do."""
@@ -448,7 +451,7 @@ class OutputSpec(PartialSpec):
 
     def printed_numbers(self, frame: Frame) -> Iterator[NumberBlock]:
         """Give the numbers that stand in the output, those of each key together; none without numbers."""
-        return (one for one in self.layout(frame) if one.numbers and one.style != "whole")
+        return (block for block in self.layout(frame) if block.numbers and block.style != "whole")
 
     def computed_numbers(self, sample: Sample) -> dict[str, Any]:
         """Return the numbers that these records give, by key, as printed; InputError where they lack one."""
@@ -493,8 +496,9 @@ class OutputSpec(PartialSpec):
         """Give the numbers of a block, withheld ones apart, beside those of records."""
         units = np.broadcast_to(np.asarray(estimates.units, dtype=float), len(block.names))
         names, others = block.titles or block.names, estimates.alternatives
-        every = zip(names, self.block_intervals(block, rows), estimates.values, units, strict=True)
-        for k, (name, interval, value, unit) in enumerate(every):
+        intervals = self.block_intervals(block, rows)
+        compared = zip(names, intervals, estimates.values, units, strict=True)
+        for k, (name, interval, value, unit) in enumerate(compared):
             if interval is not None:
                 number = Number(name or self.kind, *map(float, (*interval, value, unit)))
                 other = number if others is None else replace(number, value=float(others[k]))

@@ -345,10 +345,10 @@ class PartialLikelihood:
 
 def _sums_by_cell(rows: Floats, place: NDArray[np.int64], cells: int) -> Floats:
     """The sums of the rows of each cell; `place` rises."""
-    there, first = np.unique(place, return_index=True)
+    filled, first = np.unique(place, return_index=True)
     sums = np.zeros((cells, rows.shape[1]))
-    if len(there):
-        sums[there] = np.add.reduceat(rows, first, axis=0)
+    if len(filled):
+        sums[filled] = np.add.reduceat(rows, first, axis=0)
     return sums
 
 

@@ -134,8 +134,8 @@ class Formulas(ABC):
         """Return the published numbers, and their derivatives by all sums."""
         moved = np.vstack([sums, sums + 1j * STEP * np.eye(len(sums))])
         formulas = self.formulas(moved)
-        numbers = {key: float(some[0].real) for key, some in formulas.items()}
-        slopes = {key: some[1:].imag / STEP for key, some in formulas.items()}
+        numbers = {key: float(number[0].real) for key, number in formulas.items()}
+        slopes = {key: number[1:].imag / STEP for key, number in formulas.items()}
         for key, derived in self.derive(numbers).items():
             numbers[key] = derived.value
             slopes[key] = sum(
@@ -172,8 +172,8 @@ class GroupFormulas(ABC):
 
     def __call__(self, sums: Floats) -> tuple[Floats, Floats]:
         """Return the numbers of the published groups, and their derivatives by all sums."""
-        own = sums.reshape(-1, self.width)[self.groups]
-        moved = own + 1j * STEP * np.eye(self.width + 1, self.width, -1)[:, None, :]
+        sums_of_groups = sums.reshape(-1, self.width)[self.groups]
+        moved = sums_of_groups + 1j * STEP * np.eye(self.width + 1, self.width, -1)[:, None, :]
         numbers, slope = self.formula(moved), np.zeros((len(self.groups), len(sums)))
         columns = self.groups[:, None] * self.width + np.arange(self.width)
         np.put_along_axis(slope, columns, numbers[1:].imag.T / STEP, axis=1)

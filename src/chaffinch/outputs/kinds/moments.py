@@ -104,8 +104,8 @@ class GroupedNumbers(SummarySpec):
         block = NumberBlock(
             "values", [], self.printed_cells(cells).ravel().tolist(), label="a value"
         )
-        every = enumerate(self.block_intervals(block, 0))
-        intervals = {k: interval for k, interval in every if interval is not None}
+        numbered = enumerate(self.block_intervals(block, 0))
+        intervals = {k: interval for k, interval in numbered if interval is not None}
         if not intervals:
             raise self.fault(" has no value that is not withheld.")
         return intervals

@@ -30,11 +30,13 @@ MOST_COUNTS = 1_200
 """The most counts, groups times values, that a search may keep; of columns with more values only the rules are checked."""
 
 
-def too_many_values(column: str, counts: int, most: int = MOST_COUNTS) -> str:
+def too_many_values(column: str, counts: int, max_counts: int = MOST_COUNTS) -> str:
     """Return that a column has too many values for a search, with so many counts; nothing where it has not."""
-    if counts <= most:
+    if counts <= max_counts:
         return ""
-    return f"column '{column}' has more values than the {most:,} that a search keeps counts of"
+    return (
+        f"column '{column}' has more values than the {max_counts:,} that a search keeps counts of"
+    )
 
 
 def values_by_group(column: str, cells: Crossing, fields: Fields) -> Crossing:

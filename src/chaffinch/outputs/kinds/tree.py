@@ -175,11 +175,11 @@ class TreeSpec(Counted):
 
     def computed_numbers(self, sample: Sample) -> dict[str, Any]:
         """Return the leaves with their numbers."""
-        every = zip(
+        leaf_blocks = zip(
             self.leaves, self.layout(sample.frame), self.estimates(sample).values(), strict=True
         )
         leaves = []
-        for leaf, block, estimates in every:
+        for leaf, block, estimates in leaf_blocks:
             numbers = self.shown(block, estimates, sample, self.printer)
             if block.field == "counts":
                 words = self._labels(sample.frame).names[0]
@@ -191,8 +191,8 @@ class TreeSpec(Counted):
 
     def recomputed(self, sample: Sample) -> Iterator[Number]:
         """Give the counts of each leaf beside those of the records."""
-        every = zip(self.layout(sample.frame), self.estimates(sample).values(), strict=True)
-        for block, estimates in every:
+        leaf_blocks = zip(self.layout(sample.frame), self.estimates(sample).values(), strict=True)
+        for block, estimates in leaf_blocks:
             yield from self.comparison(block, estimates, sample.frame.rows)
 
     def tallies(self, counter: CellCounter) -> list[CellCounts]:

@@ -43,8 +43,10 @@ class ClassBlock(NumberBlock):
     def entry(self, numbers: Sequence[Any]) -> dict[str, Any]:
         """Return the coefficients as the output's entry has them."""
         rows = nested(numbers, (len(self.labels), len(self.inner)))
-        every = zip(self.labels, rows, strict=True)
-        return {self.key: {label: dict(zip(self.inner, row, strict=True)) for label, row in every}}
+        classes = zip(self.labels, rows, strict=True)
+        return {
+            self.key: {label: dict(zip(self.inner, row, strict=True)) for label, row in classes}
+        }
 
 
 class RegressionSpec(ModelSpec):
@@ -179,11 +181,11 @@ class RegressionSpec(ModelSpec):
     @property
     def family_name(self) -> FamilyName:
         """The family by its name in `families.py`."""
-        own = next((name for name, one in FAMILIES.items() if one.kind == self.kind), None)
-        if own is not None:
+        families = {family.kind: name for name, family in FAMILIES.items() if family.kind}
+        if self.kind in families:
             if self.family is not None or self.link is not None:
                 raise self.fault(' has a family or link, which belong to kind = "glm".')
-            return own
+            return families[self.kind]
         family = self.family if self.kind == "glm" else self.kind
         if family is None:
             raise self.fault(
@@ -237,7 +239,7 @@ class RegressionSpec(ModelSpec):
     def label(self, frame: Frame, formula: Formula) -> Lookup:
         """Return the label's number for each of its levels: 0 or 1, a class, a count or the number itself."""
         fields, columns = frame.fields, formula.label.columns
-        own, what = self.own_family, f"Output '{self.name}': the label"
+        known, what = self.own_family, f"Output '{self.name}': the label"
         if self.family_name == "multinomial":
             if len(columns) != 1:
                 raise InputError(f"{what} of a multinomial regression must be a column.")
@@ -247,7 +249,7 @@ class RegressionSpec(ModelSpec):
             return Lookup(columns, fields.sizes(columns), numbers[:, None])
         grid = fields.grid(columns)
         inside = np.broadcast_to(self.filter(frame).of_grid(grid), prod(fields.sizes(columns)))
-        if own.is_binary and (formula.label.categorical or self.success is not None):
+        if known.is_binary and (formula.label.categorical or self.success is not None):
             field = fields.every[columns[0]]
             if self.success is None and not all(isinstance(level, bool) for level in field.levels):
                 raise InputError(
@@ -269,15 +271,15 @@ class RegressionSpec(ModelSpec):
                 )
             numbers[~inside] = 1.0
         low, high = numbers[inside].min(), numbers[inside].max()
-        if own.is_binary and (low < 0 or high > 1):
+        if known.is_binary and (low < 0 or high > 1):
             raise InputError(
                 f"{what} must be 0 or 1; its column has other numbers. Say which counts as 1, with success = ..."
             )
-        if own.is_count and low < 0:
+        if known.is_count and low < 0:
             raise InputError(
                 f'{what} must be at least 0 for kind = "{self.kind}"; its column has smaller numbers.'
             )
-        if own.law.labels == "positive" and low <= 0:
+        if known.law.labels == "positive" and low <= 0:
             raise InputError(
                 f'{what} must be above 0 for kind = "{self.kind}". Leave other levels out by a filter: where = "... > 0".'
             )
