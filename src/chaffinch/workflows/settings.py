@@ -197,7 +197,7 @@ class ReleaseSettings(Declared):
     utility: UtilitySettings = field(default_factory=UtilitySettings)
     attack: ReleaseAttack = field(default_factory=ReleaseAttack)
     title: Annotated[str | None, Option("Title of the report.", panel=FILES)] = None
-    note: Annotated[str | None, Option("Note to keep in the record.", panel=FILES)] = None
+    note: Annotated[str | None, Option("Note to keep in the record.")] = None
 
     def __post_init__(self) -> None:
         super().__post_init__()
