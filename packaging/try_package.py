@@ -39,7 +39,7 @@ WANTED = (
 )
 """Files beside the code without which it does not work, or may not be passed on."""
 
-KINDS = {".py", ".typed", ".css", ".j2", ".js", ".svg", ".LICENSE"}
+KINDS = {".py", ".pyi", ".typed", ".css", ".j2", ".js", ".svg", ".LICENSE"}
 """Endings of what may stand in the package."""
 
 SMOKE = (

@@ -35,13 +35,9 @@ from .._base.documents import read_toml, toml_value
 from .._base.errors import InputError
 from .._base.files import check_outputs, kept_files, overwriting, write_text
 from .._base.options import (
-    ADVANCED,
     BASIC,
     FILES,
-    LEARN,
-    MEASURE,
     PANELS,
-    PRIVACY,
     Declared,
     Setting,
     setting_of,
@@ -166,7 +162,6 @@ def command(function: Callable[..., Any]) -> Callable[..., Any]:
     merged: dict[str, inspect.Parameter] = {}
     for name, parameter in signature.parameters.items():
         kind = parameter.annotation
-        declared = setting_of(name, kind, _default_of(parameter))
         if isinstance(kind, type) and issubclass(kind, Declared):
             groups[name] = kind if parameter.default is parameter.empty else parameter.default
             new = {
@@ -174,11 +169,10 @@ def command(function: Callable[..., Any]) -> Callable[..., Any]:
                 for key, option in settings_of(groups[name]).items()
                 if key not in signature.parameters
             }
-        elif declared is not None:
-            new = {name: declared}
         else:
-            merged[name] = parameter
-            continue
+            declared = setting_of(name, kind, _default_of(parameter))
+            assert declared is not None, f"{name} declares no option"
+            new = {name: declared}
         settings |= new
         merged |= {key: _parameter(option) for key, option in new.items()}
     parameters = [
@@ -188,7 +182,7 @@ def command(function: Callable[..., Any]) -> Callable[..., Any]:
 
     @wraps(function)
     def with_options(**given: Any) -> Any:
-        given_text = {name: given.pop(name) for name in settings if name in given}
+        given_text = {name: given[name] for name in settings if name in given}
         values = {name: _value(settings[name], text) for name, text in given_text.items() if text}
         single = {
             name: settings[name].check(values.get(name, settings[name].default))
@@ -199,8 +193,7 @@ def command(function: Callable[..., Any]) -> Callable[..., Any]:
         for name, group in groups.items():
             build = group.from_options if isinstance(group, type) else group.with_options
             built[name] = build(**{key: values[key] for key in settings_of(group) if key in values})
-        rest = {name: value for name, value in given.items() if name not in COMMON}
-        return function(**built, **single, **rest)
+        return function(**built, **single)
 
     with_options.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
     with_options.__annotations__ = {
@@ -264,107 +257,6 @@ def _value(setting: Setting, text: Any) -> Any:
     return not setting.default if setting.kind == "flag" else setting.read(text)
 
 
-FIRST = (
-    "output",
-    "edit",
-    "codebook",
-    "keys",
-    "sensitive",
-    "label",
-    "holdout",
-    "thorough",
-    "html",
-    "seed",
-    "rows",
-    "method",
-    "epsilon",
-    "schema",
-    "data",
-    "budget",
-    "max_excess",
-    "svg",
-    "error_bars",
-    "new",
-)
-ABOUT: dict[str, tuple[str, ...]] = {
-    LEARN: (
-        "parents",
-        "search",
-        "score",
-        "label",
-        "sensitive",
-        "protect",
-        "keep",
-        "require",
-        "forbid",
-        "root",
-        "method",
-        "smoothing",
-        "generations",
-        "weight",
-        "person_id",
-        "order_by",
-        "groups",
-        "rows",
-        "copies",
-        "rare",
-        "personal",
-        "given",
-        "engine",
-    ),
-    MEASURE: (
-        "keys",
-        "key_sizes",
-        "attackers",
-        "holdout",
-        "formula",
-        "thorough",
-        "repeats",
-        "measures",
-        "models",
-        "parts",
-        "max_excess",
-        "policy",
-        "holdout_share",
-        "max_auc",
-    ),
-    PRIVACY: (
-        "epsilon",
-        "delta",
-        "neighbours",
-        "rows_per_person",
-        "discover",
-        "ledger",
-        "dry_run",
-        "threshold",
-        "rule",
-        "new",
-    ),
-    FILES: (
-        "output",
-        "model",
-        "schema",
-        "encoding",
-        "delimiter",
-        "decimal",
-        "header",
-        "comment",
-        "table",
-        "json",
-        "html",
-        "public",
-        "confidential",
-        "config",
-        "save_config",
-        "overwrite",
-        "data",
-        "svg",
-        "codebook",
-        "title",
-    ),
-}
-
-
 def group(line: str, **commands: Callable[..., Any] | typer.Typer) -> typer.Typer:
     """Return commands, or groups of them, under one name, with a line of help."""
     typer_group = typer.Typer(
@@ -391,11 +283,8 @@ class Command(TyperCommand):
         """Return arguments and options in the order of the help page: arguments as they come, then options by panels."""
         parameters: list[Any] = super().get_params(ctx)
         for option in parameters:
-            if option.param_type_name == "option" and not option.rich_help_panel:
-                panel = next(
-                    (panel for panel, names in ABOUT.items() if option.name in names), ADVANCED
-                )
-                option.rich_help_panel = BASIC if option.name in (*FIRST, "help") else panel
+            if option.name == "help":
+                option.rich_help_panel = BASIC
         return sorted(parameters, key=_order)
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
