@@ -47,9 +47,13 @@ class ParameterTypes(griffe.Extension):
 
 def is_declared(described: Any) -> bool:
     """Return whether a function takes declared settings, or a class declares some."""
+    decorators = [str(decorator.value) for decorator in described.decorators]
     if described.is_class:
-        return any(str(base).split(".")[-1] == "Declared" for base in described.bases)
-    return any(str(decorator.value).startswith("takes(") for decorator in described.decorators)
+        is_settings = any(name.startswith("dataclass") for name in decorators)
+        return is_settings and any(
+            str(base).split(".")[-1] == "Declared" for base in described.bases
+        )
+    return any(name.startswith("takes(") for name in decorators)
 
 
 def declare(described: Any) -> dict[str, griffe.Parameter]:
@@ -58,7 +62,7 @@ def declare(described: Any) -> dict[str, griffe.Parameter]:
     text = inspect.getdoc(real) or ""
     if described.is_class:
         settings = own_settings(real)
-        text = with_parameters(text, list(settings.values()))
+        text = with_parameters(text, list(settings.values())) if settings else text
     else:
         names = {parameter.name for parameter in described.parameters}
         settings = {
