@@ -63,30 +63,29 @@ def scipy_test(
     """
     for key in keys:
         check_name("key", key, ScipyKeys.__annotations__)
-    found, of, by = _kind(result, name, kind), keys.get("of"), keys.get("by")
-    entry: dict[str, Any] = {"name": name, "kind": found}
-    if found == "correlation":
+    test, of, by = _kind(result, name, kind), keys.get("of"), keys.get("by")
+    entry: dict[str, Any] = {"name": name, "kind": test}
+    beside = {"where": keys.get("where"), "n": keys.get("n")}
+    if test == "correlation":
         if not isinstance(of, list) or len(of) != 2:
             raise InputError(
                 f"Output '{name}' is Pearson's correlation of two columns. Name them: of=[..., ...]."
             )
-        return {**entry, "of": of, "value": float(result.statistic), **_beside(keys)}
-    if found in ("chi-square", "fisher"):
+        return {**entry, **without_none({"of": of, "value": float(result.statistic), **beside})}
+    if test in ("chi-square", "fisher"):
         if not by or len(by) != 2:
             raise InputError(f"Output '{name}' is a test of two columns. Name them: by=[..., ...].")
     elif not isinstance(of, str):
-        raise InputError(f"Output '{name}' is a test of a column ({found}). Name it: of=...")
-    numbers: dict[str, Any] = {
-        "statistic": float(result.statistic),
-        "p_value": float(result.pvalue),
-    }
-    more = {key: keys.get(key) for key in ("of", "by", "groups", "paired", "mu", "alternative")}
-    more |= _TESTS[found](result, name, numbers, keys) if found in _TESTS else {}
-    return {**entry, **without_none(more), **numbers, **_beside(keys)}
-
-
-def _beside(keys: ScipyKeys) -> dict[str, Any]:
-    return without_none({"where": keys.get("where"), "n": keys.get("n")})
+        raise InputError(f"Output '{name}' is a test of a column ({test}). Name it: of=...")
+    about = {key: keys.get(key) for key in ("of", "by", "groups", "paired", "mu", "alternative")}
+    numbers = {"statistic": float(result.statistic), "p_value": float(result.pvalue)}
+    numbers |= _numbers(test, result, name, keys)
+    if test == "fisher":  # the statistic is the odds ratio of the counts
+        numbers["odds_ratio"] = numbers.pop("statistic")
+    elif test == "wilcoxon" and keys.get("alternative", "two-sided") == "two-sided":
+        # Two-sided, scipy prints the smaller sum of ranks; otherwise that of positive differences.
+        numbers["smaller"] = numbers.pop("statistic")
+    return {**entry, **without_none({**about, **numbers, **beside})}
 
 
 def _kind(result: Any, name: str, kind: str | None) -> str:
@@ -101,82 +100,60 @@ def _kind(result: Any, name: str, kind: str | None) -> str:
             f"Output '{name}' is a {cls}, which several tests of scipy return. Say which it is: kind=\"{kinds[0]}\" for fisher_exact."
         )
     check_name("kind", kind, kinds, prefix=f"Output '{name}' is a {cls}. ", optional=True)
-    found = kind or kinds[0]
-    if found in ("spearman", "kendall"):
+    test = kind or kinds[0]
+    if test in ("spearman", "kendall"):
         raise InputError(f"Output '{name}': there is no kind of output for rank correlations yet.")
-    return found
+    return test
 
 
-def _t_test(result: Any, name: str, numbers: dict[str, Any], said: ScipyKeys) -> dict[str, Any]:
-    """Degrees of freedom that are not whole are Welch's; whole ones are of a pooled test, of pairs or of one sample, unless groups are of one size and spread."""
-    from scipy.stats import t as student
-
-    numbers["dof"] = dof = float(result.df)
-    if said.get("by") and said.get("welch") is None:
-        guess = (
-            "they are not whole, as Welch's are"
-            if abs(dof - round(dof)) > SAME
-            else "they are whole, as those of a pooled test are"
-        )
-        raise InputError(
-            f"Output '{name}' is a t test between groups of '{said['by'][0]}'. Of its degrees of freedom {guess}; say it: welch=True or welch=False (equal_var=True)."
-        )
-    if said.get("welch") is not True and abs(dof - round(dof)) > SAME:
-        raise InputError(
-            f"Output '{name}': its degrees of freedom are not whole, so it is Welch's test between two groups: by=[...], welch=True."
-        )
-    t = numbers["statistic"]
-    wanted = {
-        "two-sided": 2.0 * student.sf(abs(t), dof),
-        "less": student.cdf(t, dof),
-        "greater": student.sf(t, dof),
-    }
-    alternative = said.get("alternative", "two-sided")
-    if abs(float(wanted[alternative]) - numbers["p_value"]) > SAME:
-        raise InputError(
-            f"Output '{name}': its p-value is not that of alternative=\"{alternative}\". Say which it is."
-        )
-    return {"welch": said.get("welch")}
-
-
-def _chi_square(result: Any, name: str, numbers: dict[str, Any], said: ScipyKeys) -> dict[str, Any]:
-    """In tables of two by two scipy makes Yates's correction unless told otherwise."""
-    numbers["dof"] = int(result.dof)
-    if int(result.dof) == 1 and said.get("correction") is None:
-        raise InputError(
-            f"Output '{name}' is a chi-square test of a table of two by two. Scipy makes Yates's correction there unless told otherwise: say correction=True or correction=False."
-        )
-    return {"correction": said.get("correction") or None}
-
-
-def _fisher(result: Any, name: str, numbers: dict[str, Any], said: ScipyKeys) -> dict[str, Any]:
-    """The statistic is the odds ratio of the counts."""
-    numbers["odds_ratio"] = numbers.pop("statistic")
-    return {"conditional": False}
-
-
-def _wilcoxon(result: Any, name: str, numbers: dict[str, Any], said: ScipyKeys) -> dict[str, Any]:
-    """Two-sided, scipy prints the smaller sum of ranks; otherwise that of positive differences."""
-    if said.get("correction") is None:
+def _numbers(test: str, result: Any, name: str, keys: ScipyKeys) -> dict[str, Any]:
+    """What a test has beside its statistic and p-value; InputError for a word that is missing or does not fit these."""
+    correction = keys.get("correction")
+    if test == "t-test":
+        _check_t_test(result, name, keys)
+        return {"dof": float(result.df), "welch": keys.get("welch")}
+    if test == "fisher":
+        return {"conditional": False}
+    if test == "chi-square":
+        if int(result.dof) == 1 and correction is None:
+            raise InputError(
+                f"Output '{name}' is a chi-square test of a table of two by two. Scipy makes Yates's correction there unless told otherwise: say correction=True or correction=False."
+            )
+        return {"dof": int(result.dof), "correction": correction or None}
+    if test == "wilcoxon" and correction is None:
         raise InputError(
             f"Output '{name}' is Wilcoxon's test, which scipy makes without a correction unless told otherwise: say correction=False or correction=True."
         )
-    if said.get("alternative", "two-sided") == "two-sided":
-        numbers["smaller"] = numbers.pop("statistic")
-    return {"correction": said.get("correction")}
+    # Of Mann and Whitney's test scipy corrects for continuity unless told otherwise, as the kind does.
+    return {"correction": correction} if test in ("wilcoxon", "mann-whitney") else {}
 
 
-def _mann_whitney(
-    result: Any, name: str, numbers: dict[str, Any], said: ScipyKeys
-) -> dict[str, Any]:
-    """Scipy corrects for continuity unless told otherwise, as the kind does."""
-    return {"correction": said.get("correction")}
+def _check_t_test(result: Any, name: str, keys: ScipyKeys) -> None:
+    """Degrees of freedom that are not whole are Welch's; whole ones are of a pooled test, of pairs or of one sample, unless groups are of one size and spread."""
+    from scipy.stats import t as student
 
-
-_TESTS = {
-    "t-test": _t_test,
-    "chi-square": _chi_square,
-    "fisher": _fisher,
-    "wilcoxon": _wilcoxon,
-    "mann-whitney": _mann_whitney,
-}
+    by, dof, statistic = keys.get("by"), float(result.df), float(result.statistic)
+    is_whole = abs(dof - round(dof)) <= SAME
+    if by and keys.get("welch") is None:
+        guess = (
+            "they are whole, as those of a pooled test are"
+            if is_whole
+            else "they are not whole, as Welch's are"
+        )
+        raise InputError(
+            f"Output '{name}' is a t test between groups of '{by[0]}'. Of its degrees of freedom {guess}; say it: welch=True or welch=False (equal_var=True)."
+        )
+    if keys.get("welch") is not True and not is_whole:
+        raise InputError(
+            f"Output '{name}': its degrees of freedom are not whole, so it is Welch's test between two groups: by=[...], welch=True."
+        )
+    p_values = {
+        "two-sided": 2.0 * student.sf(abs(statistic), dof),
+        "less": student.cdf(statistic, dof),
+        "greater": student.sf(statistic, dof),
+    }
+    alternative = keys.get("alternative", "two-sided")
+    if abs(float(p_values[alternative]) - float(result.pvalue)) > SAME:
+        raise InputError(
+            f"Output '{name}': its p-value is not that of alternative=\"{alternative}\". Say which it is."
+        )
