@@ -44,7 +44,10 @@ def test_what_is_wrong_ends_with_2_before_spark_is_started(run_here, data, tmp_p
         ),
         (["release", table, "-o", out, "--engine", "sparc"], "Did you mean 'spark'?"),
         (["utility", table, table, "--engine", "sparc"], "Did you mean 'spark'?"),
-        (["synth", table, "-o", out, "--engine", "spark", "--rows", "1.5"], "is no whole number"),
+        (
+            ["synth", table, "-o", out, "--engine", "spark", "--rows", "1.5"],
+            "rows must be a whole number",
+        ),
         (
             ["synth", table, "-o", out, "--engine", "spark", "--delimiter", ";"],
             "leave out --delimiter",

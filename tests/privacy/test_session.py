@@ -378,7 +378,7 @@ def test_no_epsilon_is_never_a_private_fit():
     ):
         PrivBayes(epsilon=None)
     assert BayesNet().fit(chaffinch.read(data()), seed=1).fitted.privacy is None
-    with pytest.raises(InputError, match="delta is part of a promise: give epsilon too"):
+    with pytest.raises(InputError, match="delta is part of a privacy guarantee: give epsilon too"):
         BayesNet(delta=1e-6)
     with pytest.raises(InputError, match="There is no budget without epsilon"):
         _ = BayesNet().budget

@@ -176,26 +176,6 @@ def test_files_of_every_format_are_the_same(run, ending, tmp_path):
     assert set(written) == set(written[:1])
 
 
-def test_a_release_says_how_long_it_takes_of_declared_rows(run, monkeypatch, tmp_path):
-    """Measuring is said to take long where there are many rows: those that are declared, however many there are."""
-    rows = []
-    monkeypatch.setattr(
-        "chaffinch.cli.estimates.say_measuring",
-        lambda n_rows, schema, settings: rows.append(n_rows),
-    )
-    cheap = ("--measures", "tvd", "--label", "job", "--seed", 4)
-    for number, lines in enumerate((PLAIN, [*PLAIN, EXTRA["plain"]], PLAIN * 30)):
-        code, _, err, _ = run(
-            "release", lines, *METHODS["bayesnet"], *cheap, "-o", tmp_path / f"folder{number}"
-        )
-        assert code == 0, err
-        last = err.strip().splitlines()[-1]
-        assert last.startswith(
-            "The promise is about the synthetic table and its model. The figures above, the report and the exit code"
-        )
-    assert rows == [7, 7, 7]
-
-
 def test_the_comparison_can_fail(run):
     # The same commands on tables that are compared without scripted answers differ in numbers.
     options = (*METHODS["privbayes"], "--seed", 4)

@@ -496,7 +496,7 @@ def test_plans_that_break_a_rule_are_refused(settings, error, words):
     [
         ((["age"],), "two lists of columns"),
         ((["age"], []), "two lists of columns"),
-        (("age", ["sex"]), "parts must be a list of names"),
+        (("age", ["sex"]), "parts must be lists of names"),
         ((["age", "sex"], ["sex"]), r"no column in common\. In both: sex"),
     ],
 )

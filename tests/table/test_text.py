@@ -158,7 +158,7 @@ def test_none_is_a_level_among_words_and_missing_among_numbers(tmp_path, stream)
     path.write_text(
         "pain,score\n" + "".join(f"{words[i % 4]},{numbers[i % 4]}\n" for i in range(400))
     )
-    table = chaffinch.read(path, stream=True) if stream else chaffinch.read(path)
+    table = chaffinch.scan(path) if stream else chaffinch.read(path)
     pain, score = table.schema["pain"], table.schema["score"]
     assert (pain.missing, score.missing) == (("NA",), ("None",))
     assert pain.codec.levels == ("Mild", "None", "Severe")

@@ -13,9 +13,9 @@ from chaffinch.outputs.document import Outputs, recipes_of
 from chaffinch.outputs.domain import Field, Fields
 from chaffinch.outputs.formula import read_formula
 from chaffinch.outputs.kinds.model import (
-    EstimatedModel,
     JointLevels,
     ModelFit,
+    ModelSpec,
     OneStep,
     joint_columns,
     upper,
@@ -34,9 +34,9 @@ CODES = FIELDS.columns.start(200, seed=1)
 RECIPE = {"name": "m", "kind": "cox", "formula": "t ~ a + x", "event": "e"}
 
 
-def model(**keys: Any) -> EstimatedModel:
+def model(**keys: Any) -> ModelSpec:
     (output,) = recipes_of([{**RECIPE, **keys}], FIELDS).outputs
-    assert isinstance(output, EstimatedModel)
+    assert isinstance(output, ModelSpec)
     return output
 
 
