@@ -17,6 +17,7 @@ from typer.testing import CliRunner
 
 import chaffinch
 from chaffinch._base.errors import BudgetError, PrivacyError
+from chaffinch.cli.app import app
 from chaffinch.cli.ledger import NO_PROMISE
 from chaffinch.privacy import accounting as acc
 from chaffinch.privacy import project as project_module
