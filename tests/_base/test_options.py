@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
+import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -154,3 +155,23 @@ def test_a_function_takes_settings_or_options_and_shows_them():
     assert set(settings_of(Search)) <= set(shown)
     assert shown["share"].default == 0.5
     assert replace(search("data"), parents=4).parents == 4
+
+
+def test_an_error_shows_what_was_typed_and_no_table():
+    """Whoever gives a table where a name belongs must not find its records in the message."""
+    table = pa.table({"name": ["Ann", "Bob"], "age": [39, 50]})
+    for options in (
+        {"keys": table},
+        {"keys": table["name"].to_pylist() * 3 + [1]},
+        {"epsilon": table},
+        {"way": table},
+        {"edges": table.to_pylist()},
+        {"sizes": table},
+        {"all": table},
+        {"schema": table},
+    ):
+        with pytest.raises(InputError) as caught:
+            Search.from_options(**options)
+        assert "Ann" not in str(caught.value)
+        assert "39" not in str(caught.value)
+        assert str(caught.value).partition("Got ")[2] in ("Table.", "list of 7.", "dict.")

@@ -568,8 +568,8 @@ FAULTS = (
     Fault(
         "a threshold one lower",
         "outputs/rules/counts.py",
-        "small = [(one, (one.counts > 0) & (one.counts < least)",
-        "small = [(one, (one.counts > 0) & (one.counts < least - 1)",
+        "(table, (table.counts < least) & (table.counts > 0)",
+        "(table, (table.counts < least - 1) & (table.counts > 0)",
         ("check rules", "check acro"),
     ),
     Fault(

@@ -19,6 +19,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import MISSING, dataclass, fields, replace
 from functools import cache
 from math import inf
+from numbers import Number
 from os import PathLike
 from pathlib import Path
 from types import NoneType, UnionType
@@ -51,7 +52,19 @@ PANELS = (BASIC, LEARN, MEASURE, PRIVACY, FILES, RUN, ADVANCED)
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-Kind = Literal["flag", "whole", "number", "word", "names", "pairs", "groups", "sizes", "map", "path", "paths"]  # fmt: skip
+Kind = Literal[
+    "flag",
+    "whole",
+    "number",
+    "word",
+    "names",
+    "pairs",
+    "groups",
+    "sizes",
+    "map",
+    "path",
+    "paths",
+]
 """What a value is: `names` are written A,B; `pairs` PARENT:CHILD; `groups` A,B;C,D; `sizes` 3-6; a `map` COLUMN=VALUE, again and again."""
 
 
@@ -190,7 +203,7 @@ class Setting:
 
     def fault(self, got: Any) -> InputError:
         """Return the error that says what the setting must be."""
-        return InputError(f"{self.name} {self.rule}. Got {got!r}.")
+        return InputError(f"{self.name} {self.rule}. Got {typed(got)}.")
 
     def check(self, value: Any) -> Any:
         """Return a value as the setting holds it, lists as tuples; raise where it breaks the rule.
@@ -209,6 +222,8 @@ class Setting:
         if kind in ("whole", "number"):
             return self._checked_number(value, kind)
         if kind == "word" and self.choices:
+            if not isinstance(value, str) and len(self.types) - self.optional == 1:
+                raise self.fault(value)
             check_name(self.name.replace("_", " "), value, self.choices)
         if not self._is_instance(value):
             raise self.fault(value)
@@ -266,7 +281,9 @@ class Setting:
     def _names(self, value: Any) -> tuple[str, ...]:
         listed = not isinstance(value, str) and isinstance(value, Sequence)
         if not listed or not all(isinstance(entry, str) for entry in value):
-            raise InputError(f"{self.name} must be a list of names, as ['age', 'sex']. Got {value!r}.")  # fmt: skip
+            raise InputError(
+                f"{self.name} must be a list of names, as ['age', 'sex']. Got {typed(value)}."
+            )
         return value if isinstance(value, tuple) else tuple(value)
 
     def read(self, text: str | Sequence[str]) -> Any:
@@ -346,6 +363,39 @@ RULES: dict[str, str] = {
     "path": "a path",
     "paths": "paths",
 }
+
+
+def typed(value: Any) -> str:
+    """Return a value as somebody typed it, and of anything larger its kind alone: it may hold records.
+
+    Examples
+    --------
+    >>> typed("abc"), typed(["age", 3]), typed(list("abcdefgh"))
+    ("'abc'", "['age', 3]", 'list of 8')
+    """
+    if isinstance(value, list | tuple):
+        is_short = len(value) <= MAX_TYPED and all(
+            not isinstance(entry, list | tuple) or len(entry) <= MAX_TYPED for entry in value
+        )
+        plain = (
+            [
+                entry
+                for group in value
+                for entry in (group if isinstance(group, list | tuple) else [group])
+            ]
+            if is_short
+            else []
+        )
+        if not is_short or not all(isinstance(entry, TYPED) for entry in plain):
+            return f"{type(value).__name__} of {len(value):,}"
+    elif not isinstance(value, TYPED):
+        return type(value).__name__
+    text = repr(value)
+    return text if len(text) <= MAX_TEXT else f"{text[:MAX_TEXT]}..."
+
+
+MAX_TYPED, MAX_TEXT = 4, 80
+TYPED = (str, Number, NoneType, Path)
 
 
 def _first(*values: float | None) -> float | None:
