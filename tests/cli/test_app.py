@@ -357,3 +357,13 @@ def test_ctrl_c_says_what_is_kept_and_how_to_go_on(data, tmp_path, monkeypatch, 
         assert end.value.code == 130
         assert words in capsys.readouterr().err
     assert sorted(path.name for path in tmp_path.iterdir()) == ["m.chaffinch"]
+
+
+@pytest.mark.parametrize("option", ["--epsilon", "--rows", "--search", "--parents"])
+def test_an_option_without_a_value_is_no_default(run_here, data, tmp_path, option):
+    """`--epsilon "$UNSET"` must not make a table without a guarantee, as if nothing had been asked."""
+    out = tmp_path / "out.csv"
+    done = run_here("synth", data / "cmc.csv", "-o", out, f"{option}=", "--seed", 1)
+    assert done.code == 2, done.err
+    assert "''" in done.err
+    assert not out.exists()

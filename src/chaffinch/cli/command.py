@@ -1,7 +1,7 @@
 """A command of the command line: its options read from declared settings, its help in panels, its options in a file.
 
     @command
-    def check(*, settings: CheckSettings, json: JsonOut = None) -> None: ...
+    def check(*, settings: CheckSettings, json: Json = None) -> None: ...
 
 Each setting of `CheckSettings` is an option, and the command gets the settings themselves; a parameter may declare an option of its own. `--help` shows what is basic, `--help-all` everything. Every
 command has `--config`, `--save-config` and `--overwrite`. A file of options holds names and values, as they are typed without the dashes:
@@ -183,7 +183,12 @@ def command(function: Callable[..., Any]) -> Callable[..., Any]:
     @wraps(function)
     def with_options(**given: Any) -> Any:
         given_text = {name: given[name] for name in settings if name in given}
-        values = {name: _value(settings[name], text) for name, text in given_text.items() if text}
+        values = {
+            name: _value(settings[name], text)
+            for name, text in given_text.items()
+            if text
+            not in (None, False, [])  # an empty text is a value: `--epsilon "$UNSET"` is an error
+        }
         single = {
             name: settings[name].check(values.get(name, settings[name].default))
             for name in signature.parameters
