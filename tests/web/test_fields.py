@@ -77,3 +77,15 @@ def test_no_form_asks_for_a_file(command: str) -> None:
         for name, setting in fields.fields_of(command).items()
         if setting.kind in ("path", "paths") or setting.option.metavar == "PATH"
     ]
+
+
+def test_a_text_is_the_value_of_its_option_whatever_it_looks_like() -> None:
+    """A note of a project that somebody else wrote must not be read as an option, as a file of options."""
+    assert option_words("release", ("note=--config=x.toml",)) == ["--note=--config=x.toml"]
+
+
+def test_a_comma_is_a_decimal_sign_and_never_a_thousandth_of_a_whole_number() -> None:
+    settings = fields.fields_of("release")
+    assert value_in(settings["smoothing"], "0,5") == 0.5
+    with pytest.raises(InputError, match=r"rows must be a whole number.* Got '10,000'"):
+        value_in(settings["rows"], "10,000")

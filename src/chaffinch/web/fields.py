@@ -86,7 +86,7 @@ def value_in(setting: Setting, text: str) -> Any:
         return setting.default
     if setting.kind == "flag":
         return not setting.default
-    if setting.kind in ("whole", "number"):
+    if setting.kind == "number":  # 0,5 as many write it; in a whole number 10,000 is no ten
         text = text.replace(",", ".")
     return setting.check(setting.read(text))
 
@@ -114,5 +114,7 @@ def option_words(command: str, options: Sequence[str]) -> list[str]:
             arguments.append(settings[name].spelling)
         elif value is not None:
             for word in settings[name].write(value):
-                arguments += [settings[name].spelling, word]
+                spelling = settings[name].spelling
+                # A text such as "--config=..." stays the value of its option.
+                arguments += [f"{spelling}={word}"] if word.startswith("-") else [spelling, word]
     return arguments
