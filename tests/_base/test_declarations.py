@@ -166,3 +166,11 @@ def test_an_option_refuses_what_its_declaration_rules_out(cls, name):
         with pytest.raises(InputError) as error:
             cls.from_options(**{**required(cls), name: value})
         assert words in str(error.value)
+
+
+@pytest.mark.parametrize("cls", CLASSES, ids=lambda cls: cls.__name__)
+def test_no_path_is_shown_in_what_leaves(cls: type[Declared]) -> None:
+    """What is kept in a record may leave: paths and addresses of a cluster tell how a place is built."""
+    settings = settings_of(cls).values()
+    paths = [s.name for s in settings if s.kind in ("path", "paths") or s.option.metavar == "PATH"]
+    assert [name for name in paths if settings_of(cls)[name].option.leaves] == []

@@ -161,7 +161,8 @@ class AttackRequest(Declared):
     """The files of an attack, how they are read and what attacks share beside its settings."""
 
     data: Annotated[
-        Path, Option("The table whose people are attacked.", argument=True, metavar="DATA")
+        Path,
+        Option("The table whose people are attacked.", argument=True, metavar="DATA", leaves=False),
     ]
     synth: Synth
     population: Annotated[

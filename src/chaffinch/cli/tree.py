@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 class TreeRequest(Declared):
     """The files of a published model and of the records that it is attacked with."""
 
-    tree: Annotated[Path, Option("Published trees: {tree_formats}.", argument=True)]
+    tree: Annotated[Path, Option("Published trees: {tree_formats}.", argument=True, leaves=False)]
     data: Annotated[
         Path | None,
         Option(

@@ -169,6 +169,7 @@ class SourceSettings(Declared):
             "File of outputs that this project has released already.",
             basic=True,
             panel=FILES,
+            leaves=False,
             read=Path,
         ),
     ] = None
@@ -183,6 +184,7 @@ class SourceSettings(Declared):
         Option(
             "Rules to check by (TOML). Default: the ACRO folder's, or the usual ones.",
             panel=FILES,
+            leaves=False,
             read=Path,
         ),
     ] = None
@@ -191,6 +193,7 @@ class SourceSettings(Declared):
         Option(
             "ACRO folder: file of outputs, named as results that cannot be read.",
             panel=FILES,
+            leaves=False,
             read=Path,
         ),
     ] = None
