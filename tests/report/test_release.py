@@ -15,7 +15,6 @@ from chaffinch.report.release import (
     promises,
     render,
     words_section,
-    write_report,
 )
 from chaffinch.report.result import report_of
 from chaffinch.report.sections import Cell, PageTable
@@ -109,16 +108,6 @@ def test_what_is_known_of_a_limit_opens_the_page_unless_a_promise_keeps_it_insid
             r'role="alert">[^<]*UNDECIDED: an excess of at most 0.01 is neither shown to hold', page
         )
     assert "UNDECIDED" not in render(with_limit(synthesis=promised()), public=True)
-
-
-def test_what_is_kept_inside_is_readable_by_its_owner_alone(report, tmp_path):
-    write_report(report(), tmp_path / "inside.html", tmp_path / "public.html")
-    modes = {
-        name: (tmp_path / name).stat().st_mode & 0o777 for name in ("inside.html", "public.html")
-    }
-    assert modes["inside.html"] == 0o600
-    assert modes["public.html"] & 0o077  # as the system's defaults allow
-    write_report(report(), None, None)
 
 
 @pytest.mark.parametrize("private", [False, True])

@@ -24,6 +24,7 @@ import time
 from collections.abc import Collection, Iterator, Sequence
 from contextvars import ContextVar
 from pathlib import Path
+from typing import Any
 
 from .errors import FileError
 
@@ -217,6 +218,19 @@ def write_text(
     """Write text to a file, wholly or not at all; over one that is there only if it may be overwritten."""
     with replacing(path, mode=mode, overwrite=overwrite) as part:
         part.write_text(text, encoding="utf-8")
+
+
+def write_json(
+    path: str | os.PathLike[str],
+    data: Any,
+    *,
+    indent: int = 2,
+    mode: int = 0o644,
+    overwrite: bool = False,
+) -> None:
+    """Write plain data to a file as JSON, wholly or not at all; over one that is there only if it may be overwritten."""
+    text = json.dumps(data, indent=indent, ensure_ascii=False, allow_nan=False)
+    write_text(path, f"{text}\n", mode=mode, overwrite=overwrite)
 
 
 def check_folder(

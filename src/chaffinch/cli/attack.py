@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
@@ -26,12 +27,9 @@ from .options import (
     RunSeed,
     Secrets,
     Silent,
-    run_facts,
+    command_line,
     show_lines,
     show_table,
-    start_arrow,
-    write_confidential,
-    write_json,
 )
 
 if TYPE_CHECKING:
@@ -39,6 +37,7 @@ if TYPE_CHECKING:
     from ..risk.shown import ShownResult
     from ..risk.singling_out import SinglingOutResult
     from ..stats.intervals import Interval
+    from ..workflows.run import Destinations
 
 
 Result = TypeVar("Result", "MembershipResult", "SinglingOutResult")
@@ -182,18 +181,24 @@ class AttackRequest(Declared):
     quiet: Silent = False
     threads: Cores = None
 
+    @property
+    def files(self) -> Destinations:
+        """Where the result goes."""
+        from ..workflows.run import Destinations
+
+        return Destinations(json=self.json, html=self.html, confidential=self.confidential)
+
     def run(self, study: Callable[..., Any], settings: ShadowSettings) -> Any:
         """Read the data and return the study; a run that is stopped says where its finished shadows are."""
-        from .._base.runtime import progress_bar
         from ..synth import synthesiser_of
+        from .observer import console_run
         from .reading import read_for
 
         synthesiser = synthesiser_of(self.synth)
-        check_outputs(self.data, self.json, self.html, self.confidential, inputs=[self.population])
-        start_arrow(self.threads)
+        check_outputs(self.data, *self.files.paths, inputs=[self.population])
         try:
-            with progress_bar(quiet=self.quiet) as progress:
-                options: dict[str, Any] = {"quiet": self.quiet, "progress": progress}
+            with console_run(threads=self.threads, quiet=self.quiet) as run:
+                options: dict[str, Any] = {"quiet": self.quiet, "progress": run.progress}
                 table = read_for(synthesiser, self.data, self.reading, **options)
                 others = None
                 if self.population is not None:
@@ -207,7 +212,7 @@ class AttackRequest(Declared):
                     settings=settings,
                     seed=self.seed,
                     workers=self.threads,
-                    progress=progress,
+                    progress=run.progress,
                 )
         except KeyboardInterrupt:
             folder = settings.run.shadow_folder
@@ -221,21 +226,17 @@ class AttackRequest(Declared):
 
     def finish(self, result: Result, page: Callable[[Result], str], limit: Limit) -> None:
         """Write and print a result with the names of files, what was allowed and how it ran; exit code 1 where the limit is not kept."""
+        from ..workflows.run import RunOptions
+
         about = {
             "data": self.data.name,
             "population": None if self.population is None else self.population.name,
             "seed": self.seed,
         }
         policy = limit.policy(result.interval)
-        result = replace(result, about=about, policy=policy, run={**result.run, **run_facts()})
-        if self.json is not None:
-            write_json(self.json, result.to_dict())
-        if self.html is not None:
-            from .._base.results import write_page
-
-            write_page(self.html, page(result))
-        if self.confidential is not None:
-            write_confidential(self.confidential, result.confidential())
+        facts = RunOptions(command=command_line()).facts
+        result = replace(result, about=about, policy=policy, run={**result.run, **facts})
+        self.files.write(result, partial(page, result))
         is_kept = limit.check(policy, quiet=self.quiet)
         if not self.quiet:
             print_result(result)
@@ -298,33 +299,27 @@ def audit(
 
     Exit code 1 if that is more than is claimed. `not refuted` is no proof that the claim holds.
     """
-    from .._base.results import write_page
-    from .._base.runtime import progress_bar
+    from ..report.attacks import audit_page
     from ..synth.settings import synthesiser_of
+    from ..workflows.run import Destinations
+    from .observer import console_run
     from .reading import read_for
 
     synthesiser = synthesiser_of(synth)
     if data is None and reading.schema is not None:
         raise InputError("--schema is for --data: name the table, or leave it out.")
-    check_outputs(data or Path(), json, html)  # without data there is no input to write over
-    start_arrow(threads)
-    from ..risk.auditing import audit as audit_claim
+    files = Destinations(json=json, html=html)
+    check_outputs(data or Path(), *files.paths)  # without data there is no input to write over
+    with console_run(seed=seed, threads=threads, quiet=quiet) as run:
+        from ..risk.auditing import audit as audit_claim
 
-    with progress_bar(quiet=quiet) as progress:
         table = None
         if data is not None:
-            table = read_for(synthesiser, data, reading, quiet=quiet, progress=progress)
-        result = audit_claim(
-            synthesiser, table, settings=settings, seed=seed, threads=threads, progress=progress
-        )
+            table = read_for(synthesiser, data, reading, quiet=quiet, progress=run.progress)
+        result = audit_claim(synthesiser, table, settings=settings, **run.options)
     about = {"synth": synth, "data": None if data is None else data.name, "seed": seed}
-    result = replace(result, about=about, run=run_facts())
-    if json is not None:
-        write_json(json, result.to_dict())
-    if html is not None:
-        from ..report.attacks import audit_page
-
-        write_page(html, audit_page(result))
+    result = replace(result, about=about, run=run.facts)
+    files.write(result, partial(audit_page, result))
     if not quiet:
         print_result(result)
     if result.verdict == "claim broken":

@@ -62,23 +62,24 @@ def check(
     about the outputs as they came.
     """
     from .._base.results import RunFacts
-    from .._base.runtime import progress_bar
     from ..table.personal.detect import without_personal_warnings
     from ..workflows.check import run_check
-    from .options import run_facts, start_arrow
+    from .observer import console_run
 
-    start_arrow(threads)
-    with progress_bar(quiet=quiet, plain=True) as progress, without_personal_warnings():
+    with (
+        console_run(seed=seed, threads=threads, quiet=quiet, plain=True) as run,
+        without_personal_warnings(),
+    ):
         result, lines = run_check(
             spec,
             data,
             job,
             json=json,
             html=html,
-            run=RunFacts(**run_facts()),
+            run=RunFacts(**run.facts),
             seed=seed,
             workers=threads,
-            progress=progress,
+            progress=run.progress,
         )
     if not quiet:
         _show(result)

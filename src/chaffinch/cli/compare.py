@@ -10,7 +10,7 @@ from .._base.errors import FileError, InputError
 from .._base.files import check_outputs
 from .._base.options import Option
 from .command import echo
-from .options import Html, Json, Silent, write_json
+from .options import Html, Json, Silent
 
 NEXT_STEP = "Give a folder of release, its report.json, or the --json file of utility or risk."
 
@@ -34,16 +34,14 @@ def compare(
 
     Tables are named by what differs in how they were made, and stand on one picture of risk beside worth.
     """
-    from .._base.results import write_page
     from ..report.compare import compare as compare_reports
+    from ..workflows.run import Destinations
 
     paths = [_report_file(path) for path in reports]
-    check_outputs(None, json, html, inputs=paths)
+    files = Destinations(json=json, html=html)
+    check_outputs(None, *files.paths, inputs=paths)
     comparison = compare_reports(*[_read(path) for path in paths])
-    if json is not None:
-        write_json(json, comparison.to_dict())
-    if html is not None:
-        write_page(html, comparison.to_html())
+    files.write(comparison, comparison.to_html)
     if not quiet:
         echo(comparison.to_text())
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -50,26 +51,22 @@ def evolve(
     Exit code 1 if a copy does not have all of them after so many proposals; it is written all the same, and marked.
     """
     from .._base.results import RunFacts
-    from .._base.runtime import progress_bar
     from ..workflows.local import copy_paths
-    from .options import run_facts, start_arrow, write_json
+    from ..workflows.run import Destinations
+    from .observer import console_run
 
     paths = copy_paths(output, settings.copies)
-    check_outputs(spec, *paths, json, html)
-    start_arrow(threads)
-    from ..workflows.evolve import evolve_file, write_copies
+    files = Destinations(json=json, html=html)
+    check_outputs(spec, *paths, *files.paths)
+    with console_run(seed=seed, threads=threads, quiet=quiet) as run:
+        from ..workflows.evolve import evolve_file, write_copies
 
-    with progress_bar(quiet=quiet) as progress:
-        result = evolve_file(spec, settings, seed=seed, workers=threads, progress=progress)
-    result = replace(result, run=RunFacts(**run_facts()))
+        result = evolve_file(spec, settings, seed=seed, workers=threads, progress=run.progress)
+    result = replace(result, run=RunFacts(**run.facts))
     write_copies(result, paths)
-    if json is not None:
-        write_json(json, result.to_dict())
-    if html is not None:
-        from .._base.results import write_page
-        from ..report.evolve import evolve_page
+    from ..report.evolve import evolve_page
 
-        write_page(html, evolve_page(result))
+    files.write(result, partial(evolve_page, result))
     if not quiet:
         _show(result, paths)
     if not result.reached:

@@ -22,12 +22,8 @@ from .options import (
     RunSeed,
     Silent,
     Title,
-    command_line,
-    ledger_allows,
     show_lines,
     show_promise,
-    start_arrow,
-    write_json,
 )
 
 if TYPE_CHECKING:
@@ -68,7 +64,6 @@ def frontier(
     with 1 where nothing could be confirmed, or the release itself exceeds a limit. Ctrl-C keeps what is done, and the same command goes on from there.
     """
     from .._base.files import holding
-    from .._base.runtime import progress_bar
     from ..risk.policy import RiskPolicy
     from ..stats.intervals import LimitState
     from ..table.holdout import check_holdout_file
@@ -77,7 +72,8 @@ def frontier(
     from ..workflows.frontier.deliver import deliver
     from ..workflows.frontier.run import STOPPED, check_search_folder, run_frontier
     from ..workflows.release import TO_RELEASE
-    from ..workflows.run import RunOptions
+    from ..workflows.run import Destinations
+    from .observer import console_run
 
     reading, max_excess = settings.reading, settings.limits.max_excess
     check_holdout_file(input, holdout)
@@ -104,9 +100,10 @@ def frontier(
         holdout=holdout is not None
     )
     check_search_folder(output, paid=settings.private)
-    start_arrow(threads)
-    with holding(output), progress_bar(quiet=quiet, plain=True) as progress, ledger_allows():
-        run = RunOptions(seed=seed, threads=threads, progress=progress, command=command_line())
+    with (
+        holding(output),
+        console_run(seed=seed, threads=threads, quiet=quiet, plain=True) as run,
+    ):
         others = None if holdout is None else open_source(holdout, **reading.other_file)
         found = run_frontier(input, settings, holdout=others, run=run, folder=output)
         found = replace(found, result=found.result.named(input.name))
@@ -114,8 +111,7 @@ def frontier(
             found, output, ending=ending_like(input), title=title, run=run, ledger=ledger
         )
     result = done.result
-    if json is not None:
-        write_json(json, result.to_dict())
+    Destinations(json=json).write(result)
     line = "" if result.choice is None else result.choice.limit_sentence
     if line and not quiet:
         show_lines(line)

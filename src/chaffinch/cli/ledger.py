@@ -8,11 +8,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
-from .._base.files import check_outputs
+from .._base.files import check_outputs, write_json
 from .._base.options import LEARN, PRIVACY, Option
 from .._base.text import count_noun
 from ..workflows.settings import MethodSettings
-from .options import Json, console, show_table, write_json
+from .options import Json, console, show_table
 
 if TYPE_CHECKING:
     from rich.console import Console

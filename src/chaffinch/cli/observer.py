@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 
+from .._base.runtime import progress_bar
 from ..table import Note
 from ..table.rows import Rows
 from ..table.sources import EngineChoice
-from ..workflows.run import Observer
+from ..workflows.run import Observer, RunOptions
 from .command import echo
-from .options import show_notes
+from .options import command_line, ledger_allows, show_notes, start_arrow
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,3 +43,27 @@ class ConsoleObserver(Observer):
         """Print what reading found."""
         if self.learns or not self.quiet:
             show_notes(rows.notes, quiet=self.quiet)
+
+
+@contextmanager
+def console_run(
+    *,
+    seed: int | None = None,
+    threads: int | None = None,
+    quiet: bool = False,
+    plain: bool = False,
+    learns: bool = False,
+) -> Iterator[RunOptions]:
+    """Give the run of a command, which says how far it is; a project ledger that says no ends the command with 1.
+
+    `plain`: lines of a long run are printed also where no terminal watches.
+    """
+    start_arrow(threads)
+    with progress_bar(quiet=quiet, plain=plain) as progress, ledger_allows():
+        yield RunOptions(
+            seed=seed,
+            threads=threads,
+            progress=progress,
+            observer=ConsoleObserver(quiet=quiet, learns=learns),
+            command=command_line(),
+        )

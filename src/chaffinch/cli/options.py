@@ -7,7 +7,6 @@ swallows a Ctrl-C. So Arrow finds none at first, and looks again when pandas is 
 
 from __future__ import annotations
 
-import json
 import os
 import shlex
 import signal
@@ -19,7 +18,7 @@ from importlib.machinery import ModuleSpec
 from importlib.util import find_spec
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 from .._base.errors import LedgerError
 from .._base.options import FILES, MEASURE, PRIVACY, RUN, Option
@@ -121,30 +120,6 @@ def _without_folder(word: str) -> str:
     """
     option, equals, value = word.rpartition("=")
     return option + equals + Path(value).name if "/" in value or "\\" in value else word
-
-
-def run_facts() -> dict[str, Any]:
-    """Return what may differ between two equal runs: versions, the date, the command."""
-    from ..workflows.run import RunOptions
-
-    return RunOptions(command=command_line()).facts
-
-
-# Files.
-
-
-def write_json(path: Path, data: dict[str, Any]) -> None:
-    """Write a result as JSON, wholly or not at all."""
-    from .._base.files import write_text
-
-    write_text(path, json.dumps(data, indent=2, ensure_ascii=False, allow_nan=False) + "\n")
-
-
-def write_confidential(path: Path, secrets: dict[str, Any]) -> None:
-    """Write what is for the steward's eyes alone, readable by the owner."""
-    from .._base.files import write_text
-
-    write_text(path, json.dumps(secrets, indent=1, ensure_ascii=False) + "\n", mode=0o600)
 
 
 @contextmanager

@@ -22,12 +22,8 @@ from .options import (
     Public,
     RunSeed,
     Silent,
-    command_line,
-    ledger_allows,
     show_lines,
     show_promise,
-    start_arrow,
-    write_json,
 )
 
 if TYPE_CHECKING:
@@ -71,15 +67,13 @@ def release(
     does, since its figures are taken from the original. A table that exceeds --max-excess goes to confidential/refused instead, and the exit code is 1.
     """
     from .._base.files import filling
-    from .._base.results import write_page
-    from .._base.runtime import progress_bar
     from ..table.holdout import UNSEEN, check_holdout_share
     from ..workflows.engines import engine_of
     from ..workflows.local import copy_paths
     from ..workflows.release import EARLIER, PARTS, leaving_folder, run_release
-    from ..workflows.run import RunOptions
+    from ..workflows.run import Destinations
     from .ledger import show_plan
-    from .observer import ConsoleObserver
+    from .observer import console_run
     from .risk import end, show_findings, show_limit
     from .utility import show_verdict
 
@@ -101,27 +95,16 @@ def release(
             )
     beside = json if json is not None and json.resolve().parent != output.resolve() else None
     check_outputs(source, beside, public, updated=[ledger])  # the folder itself is yet to be made
-    start_arrow(threads)
+    plain = not synthesis.private
     with (
         filling(output, names=PARTS, mark=EARLIER, paid=synthesis.private) as folder,
-        progress_bar(quiet=quiet, plain=not synthesis.private) as progress,
-        ledger_allows(),
+        console_run(seed=seed, threads=threads, quiet=quiet, plain=plain, learns=True) as run,
     ):
         outputs = copy_paths(leaving_folder(folder) / f"synthetic{ending}", synthesis.copies)
-        run = RunOptions(
-            seed=seed,
-            threads=threads,
-            progress=progress,
-            command=command_line(),
-            observer=ConsoleObserver(quiet=quiet, learns=True),
-        )
         asked = replace(settings, synthesis=synthesis)
         result = run_release(input, asked, holdout=holdout, run=run, outputs=outputs)
         names = result.write_beside(folder)
-    if json is not None:
-        write_json(json, result.to_dict())
-    if public is not None:
-        write_page(public, result.to_html(public=True), public=True)
+    Destinations(json=json, public=public).write(result, result.to_html)
     show_limit(result.limit, quiet=quiet, fate=_fate(result, output))
     if not quiet:
         if verbose:

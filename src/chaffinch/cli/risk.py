@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -25,12 +26,8 @@ from .options import (
     Secrets,
     Silent,
     console,
-    run_facts,
     show_lines,
     show_table,
-    start_arrow,
-    write_confidential,
-    write_json,
 )
 
 if TYPE_CHECKING:
@@ -81,12 +78,11 @@ def risk(
     values and distances with those of the released table; without --keys and --sensitive they are run alone. With --max-excess the first line says what
     all of them together say of the limit: exceeded (exit code 1), shown to be kept, or undecided.
     """
-    from .._base.runtime import progress_bar
     from ..risk.policy import RiskPolicy
     from ..table.holdout import UNSEEN, check_holdout_file, check_holdout_share
     from ..workflows.engines import compared_tables, engine_of
-    from ..workflows.run import RunOptions
-    from .observer import ConsoleObserver
+    from ..workflows.run import Destinations
+    from .observer import console_run
 
     share = settings.holdout_share
     check_holdout_share(share, holdout)
@@ -97,14 +93,11 @@ def risk(
         [Path(place) for place in synthetic],
         None if holdout is None else Path(holdout),
     )
-    check_outputs(mine, json, html, public, confidential, inputs=[*theirs, fresh])
-    start_arrow(threads)
-    from ..risk import measure_risk
-
-    with progress_bar(quiet=quiet, plain=True) as progress:
-        observer = ConsoleObserver(quiet=quiet)
-        run = RunOptions(seed=seed, threads=threads, progress=progress, observer=observer)
-        with compared_tables(
+    files = Destinations(json=json, html=html, public=public, confidential=confidential)
+    check_outputs(mine, *files.paths, inputs=[*theirs, fresh])
+    with (
+        console_run(seed=seed, threads=threads, quiet=quiet, plain=True) as run,
+        compared_tables(
             engine_of(execution.engine, execution.cache),
             original,
             synthetic,
@@ -114,32 +107,25 @@ def risk(
             holdout_share=share,
             sample_rows=settings.sample_rows,
             models=int(model is not None),
-        ) as (table, released, aside):
-            result = measure_risk(
-                table,
-                released,
-                aside,
-                settings,
-                holdout_share=share,
-                model=model,
-                **run.options,
-            )
-    result = policy.judged(result, run_facts()).named(
+        ) as (table, released, aside),
+    ):
+        from ..risk import measure_risk
+
+        result = measure_risk(
+            table, released, aside, settings, holdout_share=share, model=model, **run.options
+        )
+    result = policy.judged(result, run.facts).named(
         original=mine.name,
         synthetic=[path.name for path in theirs],
         holdout=fresh.name if fresh else None,
     )
-    from ..report.release import write_report
+    from ..report.release import render
     from ..report.result import report_of
 
-    if json is not None:
-        write_json(json, result.to_dict())
     report = report_of(
         title=f"What {theirs[0].name} gives away", risk=result, threshold=settings.threshold
     )
-    write_report(report, html, public)
-    if confidential is not None:
-        write_confidential(confidential, result.confidential())
+    files.write(result, partial(render, report))
     show_limit(result.limit, quiet=quiet)
     if not quiet and verbose:
         show_findings(result)

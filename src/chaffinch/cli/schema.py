@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from .._base.errors import InputError
-from .._base.files import check_outputs
+from .._base.files import check_outputs, write_json
 from .._base.options import FILES, Option
 from .._base.text import count_noun
 from ..table.settings import Reading
@@ -25,8 +25,6 @@ from .options import (
     Silent,
     show_notes,
     show_table,
-    start_arrow,
-    write_json,
 )
 
 
@@ -71,14 +69,13 @@ def schema(
     With --blank it lists names and stored types only, for you to fill in: what a private fit needs. --from takes what a codebook
     declares into it: value labels, allowed values, ranges. With --edit a question is asked of each column; answers may come from a pipe.
     """
-    from .._base.runtime import progress_bar
     from ..table import schema_text, write_schema
     from ..workflows.engines import engine_of
-    from ..workflows.run import RunOptions
+    from ..workflows.run import Observer
+    from .observer import console_run
 
     source = Path(input)
     check_outputs(source, output, json)
-    start_arrow(threads)
     if blank or codebook is not None:
         if reading.schema is not None or json is not None or edit:
             raise InputError(
@@ -90,8 +87,11 @@ def schema(
             )
         _write_blank(source, output, reading, codebook, quiet=quiet)
         return
-    with progress_bar(quiet=quiet) as progress, engine_of(execution.engine).started() as started:
-        scanned: Any = started.open(input, reading, RunOptions(progress=progress))
+    with (
+        console_run(threads=threads, quiet=quiet) as run,
+        engine_of(execution.engine).started() as started,
+    ):
+        scanned: Any = started.open(input, reading, replace(run, observer=Observer()))
     if edit:
         from ..table.personal.detect import PERSONAL, personal_note
         from .editing import edited_schema
@@ -177,30 +177,25 @@ def describe(
 
     Shows no value and no count that fewer than ten records share; other counts are rounded to tens.
     """
-    from .._base.results import html_page, write_page
-    from .._base.runtime import progress_bar
+    from .._base.results import html_page
     from ..counts import describe as describe_counter
     from ..counts.counter import counter_of
     from ..table.personal.detect import PERSONAL
     from ..table.schema import note_lines
     from ..workflows.engines import engine_of
-    from ..workflows.run import RunOptions
+    from ..workflows.run import Destinations, Observer
+    from .observer import console_run
 
-    source = Path(input)
-    check_outputs(source, json, html)
-    start_arrow(threads)
+    source, files = Path(input), Destinations(json=json, html=html)
+    check_outputs(source, *files.paths)
     with (
-        progress_bar(quiet=quiet) as progress,
+        console_run(threads=threads, quiet=quiet) as run,
         engine_of(execution.engine, execution.cache).started() as started,
     ):
-        run = RunOptions(threads=threads, progress=progress)
-        rows = started.open(input, reading, run)
-        counter = counter_of(rows, threads=threads, progress=progress)
+        rows = started.open(input, reading, replace(run, observer=Observer()))
+        counter = counter_of(rows, threads=threads, progress=run.progress)
         description = describe_counter(counter, notes=tuple(map(str, rows.notes)))
-    if json is not None:
-        write_json(json, description.to_dict())
-    if html is not None:
-        write_page(html, html_page(f"{source.name}", description._repr_html_()))
+    files.write(description, lambda: html_page(f"{source.name}", description._repr_html_()))
     echo(
         f"{count_noun(description.n_rows, 'row')} x {count_noun(len(description.columns), 'column')}"
     )

@@ -22,11 +22,8 @@ from .options import (
     RunSeed,
     Silent,
     console,
-    ledger_allows,
     show_promise,
     show_table,
-    start_arrow,
-    write_json,
 )
 
 if TYPE_CHECKING:
@@ -79,6 +76,7 @@ def synth(
     Without --epsilon there is no formal privacy promise: find out what the table gives away before it leaves.
     """
     from ..workflows.engines import engine_of
+    from ..workflows.run import Destinations
     from .ledger import show_plan
 
     settings.check_protected()
@@ -103,8 +101,7 @@ def synth(
         if model is not None:
             fitted.save(model)
         synthesis.draw(fitted)
-    if json is not None:
-        write_json(json, synthesis.account(fitted).to_dict())
+    Destinations(json=json).write(synthesis.account(fitted))
     if not quiet:
         say_synthesis(outputs, model, rows=synthesis.rows, private=settings.private)
         show_promise(fitted)
@@ -120,17 +117,15 @@ def _synthesis(
     quiet: bool,
 ) -> Iterator[Synthesis]:
     """Give a synthesis to read, fit and draw, which says how far it is; a project ledger that says no ends the command."""
-    from .._base.runtime import progress_bar
-    from ..workflows.run import RunOptions
     from ..workflows.synthesise import Synthesis
-    from .observer import ConsoleObserver
+    from .observer import console_run
 
-    start_arrow(threads)
-    observer = ConsoleObserver(quiet=quiet, learns=True)
-    with progress_bar(quiet=quiet, plain=not settings.private) as progress, ledger_allows():
-        run = RunOptions(seed=seed, threads=threads, progress=progress, observer=observer)
-        with Synthesis(settings, run, outputs) as synthesis:
-            yield synthesis
+    plain = not settings.private
+    with (
+        console_run(seed=seed, threads=threads, quiet=quiet, plain=plain, learns=True) as run,
+        Synthesis(settings, run, outputs) as synthesis,
+    ):
+        yield synthesis
 
 
 def say_synthesis(outputs: Sequence[Any], model: Path | None, *, rows: int, private: bool) -> None:
@@ -161,6 +156,7 @@ def fit(
 
     Without --epsilon the file holds counts of records: treat it as confidential.
     """
+    from ..workflows.run import Destinations
     from .ledger import show_plan
 
     settings.check_protected()
@@ -176,8 +172,7 @@ def fit(
         synthesis.read(input)
         model = synthesis.fit()
     model.save(output)
-    if json is not None:
-        write_json(json, model.to_dict())
+    Destinations(json=json).write(model)
     if not quiet:
         say_model(output, model)
 
@@ -212,14 +207,13 @@ def inspect(
 ) -> None:
     """Print a model's network: each column with its parents, how much they tell of it, what protection cut, what is promised."""
     from ..synth import load_model
+    from ..workflows.run import Destinations
 
     check_outputs(model, svg, json)
     loaded = load_model(model)
     bars = loaded.error_bars(error_bars) if error_bars else None
-    if json is not None:
-        write_json(
-            json, {**loaded.to_dict(), **({} if bars is None else {"error_bars": bars.to_dict()})}
-        )
+    noise = {} if bars is None else {"error_bars": bars.to_dict()}
+    Destinations(json=json).write(loaded, data={**loaded.to_dict(), **noise})
     if svg is not None:
         if (drawing := loaded.plot()) is None:
             raise InputError(
@@ -274,22 +268,17 @@ def sample(
     threads: Cores = None,
 ) -> None:
     """Draw new rows from a model, any number, in bounded memory. --given conditions on values exactly."""
-    from .._base.runtime import progress_bar
     from ..workflows.engines import engine_of
-    from ..workflows.run import RunOptions
+    from ..workflows.run import Destinations
     from ..workflows.synthesise import draw_sample
-    from .observer import ConsoleObserver
+    from .observer import console_run
 
     drawing = engine_of(execution.engine, execution.cache)
     (target,) = drawing.outputs(str(model), output, json=json)
-    start_arrow(threads)
-    with progress_bar(quiet=quiet) as progress:
-        observer = ConsoleObserver(quiet=quiet)
-        run = RunOptions(seed=seed, threads=threads, progress=progress, observer=observer)
+    with console_run(seed=seed, threads=threads, quiet=quiet) as run:
         result = draw_sample(
             model, target, engine=drawing, rows=rows, given=dict(given or ()), run=run
         )
-    if json is not None:
-        write_json(json, result.to_dict())
+    Destinations(json=json).write(result)
     if not quiet:
         echo(f"Wrote {output}: {count_noun(result.rows, 'row')}.", err=True)

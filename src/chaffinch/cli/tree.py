@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from .._base.files import check_outputs
+from .._base.files import check_outputs, write_json
 from .._base.options import FILES, Declared, Option
 from ..trees.settings import PruneSettings, TreeSettings
 from .command import Exit, echo, group
@@ -18,8 +18,6 @@ from .options import (
     Silent,
     show_table,
     start_arrow,
-    write_confidential,
-    write_json,
 )
 
 if TYPE_CHECKING:
@@ -83,19 +81,15 @@ def audit(*, request: TreeRequest, settings: TreeSettings, confidential: Secrets
     Exit code 1 if they do. The predicates themselves go to --confidential alone.
     """
     from .. import trees
-    from .._base.results import write_page
+    from ..report.trees import tree_page
+    from ..workflows.run import Destinations
 
     opened, records, others = request.read(settings, confidential)
     result = trees.audit(opened, records, settings=settings, holdout=others)
     name = request.tree.name
-    if request.json is not None:
-        write_json(request.json, {"file": name, "form": opened.form, **result.to_dict()})
-    if request.html is not None:
-        from ..report.trees import tree_page
-
-        write_page(request.html, tree_page(result, None, f"What {name} gives away"))
-    if confidential is not None:
-        write_confidential(confidential, result.confidential())
+    files = Destinations(json=request.json, html=request.html, confidential=confidential)
+    data = {"file": name, "form": opened.form, **result.to_dict()}
+    files.write(result, lambda: tree_page(result, None, f"What {name} gives away"), data=data)
     if not request.quiet:
         show_table((), result.summary.rows()).print(result.verdict, markup=False)
     if result.exposed:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -23,11 +24,8 @@ from .options import (
     RunSeed,
     Silent,
     number,
-    run_facts,
     show_lines,
     show_table,
-    start_arrow,
-    write_json,
 )
 
 if TYPE_CHECKING:
@@ -56,12 +54,11 @@ def utility(
     Each figure stands beside that of a table of independent columns, of a holdout if there is one, and of identical tables.
     It says nothing of what the table gives away.
     """
-    from .._base.runtime import progress_bar
     from ..table.holdout import check_holdout_file
     from ..utility import measure_utility
     from ..workflows.engines import compared_tables, engine_of
-    from ..workflows.run import RunOptions
-    from .observer import ConsoleObserver
+    from ..workflows.run import Destinations
+    from .observer import console_run
 
     check_holdout_file(original, holdout)
     mine, theirs, others = (
@@ -69,16 +66,11 @@ def utility(
         Path(synthetic),
         None if holdout is None else Path(holdout),
     )
-    check_outputs(mine, json, html, public, inputs=[theirs, others])
-    start_arrow(threads)
-    with progress_bar(quiet=quiet, plain=True) as progress:
-        run = RunOptions(
-            seed=seed,
-            threads=threads,
-            progress=progress,
-            observer=ConsoleObserver(quiet=quiet),
-        )
-        with compared_tables(
+    files = Destinations(json=json, html=html, public=public)
+    check_outputs(mine, *files.paths, inputs=[theirs, others])
+    with (
+        console_run(seed=seed, threads=threads, quiet=quiet, plain=True) as run,
+        compared_tables(
             engine_of(execution.engine, execution.cache),
             original,
             [synthetic],
@@ -86,19 +78,19 @@ def utility(
             reading,
             run,
             sample_rows=settings.sample_rows,
-        ) as (table, (other,), fresh):
-            result = measure_utility(table, other, fresh, settings, **run.options)
+        ) as (table, (other,), fresh),
+    ):
+        result = measure_utility(table, other, fresh, settings, **run.options)
     result = result.named(
         original=mine.name, synthetic=theirs.name, holdout=others.name if others else None
     )
-    result = replace(result, run=replace(result.run, **run_facts()))
-    if json is not None:
-        write_json(json, {**result.to_dict(), "verdict": [row.to_dict() for row in result.verdict]})
-    from ..report.release import write_report
+    result = replace(result, run=replace(result.run, **run.facts))
+    from ..report.release import render
     from ..report.result import report_of
 
     report = report_of(result, title=f"What {theirs.name} is worth", threshold=settings.threshold)
-    write_report(report, html, public)
+    data = {**result.to_dict(), "verdict": [row.to_dict() for row in result.verdict]}
+    files.write(result, partial(render, report), data=data)
     if quiet:
         return
     if verbose:

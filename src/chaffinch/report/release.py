@@ -10,12 +10,11 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 from markupsafe import Markup
 
-from .._base.results import Leaving, write_page
+from .._base.results import Leaving
 from .._base.text import count_noun, number, percent, shown
 from ..risk.finding import ALPHA
 from ..utility.result import SHARES, TableSummary, UtilityAbout, UtilityResult, metrics_of, rules
@@ -91,13 +90,6 @@ def render(
             public,
         )
     return html
-
-
-def write_report(report: ReportResult, html: Path | None, public: Path | None) -> None:
-    """Write a report's page to be kept inside, the variant that may leave, or both, wherever a path is given."""
-    for path, may_leave in ((html, False), (public, True)):
-        if path is not None:
-            write_page(path, render(report, public=may_leave), public=may_leave)
 
 
 def _rendered(report: ReportResult, picture: Markup | None, public: bool) -> str:

@@ -19,7 +19,7 @@ from .._base.errors import InputError, unknown_name
 from .._base.files import files_in, filling, write_text
 from .._base.options import takes
 from .._base.results import LeftOut, RunFacts, write_page
-from .._base.runtime import Progress, Stages, watched
+from .._base.runtime import Progress, Stages
 from ..report.decision import Decision, decision_of, left_out_of
 from ..report.release import render
 from ..report.result import ReportResult, report_of
@@ -42,7 +42,7 @@ from ..table.holdout import (
 from ..utility import UtilityResult, measure_utility
 from .engines import ComparedTables, Original, engine_of, parted
 from .local import copy_paths, file_paths, write_batches
-from .run import RunOptions
+from .run import RunOptions, start_run
 from .settings import ReleaseSettings
 from .synthesise import Synthesis
 
@@ -104,8 +104,7 @@ def release(
     asked = ReleaseSettings.chosen(settings, options)
     if asked.title is not None:
         asked = replace(asked, synthesis=replace(asked.synthesis, entry=asked.title))
-    with watched(progress) as show:
-        run = RunOptions(seed=seed, threads=threads, progress=show)
+    with start_run(seed=seed, threads=threads, progress=progress) as run:
         return run_release(data, asked, holdout=holdout, run=run)
 
 

@@ -1,16 +1,27 @@
-"""How a workflow is run: its seed, its threads, who is told how far it is, and what a result says of the run."""
+"""How a workflow runs, whatever it does: open, select, run, deliver.
+
+A run has a seed, threads, progress, somebody who is told what it does, and a clock for its steps.
+`start_run` begins one from Python, `cli.observer.console_run` one from the command line; its result
+goes to the files of a `Destinations`.
+"""
 
 from __future__ import annotations
 
+import json
 import platform
-from collections.abc import Iterable
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from importlib.metadata import version
+from pathlib import Path
 from typing import Any
 
 from .. import __version__
-from .._base.runtime import Progress, silent
+from .._base.files import write_json, write_text
+from .._base.results import write_page
+from .._base.runtime import Progress, silent, watched
 from ..table import Note
 from ..table.rows import Rows
 from ..table.sources import EngineChoice
@@ -69,3 +80,63 @@ class RunOptions:
             "date": date,
             **({"command": self.command} if self.command else {}),
         }
+
+
+@contextmanager
+def start_run(
+    *, seed: int | None = None, threads: int | None = None, progress: Progress | None = None
+) -> Iterator[RunOptions]:
+    """Give a run from Python: without a `progress`, a bar where a notebook watches, and silence elsewhere."""
+    with watched(progress) as show:
+        yield RunOptions(seed=seed, threads=threads, progress=show)
+
+
+@dataclass(eq=False)
+class Stopwatch:
+    """Seconds that each step of a run took, in the order of their first begin."""
+
+    seconds: dict[str, float] = field(default_factory=dict)
+
+    @contextmanager
+    def timed(self, step: str) -> Iterator[None]:
+        """Add the time of a block that ends well to a step."""
+        start = time.perf_counter()
+        yield
+        self.seconds[step] = self.seconds.get(step, 0.0) + time.perf_counter() - start
+
+
+@dataclass(frozen=True, kw_only=True)
+class Destinations:
+    """The files that a result goes to; None: it is not written. `html` stays inside, `public` is the variant of it that may leave."""
+
+    json: Path | None = None
+    html: Path | None = None
+    public: Path | None = None
+    confidential: Path | None = None
+
+    @property
+    def paths(self) -> tuple[Path | None, ...]:
+        """All of them, as `check_outputs` takes them."""
+        return self.json, self.html, self.public, self.confidential
+
+    def write(
+        self,
+        result: Any,
+        page: Callable[..., str] | None = None,
+        *,
+        data: Mapping[str, Any] | None = None,
+    ) -> tuple[str, ...]:
+        """Write a result wherever it goes, each file wholly or not at all, and return a line for each.
+
+        `page` gives the page, with `public=True` its variant; `data`: what is written as JSON, in place of `result.to_dict()`.
+        """
+        if self.json is not None:
+            write_json(self.json, result.to_dict() if data is None else data)
+        if self.html is not None and page is not None:
+            write_page(self.html, page())
+        if self.public is not None and page is not None:
+            write_page(self.public, page(public=True), public=True)
+        if self.confidential is not None:
+            text = json.dumps(result.confidential(), indent=1, ensure_ascii=False)
+            write_text(self.confidential, f"{text}\n", mode=0o600)
+        return tuple(f"Wrote {path}." for path in self.paths if path is not None)

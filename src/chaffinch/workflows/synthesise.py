@@ -18,7 +18,7 @@ import numpy as np
 
 from .._base.errors import InputError
 from .._base.options import takes
-from .._base.runtime import Progress, watched
+from .._base.runtime import Progress
 from .._base.seeds import seed_sequence
 from ..synth import Model, Settings, load_model
 from ..synth.account import AccountNote, SynthesisAccount
@@ -26,7 +26,7 @@ from ..synth.data import enough_to_learn
 from ..table import Table
 from ..table.rows import Rows, as_rows
 from .engines import Check, Engine, Original, engine_of
-from .run import RunOptions
+from .run import RunOptions, start_run
 from .settings import SynthesisSettings
 
 if TYPE_CHECKING:
@@ -72,8 +72,8 @@ def synthesise(
     """
     asked = replace(SynthesisSettings.chosen(settings, options), entry="synthesise")
     asked.check_protected()
-    with watched(progress) as show:
-        synthesis = Synthesis(asked, RunOptions(seed=seed, threads=threads, progress=show))
+    with start_run(seed=seed, threads=threads, progress=progress) as run:
+        synthesis = Synthesis(asked, run)
         synthesis.read(data)
         (drawn, *_) = synthesis.draw(synthesis.fit(), hold=1)
     given = isinstance(data, str | os.PathLike) or as_rows(data) is not None

@@ -21,10 +21,10 @@ import pyarrow as pa
 
 from ... import __version__
 from ..._base.errors import InputError
-from ..._base.files import check_folder, check_free, holding, read_small, write_text
+from ..._base.files import check_folder, check_free, holding, read_small, write_json
 from ..._base.options import takes
 from ..._base.results import RunFacts, check_format, from_plain, to_plain
-from ..._base.runtime import Progress, one_blas_thread, thread_map, watched
+from ..._base.runtime import Progress, one_blas_thread, thread_map
 from ..._base.seeds import child
 from ...report.frontier_result import (
     CandidateSettings,
@@ -40,7 +40,7 @@ from ...table import Table
 from ...table.holdout import check_holdout, check_holdout_file
 from ...table.settings import Reading
 from ..release import CONFIDENTIAL, PARTS, TO_RELEASE
-from ..run import RunOptions
+from ..run import RunOptions, start_run
 from ..settings import SynthesisSettings
 from ..synthesise import Synthesis
 from .choice import Confirmer, changes_of, choice_sentence, public_candidate
@@ -97,8 +97,7 @@ def frontier(
     (2, 'tables')
     """
     settings = FrontierSettings.chosen(settings, options)
-    with watched(progress) as show:
-        run = RunOptions(seed=seed, threads=threads, progress=show)
+    with start_run(seed=seed, threads=threads, progress=progress) as run:
         if folder is None:
             return run_frontier(data, settings, holdout=holdout, run=run).result
         Path(folder).mkdir(parents=True, exist_ok=True)
@@ -427,9 +426,4 @@ class EvaluationFile:
             "evaluations": to_plain(self.evaluations),
             "looks": to_plain(list(self.looks.values())),
         }
-        write_text(
-            self.path,
-            json.dumps(data, indent=1, ensure_ascii=False, allow_nan=False) + "\n",
-            mode=0o600,
-            overwrite=True,
-        )
+        write_json(self.path, data, indent=1, mode=0o600, overwrite=True)
