@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chaffinch.outputs.readers.files.numbers import (
+    PrintedText,
     is_number,
     is_whole,
     is_withheld_mark,
@@ -76,17 +77,17 @@ def test_numbers_come_back_whatever_the_sign_and_the_stars(
     ],
 )
 def test_the_decimal_sign_is_told_by_digits(cells: list[str], sign: str) -> None:
-    assert sign_of(enumerate(cells, 1)).sign == sign
+    assert sign_of(cells).sign == sign
 
 
 def test_a_comma_before_three_digits_alone_may_be_either() -> None:
-    told = sign_of([(4, "17"), (5, "1,234")])
+    told = sign_of([PrintedText("17", 4), PrintedText("1,234", 5)])
     assert told.sign is None
     assert told.line == 5
 
 
 def test_two_signs_in_one_file_are_named_by_their_lines() -> None:
-    assert sign_of([(3, "12.5"), (9, "12,5")]).mixed == (3, 9)
+    assert sign_of([PrintedText("12.5", 3), PrintedText("12,5", 9)]).mixed == (3, 9)
 
 
 def test_marks_of_withheld_cells_are_no_numbers() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from chaffinch.outputs.readers.files.numbers import PrintedText, words_in
 from chaffinch.outputs.readers.files.printed_grid import PrintedGrid, parse_table
 from chaffinch.outputs.readers.files.protocol import Annotation, LineError, OpenQuestionError
 from chaffinch.outputs.rules import Policy
@@ -21,8 +22,7 @@ def crossed(
         "area",
         tuple((name,) for name in names.split()),
         tuple(columns.split()),
-        tuple(tuple(row.split()) for row in rows),
-        tuple(range(2, 2 + len(rows))),
+        tuple(tuple(words_in(row, line)) for line, row in enumerate(rows, 2)),
         counts=counts,
         is_stated=is_stated,
     )
@@ -186,8 +186,7 @@ def test_names_are_compared_about_once_each() -> None:
         None,
         tuple((name,) for name in names),
         (),
-        (("12",),) * len(names),
-        tuple(range(2, len(names) + 2)),
+        tuple((PrintedText("12", line, 1),) for line in range(2, len(names) + 2)),
         counts=True,
     )
     assert parse_table(table, Annotation()).people == 24_000

@@ -9,7 +9,7 @@ from functools import partial
 from typing import Any
 
 from .grids import CellGrid
-from .numbers import is_number, number_text, whole
+from .numbers import PrintedText, is_number, number_text, whole
 from .parsed import ParsedFit
 from .printed_grid import decimal_sign
 from .protocol import (
@@ -46,8 +46,8 @@ _FIT = re.compile(
 )
 _INTERCEPTS = ("(intercept)", "_cons", "constant", "(constant)", "intercept", "const")
 
-Row = tuple[int, str, str, str]
-"""A coefficient as it stands: its line, its name, its estimate, its standard error."""
+Row = tuple[str, PrintedText, str]
+"""A coefficient as it stands: its name, its estimate, its standard error."""
 
 
 def coefficients_of(
@@ -55,11 +55,11 @@ def coefficients_of(
 ) -> dict[str, Any]:
     """Return estimates and standard errors by name, as a fit has them; LineError with the rule where a row breaks it. `absent` stand for errors that there are not."""
     estimates, errors = dict[str, str](), dict[str, str]()
-    for line, name, estimate, error in rows:
+    for name, estimate, error in rows:
         number, spread = number_text(estimate, sign), number_text(error, sign)
         is_lost = number is None or (spread is None and error not in absent)
         if number is None or is_lost or not name or name in estimates:
-            raise LineError(line, fault)
+            raise LineError(estimate.position.line, fault)
         estimates[name] = number
         errors |= {} if spread is None else {name: spread}
     return {"coefficients": estimates, "standard_errors": errors}
@@ -94,20 +94,16 @@ def _is_modelsummary(block: CellGrid) -> bool:
 
 def _of_modelsummary(block: CellGrid) -> CellGrid:
     """A file of modelsummary as a table in which what belongs to a coefficient stands below it, without a name."""
-    rows = [("", *block.rows[0][3:])]
+    rows = [(PrintedText("", *block.rows[0][0].position), *block.rows[0][3:])]
     for part, term, statistic, *cells in block.rows[1:]:
         below = part == "estimates" and statistic not in ("", "estimate")
-        rows.append(("" if below else term, *cells))
+        rows.append((PrintedText("", *term.position) if below else term, *cells))
     errors = {row[2] for row in block.rows[1:] if row[0] == "estimates"} == {
         "estimate",
         "std.error",
     }
-    return CellGrid(
-        tuple(rows),
-        block.lines,
-        block.sheet,
-        (*block.titles, *(["Standard errors in parentheses"] if errors else [])),
-    )
+    notes = ["Standard errors in parentheses"] if errors else []
+    return CellGrid(tuple(rows), block.sheet, (*block.titles, *notes))
 
 
 def _is_side_by_side(block: CellGrid) -> bool:
@@ -153,19 +149,19 @@ def _tall_models(block: CellGrid, head: int) -> list[list[Row]]:
     names = names or [k for k in range(estimate) if cells[k] == "model"]
     models: dict[str, list[Row]] = {}
     title = ""
-    for row, line in zip(block.rows[head + 1 :], block.lines[head + 1 :], strict=True):
+    for row in block.rows[head + 1 :]:
         if model is not None:  # a model is named in its first row, or in all
             title = row[model] or title
         if row[estimate]:
             name = next((row[k] for k in reversed(names) if row[k]), "")
-            models.setdefault(title, []).append((line, name, row[estimate], row[error]))
+            models.setdefault(title, []).append((name, row[estimate], row[error]))
     return list(models.values())
 
 
 def _tall_fit(block: CellGrid, head: int, rows: list[Row], annotation: Annotation) -> ParsedFit:
-    numbers = ((line, text) for line, _, *texts in rows for text in texts)
+    numbers = (text for _, *texts in rows for text in texts)
     sign = decimal_sign(numbers, annotation, "coefficients.")
-    known_rows = (row for row in rows if row[2] != "NA")
+    known_rows = (row for row in rows if row[1] != "NA")
     fault = "a coefficient must have a name of its own, an estimate and a standard error."
     numbers_by_name = coefficients_of(known_rows, sign, fault, absent=("", "NA", "."))
     estimates = numbers_by_name["coefficients"]
@@ -176,7 +172,7 @@ def _tall_fit(block: CellGrid, head: int, rows: list[Row], annotation: Annotatio
         keys = {"kind": "ols", **keys}
     if "kind" not in keys:
         ratios = ("(Intercept)" in estimates or "_cons" in estimates) and not any(
-            text.startswith(("-", "\u2212")) for _, _, text, _ in rows
+            text.startswith(("-", "\u2212")) for _, text, _ in rows
         )
         raise OpenQuestionError(
             f"coefficients of one model, {len(estimates)} of them, with standard errors{'; they may be ratios (exponentiated)' if ratios else ''}.",
@@ -250,10 +246,10 @@ def _columns(block: CellGrid) -> list[_ModelColumn]:
 
 def _column(block: CellGrid, first: int, k: int) -> tuple[tuple[Row, ...], dict[str, str]]:
     """The coefficients of one model, and the statistics at its end."""
-    cells, brackets, statistics = dict[str, tuple[int, str]](), dict[str, str](), dict[str, str]()
+    cells, brackets, statistics = dict[str, PrintedText](), dict[str, str](), dict[str, str]()
     last = ""
-    for row, line in zip(block.rows[first:], block.lines[first:], strict=True):
-        name, cell = row[0], row[k]
+    for row in block.rows[first:]:
+        name, cell, line = row[0], row[k], row[k].position.line
         if not name and cell and not last:
             raise LineError(line, "a number stands below no coefficient.")
         if not name:
@@ -267,24 +263,25 @@ def _column(block: CellGrid, first: int, k: int) -> tuple[tuple[Row, ...], dict[
                 raise LineError(line, "a coefficient stands there twice.")
             if cell and not is_number(re.sub(r"\s*\(.*\)\s*$", "", cell)):
                 raise LineError(line, "a coefficient is no number.")
-            cells |= {name: (line, cell)} if cell else {}
+            cells |= {name: cell} if cell else {}
     rows = []
-    for name, (line, cell) in cells.items():
-        estimate, bracket = cell, brackets.get(name, "")
-        if match := re.fullmatch(r"(.*?)\s*(\([^()]*\))?\s*", cell):
-            estimate, bracket = match[1], bracket or match[2] or ""
+    for term, cell in cells.items():
+        match = re.fullmatch(r"(.*?)\s*(\([^()]*\))?\s*", cell)
+        number, inside = (match[1], match[2] or "") if match else (cell, "")
+        estimate = PrintedText(number, *cell.position)
+        bracket = brackets.get(term) or PrintedText(inside, *cell.position)
         # Where others have something in brackets below them, a row without is a statistic of the fit.
-        if brackets and name not in brackets and "(" not in cell:
-            statistics[name] = cell
+        if brackets and term not in brackets and "(" not in cell:
+            statistics[term] = cell
         else:
-            rows.append((line, name, estimate, bracket))
+            rows.append((term, estimate, bracket))
     return tuple(rows), statistics
 
 
 def _column_fit(model: _ModelColumn, annotation: Annotation) -> ParsedFit:
-    numbers_by_line = ((line, estimate) for line, _, estimate, _ in model.rows)
-    sign = decimal_sign(numbers_by_line, annotation, "coefficients.")
-    for line, _, estimate, bracket in model.rows:
+    sign = decimal_sign((row[1] for row in model.rows), annotation, "coefficients.")
+    for _, estimate, bracket in model.rows:
+        line = estimate.position.line
         if number_text(estimate, sign) is None:
             raise LineError(line, "a coefficient is no number.")
         if bracket and number_text(bracket, sign) is None and not _RANGE.match(bracket):

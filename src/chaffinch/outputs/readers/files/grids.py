@@ -13,7 +13,7 @@ from html.parser import HTMLParser
 from pathlib import Path
 
 from ...._base.errors import InputError
-from .numbers import is_number, plain_text
+from .numbers import PrintedText, is_number, plain_text
 from .protocol import LineError
 
 _DELIMITERS = ",;\t|"
@@ -25,17 +25,21 @@ MOST_TABLES = 1_000
 
 @dataclass(frozen=True)
 class CellGrid:
-    """Cells as text, row by row, with the line of each row; all rows are of one width. `titles` are lines that stand above alone.
+    """Cells as text, row by row, each with where it stands; all rows are of one width. `titles` are lines that stand above alone.
 
     `filled`: cells that belong to a merged one, as (row, column), and hold nothing themselves. `hidden`: whether the sheet does not show.
     """
 
-    rows: tuple[tuple[str, ...], ...] = field(repr=False)
-    lines: tuple[int, ...]
+    rows: tuple[tuple[PrintedText, ...], ...] = field(repr=False)
     sheet: str | None = None
     titles: tuple[str, ...] = ()
     filled: frozenset[tuple[int, int]] = frozenset()
     hidden: bool = False
+
+    @property
+    def lines(self) -> tuple[int, ...]:
+        """The line of each row."""
+        return tuple(row[0].position.line for row in self.rows if row)
 
     @property
     def width(self) -> int:
@@ -48,11 +52,20 @@ def _grid(
     lines: Sequence[int],
     sheet: str | None = None,
     filled: frozenset[tuple[int, int]] = frozenset(),
+    columns: Sequence[int] = (),
 ) -> CellGrid:
+    """Rows of any width as cells; `columns` are where each column begins, where that is not its number."""
     width = max(map(len, rows), default=0)
     _check_cells(width * len(rows))
-    even = tuple((*(plain_text(cell) for cell in row), *[""] * (width - len(row))) for row in rows)
-    return CellGrid(even, tuple(lines), sheet, filled=filled)
+    starts = columns or range(1, width + 1)
+    even = tuple(
+        tuple(
+            PrintedText(plain_text(cell), line, start)
+            for cell, start in zip([*row, *[""] * (width - len(row))], starts, strict=True)
+        )
+        for row, line in zip(rows, lines, strict=True)
+    )
+    return CellGrid(even, sheet, filled=filled)
 
 
 def _check_cells(count: int) -> None:
@@ -341,7 +354,8 @@ def text_grid(lines: Sequence[str], first: int) -> CellGrid:
         else:
             ends.append((place, place + 1))
     rows = [[line[begin:end].strip() for begin, end in ends] for _, line in kept]
-    return _grid(rows, [number for number, _ in kept])
+    starts = [begin + 1 for begin, _ in ends]
+    return _grid(rows, [number for number, _ in kept], columns=starts)
 
 
 def _empty(row: Sequence[str]) -> bool:
@@ -365,23 +379,21 @@ def blocks_of(grid: CellGrid) -> list[CellGrid]:
         stop = start
         while stop < len(rows) and not _empty(rows[stop]):
             stop += 1
-        for part in _beside(grid, start, stop):
-            first, end = _titles(part), len(part.rows)
-            titles += [row[0] for row in part.rows[:first]]
+        for table in _beside(grid, start, stop):
+            first, end = _titles(table), len(table.rows)
+            titles += [row[0] for row in table.rows[:first]]
             while (
                 end > first + 1
-                and _alone(part.rows[end - 1])
-                and part.rows[end - 1][0]
-                and not is_number(part.rows[end - 1][0])
-                and part.width > 1
+                and _alone(table.rows[end - 1])
+                and table.rows[end - 1][0]
+                and not is_number(table.rows[end - 1][0])
+                and table.width > 1
             ):
                 end -= 1
-            notes = [row[0] for row in part.rows[end:]]
-            part = _rest(part, first, end)
-            if part.rows:
-                blocks.append(
-                    CellGrid(part.rows, part.lines, grid.sheet, (*titles, *notes), part.filled)
-                )
+            notes = [row[0] for row in table.rows[end:]]
+            body = _rest(table, first, end)
+            if body.rows:
+                blocks.append(replace(body, titles=(*titles, *notes)))
                 titles = []
             if len(blocks) > MOST_TABLES:
                 raise InputError(
@@ -413,7 +425,7 @@ def _titles(grid: CellGrid) -> int:
 
 def _rest(grid: CellGrid, start: int, stop: int) -> CellGrid:
     filled = frozenset((row - start, column) for row, column in grid.filled if start <= row < stop)
-    return CellGrid(grid.rows[start:stop], grid.lines[start:stop], grid.sheet, grid.titles, filled)
+    return replace(grid, rows=grid.rows[start:stop], filled=filled)
 
 
 def _beside(grid: CellGrid, start: int, stop: int) -> list[CellGrid]:
@@ -432,22 +444,15 @@ def _beside(grid: CellGrid, start: int, stop: int) -> list[CellGrid]:
             k += 1
     if len(runs) > 1 and any(end - begin < 2 for begin, end in runs):
         runs = [(runs[0][0], runs[-1][1])]
-    parts = []
+    tables = []
     for begin, end in runs:
         filled = frozenset(
             (row - start, column - begin)
             for row, column in grid.filled
             if start <= row < stop and begin <= column < end
         )
-        own = [
-            (row[begin:end], line) for row, line in zip(rows, grid.lines[start:stop], strict=True)
-        ]
-        shown = [k for k, (row, _) in enumerate(own) if not _empty(row)]
-        own = own[shown[0] : shown[-1] + 1]
-        filled = frozenset((row - shown[0], column) for row, column in filled if row >= shown[0])
-        parts.append(
-            CellGrid(
-                tuple(row for row, _ in own), tuple(line for _, line in own), grid.sheet, (), filled
-            )
-        )
-    return parts
+        columns = tuple(row[begin:end] for row in rows)
+        shown = [k for k, row in enumerate(columns) if not _empty(row)]
+        table = CellGrid(columns, grid.sheet, (), filled)
+        tables.append(_rest(table, shown[0], shown[-1] + 1))
+    return tables

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import NamedTuple, Self
 
 from ...numbers import SUPPRESSED
 
@@ -25,6 +26,67 @@ _PLAIN = re.compile(r"[-+]?(\d+(\.\d*)?|\.\d+)([eE][-+]?\d+)?")
 _BAND = re.compile(r"(?:<=?|>=?)\s*\d+|\d+\s*(?:-|to)\s*\d+")
 _THREES = re.compile(r"[-+]?\d{1,3}(?:,\d{3})+")
 _POINT_THREES = re.compile(r"[-+]?\d{1,3}(?:\.\d{3})+")
+
+
+class Position(NamedTuple):
+    """Where a number stands in its file: the line (the row of a sheet), and in it the column of a sheet or the character, from 1."""
+
+    line: int
+    column: int
+
+
+class PrintedText(str):
+    """Text of a file with where it stands. What is read from it keeps that: a number as printed, or a count (`PrintedCount`)."""
+
+    position: Position
+
+    def __new__(cls, text: str, line: int = 0, column: int = 0) -> Self:
+        printed = super().__new__(cls, text)
+        printed.position = Position(line, column)
+        return printed
+
+
+class PrintedCount(int):
+    """A whole number with where it stood."""
+
+    position: Position
+
+
+def position_of(number: object) -> Position | None:
+    """Return where a number of a parsed output, or of its entry, stood in the file; None for one that did not stand there as such.
+
+    Examples
+    --------
+    >>> position_of(whole(PrintedText("1,473", 4, 12))), position_of(1473)
+    (Position(line=4, column=12), None)
+    """
+    return getattr(number, "position", None)
+
+
+def same_position(text: str, number: str) -> str:
+    """Return a number as it was read from a text, at its position if it has one."""
+    position = position_of(text)
+    return number if position is None else PrintedText(number, *position)
+
+
+def words_in(text: str, line: int) -> list[PrintedText]:
+    """Return the words of a line of text.
+
+    Examples
+    --------
+    >>> [(word, word.position.column) for word in words_in("age  0.12", 3)]
+    [('age', 1), ('0.12', 6)]
+    """
+    words = re.finditer(r"\S+", text)
+    return [PrintedText(word.group(), line, word.start() + 1) for word in words]
+
+
+def group_of(match: re.Match[str], group: int | str, first: int) -> PrintedText:
+    """Return a group of a match in lines that are joined, the first of which has this number."""
+    start = match.start(group)
+    before = match.string[:start]
+    line = first + before.count("\n")
+    return PrintedText(match[group], line, start - before.rfind("\n"))
 
 
 @dataclass(frozen=True)
@@ -49,10 +111,15 @@ def whole(text: str) -> int:
     """
     plain = text.strip()
     if re.fullmatch(r"\d{1,3}([,. ]\d{3})+", plain):
-        return int(re.sub(r"\D", "", plain))
-    if not re.fullmatch(r"\d+(\.0*)?", plain):
+        plain = re.sub(r"\D", "", plain)
+    if not re.fullmatch(r"\+?\d+(\.0*)?", plain):
         raise ValueError("this is no count")
-    return int(float(plain))
+    position = position_of(text)
+    if position is None:
+        return int(float(plain))
+    count = PrintedCount(float(plain))
+    count.position = position
+    return count
 
 
 def is_remark(text: str) -> bool:
@@ -86,19 +153,20 @@ def _core(text: str) -> str | None:
     return None if match is None else match["number"].strip().replace(" ", "").replace("'", "")
 
 
-def sign_of(cells: Iterable[tuple[int, str]]) -> DecimalSign:
-    """Return the decimal sign of cells with their lines, by what their digits allow.
+def sign_of(cells: Iterable[str]) -> DecimalSign:
+    """Return the decimal sign of cells, by what their digits allow.
 
     Examples
     --------
-    >>> sign_of([(1, "0,25"), (2, "12,5 *")]).sign, sign_of([(1, "1,234.5")]).sign, sign_of([(1, "1,234"), (2, "17")])
-    (',', '.', DecimalSign(sign=None, line=1, mixed=None))
+    >>> sign_of(["0,25", "12,5 *"]).sign, sign_of(["1,234.5"]).sign, sign_of([PrintedText("1,234", 3, 1), "17"])
+    (',', '.', DecimalSign(sign=None, line=3, mixed=None))
     """
     point = comma = unsure = None
-    for line, text in cells:
+    for text in cells:
         core = _core(text)
         if core is None:
             continue
+        line = (position_of(text) or Position(1, 1)).line
         if "," in core and "." in core:
             if core.rindex(",") < core.rindex("."):
                 point = point or line
@@ -146,7 +214,7 @@ def number_text(text: str, sign: str = ".") -> str | None:
         if core.startswith(".")
         else core
     )
-    return core if _PLAIN.fullmatch(core) else None
+    return same_position(text, core) if _PLAIN.fullmatch(core) else None
 
 
 def is_number(text: str) -> bool:

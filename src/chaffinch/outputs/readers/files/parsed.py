@@ -34,6 +34,7 @@ from ..coefficient_names import (
     patsy_name,
     rebuilt_formula,
 )
+from .numbers import whole
 
 UNNAMED = ("(rows)", "(columns)", "(layers)")
 """What axes are called of which the file does not say the column."""
@@ -345,7 +346,7 @@ class ParsedSummary(_Form):
     def _counts(self) -> dict[Cell, int] | None:
         if "n" not in self.numbers:
             return None
-        return {group: int(float(self.numbers["n"][group])) for group in self.groups}
+        return {group: whole(self.numbers["n"][group]) for group in self.groups}
 
     def _table_of_n(self, counts: Mapping[Cell, int]) -> ParsedTable:
         labels = (tuple(dict.fromkeys(words)) for words in zip(*self.groups, strict=True))

@@ -8,11 +8,20 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
-from itertools import product
+from itertools import chain, product
 from typing import Any, Literal
 
 from ...cells import SEPARATOR, TOTAL
-from .numbers import is_whole, is_withheld_mark, number_text, plain_text, sign_of
+from .numbers import (
+    PrintedText,
+    is_whole,
+    is_withheld_mark,
+    number_text,
+    plain_text,
+    same_position,
+    sign_of,
+    whole,
+)
 from .parsed import STATISTICS, UNNAMED, Cell, ParsedOutput, ParsedSummary, ParsedTable
 from .protocol import Annotation, LineError, OpenQuestionError
 
@@ -76,7 +85,7 @@ _CROSS_TITLE = re.compile(
 
 @dataclass(frozen=True)
 class PrintedGrid:
-    """A table as it stands: the names of its columns of labels and of what its columns are levels of, labels, cells as text, the line of each row.
+    """A table as it stands: the names of its columns of labels and of what its columns are levels of, labels, cells as text with their positions.
 
     `columns` is empty for a table of one column. `titles` stand above or below it. `counts`: whether the file says that these are counts; None where it does not
     say. `is_stated`: whether it says so in a word; programs print percentages in the form of counts.
@@ -86,8 +95,7 @@ class PrintedGrid:
     column_name: str | None
     labels: tuple[tuple[str, ...], ...]
     columns: tuple[str, ...]
-    cells: tuple[tuple[str, ...], ...] = field(repr=False)
-    lines: tuple[int, ...]
+    cells: tuple[tuple[PrintedText, ...], ...] = field(repr=False)
     titles: tuple[str, ...] = ()
     counts: bool | None = None
     is_stated: bool = True
@@ -98,10 +106,14 @@ class PrintedGrid:
         return [label[-1] for label in self.labels]
 
     @property
-    def numbered_cells(self) -> Iterator[tuple[int, str]]:
-        """The cells, each with its line."""
-        for line, row in zip(self.lines, self.cells, strict=True):
-            yield from ((line, cell) for cell in row)
+    def lines(self) -> tuple[int, ...]:
+        """The line of each row."""
+        return tuple(row[0].position.line for row in self.cells)
+
+    @property
+    def all_cells(self) -> Iterator[PrintedText]:
+        """The cells, row by row."""
+        return chain.from_iterable(self.cells)
 
     @property
     def has_totals(self) -> tuple[bool, bool]:
@@ -113,13 +125,13 @@ class PrintedGrid:
 
 
 def decimal_sign(
-    cells: Iterable[tuple[int, str]],
+    cells: Iterable[str],
     annotation: Annotation,
     understood: str,
     *,
     fallback: str | None = None,
 ) -> str:
-    """Return the decimal sign of cells with their lines; LineError where they have two, a question where it may be either and there is no fallback."""
+    """Return the decimal sign of cells; LineError where they have two, a question where it may be either and there is no fallback."""
     sign = sign_of(cells)
     if annotation.decimal is not None:
         return annotation.decimal
@@ -155,12 +167,9 @@ def parse_table(grid: PrintedGrid, annotation: Annotation) -> ParsedTable:
     size = f"{len(grid.labels)} x {max(len(grid.columns), 1)}"
     understood = f"a table of numbers, {size}."
     fallback = "." if _adds_up(grid) else None
-    sign = decimal_sign(grid.numbered_cells, annotation, understood, fallback=fallback)
+    sign = decimal_sign(grid.all_cells, annotation, understood, fallback=fallback)
     _check_names(grid, annotation)
-    cells = [
-        [_cell(cell, sign, line) for cell in row]
-        for row, line in zip(grid.cells, grid.lines, strict=True)
-    ]
+    cells = [[_cell(cell, sign) for cell in row] for row in grid.cells]
     share = annotation.percentages
     if share is None and not all(
         is_whole(cell) for row in cells for cell in row if not is_withheld_mark(cell)
@@ -211,15 +220,17 @@ def _check_names(grid: PrintedGrid, annotation: Annotation) -> None:
         )
 
 
-def _cell(cell: str, sign: str, line: int) -> str:
+def _cell(cell: PrintedText, sign: str) -> str:
     """A number as plain text, or the mark of a withheld cell."""
     plain = plain_text(cell)
     if is_withheld_mark(cell):
-        return plain
+        return same_position(cell, plain)
     number = number_text(cell, sign)
     if number is None:
         what = "a cell is no number" if plain else "a cell is empty"
-        raise LineError(line, f"{what}. If it is withheld, write a mark for it such as <10.")
+        raise LineError(
+            cell.position.line, f"{what}. If it is withheld, write a mark for it such as <10."
+        )
     return number
 
 
@@ -262,14 +273,14 @@ def _share(grid: PrintedGrid, cells: Sequence[Sequence[str]]) -> Share | None:
         return None
     bottom, right = grid.has_totals
     body = [row[:-1] if right else row for row in (rows[:-1] if bottom else rows)]
-    for whole in (100.0, 1.0):
-        near = NEAR * whole * max(len(body), len(body[0])) / 10
-        if all(abs(sum(row) - whole) <= near for row in body) and len(body[0]) > 1:
+    for total in (100.0, 1.0):
+        near = NEAR * total * max(len(body), len(body[0])) / 10
+        if all(abs(sum(row) - total) <= near for row in body) and len(body[0]) > 1:
             return "rows"
         columns = zip(*body, strict=True)
-        if all(abs(sum(column) - whole) <= near for column in columns) and len(body) > 1:
+        if all(abs(sum(column) - total) <= near for column in columns) and len(body) > 1:
             return "columns"
-        if abs(sum(map(sum, body)) - whole) <= near * len(body):
+        if abs(sum(map(sum, body)) - total) <= near * len(body):
             return "all"
     return None
 
@@ -310,7 +321,7 @@ def _counts(
 
 
 def _count(text: str) -> Any:
-    return text if is_withheld_mark(text) else int(float(text))
+    return text if is_withheld_mark(text) else whole(text)
 
 
 def _labelled(
@@ -361,7 +372,8 @@ def _times_hundred(text: str) -> str:
     ('23.0', '100')
     """
     number = Decimal(text).scaleb(2)
-    return format(number if number.as_tuple().exponent <= 0 else number.quantize(Decimal(1)), "f")  # type: ignore[operator]
+    shown = number if number.as_tuple().exponent <= 0 else number.quantize(Decimal(1))  # type: ignore[operator]
+    return same_position(text, format(shown, "f"))
 
 
 # Tables by what their headers say.
@@ -434,7 +446,6 @@ def _long_counts(
             labels=tuple(grid.labels[k] for k in shown),
             columns=(),
             cells=tuple((grid.cells[k][counted],) for k in shown),
-            lines=tuple(grid.lines[k] for k in shown),
             counts=True,
         )
         return parse_table(frequencies, annotation)
@@ -457,7 +468,7 @@ def _long_counts(
         elif key in cells:
             raise LineError(line, "two rows are of the same cell.")
         else:
-            cells[key] = int(float(number))
+            cells[key] = whole(number)
     return ParsedTable(
         by,
         tuple(tuple(dict.fromkeys(words)) for words in zip(*cells, strict=True)),
@@ -531,11 +542,11 @@ def _by_kind(grid: PrintedGrid, annotation: Annotation) -> ParsedSummary:
 
 def _numbers(grid: PrintedGrid, annotation: Annotation) -> list[list[str]]:
     """The cells, none of which is withheld, as plain numbers."""
-    sign = decimal_sign(grid.numbered_cells, annotation, "a summary.")
+    sign = decimal_sign(grid.all_cells, annotation, "a summary.")
     rows = []
-    for line, row in zip(grid.lines, grid.cells, strict=True):
+    for row in grid.cells:
         numbers = [number for cell in row if (number := number_text(cell, sign)) is not None]
         if len(numbers) < len(row):
-            raise LineError(line, "a cell is no number, or empty.")
+            raise LineError(row[0].position.line, "a cell is no number, or empty.")
         rows.append(numbers)
     return rows

@@ -62,7 +62,7 @@ def _printed(block: CellGrid) -> PrintedGrid:
     if len(block.rows) < 2 or block.width < 2:
         raise LineError(block.lines[0], "a table needs a header, labels and numbers.")
     row_name, column_name, head, first = _header(block)
-    body, lines = block.rows[first:], block.lines[first:]
+    body = block.rows[first:]
     width = _label_width(head, body)
     merged = {(row, column) for row, column in block.filled if row >= first}
     if any(column >= width or is_number(block.rows[row][column]) for row, column in merged):
@@ -92,9 +92,7 @@ def _printed(block: CellGrid) -> PrintedGrid:
         )
     cells = tuple(row[width:] for row in body)
     columns = tuple(head[width:])
-    return PrintedGrid(
-        tuple(names), column_name, tuple(labels), columns, cells, lines, block.titles
-    )
+    return PrintedGrid(tuple(names), column_name, tuple(labels), columns, cells, block.titles)
 
 
 def _header(block: CellGrid) -> tuple[str | None, str | None, Sequence[str], int]:

@@ -7,12 +7,21 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import pairwise
+from itertools import pairwise, takewhile
 from typing import Any
 
 from ...coefficient_names import split_outside
 from ..coefficient_grid import Row, coefficients_of
-from ..numbers import NUMBER, P_VALUE, sign_of, whole
+from ..numbers import (
+    NUMBER,
+    P_VALUE,
+    PrintedText,
+    group_of,
+    same_position,
+    sign_of,
+    whole,
+    words_in,
+)
 from ..parsed import UNNAMED, Cell, ParsedFit, ParsedTable, ParsedTest
 from ..printed_grid import PrintedGrid, axis_names, parse_table
 from ..protocol import (
@@ -120,8 +129,7 @@ def _parse_model(body: Sequence[str], first: int, annotation: Annotation) -> Par
         unresolved_reason=_unresolved_reason(keys, annotation),
         left_out=int(deleted[1]) if deleted else None,
     )
-    last = first + len(body) - 1
-    fit = {"lm": _lm, "glm": _glm, "coxph": _cox}[function](fit, text, keys, last)
+    fit = {"lm": _lm, "glm": _glm, "coxph": _cox}[function](fit, text, keys, first)
     return replace(fit, **fit_keys(annotation))
 
 
@@ -149,19 +157,20 @@ def _coefficients(body: Sequence[str], first: int, *, cox: bool) -> dict[str, An
             "the summary ends before its table of coefficients: the file is cut, or it is no summary().",
         )
     rows: list[Row] = []
-    numbers: list[tuple[int, str]] = []
+    numbers: list[PrintedText] = []
     for line, text in enumerate(body[start + 1 :], first + start + 1):
         if not text.strip() or text.startswith("---"):
             break
         match = _ROW.fullmatch(text.strip())
-        cells = match["numbers"].split() if match else []
+        names = match["name"].split() if match else []
+        cells = words_in(text, line)[len(names) :][: len(match["numbers"].split())] if match else []
         if match is None or len(cells) != (4 if cox else 3):
             raise LineError(
                 line,
                 "a row of coefficients must have a name, its estimate, its standard error, a statistic and a p-value.",
             )
-        rows.append((line, match["name"], cells[0], cells[2 if cox else 1]))
-        numbers += [(line, cell) for cell in cells]
+        rows.append((match["name"], cells[0], cells[2 if cox else 1]))
+        numbers += cells
     else:
         raise LineError(
             last, "the table of coefficients is cut off: the file ends in the middle of a summary."
@@ -171,32 +180,33 @@ def _coefficients(body: Sequence[str], first: int, *, cox: bool) -> dict[str, An
         raise LineError(max(sign.mixed), f"its decimal sign is not that of line {min(sign.mixed)}.")
     fault = "a coefficient or its standard error is no number, or a name stands there twice."
     # What is not estimable R leaves out of the fit.
-    estimable = (row for row in rows if row[2] not in ("NA", "NaN"))
+    estimable = (row for row in rows if row[1] not in ("NA", "NaN"))
     return coefficients_of(estimable, sign.sign or ".", fault)
 
 
-def _cut(last: int, what: str) -> LineError:
+def _cut(text: str, first: int, what: str) -> LineError:
+    last = first + text.count("\n")
     return LineError(last, f"the summary ends before {what}: the file is cut.")
 
 
-def _lm(fit: ParsedFit, text: str, keys: Mapping[str, str], last: int) -> ParsedFit:
+def _lm(fit: ParsedFit, text: str, keys: Mapping[str, str], first: int) -> ParsedFit:
     match = re.search(
         r"Residual standard error:\s*\S+\s+on\s+([\d,.]+)\s+degrees? of freedom", text
     )
     if match is None:
-        raise _cut(last, "its residual degrees of freedom")
-    dof = whole(match[1])
+        raise _cut(text, first, "its residual degrees of freedom")
+    dof = whole(group_of(match, 1, first))
     return replace(fit, dof=dof, n=dof + len(fit.coefficients))
 
 
-def _glm(fit: ParsedFit, text: str, keys: Mapping[str, str], last: int) -> ParsedFit:
+def _glm(fit: ParsedFit, text: str, keys: Mapping[str, str], first: int) -> ParsedFit:
     family = re.search(r"\(Dispersion parameter for ([\w. ()]+?) family taken to be", text)
     null, residual = (
         re.search(rf"{name} deviance:\s*\S+\s+on\s+(\d+)\s+degrees? of freedom", text)
         for name in ("Null", "Residual")
     )
     if family is None or null is None or residual is None:
-        raise _cut(last, "its family and degrees of freedom")
+        raise _cut(text, first, "its family and degrees of freedom")
     written = re.search(r"link\s*=\s*[\"']?([\w./^]+)", keys.get("family", ""))
     name = family[1].strip()
     link = written[1] if written else _OWN_LINKS.get(name, "")
@@ -206,7 +216,7 @@ def _glm(fit: ParsedFit, text: str, keys: Mapping[str, str], last: int) -> Parse
             f"R: a generalised linear model of family {name}.",
             "Models of this family are not read: describe it in a file of outputs.",
         )
-    dof = int(residual[1])
+    dof = whole(group_of(residual, 1, first))
     n = dof + len(fit.coefficients)
     if kind != "glm":
         # Probit's standard errors are those of the expected information, which our probit has not.
@@ -215,11 +225,11 @@ def _glm(fit: ParsedFit, text: str, keys: Mapping[str, str], last: int) -> Parse
     return replace(fit, kind=kind, dof=dof, n=n, robust=True, family=_GLM_FAMILIES[name], link=ours)
 
 
-def _cox(fit: ParsedFit, text: str, keys: Mapping[str, str], last: int) -> ParsedFit:
+def _cox(fit: ParsedFit, text: str, keys: Mapping[str, str], first: int) -> ParsedFit:
     match = re.search(r"\bn=\s*(\d+)", text)
     if match is None:
-        raise _cut(last, "its n")
-    fit = replace(fit, kind="cox", n=int(match[1]))
+        raise _cut(text, first, "its n")
+    fit = replace(fit, kind="cox", n=whole(group_of(match, 1, first)))
     label = re.fullmatch(
         r"Surv\(\s*([\w.]+)\s*,\s*([\w.]+)(?:\s*==\s*([\w.\"']+))?\s*\)", fit.label or ""
     )
@@ -296,14 +306,15 @@ def _parse_block(block: _Block, annotation: Annotation) -> ParsedTable:
     return parse_table(replace(grid, counts=is_whole or None), annotation)
 
 
-def _numbers(line: str) -> list[tuple[int, str]]:
-    """The numbers at the end of a line, with the places at which they end."""
-    numbers: list[tuple[int, str]] = []
-    for word in reversed(list(re.finditer(r"\S+", line))):
-        if not _CELL.fullmatch(word.group()):
-            break
-        numbers.insert(0, (word.end(), word.group()))
-    return numbers
+def _numbers(lines: Sequence[str], k: int) -> list[PrintedText]:
+    """The numbers at the end of a line."""
+    words = reversed(words_in(lines[k], k + 1))
+    return list(takewhile(_CELL.fullmatch, words))[::-1]
+
+
+def _end(word: PrintedText) -> int:
+    """After how many characters of its line a word ends."""
+    return word.position.column - 1 + len(word)
 
 
 def _two(lines: Sequence[str], start: int) -> _Block | None:
@@ -316,31 +327,29 @@ def _two(lines: Sequence[str], start: int) -> _Block | None:
     named = top if top.strip() else head
     left = len(named) - len(named.lstrip())
     # Cells are the numbers right of the labels.
-    ends = [end for end, word in _numbers(lines[start + 2]) if end - len(word) >= left]
+    ends = [_end(word) for word in _numbers(lines, start + 2) if word.position.column > left]
     width = len(ends)
     labels = _labels(head[left:], [end - left for end in ends]) if len(head) > left else None
     row_name = head[:left].strip() or None
     if not width or labels is None:
         return None
-    rows, cells, last = list[str](), list[tuple[str, ...]](), start + 2
+    rows, cells, last = list[str](), list[tuple[PrintedText, ...]](), start + 2
     while last < len(lines) and lines[last].strip():
-        numbers = _numbers(lines[last])[-width:]
-        if [end for end, _ in numbers] != ends:
+        numbers = _numbers(lines, last)[-width:]
+        if [_end(word) for word in numbers] != ends:
             break
         rows.append(lines[last][:left].strip())
-        cells.append(tuple(word for _, word in numbers))
+        cells.append(tuple(numbers))
         last += 1
     if row_name is not None and _CELL.fullmatch(row_name):
         return None  # the number of a row: records, not a table
     goes_on = last < len(lines) and bool(lines[last].strip())
     more = _two(lines, last) if goes_on else None
-    row_lines = list(range(start + 3, last + 1))
-    if more is None and goes_on and _numbers(lines[last]):  # a row that is out of line
+    if more is None and goes_on and _numbers(lines, last):  # a row that is out of line
         rows.append("")
-        cells.append(("",) * width)
-        row_lines.append(last + 1)
+        cells.append((PrintedText("", last + 1),) * width)
         last += 1
-    grid = _grid((row_name, top.strip() or None), rows, labels, cells, row_lines)
+    grid = _grid((row_name, top.strip() or None), rows, labels, cells)
     if more is not None and (more.grid.rows, more.grid.column_name) == (rows, grid.column_name):
         # A wide table, folded.
         joined = (row + other for row, other in zip(cells, more.grid.cells, strict=True))
@@ -353,8 +362,7 @@ def _grid(
     names: tuple[str | None, str | None],
     rows: Sequence[str],
     columns: Sequence[str],
-    cells: Sequence[tuple[str, ...]],
-    lines: Sequence[int],
+    cells: Sequence[tuple[PrintedText, ...]],
     *,
     is_stated: bool = False,
 ) -> PrintedGrid:
@@ -366,7 +374,6 @@ def _grid(
         labels,
         tuple(columns),
         tuple(cells),
-        tuple(lines),
         counts=is_stated or None,
         is_stated=is_stated,
     )
@@ -393,10 +400,9 @@ def _series(lines: Sequence[str], start: int) -> _Block | None:
         return None
     is_stated = (last["name"] or "").strip().lower() in ("count", "size", "n")
     row_name = name or (None if is_stated else last["name"])
-    pairs = [line.rstrip().rsplit(None, 1) for line in lines[start + 1 : end]]
-    rows, cells = [label.strip() for label, _ in pairs], [(number,) for _, number in pairs]
-    row_lines = range(start + 2, end + 1)
-    grid = _grid((row_name, None), rows, (), cells, row_lines, is_stated=is_stated)
+    rows = [line.rstrip().rsplit(None, 1)[0].strip() for line in lines[start + 1 : end]]
+    cells = [(words_in(lines[k], k + 1)[-1],) for k in range(start + 1, end)]
+    grid = _grid((row_name, None), rows, (), cells, is_stated=is_stated)
     return _Block(range(start + 1, end + 2), grid, program="pandas")
 
 
@@ -405,17 +411,17 @@ def _one(lines: Sequence[str], start: int) -> _Block | None:
     if start + 2 >= len(lines):
         return None
     name, labels, counts = (line.rstrip() for line in lines[start : start + 3])
-    numbers = _numbers(counts)
+    numbers = _numbers(lines, start + 2)
     if (
         " " in name.strip()
         or ":" in name
         or name.startswith(" ")
         or len(numbers) != len(counts.split())
-        or not all(re.fullmatch(r"\d+", word) for _, word in numbers)
+        or not all(re.fullmatch(r"\d+", word) for word in numbers)
     ):
         return None
     after = lines[start + 3].strip() if start + 3 < len(lines) else ""
-    words = _labels(labels, [end for end, _ in numbers])
+    words = _labels(labels, [_end(word) for word in numbers])
     if words is None or len(words) < 2 or (after and not name):
         return None
     # R ends its lines with a blank; where an editor cut it off nothing tells the two apart.
@@ -424,8 +430,7 @@ def _one(lines: Sequence[str], start: int) -> _Block | None:
         and len(words) == 2
         and all(re.fullmatch(r"\S+\s+\d+", line) for line in (labels, counts))
     )
-    cells = [(word,) for _, word in numbers]
-    grid = _grid((name or None, None), words, (), cells, [start + 3] * len(cells))
+    grid = _grid((name or None, None), words, (), [(word,) for word in numbers])
     return _Block(range(start + 1, start + 4), grid, either_way=either_way)
 
 
@@ -491,7 +496,7 @@ READERS.register(TextReader("r tables", "table(), xtabs() and prop.table() in R"
 
 _DATA = re.compile(r"data:\s+(\S.*)")
 _RESULT = re.compile(
-    rf"(?:(?P<what>[\w-]+(?: chi-squared)?) = (?P<statistic>{NUMBER}), (?:df = (?P<dof>{NUMBER}), )?)?p-value (?:= )?(?P<p>{P_VALUE})"
+    rf"(?:(?P<what>[\w-]+(?: chi-squared)?) = (?P<statistic>{NUMBER}), (?:df = (?P<dof>{NUMBER}), )?)?p-value (?:= )?(?P<p_value>{P_VALUE})"
 )
 _INTERVAL = re.compile(
     rf"(?P<level>[\d.]+) percent confidence interval:\s+(?P<low>{NUMBER}|-Inf)\s+(?P<high>{NUMBER}|Inf)"
@@ -548,7 +553,7 @@ def _parse_test(title: str, data: str, body: str, first: int, annotation: Annota
     return ParsedTest(
         kind,
         title,
-        _test_numbers(kind, title, body, result),
+        _test_numbers(kind, title, body, result, first),
         tuple(annotation.by or columns[is_by_groups:]),
         of,
         annotation.n,
@@ -557,12 +562,16 @@ def _parse_test(title: str, data: str, body: str, first: int, annotation: Annota
     )
 
 
-def _test_numbers(kind: str, title: str, body: str, result: re.Match[str]) -> dict[str, Any]:
+def _test_numbers(
+    kind: str, title: str, body: str, result: re.Match[str], first: int
+) -> dict[str, Any]:
     """The statistic, its degrees of freedom and the p-value, as printed; and what a kind has beside these."""
-    numbers: dict[str, Any] = {"statistic": result["statistic"]} if result["statistic"] else {}
-    if result["dof"]:
-        numbers["dof"] = result["dof"] if "." in result["dof"] else int(result["dof"])
-    numbers["p_value"] = result["p"].replace(" ", "")
+    numbers: dict[str, Any] = {
+        key: group_of(result, key, first) for key in ("statistic", "dof", "p_value") if result[key]
+    }
+    numbers["p_value"] = same_position(numbers["p_value"], result["p_value"].replace(" ", ""))
+    if result["dof"] and "." not in result["dof"]:
+        numbers["dof"] = whole(numbers["dof"])
     alternative = _ALTERNATIVE.search(body)
     if alternative and kind in ("fisher", "t-test", "mann-whitney"):
         numbers["alternative"] = alternative[1]
@@ -570,7 +579,11 @@ def _test_numbers(kind: str, title: str, body: str, result: re.Match[str]) -> di
         numbers |= {"correction": True} if "Yates" in title else {}
     elif kind == "fisher":
         ratio = re.search(rf"odds ratio\s+({NUMBER})\s*$", body)
-        numbers |= {"conditional": True, "odds_ratio": _vouched(ratio[1])} if ratio else {}
+        numbers |= (
+            {"conditional": True, "odds_ratio": _vouched(group_of(ratio, 1, first))}
+            if ratio
+            else {}
+        )
     elif kind == "mann-whitney":
         numbers["correction"] = "continuity correction" in title
         if "exact" in title:
@@ -579,10 +592,10 @@ def _test_numbers(kind: str, title: str, body: str, result: re.Match[str]) -> di
         numbers["welch"] = "Welch" in title
         interval = _INTERVAL.search(body)
         if interval and not alternative:
-            numbers |= {"low": interval["low"], "high": interval["high"]}
+            numbers |= {key: group_of(interval, key, first) for key in ("low", "high")}
             numbers["level"] = float(interval["level"]) / 100
         if means := re.search(rf"mean in group .*\s+({NUMBER})\s+({NUMBER})\s*$", body):
-            numbers["means"] = [means[1], means[2]]
+            numbers["means"] = [group_of(means, k, first) for k in (1, 2)]
     return numbers
 
 
@@ -596,7 +609,8 @@ def _vouched(ratio: str) -> str:
     """
     value = float(ratio)
     decimals = max(0, math.floor(-math.log10(2.5e-4 * max(1.0, value**2))))
-    return ratio if len(ratio.partition(".")[2]) <= decimals else f"{value:.{decimals}f}"
+    is_whole = len(ratio.partition(".")[2]) <= decimals
+    return ratio if is_whole else same_position(ratio, f"{value:.{decimals}f}")
 
 
 READERS.register(

@@ -9,7 +9,7 @@ from functools import partial
 from itertools import pairwise
 
 from ..coefficient_grid import Row, coefficients_of
-from ..numbers import NUMBER, number_text, whole
+from ..numbers import NUMBER, group_of, number_text, whole, words_in
 from ..parsed import Cell, ParsedFit, ParsedOutput, ParsedSummary, ParsedTable
 from ..printed_grid import PrintedGrid, parse_table
 from ..protocol import (
@@ -142,7 +142,7 @@ def _fit(command: _Command, annotation: Annotation) -> ParsedFit:
     fault = "a coefficient or its standard error is no number, or a name stands there twice."
     numbers = coefficients_of(rows, ".", fault, absent=(".",))
     loglik = re.search(rf"^Log (?:pseudo)?likelihood\s*=\s*({NUMBER})", text, re.MULTILINE)
-    n, kind = whole(n_records[1]), _KINDS[command.verb]
+    n, kind = whole(group_of(n_records, 1, command.first)), _KINDS[command.verb]
     dof = re.search(r"^\s*Residual \|\s*\S+\s+([\d,]+)", text, re.MULTILINE)
     is_robust = bool(head["robust"].strip() or re.search(r"\b(vce|robust|cluster|r)\b", options))
     has_offset = re.search(r"\b(offset|exposure)\(", options)
@@ -154,8 +154,10 @@ def _fit(command: _Command, annotation: Annotation) -> ParsedFit:
         _formula(label, names[1:]) if label is not None and has_constant else None,
         **numbers,
         n=n,
-        dof=whole(dof[1]) if dof else n - len(numbers["coefficients"]),
-        loglik=number_text(loglik[1]) if loglik and kind != "ols" else None,
+        dof=whole(group_of(dof, 1, command.first)) if dof else n - len(numbers["coefficients"]),
+        loglik=number_text(group_of(loglik, 1, command.first))
+        if loglik and kind != "ols"
+        else None,
         robust=is_robust or kind == "probit",
         exponentiated=head["what"] in ("Odds ratio", "Odds Ratio", "IRR"),
         unresolved_reason="it has an offset"
@@ -178,7 +180,7 @@ def _rows(command: _Command, start: int) -> list[Row]:
         if not numbers:
             variable = _whole_name(name, names)
             continue
-        cells = numbers.split()
+        cells = words_in(line.replace("|", " "), number)[-len(numbers.split()) :]
         if len(cells) < 4:
             raise LineError(
                 number,
@@ -186,7 +188,7 @@ def _rows(command: _Command, start: int) -> list[Row]:
             )
         is_level = variable and re.fullmatch(r"\d+", name)
         name = f"{name}.{variable}" if is_level else _whole_name(name, names)
-        rows.append((number, name, cells[0], cells[1]))
+        rows.append((name, cells[0], cells[1]))
     if not is_closed or not rows:
         raise command.cut("the table of coefficients is cut off: the log ends in the middle of it.")
     return rows
@@ -232,7 +234,7 @@ def _table(command: _Command, annotation: Annotation) -> ParsedTable:
         raise command.cut("the table ends before its rows: the log is cut.")
     head = body[bars[0] - 1]
     rows = [
-        (k, label.strip(), numbers.replace("|", " ").split())
+        (k, label.strip(), words_in(f"{' ' * len(label)} {numbers.replace('|', ' ')}", first + k))
         for k in range(bars[0] + 1, len(body))
         for label, bar, numbers in (body[k].partition("|"),)
         if bar
@@ -252,10 +254,9 @@ def _table(command: _Command, annotation: Annotation) -> ParsedTable:
     one_way = bool(re.search(r"\bFreq\.\s+Percent", head))
     columns = [] if one_way else head.split("|", 1)[1].replace("|", " ").split()
     cells = tuple(tuple(numbers[:1] if one_way else numbers) for _, _, numbers in rows)
-    lines = tuple(first + k for k, _, _ in rows)
     if any(len(row) != max(len(columns), 1) for row in cells):
         raise LineError(
-            lines[0],
+            first + rows[0][0],
             "a row has another number of cells than the table has columns: labels with blanks, or a table that is folded.",
         )
     row_name, column_name, *_ = (*command.variables, None, None)
@@ -266,7 +267,6 @@ def _table(command: _Command, annotation: Annotation) -> ParsedTable:
         labels,
         tuple(columns),
         cells,
-        lines,
         counts=True,
     )
     return parse_table(grid, annotation)
@@ -293,7 +293,7 @@ def _summary(command: _Command, annotation: Annotation) -> ParsedSummary:
         )
     line, text = rows[0]
     name, numbers = text.split("|", 1)
-    cells = numbers.split()
+    cells = words_in(f"{' ' * len(name)} {numbers}", line)
     if len(cells) != 5:
         raise LineError(line, "a summary must have Obs, Mean, Std. dev., Min and Max.")
     statistics: dict[str, dict[Cell, str]] = {}

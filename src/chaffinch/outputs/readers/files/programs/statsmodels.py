@@ -9,7 +9,7 @@ from functools import partial
 from itertools import pairwise
 
 from ..coefficient_grid import Row, coefficients_of
-from ..numbers import NUMBER, number_text, whole
+from ..numbers import NUMBER, group_of, number_text, whole, words_in
 from ..parsed import UNCONVERGED, ParsedFit
 from ..protocol import (
     READERS,
@@ -56,7 +56,11 @@ def read_statsmodels_text(lines: Sequence[str]) -> list[Match]:
 def _parse(body: Sequence[str], first: int, annotation: Annotation) -> ParsedFit:
     heads = (k for k, line in enumerate(body) if _HEAD.fullmatch(line))
     start = next(heads, len(body))
-    facts = {key.strip(): value for line in body[:start] for key, value in _FACT.findall(line)}
+    facts = {
+        match[1].strip(): group_of(match, 2, number)
+        for number, line in enumerate(body[:start], first)
+        for match in _FACT.finditer(line)
+    }
     rows, is_closed = list[Row](), False
     fault = "a row of coefficients must have a name of its own, an estimate, its standard error and four more numbers."
     for number, line in enumerate(body[start + 1 :], first + start + 1):
@@ -67,8 +71,8 @@ def _parse(body: Sequence[str], first: int, annotation: Annotation) -> ParsedFit
             match = _ROW.fullmatch(line.strip())
             if match is None:
                 raise LineError(number, fault)
-            estimate, error, *_ = match["numbers"].split()
-            rows.append((number, match["name"], estimate, error))
+            estimate, error, *_ = words_in(line, number)[len(match["name"].split()) :]
+            rows.append((match["name"], estimate, error))
     numbers = coefficients_of(rows, ".", fault)
     if not is_closed or not rows:
         raise LineError(
