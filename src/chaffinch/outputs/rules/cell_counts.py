@@ -145,11 +145,6 @@ class CellCounts:
         """Whether all its counts are shown as they are, so that its margins follow."""
         return self.base == 1 and not self.withheld.any()
 
-    def levels(self, cell: int) -> dict[int, Mask]:
-        """Return, for each column that defines a cell, which levels are in it."""
-        at = np.unravel_index(cell, self.shape) if self.shape else ()
-        return {position: group == k for (position, group), k in zip(self.steps, at, strict=True)}
-
     def lines(self) -> Iterator[NDArray[np.int64]]:
         """Give, for each column that is crossed, the cells as a matrix: a row for each combination of the other columns."""
         index = np.arange(self.size).reshape(self.shape)
@@ -225,31 +220,16 @@ def cells_within(fine: CellCounts, coarse: CellCounts) -> tuple[Ints, Mask]:
     """
     if not _joint_filters(coarse) <= _joint_filters(fine):
         return np.full(fine.size, -1, dtype=np.int64), np.zeros(coarse.size, dtype=bool)
-    groups = {p: (g, len(n)) for (p, g), n in zip(fine.steps, fine.names, strict=True)}
-    others = {p: (g, len(n)) for (p, g), n in zip(coarse.steps, coarse.names, strict=True)}
+    groups, others = dict(fine.steps), dict(coarse.steps)
     maps: dict[int, Ints] = {}
     whole: dict[int, Mask] = {}
-    for position in {**groups, **others}:
-        some = groups.get(position) or others[position]
-        everything = (np.zeros(len(some[0]), dtype=np.int64), 1)
-        (of_fine, n_fine), (of_coarse, n_coarse) = (
-            groups.get(position, everything),
-            others.get(position, everything),
-        )
-        pairs = np.zeros(
-            (n_fine + 1, n_coarse + 1), dtype=bool
-        )  # the last row and column: in no group
-        pairs[of_fine, of_coarse] = True
+    for position, pairs in _shared_levels(fine, coarse).items():
         single = pairs[:-1].sum(axis=1) == 1
         maps[position] = np.where(
             single & pairs[:-1, :-1].any(axis=1), pairs[:-1].argmax(axis=1), -1
         )
         # A coarse group is whole if all its levels are in fine groups, each of which lies in it entirely.
-        split = (
-            pairs[:-1][~single, :-1].any(axis=0)
-            if (~single).any()
-            else np.zeros(n_coarse, dtype=bool)
-        )
+        split = pairs[:-1][~single, :-1].any(axis=0)
         whole[position] = ~pairs[-1, :-1] & ~split & pairs[:, :-1].any(axis=0)
     good = np.ones(1, dtype=bool)
     for position, _ in coarse.steps:
@@ -275,29 +255,41 @@ def _strides(shape: tuple[int, ...]) -> list[int]:
     return [int(np.prod(shape[k + 1 :], dtype=np.int64)) for k in range(len(shape))]
 
 
+def _shared_levels(one: CellCounts, other: CellCounts) -> dict[int, Mask]:
+    """For each column of either: which groups of one (rows) have levels in which of the other; the last row and column are for levels in no group."""
+    pairs: dict[int, Mask] = {}
+    groups, others = (
+        {p: (group, len(names)) for (p, group), names in zip(table.steps, table.names, strict=True)}
+        for table in (one, other)
+    )
+    for position in {**groups, **others}:
+        levels = len((groups.get(position) or others[position])[0])
+        everything = (np.zeros(levels, dtype=np.int64), 1)
+        (row, n_rows), (column, n_columns) = (
+            tables.get(position, everything) for tables in (groups, others)
+        )
+        pairs[position] = np.zeros((n_rows + 1, n_columns + 1), dtype=bool)
+        pairs[position][row, column] = True
+    return pairs
+
+
 def defined_within(
     inner: CellCounts, cells: Sequence[int] | Ints, outer: CellCounts, union: Mask
 ) -> bool:
     """Return whether cells lie within a union of another tally's cells by their definitions, not only for these records."""
     if not _joint_filters(outer) <= _joint_filters(inner):
         return False
-    outside = ~union & (outer.counts > 0)
-    for cell in cells:
-        levels = inner.levels(int(cell))
-        touched = []
-        for position, group in outer.steps:
-            of = np.unique(group[levels[position]] if position in levels else group)
-            if of[0] < 0:
-                return False
-            touched.append(of)
-        reached = (
-            np.ravel_multi_index(np.ix_(*touched), outer.shape).ravel()
-            if touched
-            else np.zeros(1, dtype=np.int64)
-        )
-        if outside[reached].any():
-            return False
-    return True
+    outside = (~union & (outer.counts > 0)).reshape(outer.shape)
+    places = np.unravel_index(np.asarray(cells, dtype=np.int64), inner.shape) if inner.shape else ()
+    group_of = {position: k for (position, _), k in zip(inner.steps, places, strict=True)}
+    pairs, none = _shared_levels(inner, outer), np.zeros(len(cells), dtype=np.int64)
+    touched = [pairs[position][group_of.get(position, none)] for position, _ in outer.steps]
+    if any(groups[:, -1].any() for groups in touched):
+        return False
+    return not any(
+        outside[np.ix_(*(groups[cell, :-1] for groups in touched))].any()
+        for cell in range(len(cells))
+    )
 
 
 class CellMark(Enum):

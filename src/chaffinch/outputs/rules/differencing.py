@@ -34,7 +34,9 @@ DENSE = 4_000_000
 MOST_CELLS = 64
 """Cells of two tallies up to which no limit is asked for."""
 SEEDS = 256
-"""Cells from which unions are grown at the same time."""
+"""Cells from which unions are grown at the same time, at least."""
+MAX_GROWING = 12_000_000
+"""Entries of unions that are grown at the same time, where they may be more."""
 
 
 @dataclass(frozen=True)
@@ -376,8 +378,10 @@ def unions_of(
     else:
         search = _LargeSearch(shared, reaches_out, outer_rest + shared @ reaches_out, threshold)
         unions, unseen, steps = search.unions(sizes, most_steps)
-    different = np.unique(unions, axis=0) if len(unions) > 1 else unions
-    pairs = [(one[:n_outer], one[n_outer:]) for one in different]
+    # Rows of bits are sorted as one word each: the same order as cell by cell, a hundred times as fast where cells are many.
+    bits = np.packbits(unions, axis=1)
+    different = np.unique(bits.view(f"V{bits.shape[1]}").ravel(), return_index=True)[1]
+    pairs = [(union[:n_outer], union[n_outer:]) for union in unions[different]]
     return Unions(pairs, (unseen[:n_outer], unseen[n_outer:]), steps)
 
 
@@ -429,9 +433,10 @@ class _LargeSearch:
         # Cells that bring in each other lead to the same union: one of them is the seed.
         seeds = np.unique(self.component, return_index=True)[1]
         seeds, unions, steps = seeds[has_links[seeds]], [np.zeros((0, len(sizes)), dtype=bool)], 0
+        batch_size = max(SEEDS, MAX_GROWING // len(sizes))
         while len(seeds) and steps < most_steps:
-            outer, taken = self._grown(seeds[:SEEDS])
-            seeds, steps = seeds[SEEDS:], steps + taken
+            outer, taken = self._grown(seeds[:batch_size])
+            seeds, steps = seeds[batch_size:], steps + taken
             touched = (outer @ self.touching).tocoo()
             whole = (touched.data == n_touched[touched.col]) & ~self.reaches_out[touched.col]
             cells = whole[whole], (touched.row[whole], touched.col[whole])
