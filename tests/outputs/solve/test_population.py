@@ -19,9 +19,10 @@ from chaffinch.outputs.solve.population import (
     BreedingRates,
     Population,
     add_up,
-    blocks_of,
     next_place,
 )
+from chaffinch.outputs.solve.program import compile_problem
+from chaffinch.outputs.solve.state import State
 
 from .problems import COLUMNS, random_problem
 
@@ -33,7 +34,7 @@ def test_sums_that_follow_changes_are_those_from_scratch():
     )
     rng = np.random.default_rng(1)
     population = Population(COLUMNS, COLUMNS.start(80, seed=1), 6, rng)
-    population.add_up(blocks_of(problem), 2)
+    population.add_up(compile_problem(problem), 2)
     for _ in range(60):
         population.breed(rng.integers(0, 6, 6), BreedingRates(0.8, 0.2, 0.03))
         population.survive(rng.permutation(12)[:6])
@@ -210,12 +211,12 @@ MODELS = [(family, "score") for family in FAMILIES] + [
 
 
 def added_up(problem, *datasets):
-    blocks, slots = blocks_of(problem), np.arange(len(datasets))
+    program, slots = compile_problem(problem), np.arange(len(datasets))
     counts, sums = (
-        np.full((len(slots), blocks.tables.n_cells), 7),
-        np.full((len(slots), blocks.n_sums), 7.0),
+        np.full((len(slots), program.n_cells), 7),
+        np.full((len(slots), program.n_sums), 7.0),
     )
-    add_up(blocks, np.stack(datasets).astype(np.uint8), slots, counts, sums)
+    add_up(program, np.stack(datasets).astype(np.uint8), slots, counts, sums)
     return counts, sums
 
 
@@ -256,17 +257,18 @@ def test_several_parts_that_read_the_same_columns_are_one_block():
     keep = tuple(Lookup((0,), (2,), np.array([[1.0], [value]])) for value in (0.5, 4.0))
     model = RegressionModel("gaussian", eta, Lookup((0,), (2,), np.array([[0.0], [10.0]])))
     problem = Problem(columns, (SumSystem("s", 1, terms, np.zeros(1), np.zeros(1), model, keep),))
-    blocks = blocks_of(problem)
-    assert len(blocks.blocks) == 1
-    _, sums = added_up(problem, np.array([[0], [1], [1]]))
-    assert sums[0, 0] == pytest.approx(2 * (0.5 * 4.0) * (10.0 - (1.0 + 3.0)) * (1.0 + 2.0))
+    assert compile_problem(problem).max_blocks == 1
+    codes = np.array([[0], [1], [1]])
+    by_hand = 2 * (0.5 * 4.0) * (10.0 - (1.0 + 3.0)) * (1.0 + 2.0)
+    assert added_up(problem, codes)[1][0, 0] == pytest.approx(by_hand)
+    assert State(problem, codes).sums[0] == pytest.approx(by_hand)
 
 
 def test_a_problem_of_tables_alone_has_no_blocks():
     table = CountTable("t", ((0, np.arange(3)),), np.zeros(3, int), np.ones(3, int))
     problem = Problem(COLUMNS, (table,))
-    blocks = blocks_of(problem)
-    assert (len(blocks.blocks), blocks.n_sums) == (0, 0)
+    program = compile_problem(problem)
+    assert (program.n_systems, program.n_sums) == (0, 0)
     codes = COLUMNS.start(30, seed=1)
     np.testing.assert_array_equal(
         added_up(problem, codes)[0][0], np.bincount(codes[:, 0], minlength=3)

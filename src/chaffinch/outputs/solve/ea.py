@@ -31,7 +31,7 @@ from ..equations import CountTable, Problem, SumSystem
 from ..statistics import numbers_of
 from .budget import check_proposals
 from .incremental import Checkpoint, Solved
-from .population import BreedingRates, Population, blocks_of
+from .population import BreedingRates, Population
 from .settings import EvolutionSettings, FitnessName, Selection
 from .state import OutputError, State, outside_by
 
@@ -341,7 +341,7 @@ class FromSums:
             _designs(fit),
             0.0,
         )
-        population.add_up(blocks_of(fit.problem), best)
+        population.add_up(fit.program, best)
         return True
 
     def _bend(self, values: Floats) -> float:

@@ -18,19 +18,22 @@ from ..._base.compiled import compiled
 from ..domain import Codes, Columns, Floats
 from ..equations import CountTable
 from .program import (
+    BLOCK,
+    BLOCKS,
+    BLOCKS_END,
     DIAGONAL,
     EQUATIONS,
     FIRST_MULTIPLIER,
     FIRST_SUM,
     FIRST_WEIGHT,
+    SYSTEM,
     TERMS,
-    TERMS_END,
     WIDTH,
+    add_terms,
     bump,
     cell_of,
+    fill_keys,
     fill_multipliers,
-    look_up_key,
-    most_predictors,
 )
 from .state import State
 
@@ -222,7 +225,7 @@ def search(p, state, table_error, system_error, arms, chances, wrong, n_proposal
     sum_seen = np.full(n_sums, -1, dtype=np.int64)
     change = np.zeros(n_sums)
     fresh = np.empty((2, multipliers.shape[1]))
-    eta = np.empty(most_predictors(p))
+    eta, keys = np.empty(p.max_predictors), np.empty((4, p.max_blocks), dtype=np.int64)
     accepted = 0
     for proposal in range(n_proposals):
         arm = draw_arm(arms.bits, chances)
@@ -278,18 +281,20 @@ def search(p, state, table_error, system_error, arms, chances, wrong, n_proposal
                     if system_seen[s] == proposal:
                         continue
                     system_seen[s] = proposal
-                    of = p.system + 16 * s
+                    of = p.system + SYSTEM * s
                     at, first = p.ints[of + FIRST_MULTIPLIER], p.ints[of + FIRST_SUM]
                     n, width = p.ints[of + EQUATIONS], p.ints[of + WIDTH]
-                    begin = n_touched
+                    first_block, begin = p.ints[of + BLOCKS], n_touched
                     for r in range(n_records):
-                        fill_multipliers(p, s, rows, r + 2, eta, fresh, r, at)
+                        fill_keys(p, s, rows, r, keys, r)
+                        fill_keys(p, s, rows, r + 2, keys, r + 2)
+                        fill_multipliers(p, s, keys, r + 2, eta, fresh, r, at)
                         for side in range(2):
-                            row_of = r + 2 * side
-                            for look in range(p.ints[of + TERMS], p.ints[of + TERMS_END]):
-                                row = p.ints[p.lookup + 4 * look + 2] + look_up_key(
-                                    p, look, rows, row_of
-                                )
+                            for block in range(first_block, p.ints[of + BLOCKS_END]):
+                                row = p.ints[p.block + BLOCK * block + TERMS]
+                                if row < 0:
+                                    continue
+                                row += keys[r + 2 * side, block - first_block]
                                 for j in range(p.ints[row], p.ints[row + 1]):
                                     for k in range(width):
                                         e = first + k * n + p.ints[p.row_equations + j]
@@ -341,7 +346,7 @@ def search(p, state, table_error, system_error, arms, chances, wrong, n_proposal
                 codes[records[r], columns[a]] = rows[r + 2, columns[a]]
         for m in range(n_touched_systems):
             s = systems[m]
-            of = p.system + 16 * s
+            of = p.system + SYSTEM * s
             at, first = p.ints[of + FIRST_MULTIPLIER], p.ints[of + FIRST_SUM]
             size = p.ints[of + EQUATIONS] * p.ints[of + WIDTH]
             for r in range(n_records):
@@ -372,7 +377,7 @@ def candidates(p, state, arms, chances, n_draws, moved, changes):  # type: ignor
     move = empty_proposal(codes.shape[1])
     rows, records, columns = move
     fresh = np.empty((1, multipliers.shape[1]))
-    eta = np.empty(most_predictors(p))
+    eta, keys = np.empty(p.max_predictors), np.empty((2, p.max_blocks), dtype=np.int64)
     n_moves = 0
     for _draw in range(n_draws):
         if n_moves == moved.shape[0]:
@@ -401,24 +406,13 @@ def candidates(p, state, arms, chances, n_draws, moved, changes):  # type: ignor
             p.ints[p.systems_of_starts + column], p.ints[p.systems_of_starts + column + 1]
         ):
             s = p.ints[p.systems_of + b]
-            of = p.system + 16 * s
-            at, first = p.ints[of + FIRST_MULTIPLIER], p.ints[of + FIRST_SUM]
-            n, width = p.ints[of + EQUATIONS], p.ints[of + WIDTH]
+            at = p.ints[p.system + SYSTEM * s + FIRST_MULTIPLIER]
             for r in range(n_records):
-                fill_multipliers(p, s, rows, r + 2, eta, fresh, 0, at)
-                for look in range(p.ints[of + TERMS], p.ints[of + TERMS_END]):
-                    base = p.ints[p.lookup + 4 * look + 2]
-                    old, new = (
-                        base + look_up_key(p, look, rows, r),
-                        base + look_up_key(p, look, rows, r + 2),
-                    )
-                    for k in range(width):
-                        for j in range(p.ints[old], p.ints[old + 1]):
-                            by = multipliers[records[r], at + k] * p.floats[p.row_values + j]
-                            changes[n_moves, first + k * n + p.ints[p.row_equations + j]] -= by
-                        for j in range(p.ints[new], p.ints[new + 1]):
-                            by = fresh[0, at + k] * p.floats[p.row_values + j]
-                            changes[n_moves, first + k * n + p.ints[p.row_equations + j]] += by
+                fill_keys(p, s, rows, r, keys, 0)
+                fill_keys(p, s, rows, r + 2, keys, 1)
+                fill_multipliers(p, s, keys, 1, eta, fresh, 0, at)
+                add_terms(p, s, keys, 0, multipliers, records[r], at, -1.0, changes[n_moves])
+                add_terms(p, s, keys, 1, fresh, 0, at, 1.0, changes[n_moves])
         moved[n_moves, 0], moved[n_moves, 1] = records[0], records[1] if n_records == 2 else -1
         moved[n_moves, 2], moved[n_moves, 3] = column, rows[2, column]
         n_moves += 1

@@ -4,16 +4,11 @@ Datasets lie in slots, `codes[slot, record, column]`, of as few bytes a cell as 
 many slots as candidates, so that children are written where no survivor lives and nothing is moved afterwards. A child is a copy of its parent
 with some records changed; its counts and sums are the parent's, but for what these records add. Sums are floats that drift by rounding: they
 are added up afresh now and then.
-
-The layout of `program.py` serves moves that touch a column or two. Where a record is replaced, all that reads it is read, so `Blocks` has
-the part of the linear predictor, the filter, the label and the terms of one combination of columns side by side: a record costs
-one look-up for each of its columns and not one for each of them and each use.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
 from typing import NamedTuple
 
 import numpy as np
@@ -21,18 +16,16 @@ from numpy.typing import NDArray
 
 from ..._base.compiled import compiled
 from ..domain import Codes, Columns, Floats
-from ..equations import Lookup, Problem, SumSystem, Terms
-from ..families import FAMILIES, PARTS
 from .moves import cumulative_chances, draw_level, draw_uniform
 from .program import (
-    LOGLIK,
-    MULTINOMIAL,
-    Heap,
+    BLOCKS,
+    BLOCKS_END,
+    SYSTEM,
     Program,
+    add_terms,
     cell_of,
-    compile_problem,
-    one_multiplier,
-    softmax,
+    fill_keys,
+    fill_multipliers,
 )
 
 Ints = NDArray[np.int64]
@@ -75,7 +68,7 @@ class Population:
         self._levels = _Levels(np.array(columns.sizes, dtype=np.int64), cdf, cdf_first, free, bits)
         self._touched = np.empty((size, n_rows), dtype=np.int32)
         self._n_touched = np.zeros(size, dtype=np.int64)
-        self._blocks: Blocks | None = None
+        self._program: Program | None = None
         self._counts, self._sums = np.zeros((2 * size, 0), dtype=np.int64), np.zeros((2 * size, 0))
 
     def __len__(self) -> int:
@@ -99,25 +92,21 @@ class Population:
     def _slots(self) -> NDArray[np.intp]:
         return np.concatenate([self._alive, self._spare])
 
-    def add_up(self, blocks: Blocks, nearest: int) -> None:
+    def add_up(self, program: Program, nearest: int) -> None:
         """Keep the counts and sums of a problem from now on, added up afresh; quick if most candidates share most records with `nearest`."""
-
         slots = len(self._codes)
-        self._blocks = blocks
-        self._counts, self._sums = (
-            np.zeros((slots, blocks.tables.n_cells), dtype=np.int64),
-            np.zeros((slots, blocks.n_sums)),
-        )
-        add_up(blocks, self._codes, np.roll(self._alive, -nearest), self._counts, self._sums)
+        self._program = program
+        self._counts = np.zeros((slots, program.n_cells), dtype=np.int64)
+        self._sums = np.zeros((slots, program.n_sums))
+        add_up(program, self._codes, np.roll(self._alive, -nearest), self._counts, self._sums)
 
     def breed(self, parents: NDArray[np.intp], rates: BreedingRates) -> None:
         """Make a child of each parent; they are numbered from `len(self)` on until some of them survive."""
-
         chosen, touched = self._alive[parents], (self._touched, self._n_touched)
         breed(self._codes, chosen, self._spare, rates, self._levels, *touched)
-        if self._blocks is not None:
+        if self._program is not None:
             follow(
-                self._blocks, self._codes, chosen, self._spare, *touched, self._counts, self._sums
+                self._program, self._codes, chosen, self._spare, *touched, self._counts, self._sums
             )
 
     def survive(self, kept: NDArray[np.intp]) -> None:
@@ -126,125 +115,6 @@ class Population:
         gone = np.ones(len(slots), dtype=bool)
         gone[kept] = False
         self._alive, self._spare = slots[kept], slots[gone]
-
-
-class Blocks(NamedTuple):
-    """The flat problem; kernels take it whole.
-
-    - `tables`: the layout that cells of tables are read by;
-    - `systems`, rows of 8: family, part, multipliers of a record, linear predictors, equations of a multiplier, first sum, first block, the block
-      after the last; `parameters`, one for each system;
-    - `blocks`, rows of 6: first of its `columns` (column, stride) and the one after the last; where its predictors, filters and labels start in
-      `numbers` and its rows of terms in `starts`, -1 where it has none;
-    - `equations`, `values`: the terms.
-    """
-
-    tables: Program
-    systems: Ints
-    parameters: Floats
-    blocks: Ints
-    columns: Ints
-    numbers: Floats
-    starts: Ints
-    equations: Ints
-    values: Floats
-    n_sums: int
-    most_blocks: int
-    most_predictors: int
-
-
-def blocks_of(problem: Problem) -> Blocks:
-    """Return the problem laid out by blocks."""
-    layout, rows, first_sum = _Layout(), [], 0
-    systems = [output for output in problem.outputs if isinstance(output, SumSystem)]
-    for system in systems:
-        model, first = system.model, len(layout.blocks)
-        for columns, sizes in dict.fromkeys((look.columns, look.sizes) for look in system.lookups):
-            layout.add(system, columns, sizes)
-        family, part = (FAMILIES[model.family].code, PARTS.index(model.part)) if model else (0, 0)
-        width, predictors = (model.width, model.n_predictors) if model else (1, 1)
-        rows.append(
-            [
-                family,
-                part,
-                width,
-                predictors,
-                system.size // width,
-                first_sum,
-                first,
-                len(layout.blocks),
-            ]
-        )
-        first_sum += system.size
-    table = np.array(rows, dtype=np.int64).reshape(-1, 8)
-    return Blocks(
-        tables=compile_problem(problem),
-        systems=table,
-        parameters=np.array(
-            [system.model.parameter if system.model else 1.0 for system in systems]
-        ),
-        blocks=np.array(layout.blocks, dtype=np.int64).reshape(-1, 6),
-        columns=np.array(layout.columns, dtype=np.int64).reshape(-1, 2),
-        numbers=layout.numbers.whole(),
-        starts=layout.starts.whole(),
-        equations=layout.equations.whole(),
-        values=layout.values.whole(),
-        n_sums=first_sum,
-        most_blocks=int((table[:, 7] - table[:, 6]).max(initial=1)),
-        most_predictors=int(table[:, 3].max(initial=1)),
-    )
-
-
-class _Layout:
-    """Blocks as they are laid down, one after the other."""
-
-    def __init__(self) -> None:
-        self.blocks: list[tuple[int, ...]] = []
-        self.columns: list[tuple[int, int]] = []
-        self.numbers, self.values = Heap(np.float64), Heap(np.float64)
-        self.starts, self.equations = Heap(np.int64), Heap(np.int64)
-
-    def add(self, system: SumSystem, columns: tuple[int, ...], sizes: tuple[int, ...]) -> None:
-        """Lay down all that a system reads by some columns."""
-
-        def values(looks: Iterable[Lookup]) -> list[Floats]:
-            return [look.values for look in looks if (look.columns, look.sizes) == (columns, sizes)]
-
-        model, first = system.model, len(self.columns)
-        strides = [int(np.prod(sizes[k + 1 :], dtype=np.int64)) for k in range(len(sizes))]
-        self.columns += zip(columns, strides, strict=True)
-        self.blocks.append(
-            (
-                first,
-                len(self.columns),
-                self._add_numbers(values(model.eta if model else ()), np.add),
-                self._add_numbers(values(system.keep), np.multiply),
-                self._add_numbers(values([model.label] if model else []), np.add),
-                self._add_terms(
-                    [one for one in system.terms if (one.columns, one.sizes) == (columns, sizes)]
-                ),
-            )
-        )
-
-    def _add_numbers(self, parts: list[Floats], joined: np.ufunc) -> int:
-        """Lay down numbers, several as one; return where they start, -1 if there are none."""
-        return self.numbers.add(joined.reduce(parts, axis=0)) if parts else -1
-
-    def _add_terms(self, every: list[Terms]) -> int:
-        """Lay down terms, several as one; return where their rows start, -1 if there are none."""
-        if not every:
-            return -1
-        rows = np.concatenate(
-            [np.repeat(np.arange(len(t.starts) - 1), np.diff(t.starts)) for t in every]
-        )
-        equations, values = (
-            np.concatenate([getattr(t, name) for t in every]) for name in ("equations", "values")
-        )
-        one = Terms.sparse(every[0].columns, every[0].sizes, rows, equations, values)
-        start = self.starts.add(one.starts + self.equations.size)
-        self.equations.add(one.equations)
-        self.values.add(one.values)
-        return start
 
 
 @compiled
@@ -297,14 +167,14 @@ def breed(codes, parents, children, rates, levels, touched, n_touched):  # type:
 
 
 @compiled
-def follow(b, codes, parents, children, touched, n_touched, counts, sums):  # type: ignore[no-untyped-def]
+def follow(p, codes, parents, children, touched, n_touched, counts, sums):  # type: ignore[no-untyped-def]
     """Fill the counts and sums of children from those of their parents and the records that were touched."""
     for k in range(children.size):
         parent, child = parents[k], children[k]
         counts[child] = counts[parent]
         sums[child] = sums[parent]
         replace_records(
-            b,
+            p,
             codes[parent],
             codes[child],
             touched[k],
@@ -316,7 +186,7 @@ def follow(b, codes, parents, children, touched, n_touched, counts, sums):  # ty
 
 
 @compiled
-def add_up(b, codes, slots, counts, sums):  # type: ignore[no-untyped-def]
+def add_up(p, codes, slots, counts, sums):  # type: ignore[no-untyped-def]
     """Fill the counts and sums of datasets from their records: of the first from all, of another from where it differs from that, if that is less work."""
     n, first = codes.shape[1], slots[0]
     records = np.empty(n, dtype=np.int32)
@@ -328,115 +198,52 @@ def add_up(b, codes, slots, counts, sums):  # type: ignore[no-untyped-def]
             counts[slot] = counts[first]
             sums[slot] = sums[first]
             replace_records(
-                b, codes[first], codes[slot], records, m, True, counts[slot], sums[slot]
+                p, codes[first], codes[slot], records, m, True, counts[slot], sums[slot]
             )
         else:
             counts[slot] = 0
             sums[slot] = 0.0
-            replace_records(b, codes[slot], codes[slot], every, n, False, counts[slot], sums[slot])
+            replace_records(p, codes[slot], codes[slot], every, n, False, counts[slot], sums[slot])
 
 
 @compiled
-def replace_records(b, before, after, records, n_records, instead, counts, sums):  # type: ignore[no-untyped-def]
-    """Take away what some records of one dataset count for, if they count, and add what those of another do in their place.
-
-    Arrays are taken out of `b` once: each time that this is done costs as much as a look-up.
-    """
-    tables, systems, parameters, blocks, columns = (
-        b.tables,
-        b.systems,
-        b.parameters,
-        b.blocks,
-        b.columns,
-    )
-    numbers, starts, equations, values = b.numbers, b.starts, b.equations, b.values
+def replace_records(p, before, after, records, n_records, instead, counts, sums):  # type: ignore[no-untyped-def]
+    """Take away what some records of one dataset count for, if they count, and add what those of another do in their place."""
     rows = np.empty((2, before.shape[1]), dtype=np.int64)
-    eta = np.empty(b.most_predictors)
-    old_keys, new_keys = (
-        np.empty(b.most_blocks, dtype=np.int64),
-        np.empty(b.most_blocks, dtype=np.int64),
-    )
-    old_by, new_by = np.zeros(b.most_predictors), np.empty(b.most_predictors)
+    eta, keys = np.empty(p.max_predictors), np.empty((2, p.max_blocks), dtype=np.int64)
+    by = np.empty((2, p.max_predictors))
     for r in range(n_records):
         i = records[r]
         for c in range(before.shape[1]):
             rows[0, c], rows[1, c] = before[i, c], after[i, c]
-        for t in range(tables.n_tables):
-            old = cell_of(tables, t, rows, 0) if instead else -1
-            new = cell_of(tables, t, rows, 1)
+        for t in range(p.n_tables):
+            old = cell_of(p, t, rows, 0) if instead else -1
+            new = cell_of(p, t, rows, 1)
             if old >= 0:
                 counts[old] -= 1
             if new >= 0:
                 counts[new] += 1
-        for s in range(systems.shape[0]):
-            first_block, n_blocks = systems[s, 6], systems[s, 7] - systems[s, 6]
-            same = instead
-            for j in range(n_blocks):
-                old, new = 0, 0
-                for q in range(blocks[first_block + j, 0], blocks[first_block + j, 1]):
-                    old += rows[0, columns[q, 0]] * columns[q, 1]
-                    new += rows[1, columns[q, 0]] * columns[q, 1]
-                old_keys[j], new_keys[j] = (old, new) if instead else (new, new)
-                same = same and old == new
-            if same:
-                continue
-            width, n, first = systems[s, 2], systems[s, 4], systems[s, 5]
-            record_multipliers(systems, s, parameters[s], blocks, numbers, new_keys, eta, new_by)
+        for s in range(p.n_systems):
+            fill_keys(p, s, rows, 1, keys, 1)
             if instead:
-                record_multipliers(
-                    systems, s, parameters[s], blocks, numbers, old_keys, eta, old_by
-                )
-            for j in range(n_blocks):
-                at, old, new = blocks[first_block + j, 5], old_keys[j], new_keys[j]
-                if at < 0:
+                fill_keys(p, s, rows, 0, keys, 0)
+                if same_keys(p, s, keys):
                     continue
-                for k in range(width):
-                    place = first + k * n
-                    if old == new:
-                        change = new_by[k] - old_by[k]
-                        for q in range(starts[at + new], starts[at + new + 1]):
-                            sums[place + equations[q]] += change * values[q]
-                    else:
-                        for q in range(starts[at + old], starts[at + old + 1]):
-                            sums[place + equations[q]] -= old_by[k] * values[q]
-                        for q in range(starts[at + new], starts[at + new + 1]):
-                            sums[place + equations[q]] += new_by[k] * values[q]
+                fill_multipliers(p, s, keys, 0, eta, by, 0, 0)
+                add_terms(p, s, keys, 0, by, 0, 0, -1.0, sums)
+            fill_multipliers(p, s, keys, 1, eta, by, 1, 0)
+            add_terms(p, s, keys, 1, by, 1, 0, 1.0, sums)
 
 
 @compiled
-def record_multipliers(systems, s, parameter, blocks, numbers, keys, eta, out):  # type: ignore[no-untyped-def]
-    """Write the multipliers of a record of a system from the keys of its blocks."""
-    family, part, width, n, first = (
-        systems[s, 0],
-        systems[s, 1],
-        systems[s, 2],
-        systems[s, 3],
-        systems[s, 6],
-    )
-    weight, y = 1.0, 0.0
-    for k in range(n):
-        eta[k] = 0.0
-    for j in range(systems[s, 7] - first):
-        block, key = first + j, keys[j]
-        if blocks[block, 2] >= 0:
-            for k in range(n):
-                eta[k] += numbers[blocks[block, 2] + key * n + k]
-        if blocks[block, 3] >= 0:
-            weight *= numbers[blocks[block, 3] + key]
-        if blocks[block, 4] >= 0:
-            y = numbers[blocks[block, 4] + key]
-    if weight == 0.0 or family == 0:
-        for k in range(width):
-            out[k] = weight
-    elif family != MULTINOMIAL:
-        out[0] = weight * one_multiplier(family, part, eta[0], y, parameter)
-    else:
-        base = softmax(eta, n)
-        if part == LOGLIK:
-            out[0] = weight * math.log(base if y == 0.0 else eta[np.int64(y) - 1])
-        else:
-            for k in range(width):
-                out[k] = weight * ((1.0 if y == k + 1.0 else 0.0) - eta[k])
+def same_keys(p, s, keys):  # type: ignore[no-untyped-def]
+    """Whether two records are the same to a system."""
+    for b in range(
+        p.ints[p.system + SYSTEM * s + BLOCKS_END] - p.ints[p.system + SYSTEM * s + BLOCKS]
+    ):
+        if keys[0, b] != keys[1, b]:
+            return False
+    return True
 
 
 @compiled

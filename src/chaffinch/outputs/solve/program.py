@@ -1,7 +1,7 @@
 """A problem laid out flat for the compiled kernels, and the kernels that say what records add to its tables and systems.
 
-`compile_problem` lays look-ups end to end, with which outputs a change of a column touches. The kernels read one record (its cell, its
-predictors, its multipliers) and all of them.
+`compile_problem` lays look-ups end to end, with which outputs a change of a column touches: the one layout that every engine takes. The kernels read one
+record (its cell, its predictors, its multipliers) and all of them.
 
 The compiler's cache notices changes of the file that a function stands in, and not of those that it calls: after a change here, remove the
 `__pycache__` of this folder.
@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -22,11 +22,12 @@ from ..equations import CountTable, Lookup, Problem, SumSystem, Terms
 from ..families import FAMILIES, LEAST_ETA, PARTS
 
 Ints = NDArray[np.int64]
+_Look = TypeVar("_Look", Lookup, Terms)
 
-
-# Places in a row of `Program.system`.
+# Places in a row of `Program.system`, which has `SYSTEM` of them, and in a row of `Program.block`, which has `BLOCK`.
 FAMILY, PART, WIDTH, EQUATIONS, FIRST_SUM, FIRST_WEIGHT, DIAGONAL = range(7)
-TERMS, TERMS_END, KEEP, KEEP_END, ETA, ETA_END, LABEL, FIRST_MULTIPLIER, PREDICTORS = range(7, 16)
+BLOCKS, BLOCKS_END, FIRST_MULTIPLIER, PREDICTORS, SYSTEM = range(7, 12)
+COLUMNS, COLUMNS_END, ETA, KEEP, LABEL, TERMS, BLOCK = range(7)
 
 SCORE, WEIGHT, LOGLIK, PEARSON = range(4)
 MULTINOMIAL = 11
@@ -37,15 +38,16 @@ HALF_LOG_TWO_PI = 0.9189385332046727
 class Program(NamedTuple):
     """The flat problem, two arrays and where each part starts in them; kernels take it whole, and two arrays are quick to pass.
 
-    Tables and systems are numbered in the order of the problem's outputs. Parts of `ints`:
+    All that a system reads by the same columns is one block: its part of the linear predictor, its filter, its label and its terms, side by side, so that a
+    record costs one look-up for each set of columns. Tables and systems are numbered in the order of the problem's outputs. Parts of `ints`:
 
     - `tables_of_starts`, `tables_of`, `systems_of_starts`, `systems_of`: which outputs read a column, in compressed rows;
     - `table`, rows of 3: first and last of its `table_columns` (column, where its map from level to cell starts,
       number of levels, cells between one group and the next), first of its cells;
     - `cell_lo`, `cell_hi`: bounds of each cell;
-    - `system`, rows of 16: see the names of its places, `FAMILY` and on;
-    - `lookup`, rows of 4: first and last of its `lookup_columns` (column, stride), where its numbers start in `floats` or its rows of
-      terms in `ints`, and its width;
+    - `system`, rows of `SYSTEM`: see the names of its places, `FAMILY` and on;
+    - `block`, rows of `BLOCK`: first and last of its `block_columns` (column, stride); where its predictors, filters and labels start in `floats` and its
+      rows of terms in `ints`, -1 where it has none;
     - `row_equations`: the equations of terms, whose values are `row_values`.
     """
 
@@ -56,6 +58,8 @@ class Program(NamedTuple):
     n_systems: int
     n_sums: int
     n_multipliers: int
+    max_blocks: int
+    max_predictors: int
     tables_of_starts: int
     tables_of: int
     systems_of_starts: int
@@ -65,8 +69,8 @@ class Program(NamedTuple):
     cell_lo: int
     cell_hi: int
     system: int
-    lookup: int
-    lookup_columns: int
+    block: int
+    block_columns: int
     row_equations: int
     cell_weight: int
     parameter: int
@@ -84,57 +88,76 @@ class RecordSums(NamedTuple):
     weights: Floats
 
 
-class Heap:
+class _Heap:
     """Arrays laid end to end as they come."""
 
     def __init__(self, dtype: type) -> None:
-        self._parts: list[NDArray[Any]] = []
+        self._arrays: list[NDArray[Any]] = []
         self._dtype = dtype
         self.size = 0
 
-    def add(self, part: ArrayLike) -> int:
+    def add(self, array: ArrayLike) -> int:
         """Lay an array down; return where it starts."""
-        self._parts.append(np.asarray(part, dtype=self._dtype).ravel())
-        self.size += self._parts[-1].size
-        return self.size - self._parts[-1].size
+        self._arrays.append(np.asarray(array, dtype=self._dtype).ravel())
+        self.size += self._arrays[-1].size
+        return self.size - self._arrays[-1].size
 
-    def whole(self) -> NDArray[Any]:
-        return np.concatenate([np.zeros(0, dtype=self._dtype), *self._parts])
+    def joined(self) -> NDArray[Any]:
+        return np.concatenate([np.zeros(0, dtype=self._dtype), *self._arrays])
 
 
 class _Layout:
-    """Look-ups as they are laid down, one after the other."""
+    """Blocks as they are laid down, one after the other."""
 
     def __init__(self) -> None:
-        self.ints, self.floats = Heap(np.int64), Heap(np.float64)
-        self.equations, self.row_values = Heap(np.int64), Heap(np.float64)
-        self.lookup: list[tuple[int, int, int, int]] = []
+        self.ints, self.floats = _Heap(np.int64), _Heap(np.float64)
+        self.equations, self.row_values = _Heap(np.int64), _Heap(np.float64)
+        self.blocks: list[tuple[int, ...]] = []
         self.columns: list[tuple[int, int]] = []
 
-    def _add(self, look: Lookup | Terms, start: int, width: int) -> int:
-        first = len(self.columns)
-        strides = [
-            int(np.prod(look.sizes[k + 1 :], dtype=np.int64)) for k in range(len(look.sizes))
-        ]
-        self.columns += zip(look.columns, strides, strict=True)
-        self.lookup.append((first, len(self.columns), start, width))
-        return len(self.lookup) - 1
+    def add_system(self, system: SumSystem) -> tuple[int, int]:
+        """Lay down all that a system reads; return the first of its blocks, and the first after them."""
+        first, model = len(self.blocks), system.model
+        for columns, sizes in dict.fromkeys((look.columns, look.sizes) for look in system.lookups):
 
-    def add_values(self, looks: Iterable[Lookup]) -> tuple[int, int]:
-        """Lay down look-ups of numbers; return the first of them, and the first after them."""
-        first = len(self.lookup)
-        for look in looks:
-            self._add(look, self.floats.add(look.values), look.values.shape[1])
-        return first, len(self.lookup)
+            def of_columns(looks: Iterable[_Look], read: Any = (columns, sizes)) -> list[_Look]:
+                return [look for look in looks if (look.columns, look.sizes) == read]
 
-    def add_terms(self, every: Iterable[Terms]) -> tuple[int, int]:
-        """Lay down terms; return the first of them, and the first after them."""
-        first = len(self.lookup)
-        for terms in every:
-            self._add(terms, self.ints.add(terms.starts + self.equations.size), 0)
-            self.equations.add(terms.equations)
-            self.row_values.add(terms.values)
-        return first, len(self.lookup)
+            strides = [int(np.prod(sizes[k + 1 :], dtype=np.int64)) for k in range(len(sizes))]
+            first_column = len(self.columns)
+            self.columns += zip(columns, strides, strict=True)
+            self.blocks.append(
+                (
+                    first_column,
+                    len(self.columns),
+                    self._add_values(of_columns(model.eta if model else ()), np.add),
+                    self._add_values(of_columns(system.keep), np.multiply),
+                    self._add_values(of_columns([model.label] if model else []), np.add),
+                    self._add_terms(of_columns(system.terms)),
+                )
+            )
+        return first, len(self.blocks)
+
+    def _add_values(self, looks: list[Lookup], joined: np.ufunc) -> int:
+        """Lay down look-ups of the same columns as one; return where its numbers start, -1 if there are none."""
+        return self.floats.add(joined.reduce([look.values for look in looks])) if looks else -1
+
+    def _add_terms(self, terms: list[Terms]) -> int:
+        """Lay down terms of the same columns as one; return where their rows start, -1 if there are none."""
+        if not terms:
+            return -1
+        rows = [np.repeat(np.arange(len(t.starts) - 1), np.diff(t.starts)) for t in terms]
+        joined = Terms.sparse(
+            terms[0].columns,
+            terms[0].sizes,
+            np.concatenate(rows),
+            np.concatenate([t.equations for t in terms]),
+            np.concatenate([t.values for t in terms]),
+        )
+        start = self.ints.add(joined.starts + self.equations.size)
+        self.equations.add(joined.equations)
+        self.row_values.add(joined.values)
+        return start
 
 
 def compile_problem(problem: Problem) -> Program:
@@ -147,16 +170,7 @@ def compile_problem(problem: Problem) -> Program:
         model, width = s.model, s.model.width if s.model else 1
         row = [FAMILIES[model.family].code, PARTS.index(model.part)] if model else [0, 0]
         row += [width, s.size // width, first_sum, first_weight, int(s.diagonal)]
-        row += [
-            *layout.add_terms(s.terms),
-            *layout.add_values(s.keep),
-            *layout.add_values(model.eta if model else ()),
-        ]
-        row += [
-            layout.add_values([model.label])[0] if model else -1,
-            first_multiplier,
-            model.n_predictors if model else 1,
-        ]
+        row += [*layout.add_system(s), first_multiplier, model.n_predictors if model else 1]
         rows.append(row)
         first_sum += s.size
         first_weight += s.size if s.diagonal else s.size**2
@@ -175,35 +189,36 @@ def compile_problem(problem: Problem) -> Program:
         "cell_lo": ints.add([low for t in tables for low in t.lo]),
         "cell_hi": ints.add([high for t in tables for high in t.hi]),
         "system": ints.add(rows),
-        "lookup": ints.add(layout.lookup),
-        "lookup_columns": ints.add(layout.columns),
-        "row_equations": ints.add(layout.equations.whole()),
+        "block": ints.add(layout.blocks),
+        "block_columns": ints.add(layout.columns),
+        "row_equations": ints.add(layout.equations.joined()),
         "cell_weight": floats.add([weight for t in tables for weight in t.weights]),
         "parameter": floats.add([s.model.parameter if s.model else 1.0 for s in systems]),
-        "row_values": floats.add(layout.row_values.whole()),
+        "row_values": floats.add(layout.row_values.joined()),
     }
-    n_cells = sum(len(t.lo) for t in tables)
     return Program(
-        ints.whole(),
-        floats.whole(),
+        ints.joined(),
+        floats.joined(),
         len(tables),
-        n_cells,
+        sum(len(t.lo) for t in tables),
         len(systems),
         first_sum,
         first_multiplier,
+        max((row[BLOCKS_END] - row[BLOCKS] for row in rows), default=1),
+        max((row[PREDICTORS] for row in rows), default=1),
         **starts,
     )
 
 
 def _readers(columns: Columns, reads: list[tuple[int, ...]]) -> tuple[list[int], list[int]]:
     """For each column the numbers of the outputs that read it, in compressed rows."""
-    of = [[k for k, read in enumerate(reads) if c in read] for c in range(len(columns))]
-    starts = [sum(len(some) for some in of[:c]) for c in range(len(of) + 1)]
-    return starts, [k for some in of for k in some]
+    readers = [[k for k, read in enumerate(reads) if c in read] for c in range(len(columns))]
+    starts = [sum(map(len, readers[:c])) for c in range(len(readers) + 1)]
+    return starts, [k for numbers in readers for k in numbers]
 
 
 def _table_rows(
-    tables: list[CountTable], ints: Heap
+    tables: list[CountTable], ints: _Heap
 ) -> tuple[list[tuple[int, int, int]], list[tuple[int, int, int, int]]]:
     """Lay down the maps from levels to cells; return the rows of tables and of their columns."""
     rows: list[tuple[int, int, int]] = []
@@ -295,41 +310,34 @@ def one_multiplier(family, part, eta, y, parameter):  # type: ignore[no-untyped-
 
 
 @compiled
-def look_up_key(p, look, rows, r):  # type: ignore[no-untyped-def]
-    key = 0
-    for j in range(p.ints[p.lookup + 4 * look], p.ints[p.lookup + 4 * look + 1]):
-        key += rows[r, p.ints[p.lookup_columns + 2 * j]] * p.ints[p.lookup_columns + 2 * j + 1]
-    return key
+def fill_keys(p, s, rows, r, keys, line):  # type: ignore[no-untyped-def]
+    """Write which combination of levels a record has in each block of a system."""
+    first = p.ints[p.system + SYSTEM * s + BLOCKS]
+    for b in range(first, p.ints[p.system + SYSTEM * s + BLOCKS_END]):
+        key, row = 0, p.block + BLOCK * b
+        for j in range(p.ints[row + COLUMNS], p.ints[row + COLUMNS_END]):
+            at = p.block_columns + 2 * j
+            key += rows[r, p.ints[at]] * p.ints[at + 1]
+        keys[line, b - first] = key
 
 
 @compiled
-def counts_in(p, s, rows, r):  # type: ignore[no-untyped-def]
-    weight = 1.0
-    for look in range(p.ints[p.system + 16 * s + KEEP], p.ints[p.system + 16 * s + KEEP_END]):
-        weight *= p.floats[p.ints[p.lookup + 4 * look + 2] + look_up_key(p, look, rows, r)]
-    return weight
-
-
-@compiled
-def fill_predictors(p, s, rows, r, eta):  # type: ignore[no-untyped-def]
-    """Fill `eta` with the linear predictors of a record and return its label."""
-    n = p.ints[p.system + 16 * s + PREDICTORS]
+def fill_predictors(p, s, keys, line, eta):  # type: ignore[no-untyped-def]
+    """Fill `eta` with the linear predictors of a record; return what it counts for, and its label."""
+    first, n = p.ints[p.system + SYSTEM * s + BLOCKS], p.ints[p.system + SYSTEM * s + PREDICTORS]
+    weight, y = 1.0, 0.0
     for k in range(n):
         eta[k] = 0.0
-    for look in range(p.ints[p.system + 16 * s + ETA], p.ints[p.system + 16 * s + ETA_END]):
-        at = p.ints[p.lookup + 4 * look + 2] + look_up_key(p, look, rows, r) * n
-        for k in range(n):
-            eta[k] += p.floats[at + k]
-    label = p.ints[p.system + 16 * s + LABEL]
-    return p.floats[p.ints[p.lookup + 4 * label + 2] + look_up_key(p, label, rows, r)]
-
-
-@compiled
-def most_predictors(p):  # type: ignore[no-untyped-def]
-    most = 1
-    for s in range(p.n_systems):
-        most = max(most, p.ints[p.system + 16 * s + PREDICTORS])
-    return most
+    for b in range(first, p.ints[p.system + SYSTEM * s + BLOCKS_END]):
+        row, key = p.block + BLOCK * b, keys[line, b - first]
+        if p.ints[row + ETA] >= 0:
+            for k in range(n):
+                eta[k] += p.floats[p.ints[row + ETA] + key * n + k]
+        if p.ints[row + KEEP] >= 0:
+            weight *= p.floats[p.ints[row + KEEP] + key]
+        if p.ints[row + LABEL] >= 0:
+            y = p.floats[p.ints[row + LABEL] + key]
+    return weight, y
 
 
 @compiled
@@ -349,26 +357,42 @@ def softmax(eta, n):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def fill_multipliers(p, s, rows, r, eta, out, line, at):  # type: ignore[no-untyped-def]
-    """Write the multipliers of a record from `out[line, at]` on; `eta` is scratch."""
-    weight = counts_in(p, s, rows, r)
-    width = p.ints[p.system + 16 * s + WIDTH]
-    family = p.ints[p.system + 16 * s + FAMILY]
+def fill_multipliers(p, s, keys, line, eta, out, r, at):  # type: ignore[no-untyped-def]
+    """Write the multipliers of a record from `out[r, at]` on; `eta` is scratch."""
+    weight, y = fill_predictors(p, s, keys, line, eta)
+    width = p.ints[p.system + SYSTEM * s + WIDTH]
+    family = p.ints[p.system + SYSTEM * s + FAMILY]
     if weight == 0.0 or family == 0:
         for k in range(width):
-            out[line, at + k] = weight
+            out[r, at + k] = weight
         return
-    y = fill_predictors(p, s, rows, r, eta)
-    part = p.ints[p.system + 16 * s + PART]
+    part = p.ints[p.system + SYSTEM * s + PART]
     if family != MULTINOMIAL:
-        out[line, at] = weight * one_multiplier(family, part, eta[0], y, p.floats[p.parameter + s])
+        out[r, at] = weight * one_multiplier(family, part, eta[0], y, p.floats[p.parameter + s])
         return
-    base = softmax(eta, p.ints[p.system + 16 * s + PREDICTORS])
+    base = softmax(eta, p.ints[p.system + SYSTEM * s + PREDICTORS])
     if part == LOGLIK:
-        out[line, at] = weight * math.log(base if y == 0.0 else eta[np.int64(y) - 1])
+        out[r, at] = weight * math.log(base if y == 0.0 else eta[np.int64(y) - 1])
         return
     for k in range(width):
-        out[line, at + k] = weight * ((1.0 if y == k + 1.0 else 0.0) - eta[k])
+        out[r, at + k] = weight * ((1.0 if y == k + 1.0 else 0.0) - eta[k])
+
+
+@compiled
+def add_terms(p, s, keys, line, multipliers, r, at, sign, sums):  # type: ignore[no-untyped-def]
+    """Add to sums, or with the sign -1 take away, what a record with some multipliers, from `multipliers[r, at]` on, adds to those of a system."""
+    row = p.system + SYSTEM * s
+    begin, n, width = p.ints[row + BLOCKS], p.ints[row + EQUATIONS], p.ints[row + WIDTH]
+    for b in range(begin, p.ints[row + BLOCKS_END]):
+        start = p.ints[p.block + BLOCK * b + TERMS]
+        if start < 0:
+            continue
+        start += keys[line, b - begin]
+        for k in range(width):
+            by = sign * multipliers[r, at + k]
+            first = p.ints[row + FIRST_SUM] + k * n
+            for j in range(p.ints[start], p.ints[start + 1]):
+                sums[first + p.ints[p.row_equations + j]] += by * p.floats[p.row_values + j]
 
 
 @compiled
@@ -408,32 +432,30 @@ def sums_from_scratch(p, codes, counts, multipliers, sums):  # type: ignore[no-u
     """Fill the counts, the multipliers of every record and the sums from the codes alone."""
     counts[:] = 0
     sums[:] = 0.0
-    eta = np.empty(most_predictors(p))
+    eta, keys = np.empty(p.max_predictors), np.empty((1, p.max_blocks), dtype=np.int64)
     for i in range(codes.shape[0]):
         for t in range(p.n_tables):
             cell = cell_of(p, t, codes, i)
             if cell >= 0:
                 counts[cell] += 1
         for s in range(p.n_systems):
-            of = p.system + 16 * s
-            at, first = p.ints[of + FIRST_MULTIPLIER], p.ints[of + FIRST_SUM]
-            n, width = p.ints[of + EQUATIONS], p.ints[of + WIDTH]
-            fill_multipliers(p, s, codes, i, eta, multipliers, i, at)
-            for look in range(p.ints[of + TERMS], p.ints[of + TERMS_END]):
-                row = p.ints[p.lookup + 4 * look + 2] + look_up_key(p, look, codes, i)
-                for j in range(p.ints[row], p.ints[row + 1]):
-                    for k in range(width):
-                        by = multipliers[i, at + k] * p.floats[p.row_values + j]
-                        sums[first + k * n + p.ints[p.row_equations + j]] += by
+            at = p.ints[p.system + SYSTEM * s + FIRST_MULTIPLIER]
+            fill_keys(p, s, codes, i, keys, 0)
+            fill_multipliers(p, s, keys, 0, eta, multipliers, i, at)
+            add_terms(p, s, keys, 0, multipliers, i, at, 1.0, sums)
 
 
 @compiled
-def gather_entries(p, s, codes, i, equations, x, seen):  # type: ignore[no-untyped-def]
+def gather_entries(p, s, keys, i, equations, x, seen):  # type: ignore[no-untyped-def]
     """Write a record's terms, those of the same equation added up; return how many equations. `seen` tells records apart."""
     m = 0
-    for look in range(p.ints[p.system + 16 * s + TERMS], p.ints[p.system + 16 * s + TERMS_END]):
-        row = p.ints[p.lookup + 4 * look + 2] + look_up_key(p, look, codes, i)
-        for j in range(p.ints[row], p.ints[row + 1]):
+    first = p.ints[p.system + SYSTEM * s + BLOCKS]
+    for b in range(first, p.ints[p.system + SYSTEM * s + BLOCKS_END]):
+        start = p.ints[p.block + BLOCK * b + TERMS]
+        if start < 0:
+            continue
+        start += keys[0, b - first]
+        for j in range(p.ints[start], p.ints[start + 1]):
             e = p.ints[p.row_equations + j]
             if seen[e] != i:
                 seen[e] = i
@@ -451,18 +473,19 @@ def gram(p, s, codes, multipliers, kind, every, out):  # type: ignore[no-untyped
     kind 0: w = product of multipliers (the covariance of the sums, about zero). kind 1: expected information. kind 2: observed,
     minus the derivative of the multiplier by eta. Return the sums of the squared multipliers and of w, for the dispersion.
     """
-    of = p.system + 16 * s
+    of = p.system + SYSTEM * s
     n, width, at = p.ints[of + EQUATIONS], p.ints[of + WIDTH], p.ints[of + FIRST_MULTIPLIER]
     family, parameter = p.ints[of + FAMILY], p.floats[p.parameter + s]
     equations = np.empty(n, dtype=np.int64)
     x = np.zeros(n)
     seen = np.full(n, -1, dtype=np.int64)
-    eta = np.empty(p.ints[p.system + 16 * s + PREDICTORS])
+    eta, keys = np.empty(p.max_predictors), np.empty((1, p.max_blocks), dtype=np.int64)
     weights = np.empty((width, width))
     squares = 0.0
     total = 0.0
     for i in range(0, codes.shape[0], every):
-        weight = counts_in(p, s, codes, i)
+        fill_keys(p, s, codes, i, keys, 0)
+        weight, y = fill_predictors(p, s, keys, 0, eta)
         if weight == 0.0:
             continue
         if kind == 0:
@@ -470,7 +493,6 @@ def gram(p, s, codes, multipliers, kind, every, out):  # type: ignore[no-untyped
                 for m in range(width):
                     weights[k, m] = multipliers[i, at + k] * multipliers[i, at + m]
         else:
-            y = fill_predictors(p, s, codes, i, eta)
             if family == MULTINOMIAL:
                 softmax(eta, width)
                 for k in range(width):
@@ -485,7 +507,7 @@ def gram(p, s, codes, multipliers, kind, every, out):  # type: ignore[no-untyped
                 weights[0, 0] = weight * (low - high) / (2.0 * h)
         squares += multipliers[i, at] ** 2
         total += weights[0, 0]
-        m = gather_entries(p, s, codes, i, equations, x, seen)
+        m = gather_entries(p, s, keys, i, equations, x, seen)
         for a in range(m):
             if width == 1:  # half of the entries, the other half by symmetry
                 here = weights[0, 0] * x[equations[a]]
@@ -509,13 +531,14 @@ def gram(p, s, codes, multipliers, kind, every, out):  # type: ignore[no-untyped
 @compiled
 def square_sums(p, s, codes, multipliers, out):  # type: ignore[no-untyped-def]
     """Add to `out` (p,) a system's sum of squared contributions: the diagonal of `gram` of kind 0, without the matrix."""
-    of = p.system + 16 * s
+    of = p.system + SYSTEM * s
     n, width, at = p.ints[of + EQUATIONS], p.ints[of + WIDTH], p.ints[of + FIRST_MULTIPLIER]
     equations = np.empty(n, dtype=np.int64)
     x = np.zeros(n)
-    seen = np.full(n, -1, dtype=np.int64)
+    seen, keys = np.full(n, -1, dtype=np.int64), np.empty((1, p.max_blocks), dtype=np.int64)
     for i in range(codes.shape[0]):
-        m = gather_entries(p, s, codes, i, equations, x, seen)
+        fill_keys(p, s, codes, i, keys, 0)
+        m = gather_entries(p, s, keys, i, equations, x, seen)
         for a in range(m):
             for k in range(width):
                 out[k * n + equations[a]] += (multipliers[i, at + k] * x[equations[a]]) ** 2
