@@ -27,7 +27,7 @@ from chaffinch.table.domain import (
     NumberList,
     encode_column,
 )
-from chaffinch.table.drawing import draw_numbers, move_to_classes
+from chaffinch.table.drawing import BinLayout, ClassShares, draw_numbers, move_to_classes
 from tests.table.conftest import again, arrow_table
 
 
@@ -430,7 +430,7 @@ def test_what_lies_far_apart_or_beyond_bounds_is_left():
 NONE = np.empty(0)
 
 
-def draw(uniform, *, avoid=NONE, step=0.0, scale=0.0, codes=None):
+def draw(uniform, *, avoid=NONE, step=0, scale=0.0, codes=None):
     """One bin, code 0, from 0 to 10 with the median at 2; one atom, code 1, at 99."""
     uniform = np.asarray(uniform, dtype=np.float64)
     out = np.empty(len(uniform))
@@ -441,20 +441,9 @@ def draw(uniform, *, avoid=NONE, step=0.0, scale=0.0, codes=None):
     )
     ranks, values = np.array([0.0, 0.5, 1.0]), np.array([0.0, 2.0, 10.0])
     bins = np.array([0, 3]), np.array([0.0]), np.array([10.0])
-    draw_numbers(
-        out,
-        codes,
-        uniform,
-        np.array([False, True]),
-        np.array([0, 0]),
-        np.array([99.0]),
-        ranks,
-        values,
-        *bins,
-        avoid,
-        step,
-        scale,
-    )
+    atoms = np.array([False, True]), np.array([0, 0]), np.array([99.0])
+    layout = BinLayout(*atoms, ranks, values, *bins, avoid, step, scale)
+    draw_numbers(out, codes, uniform, layout)
     return out
 
 
@@ -467,14 +456,14 @@ def test_a_draw_is_the_quantile_function_and_an_atom_is_itself():
 
 
 def test_draws_are_rounded_and_stay_inside():
-    whole = draw(np.linspace(0, 0.999, 200), step=3.0)
+    whole = draw(np.linspace(0, 0.999, 200), step=3)
     assert set(whole) == {0.0, 3.0, 6.0, 9.0}
     assert draw([0.31], scale=10.0).tolist() == [1.2]
-    assert draw([0.999], step=4.0).max() <= 10.0
+    assert draw([0.999], step=4).max() <= 10.0
 
 
 def test_what_is_to_be_avoided_is_not_drawn():
-    drawn = draw(np.linspace(0, 0.999, 500), step=1.0, avoid=np.array([0.0, 1.0, 4.0]))
+    drawn = draw(np.linspace(0, 0.999, 500), step=1, avoid=np.array([0.0, 1.0, 4.0]))
     assert not set(drawn) & {0.0, 1.0, 4.0}
     assert set(drawn) == {2.0, 3.0, 5.0, 6.0, 7.0, 8.0, 9.0, 10.0}
 
@@ -491,11 +480,12 @@ def test_classes_get_the_shares_that_are_wanted(width):
         out = np.clip(before, low, high)
         start = out.copy()
         codes = np.zeros(len(out), dtype=np.uint8)
-        ends = np.array([False]), np.array([0]), np.array([float(low)]), np.array([float(high)])
+        atoms = np.array([False]), np.array([0]), NONE
+        knots = NONE, NONE, np.array([0]), np.array([float(low)]), np.array([float(high)])
+        layout = BinLayout(*atoms, *knots, NONE, step=1)
         shares = np.minimum(wanted / smooth, 1), np.cumsum(missing) / missing.sum(), wanted / smooth
-        move_to_classes(
-            out, codes, rng.random(len(out)), *ends, np.array([7]), width, *shares, 1, 0.0
-        )
+        classes = ClassShares(width, *shares)
+        move_to_classes(out, codes, rng.random(len(out)), layout, np.array([7]), classes)
         assert out.min() >= low
         assert out.max() <= high
         moved = out[start != 7]

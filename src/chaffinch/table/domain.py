@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from .._base.errors import SchemaError
 from .._base.results import from_plain, to_plain
 from .codes import narrowest
-from .drawing import BinLayout, DigitPreference, draw_numbers, move_to_classes
+from .drawing import BinLayout, ClassShares, DigitPreference, draw_numbers, move_to_classes
 from .types import (
     from_numbers,
     is_numeric,
@@ -397,9 +397,7 @@ class Intervals(_Domain):
         """Return a number for each value code: the atom itself, or a draw from the bin's sketch."""
         layout = self._layout
         out = np.zeros(len(codes), dtype=self.atoms.dtype)
-        scale = 0.0 if self.whole or self.decimals is None else 10.0**self.decimals
-        step = float(self.step) if self.whole else 0.0
-        draw_numbers(out, codes, rng.random(len(codes)), *layout, step, scale)
+        draw_numbers(out, codes, rng.random(len(codes)), layout)
         if self.grains:
             level = np.concatenate([knot[1, 1:][np.diff(knot[1]) == 0] for knot in self.knots])
             fixed = np.unique(np.concatenate([level, layout.avoid.astype(np.float64)]))
@@ -407,22 +405,9 @@ class Intervals(_Domain):
             stay = np.minimum(grain.shares / grain.smooth, 1.0)
             missing = np.maximum(grain.shares - grain.smooth, 0.0)
             taken = np.cumsum(missing) / max(float(missing.sum()), 1e-300)
-            move_to_classes(
-                out,
-                codes,
-                rng.random(len(codes)),
-                layout.is_atom,
-                layout.position,
-                layout.first,
-                layout.last,
-                fixed.astype(out.dtype),
-                grain.width,
-                stay,
-                taken,
-                grain.shares / grain.smooth,
-                self.step,
-                scale,
-            )
+            classes = ClassShares(grain.width, stay, taken, grain.shares / grain.smooth)
+            uniform = rng.random(len(codes))
+            move_to_classes(out, codes, uniform, layout, fixed.astype(out.dtype), classes)
         return out
 
     def ranges(self) -> tuple[NDArray[Any], NDArray[Any]]:
@@ -569,7 +554,17 @@ class Intervals(_Domain):
         ]
         avoid = np.unique(np.concatenate([self.atoms, np.array(codes, dtype=self.atoms.dtype)]))
         return BinLayout(
-            is_atom, index, self.atoms, ranks, values, offsets, first.copy(), last.copy(), avoid
+            is_atom,
+            index,
+            self.atoms,
+            ranks,
+            values,
+            offsets,
+            first.copy(),
+            last.copy(),
+            avoid,
+            self.step if self.whole else 0,
+            0.0 if self.whole or self.decimals is None else 10.0**self.decimals,
         )
 
     def _on_grid(self, low: float, high: float) -> tuple[float, float]:

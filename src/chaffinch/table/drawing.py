@@ -48,12 +48,13 @@ class DigitPreference:
 
 
 class BinLayout(NamedTuple):
-    """The arrays that drawing numbers from codes needs, in the order of `draw_numbers`.
+    """What drawing numbers from codes needs.
 
     `is_atom` and `position`: whether each code is that of a point mass, and its number among the
     point masses or the bins. `ranks` and `values`: the knots of all bins, one bin after the other,
     from `offsets` on. `first` and `last`: the lowest and the highest number of each bin. `avoid`:
-    what no draw from a bin may hit, point masses and missing codes.
+    what no draw from a bin may hit, point masses and missing codes. Numbers are multiples of `step`
+    where it is above 0, else of 1 / `scale` where that is.
     """
 
     is_atom: NDArray[np.bool_]
@@ -65,6 +66,21 @@ class BinLayout(NamedTuple):
     first: NDArray[Any]
     last: NDArray[Any]
     avoid: NDArray[Any]
+    step: int = 0
+    scale: float = 0.0
+
+
+class ClassShares(NamedTuple):
+    """Classes that numbers fall into in turn, `width` steps in one, and how numbers are moved between them.
+
+    A number stays with the odds `stay` of its class; else it takes a class by the running shares
+    `taken`. In a bin that has not all classes, one of its own is taken by the weights `wanted`.
+    """
+
+    width: int
+    stay: NDArray[np.float64]
+    taken: NDArray[np.float64]
+    wanted: NDArray[np.float64]
 
 
 MOST_TURNS = 9
@@ -78,36 +94,21 @@ def _on(value, listed):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def draw_numbers(  # type: ignore[no-untyped-def]
-    out,
-    codes,
-    uniform,
-    is_atom,
-    index,
-    point_masses,
-    ranks,
-    values,
-    offsets,
-    first,
-    last,
-    avoid,
-    step,
-    scale,
-):
+def draw_numbers(out, codes, uniform, bins):  # type: ignore[no-untyped-def]
     """Fill in a number for each code: the point mass, or a draw from the bin's quantile function.
 
-    A draw is rounded to a multiple of `step` (above 0), or else to 1 / `scale` (above 0), kept
-    between `first` and `last` of its bin, and moved to the nearest number of the bin that is not to
-    be avoided (point masses, missing codes).
+    A draw is rounded to the step or the scale of the `BinLayout`, kept between `first` and `last`
+    of its bin, and moved to the nearest number of the bin that is not to be avoided.
     """
+    ranks, values, avoid, step, scale = bins.ranks, bins.values, bins.avoid, bins.step, bins.scale
     for i in range(codes.size):
         code = codes[i]
-        position = index[code]
-        if is_atom[code]:
-            out[i] = point_masses[position]
+        position = bins.position[code]
+        if bins.is_atom[code]:
+            out[i] = bins.point_masses[position]
             continue
         u = uniform[i]
-        j, end = offsets[position], offsets[position + 1] - 1
+        j, end = bins.offsets[position], bins.offsets[position + 1] - 1
         while end - j > 1:  # the last knot at or below the rank: of two at one rank the second
             middle = (j + end) // 2
             if ranks[middle] <= u:
@@ -120,7 +121,7 @@ def draw_numbers(  # type: ignore[no-untyped-def]
             x = np.rint(x / step) * step
         elif scale > 0:
             x = np.rint(x * scale) / scale
-        low, high = first[position], last[position]
+        low, high = bins.first[position], bins.last[position]
         x = min(max(x, low), high)
         if avoid.size and _on(x, avoid):
             for reach in range(1, 2 * avoid.size + 3):
@@ -143,66 +144,63 @@ def draw_numbers(  # type: ignore[no-untyped-def]
 
 
 @compiled
-def move_to_classes(  # type: ignore[no-untyped-def]
-    out, codes, uniform, is_atom, index, first, last, fixed, width, stay, taken, wanted, step, scale
-):
-    """Move numbers to the nearest ones of classes that take turns, so that classes have the shares
-    they are wanted with.
+def _shift(place, start, end, uniform, classes):  # type: ignore[no-untyped-def]
+    """Return whether a number stays in its class, and else how many classes it moves, inside the places from `start` to `end` of its bin."""
+    n_classes = classes.stay.size
+    if end - start + 1 < n_classes:
+        total = 0.0
+        for other in range(start, end + 1):
+            total += classes.wanted[other % n_classes]
+        rest, target = uniform * total, start
+        while target < end and rest >= classes.wanted[target % n_classes]:
+            rest -= classes.wanted[target % n_classes]
+            target += 1
+        return False, target - place
+    own_class = place % n_classes
+    stay = classes.stay[own_class]
+    if uniform < stay:
+        return True, 0
+    taken = np.searchsorted(classes.taken, (uniform - stay) / (1.0 - stay), side="right")
+    apart = (min(taken, n_classes - 1) - own_class) % n_classes
+    if 2 * apart > n_classes:
+        apart -= n_classes
+    if place + apart > end:
+        apart -= n_classes
+    elif place + apart < start:
+        apart += n_classes
+    return False, apart
 
-    Positions are numbers in steps, or in units of 1 / `scale` (above 0); `width` of them are in one
-    class. A number stays with the odds `stay` of its class; else it takes a class by the running
-    shares `taken`. In a bin that has not all classes, one of its own is taken by the weights
-    `wanted`. Atoms, and what is `fixed`, do not move, and no number moves there.
+
+@compiled
+def move_to_classes(out, codes, uniform, bins, fixed, classes):  # type: ignore[no-untyped-def]
+    """Move numbers to the nearest ones of classes that take turns, so that classes have the shares
+    they are wanted with (`ClassShares`).
+
+    Positions are numbers in steps, or in units of 1 / `scale`. Point masses, and what is `fixed`, do
+    not move, and no number moves there.
     """
-    classes = stay.size
+    step, scale = max(bins.step, 1), bins.scale
     for i in range(codes.size):
-        code = codes[i]
-        if is_atom[code] or _on(out[i], fixed):
+        if bins.is_atom[codes[i]] or _on(out[i], fixed):
             continue
-        low, high = first[index[code]], last[index[code]]
+        index = bins.position[codes[i]]
+        low, high = bins.first[index], bins.last[index]
         if scale > 0:
             here = np.int64(np.rint(out[i] * scale))
-            lowest, highest = (
-                np.int64(np.ceil(low * scale - 1e-6)),
-                np.int64(np.floor(high * scale + 1e-6)),
-            )
+            lowest = np.int64(np.ceil(low * scale - 1e-6))
+            highest = np.int64(np.floor(high * scale + 1e-6))
         else:
             here = np.int64(out[i]) // step
             lowest, highest = np.int64(np.ceil(low / step)), np.int64(np.floor(high / step))
-        cell, start, end = here // width, lowest // width, highest // width
-        u = uniform[i]
-        if end - start + 1 < classes:
-            total = 0.0
-            for t in range(start, end + 1):
-                total += wanted[t % classes]
-            u *= total
-            to = start
-            while to < end and u >= wanted[to % classes]:
-                u -= wanted[to % classes]
-                to += 1
-        else:
-            own_class = cell % classes
-            if u < stay[own_class]:
-                continue
-            to = min(
-                np.searchsorted(
-                    taken, (u - stay[own_class]) / (1.0 - stay[own_class]), side="right"
-                ),
-                classes - 1,
-            )
-            apart = (to - own_class) % classes
-            if 2 * apart > classes:
-                apart -= classes
-            to = cell + apart
-            if to > end:
-                to -= classes
-            elif to < start:
-                to += classes
-        for reach in range(
-            MOST_TURNS
-        ):  # where it may not be, the same class a turn away: above, below, two above
-            away = (reach + 1) // 2 * (1 if reach % 2 else -1) * classes
-            target = here + (to + away - cell) * width
+        width = classes.width
+        start, end = lowest // width, highest // width
+        stays, shift = _shift(here // width, start, end, uniform[i], classes)
+        if stays:
+            continue
+        for reach in range(MOST_TURNS):
+            # Where it may not be, the same class a turn away: above, below, two above.
+            turns = (reach + 1) // 2 * (1 if reach % 2 else -1)
+            target = here + (shift + turns * classes.stay.size) * width
             if reach == 0:
                 target = min(max(target, lowest), highest)
             if target < lowest or target > highest:

@@ -18,7 +18,14 @@ from chaffinch._base.errors import InputError
 from chaffinch.counts import StreamCounter
 from chaffinch.counts.counter import ReferenceCounter
 from chaffinch.synth.bayesnet import trees as learning
-from chaffinch.synth.bayesnet.trees import TreeSampler, TreeTable, grow, x_log_x
+from chaffinch.synth.bayesnet.trees import (
+    TrainingRows,
+    TreeSampler,
+    TreeSettings,
+    TreeTable,
+    grow,
+    x_log_x,
+)
 
 from ...factories import people
 
@@ -47,7 +54,7 @@ def test_every_engine_gives_the_same_bytes(tmp_path, monkeypatch, sample):
         assert first.keys() == other.keys()
         assert all(np.array_equal(first[name], other[name]) for name in first)
     assert models[0].schema.sizes == models[1].schema.sizes
-    assert sum(one.n_leaves for one in models[0].tables) > 5
+    assert sum((tree.splits < 0).sum() for tree in models[0].tables) > 5
 
 
 def test_numbers_keep_their_grain():
@@ -212,12 +219,21 @@ def grown(
     required=None,
 ):
     x = np.asarray(x, dtype=np.uint16)
-    must = np.zeros(len(x), dtype=bool) if required is None else np.array(required)
-    flags = np.full(len(x), ordered)
-    about = (y_size, y_size, y_ordered)
-    limits = (np.array(sizes, dtype=np.int64), flags, about, must, least, most, price, naming)
-    tree = grow(x, np.asarray(y, dtype=np.uint16), np.zeros(0), x_log_x(x.shape[1]), *limits)
-    weighted = grow(x, np.asarray(y, dtype=np.uint16), np.ones(x.shape[1]), np.zeros(0), *limits)
+    rows = TrainingRows(
+        x,
+        sizes=np.array(sizes, dtype=np.int64),
+        ordered=np.full(len(x), ordered),
+        required=np.zeros(len(x), dtype=bool) if required is None else np.array(required),
+        y=np.asarray(y, dtype=np.uint16),
+        y_size=y_size,
+        y_values=y_size,
+        y_ordered=y_ordered,
+        weights=np.zeros(0),
+        logs=x_log_x(x.shape[1]),
+    )
+    settings = TreeSettings(least, most, price, naming)
+    tree = grow(rows, settings)
+    weighted = grow(rows._replace(weights=np.ones(x.shape[1]), logs=np.zeros(0)), settings)
     assert all(
         np.array_equal(one, other) for one, other in zip(tree, weighted, strict=True)
     )  # looked up or not, counted once or twice: the same
@@ -344,7 +360,11 @@ def test_probabilities_by_hand():
     assert small(0.0).probabilities(np.array([0]), [np.array([2]), np.array([1])]) == pytest.approx(
         [0.2]
     )
-    assert (table.n_leaves, table.total_weight, table.depths.tolist()) == (3, 30.0, [0, 1, 1, 2, 2])
+    assert ((table.splits < 0).sum(), table.total_weight, table.depths.tolist()) == (
+        3,
+        30.0,
+        [0, 1, 1, 2, 2],
+    )
 
 
 @pytest.mark.parametrize("systematic", [False, True])
@@ -402,7 +422,7 @@ def test_a_file_gives_the_same_model(tmp_path):
         }
     )
     model = BayesNet(conditionals="trees").fit(table, seed=1)
-    assert any(isinstance(one, TreeTable) and one.n_leaves > 1 for one in model.tables)
+    assert any(isinstance(one, TreeTable) and (one.splits < 0).sum() > 1 for one in model.tables)
     model.save(tmp_path / "m")
     back = chaffinch.load(tmp_path / "m")
     assert back.sample(200, seed=4).data.equals(

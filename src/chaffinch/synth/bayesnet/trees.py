@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -116,11 +116,6 @@ class TreeTable:
             raise InputError(
                 f"The tree of '{self.child}' does not fit together. The file that holds it is damaged."
             )
-
-    @property
-    def n_leaves(self) -> int:
-        """The number of leaves."""
-        return int((self.splits < 0).sum())
 
     @cached_property
     def above(self) -> NDArray[np.int32]:
@@ -286,8 +281,7 @@ def _draw(out, leaves, uniform, above, smoothing, starts, codes, cumulated, tota
             node = above[node]
 
 
-@dataclass(frozen=True)
-class TreeSettings:
+class TreeSettings(NamedTuple):
     """`least`: records of a leaf at least. `parents`: columns that a tree may split. `price`: nats that a split must gain for each free share, beside `naming`
     times the logarithm of how many splits there are to choose from. `smoothing`: how much, in records, the node above weighs.
     """
@@ -319,35 +313,29 @@ def _grown(
 ) -> list[TreeTable]:
     """The trees without counts. The sample of codes is let go with them: of many columns it is large."""
     schema = counter.schema
-    number, sizes_of = {name: j for j, name in enumerate(schema.names)}, schema.sizes
+    number = {name: j for j, name in enumerate(schema.names)}
     codes, weights = _sample(counter)
-    known = np.zeros(0) if len(weights) else x_log_x(codes.n_rows)
-    wide = np.uint16 if max(sizes_of, default=0) <= 1 << 16 else np.uint32
+    logs = np.zeros(0) if len(weights) else x_log_x(codes.n_rows)
+    wide = np.uint16 if max(schema.sizes, default=0) <= 1 << 16 else np.uint32
 
     def learnt(name: str) -> TreeTable:
-        chosen = [number[other] for other in candidates[name]]
-        sizes = np.array([sizes_of[j] for j in chosen], dtype=np.int64)
-        ordered = np.array([_is_ordered(schema[other]) for other in candidates[name]], dtype=bool)
-        about = (schema[name].size, schema[name].fitted_codec.n_values, _is_ordered(schema[name]))
-        x = np.empty((len(chosen), codes.n_rows), dtype=wide)
-        for row, j in zip(x, chosen, strict=True):
-            row[:] = codes[j]
-        must = np.array([other in required[name] for other in candidates[name]], dtype=bool)
-        own = codes[number[name]].astype(wide)
-        grown = grow(
+        columns, child = [schema[other] for other in candidates[name]], schema[name]
+        x = np.empty((len(columns), codes.n_rows), dtype=wide)
+        for row, column in zip(x, columns, strict=True):
+            row[:] = codes[number[column.name]]
+        data = TrainingRows(
             x,
-            own,
-            weights,
-            known,
-            sizes,
-            ordered,
-            about,
-            must,
-            settings.least,
-            settings.parents,
-            settings.price,
-            settings.naming,
+            sizes=np.array([column.size for column in columns], dtype=np.int64),
+            ordered=np.array([_is_ordered(column) for column in columns], dtype=bool),
+            required=np.array([column.name in required[name] for column in columns], dtype=bool),
+            y=codes[number[name]].astype(wide),
+            y_size=child.size,
+            y_values=child.fitted_codec.n_values,
+            y_ordered=_is_ordered(child),
+            weights=weights,
+            logs=logs,
         )
+        grown = grow(data, settings)
         return _shape(name, schema, candidates[name], required[name], grown, settings.smoothing)
 
     return thread_map(learnt, list(order), threads=getattr(counter, "threads", None))
@@ -577,169 +565,221 @@ def _grouped(shares: Any, n_values: int, in_order: bool, most: int, group_of: An
     return min(groups, most + 1) + 1
 
 
-@compiled
-def grow(
-    x: Any,
-    y: Any,
-    weights: Any,
-    known: Any,
-    sizes: Any,
-    ordered: Any,
-    child: Any,
-    required: Any,
-    least: int,
-    most: int,
-    price: float,
-    naming: float,
-) -> Any:
-    """Return a tree: the column that each node splits (-1: leaf), the first node below, where its sides begin, and the sides of codes.
+class TrainingRows(NamedTuple):
+    """The codes that a tree is learnt from: of columns that may be split (`x`, by column and row), and of the child (`y`).
 
-    `x` are codes by column and row, with `sizes` codes, in an order of their own or not (`ordered`); `y` those of the child, of which `child` says how many there are,
-    how many of these are values, and whether they have an order. `weights` are those of records, none where each counts one; `known` is `x_log_x` then, and empty otherwise. A split leaves `least` rows on both sides. It must gain `price` nats for each free share of groups of the
-    child's codes (the fewer rows, the fewer groups), and what it takes to name it among all that could be. At most `most` columns are split, the `required` ones among them.
+    `sizes`: numbers of codes of the columns; `ordered`: whether they stand in an order of their own;
+    `required`: columns that count among those that are split. Of the child's `y_size` codes the
+    first `y_values` are values, and in an order where `y_ordered`. `weights`: those of records,
+    none where each counts one; `logs`: `x_log_x` then, none otherwise.
     """
-    y_size, y_values, y_ordered = child
-    all_shares, group_of = np.zeros(y_size), np.zeros(y_size, dtype=np.int64)
-    n_columns, n = x.shape
-    room = 2 * (n // max(least, 1)) + 3
-    splits, below, first = (
-        np.full(room, -1, dtype=np.int32),
-        np.full(room, -1, dtype=np.int32),
-        np.zeros(room, dtype=np.int64),
-    )
-    begin, end, depth = (
-        np.zeros(room, dtype=np.int64),
-        np.zeros(room, dtype=np.int64),
-        np.zeros(room, dtype=np.int64),
-    )
-    sides = np.zeros(1024, dtype=np.uint8)
-    rows, spare = np.arange(n), np.empty(n, dtype=np.int64)
-    used, n_used, n_sides, n_nodes = required.copy(), required.sum(), 0, 1
-    end[0] = n
+
+    x: Any
+    sizes: Any
+    ordered: Any
+    required: Any
+    y: Any
+    y_size: int
+    y_values: int
+    y_ordered: bool
+    weights: Any
+    logs: Any
+
+
+class NodeTables(NamedTuple):
+    """What `grow` works on at a node, laid out once.
+
+    `shares` and `group_of`: the weight and the group of each code of the child; `groups`: the group
+    of each row. Of the column that is looked at, `table` has the weights of codes by group and
+    `people` the rows of each code, `counts` serves to fill both; `order` is that in which codes are
+    cut, by `score`, and `best_order` that of the best cut so far. `left` and `whole`: sums by group.
+    """
+
+    shares: Any
+    group_of: Any
+    groups: Any
+    table: Any
+    people: Any
+    counts: Any
+    order: Any
+    score: Any
+    best_order: Any
+    left: Any
+    whole: Any
+
+
+@compiled
+def _lay_out(rows: TrainingRows) -> NodeTables:
     widest = 1
-    for column in range(n_columns):
-        widest = max(widest, sizes[column])
-    table, people = np.zeros((widest, GROUPS + 2)), np.zeros(widest)
-    counts, groups = np.zeros((widest, GROUPS + 2), dtype=np.int32), np.zeros(n, dtype=np.uint8)
-    before_cut, at_node = np.zeros(GROUPS + 2), np.zeros(GROUPS + 2)
-    alike = len(weights) == 0
-    order, score, best_order = (
+    for size in rows.sizes:
+        widest = max(widest, size)
+    return NodeTables(
+        np.zeros(rows.y_size),
+        np.zeros(rows.y_size, dtype=np.int64),
+        np.zeros(rows.x.shape[1], dtype=np.uint8),
+        np.zeros((widest, GROUPS + 2)),
+        np.zeros(widest),
+        np.zeros((widest, GROUPS + 2), dtype=np.int32),
         np.empty(widest, dtype=np.int64),
         np.empty(widest),
         np.empty(widest, dtype=np.int64),
+        np.zeros(GROUPS + 2),
+        np.zeros(GROUPS + 2),
     )
-    node = 0
-    while node < n_nodes:
-        start, stop = begin[node], end[node]
-        if stop - start >= 2 * least and depth[node] < MOST_GROWN_DEPTH:
-            all_shares[:] = 0.0
-            for k in range(start, stop):
-                all_shares[y[rows[k]]] += 1.0 if alike else weights[rows[k]]
-            n_groups = _grouped(
-                all_shares,
-                y_values,
-                y_ordered,
-                min(max(2 + (stop - start) // ROWS, 3), GROUPS),
-                group_of,
+
+
+@compiled
+def _group_child(data: TrainingRows, node: NodeTables, rows: Any) -> Any:
+    """Put the child's codes at a node into groups; return the groups, the commonest first."""
+    alike = len(data.weights) == 0
+    node.shares[:] = 0.0
+    for row in rows:
+        node.shares[data.y[row]] += 1.0 if alike else data.weights[row]
+    most = min(max(2 + len(rows) // ROWS, 3), GROUPS)
+    n_groups = _grouped(node.shares, data.y_values, data.y_ordered, most, node.group_of)
+    weights = np.zeros(n_groups)
+    for code in range(data.y_size):
+        if node.shares[code] > 0.0:
+            weights[node.group_of[code]] += node.shares[code]
+    for k in range(len(rows)):
+        node.groups[k] = node.group_of[data.y[rows[k]]]
+    return np.argsort(-weights)
+
+
+@compiled
+def _count_column(data: TrainingRows, node: NodeTables, rows: Any, column: int, n: int) -> None:
+    """Count the codes of a column at a node by the `n` groups of the child, and the rows of each code."""
+    alike, size, codes = len(data.weights) == 0, data.sizes[column], data.x[column]
+    table, people, counts = node.table, node.people, node.counts
+    people[:size] = 0.0
+    if alike and len(rows) > 2 * size:  # one count each, and people are summed from these
+        for k in range(len(rows)):
+            counts[codes[rows[k]], node.groups[k]] += np.int32(1)
+        for code in range(size):
+            for group in range(n):
+                table[code, group] = counts[code, group]
+                people[code] += counts[code, group]
+                counts[code, group] = 0
+        return
+    table[:size, :n] = 0.0
+    for k in range(len(rows)):
+        row = rows[k]
+        table[codes[row], node.groups[k]] += 1.0 if alike else data.weights[row]
+        people[codes[row]] += 1.0
+
+
+@compiled
+def _order_codes(node: NodeTables, size: int, n_groups: int, group: int) -> None:
+    """Order the codes of a column: as they are, or with a group of the child by its share, codes that nobody has last."""
+    for code in range(size):
+        node.order[code] = code
+    if group >= 0:
+        for code in range(size):
+            whole = node.table[code, :n_groups].sum()
+            node.score[code] = node.table[code, group] / whole if whole > 0.0 else 2.0
+        node.order[:size] = np.argsort(node.score[:size])
+
+
+@compiled
+def _best_split(
+    data: TrainingRows, node: NodeTables, rows: Any, open_columns: Any, settings: TreeSettings
+) -> Any:
+    """Return the column of the best split at a node, -1 for none that gains enough, and how many of its codes, in `best_order`, come before the cut."""
+    common = _group_child(data, node, rows)
+    n_groups, ways = len(common), 0
+    for column in range(len(open_columns)):
+        ways += data.sizes[column] - 1 if open_columns[column] else 0
+    best = settings.price * (n_groups - 1) + settings.naming * np.log(max(ways, 1))
+    best_column, best_place = -1, 0
+    for column in range(len(open_columns)):
+        if n_groups < 2 or not open_columns[column]:
+            continue
+        size = data.sizes[column]
+        _count_column(data, node, rows, column, n_groups)
+        for way in range(1 if data.ordered[column] else min(TRIED, n_groups)):
+            _order_codes(node, size, n_groups, -1 if data.ordered[column] else common[way])
+            table, order = node.table[:size, :n_groups], node.order[:size]
+            gain, place = _best_cut(
+                table, node.people[:size], order, settings.least, data.logs, node.left, node.whole
             )
-            shares = np.zeros(n_groups)
-            for code in range(y_size):
-                if all_shares[code] > 0.0:
-                    shares[group_of[code]] += all_shares[code]
-            for k in range(start, stop):
-                groups[k] = group_of[y[rows[k]]]
-            free = n_groups - 1
-            common = np.argsort(-shares)
-            ways = 0
-            for column in range(n_columns):
-                ways += sizes[column] - 1 if n_used < most or used[column] else 0
-            best, best_column, best_place = price * free + naming * np.log(max(ways, 1)), -1, 0
-            for column in range(n_columns):
-                if free < 1 or (n_used >= most and not used[column]):
-                    continue
-                size, codes = sizes[column], x[column]
-                if (
-                    alike and stop - start > 2 * size
-                ):  # rows are many: one count each, and people are summed from these
-                    for k in range(start, stop):
-                        counts[codes[rows[k]], groups[k]] += np.int32(1)
-                    for code in range(size):
-                        people[code] = 0.0
-                        for group in range(n_groups):
-                            table[code, group] = counts[code, group]
-                            people[code] += counts[code, group]
-                            counts[code, group] = 0
-                else:
-                    for code in range(size):
-                        people[code] = 0.0
-                        for group in range(n_groups):
-                            table[code, group] = 0.0
-                    for k in range(start, stop):
-                        row = rows[k]
-                        table[codes[row], groups[k]] += 1.0 if alike else weights[row]
-                        people[codes[row]] += 1.0
-                for way in range(1 if ordered[column] else min(TRIED, n_groups)):
-                    for code in range(size):
-                        order[code] = code
-                    if not ordered[column]:
-                        group = common[way]
-                        for code in range(size):
-                            whole = table[code, :n_groups].sum()
-                            score[code] = table[code, group] / whole if whole > 0.0 else 2.0
-                        order[:size] = np.argsort(score[:size])
-                    gain, place = _best_cut(
-                        table[:size, :n_groups],
-                        people[:size],
-                        order[:size],
-                        least,
-                        known,
-                        before_cut,
-                        at_node,
-                    )
-                    if gain > best:
-                        best, best_column, best_place = gain, column, place
-                        best_order[:size] = order[:size]
-            if best_column >= 0:
-                size = sizes[best_column]
-                while n_sides + size > len(sides):
-                    longer = np.zeros(2 * len(sides), dtype=np.uint8)
-                    longer[: len(sides)] = sides
-                    sides = longer
-                people[:size] = 0.0
-                for k in range(start, stop):
-                    people[x[best_column, rows[k]]] += 1.0
-                behind = 0.0
-                for k in range(size):
-                    code = best_order[k]
-                    sides[n_sides + code] = 0 if k < best_place else 1
-                    behind += people[code] if k < best_place else 0.0
-                if not ordered[best_column]:  # codes that nobody has here go with the larger side
-                    larger = 0 if behind * 2.0 >= stop - start else 1
-                    for code in range(size):
-                        if people[code] == 0.0:
-                            sides[n_sides + code] = larger
-                at, late = start, 0
-                for k in range(start, stop):
-                    row = rows[k]
-                    if sides[n_sides + x[best_column, row]] == 0:
-                        rows[at] = row
-                        at += 1
-                    else:
-                        spare[late] = row
-                        late += 1
-                for k in range(late):
-                    rows[at + k] = spare[k]
-                splits[node], below[node], first[node] = best_column, n_nodes, n_sides
-                n_sides += size
-                if not used[best_column]:
-                    used[best_column] = True
-                    n_used += 1
-                begin[n_nodes], end[n_nodes], begin[n_nodes + 1], end[n_nodes + 1] = (
-                    start,
-                    at,
-                    at,
-                    stop,
-                )
+            if gain > best:
+                best, best_column, best_place = gain, column, place
+                node.best_order[:size] = order
+    return best_column, best_place
+
+
+@compiled
+def _sides_of_codes(data: TrainingRows, node: NodeTables, rows: Any, column: int, cut: int) -> Any:
+    """Return the side of each code of a column that is split: 0 before the cut, 1 behind it; codes that nobody has here go with the larger side."""
+    size, people = data.sizes[column], node.people
+    sides = np.ones(size, dtype=np.uint8)
+    people[:size] = 0.0
+    for row in rows:
+        people[data.x[column, row]] += 1.0
+    before = 0.0
+    for code in node.best_order[:cut]:
+        sides[code] = 0
+        before += people[code]
+    if not data.ordered[column]:
+        for code in range(size):
+            if people[code] == 0.0:
+                sides[code] = 0 if before * 2.0 >= len(rows) else 1
+    return sides
+
+
+@compiled
+def _part_rows(rows: Any, codes: Any, sides: Any, spare: Any) -> int:
+    """Put the rows of the first side before those of the second, each in the order they had; return how many are of the first."""
+    n_first = n_second = 0
+    for k in range(len(rows)):
+        row = rows[k]
+        if sides[codes[row]] == 0:
+            rows[n_first] = row
+            n_first += 1
+        else:
+            spare[n_second] = row
+            n_second += 1
+    rows[n_first:] = spare[:n_second]
+    return n_first
+
+
+@compiled
+def grow(data: TrainingRows, settings: TreeSettings) -> Any:
+    """Return a tree: the column that each node splits (-1: leaf), the first node below, where its sides begin, and the sides of codes.
+
+    A split leaves `least` rows on both sides. It must gain `price` nats for each free share of groups
+    of the child's codes (the fewer rows, the fewer groups), and `naming` times what it takes to name
+    it among all that could be. At most so many columns are split as a tree may have parents, the
+    `required` ones among them.
+    """
+    n = data.x.shape[1]
+    room = 2 * (n // max(settings.least, 1)) + 3
+    splits, below = np.full(room, -1, dtype=np.int32), np.full(room, -1, dtype=np.int32)
+    first, depth = np.zeros(room, dtype=np.int64), np.zeros(room, dtype=np.int64)
+    begin, end = np.zeros(room, dtype=np.int64), np.zeros(room, dtype=np.int64)
+    all_sides = np.zeros(1024, dtype=np.uint8)
+    order, spare = np.arange(n), np.empty(n, dtype=np.int64)
+    used, n_sides, n_nodes = data.required.copy(), 0, 1
+    tables = _lay_out(data)
+    end[0], node = n, 0
+    while node < n_nodes:
+        rows = order[begin[node] : end[node]]
+        if len(rows) >= 2 * settings.least and depth[node] < MOST_GROWN_DEPTH:
+            full = used.sum() >= settings.parents
+            column, cut = _best_split(data, tables, rows, used | (not full), settings)
+            if column >= 0:
+                sides = _sides_of_codes(data, tables, rows, column, cut)
+                while n_sides + len(sides) > len(all_sides):
+                    longer = np.zeros(2 * len(all_sides), dtype=np.uint8)
+                    longer[: len(all_sides)] = all_sides
+                    all_sides = longer
+                all_sides[n_sides : n_sides + len(sides)] = sides
+                middle = begin[node] + _part_rows(rows, data.x[column], sides, spare)
+                splits[node], below[node], first[node] = column, n_nodes, n_sides
+                n_sides += len(sides)
+                used[column] = True
+                begin[n_nodes], end[n_nodes] = begin[node], middle
+                begin[n_nodes + 1], end[n_nodes + 1] = middle, end[node]
                 depth[n_nodes] = depth[n_nodes + 1] = depth[node] + 1
                 n_nodes += 2
         node += 1
@@ -747,5 +787,5 @@ def grow(
         splits[:n_nodes].copy(),
         below[:n_nodes].copy(),
         first[:n_nodes].copy(),
-        sides[:n_sides].copy(),
+        all_sides[:n_sides].copy(),
     )
