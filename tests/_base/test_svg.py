@@ -15,15 +15,14 @@ from chaffinch._base.svg import (
     Axis,
     Dot,
     Drawing,
-    PointLabels,
     bars,
+    box,
     canvas,
     contrast,
     cut,
     dots,
     ink_on,
-    label,
-    rectangle,
+    text,
 )
 from chaffinch._base.text import width_of
 
@@ -84,7 +83,7 @@ def test_bars_are_as_long_as_their_numbers():
 def test_dots_stand_where_their_numbers_are_and_differ_in_shape():
     rows = [("m", [Dot("x", 0.0, -0.5, 0.5), Dot("y", 1.0)]), (HOSTILE, [Dot("x", 0.5)])]
     root = ET.fromstring(
-        dots("k", "t", "d", rows, ("x", "y"), label="l", low=0.0, high=1.0, line=0.5)
+        dots("k", "t", "d", rows, ("x", "y"), label="l", low=0.0, high=1.0, level=0.5)
     )
     circles = [float(c.get("cx")) for c in root.iter(f"{SVG}circle")]
     squares = [p.get("d") for p in root.iter(f"{SVG}path") if p.get("fill") == SERIES[1][0]]
@@ -94,30 +93,10 @@ def test_dots_stand_where_their_numbers_are_and_differ_in_shape():
     assert circles[1] == pytest.approx((circles[0] + at_one) / 2, abs=0.1)
 
 
-@given(
-    st.lists(
-        st.tuples(
-            st.floats(0, 300), st.floats(0, 200), st.sampled_from(["start", "middle", "end"])
-        ),
-        max_size=12,
-    )
-)
-def test_names_lie_over_no_other_while_there_is_room(places):
-    labels = PointLabels(top=10.0, bottom=1e6, room=80.0, step=14.0)
-    for number, (x, y, anchor) in enumerate(places):
-        labels.at(x, y, f"name {number}", fill="black", anchor=anchor)
-    boxes = labels.taken
-    assert all(y >= 10 for _, _, y in boxes)
-    for i, (start, end, y) in enumerate(boxes):
-        assert all(
-            end <= other[0] or other[1] <= start or abs(y - other[2]) >= 14 for other in boxes[:i]
-        )
-
-
 def test_a_drawing_is_well_formed_and_escapes_what_it_is_given(tmp_path):
     body = [
-        rectangle(1, 2, 30, 4, fill="#fff", dashes="6 3"),
-        label(3, 4, "<a> & 'b'", anchor="middle"),
+        box(1, 2, 30, 4, fill="#fff", stroke_dasharray="6 3"),
+        text(3, 4, "<a> & 'b'", anchor="middle"),
     ]
     drawing = Drawing(canvas(40, 20, body, title="<t> & u", desc='"d"', defs="<marker id='m'/>"))
     root = ET.fromstring(drawing.svg)

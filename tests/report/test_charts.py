@@ -8,6 +8,8 @@ import xml.etree.ElementTree as ET
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from chaffinch._base.errors import InputError
 from chaffinch._base.svg import Axis, blend
@@ -17,6 +19,7 @@ from chaffinch.report.charts import (
     Curve,
     Matrices,
     Point,
+    PointLabels,
     curves,
     frame,
     heat_maps,
@@ -57,7 +60,7 @@ def test_epsilon_stands_on_a_logarithmic_axis():
 
 def test_no_line_leads_to_what_has_no_promise():
     drawn = str(success_figure(rows(1, 10, None, names=("one",))))
-    blue = re.findall(r'<path d="(M[^"]*)" fill="none" stroke="#0072B2"', drawn)
+    blue = re.findall(r'<path d="(M[^"]*)" fill="none" stroke="#0072B2" stroke-width="2"', drawn)
     assert [path.count("L") for path in blue] == [1, 1]  # two budgets, and the sample in the legend
 
 
@@ -197,3 +200,23 @@ def test_numbers_in_cells_are_those_of_the_matrix():
     first, second, difference = heat_maps("k", "phi_k", Matrices(PhiK.from_dict(data)), signs=False)
     for svg, words in ((first, ".25"), (second, ".75"), (difference, "+.50")):
         assert [t.text for t in ET.fromstring(svg).iter(f"{SVG}text")].count(words) == 2
+
+
+@given(
+    st.lists(
+        st.tuples(
+            st.floats(0, 300), st.floats(0, 200), st.sampled_from(["start", "middle", "end"])
+        ),
+        max_size=12,
+    )
+)
+def test_names_lie_over_no_other_while_there_is_room(places):
+    labels = PointLabels(top=10.0, bottom=1e6, room=80.0, step=14.0)
+    for number, (x, y, anchor) in enumerate(places):
+        labels.place(x, y, f"name {number}", fill="black", anchor=anchor)
+    boxes = labels.taken
+    assert all(y >= 10 for _, _, y in boxes)
+    for i, (start, end, y) in enumerate(boxes):
+        assert all(
+            end <= other[0] or other[1] <= start or abs(y - other[2]) >= 14 for other in boxes[:i]
+        )

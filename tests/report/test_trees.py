@@ -101,7 +101,7 @@ def test_the_picture_has_every_edge_and_marks_what_isolates():
         "t", "Before", tree, audit.model.features, {p.node for p in audit.predicates or ()}
     )
     assert not folded
-    edges = re.findall(r'<path d="M[^"]*V[^"]*H[^"]*"[^>]*stroke="(#\w+)"', svg)
+    edges = re.findall(r'<path d="M[^"L]*L[^"L]*L[^"L]*"[^>]*stroke="(#\w+)"', svg)
     assert len(edges) == model.tree_.node_count - 1
     above = {
         above for node in alone for above in np.flatnonzero(passes[passes[:, node]].all(axis=0))

@@ -112,7 +112,7 @@ def test_what_is_hidden_looks_the_same_everywhere():
     drawn = column_picture("k", SEX, 10) + column_picture("k", AGE, 10)
     hidden = re.findall(r'<rect [^>]*class="hidden"/>', drawn)
     assert len(hidden) == 3
-    assert all('width="4.0"' in box or 'height="4.0"' in box for box in hidden)
+    assert all('width="4"' in box or 'height="4"' in box for box in hidden)
     assert "fewer than 10 people" in drawn
 
 

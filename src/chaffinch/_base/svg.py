@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from html import escape
 
 from markupsafe import Markup
@@ -20,7 +20,7 @@ class Drawing:
 
     Examples
     --------
-    >>> drawing = Drawing(canvas(10, 10, [rectangle(1, 1, 8, 8, fill="#fff")], title="a box"))
+    >>> drawing = Drawing(canvas(10, 10, [box(1, 1, 8, 8, fill="#fff")], title="a box"))
     >>> drawing, drawing.svg.startswith("<svg ")
     (Drawing(a box), True)
     """
@@ -44,46 +44,113 @@ class Drawing:
         return f"Drawing({self.svg.partition('<title>')[2].partition('</title>')[0]})"
 
 
+def element(tag: str, *children: str, tooltip: str = "", **attributes: str | float | None) -> str:
+    """Return an element with its attributes and children, and what it says when pointed at.
+
+    An attribute that is None is left out, a number has one decimal, an underscore in a name is a hyphen (one at its end is dropped). Children are elements, or text that went
+    through `escape`.
+
+    Examples
+    --------
+    >>> element("rect", x=1.25, y=2.0, stroke_width=2, class_="hidden", fill=None)
+    '<rect x="1.2" y="2" stroke-width="2" class="hidden"/>'
+    >>> element("path", d="M0 0H9", tooltip="a < b")
+    '<path d="M0 0H9"><title>a &lt; b</title></path>'
+    """
+    given = "".join(
+        f' {name.rstrip("_").replace("_", "-")}="{_attribute(value)}"'
+        for name, value in attributes.items()
+        if value is not None
+    )
+    inside = (f"<title>{escape(tooltip)}</title>" if tooltip else "") + "".join(children)
+    return f"<{tag}{given}>{inside}</{tag}>" if inside else f"<{tag}{given}/>"
+
+
+def _attribute(value: str | float) -> str:
+    if isinstance(value, str):
+        return escape(value)
+    return f"{value:.1f}".removesuffix(".0")
+
+
 def canvas(
-    width: float, height: float, body: Iterable[str], *, title: str, desc: str = "", defs: str = ""
+    width: float,
+    height: float,
+    body: Iterable[str],
+    *,
+    title: str,
+    desc: str = "",
+    defs: str = "",
+    role: str = "img",
 ) -> str:
-    """Return a whole picture on a white ground, with a title and a description for those who do not see it."""
+    """Return a whole picture on a white ground, with a title and a description for those who do not see it; `role` is "group" where parts of it can be followed."""
     return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:.0f} {height:.0f}" width="{width:.0f}" '
-        f'height="{height:.0f}" role="img" font-family="system-ui, sans-serif" font-size="13">'
-        f"<title>{escape(title)}</title><desc>{escape(desc)}</desc>"
-        '<rect width="100%" height="100%" fill="#fff"/>'
-        + (f"<defs>{defs}</defs>" if defs else "")
-        + "".join(body)
-        + "</svg>\n"
+        element(
+            "svg",
+            element("title", escape(title)),
+            element("desc", escape(desc)),
+            element("rect", width="100%", height="100%", fill="#fff"),
+            element("defs", defs) if defs else "",
+            *body,
+            xmlns=SVG,
+            viewBox=f"0 0 {width:.0f} {height:.0f}",
+            width=round(width),
+            height=round(height),
+            role=role,
+            font_family="system-ui, sans-serif",
+            font_size=13,
+        )
+        + "\n"
     )
 
 
-def rectangle(
+def box(
     x: float,
     y: float,
     width: float,
     height: float,
     *,
-    fill: str,
-    radius: float = 0,
-    stroke: str = "#333",
-    stroke_width: float = 1.0,
-    dashes: str = "",
+    fill: str = "none",
+    tooltip: str = "",
+    **attributes: str | float | None,
 ) -> str:
-    """Return a box with a border; `dashes` as SVG writes them."""
-    dashed = f' stroke-dasharray="{dashes}"' if dashes else ""
-    return (
-        f'<rect x="{x:.1f}" y="{y:.1f}" width="{width:.1f}" height="{height:g}" rx="{radius:g}" fill="{fill}" stroke="{stroke}"'
-        f' stroke-width="{stroke_width:g}"{dashed}/>'
+    """Return a rectangle by its upper left corner and its size."""
+    return element(
+        "rect", tooltip=tooltip, x=x, y=y, width=width, height=height, fill=fill, **attributes
     )
 
 
-def label(x: float, y: float, words: str, *, anchor: str = "start", fill: str = "#333") -> str:
-    """Return escaped words at a place."""
-    anchored = "" if anchor == "start" else f' text-anchor="{anchor}"'
-    return f'<text x="{x:.1f}" y="{y:.1f}"{anchored} fill="{fill}">{escape(words)}</text>'
+def circle(
+    x: float, y: float, radius: float, *, tooltip: str = "", **attributes: str | float | None
+) -> str:
+    """Return a circle by its centre."""
+    return element("circle", tooltip=tooltip, cx=x, cy=y, r=radius, **attributes)
 
+
+def line(
+    points: Sequence[tuple[float, float]],
+    *,
+    stroke: str,
+    width: float = 1.0,
+    dashes: str = "",
+    tooltip: str = "",
+    **attributes: str | float | None,
+) -> str:
+    """Return a line through points; nothing where there are fewer than two."""
+    if len(points) < 2:
+        return ""
+    return element(
+        "path",
+        tooltip=tooltip,
+        d="M" + "L".join(f"{x:.1f} {y:.1f}" for x, y in points),
+        fill="none",
+        stroke=stroke,
+        stroke_width=width,
+        stroke_dasharray=dashes or None,
+        **attributes,
+    )
+
+
+SVG = "http://www.w3.org/2000/svg"
 
 INK, GREY, RULE = "#1b1b1b", "#595959", "#d5d5d5"
 
@@ -107,10 +174,19 @@ def picture(
 ) -> Markup:
     """Return an SVG of a size in pixels; title and description are what a screen reader says of it."""
     return Markup(  # noqa: S704  all text in the parts went through escape
-        f'<svg xmlns="http://www.w3.org/2000/svg" id="{key}" viewBox="0 0 {width:.0f} {height:.0f}" width="{width:.0f}" '
-        f'height="{height:.0f}" role="img" aria-labelledby="{key}-title {key}-desc">'
-        f'<title id="{key}-title">{escape(shown(title, 300))}</title>'
-        f'<desc id="{key}-desc">{escape(shown(desc, 3000))}</desc>' + "".join(body) + "</svg>"
+        element(
+            "svg",
+            element("title", escape(shown(title, 300)), id=f"{key}-title"),
+            element("desc", escape(shown(desc, 3000)), id=f"{key}-desc"),
+            *body,
+            xmlns=SVG,
+            id=key,
+            viewBox=f"0 0 {width:.0f} {height:.0f}",
+            width=round(width),
+            height=round(height),
+            role="img",
+            aria_labelledby=f"{key}-title {key}-desc",
+        )
     )
 
 
@@ -126,11 +202,17 @@ def text(
     bold: bool = False,
 ) -> str:
     """Return a line of text, its baseline at a point, turned about it by some degrees."""
-    extra = f' text-anchor="{anchor}"' if anchor != "start" else ""
-    extra += f' font-size="{size:g}"' if size != SIZE else ""
-    extra += f' transform="rotate({turn:g} {x:.1f} {y:.1f})"' if turn else ""
-    extra += ' font-weight="600"' if bold else ""
-    return f'<text x="{x:.1f}" y="{y:.1f}" fill="{fill}"{extra}>{escape(words)}</text>'
+    return element(
+        "text",
+        escape(words),
+        x=x,
+        y=y,
+        fill=fill,
+        text_anchor=None if anchor == "start" else anchor,
+        font_size=None if size == SIZE else size,
+        transform=f"rotate({turn:g} {x:.1f} {y:.1f})" if turn else None,
+        font_weight=600 if bold else None,
+    )
 
 
 def cut(name: object, room: float, size: float = SIZE) -> str:
@@ -226,7 +308,7 @@ class Axis:
         out = []
         for tick in self.ticks:
             x = self(tick)
-            out.append(f'<path d="M{x:.1f} {top:.1f}V{bottom:.1f}" stroke="{RULE}"/>')
+            out.append(line([(x, top), (x, bottom)], stroke=RULE))
             out.append(text(x, bottom + 16, number(tick), anchor="middle", size=11, fill=GREY))
         return out
 
@@ -235,7 +317,7 @@ class Axis:
         out = []
         for tick in self.ticks:
             y = self(tick)
-            out.append(f'<path d="M{left:.1f} {y:.1f}H{right:.1f}" stroke="{RULE}"/>')
+            out.append(line([(left, y), (right, y)], stroke=RULE))
             out.append(text(left - 6, y + 4, number(tick), anchor="end", size=11, fill=GREY))
         return out
 
@@ -279,18 +361,13 @@ def bars(
         parts.append(text(left - 6, y + 15, label, anchor="end"))
         if value is None:
             words = width_of(hidden, 11) + 6
-            parts.append(
-                f'<rect x="{left + 2:.1f}" y="{y + 3:.1f}" width="{words:.1f}" height="{pitch - 7:.1f}" fill="#fff"/>'
-            )
+            parts.append(box(left + 2, y + 3, words, pitch - 7, fill="#fff"))
             parts.append(text(left + 6, y + 15, hidden, size=11, fill=GREY))
             continue
-        parts.append(
-            f'<rect x="{left:.1f}" y="{y + 3:.1f}" width="{max(end - left, 1):.1f}" height="{pitch - 7:.1f}" fill="{SERIES[0][0]}">'
-            f"<title>{escape(shown(name))}: {fixed(value)}</title></rect>"
-        )
-        parts.append(
-            f'<rect x="{end + 3:.1f}" y="{y + 3:.1f}" width="42" height="{pitch - 7:.1f}" fill="#fff"/>'
-        )
+        description = f"{shown(name)}: {fixed(value)}"
+        long = max(end - left, 1)
+        parts.append(box(left, y + 3, long, pitch - 7, fill=SERIES[0][0], tooltip=description))
+        parts.append(box(end + 3, y + 3, 42, pitch - 7, fill="#fff"))
         parts.append(text(end + 6, y + 15, fixed(value), size=11))
     return picture(key, WIDTH, bottom + 26, title=title, desc=desc, body=parts)
 
@@ -305,14 +382,14 @@ def dots(
     label: str,
     low: float | None = None,
     high: float | None = None,
-    line: float | None = None,
+    level: float | None = None,
     ends: tuple[str, str] | None = None,
     lanes: Sequence[int] | None = None,
     marks: Sequence[int] | None = None,
 ) -> Markup:
     """Return rows of dots on one axis: each series has a colour and a shape, a bar shows an interval.
 
-    `line` is where an upright line stands, as zero; `ends` are words below the two ends of the axis. `lanes` are the lines within a
+    `level` is where an upright line stands, as zero; `ends` are words below the two ends of the axis. `lanes` are the lines within a
     row on which the series stand (each has its own unless given), `marks` the places in `SERIES` of what they look like.
     """
     lane = list(range(len(series)) if lanes is None else lanes)
@@ -323,7 +400,7 @@ def dots(
     legend, head = _legend(series, looks, left) if len(series) > 1 else ([], 10.0)
     bottom = head + pitch * len(rows)
     every = [v for _, row in rows for d in row for v in (d.value, d.low, d.high) if v is not None]
-    every += [] if line is None else [line]
+    every += [] if level is None else [level]
     axis = Axis(
         min(every, default=0.0) if low is None else low,
         max(every, default=1.0) if high is None else high,
@@ -331,14 +408,13 @@ def dots(
         WIDTH - 24,
     )
     parts = axis.across(head - 4, bottom)
-    if line is not None:
-        parts.append(
-            f'<path d="M{axis(line):.1f} {head - 4:.1f}V{bottom:.1f}" stroke="{GREY}" stroke-width="1.5"/>'
-        )
+    if level is not None:
+        x = axis(level)
+        parts.append(line([(x, head - 4), (x, bottom)], stroke=GREY, width=1.5))
     for i, ((name, row), words) in enumerate(zip(rows, labels, strict=True)):
         y = head + i * pitch
         if i:
-            parts.append(f'<path d="M0 {y:.1f}H{WIDTH - 24:.0f}" stroke="#eee"/>')
+            parts.append(line([(0, y), (WIDTH - 24, y)], stroke="#eee"))
         parts.append(text(left - 8, y + pitch / 2 + 4, words, anchor="end"))
         for dot in row:
             place = series.index(dot.series)
@@ -360,20 +436,18 @@ def dots(
 
 
 def _dot(dot: Dot, axis: Axis, y: float, colour: str, shape: str, name: str) -> str:
-    x = axis(dot.value)
     bar, interval = "", ""
     if dot.low is not None and dot.high is not None:
-        bar = f'<path d="M{axis(dot.low):.1f} {y:.1f}H{axis(dot.high):.1f}" stroke="{colour}" stroke-width="2"/>'
+        bar = line([(axis(dot.low), y), (axis(dot.high), y)], stroke=colour, width=2)
         interval = f" ({number(dot.low)} to {number(dot.high)})"
     title = f"{shown(name)}, {dot.series}: {number(dot.value)}{interval}"
-    return f"<g><title>{escape(title)}</title>{bar}{mark(x, y, colour, shape)}</g>"
+    return element("g", bar, mark(axis(dot.value), y, colour, shape), tooltip=title)
 
 
 def mark(x: float, y: float, colour: str, shape: str) -> str:
     """Return the mark of a series at a point."""
-    paint = f'fill="{colour}" stroke="#fff" stroke-width="1"'
     if shape == "circle":
-        return f'<circle cx="{x:.1f}" cy="{y:.1f}" r="5" {paint}/>'
+        return circle(x, y, 5, fill=colour, stroke="#fff", stroke_width=1)
     path = {
         "square": f"M{x - 4.5:.1f} {y - 4.5:.1f}h9v9h-9z",
         "diamond": f"M{x:.1f} {y - 6:.1f}l6 6l-6 6l-6 -6z",
@@ -381,7 +455,7 @@ def mark(x: float, y: float, colour: str, shape: str) -> str:
         "cross": f"M{x - 5:.1f} {y - 2.5:.1f}l2.5 -2.5l2.5 2.5l2.5 -2.5l2.5 2.5l-2.5 2.5l2.5 2.5l-2.5 2.5l-2.5 -2.5l-2.5 2.5l-2.5 -2.5l2.5 -2.5z",
         "bar": f"M{x - 1.5:.1f} {y - 7:.1f}h3v14h-3z",
     }[shape]
-    return f'<path d="{path}" {paint}/>'
+    return element("path", d=path, fill=colour, stroke="#fff", stroke_width=1)
 
 
 def _legend(
@@ -398,31 +472,3 @@ def _legend(
         out.append(text(x + 16, y + 4, name))
         x += 40 + width_of(name, 12)
     return out, y + 22
-
-
-@dataclass
-class PointLabels:
-    """Names beside the points of a picture, each moved down until it lies over no other: between `top` and `bottom`, at most `room` wide, lines `step` apart."""
-
-    top: float
-    bottom: float
-    room: float
-    step: float
-    taken: list[tuple[float, float, float]] = field(default_factory=list)
-
-    def at(self, x: float, y: float, name: str, *, fill: str, anchor: str) -> str:
-        """Return a name near a point."""
-        words = cut(name, self.room)
-        wide = width_of(words, SIZE)
-        start = x - wide if anchor == "end" else x - wide / 2 if anchor == "middle" else x
-        y = max(y, self.top)
-        while (
-            any(
-                abs(y - other) < self.step and start < end and begin < start + wide
-                for begin, end, other in self.taken
-            )
-            and y < self.bottom
-        ):
-            y += self.step
-        self.taken.append((start, start + wide, y))
-        return text(x, y, words, fill=fill, anchor=anchor)

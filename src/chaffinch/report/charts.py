@@ -1,4 +1,4 @@
-"""Charts that several pages draw: lines through points on two axes, and heat maps of relations between columns.
+"""Charts that several pages draw: lines through points on two axes, points with names on a plane, and heat maps of relations between columns.
 
 Lines are told apart by colour, dashes and shape.
 """
@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from html import escape
+from dataclasses import dataclass, field
+from itertools import pairwise, zip_longest
 from typing import Any
 
 import numpy as np
@@ -16,7 +16,24 @@ from markupsafe import Markup
 from numpy.typing import NDArray
 
 from .._base.errors import InputError
-from .._base.svg import GREY, SERIES, Axis, Colour, blend, cut, ink_on, mark, picture, text
+from .._base.svg import (
+    GREY,
+    INK,
+    SERIES,
+    SIZE,
+    Axis,
+    Colour,
+    blend,
+    box,
+    circle,
+    cut,
+    element,
+    ink_on,
+    line,
+    mark,
+    picture,
+    text,
+)
 from .._base.text import count_noun, fixed, is_number, number, shown, signed, width_of
 from ..utility.association import Association
 
@@ -112,29 +129,30 @@ def curves(
     index = x_of or across
     parts = [*across.across(top, bottom), *up.up(x_start, right), *extra]
     entries: dict[str, tuple[str, str, str]] = {}
-    for i, line in enumerate(lines):
-        colour, shape, dash = _look(i if line.look is None else line.look)
-        entries[line.name] = (
+    for i, curve in enumerate(lines):
+        colour, shape, dash = _look(i if curve.look is None else curve.look)
+        entries[curve.name] = (
             colour,
-            shape if line.marks else "",
-            dash if line.joined else UNJOINED,
+            shape if curve.marks else "",
+            dash if curve.joined else UNJOINED,
         )
     if diagonal:
         entries[diagonal] = (GREY, "", "4 4")
-        parts.append(
-            _path([(across(value), up(value)) for value in _shared(across, up)], GREY, "4 4", 1.5)
-        )
+        ends = [(across(value), up(value)) for value in _shared(across, up)]
+        parts.append(line(ends, stroke=GREY, dashes="4 4", width=1.5))
     if level:
         entries[level[0]] = (GREY, "", "4 4")
-        parts.append(_path([(x_start, up(level[1])), (right, up(level[1]))], GREY, "4 4", 1.5))
-    for line in lines:
-        colour, shape, dash = entries[line.name]
-        spots = [(index(p.x) + line.shift, up(p.y)) for p in line.points]
-        parts.append(_path(spots, colour, dash, 2) if line.joined else "")
-        if line.marks:
+        y = up(level[1])
+        parts.append(line([(x_start, y), (right, y)], stroke=GREY, dashes="4 4", width=1.5))
+    for curve in lines:
+        colour, shape, dash = entries[curve.name]
+        spots = [(index(p.x) + curve.shift, up(p.y)) for p in curve.points]
+        if curve.joined:
+            parts.append(line(spots, stroke=colour, dashes=dash, width=2))
+        if curve.marks:
             parts += [
-                _marked(line.name, p, x, y, up, colour, shape)
-                for p, (x, y) in zip(line.points, spots, strict=True)
+                _marked(curve.name, p, x, y, up, colour, shape)
+                for p, (x, y) in zip(curve.points, spots, strict=True)
             ]
     parts.append(
         text((x_start + right) / 2, bottom + 36, labels[0], anchor="middle", size=11, fill=GREY)
@@ -144,16 +162,16 @@ def curves(
     )
     legend, foot = _legend(entries, x_start, right, bottom + 60)
     # A figure may stand alone in a file, where no page says what its letters look like.
-    body = ['<g font-family="sans-serif" font-size="12">', *parts, *legend, "</g>"]
-    return picture(key, width, max(height, foot), title=title, desc=desc, body=body)
+    body = element("g", *parts, *legend, font_family="sans-serif", font_size=12)
+    return picture(key, width, max(height, foot), title=title, desc=desc, body=[body])
 
 
 def _marked(name: str, point: Point, x: float, y: float, up: Axis, colour: str, shape: str) -> str:
     description, bar = f"{shown(name)}: {number(point.y)}", ""
     if point.low is not None and point.high is not None:
         description += f" ({number(point.low)} to {number(point.high)})"
-        bar = f'<path d="M{x:.1f} {up(point.low):.1f}V{up(point.high):.1f}" stroke="{colour}" stroke-width="1.5"/>'
-    return f"<g><title>{escape(description)}</title>{bar}{mark(x, y, colour, shape)}</g>"
+        bar = line([(x, up(point.low)), (x, up(point.high))], stroke=colour, width=1.5)
+    return element("g", bar, mark(x, y, colour, shape), tooltip=description)
 
 
 def frame(
@@ -162,6 +180,145 @@ def frame(
     """Return the pixels of a plot: left and right, then bottom and top, with room for labels and a legend below."""
     width, height = size
     return (LEFT, width - RIGHT - 6), (height - 84, HEAD)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Spot:
+    """A point of a plane: its intervals, its mark ("dot" is a small one), what it says when pointed at, and its name beside or above it."""
+
+    x: float
+    y: float
+    x_interval: tuple[float, float] | None = None
+    y_interval: tuple[float, float] | None = None
+    colour: str = GREY
+    shape: str = ""
+    description: str = ""
+    label: str = ""
+    ink: str = GREY
+    above: bool = False
+
+
+@dataclass(frozen=True)
+class Level:
+    """A dashed line across a plane, named at its left end, or at its right."""
+
+    name: str
+    value: float
+    colour: str = GREY
+    at_right: bool = False
+
+
+def plane(
+    across: tuple[float, float], up: tuple[float, float], size: tuple[float, float]
+) -> tuple[Axis, Axis]:
+    """Return the axes of a plane from the least and the largest number on each, with room for their names."""
+    width, height = size
+    return Axis(*across, LEFT, width - RIGHT), Axis(*up, height - 52, 18)
+
+
+def scatter(
+    key: str,
+    title: str,
+    desc: str,
+    spots: Sequence[Spot],
+    *,
+    axes: tuple[Axis, Axis],
+    names: tuple[str, str],
+    levels: Sequence[Level] = (),
+    stairs: Sequence[tuple[float, float]] = (),
+    remark: str = "",
+    size: tuple[float, float],
+) -> Markup:
+    """Return points on a plane, each named without lying over another name; one above the axis stands at its end, without intervals.
+
+    Parameters
+    ----------
+    axes, names
+        As `plane` returns them, and what they show.
+    stairs
+        Points that a line leads through in steps.
+    remark
+        A line at the upper left.
+    """
+    (width, height), (across, up) = size, axes
+    body = [*across.across(up.end, up.start), *up.up(across.start, across.end)]
+    labels = PointLabels(top=up.end + 8, bottom=up.start, room=0.45 * width, step=13)
+    for level in levels:
+        y = up(level.value)
+        body.append(
+            line([(across.start, y), (across.end, y)], stroke=level.colour, width=1.5, dashes="6 3")
+        )
+        x, anchor = (across.end - 4, "end") if level.at_right else (across.start + 6, "start")
+        body.append(labels.place(x, y - 5, level.name, fill=INK, anchor=anchor))
+    if remark:
+        body.append(labels.place(across.start + 6, up.end + 12, remark, fill=GREY, anchor="start"))
+    turns = [(across(x), up(y)) for x, y in stairs]
+    corners = [(x, y) for (_, y), (x, _) in pairwise(turns)]
+    steps = [point for pair in zip_longest(turns, corners) for point in pair if point]
+    body.append(line(steps, stroke=SERIES[0][0], width=1.5))
+    body += [_spot(spot, across, up) for spot in spots if spot.shape]
+    for spot in spots:
+        x, y = across(spot.x), up(spot.y)
+        right = x > (across.start + width) / 2
+        if spot.label and spot.above:
+            body.append(labels.place(x, y - 11, spot.label, fill=spot.ink, anchor="middle"))
+        elif spot.label:
+            anchor = "end" if right else "start"
+            x += -9 if right else 9
+            body.append(labels.place(x, y - 8, spot.label, fill=spot.ink, anchor=anchor))
+    centre, middle = (across.start + width) / 2, (up.start + up.end) / 2
+    name = cut(names[0], width - across.start)
+    body.append(text(centre, height - 10, name, anchor="middle", fill=GREY))
+    body.append(text(14, middle, names[1], anchor="middle", fill=GREY, turn=-90))
+    # A figure may stand alone in a file, where no page says what its letters look like.
+    drawn = element("g", *body, font_family="sans-serif", font_size=12)
+    return picture(key, width, height, title=title, desc=desc, body=[drawn])
+
+
+def _spot(spot: Spot, across: Axis, up: Axis) -> str:
+    x, y = across(spot.x), up(spot.y)
+    bars = ""
+    if spot.y <= up.high:
+        if spot.x_interval:
+            low, high = map(across, spot.x_interval)
+            bars += line([(low, y), (high, y)], stroke=spot.colour, width=1.5, stroke_opacity=".5")
+        if spot.y_interval:
+            low, high = map(up, spot.y_interval)
+            bars += line([(x, low), (x, high)], stroke=spot.colour, width=1.5, stroke_opacity=".5")
+    dot = (
+        circle(x, y, 3, fill=spot.colour)
+        if spot.shape == "dot"
+        else mark(x, y, spot.colour, spot.shape)
+    )
+    return element("g", bars, dot, tooltip=shown(spot.description, 300))
+
+
+@dataclass
+class PointLabels:
+    """Names beside the points of a picture, each moved down until it lies over no other: between `top` and `bottom`, at most `room` wide, lines `step` apart."""
+
+    top: float
+    bottom: float
+    room: float
+    step: float
+    taken: list[tuple[float, float, float]] = field(default_factory=list)
+
+    def place(self, x: float, y: float, name: str, *, fill: str, anchor: str) -> str:
+        """Return a name near a point."""
+        words = cut(name, self.room)
+        wide = width_of(words, SIZE)
+        start = x - wide if anchor == "end" else x - wide / 2 if anchor == "middle" else x
+        y = max(y, self.top)
+        while (
+            any(
+                abs(y - other) < self.step and start < end and begin < start + wide
+                for begin, end, other in self.taken
+            )
+            and y < self.bottom
+        ):
+            y += self.step
+        self.taken.append((start, start + wide, y))
+        return text(x, y, words, fill=fill, anchor=anchor)
 
 
 def success_figure(
@@ -224,7 +381,7 @@ def success_figure(
             key=lambda row: row["epsilon"] or 0.0,
         )
         # No line leads from a budget to none: what has no promise stands apart.
-        for line in (
+        for shortlist in (
             [r for r in mine if r["epsilon"] is not None],
             [r for r in mine if r["epsilon"] is None],
         ):
@@ -234,7 +391,7 @@ def success_figure(
                     float(row["success"]),
                     *map(float, row["interval"]),
                 )
-                for row in line
+                for row in shortlist
             )
             # Bars at one epsilon would hide each other: each stands a little beside it.
             lines += (
@@ -246,9 +403,7 @@ def success_figure(
     if none:
         extra = [text(apart, bottom + 16, "no promise", anchor="middle", size=11, fill=GREY)]
     if none and promised:
-        extra.append(
-            f'<path d="M{edge:.1f} {top:.1f}V{bottom:.1f}" stroke="{GREY}" stroke-width="1"/>'
-        )
+        extra.append(line([(edge, top), (edge, bottom)], stroke=GREY))
     (guess,) = baselines
     ways = [f"at {count_noun(len(known), 'value')} of epsilon"] * promised + [
         "without a promise"
@@ -274,14 +429,6 @@ def _look(index: int) -> tuple[str, str, str]:
     return colour, shape, DASHES[index % len(DASHES)]
 
 
-def _path(spots: Sequence[tuple[float, float]], colour: str, dash: str, width: float) -> str:
-    if len(spots) < 2:
-        return ""
-    dashed = f' stroke-dasharray="{dash}"' if dash else ""
-    steps = "L".join(f"{x:.1f} {y:.1f}" for x, y in spots)
-    return f'<path d="M{steps}" fill="none" stroke="{colour}" stroke-width="{width:g}"{dashed}/>'
-
-
 def _shared(across: Axis, up: Axis) -> tuple[float, float]:
     """The least and the most that both axes have."""
     low, high = max(across.low, up.low), min(across.high, up.high)
@@ -298,7 +445,8 @@ def _legend(
         room = 52 + width_of(name_shown, 12)
         if x > x_start and x + room - 16 > right:
             x, y = x_start, y + 20
-        out.append("" if dash == UNJOINED else _path([(x, y), (x + 28, y)], colour, dash, 2))
+        if dash != UNJOINED:
+            out.append(line([(x, y), (x + 28, y)], stroke=colour, dashes=dash, width=2))
         out += [mark(x + 14, y, colour, shape)] if shape else []
         out.append(text(x + 34, y + 4, name_shown))
         x += room
@@ -451,7 +599,7 @@ def _map(
             )
         )
     bottom = top + size * side
-    parts += _scale(margin, bottom + 14, ramp, low, high)
+    parts += colour_scale(margin, bottom + 14, ramp, low, high)
     return picture(
         key,
         max(margin + size * side + right, margin + 330),
@@ -503,9 +651,9 @@ def _plain_cells(
         index = round((value - low) / (high - low) * 50) / 50 if value == value else None
         shade = UNKNOWN if index is None else hex_colour(blend(ramp, index))
         by_shade.setdefault(shade, []).append(f"M{x_start + j * side:.1f} {top + i * side:.1f}")
-    box = f"h{side - gap:.1f}v{side - gap:.1f}h-{side - gap:.1f}z"
+    square = f"h{side - gap:.1f}v{side - gap:.1f}h-{side - gap:.1f}z"
     out = [
-        f'<path d="{"".join(start + box for start in starts)}" fill="{shade}"/>'
+        element("path", d="".join(start + square for start in starts), fill=shade)
         for shade, starts in by_shade.items()
     ]
     return [*out, _outline(x_start, top, side * len(values))]
@@ -523,8 +671,7 @@ def _named_cells(
     high: float,
 ) -> list[str]:
     """Return cells that say their pair, both values and the signed difference when pointed at."""
-    short = [escape(shown(name, 32 if len(names) <= NUMBERED else 16)) for name in names]
-    box = f"h{side - 1:.1f}v{side - 1:.1f}h-{side - 1:.1f}z"
+    short = [shown(name, 32 if len(names) <= NUMBERED else 16) for name in names]
     out = []
     for i, j in np.ndindex(values.shape):
         if i == j:
@@ -537,19 +684,16 @@ def _named_cells(
             if known
             else "not defined"
         )
-        start = f'<path d="M{x_start + j * side:.1f} {top + i * side:.1f}{box}" fill="{fill}"'
         # Of many columns one half says it for both: the page stays small whatever the names.
         named = len(names) <= NUMBERED or j < i
-        out.append(
-            f"{start}><title>{short[i]}, {short[j]}: {tooltip}</title></path>"
-            if named
-            else f"{start}/>"
-        )
+        pair = f"{short[i]}, {short[j]}: {tooltip}" if named else ""
+        x, y = x_start + j * side, top + i * side
+        out.append(box(x, y, side - 1, side - 1, fill=fill, tooltip=pair))
     return [*out, _outline(x_start, top, side * len(values))]
 
 
 def _outline(x_start: float, top: float, length: float) -> str:
-    return f'<rect x="{x_start - 1:.1f}" y="{top - 1:.1f}" width="{length + 1:.1f}" height="{length + 1:.1f}" fill="none" stroke="#bbb"/>'
+    return box(x_start - 1, top - 1, length + 1, length + 1, stroke="#bbb")
 
 
 def _numbers(
@@ -580,24 +724,35 @@ def _numbers(
         )
         x, y = x_start + (j + 0.5) * side - 0.5, top + (i + 0.5) * side + size * 0.35
         ink = ink_on(_shade(value, ramp, low, high))
-        by_ink.setdefault(ink, []).append(f'<text x="{x:.1f}" y="{y:.1f}">{digits}</text>')
-    return [
-        f'<g fill="{ink}" font-size="{size:g}" text-anchor="middle" pointer-events="none">{"".join(parts)}</g>'
-        for ink, parts in by_ink.items()
-    ]
+        by_ink.setdefault(ink, []).append(element("text", digits, x=x, y=y))
+    look: dict[str, Any] = {"font_size": size, "text_anchor": "middle", "pointer_events": "none"}
+    return [element("g", *parts, fill=ink, **look) for ink, parts in by_ink.items()]
 
 
-def _scale(
-    x_start: float, top: float, ramp: Sequence[Colour], low: float, high: float
+def colour_scale(
+    x_start: float,
+    top: float,
+    ramp: Sequence[Colour],
+    low: float,
+    high: float,
+    *,
+    unknown: str = "not defined",
 ) -> list[str]:
+    """Return the legend of a map: its colours from the lowest to the highest value, and the one where there is none."""
     steps, width = 40, 5.0
     out = [
-        f'<rect x="{x_start + i * width:.1f}" y="{top:.1f}" width="{width:.1f}" height="10" shape-rendering="crispEdges" fill="{hex_colour(blend(ramp, i / (steps - 1)))}"/>'
+        box(
+            x_start + i * width,
+            top,
+            width,
+            10,
+            shape_rendering="crispEdges",
+            fill=hex_colour(blend(ramp, i / (steps - 1))),
+        )
         for i in range(steps)
     ]
-    out.append(
-        f'<rect x="{x_start:.1f}" y="{top:.1f}" width="{steps * width:.1f}" height="10" fill="none" stroke="#999"/>'
-    )
+    end = x_start + steps * width
+    out.append(box(x_start, top, end - x_start, 10, stroke="#999"))
     for share in (0.0, 0.5, 1.0):
         value = low + share * (high - low)
         tick_label = signed(value, 2).replace(".00", "") if low < 0 else number(value)
@@ -611,8 +766,6 @@ def _scale(
                 fill=GREY,
             )
         )
-    out.append(
-        f'<rect x="{x_start + steps * width + 22:.1f}" y="{top:.1f}" width="10" height="10" fill="{UNKNOWN}" stroke="#999"/>'
-    )
-    out.append(text(x_start + steps * width + 38, top + 9.5, "not defined", size=11, fill=GREY))
+    out.append(box(end + 22, top, 10, 10, fill=UNKNOWN, stroke="#999"))
+    out.append(text(end + 38, top + 9.5, unknown, size=11, fill=GREY))
     return out

@@ -114,7 +114,7 @@ def marginal(measures: Sequence[RiskMeasure], level: float) -> Figure:
         rows,
         ["marginal risk"],
         label=f"difference in TCAP; bars: {_percent(level)} interval, all together",
-        line=0.0,
+        level=0.0,
     )
     table = page_table(
         caption,

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from html import escape
 
 from markupsafe import Markup
 
 from .._base.results import Leaving
-from .._base.svg import GREY, INK, Axis, PointLabels, cut, mark, picture, text
+from .._base.svg import GREY, INK, Axis, picture, text
 from .._base.text import (
     NONE,
     between,
@@ -21,6 +20,7 @@ from .._base.text import (
     shown,
 )
 from ..stats.intervals import LimitState
+from .charts import Level, Spot, plane, scatter
 from .frontier_result import (
     ATTEMPTS,
     Evaluation,
@@ -46,8 +46,7 @@ from .sections import (
 )
 from .text import FRONTIER_LIMITS, FRONTIER_READING
 
-WIDE, TALL = 720.0, 420.0
-LEFT, RIGHT, TOP, BOTTOM = 64.0, 20.0, 18.0, 52.0
+SIZE = (720.0, 420.0)
 BLUE, ORANGE, PALE = "#0072B2", "#D55E00", "#858585"
 LEAVING = Leaving(
     False, "Its figures are taken from the original, and the choice was made by them."
@@ -328,208 +327,114 @@ def _title(result: FrontierResult, name: str) -> str:
 def front_picture(result: FrontierResult, worth: str, *, key: str) -> Markup:
     """Return settings by worth and by the largest excess of any attack, with bounds, the front as a line, references, and limits as lines."""
     front = result.front(worth)
-    on_front = {evaluation.candidate for evaluation in front}
-    known, reference_points = (
-        [
-            evaluation
-            for evaluation in side
-            if evaluation.risk.estimate is not None and evaluation.worth_of(worth).value is not None
-        ]
+    known, references = (
+        [e for e in side if e.risk.estimate is not None and e.worth_of(worth).value is not None]
         for side in (result.evaluations, result.references)
     )
     title = f"The largest excess of any attack, by {_title(result, worth)}"
     if not known:
-        return picture(
-            key,
-            WIDE,
-            60,
-            title=title,
-            desc="No settings could be measured.",
-            body=[text(12, 34, "No settings could be measured.")],
-        )
-    values = [
-        ends
-        for evaluation in (*known, *reference_points)
-        for ends in _ends(evaluation.worth_of(worth))
-    ]
+        none = "No settings could be measured."
+        return picture(key, SIZE[0], 60, title=title, desc=none, body=[text(12, 34, none)])
     limit = result.limits.max_excess
-    tall = [
-        max(0.0, evaluation.risk.estimate or 0.0)
-        for evaluation in (
-            front
-            if limit is None
-            else [
-                evaluation
-                for evaluation in front
-                if (evaluation.risk.estimate or 0.0) <= 2.5 * limit
-            ]
-        )
+    axes = _axes([*known, *references], front, worth, limit)
+    higher = [e for e in known if _excess(e) > axes[1].high]
+    spots = [
+        *(_spot(e, worth, PALE, "dot") for e in known if e not in front),
+        *(
+            _spot(e, worth, BLUE, "circle", label=str(i), above=True)
+            for i, e in enumerate(front, start=1)
+        ),
+        *_chosen_spot(result, known, worth),
+        *(_reference_spot(e, worth, axes[1].high) for e in references),
+        *_independent_spot(known, worth, axes[1].high),
     ]
-    top = max([1.25 * max(tall, default=0.0), *([2.5 * limit] if limit is not None else []), 0.005])
-    low = min(
-        [
-            -0.04 * top,
-            *((evaluation.risk.estimate or 0.0) for evaluation in (*known, *reference_points)),
-        ]
-    )
-    across, upward = (
-        Axis(min(values), max(values), LEFT, WIDE - RIGHT),
-        Axis(low, top, TALL - BOTTOM, TOP),
-    )
-    body = [*across.across(TOP, TALL - BOTTOM), *upward.up(LEFT, WIDE - RIGHT)]
-    labels = PointLabels(top=TOP + 8, bottom=TALL - BOTTOM, room=330, step=13)
-    if limit is not None:
-        y = upward(limit)
-        body.append(
-            f'<path d="M{LEFT:.1f} {y:.1f}H{WIDE - RIGHT:.1f}" stroke="{ORANGE}" stroke-dasharray="6 3" stroke-width="1.5"/>'
-        )
-        body.append(
-            labels.at(
-                WIDE - RIGHT - 4, y - 5, f"the limit, {number(limit)}", fill=INK, anchor="end"
-            )
-        )
-    above = [evaluation for evaluation in known if (evaluation.risk.estimate or 0.0) > upward.high]
-    for evaluation in known:
-        if evaluation.candidate not in on_front:
-            body.append(_spot(evaluation, worth, across, upward, PALE, "circle", small=True))
-    if above:
-        body.append(
-            labels.at(
-                LEFT + 6,
-                TOP + 12,
-                f"{len(above)} of {count_noun(len(known), 'setting')}: above this scale",
-                fill=GREY,
-                anchor="start",
-            )
-        )
-
-    def point_of(evaluation: Evaluation) -> tuple[float, float]:
-        return across(evaluation.worth_of(worth).value or 0.0), upward(
-            evaluation.risk.estimate or 0.0
-        )
-
-    spots = [point_of(evaluation) for evaluation in front]
-    if len(spots) > 1:
-        path = "".join(f"H{x:.1f}V{y:.1f}" for x, y in spots[1:])
-        body.append(
-            f'<path d="M{spots[0][0]:.1f} {spots[0][1]:.1f}{path}" fill="none" stroke="{BLUE}" stroke-width="1.5"/>'
-        )
-    chosen = None if result.choice is None else result.choice.candidate
-    for evaluation in front:
-        body.append(_spot(evaluation, worth, across, upward, BLUE, "circle"))
-    for evaluation in (evaluation for evaluation in known if evaluation.candidate == chosen):
-        body.append(_spot(evaluation, worth, across, upward, ORANGE, "square"))
-    for number_, (x, y) in enumerate(spots, start=1):
-        body.append(labels.at(x, y - 11, str(number_), fill=BLUE, anchor="middle"))
-    for evaluation in (evaluation for evaluation in known if evaluation.candidate == chosen):
-        x, y = point_of(evaluation)
-        body.append(labels.at(*_label_offset(x, y), "chosen", fill=INK, anchor=_anchor(x)))
-    for evaluation in reference_points:
-        x, y = point_of(evaluation)
-        body.append(
-            _spot(
-                evaluation,
-                worth,
-                across,
-                upward,
-                GREY,
-                "diamond",
-                bars=(evaluation.risk.estimate or 0.0) <= top,
-            )
-        )
-        off = (
-            f" (excess {number(evaluation.risk.estimate)}, above the scale)"
-            if (evaluation.risk.estimate or 0.0) > upward.high
-            else ""
-        )
-        body.append(
-            labels.at(
-                *_label_offset(x, y), f"{evaluation.words}{off}", fill=GREY, anchor=_anchor(x)
-            )
-        )
-    apart = [evaluation for evaluation in known if evaluation.candidate.method == "independent"]
-    for evaluation in (
-        apart[:1]
-        if all((evaluation.risk.estimate or 0.0) > upward.high for evaluation in apart)
-        else [
-            evaluation for evaluation in apart if (evaluation.risk.estimate or 0.0) <= upward.high
-        ][:1]
-    ):
-        x, y = point_of(evaluation)
-        body.append(labels.at(x - 9, y + 20, "independent columns", fill=GREY, anchor="start"))
-    arrow = "more is better" if known[0].worth_of(worth).higher else "less is better"
-    body.append(
-        text(
-            (LEFT + WIDE) / 2,
-            TALL - 10,
-            cut(f"worth: {_title(result, worth)} ({arrow})", WIDE - LEFT),
-            anchor="middle",
-            fill=GREY,
-        )
-    )
-    body.append(
-        text(
-            14,
-            (TALL - BOTTOM + TOP) / 2,
-            "largest excess of any attack",
-            anchor="middle",
-            fill=GREY,
-            turn=-90,
-        )
-    )
-    desc = "; ".join(
-        f"{number_}: {evaluation.words}, excess {number(evaluation.risk.estimate)}, worth {number(evaluation.worth_of(worth).value)}"
-        for number_, evaluation in enumerate(front, start=1)
-    )
-    return picture(
+    better = "more" if known[0].worth_of(worth).higher else "less"
+    return scatter(
         key,
-        WIDE,
-        TALL,
-        title=title,
-        desc=desc,
-        body=['<g font-family="sans-serif" font-size="12">', *body, "</g>"],
+        title,
+        "; ".join(
+            f"{i}: {e.words}, excess {number(e.risk.estimate)}, worth {number(e.worth_of(worth).value)}"
+            for i, e in enumerate(front, start=1)
+        ),
+        spots,
+        axes=axes,
+        names=(
+            f"worth: {_title(result, worth)} ({better} is better)",
+            "largest excess of any attack",
+        ),
+        levels=[Level(f"the limit, {number(limit)}", limit, ORANGE, at_right=True)]
+        if limit is not None
+        else [],
+        stairs=[(e.worth_of(worth).value or 0.0, _excess(e)) for e in front],
+        remark=f"{len(higher)} of {count_noun(len(known), 'setting')}: above this scale"
+        if higher
+        else "",
+        size=SIZE,
     )
+
+
+def _axes(
+    drawn: Sequence[Evaluation], front: Sequence[Evaluation], worth: str, limit: float | None
+) -> tuple[Axis, Axis]:
+    """Return axes that hold the worth of everything drawn; upwards the front, or with a limit what is near to it."""
+    figures = [evaluation.worth_of(worth) for evaluation in drawn]
+    worths = [end for f in figures for end in (f.value, *(f.interval or ())) if end is not None]
+    highest = 2.5 * (limit or 0.0)
+    near = [excess for e in front if (excess := _excess(e)) <= highest or limit is None]
+    top = max(1.25 * max(near, default=0.0), highest, 0.005)
+    low = min(-0.04 * top, *map(_excess, drawn))
+    return plane((min(worths), max(worths)), (low, top), SIZE)
+
+
+def _excess(evaluation: Evaluation) -> float:
+    return evaluation.risk.estimate or 0.0
 
 
 def _spot(
     evaluation: Evaluation,
     worth: str,
-    across: Axis,
-    upward: Axis,
     colour: str,
     shape: str,
     *,
-    small: bool = False,
-    bars: bool = True,
-) -> str:
+    label: str = "",
+    ink: str = "",
+    above: bool = False,
+) -> Spot:
     figure, risk = evaluation.worth_of(worth), evaluation.risk
-    x, y = across(figure.value or 0.0), upward(risk.estimate or 0.0)
-    description = f"{evaluation.words}: largest excess {number(risk.estimate)} ({_bounds(risk)}), {figure.title} {number(figure.value)}"
-    lines = ""
-    if bars and not small:
-        if figure.interval is not None:
-            low, high = (across(end) for end in figure.interval)
-            lines += f'<path d="M{low:.1f} {y:.1f}H{high:.1f}" stroke="{colour}" stroke-width="1.2" stroke-opacity="0.5"/>'
-        if risk.lower is not None and risk.upper is not None:
-            lines += f'<path d="M{x:.1f} {upward(risk.lower):.1f}V{upward(risk.upper):.1f}" stroke="{colour}" stroke-width="1.2" stroke-opacity="0.5"/>'
-    dot = (
-        f'<circle cx="{x:.1f}" cy="{y:.1f}" r="3" fill="{colour}"/>'
-        if small
-        else mark(x, y, colour, shape)
+    bounds = None if risk.lower is None or risk.upper is None else (risk.lower, risk.upper)
+    small = shape == "dot"
+    return Spot(
+        x=figure.value or 0.0,
+        y=_excess(evaluation),
+        x_interval=None if small else figure.interval,
+        y_interval=None if small else bounds,
+        colour=colour,
+        shape=shape,
+        description=f"{evaluation.words}: largest excess {number(risk.estimate)} ({_bounds(risk)}), {figure.title} {number(figure.value)}",
+        label=label,
+        ink=ink or colour,
+        above=above,
     )
-    return f"<g><title>{escape(shown(description, 300))}</title>{lines}{dot}</g>"
 
 
-def _label_offset(x: float, y: float) -> tuple[float, float]:
-    return (x - 9 if _anchor(x) == "end" else x + 9), y + 4
+def _chosen_spot(result: FrontierResult, known: Sequence[Evaluation], worth: str) -> Iterator[Spot]:
+    chosen = None if result.choice is None else result.choice.candidate
+    for evaluation in known:
+        if evaluation.candidate == chosen:
+            yield _spot(evaluation, worth, ORANGE, "square", label="chosen", ink=INK)
 
 
-def _anchor(x: float) -> str:
-    return "end" if x > (LEFT + WIDE) / 2 else "start"
+def _reference_spot(evaluation: Evaluation, worth: str, highest: float) -> Spot:
+    excess = _excess(evaluation)
+    scope = f" (excess {number(excess)}, above the scale)" if excess > highest else ""
+    return _spot(evaluation, worth, GREY, "diamond", label=f"{evaluation.words}{scope}")
 
 
-def _ends(figure: WorthFigure) -> list[float]:
-    return [value for value in (figure.value, *(figure.interval or ())) if value is not None]
+def _independent_spot(known: Sequence[Evaluation], worth: str, highest: float) -> list[Spot]:
+    """The name of independent columns, at one of their settings that is on the scale where there is one."""
+    settings = [e for e in known if e.candidate.method == "independent"]
+    first = next((e for e in settings if _excess(e) <= highest), settings[0] if settings else None)
+    return [] if first is None else [_spot(first, worth, GREY, "", label="independent columns")]
 
 
 # Tables.

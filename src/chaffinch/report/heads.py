@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from html import escape
 
 from markupsafe import Markup
 
-from .._base.svg import GREY, INK, SERIES, Axis, cut, mark, picture, text
+from .._base.svg import GREY, INK, SERIES, Axis, box, cut, element, line, mark, picture, text
 from .._base.text import number, percent, width_of
 from .sections import PageAnswer
 
@@ -114,9 +113,8 @@ def dots_picture(
     parts = []
     if band is not None and others is not None:
         start, end = axis(others), axis(others + band)
-        parts.append(
-            f'<rect x="{start:.1f}" y="{head:.1f}" width="{max(end - start, 1.5):.1f}" height="{bottom - head:.1f}" fill="{BAND}" class="band"/>'
-        )
+        wide = max(end - start, 1.5)
+        parts.append(box(start, head, wide, bottom - head, fill=BAND, class_="band"))
     parts += axis.across(head, bottom)
     for i, figure in enumerate(rows):
         y = head + pitch * (i + 0.5)
@@ -132,18 +130,14 @@ def dots_picture(
         )
         if figure.interval:
             low, high = (axis(end) for end in figure.interval)
-            parts.append(
-                f'<path d="M{low:.1f} {y:.1f}H{high:.1f}" stroke="{colour}" stroke-width="3"/>'
-            )
-        parts.append(
-            f"<g><title>{escape(figure.name)}: {format_value(figure.value)}</title>{mark(axis(figure.value), y, colour, shape)}</g>"
-        )
-        parts.append(text(WIDTH - 3, y + 4, format_value(figure.value), anchor="end"))
+            parts.append(line([(low, y), (high, y)], stroke=colour, width=3))
+        value = format_value(figure.value)
+        dot = mark(axis(figure.value), y, colour, shape)
+        parts.append(element("g", dot, tooltip=f"{figure.name}: {value}"))
+        parts.append(text(WIDTH - 3, y + 4, value, anchor="end"))
     below = bottom + 32
     if band is not None and others is not None:
-        parts.append(
-            f'<rect x="{2:.1f}" y="{below - 9:.1f}" width="12" height="10" fill="{BAND}" class="band"/>'
-        )
+        parts.append(box(2, below - 9, 12, 10, fill=BAND, class_="band"))
         parts.append(
             text(20, below, "a smaller excess than this may go unseen", size=11, fill=GREY)
         )
@@ -167,18 +161,15 @@ def bars_picture(
         parts.append(
             text(0, y + 12, f"{figure.name}: {figure.word}" if figure.word else figure.name)
         )
-        parts.append(
-            f'<rect x="0.5" y="{y + 16.5:.1f}" width="{right:.1f}" height="11" fill="none" stroke="{GREY}"/>'
-        )
-        parts.append(
-            f'<rect x="0.5" y="{y + 16.5:.1f}" width="{max(end, 1.0):.1f}" height="11" fill="{colour}"><title>{escape(figure.name)}: {percent(figure.value)}</title></rect>'
-        )
+        value = percent(figure.value)
+        description = f"{figure.name}: {value}"
+        parts.append(box(0.5, y + 16.5, right, 11, stroke=GREY))
+        parts.append(box(0.5, y + 16.5, max(end, 1.0), 11, fill=colour, tooltip=description))
         if figure.interval:
             low, high = (0.5 + min(max(edge, 0.0), 1.0) * right for edge in figure.interval)
-            parts.append(
-                f'<path d="M{low:.1f} {y + 22:.1f}H{high:.1f}M{low:.1f} {y + 18:.1f}v8M{high:.1f} {y + 18:.1f}v8" stroke="{INK}" stroke-width="1.5"/>'
-            )
-        parts.append(text(WIDTH - 3, y + 26, percent(figure.value), anchor="end"))
+            whiskers = f"M{low:.1f} {y + 22:.1f}H{high:.1f}M{low:.1f} {y + 18:.1f}v8M{high:.1f} {y + 18:.1f}v8"
+            parts.append(element("path", d=whiskers, stroke=INK, stroke_width=1.5))
+        parts.append(text(WIDTH - 3, y + 26, value, anchor="end"))
     parts.append(text(0, bottom + 12, scale[0], size=11, fill=GREY))
     parts.append(text(right, bottom + 12, scale[1], size=11, fill=GREY, anchor="end"))
     desc = f"From {scale[0]} to {scale[1]}: " + "; ".join(
@@ -194,9 +185,8 @@ def looks_picture(key: str, title: str, looks: Sequence[TestedLine]) -> Markup:
     for i, look in enumerate(looks):
         y = pitch * i + 13
         colour, path = SIGNS[look.state]
-        parts.append(
-            f'<path d="{path.format(x=4, y=y)}" fill="none" stroke="{colour}" stroke-width="2.5"/>'
-        )
+        sign = path.format(x=4, y=y)
+        parts.append(element("path", d=sign, fill="none", stroke=colour, stroke_width=2.5))
         parts.append(text(24, y + 4, cut(look.what, WIDTH - 40 - width_of(look.words, 11))))
         parts.append(text(WIDTH - 3, y + 4, look.words, anchor="end", size=11, fill=GREY))
     desc = "; ".join(f"{look.what}: {look.words}" for look in looks)

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from html import escape
 from itertools import pairwise
 
 from markupsafe import Markup
 
-from .._base.svg import GREY, INK, bars, blend, cut, ink_on, picture, text
+from .._base.svg import INK, bars, blend, box, circle, cut, element, ink_on, picture, text
 from .._base.text import (
     count_noun,
     detectable_words,
@@ -23,7 +22,7 @@ from ..risk.attacker import attacker_of
 from ..risk.attribution.exposure import Funnel, RiskSpread
 from ..risk.finding import Finding, keys_words
 from ..risk.result import ladder_plot, sides_of
-from .charts import SIGNED, UNKNOWN, hex_colour
+from .charts import SIGNED, UNKNOWN, colour_scale, hex_colour
 from .sections import Cell, Col, Figure, Num, PageTable, Wide, page_table
 
 MOST = 40
@@ -298,12 +297,10 @@ def _map(
                 _cell(start + j * wide, y, wide, pitch, attack, _shade(attack, by_excess), reach)
             )
             if attack is top:
-                ring = (
-                    f'<rect x="{start + j * wide:.1f}" y="{y:.1f}" width="{wide - 2:.0f}" height="{pitch - 2:.0f}" fill="none" '
-                    f'stroke="{INK}" stroke-width="3"/>'
-                )
+                ring = box(start + j * wide, y, wide - 2, pitch - 2, stroke=INK, stroke_width=3)
     bottom = head + len(shortlist) * pitch
-    body += [ring, *_scale(8.0, bottom + 12, reach)]
+    scale = colour_scale(20, bottom + 12, SIGNED, -reach, reach, unknown="no value")
+    body += [ring, *scale]
     over = max(x + width_of(label, 11) * 0.62 for x, label in zip(xs, labels, strict=True))
     desc = f"{count_noun(len(shortlist), 'set')} of keys by {count_noun(len(measures), 'attack')}; largest {signed(_shade(top, by_excess))} for {shown(top.title, 80)} knowing {keys_words(top.keys)}."
     return picture(
@@ -322,9 +319,7 @@ def _marked(cells: Mapping[tuple[str, ...], object]) -> bool:
 
 
 def _known(x: float, y: float, is_known: bool) -> str:
-    if is_known:
-        return f'<circle cx="{x:.1f}" cy="{y:.1f}" r="6" fill="{INK}"/>'
-    return f'<circle cx="{x:.1f}" cy="{y:.1f}" r="3" fill="none" stroke="#bbb"/>'
+    return circle(x, y, 6, fill=INK) if is_known else circle(x, y, 3, fill="none", stroke="#bbb")
 
 
 def _cell(
@@ -343,35 +338,16 @@ def _cell(
         if attack
         else "not measured"
     )
-    out = (
-        f'<rect x="{x:.1f}" y="{y:.1f}" width="{wide - 2:.0f}" height="{high - 2:.0f}" fill="{fill}">'
-        f"<title>{escape(description)}</title></rect>"
-    )
+    cell = box(x, y, wide - 2, high - 2, fill=fill, tooltip=description)
     if colour is None or value is None:
-        return out
-    middle = x + (wide - 2) / 2
-    return out + (
-        f'<text x="{middle:.1f}" y="{y + high / 2 + 3:.1f}" fill="{ink_on(colour)}" font-size="11" text-anchor="middle" '
-        f'pointer-events="none">{signed(value).replace("0.", ".", 1)}</text>'
+        return cell
+    return cell + element(
+        "text",
+        signed(value).replace("0.", ".", 1),
+        x=x + (wide - 2) / 2,
+        y=y + high / 2 + 3,
+        fill=ink_on(colour),
+        font_size=11,
+        text_anchor="middle",
+        pointer_events="none",
     )
-
-
-def _scale(x: float, y: float, reach: float) -> list[str]:
-    steps, wide = 41, 5.0
-    out = [
-        f'<rect x="{x + i * wide:.1f}" y="{y:.1f}" width="{wide:.1f}" height="10" shape-rendering="crispEdges" '
-        f'fill="{hex_colour(blend(SIGNED, i / (steps - 1)))}"/>'
-        for i in range(steps)
-    ]
-    for share in (0.0, 0.5, 1.0):
-        anchor = ("start", "middle", "end")[int(2 * share)]
-        tick_label = signed((2 * share - 1) * reach, 2) if share != 0.5 else "0"
-        out.append(
-            text(x + share * steps * wide, y + 24, tick_label, size=11, fill=GREY, anchor=anchor)
-        )
-    end = x + steps * wide
-    out.append(
-        f'<rect x="{end + 14:.1f}" y="{y:.1f}" width="10" height="10" fill="{UNKNOWN}" stroke="#999"/>'
-    )
-    out.append(text(end + 30, y + 9.5, "no value", size=11, fill=GREY))
-    return out

@@ -4,20 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from html import escape
 
 from markupsafe import Markup
 
-from .._base.svg import GREY, INK, SERIES, Axis, PointLabels, cut, mark, picture, text
+from .._base.svg import GREY, INK, SERIES
 from .._base.text import between, percent, shown
 from ..risk.finding import Finding, column_findings
 from ..utility.result import VerdictRow, ladder, way_between
+from .charts import Level, Spot, plane, scatter
 from .decision import HEADLINES, SHORT
 from .result import ReportResult
 from .sections import Col, Figure, Num, Paragraph, Section, page_table
 
-WIDE, TALL = 560.0, 330.0
-LEFT, RIGHT, TOP, BOTTOM = 58.0, 16.0, 14.0, 46.0
+SIZE = (560.0, 330.0)
 
 
 @dataclass(frozen=True)
@@ -118,68 +117,41 @@ def _drawn(
     lines: Sequence[tuple[str, float]],
     measure_name: str,
 ) -> Markup:
-    across = Axis(0.0, 1.0, LEFT, WIDE - RIGHT)
-    top = max(
-        [
-            *(point.risk for point in points),
-            *(point.risk_interval[1] for point in points if point.risk_interval),
-            *(value for _, value in lines),
-            0.05,
-        ]
-    )
-    upward = Axis(0.0, min(top, 1.0), TALL - BOTTOM, TOP)
-    body = [*across.across(TOP, TALL - BOTTOM), *upward.up(LEFT, WIDE - RIGHT)]
-    labels = PointLabels(top=TOP + 6, bottom=TALL - BOTTOM, room=240, step=14)
-    for name, value in lines:
-        y = upward(value)
-        body.append(
-            f'<path d="M{LEFT:.1f} {y:.1f}H{WIDE - RIGHT:.1f}" stroke="{GREY}" stroke-dasharray="5 3"/>'
-        )
-        body.append(labels.at(LEFT + 6, y - 4, name, fill=GREY, anchor="start"))
-    index = 0
+    risks = [point.risk for point in points] + [value for _, value in lines]
+    risks += [point.risk_interval[1] for point in points if point.risk_interval]
+    tables = [point for point in points if not point.reference]
+    spots = []
     for point in points:
-        x, y = across(point.worth), upward(point.risk)
-        colour, shape = (GREY, "diamond") if point.reference else SERIES[index % len(SERIES)]
-        index += not point.reference
-        if point.worth_interval:
-            low, high = (across(end) for end in point.worth_interval)
-            body.append(
-                f'<path d="M{low:.1f} {y:.1f}H{high:.1f}" stroke="{colour}" stroke-width="2"/>'
-            )
-        if point.risk_interval:
-            low, high = (upward(end) for end in point.risk_interval)
-            body.append(
-                f'<path d="M{x:.1f} {low:.1f}V{high:.1f}" stroke="{colour}" stroke-width="2"/>'
-            )
-        description = (
-            f"{point.name}: worth {percent(point.worth)}, attack right for {percent(point.risk)}"
+        colour, shape = (
+            (GREY, "diamond") if point.reference else SERIES[tables.index(point) % len(SERIES)]
         )
-        body.append(f"<g><title>{escape(description)}</title>{mark(x, y, colour, shape)}</g>")
-        right = x > (LEFT + WIDE) / 2
-        body.append(
-            labels.at(
-                x + (-9 if right else 9),
-                y - 8,
-                point.name,
-                fill=GREY if point.reference else INK,
-                anchor="end" if right else "start",
+        spots.append(
+            Spot(
+                x=point.worth,
+                y=point.risk,
+                x_interval=point.worth_interval,
+                y_interval=point.risk_interval,
+                colour=colour,
+                shape=shape,
+                description=f"{point.name}: worth {percent(point.worth)}, attack right for {percent(point.risk)}",
+                label=point.name,
+                ink=GREY if point.reference else INK,
             )
         )
-    body.append(
-        text(
-            (LEFT + WIDE) / 2,
-            TALL - 8,
-            cut(
-                f"kept: {measure_name}, from independent columns to the best that can be had",
-                WIDE - LEFT,
-            ),
-            anchor="middle",
-            fill=GREY,
-        )
-    )
-    body.append(text(12, TALL / 2, "attack right for", anchor="middle", fill=GREY, turn=-90))
     desc = "; ".join(
         f"{point.name}: worth {percent(point.worth)}, risk {percent(point.risk)}"
         for point in points
     )
-    return picture(key, WIDE, TALL, title=title, desc=desc, body=body)
+    return scatter(
+        key,
+        title,
+        desc,
+        spots,
+        axes=plane((0.0, 1.0), (0.0, min(max(*risks, 0.05), 1.0)), SIZE),
+        names=(
+            f"kept: {measure_name}, from independent columns to the best that can be had",
+            "attack right for",
+        ),
+        levels=[Level(name, value) for name, value in lines],
+        size=SIZE,
+    )

@@ -7,14 +7,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Sequence
-from html import escape
 
 import numpy as np
 from markupsafe import Markup
 
 from .._base.errors import InputError
 from .._base.results import Leaving
-from .._base.svg import GREY, INK, cut, picture, text
+from .._base.svg import GREY, INK, box, circle, cut, element, line, picture, text
 from .._base.text import NONE, capital, count_noun, fixed, number, percent, shown, signed
 from ..trees import Ensemble, PruneResult, Tree, TreeAudit
 from ..trees.attack import attack_trees
@@ -510,38 +509,26 @@ def _columns(deepest: int) -> list[float]:
 
 def _edge(tree: Tree, node: int, x: Sequence[float], y: dict[int, float], marked: bool) -> str:
     above = int(tree.parent[node])
-    x_from, to = x[int(tree.depth[above])], x[int(tree.depth[node])]
-    look = (
-        f'stroke="{MARKED}" stroke-width="2.6"'
-        if marked
-        else f'stroke="{PLAIN}" stroke-width="0.9"'
-    )
-    return f'<path d="M{x_from:.1f} {y[above]:.1f}V{y[node]:.1f}H{to:.1f}" fill="none" {look}/>'
+    x_above, x_node = x[int(tree.depth[above])], x[int(tree.depth[node])]
+    points = [(x_above, y[above]), (x_above, y[node]), (x_node, y[node])]
+    return line(points, stroke=MARKED if marked else PLAIN, width=2.6 if marked else 0.9)
 
 
 def _node(x: float, y: float, leaf: bool, marked: bool, name: str, pitch: float) -> str:
     size = min(4.5, pitch / 2 - 0.6)
     if marked:
-        box = (
-            f'x="{x - size:.1f}" y="{y - size:.1f}" width="{2 * size:.1f}" height="{2 * size:.1f}"'
-        )
-        shape = f'<rect {box} fill="{MARKED}" stroke="{INK}" stroke-width="0.8"'
-    elif leaf:
-        shape = (
-            f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{size * 0.75:.1f}" fill="#fff" stroke="{GREY}"'
-        )
-    else:
-        shape = f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{size * 0.6:.1f}" fill="{GREY}"'
-    return (
-        f"{shape}><title>{escape(name)}</title></{shape[1:].split()[0]}>" if name else f"{shape}/>"
-    )
+        area = (x - size, y - size, 2 * size, 2 * size)
+        return box(*area, fill=MARKED, stroke=INK, stroke_width=0.8, tooltip=name)
+    if leaf:
+        return circle(x, y, size * 0.75, fill="#fff", stroke=GREY, tooltip=name)
+    return circle(x, y, size * 0.6, fill=GREY, tooltip=name)
 
 
 def _fold(x: float, y: float, marked: bool, pitch: float) -> str:
     half = min(5.0, pitch / 2 - 0.4)
-    fill, line = (MARKED, INK) if marked else ("#fff", GREY)
+    fill, border = (MARKED, INK) if marked else ("#fff", GREY)
     path = f"M{x:.1f} {y:.1f}L{x + 2 * half:.1f} {y - half:.1f}V{y + half:.1f}Z"
-    return f'<path d="{path}" fill="{fill}" stroke="{line}" stroke-width="0.8"/>'
+    return element("path", d=path, fill=fill, stroke=border, stroke_width=0.8)
 
 
 def tree_answers(

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from html import escape
 from statistics import fmean
 from typing import Any
 
 from markupsafe import Markup
 
 from .._base.masking import THRESHOLD
-from .._base.svg import GREY, INK, SERIES, Axis, Dot, cut, dots, picture, text
+from .._base.svg import GREY, INK, SERIES, Axis, Dot, circle, cut, dots, line, picture, text
 from .._base.text import between, count_noun, fixed, number, shown
 from ..utility.composite import Sweep
 from ..utility.delta import Delta, DeltaRow
@@ -277,7 +276,7 @@ def _regression(result: Regression) -> Iterator[Block]:
         drawn,
         ("original", "synthetic"),
         label="distance from the original's coefficient, in its standard errors",
-        line=0.0,
+        level=0.0,
     )
     notes = (
         [Col("Note", lambda row: shown(row.note, 200))] if any(r.note for r in shortlist) else []
@@ -378,13 +377,10 @@ def sweep_plot(
             text(x_of[p], foot + 16, cut(p, step, 11), anchor="middle", size=11, fill=GREY)  # type: ignore[index]
             for p in settings
         ]
-    path = "L".join(f"{x:.1f} {y:.1f}" for x, y in means)
-    parts.append(f'<path d="M{path}" fill="none" stroke="{SERIES[0][0]}" stroke-width="2"/>')
+    parts.append(line(means, stroke=SERIES[0][0], width=2))
     for position, value in points:
-        title = escape(f"{shown(setting, 40)} {shown(position)}: {number(value)}")
-        parts.append(
-            f'<circle cx="{x_of[position]:.1f}" cy="{up(value):.1f}" r="3.5" fill="#fff" stroke="{INK}"><title>{title}</title></circle>'  # type: ignore[index]
-        )
+        x, title = x_of[position], f"{shown(setting, 40)} {shown(position)}: {number(value)}"  # type: ignore[index]
+        parts.append(circle(x, up(value), 3.5, fill="#fff", stroke=INK, tooltip=title))
     parts.append(
         text(
             (x_start + width) / 2,

@@ -6,12 +6,11 @@ Columns and the worst pairs of columns are drawn original beside synthetic, cell
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from html import escape
 
 from markupsafe import Markup
 
 from .._base.masking import THRESHOLD
-from .._base.svg import GREY, SERIES, bars, blend, cut, picture, text
+from .._base.svg import GREY, SERIES, bars, blend, box, cut, element, line, picture, text
 from .._base.text import between, count_noun, fixed, number, percent, shown, signed, width_of
 from ..stats.intervals import Result
 from ..utility.association import Association
@@ -55,6 +54,12 @@ PAIR_LABELS, PAIR_SLANT = 92.0, 34.0
 """Room for the names of rows, and for the last slanted name of a column."""
 
 ORIGINAL, SYNTHETIC = SERIES[0][0], SERIES[1][0]
+HIDDEN_CELL = {
+    "stroke": GREY,
+    "stroke_opacity": ".5",
+    "stroke_dasharray": "2 3",
+    "class_": "hidden",
+}
 STUB = 4.0
 """How high, in pixels, what is hidden is drawn: the same for all."""
 
@@ -409,10 +414,13 @@ def _upright(shape: ColumnShape, max_share: float, threshold: int) -> list[str]:
     for i, label in enumerate(shape.labels):
         x = 2 + i * wide
         description = f"{label}: original {_share(shape.original[i], threshold)}, synthetic {_share(shape.synthetic[i], threshold)}"
-        bars = _bar(x + 0.5, bottom, wide - 1, shape.original[i], max_share, room, filled=True)
-        bars += _bar(x + 1.5, bottom, wide - 3, shape.synthetic[i], max_share, room, filled=False)
-        out.append(f"<g><title>{escape(description)}</title>{bars}</g>")
-    out.append(f'<path d="M0 {bottom:.1f}H{WIDE:.1f}" stroke="{GREY}"/>')
+        bars = ""
+        for share, inset in ((shape.original[i], 0.5), (shape.synthetic[i], 1.5)):
+            high = STUB if share is None else share / max_share * room
+            area = (x + inset, bottom - high, max(wide - 2 * inset, 1.0), high)
+            bars += _bar(area, hidden=share is None, filled=inset == 0.5)
+        out.append(element("g", bars, tooltip=description))
+    out.append(line([(0, bottom), (WIDE, bottom)], stroke=GREY))
     half = (WIDE - 8) / 2
     out.append(text(0, bottom + 14, cut(shape.labels[0], half, 11), size=11, fill=GREY))
     out.append(
@@ -423,28 +431,13 @@ def _upright(shape: ColumnShape, max_share: float, threshold: int) -> list[str]:
     return out
 
 
-def _bar(
-    x: float,
-    bottom: float,
-    wide: float,
-    share: float | None,
-    max_share: float,
-    room: float,
-    *,
-    filled: bool,
-) -> str:
-    colour = ORIGINAL if filled else SYNTHETIC
-    high = STUB if share is None else share / max_share * room
-    box = f'x="{x:.1f}" y="{bottom - high:.1f}" width="{max(wide, 1.0):.1f}" height="{high:.1f}"'
-    return _paint(box, colour, hidden=share is None, filled=filled)
-
-
-def _paint(box: str, colour: str, *, hidden: bool, filled: bool) -> str:
+def _bar(area: tuple[float, float, float, float], *, hidden: bool, filled: bool) -> str:
+    """Return the bar of one table: filled of the original, an outline of the synthetic one, a dashed stub of what is hidden."""
     if hidden:
-        return f'<rect {box} fill="none" stroke="{GREY}" stroke-dasharray="2 2" class="hidden"/>'
+        return box(*area, stroke=GREY, stroke_dasharray="2 2", class_="hidden")
     if filled:
-        return f'<rect {box} fill="{colour}" fill-opacity=".55"/>'
-    return f'<rect {box} fill="none" stroke="{colour}" stroke-width="2"/>'
+        return box(*area, fill=ORIGINAL, fill_opacity=".55")
+    return box(*area, stroke=SYNTHETIC, stroke_width=2)
 
 
 def _named(shape: ColumnShape, max_share: float, threshold: int) -> list[str]:
@@ -455,21 +448,13 @@ def _named(shape: ColumnShape, max_share: float, threshold: int) -> list[str]:
     out = []
     for i, label in enumerate(shape.labels):
         y = TOP + 2 + i * pitch
-        bar_groups: tuple[tuple[Shares, bool], ...] = (
-            (shape.original, True),
-            (shape.synthetic, False),
-        )
         description = f"{label}: original {_share(shape.original[i], threshold)}, synthetic {_share(shape.synthetic[i], threshold)}"
         bars = ""
-        for side, filled in bar_groups:
-            share = side[i]
+        for share, inset in ((shape.original[i], 0.5), (shape.synthetic[i], 2.0)):
             long = STUB if share is None else share / max_share * room
-            inset = 0.5 if filled else 2.0
-            box = f'x="{LABELS:.1f}" y="{y + inset:.1f}" width="{long:.1f}" height="{max(pitch - 2 * inset - 1.5, 1.0):.1f}"'
-            bars += _paint(
-                box, ORIGINAL if filled else SYNTHETIC, hidden=share is None, filled=filled
-            )
-        out.append(f"<g><title>{escape(description)}</title>{bars}</g>")
+            area = (LABELS, y + inset, long, max(pitch - 2 * inset - 1.5, 1.0))
+            bars += _bar(area, hidden=share is None, filled=inset == 0.5)
+        out.append(element("g", bars, tooltip=description))
         out.append(
             text(
                 LABELS - 5,
@@ -564,14 +549,14 @@ def _pair_map(
     out = []
     for k, share in enumerate(shares):
         i, j = divmod(k, len(columns))
-        box = f'x="{x_start + j * side + 0.5:.1f}" y="{top + i * side + 0.5:.1f}" width="{side - 1:.1f}" height="{side - 1:.1f}"'
         description = f"{title}, {rows[i]} × {columns[j]}: {_share(share, threshold)}"
         if share is None:
-            paint = f'fill="none" stroke="{GREY}" stroke-opacity=".5" stroke-dasharray="2 3" class="hidden"'
+            look = HIDDEN_CELL
         else:
             shade = hex_colour(blend(STRENGTH, (share / max_share) ** 0.6))
-            paint = f'fill="{shade}" stroke="#bbb" stroke-width=".5"'
-        out.append(f"<rect {box} {paint}><title>{escape(description)}</title></rect>")
+            look = {"fill": shade, "stroke": "#bbb", "stroke_width": ".5"}
+        x, y = x_start + j * side + 0.5, top + i * side + 0.5
+        out.append(box(x, y, side - 1, side - 1, tooltip=description, **look))
     for j, label in enumerate(columns):
         out.append(
             text(x_start + (j + 0.65) * side, top - 4, cut(label, 62, 11), size=11, turn=-60)

@@ -447,7 +447,7 @@ class SinglingOutResult(ShadowResult):
             description,
             lines,
             ("attack", "blind attacker"),
-            line=self.guess,
+            level=self.guess,
             low=0.0,
             high=1.0,
             label="share of releases; the upright line is a guess; bars: 95 % interval",

@@ -191,7 +191,7 @@ def bounds_plot(key: str, audit: AuditResult) -> Markup:
         ("Proved",),
         label="bound over claim; the upright line is the claim",
         low=0.0,
-        line=1.0,
+        level=1.0,
         lanes=(0,),
         marks=(1,),
     )

@@ -178,7 +178,7 @@ class MembershipResult(ShadowResult):
             "; ".join(f"{name}: {rates.auc:.3f}" for name, rates in groups.items()),
             lines,
             ("AUC",),
-            line=GUESS,
+            level=GUESS,
             low=min(0.4, *(rates.auc_interval[0] for rates in groups.values())),
             high=1.0,
             label="AUC; the upright line is a guess, 0.5; bars: 95 % interval",

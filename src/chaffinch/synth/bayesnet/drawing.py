@@ -7,11 +7,10 @@ the mean place of their neighbours, and places are spread so that nothing overla
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from html import escape
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from ..._base.svg import Drawing, canvas, label, rectangle
+from ..._base.svg import Drawing, box, canvas, element, text
 from .network import Network
 
 if TYPE_CHECKING:
@@ -23,12 +22,20 @@ COLOURS = {"label": ("#E69F00", ""), "sensitive": ("#56B4E9", "6 3"), "other": (
 
 HEIGHT, GAP_Y, MARGIN, PER_CHARACTER, WAY, LEGEND = 30, 74, 24, 7.4, 8.0, 560.0
 
-TIP = (
-    '<marker id="tip" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="7" markerHeight="7" orient="auto" '
-    'markerUnits="userSpaceOnUse"><path d="M0 0L8 4L0 8z" fill="#555"/></marker>'
+TIP = element(
+    "marker",
+    element("path", d="M0 0L8 4L0 8z", fill="#555"),
+    id="tip",
+    viewBox="0 0 8 8",
+    refX=7,
+    refY=4,
+    markerWidth=7,
+    markerHeight=7,
+    orient="auto",
+    markerUnits="userSpaceOnUse",
 )
 
-GAP = 18.0
+GAP, BORDER = 18.0, "#333"
 
 SWEEPS = 12
 
@@ -81,10 +88,17 @@ def _edges(model: BayesNetModel, centre: Centres) -> list[str]:
         path = f"M{stops[0][0]:.1f} {stops[0][1]:.1f}"
         for (a, b), (c, d) in pairwise(stops):
             path += f"C{a:.1f} {(b + d) / 2:.1f} {c:.1f} {(b + d) / 2:.1f} {c:.1f} {d:.1f}"
-        width = 0.8 + 3.2 * strength / strongest
         out.append(
-            f'<path d="{path}" fill="none" stroke="#555" stroke-opacity=".65" stroke-width="{width:.2f}" '
-            f'marker-end="url(#tip)"><title>{escape(parent)} to {escape(child)}: {strength:.3f} nats</title></path>'
+            element(
+                "path",
+                d=path,
+                fill="none",
+                stroke="#555",
+                stroke_opacity=".65",
+                stroke_width=f"{0.8 + 3.2 * strength / strongest:.2f}",
+                marker_end="url(#tip)",
+                tooltip=f"{parent} to {child}: {strength:.3f} nats",
+            )
         )
     return out
 
@@ -95,18 +109,19 @@ def _nodes(model: BayesNetModel, centre: Centres, width_of: dict[str, float]) ->
         x, y = centre[name]
         fill, dashes = COLOURS[model.role(name) or "other"]
         out.append(
-            rectangle(
+            box(
                 x - width_of[name] / 2,
                 y - HEIGHT / 2,
                 width_of[name],
                 HEIGHT,
                 fill=fill,
-                radius=8,
+                rx=8,
+                stroke=BORDER,
                 stroke_width=1.2,
-                dashes=dashes,
+                stroke_dasharray=dashes or None,
             )
         )
-        out.append(label(x, y + 4.5, name, anchor="middle", fill="#111"))
+        out.append(text(x, y + 4.5, name, anchor="middle", fill="#111"))
     return out
 
 
@@ -115,10 +130,12 @@ def _legend(model: BayesNetModel, y: float) -> list[str]:
     roles = {model.role(name) or "other" for name in model.network.order}
     for role, (fill, dashes) in COLOURS.items():
         if role in roles:
-            out.append(rectangle(x, y, 18, 14, fill=fill, radius=4, dashes=dashes))
-            out.append(label(x + 24, y + 12, role))
+            out.append(
+                box(x, y, 18, 14, fill=fill, rx=4, stroke=BORDER, stroke_dasharray=dashes or None)
+            )
+            out.append(text(x + 24, y + 12, role, fill=BORDER))
             x += 44 + PER_CHARACTER * len(role)
-    out.append(label(x, y + 12, "wider edge: more mutual information"))
+    out.append(text(x, y + 12, "wider edge: more mutual information", fill=BORDER))
     return out
 
 
