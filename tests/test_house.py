@@ -498,7 +498,7 @@ SMALL_WORDS = frozenset(
     ]
 )
 NAMED_BY_SMALL_WORDS = {
-    "_base": 107,
+    "_base": 81,
     "table": 8,
     "counts": 0,
     "privacy": 0,

@@ -76,7 +76,7 @@ def draw() -> None:
             rows,
             ["dpart", "dpart, as read", "sdg", "sdg, as read", "published", "bayesnet"],
             label=f"{words} (upright line: {said})",
-            line=reference,
+            level=reference,
             marks=[0, 2, 1, 5, 3, 4],
         )
         # A figure that stands alone in a file has no page that says what its letters look like.

@@ -213,7 +213,7 @@ def test_numbers_in_cells_are_those_of_the_matrix():
 def test_names_lie_over_no_other_while_there_is_room(places):
     labels = PointLabels(top=10.0, bottom=1e6, room=80.0, step=14.0)
     for number, (x, y, anchor) in enumerate(places):
-        labels.place(x, y, f"name {number}", fill="black", anchor=anchor)
+        labels.add(x, y, f"name {number}", fill="black", anchor=anchor)
     boxes = labels.taken
     assert all(y >= 10 for _, _, y in boxes)
     for i, (start, end, y) in enumerate(boxes):

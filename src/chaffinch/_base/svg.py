@@ -193,24 +193,24 @@ def picture(
 def text(
     x: float,
     y: float,
-    words: str,
+    label: str,
     *,
     anchor: str = "start",
     size: float = SIZE,
     fill: str = INK,
-    turn: float = 0,
+    rotation: float = 0,
     bold: bool = False,
 ) -> str:
     """Return a line of text, its baseline at a point, turned about it by some degrees."""
     return element(
         "text",
-        escape(words),
+        escape(label),
         x=x,
         y=y,
         fill=fill,
         text_anchor=None if anchor == "start" else anchor,
         font_size=None if size == SIZE else size,
-        transform=f"rotate({turn:g} {x:.1f} {y:.1f})" if turn else None,
+        transform=f"rotate({rotation:g} {x:.1f} {y:.1f})" if rotation else None,
         font_weight=600 if bold else None,
     )
 
@@ -223,25 +223,25 @@ def cut(name: object, room: float, size: float = SIZE) -> str:
     >>> cut("a_very_long_column_name_indeed", 80)
     'a_very…eed'
     """
-    whole = shown(name, most=80)
-    most = len(whole)
-    while most > 3 and width_of(whole, size) > room:
-        most -= 1
-        whole = shown(name, most=most)
-    return whole
+    label = shown(name, most=80)
+    max_length = len(label)
+    while max_length > 3 and width_of(label, size) > room:
+        max_length -= 1
+        label = shown(name, most=max_length)
+    return label
 
 
-def blend(colours: Sequence[Colour], place: float) -> Colour:
-    """Return the colour at a place from 0 to 1 along a row of colours."""
-    at = min(max(place, 0.0), 1.0) * (len(colours) - 1)
-    i = min(int(at), len(colours) - 2)
+def blend(colours: Sequence[Colour], position: float) -> Colour:
+    """Return the colour at a position from 0 to 1 along a row of colours."""
+    scaled = min(max(position, 0.0), 1.0) * (len(colours) - 1)
+    i = min(int(scaled), len(colours) - 2)
     red, green, blue = (
-        round(a + (b - a) * (at - i)) for a, b in zip(colours[i], colours[i + 1], strict=True)
+        round(a + (b - a) * (scaled - i)) for a, b in zip(colours[i], colours[i + 1], strict=True)
     )
     return red, green, blue
 
 
-def contrast(one: Colour, other: Colour) -> float:
+def contrast(first: Colour, second: Colour) -> float:
     """Return the contrast ratio of two colours, 1 to 21, as the Web Content Accessibility Guidelines define it.
 
     Examples
@@ -249,7 +249,7 @@ def contrast(one: Colour, other: Colour) -> float:
     >>> round(contrast((0, 0, 0), (255, 255, 255)))
     21
     """
-    light, dark = sorted((_luminance(one), _luminance(other)), reverse=True)
+    light, dark = sorted((_luminance(first), _luminance(second)), reverse=True)
     return (light + 0.05) / (dark + 0.05)
 
 
@@ -299,8 +299,8 @@ class Axis:
 
     def __call__(self, value: float) -> float:
         """Return where a number stands, in pixels; never beyond the ends."""
-        at = math.log10(value) if self.log else value
-        share = (at - self.low) / (self.high - self.low)
+        position = math.log10(value) if self.log else value
+        share = (position - self.low) / (self.high - self.low)
         return self.start + min(max(share, 0.0), 1.0) * (self.end - self.start)
 
     def across(self, top: float, bottom: float) -> list[str]:
@@ -312,13 +312,13 @@ class Axis:
             out.append(text(x, bottom + 16, number(tick), anchor="middle", size=11, fill=GREY))
         return out
 
-    def up(self, left: float, right: float) -> list[str]:
+    def up(self, x_start: float, x_end: float) -> list[str]:
         """Return ticks and grid lines of a vertical axis at the left of a plot."""
         out = []
         for tick in self.ticks:
             y = self(tick)
-            out.append(line([(left, y), (right, y)], stroke=RULE))
-            out.append(text(left - 6, y + 4, number(tick), anchor="end", size=11, fill=GREY))
+            out.append(line([(x_start, y), (x_end, y)], stroke=RULE))
+            out.append(text(x_start - 6, y + 4, number(tick), anchor="end", size=11, fill=GREY))
         return out
 
 
@@ -351,22 +351,22 @@ def bars(
     """Return horizontal bars from zero, one for each name, in the order given; each says its number, or that it is hidden."""
     pitch, head = 22.0, 12.0
     labels = [cut(name, LABELS - 10) for name in values]
-    left = max([60.0, *(width_of(label, 12) + 12 for label in labels)])
+    x_start = max([60.0, *(width_of(label, 12) + 12 for label in labels)])
     bottom = head + pitch * len(values)
     known = [value for value in values.values() if value is not None]
-    axis = Axis(0.0, max([top or 0.0, *known]) or 1.0, left, WIDTH - 60)
+    axis = Axis(0.0, max([top or 0.0, *known]) or 1.0, x_start, WIDTH - 60)
     parts = axis.across(head - 4, bottom)
     for i, ((name, value), label) in enumerate(zip(values.items(), labels, strict=True)):
         y, end = head + i * pitch, axis(value or 0.0)
-        parts.append(text(left - 6, y + 15, label, anchor="end"))
+        parts.append(text(x_start - 6, y + 15, label, anchor="end"))
         if value is None:
-            words = width_of(hidden, 11) + 6
-            parts.append(box(left + 2, y + 3, words, pitch - 7, fill="#fff"))
-            parts.append(text(left + 6, y + 15, hidden, size=11, fill=GREY))
+            room = width_of(hidden, 11) + 6
+            parts.append(box(x_start + 2, y + 3, room, pitch - 7, fill="#fff"))
+            parts.append(text(x_start + 6, y + 15, hidden, size=11, fill=GREY))
             continue
         description = f"{shown(name)}: {fixed(value)}"
-        long = max(end - left, 1)
-        parts.append(box(left, y + 3, long, pitch - 7, fill=SERIES[0][0], tooltip=description))
+        long = max(end - x_start, 1)
+        parts.append(box(x_start, y + 3, long, pitch - 7, fill=SERIES[0][0], tooltip=description))
         parts.append(box(end + 3, y + 3, 42, pitch - 7, fill="#fff"))
         parts.append(text(end + 6, y + 15, fixed(value), size=11))
     return picture(key, WIDTH, bottom + 26, title=title, desc=desc, body=parts)
@@ -395,36 +395,38 @@ def dots(
     lane = list(range(len(series)) if lanes is None else lanes)
     pitch = 16.0 + 11.0 * (max(lane, default=0) + 1)
     labels = [cut(name, LABELS) for name, _ in rows]
-    left = max([60.0, *(width_of(words, 12) + 14 for words in labels)])
-    looks = [SERIES[place % len(SERIES)] for place in marks or range(len(series))]
-    legend, head = _legend(series, looks, left) if len(series) > 1 else ([], 10.0)
+    x_start = max([60.0, *(width_of(name_shown, 12) + 14 for name_shown in labels)])
+    looks = [SERIES[index % len(SERIES)] for index in marks or range(len(series))]
+    legend, head = _legend(series, looks, x_start) if len(series) > 1 else ([], 10.0)
     bottom = head + pitch * len(rows)
-    every = [v for _, row in rows for d in row for v in (d.value, d.low, d.high) if v is not None]
-    every += [] if level is None else [level]
+    values = [v for _, row in rows for d in row for v in (d.value, d.low, d.high) if v is not None]
+    values += [] if level is None else [level]
     axis = Axis(
-        min(every, default=0.0) if low is None else low,
-        max(every, default=1.0) if high is None else high,
-        left,
+        min(values, default=0.0) if low is None else low,
+        max(values, default=1.0) if high is None else high,
+        x_start,
         WIDTH - 24,
     )
     parts = axis.across(head - 4, bottom)
     if level is not None:
         x = axis(level)
         parts.append(line([(x, head - 4), (x, bottom)], stroke=GREY, width=1.5))
-    for i, ((name, row), words) in enumerate(zip(rows, labels, strict=True)):
+    for i, ((name, row), name_shown) in enumerate(zip(rows, labels, strict=True)):
         y = head + i * pitch
         if i:
             parts.append(line([(0, y), (WIDTH - 24, y)], stroke="#eee"))
-        parts.append(text(left - 8, y + pitch / 2 + 4, words, anchor="end"))
+        parts.append(text(x_start - 8, y + pitch / 2 + 4, name_shown, anchor="end"))
         for dot in row:
-            place = series.index(dot.series)
-            parts.append(_dot(dot, axis, y + 13.5 + 11.0 * lane[place], *looks[place], name))
+            index = series.index(dot.series)
+            parts.append(_dot(dot, axis, y + 13.5 + 11.0 * lane[index], *looks[index], name))
     parts += legend
-    for words, x, anchor in zip(ends or (), (left, WIDTH - 24), ("start", "end"), strict=False):
-        parts.append(text(x, bottom + 34, words, size=11, fill=GREY, anchor=anchor))
+    for name_shown, x, anchor in zip(
+        ends or (), (x_start, WIDTH - 24), ("start", "end"), strict=False
+    ):
+        parts.append(text(x, bottom + 34, name_shown, size=11, fill=GREY, anchor=anchor))
     parts.append(
         text(
-            (left + WIDTH - 24) / 2,
+            (x_start + WIDTH - 24) / 2,
             bottom + (50 if ends else 34),
             label,
             anchor="middle",
@@ -459,15 +461,15 @@ def mark(x: float, y: float, colour: str, shape: str) -> str:
 
 
 def _legend(
-    series: Sequence[str], looks: Sequence[tuple[str, str]], left: float
+    series: Sequence[str], looks: Sequence[tuple[str, str]], x_start: float
 ) -> tuple[list[str], float]:
     """Return what each series looks like, on as many lines as that takes, and where the plot starts below it."""
     room = sum(40 + width_of(name, 12) for name in series) - 20
-    left = min(left, max(0.0, WIDTH - room))
-    out, x, y = [], left, 12.0
+    x_start = min(x_start, max(0.0, WIDTH - room))
+    out, x, y = [], x_start, 12.0
     for name, look in zip(series, looks, strict=True):
-        if x > left and x + 20 + width_of(name, 12) > WIDTH:
-            x, y = left, y + 20
+        if x > x_start and x + 20 + width_of(name, 12) > WIDTH:
+            x, y = x_start, y + 20
         out.append(mark(x + 5, y, *look))
         out.append(text(x + 16, y + 4, name))
         x += 40 + width_of(name, 12)

@@ -158,7 +158,7 @@ def curves(
         text((x_start + right) / 2, bottom + 36, labels[0], anchor="middle", size=11, fill=GREY)
     )
     parts.append(
-        text(12, (top + bottom) / 2, labels[1], anchor="middle", size=11, fill=GREY, turn=-90)
+        text(12, (top + bottom) / 2, labels[1], anchor="middle", size=11, fill=GREY, rotation=-90)
     )
     legend, foot = _legend(entries, x_start, right, bottom + 60)
     # A figure may stand alone in a file, where no page says what its letters look like.
@@ -249,9 +249,9 @@ def scatter(
             line([(across.start, y), (across.end, y)], stroke=level.colour, width=1.5, dashes="6 3")
         )
         x, anchor = (across.end - 4, "end") if level.at_right else (across.start + 6, "start")
-        body.append(labels.place(x, y - 5, level.name, fill=INK, anchor=anchor))
+        body.append(labels.add(x, y - 5, level.name, fill=INK, anchor=anchor))
     if remark:
-        body.append(labels.place(across.start + 6, up.end + 12, remark, fill=GREY, anchor="start"))
+        body.append(labels.add(across.start + 6, up.end + 12, remark, fill=GREY, anchor="start"))
     turns = [(across(x), up(y)) for x, y in stairs]
     corners = [(x, y) for (_, y), (x, _) in pairwise(turns)]
     steps = [point for pair in zip_longest(turns, corners) for point in pair if point]
@@ -261,15 +261,15 @@ def scatter(
         x, y = across(spot.x), up(spot.y)
         right = x > (across.start + width) / 2
         if spot.label and spot.above:
-            body.append(labels.place(x, y - 11, spot.label, fill=spot.ink, anchor="middle"))
+            body.append(labels.add(x, y - 11, spot.label, fill=spot.ink, anchor="middle"))
         elif spot.label:
             anchor = "end" if right else "start"
             x += -9 if right else 9
-            body.append(labels.place(x, y - 8, spot.label, fill=spot.ink, anchor=anchor))
+            body.append(labels.add(x, y - 8, spot.label, fill=spot.ink, anchor=anchor))
     centre, middle = (across.start + width) / 2, (up.start + up.end) / 2
     name = cut(names[0], width - across.start)
     body.append(text(centre, height - 10, name, anchor="middle", fill=GREY))
-    body.append(text(14, middle, names[1], anchor="middle", fill=GREY, turn=-90))
+    body.append(text(14, middle, names[1], anchor="middle", fill=GREY, rotation=-90))
     # A figure may stand alone in a file, where no page says what its letters look like.
     drawn = element("g", *body, font_family="sans-serif", font_size=12)
     return picture(key, width, height, title=title, desc=desc, body=[drawn])
@@ -303,10 +303,10 @@ class PointLabels:
     step: float
     taken: list[tuple[float, float, float]] = field(default_factory=list)
 
-    def place(self, x: float, y: float, name: str, *, fill: str, anchor: str) -> str:
+    def add(self, x: float, y: float, name: str, *, fill: str, anchor: str) -> str:
         """Return a name near a point."""
-        words = cut(name, self.room)
-        wide = width_of(words, SIZE)
+        name_shown = cut(name, self.room)
+        wide = width_of(name_shown, SIZE)
         start = x - wide if anchor == "end" else x - wide / 2 if anchor == "middle" else x
         y = max(y, self.top)
         while (
@@ -318,7 +318,7 @@ class PointLabels:
         ):
             y += self.step
         self.taken.append((start, start + wide, y))
-        return text(x, y, words, fill=fill, anchor=anchor)
+        return text(x, y, name_shown, fill=fill, anchor=anchor)
 
 
 def success_figure(
@@ -595,7 +595,7 @@ def _map(
                 top - 5,
                 label,
                 size=font,
-                turn=-90 if upright else -52,
+                rotation=-90 if upright else -52,
             )
         )
     bottom = top + size * side

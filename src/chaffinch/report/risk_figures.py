@@ -275,7 +275,8 @@ def _map(
     start = x_start + 14
     xs += [start + (i + 0.5) * wide for i in range(len(measures))]
     body = [
-        text(x + 4, head - 6, label, size=11, turn=-52) for x, label in zip(xs, labels, strict=True)
+        text(x + 4, head - 6, label, size=11, rotation=-52)
+        for x, label in zip(xs, labels, strict=True)
     ]
     known = [
         v for c in shortlist for a in cells[c].values() if (v := _shade(a, by_excess)) is not None

@@ -559,7 +559,7 @@ def _pair_map(
         out.append(box(x, y, side - 1, side - 1, tooltip=description, **look))
     for j, label in enumerate(columns):
         out.append(
-            text(x_start + (j + 0.65) * side, top - 4, cut(label, 62, 11), size=11, turn=-60)
+            text(x_start + (j + 0.65) * side, top - 4, cut(label, 62, 11), size=11, rotation=-60)
         )
     out.append(text(x_start, top + side * len(rows) + 13, title, size=11, fill=GREY))
     return out

@@ -10,7 +10,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 
 from ..._base.errors import ChaffinchError, InputError, unknown_name
-from ..._base.svg import GREY, SERIES, picture
+from ..._base.svg import GREY, SERIES, box, line, picture
 from ..._base.text import count_noun
 from ...table.infer import suggested_role
 from ...table.schema import KINDS, ROLES, Column, Schema
@@ -167,13 +167,13 @@ def _bars(key: str, name: str, cells: list[int | str]) -> Markup:
     body = []
     for i, count in enumerate(counts):
         high = 3.0 if count is None else (TALL - 4) * count / most
-        box = f'x="{i * wide + 0.5:.1f}" y="{TALL - high - 1:.1f}" width="{max(wide - 1, 1):.1f}" height="{high:.1f}"'
+        area = (i * wide + 0.5, TALL - high - 1, max(wide - 1, 1), high)
         body.append(
-            f'<rect {box} fill="none" stroke="{GREY}" stroke-dasharray="2 2"/>'
+            box(*area, stroke=GREY, stroke_dasharray="2 2")
             if count is None
-            else f'<rect {box} fill="{SERIES[0][0]}"/>'
+            else box(*area, fill=SERIES[0][0])
         )
-    body.append(f'<path d="M0 {TALL - 0.5}H{WIDE}" stroke="{GREY}"/>')
+    body.append(line([(0, TALL - 0.5), (WIDE, TALL - 0.5)], stroke=GREY))
     return picture(
         key,
         WIDE,
