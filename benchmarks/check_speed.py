@@ -34,7 +34,7 @@ from chaffinch.outputs.domain import Field, Fields
 from chaffinch.outputs.evolve import evolve_spec
 from chaffinch.outputs.numbers import numbers
 from chaffinch.outputs.records import TableCoder, codes_of_table
-from chaffinch.outputs.solve import incremental
+from chaffinch.outputs.solve.engines import incremental
 from chaffinch.outputs.solve.settings import EvolveSettings
 from chaffinch.risk.attribution.tcap import tcap
 from chaffinch.table import read

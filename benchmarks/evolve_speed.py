@@ -34,8 +34,8 @@ from benchmarks.evolving_cases import (
 )
 from chaffinch.outputs.domain import Codes
 from chaffinch.outputs.equations import CountTable, Problem
-from chaffinch.outputs.solve import ea, incremental, maxent
-from chaffinch.outputs.solve.incremental import Solved
+from chaffinch.outputs.solve.engines import ea, incremental, maxent
+from chaffinch.outputs.solve.engines.incremental import Solved
 
 PAPER_MAE = 4e-4
 """The mean absolute error that P1 reports, of coefficients averaged over ten runs; here each run alone has to reach it."""

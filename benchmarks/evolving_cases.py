@@ -192,7 +192,7 @@ def main(runs: int = 10) -> None:
     """Print, for each case and run: reached, CPU and wall seconds, proposals, and the largest and mean error as statsmodels refits."""
     import time
 
-    from chaffinch.outputs.solve.incremental import solve
+    from chaffinch.outputs.solve.engines.incremental import solve
 
     joint, _ = joint_case()
     cases = [

@@ -23,7 +23,7 @@ from chaffinch.outputs.check import CheckSettings, check_recipes
 from chaffinch.outputs.check.assessment import DatasetEnsemble
 from chaffinch.outputs.document import Outputs
 from chaffinch.outputs.records import TableCoder
-from chaffinch.outputs.solve import incremental
+from chaffinch.outputs.solve.engines import incremental
 from chaffinch.table import read
 from chaffinch.workflows.check_request import CheckRequest
 from experiments.check_null_moves.null_moves import walk

@@ -22,7 +22,7 @@ from chaffinch.outputs.check import CheckSettings, check_recipes
 from chaffinch.outputs.check.assessment import DatasetEnsemble
 from chaffinch.outputs.document import Outputs, recipes_of
 from chaffinch.outputs.domain import Field, Fields
-from chaffinch.outputs.solve import incremental
+from chaffinch.outputs.solve.engines import incremental
 from experiments.p1_output_risk.paper_figures import prepared, whole_data
 from experiments.p1_output_risk.people import DATASETS, People, people
 

@@ -22,9 +22,8 @@ from chaffinch._base.svg import Axis
 from chaffinch.outputs.domain import Codes, Columns
 from chaffinch.outputs.equations import Problem
 from chaffinch.outputs.numbers import compared
-from chaffinch.outputs.solve import incremental
-from chaffinch.outputs.solve.ea import solve
-from chaffinch.outputs.solve.incremental import Checkpoint
+from chaffinch.outputs.solve.engines import incremental
+from chaffinch.outputs.solve.engines.ea import solve
 from chaffinch.outputs.solve.population import BreedingRates, Population
 from chaffinch.outputs.solve.settings import EvolutionSettings
 from chaffinch.report.charts import Curve, Point, curves, frame
@@ -101,11 +100,6 @@ def problem_of(rows: int, start: str) -> Problem:
 def ran(case: Case) -> dict[str, Any]:
     """Return a run: error of what statsmodels fits in the end, and the algorithm's own by generation."""
     problem = problem_of(case.rows, case.start)
-    errors: dict[int, float] = {}
-
-    def watch(point: Checkpoint) -> None:
-        errors[point.proposals] = point.objective
-
     settings = EvolutionSettings(**RULES[case.selection])
     first, search = np.random.SeedSequence(case.run).spawn(2)
     began = time.process_time()
@@ -114,7 +108,6 @@ def ran(case: Case) -> dict[str, Any]:
         problem.columns.start(case.rows, seed=first),
         seed=search,
         settings=settings,
-        watch=watch,
     )
     seconds = time.process_time() - began
     fitted = refitted(case.rows, solved.codes)
@@ -124,6 +117,7 @@ def ran(case: Case) -> dict[str, Any]:
     row |= mistakes(fitted, case.rows)
     row |= {name: f"{value:.6f}" for name, value in fitted.items()}
     # A run that has arrived ends: its last error stands for the generations that it did not need.
+    errors = {point.proposals: point.objective for point in solved.trace}
     last = errors[max(errors)]
     row |= {f"MSE {g}": f"{errors.get(g, last):.3g}" for g in range(0, GENERATIONS + 1, EVERY)}
     return row

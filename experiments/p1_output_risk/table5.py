@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from chaffinch.outputs.check.attribution import CONVENTIONS, attack_of, ensemble_tcap
 from chaffinch.outputs.document import recipes_of
 from chaffinch.outputs.domain import Codes, Floats
-from chaffinch.outputs.solve.incremental import solve
+from chaffinch.outputs.solve.engines.incremental import solve
 from experiments.cells import append_rows, finished_rows
 from experiments.p1_output_risk.people import DATASETS, People, people
 from experiments.p1_output_risk.run import logit, read, save

@@ -80,8 +80,8 @@ class CheckJobOptions(TypedDict, total=False):
     """Assess outputs without each of them: after an excess, always or never. Default: excess."""
     threshold: int | None
     """Records that must share a value or a cell before it shows. Default: that of the rules."""
-    search_engine: Literal["incremental", "maxent", "ea"]
-    """incremental; maxent (draws what outputs imply first); ea (evolutionary algorithm as published). Default: incremental."""
+    search_engine: str
+    """How to search: ea (evolutionary algorithm as published), incremental (moves of one or two records), maxent (draws what outputs imply first). Default: incremental."""
     seconds: float | None
     """Length of a search, turned into proposals by a fixed rule. Default: 60; check: 20."""
     proposals: int | None
@@ -184,8 +184,8 @@ class EvolveOptions(TypedDict, total=False):
     """Datasets to write: OUT gets -1, -2 ... before its ending. Default: 1."""
     start: Literal["uniform", "margins"] | None
     """Where records begin: known margins of columns, or uniform. Default: margins if any."""
-    search_engine: Literal["incremental", "maxent", "ea"]
-    """incremental; maxent (draws what outputs imply first); ea (evolutionary algorithm as published). Default: incremental."""
+    search_engine: str
+    """How to search: ea (evolutionary algorithm as published), incremental (moves of one or two records), maxent (draws what outputs imply first). Default: incremental."""
     seconds: float | None
     """Length of a search, turned into proposals by a fixed rule. Default: 60; check: 20."""
     proposals: int | None

@@ -33,7 +33,7 @@ from chaffinch.outputs.numbers import Number
 from chaffinch.outputs.readers.pandas import table_of
 from chaffinch.outputs.readers.statsmodels import outputs_of, spec_of
 from chaffinch.outputs.records import schema_of, table_of_codes
-from chaffinch.outputs.solve.incremental import Checkpoint
+from chaffinch.outputs.solve.engine import Checkpoint
 from chaffinch.outputs.solve.settings import MAX_COPIES, EvolveSettings, SearchSettings
 from chaffinch.outputs.solve.state import OutputError
 from chaffinch.report.evolve import evolve_page, sentence
@@ -200,7 +200,7 @@ def test_a_refit_that_denies_it_wins(spec, monkeypatch):
 def test_engines_do_not_say_reached_of_what_no_dataset_has(engine, output):
     """Where all records agree a spread has no derivative, and where there are none a mean is not 0: an engine must not be taken in."""
     from chaffinch.outputs.numbers import compared
-    from chaffinch.outputs.solve import ea, incremental, maxent
+    from chaffinch.outputs.solve.engines import ea, incremental, maxent
 
     columns = [*COLUMNS, {"name": "one", "from": 3, "to": 3}]
     wrong = spec_of(columns, [{"name": "o", **output}], rows=100)
@@ -420,7 +420,7 @@ def test_copies() -> None:
 
 @pytest.mark.parametrize(
     ("options", "per_cell"),
-    [({}, 24), ({"population": 10}, 3 * 4 * 10), ({"copies": 100}, 4 * 100)],
+    [({}, 24), ({"cell_bytes": 120}, 120), ({"copies": 100}, 4 * 100)],
 )
 def test_the_most_rows_are_those_that_the_message_names(
     options: dict[str, int], per_cell: int

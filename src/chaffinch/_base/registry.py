@@ -9,6 +9,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from fnmatch import fnmatch
+from functools import cached_property
 from importlib import import_module
 from itertools import chain
 from pkgutil import iter_modules
@@ -39,6 +40,8 @@ class Registry(Generic[Entry]):
         What an entry is, in errors.
     package, modules
         The modules in which the package registers its own, by their names in the package; "folder.*" is every module of a folder, in the order of their names.
+    by_module
+        Whether each module registers the one entry of its own name: it is then imported when that entry is asked for, and names cost nothing.
 
     Examples
     --------
@@ -52,8 +55,11 @@ class Registry(Generic[Entry]):
     (True, ('mu',), Metric(name='mu'))
     """
 
-    def __init__(self, what: str, package: str = "", *modules: str) -> None:
+    def __init__(
+        self, what: str, package: str = "", *modules: str, by_module: bool = False
+    ) -> None:
         self.what = what
+        self._by_module = by_module
         self._entries: dict[str, Entry] = {}
         self._homes: dict[str, str] = {}
         self._modules = [f"{package}.{module}" for module in modules]
@@ -64,11 +70,10 @@ class Registry(Generic[Entry]):
         """Add an entry and return it; InputError if its name is taken."""
         home = sys._getframe(1).f_globals["__name__"]
         is_ours = any(fnmatch(home, module) for module in self._modules)
-        entries = self._entries if is_ours else self._filled()
-        if entry.name in entries:
+        if entry.name in (self._entries if is_ours else self.names):
             raise InputError(f"There is a {self.what} '{entry.name}' already. Choose another name.")
         self._homes[entry.name] = home
-        entries[entry.name] = entry
+        self._entries[entry.name] = entry
         return entry
 
     def remove(self, name: str) -> None:
@@ -78,37 +83,45 @@ class Registry(Generic[Entry]):
     @property
     def names(self) -> tuple[str, ...]:
         """The names, in order."""
-        return tuple(self._filled())
-
-    def __getitem__(self, name: str) -> Entry:
-        check_name(self.what, name, self._filled())
-        return self._entries[name]
-
-    def __contains__(self, name: object) -> bool:
-        return name in self._filled()
-
-    def __iter__(self) -> Iterator[Entry]:
-        return iter(self._filled().values())
-
-    def __len__(self) -> int:
-        return len(self._filled())
-
-    def __repr__(self) -> str:
-        return f"Registry({self.what}: {', '.join(self._filled())})"
-
-    def _filled(self) -> dict[str, Entry]:
-        """The entries, after the modules that register the package's own were imported; their order is that of the modules, whichever came first."""
+        if self._by_module:
+            names = (module.rpartition(".")[2] for module in self._found_modules)
+            return tuple(dict.fromkeys([*names, *self._entries]))
         with self._lock:
             if not self._is_filled:
                 self._is_filled = True
-                modules = list(dict.fromkeys(chain.from_iterable(map(_named, self._modules))))
-                for module in modules:
+                for module in self._found_modules:
                     import_module(module)
+                order = self._found_modules.index
                 entries = sorted(
-                    self._entries.items(), key=lambda item: modules.index(self._homes[item[0]])
+                    self._entries.items(), key=lambda item: order(self._homes[item[0]])
                 )
                 self._entries = dict(entries)
-        return self._entries
+        return tuple(self._entries)
+
+    def __getitem__(self, name: str) -> Entry:
+        if name not in self._entries:
+            check_name(self.what, name, self.names)
+            for module in self._found_modules:
+                if self._by_module and module.endswith(f".{name}"):
+                    import_module(module)
+        return self._entries[name]
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.names
+
+    def __iter__(self) -> Iterator[Entry]:
+        return map(self.__getitem__, self.names)
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+    def __repr__(self) -> str:
+        return f"Registry({self.what}: {', '.join(self.names)})"
+
+    @cached_property
+    def _found_modules(self) -> list[str]:
+        """The modules that register the package's own, those of folders among them."""
+        return list(dict.fromkeys(chain.from_iterable(map(_named, self._modules))))
 
 
 def _named(module: str) -> list[str]:

@@ -61,6 +61,10 @@ NAMES: dict[str, Callable[[], Iterable[str]]] = {
         "..table.codebooks", lambda module: (kind.title for kind in module.CODEBOOKS)
     ),
     "kinds": _from("..outputs.kinds", lambda module: module.KINDS.names),
+    "search_engines": _from(
+        "..outputs.solve.settings",
+        lambda module: (f"{engine.name} ({engine.title})" for engine in module.SEARCH_ENGINES),
+    ),
     "conventions": _from("..risk.settings", lambda module: module.CONVENTIONS),
     "metrics": _from("..utility", lambda module: module.choices()),
     "learners": _from("..risk.membership.attacker", lambda module: module.learners()),

@@ -23,8 +23,7 @@ from .equations import Problem, SumSystem
 from .kinds import KINDS
 from .margins import KnownMargins, known_margins, published_margins, with_margins, without_margins
 from .numbers import Compared, Number, compared
-from .solve.budget import proposals_of, seconds_each
-from .solve.incremental import Checkpoint, Solved
+from .solve.engine import SEARCHED, Checkpoint, Solved, cost_of, proposals_of
 from .solve.process import EngineJob, Engines, run
 from .solve.settings import MAX_ERROR, EvolveSettings, plain_options
 from .solve.state import OutputError
@@ -38,10 +37,6 @@ MOST_BYTES = 8 << 30
 """The most memory that one search may need, and that all datasets may take when they are made: 8 GiB each."""
 CODE = 4
 """Bytes of a cell of a dataset."""
-SEARCHED = 24
-"""Bytes that a search needs for each cell: the code, the best so far, and two places in an order of alike records."""
-SHARE_OF_POPULATION = 3
-"""Datasets that `ea` holds at once, at most, for each of its candidates: itself, its child, and which of its records changed."""
 FORMAT = "chaffinch-evolved"
 VERSION = 2
 FEW = 20
@@ -70,7 +65,12 @@ def evolve_spec(
     began = time.perf_counter()
     rules_only = tuple(RulesOnly(name, reason) for name, reason in spec.rules_only.items())
     spec = spec.searched
-    _check_size(spec, settings)
+    check_size(
+        spec.n_rows(settings.rows),
+        len(spec.columns),
+        copies=settings.copies,
+        cell_bytes=cost_of(settings.search).cell_bytes,
+    )
     spec, margins = _begun(spec, settings)
     job = _job(spec, settings)
     max_error = job.search.max_error or 0.0
@@ -109,15 +109,6 @@ def evolve_spec(
     return EvolveResult(about, copies, time.perf_counter() - began)
 
 
-def _check_size(spec: Outputs, settings: EvolveSettings) -> None:
-    """Raise InputError for datasets that no memory holds."""
-    search = settings.search
-    population = search.evolution.population_size if search.search_engine == "ea" else None
-    check_size(
-        spec.n_rows(settings.rows), len(spec.columns), copies=settings.copies, population=population
-    )
-
-
 def _begun(spec: Outputs, settings: EvolveSettings) -> tuple[Outputs, KnownMargins]:
     """The outputs over columns with the margins that a start uses, and how these are known."""
     if settings.start == "uniform":
@@ -136,11 +127,7 @@ def _job(spec: Outputs, settings: EvolveSettings) -> EngineJob:
     problem = spec.problem(n_rows)  # says here and at once what is wrong with the specification
     known = any(column.weights is not None for column in spec.columns)
     check_max_error(search.max_error, problem)
-    is_ea, evolution = search.search_engine == "ea", search.evolution
-    fitness = evolution.fitness if is_ea else "score"
-    each_takes = seconds_each(problem, rows=n_rows, engine=search.search_engine, fitness=fitness)
-    proposals = proposals_of(search, each=each_takes, default=SECONDS)
-    most = min(proposals, evolution.generations * evolution.population_size) if is_ea else proposals
+    proposals, cost = proposals_of(search, problem, n_rows, default=SECONDS), cost_of(search)
     check_contradictions(spec, n_rows)
     max_error = MAX_ERROR if search.max_error is None else search.max_error
     return EngineJob(
@@ -149,7 +136,7 @@ def _job(spec: Outputs, settings: EvolveSettings) -> EngineJob:
         search=replace(search, seconds=None, proposals=proposals, max_error=max_error),
         start="margins" if known else "uniform",
         rows=n_rows,
-        expected=most * each_takes,
+        expected=min(proposals, cost.max_proposals) * cost.seconds(problem, n_rows),
     )
 
 
@@ -190,10 +177,10 @@ def _refitted_by() -> str | None:
         return None
 
 
-def check_size(rows: int, columns: int, *, copies: int = 1, population: int | None = None) -> None:
+def check_size(rows: int, columns: int, *, copies: int = 1, cell_bytes: int = SEARCHED) -> None:
     """Raise InputError where a search, or all its datasets, would need over `MOST_BYTES`, with the most rows that are possible.
 
-    `population` are the candidates of `ea`; None for the other engines.
+    A search needs `cell_bytes` for each cell.
 
     Examples
     --------
@@ -202,9 +189,8 @@ def check_size(rows: int, columns: int, *, copies: int = 1, population: int | No
     Traceback (most recent call last):
     chaffinch._base.errors.InputError: A search with 1,000,000,000,000 rows is too large: rows x columns x 24 bytes must be at most 8 GiB. With 2 columns there can be at most 178,956,970 rows.
     """
-    per_cell = SEARCHED if population is None else SHARE_OF_POPULATION * CODE * population
     rules = [
-        (f"A search with {rows:,} rows is", f"rows x columns x {per_cell} bytes", per_cell),
+        (f"A search with {rows:,} rows is", f"rows x columns x {cell_bytes} bytes", cell_bytes),
         (
             f"{copies:,} datasets of {rows:,} rows are",
             f"copies x rows x columns x {CODE} bytes",

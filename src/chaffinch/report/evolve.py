@@ -18,6 +18,8 @@ from ..outputs.evolve import (
     ShownNumber,
     TracePoint,
 )
+from ..outputs.solve.engine import SearchEngine
+from ..outputs.solve.settings import SEARCH_ENGINES
 from .charts import Curve, Point, curves, frame
 from .heads import (
     GIVES_AWAY,
@@ -44,7 +46,6 @@ from .sections import (
 )
 from .text import EVOLVE_LIMITS
 
-GENERATIONS = "generations"
 LEAVING = Leaving(
     True,
     "It was made from published numbers, and no record went into it; where these are not published yet, it leaves with them.",
@@ -129,11 +130,10 @@ def _start(about: EvolveAbout) -> str:
 
 
 def _engine(about: EvolveAbout) -> str:
-    names = ("selection", "tournament_size", "best", "fitness")
     search = about.settings.search
-    changed = search.evolution.given()
-    more = [f"{name.replace('_', ' ')} {shown(changed[name])}" for name in names if name in changed]
-    return shown(search.search_engine) + (f" ({', '.join(more)})" if more else "")
+    changed = {} if search.engine_settings is None else search.engine_settings.given()
+    options = [f"{name.replace('_', ' ')} {shown(value)}" for name, value in changed.items()]
+    return shown(search.search_engine) + (f" ({', '.join(options)})" if options else "")
 
 
 def _finding(result: EvolveResult, outputs: Sequence[Sequence[OutputReport]]) -> tuple[Block, ...]:
@@ -321,15 +321,13 @@ def _figures(result: EvolveResult) -> tuple[Block, ...]:
     copies = [copy for copy in result.copies if copy.trace]
     if not copies:
         return ()
-    steps = (
-        GENERATIONS if result.about.settings.search.search_engine == "ea" else "proposed changes"
-    )
-    return (*_errors(copies[0], steps, len(result.copies) > 1), _outside(copies, steps))
+    engine = SEARCH_ENGINES[result.about.settings.search.search_engine]
+    return (*_errors(copies[0], engine, len(result.copies) > 1), _outside(copies, engine))
 
 
-def _errors(copy: EvolvedCopy, steps: str, several: bool) -> tuple[Block, ...]:
+def _errors(copy: EvolvedCopy, engine: SearchEngine, several: bool) -> tuple[Block, ...]:
     """The mean error of each output on the way, as in Elliot, Little and Allmendinger's figures 1 and 2."""
-    trace = copy.trace
+    trace, steps = copy.trace, engine.steps
     names = list(trace[-1].mean_error)
     moving = [
         name for name in names if any((point.mean_error.get(name) or 0.0) > 0 for point in trace)
@@ -350,7 +348,7 @@ def _errors(copy: EvolvedCopy, steps: str, several: bool) -> tuple[Block, ...]:
     low, high = min(above), max(above)
     reached_zero = any(error == 0 for spots in lines.values() for _, error in spots)
     floor = low / 3 if reached_zero else low
-    across, x_of = _across(trace, steps)
+    across, x_of = _across(trace, engine)
     (_, _), (bottom, top) = frame()
     up = Axis(_below(floor), _over(high), bottom, top, log=True)
     shapes = [
@@ -358,7 +356,7 @@ def _errors(copy: EvolvedCopy, steps: str, several: bool) -> tuple[Block, ...]:
         for name, spots in lines.items()
     ]
     which = " (first copy)" if several else ""
-    axes = "on a logarithmic axis" if steps == GENERATIONS else "both axes logarithmic"
+    axes = "both axes logarithmic" if engine.log_steps else "on a logarithmic axis"
     desc = f"{count_noun(len(drawn), 'line')}, from {number(high)} down to {number(0.0 if reached_zero else low)}."
     picture = curves(
         "errors",
@@ -394,10 +392,10 @@ def _mean_error(output: str) -> Callable[[Any], str]:
     return lambda point: number(point.mean_error.get(output))
 
 
-def _outside(copies: Sequence[EvolvedCopy], steps: str) -> Figure:
-    drawn = copies[:MOST_LINES]
+def _outside(copies: Sequence[EvolvedCopy], engine: SearchEngine) -> Figure:
+    drawn, steps = copies[:MOST_LINES], engine.steps
     max_outside = max(max(point.outside for point in copy.trace) for copy in drawn)
-    across, x_of = _across([point for copy in drawn for point in copy.trace], steps)
+    across, x_of = _across([point for copy in drawn for point in copy.trace], engine)
     (_, _), (bottom, top) = frame()
     up = Axis(0.0, max(max_outside, 1), bottom, top)
     up.ticks = [tick for tick in up.ticks if tick == int(tick)]
@@ -445,12 +443,12 @@ def _outside(copies: Sequence[EvolvedCopy], steps: str) -> Figure:
     )
 
 
-def _across(trace: Sequence[TracePoint], steps: str) -> tuple[Axis, Any]:
-    """An axis of steps: of generations as the paper draws it, of proposed changes logarithmic, what is before the first at its left end."""
+def _across(trace: Sequence[TracePoint], engine: SearchEngine) -> tuple[Axis, Any]:
+    """An axis of steps; where it is logarithmic, what is before the first at its left end."""
     counts = [point.proposals for point in trace if point.proposals > 0] or [1]
     low, high = min(counts), max(counts)
     (x_start, right), _ = frame()
-    if steps == GENERATIONS:
+    if not engine.log_steps:
         return Axis(0.0, high, x_start, right), None
     axis = Axis(_below(low), _over(max(high, low + 1)), x_start, right, log=True)
     return axis, lambda x: axis(max(x, low))

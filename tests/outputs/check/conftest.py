@@ -14,7 +14,7 @@ from chaffinch.outputs.kinds import KINDS
 from chaffinch.outputs.kinds.base import Kind
 from chaffinch.outputs.kinds.table import TableSpec
 from chaffinch.outputs.numbers import compared
-from chaffinch.outputs.solve import incremental
+from chaffinch.outputs.solve.engines import incremental
 
 SIZES = {"a": 5, "b": 4, "c": 3, "d": 2, "y": 3}
 

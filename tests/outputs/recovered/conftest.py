@@ -21,8 +21,9 @@ import pytest
 from chaffinch import evolve
 from chaffinch.outputs.contradictions import contradictions
 from chaffinch.outputs.document import Outputs
-from chaffinch.outputs.solve.budget import proposals_in, seconds_each
-from chaffinch.outputs.solve.incremental import solve
+from chaffinch.outputs.solve.engine import proposals_of
+from chaffinch.outputs.solve.engines.incremental import solve
+from chaffinch.outputs.solve.settings import SearchSettings
 
 DATA = Path(__file__).resolve().parents[3] / "examples" / "data"
 
@@ -211,11 +212,11 @@ def evolved(
     if engine is None:
         start = spec.columns.start(spec.n_rows(), seed=seed)
         problem = spec.problem()
-        proposals = proposals_in(seconds, seconds_each(problem, rows=spec.n_rows()))
+        proposals = proposals_of(SearchSettings(), problem, spec.n_rows(), default=seconds)
         solved = solve(problem, start, proposals=proposals, seed=seed)
         codes, reached = solved.codes, solved.reached
     else:
-        copy = evolve(spec, search_engine=engine, seconds=seconds, seed=seed, workers=1).copies[0]  # type: ignore[arg-type]
+        copy = evolve(spec, search_engine=engine, seconds=seconds, seed=seed, workers=1).copies[0]
         codes, reached = copy.codes, copy.reached
     series = {}
     for place, column in enumerate(data["columns"]):

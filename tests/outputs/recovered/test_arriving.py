@@ -8,7 +8,7 @@ import pytest
 import statsmodels.formula.api as smf
 
 from chaffinch.outputs.document import Outputs
-from chaffinch.outputs.solve.incremental import solve
+from chaffinch.outputs.solve.engines.incremental import solve
 from chaffinch.outputs.solve.state import State
 
 COLUMNS = [

@@ -16,8 +16,9 @@ from chaffinch.outputs import evolve as evolving
 from chaffinch.outputs.document import recipes_of
 from chaffinch.outputs.domain import Field, Fields
 from chaffinch.outputs.readers.statsmodels import spec_of
-from chaffinch.outputs.solve import combine, ea, incremental, maxent, process
-from chaffinch.outputs.solve.budget import proposals_in, proposals_of, seconds_each
+from chaffinch.outputs.solve import combine, process
+from chaffinch.outputs.solve.engine import cost_of, proposals_in, proposals_of, seconds_of_move
+from chaffinch.outputs.solve.engines import ea, incremental, maxent
 from chaffinch.outputs.solve.settings import SearchSettings
 
 COLUMNS = [{"name": "sex", "levels": ["f", "m"]}, {"name": "age", "from": 0, "to": 60}]
@@ -176,17 +177,29 @@ def test_a_check_does_not_look_at_the_clock(engine, here, wild):
 def test_the_rule_from_seconds_to_proposals(spec):
     """Worked out by hand: 1 table, 2 systems, of 2 and 3 sums for each record (those of a mean: count and sum; of an sd: squares, too)."""
     problem = spec.problem()
-    assert np.isclose(
-        seconds_each(problem, rows=200), 0.49e-6
-    )  # 0.15 + 0.02 + 2 * 0.06 + 5 * 0.04 microseconds
-    assert np.isclose(seconds_each(problem, rows=100_000), 0.98e-6)
-    assert np.isclose(seconds_each(problem, rows=300, engine="ea"), 20e-6 + 0.015 * 300 * 0.49e-6)
-    assert seconds_each(problem, rows=300, engine="ea", fitness="refit") > 2 * 5e-3
+    # 0.15 + 0.02 + 2 * 0.06 + 5 * 0.04 microseconds
+    assert np.isclose(seconds_of_move(problem, 200), 0.49e-6)
+    assert np.isclose(seconds_of_move(problem, 100_000), 0.98e-6)
+    for engine in ("incremental", "maxent"):
+        assert cost_of(SearchSettings(search_engine=engine)).seconds(problem, 200) == (
+            seconds_of_move(problem, 200)
+        )
+    scored, refitted = (
+        cost_of(SearchSettings.from_options(search_engine="ea", fitness=fitness)).seconds(
+            problem, 300
+        )
+        for fitness in ("score", "refit")
+    )
+    assert np.isclose(scored, 20e-6 + 0.015 * 300 * 0.49e-6)
+    assert np.isclose(refitted, scored + 2 * (5e-3 + 300 * 3e-6))
     assert proposals_in(60.0, 0.83e-6) == 72_000_000
     assert proposals_in(1e300, 1e-6) == 10**15
-    assert proposals_of(SearchSettings(), each=1e-6, default=2.0) == 2_000_000
-    assert proposals_of(SearchSettings(seconds=3.0), each=1e-6, default=2.0) == 3_000_000
-    assert proposals_of(SearchSettings(proposals=17), each=1e-6, default=2.0) == 17
+    for asked, expected in (
+        (SearchSettings(), 4_000_000),  # 2 / 0.49e-6 = 4.08e6, to two digits
+        (SearchSettings(seconds=3.0), 6_100_000),
+        (SearchSettings(proposals=17), 17),
+    ):
+        assert proposals_of(asked, problem, 200, default=2.0) == expected
     with pytest.raises(InputError, match="Give seconds or proposals, not both"):
         SearchSettings(seconds=1.0, proposals=17)
     for wrong in (0.0, -1.0, float("inf"), float("nan")):

@@ -12,11 +12,10 @@ from hypothesis import strategies as st
 from chaffinch.errors import InputError, MissingExtraError
 from chaffinch.outputs.domain import CodeColumn, Columns
 from chaffinch.outputs.equations import CountTable, Lookup, Problem, Terms, regression
-from chaffinch.outputs.solve import maxent
-from chaffinch.outputs.solve.ea import (
+from chaffinch.outputs.solve.engines import maxent
+from chaffinch.outputs.solve.engines.ea import (
     FromSums,
     choose_parents,
-    evolve_statistic,
     fitness_of,
     solve,
 )
@@ -210,32 +209,6 @@ def test_refit_fitness_reaches_a_tiny_problem():
     problem = Problem(COLUMNS, (logit(0.1),))
     settings = EvolutionSettings(population_size=6, generations=40, mutation=0.05, fitness="refit")
     assert solve(problem, COLUMNS.start(60, seed=1), seed=2, settings=settings).reached
-
-
-def test_a_users_statistic():
-    """A trimmed mean is no sum over records; the function sees numbers, and codes for words."""
-
-    def statistic(data):
-        assert set(data) == {"y", "a", "x"}
-        return np.array([np.sort(data["x"])[5:-5].mean(), (data["a"] == 2).mean()])
-
-    wanted = np.array([6.0, 0.5])
-    solved = evolve_statistic(
-        COLUMNS,
-        COLUMNS.start(50, seed=1),
-        statistic,
-        wanted,
-        tolerance=0.001,
-        seed=2,
-        settings=QUICK,
-    )
-    assert solved.reached
-    assert np.sort(solved.codes[:, 2])[5:-5].mean() == 6.0
-    assert (solved.codes[:, 1] == 2).sum() == 25
-    with pytest.raises(InputError, match="must return 2 numbers"):
-        evolve_statistic(
-            COLUMNS, COLUMNS.start(5, seed=1), lambda d: np.zeros(3), np.zeros(2), settings=QUICK
-        )
 
 
 def test_seeds_and_fixed_columns_and_proposals():

@@ -13,7 +13,7 @@ from chaffinch.outputs.equations import (
     regression,
 )
 from chaffinch.outputs.families import multipliers
-from chaffinch.outputs.solve import maxent
+from chaffinch.outputs.solve.engines import maxent
 from chaffinch.outputs.solve.state import State
 from chaffinch.outputs.statistics import numbers_of
 

@@ -19,7 +19,7 @@ from ..document import Outputs, named_columns
 from ..domain import Codes, Fields
 from ..evolve import check_max_error, check_start
 from ..margins import KnownMargins, known_margins
-from ..solve.budget import proposals_of, seconds_each
+from ..solve.engine import proposals_of
 from ..solve.process import Engines
 from ..solve.settings import SearchSettings
 from .agreement import Agreement, Exposed, agreement_of, exposed_classes
@@ -203,8 +203,7 @@ def evolver_of(run: CheckRun, settings: CheckSettings, workers: int | None = Non
     problems = [spec.searched.problem() for spec in run.specs]
     search = settings.search
     check_max_error(search.max_error, *problems)
-    each = seconds_each(problems[0], rows=len(run.codes), engine=search.search_engine)
-    proposals = proposals_of(search, each=each, default=SECONDS)
+    proposals = proposals_of(search, problems[0], len(run.codes), default=SECONDS)
     return Evolver(
         replace(search, seconds=None, proposals=proposals),
         "uniform" if settings.start == "uniform" else None,

@@ -26,9 +26,8 @@ from ..._base.errors import ChaffinchError, InputError
 from ..._base.results import to_plain
 from ..domain import Codes, Columns
 from ..equations import Problem
-from .budget import PROPOSALS
-from .incremental import Checkpoint, Solved
-from .settings import MAX_ERROR, SearchEngine, SearchSettings, StartName
+from .engine import PROPOSALS, Checkpoint, Solved
+from .settings import MAX_ERROR, SEARCH_ENGINES, SearchSettings, StartName
 from .state import OutputError
 
 FORBIDDEN = (
@@ -57,7 +56,7 @@ KEPT = (
 GRACE = 900.0
 """Seconds beyond those of the search before a process counts as hanging: starting, and compiling once for each installation."""
 PATIENCE = 50.0
-"""How many times the seconds that the rule of `budget.py` has for a search may pass before the process counts as hanging. A machine may be
+"""How many times the seconds that the rule of `engine.py` has for a search may pass before the process counts as hanging. A machine may be
 slow or busy, and that is no fault: this is an error, never a result."""
 
 MOST_HEAD = 64 << 20
@@ -275,9 +274,20 @@ def _work(request: dict[str, Any], answers: IO[bytes]) -> None:
             Columns(tuple(replace(column, weights=None) for column in problem.columns)),
             problem.outputs,
         )
-    _compile(problem, job)
+    engine = SEARCH_ENGINES[search.search_engine]
+    own_settings = search.engine_settings
+    options = {} if own_settings is None else {"settings": own_settings}
+    engine.warm_up(problem, problem.columns.start(50, seed=0), search)
     for entropy, key in job.seeds:
-        solved = _one(problem, rows, job, np.random.SeedSequence(entropy, spawn_key=tuple(key)))
+        first, seed = np.random.SeedSequence(entropy, spawn_key=tuple(key)).spawn(2)
+        solved = engine.solve(
+            problem,
+            problem.columns.start(rows, seed=first),
+            proposals=PROPOSALS if search.proposals is None else search.proposals,
+            tolerance=MAX_ERROR if search.max_error is None else search.max_error,
+            seed=seed,
+            **options,
+        )
         if seen := [
             name for name in FORBIDDEN if name in sys.modules
         ]:  # a module is never there without its package
@@ -293,37 +303,6 @@ def _work(request: dict[str, Any], answers: IO[bytes]) -> None:
             if one.name != "codes"
         }
         _say(answers, {**head, "bytes": body.getbuffer().nbytes}, body.getvalue())
-
-
-def _compile(problem: Problem, job: EngineJob) -> None:
-    """Have the kernels compiled, or loaded, before the first copy is timed: an installation does it once, and it takes a while."""
-    few = problem.columns.start(50, seed=0)
-    if job.search.search_engine == "ea":
-        from . import ea
-
-        ea.solve(problem, few, seed=0, settings=replace(job.search.evolution, generations=1))
-    else:
-        from . import incremental
-
-        incremental.solve(problem, few, proposals=1, seed=0)
-
-
-def _one(problem: Problem, rows: int, job: EngineJob, seed: np.random.SeedSequence) -> Solved:
-    first, search_seed = seed.spawn(2)
-    start = problem.columns.start(rows, seed=first)
-    engine: SearchEngine = job.search.search_engine
-    options: dict[str, Any] = {
-        "proposals": PROPOSALS if job.search.proposals is None else job.search.proposals,
-        "tolerance": MAX_ERROR if job.search.max_error is None else job.search.max_error,
-        "seed": search_seed,
-    }
-    if engine == "ea":
-        from .ea import solve
-
-        return solve(problem, start, settings=job.search.evolution, **options)
-    from . import incremental, maxent
-
-    return {"incremental": incremental, "maxent": maxent}[engine].solve(problem, start, **options)
 
 
 def _narrow(codes: Codes) -> np.ndarray[Any, Any]:

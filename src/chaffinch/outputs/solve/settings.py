@@ -3,13 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 from ..._base.errors import InputError
-from ..._base.options import LEARN, RUN, Declared, Option, settings_of
+from ..._base.options import LEARN, RUN, Declared, Option, groups_of, settings_of
+from ..._base.registry import Registry
 from ..._base.results import to_plain
 
-SearchEngine = Literal["incremental", "maxent", "ea"]
+if TYPE_CHECKING:
+    from .engine import SearchEngine
+
+SEARCH_ENGINES: Registry[SearchEngine] = Registry(
+    "search engine", __package__, "engines.*", by_module=True
+)
+"""All engines, by the names of their modules; one is imported when it is used."""
+
 StartName = Literal["uniform", "margins"]
 Selection = Literal["tournament", "best", "roulette", "truncation"]
 Survival = Literal["plus", "comma"]
@@ -35,6 +43,7 @@ class EvolutionSettings(Declared):
       error without its refits), `fisher` (the same errors in chi-square units), `refit` (statsmodels fits every candidate, as the paper does).
     """
 
+    engine: ClassVar[str] = "ea"
     population_size: Annotated[
         int, Option("With ea: candidate datasets of a generation.", unit="datasets", ge=2)
     ] = 32
@@ -110,6 +119,11 @@ class EvolutionSettings(Declared):
         return float(self.mutation / self.mutation_divisor ** (generation // self.mutation_every))
 
 
+_SEARCH_ENGINE = Option(
+    "How to search: {search_engines}.", panel=LEARN, known=lambda: SEARCH_ENGINES.names
+)
+
+
 @dataclass(frozen=True, kw_only=True)
 class SearchSettings(Declared):
     """How a dataset is searched for that has published numbers.
@@ -117,7 +131,7 @@ class SearchSettings(Declared):
     Parameters
     ----------
     search_engine
-        `incremental`, `maxent` (drawn from what the outputs imply, then polished) or `ea` (the paper's algorithm).
+        One of `SEARCH_ENGINES`.
     seconds
         When a search gives up, in about so many seconds: turned into a number of proposals before the search begins, by a rule that
         does not look at the machine (`budget.py`). 60 if neither is given; 20 for each search of a check, in which all outputs together say how
@@ -127,16 +141,10 @@ class SearchSettings(Declared):
     max_error
         How close numbers that are known in full must come, in their standard errors: 0.001 if absent. Refused where there are none.
     evolution
-        Settings of `ea`; the other engines have none.
+        Settings of one engine, which they name; so is every group here.
     """
 
-    search_engine: Annotated[
-        SearchEngine,
-        Option(
-            "incremental; maxent (draws what outputs imply first); ea (evolutionary algorithm as published).",
-            panel=LEARN,
-        ),
-    ] = "incremental"
+    search_engine: Annotated[str, _SEARCH_ENGINE] = "incremental"
     seconds: Annotated[
         float | None,
         Option(
@@ -171,10 +179,21 @@ class SearchSettings(Declared):
             raise InputError(
                 "Give seconds or proposals, not both: seconds only stand for a number of proposals."
             )
-        if self.search_engine != "ea" and (changed := self.evolution.given()):
-            raise InputError(
-                f"{next(iter(changed))} is for the search engine 'ea', and the engine is '{self.search_engine}'. Leave it out, or choose that engine."
-            )
+        for group in self._groups:
+            if group.engine != self.search_engine and (changed := group.given()):
+                raise InputError(
+                    f"{next(iter(changed))} is for the search engine '{group.engine}', and the engine is '{self.search_engine}'. Leave it out, or choose "
+                    "that engine."
+                )
+
+    @property
+    def _groups(self) -> list[Any]:
+        return [getattr(self, name) for name in groups_of(SearchSettings)]
+
+    @property
+    def engine_settings(self) -> Declared | None:
+        """The settings that the engine alone has; None where it has none."""
+        return next((group for group in self._groups if group.engine == self.search_engine), None)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -218,16 +237,16 @@ class EvolveSettings(Declared):
 
 
 def plain_options(settings: Declared) -> dict[str, Any]:
-    """Return the options of settings by their names, as JSON has them: those of the evolutionary algorithm where they are not as the paper has them.
+    """Return the options of settings by their names, as JSON has them: those of one engine alone where they are not its defaults.
 
     Examples
     --------
     >>> plain_options(EvolveSettings.from_options(rows=30, search_engine="ea", generations=9))
     {'rows': 30, 'copies': 1, 'search_engine': 'ea', 'generations': 9}
     """
-    changed = settings.given()
+    changed, of_engines = settings.given(), groups_of(SearchSettings).keys()
     return {
         name: to_plain(setting.default)
         for name, setting in settings_of(settings).items()
-        if setting.default is not None and ("evolution" not in setting.path or name in changed)
+        if setting.default is not None and (of_engines.isdisjoint(setting.path) or name in changed)
     }

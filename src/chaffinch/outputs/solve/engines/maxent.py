@@ -13,18 +13,18 @@ Draws miss the outputs only by chance, about one standard error each, so the pol
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..._base.seeds import Seed, generator
-from ..domain import Codes, Columns, Floats
-from ..equations import CountTable, Problem, RegressionModel, SumSystem
-from ..families import moments
-from .budget import PROPOSALS
-from .incremental import Checkpoint, Solved
+from ...._base.seeds import Seed, generator
+from ...domain import Codes, Columns, Floats
+from ...equations import CountTable, Problem, RegressionModel, SumSystem
+from ...families import moments
+from ..engine import PROPOSALS, SearchEngine, Solved
+from ..settings import SEARCH_ENGINES
 from .incremental import solve as polish
 
 MOST_CELLS = 2**20
@@ -44,7 +44,6 @@ def solve(
     proposals: int = PROPOSALS,
     tolerance: float = 1e-3,
     seed: Seed = None,
-    watch: Callable[[Checkpoint], None] | None = None,
 ) -> Solved:
     """Return a dataset that reproduces the outputs: drawn from what they imply, then polished; see `incremental.solve`.
 
@@ -54,7 +53,7 @@ def solve(
     rng = generator(seed)
     drawn = draw(problem, codes, seed=rng)
     spent = time.perf_counter() - started
-    solved = polish(problem, drawn, proposals=proposals, tolerance=tolerance, seed=rng, watch=watch)
+    solved = polish(problem, drawn, proposals=proposals, tolerance=tolerance, seed=rng)
     trace = tuple(replace(point, seconds=point.seconds + spent) for point in solved.trace)
     return replace(solved, seconds=time.perf_counter() - started, trace=trace)
 
@@ -255,3 +254,13 @@ def _shares(model: RegressionModel, eta: Floats, values: Floats, chances: Floats
     theta = np.interp((np.clip(mean, low, high) - low) / (high - low), tilted @ unit, thetas)
     shares: Floats = softmax(log_chances + theta[:, None] * unit, axis=1)
     return shares
+
+
+SEARCH_ENGINES.register(
+    SearchEngine(
+        "maxent",
+        "draws what outputs imply first",
+        solve,
+        warm_up=lambda problem, codes, search: polish(problem, codes, proposals=1, seed=0),
+    )
+)

@@ -16,20 +16,19 @@ the sums is renewed between blocks of moves (`state.py`). The search is greedy w
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Collection
-from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..._base.checks import check_at_least
-from ..._base.seeds import Seed, generator
-from ..domain import Codes, Floats
-from ..equations import Problem
-from .budget import PROPOSALS, check_proposals
-from .combine import combine, relax
-from .moves import KINDS, Kind, Moves, search
-from .state import OutputError, State
+from ...._base.checks import check_at_least
+from ...._base.seeds import Seed, generator
+from ...domain import Floats
+from ...equations import Problem
+from ..combine import combine, relax
+from ..engine import PROPOSALS, Checkpoint, SearchEngine, Solved, check_proposals
+from ..moves import Moves, search
+from ..settings import SEARCH_ENGINES
+from ..state import OutputError, State
 
 BLOCKS = (2_000, 10_000)
 """Proposals between two looks at the gains of the arms: few at first, when the gains change quickly."""
@@ -70,33 +69,6 @@ THIN = 1.05
 """The trace keeps a checkpoint when this many times the proposals of the last one have been made."""
 
 
-@dataclass(frozen=True)
-class Checkpoint:
-    """Where a search stood: proposals made, seconds since the start, the objective, the error of each output."""
-
-    proposals: int
-    seconds: float
-    objective: float
-    errors: tuple[OutputError, ...]
-
-
-@dataclass(frozen=True, eq=False)
-class Solved:
-    """A dataset that was evolved, whether every number lies in its interval, and errors on the way.
-
-    Errors of coefficients are to first order: refit them for a second opinion. `proposals` are the moves that were tried, with what
-    combinations of moves count as; `seconds` include compilation, once for each installation.
-    """
-
-    codes: Codes = field(repr=False)
-    reached: bool
-    errors: tuple[OutputError, ...]
-    proposals: int
-    accepted: int
-    seconds: float
-    trace: tuple[Checkpoint, ...] = field(repr=False)
-
-
 def solve(
     problem: Problem,
     codes: NDArray[np.integer],
@@ -104,14 +76,12 @@ def solve(
     proposals: int = PROPOSALS,
     tolerance: float = 1e-3,
     seed: Seed = None,
-    kinds: Collection[Kind] = KINDS,
-    watch: Callable[[Checkpoint], None] | None = None,
 ) -> Solved:
     """Return a dataset that reproduces the published outputs, or the best one found, with as many records as `codes`, where it starts.
 
-    The same seed and number of proposals give the same dataset, however long it takes. It gives up after so many proposals (`budget.py`); what
+    The same seed and number of proposals give the same dataset, however long it takes. It gives up after so many proposals (`engine.py`); what
     was begun is ended, so a few more may be counted. Numbers with an interval must lie inside; those that are known in full must come within
-    `tolerance` standard errors. `watch` is called with each checkpoint of the trace.
+    `tolerance` standard errors.
 
     Examples
     --------
@@ -130,7 +100,7 @@ def solve(
     started = time.perf_counter()
     state = State(problem, codes, tolerance=tolerance, roughly=True)
     rng = generator(seed)
-    moves = Moves(state, rng, kinds=kinds)
+    moves = Moves(state, rng)
     state.fill_levels(rng)
     schedule = _Schedule(state, moves, rng)
     trace: list[Checkpoint] = []
@@ -149,8 +119,6 @@ def solve(
         done = reached or not moves.arms or used >= proposals
         if done or not trace or used >= THIN * trace[-1].proposals:
             trace.append(Checkpoint(used, time.perf_counter() - started, state.error, errors))
-            if watch:
-                watch(trace[-1])
         if done:
             break
         if schedule.look(n_proposed):
@@ -344,3 +312,13 @@ class _Schedule:
         self._state.codes[:] = self._best_codes
         self._state.refresh()
         return self._state.errors()
+
+
+SEARCH_ENGINES.register(
+    SearchEngine(
+        "incremental",
+        "moves of one or two records",
+        solve,
+        warm_up=lambda problem, codes, search: solve(problem, codes, proposals=1, seed=0),
+    )
+)

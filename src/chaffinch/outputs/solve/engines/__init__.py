@@ -1,0 +1,1 @@
+"""Search engines, one module each, of the name of the engine."""
