@@ -144,8 +144,8 @@ def draw_numbers(out, codes, uniform, bins):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def _shift(place, start, end, uniform, classes):  # type: ignore[no-untyped-def]
-    """Return whether a number stays in its class, and else how many classes it moves, inside the places from `start` to `end` of its bin."""
+def _shift(position, start, end, uniform, classes):  # type: ignore[no-untyped-def]
+    """Return whether a number stays in its class, and else how many classes it moves, inside the positions from `start` to `end` of its bin."""
     n_classes = classes.stay.size
     if end - start + 1 < n_classes:
         total = 0.0
@@ -155,8 +155,8 @@ def _shift(place, start, end, uniform, classes):  # type: ignore[no-untyped-def]
         while target < end and rest >= classes.wanted[target % n_classes]:
             rest -= classes.wanted[target % n_classes]
             target += 1
-        return False, target - place
-    own_class = place % n_classes
+        return False, target - position
+    own_class = position % n_classes
     stay = classes.stay[own_class]
     if uniform < stay:
         return True, 0
@@ -164,9 +164,9 @@ def _shift(place, start, end, uniform, classes):  # type: ignore[no-untyped-def]
     apart = (min(taken, n_classes - 1) - own_class) % n_classes
     if 2 * apart > n_classes:
         apart -= n_classes
-    if place + apart > end:
+    if position + apart > end:
         apart -= n_classes
-    elif place + apart < start:
+    elif position + apart < start:
         apart += n_classes
     return False, apart
 
