@@ -5,12 +5,9 @@ from __future__ import annotations
 import pytest
 
 from chaffinch.outputs.readers.files.parsed import ParsedFit, ParsedOutput, ParsedTable, ParsedTest
-from chaffinch.outputs.readers.files.programs.r import (
-    arguments,
-    read_r_models,
-    read_r_tables,
-    read_r_tests,
-)
+from chaffinch.outputs.readers.files.programs.r_models import arguments, read_r_models
+from chaffinch.outputs.readers.files.programs.r_tables import read_r_tables
+from chaffinch.outputs.readers.files.programs.r_tests import read_r_tests
 from chaffinch.outputs.readers.files.protocol import Annotation, LineError, OpenQuestionError
 from chaffinch.outputs.rules import Policy
 
