@@ -13,25 +13,25 @@ from typing import Any
 import numpy as np
 import pytest
 
-from chaffinch._base.compiled import COMPILING, CompiledFunction, compiled, told_of_compiling
+from chaffinch._base.compiled import COMPILING, CompiledFunction, jit, told_of_compiling
 
 SUMS = """
 import numpy as np
-from chaffinch._base.compiled import compiled
+from chaffinch._base.compiled import jit
 
 SCALE = 3
 
-@compiled(inline="always")
+@jit(inline="always")
 def _scaled(value):
     return value * SCALE
 
-@compiled
+@jit
 def _added(total, value):
     if value < 0:
         raise ValueError("a negative value")
     return total + _scaled(value)
 
-@compiled
+@jit
 def scaled_sum(values):
     total = 0.0 * values.sum()  # from a part of numba that is not loaded with it
     for value in values:
@@ -109,7 +109,7 @@ def test_interpreted_kernels_answer_alike(tmp_path: Path) -> None:
 
 
 def test_a_kernel_looks_like_its_function() -> None:
-    @compiled
+    @jit
     def twice(values: np.ndarray) -> np.ndarray:
         """Return each value twice."""
         return values + values
@@ -127,7 +127,7 @@ def test_who_left_is_not_told() -> None:
     with told_of_compiling(sentences.append):
         pass
 
-    @compiled
+    @jit
     def one() -> int:
         return 1
 

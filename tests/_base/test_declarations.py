@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 import chaffinch
-from chaffinch._base.options import Declared, Option, Setting, own_settings, settings_of, typed
+from chaffinch._base.options import Declared, Option, Setting, own_settings, settings_of, value_text
 from chaffinch.errors import InputError
 from chaffinch.synth import Settings
 
@@ -114,7 +114,7 @@ def refused(name: str, option: Option, what: str, value: object) -> str:
         }
         words = "".join(f"{word} {end:,}" for word, end in ends.items() if end is not None)
         rule = f"must be {what}{words}"
-    return f"{name} {rule}. Got {typed(value)}."
+    return f"{name} {rule}. Got {value_text(value)}."
 
 
 def bad_values(setting: Setting) -> list[tuple[object, str]]:

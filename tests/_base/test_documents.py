@@ -14,11 +14,11 @@ from pydantic import BaseModel, model_validator
 from chaffinch._base.checks import check_at_least
 from chaffinch._base.documents import (
     check_head,
-    checked,
     parse_document,
     read_toml,
     toml_key,
     toml_value,
+    validate_document,
 )
 from chaffinch.errors import FileError, InputError, SchemaError
 
@@ -58,13 +58,13 @@ class Rules(BaseModel, extra="forbid", strict=True):
 )
 def test_the_first_fault_is_named(data: object, message: str) -> None:
     with pytest.raises(SchemaError) as caught:
-        checked(Rules, data, "here", names={"kind": ("table", "mean")}, error=SchemaError)
+        validate_document(Rules, data, "here", names={"kind": ("table", "mean")}, error=SchemaError)
     assert str(caught.value) == message
 
 
 def test_other_keys_may_be_suggested() -> None:
     with pytest.raises(InputError, match=r"Keys: kind\.$"):
-        checked(Rules, {"threshold": 3, "x": 1}, "here", keys=["kind"])
+        validate_document(Rules, {"threshold": 3, "x": 1}, "here", keys=["kind"])
 
 
 @pytest.mark.parametrize("syntax", ["TOML", "JSON"])

@@ -7,7 +7,7 @@ import inspect
 import pytest
 
 from chaffinch._base import errors
-from chaffinch._base.errors import listed, plural, suggestion, unknown_name
+from chaffinch._base.errors import join_names, plural, suggestion, unknown_name
 from chaffinch.errors import UnknownNameError
 
 BUILTINS = {
@@ -62,8 +62,8 @@ def test_an_unknown_name_is_printed_without_quotes_and_names_the_nearest():
 
 
 def test_lists_and_plurals():
-    assert listed([]) == ""
-    assert listed(range(13)) == "0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11 and 1 more"
+    assert join_names([]) == ""
+    assert join_names(range(13)) == "0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11 and 1 more"
     assert [plural(word) for word in ("key", "property", "class", "branch")] == [
         "keys",
         "properties",

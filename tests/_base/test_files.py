@@ -20,9 +20,9 @@ from chaffinch._base.files import (
     check_outputs,
     check_writable,
     filling,
-    held,
     holding,
     kept_files,
+    mark_in_use,
     overwriting,
     read_small,
     remove_left_behind,
@@ -42,7 +42,7 @@ def process_in(place: Path, block: str):
     program = f"""
 import sys, time
 from pathlib import Path
-from chaffinch._base.files import filling, held
+from chaffinch._base.files import filling, mark_in_use
 place = Path(sys.argv[1])
 with {block}(place) as part:
     ((part or place) / "records").write_text("x")
@@ -301,7 +301,7 @@ def test_a_folder_is_filled_whole_or_not_at_all(tmp_path):
 
 def test_small_files(tmp_path):
     path = tmp_path / "s.toml"
-    options = {"what": "schema", "most": 1 << 20, "next_step": "Write one."}
+    options = {"what": "schema", "max_bytes": 1 << 20, "next_step": "Write one."}
     with pytest.raises(FileError, match=r"No such file: '.*'. Write one."):
         read_small(path, **options)
     path.write_bytes("\ufeffa = 1".encode())
@@ -399,7 +399,7 @@ def test_what_another_run_writes_is_left_alone(tmp_path):
 def test_what_a_killed_process_left_is_removed_and_what_is_in_use_is_not(tmp_path):
     folder = tmp_path / "codes-1"
     folder.mkdir()
-    with process_in(folder, "held"):
+    with process_in(folder, "mark_in_use"):
         remove_left_behind(tmp_path, "codes-")
         assert (folder / "records").exists()
     remove_left_behind(tmp_path, "other-")
@@ -412,7 +412,7 @@ def test_what_a_killed_process_left_is_removed_and_what_is_in_use_is_not(tmp_pat
 def test_folders_without_a_lock_and_links_are_left_alone(tmp_path):
     (tmp_path / "codes-unheld").mkdir()
     (tmp_path / "elsewhere").mkdir()
-    with held(tmp_path / "elsewhere"):
+    with mark_in_use(tmp_path / "elsewhere"):
         pass
     (tmp_path / "codes-link").symlink_to(tmp_path / "elsewhere")
     (tmp_path / "codes-file").write_text("x")
@@ -430,7 +430,7 @@ def test_folders_without_a_lock_and_links_are_left_alone(tmp_path):
 @needs_locks
 def test_folders_of_other_users_are_left_alone(tmp_path, monkeypatch):
     (tmp_path / "codes-1").mkdir()
-    with held(tmp_path / "codes-1"):
+    with mark_in_use(tmp_path / "codes-1"):
         pass
     mine = os.getuid()
     monkeypatch.setattr(os, "getuid", lambda: mine + 1)

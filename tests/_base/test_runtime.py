@@ -113,10 +113,10 @@ def test_no_terminal_no_bar():
 
 
 def test_a_notebook_gets_a_bar_and_a_script_silence(monkeypatch):
-    with runtime.watched(None) as show:
+    with runtime.notebook_progress(None) as show:
         assert show is runtime.silent
     told = []
-    with runtime.watched(lambda stage, share: told.append(stage)) as show:
+    with runtime.notebook_progress(lambda stage, share: told.append(stage)) as show:
         show("reading", 0.5)
     assert told == ["reading"]
     kernel = types.ModuleType("IPython")
@@ -127,7 +127,7 @@ def test_a_notebook_gets_a_bar_and_a_script_silence(monkeypatch):
     monkeypatch.setattr(
         runtime, "progress_bar", lambda *, console: contextlib.nullcontext(shown.append)
     )
-    with runtime.watched(None) as show:
+    with runtime.notebook_progress(None) as show:
         show("reading")
     assert shown == ["reading"]
 

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chaffinch._base.masking import HIDDEN, THRESHOLD, masked_count, unknown_level, without_levels
-from chaffinch._base.text import shown, text_table
+from chaffinch._base.text import display_name, text_table
 
 
 def test_columns_are_as_wide_as_their_longest_words_and_lines_have_no_spaces_at_their_ends():
@@ -21,10 +21,10 @@ def test_a_head_alone():
 
 
 def test_names_cannot_turn_the_words_around_them():
-    assert "\u202e" not in shown("a\u202eb")
-    assert shown("عمر") == "\u2068عمر\u2069"
-    assert shown("x\x00y") == "x�y"
-    assert shown("می\u200cروم").count("\u200c") == 1
+    assert "\u202e" not in display_name("a\u202eb")
+    assert display_name("عمر") == "\u2068عمر\u2069"
+    assert display_name("x\x00y") == "x�y"
+    assert display_name("می\u200cروم").count("\u200c") == 1
 
 
 @given(count=st.integers(0, 10_000), threshold=st.integers(1, 50), times=st.integers(1, 5))

@@ -66,10 +66,10 @@ class CompiledFunction:
             return self._dispatcher
 
 
-def compiled(function: Callable[..., Any] | None = None, **options: Any) -> Any:
+def jit(function: Callable[..., Any] | None = None, **options: Any) -> Any:
     """Return a function as a `CompiledFunction`: compiled at its first call, cached, without the GIL."""
     return (
-        functools.partial(compiled, **options)
+        functools.partial(jit, **options)
         if function is None
         else CompiledFunction(function, options)
     )

@@ -275,10 +275,10 @@ class _RuleGrammar(_Grammar):
         return Name(first.column) if plain else total
 
     def sum(self) -> Sum:
-        terms = [scaled(self.term(), -1.0) if self.reader.accept("-") else self.term()]
+        terms = [scale_sum(self.term(), -1.0) if self.reader.accept("-") else self.term()]
         while sign := self.reader.accept("+", "-"):
-            terms.append(scaled(self.term(), 1.0 if sign == "+" else -1.0))
-        return added(*terms)
+            terms.append(scale_sum(self.term(), 1.0 if sign == "+" else -1.0))
+        return add_sums(*terms)
 
     def term(self) -> Sum:
         out = self.part()
@@ -289,16 +289,16 @@ class _RuleGrammar(_Grammar):
                     raise InputError(
                         f"{self.reader.what} may divide by a number that is not 0, and by nothing else."
                     )
-                out = scaled(out, 1 / other.constant)
+                out = scale_sum(out, 1 / other.constant)
             elif out.parts and other.parts:
                 raise InputError(
                     f"{self.reader.what} may multiply a column with a number, not two columns with each other."
                 )
             else:
                 out = (
-                    scaled(out, other.constant)
+                    scale_sum(out, other.constant)
                     if out.parts or not other.parts
-                    else scaled(other, out.constant)
+                    else scale_sum(other, out.constant)
                 )
         return out
 
@@ -331,7 +331,7 @@ class _RuleGrammar(_Grammar):
         )
 
 
-def scaled(total: Sum, factor: float) -> Sum:
+def scale_sum(total: Sum, factor: float) -> Sum:
     """Return a sum times a number."""
     return Sum(
         tuple(Addend(p.column, p.factor * factor, p.function) for p in total.parts),
@@ -339,7 +339,7 @@ def scaled(total: Sum, factor: float) -> Sum:
     )
 
 
-def added(*terms: Sum) -> Sum:
+def add_sums(*terms: Sum) -> Sum:
     """Return the sum of sums, each column once; what cancels out is gone."""
     factors: dict[tuple[str, str], float] = {}
     for part in (part for term in terms for part in term.parts):

@@ -29,7 +29,7 @@ def read_toml(
 
     For messages: `what` it holds ("schema"), and the `next_step` where there is no such file.
     """
-    text = read_small(path, what=what, most=max_bytes, next_step=next_step)
+    text = read_small(path, what=what, max_bytes=max_bytes, next_step=next_step)
     return parse_document(text, str(path))
 
 
@@ -89,7 +89,7 @@ def check_head(
         )
 
 
-def checked(
+def validate_document(
     kind: type[Model],
     data: object,
     where: str,
@@ -110,12 +110,12 @@ def checked(
     >>> from pydantic import BaseModel
     >>> class Limits(BaseModel, extra="forbid"):
     ...     threshold: int = 10
-    >>> checked(Limits, {"threshold": 5}, "'p.toml'")
+    >>> validate_document(Limits, {"threshold": 5}, "'p.toml'")
     Limits(threshold=5)
-    >>> checked(Limits, {"treshold": 5}, "'p.toml'")
+    >>> validate_document(Limits, {"treshold": 5}, "'p.toml'")
     Traceback (most recent call last):
     chaffinch._base.errors.InputError: 'p.toml': Unknown key 'treshold'. Did you mean 'threshold'? Keys: threshold.
-    >>> checked(Limits, {"threshold": "five"}, "'p.toml'")
+    >>> validate_document(Limits, {"threshold": "five"}, "'p.toml'")
     Traceback (most recent call last):
     chaffinch._base.errors.InputError: 'p.toml': 'threshold' is not as it should be: input should be a valid integer, unable to parse string as an integer.
     """

@@ -98,18 +98,18 @@ class PersonalDataWarning(UserWarning):
     """Columns look as if they said who somebody is."""
 
 
-def listed(names: Iterable[object], *, most: int = 12) -> str:
-    """Return names as a comma-separated list, cut after `most`.
+def join_names(names: Iterable[object], *, max_names: int = 12) -> str:
+    """Return names as a comma-separated list, cut after `max_names`.
 
     Examples
     --------
-    >>> listed("abcd", most=2)
+    >>> join_names("abcd", max_names=2)
     'a, b and 2 more'
     """
-    every = [str(name) for name in names]
-    if len(every) <= most:
-        return ", ".join(every)
-    return f"{', '.join(every[:most])} and {len(every) - most} more"
+    texts = [str(name) for name in names]
+    if len(texts) <= max_names:
+        return ", ".join(texts)
+    return f"{', '.join(texts[:max_names])} and {len(texts) - max_names} more"
 
 
 def unknown_name(thing: str, name: object, known: Iterable[object]) -> UnknownNameError:
@@ -120,9 +120,9 @@ def unknown_name(thing: str, name: object, known: Iterable[object]) -> UnknownNa
     >>> print(unknown_name("column", "incme", ["age", "income", "sex"]))
     Unknown column 'incme'. Did you mean 'income'? Columns: age, income, sex.
     """
-    every = [str(k) for k in known]
+    known_names = [str(k) for k in known]
     return UnknownNameError(
-        f"Unknown {thing} '{name}'.{suggestion(name, every)} {plural(thing).capitalize()}: {listed(every)}."
+        f"Unknown {thing} '{name}'.{suggestion(name, known_names)} {plural(thing).capitalize()}: {join_names(known_names)}."
     )
 
 

@@ -190,14 +190,14 @@ def _put(part: Path, target: Path) -> None:
         ) from None
 
 
-def read_small(path: str | os.PathLike[str], *, what: str, most: int, next_step: str) -> str:
-    """Return the text of a small file that somebody wrote; FileError where it is absent, over `most` bytes, or not UTF-8.
+def read_small(path: str | os.PathLike[str], *, what: str, max_bytes: int, next_step: str) -> str:
+    """Return the text of a small file that somebody wrote; FileError where it is absent, over `max_bytes` bytes, or not UTF-8.
 
     For messages: `what` it holds ("schema"), and the `next_step` where there is no such file.
     """
     file = Path(path)
     try:
-        raw = file.read_bytes() if file.stat().st_size <= most else None
+        raw = file.read_bytes() if file.stat().st_size <= max_bytes else None
     except FileNotFoundError:
         raise FileError(f"No such file: '{file}'. {next_step}") from None
     except OSError as error:
@@ -205,7 +205,7 @@ def read_small(path: str | os.PathLike[str], *, what: str, most: int, next_step:
             f"Cannot read '{file}': {error.strerror or 'the system refused'}."
         ) from None
     if raw is None:
-        raise FileError(f"'{file}' is over {most >> 20} MiB: no {what} is that large.")
+        raise FileError(f"'{file}' is over {max_bytes >> 20} MiB: no {what} is that large.")
     try:
         return raw.decode("utf-8-sig")
     except UnicodeDecodeError:
@@ -310,7 +310,7 @@ def filling(
         part = place.with_name(f".{place.name}.{secrets.token_hex(4)}.part")
         try:
             part.mkdir(mode=0o700)
-            with held(part):
+            with mark_in_use(part):
                 yield part
                 (part / LOCK).unlink(
                     missing_ok=True
@@ -416,7 +416,7 @@ _mine: set[tuple[int, Path]] = set()
 
 
 @contextlib.contextmanager
-def held(folder: Path) -> Iterator[None]:
+def mark_in_use(folder: Path) -> Iterator[None]:
     """Hold a folder until the block ends: nobody removes it meanwhile as left behind."""
     handle = -1
     with contextlib.suppress(
@@ -520,7 +520,7 @@ def holding(folder: Path) -> Iterator[bool]:
         yield True
         return
     lock = place.with_name(f".{place.name}.lock")
-    handle = _locked(lock, folder)
+    handle = _open_lock(lock, folder)
     _mine.add(mine)
     try:
         yield handle >= 0
@@ -532,7 +532,7 @@ def holding(folder: Path) -> Iterator[bool]:
             os.close(handle)
 
 
-def _locked(lock: Path, folder: Path) -> int:
+def _open_lock(lock: Path, folder: Path) -> int:
     """Return an open file with its lock; -1 where there are no locks."""
     try:
         import fcntl

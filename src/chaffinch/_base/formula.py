@@ -257,7 +257,7 @@ def parts_of(
         ]
         new = [margin for margin in margins if margin not in before]
         before.update(new)
-        for margin in _joined(new):
+        for margin in _join_margins(new):
             whole = dict(margin)
             factors = tuple(factor for factor in term if coded[factor] is None or factor in whole)
             levels = tuple(
@@ -273,7 +273,7 @@ def _with_column(coded: tuple[Sequence[int], int] | None, whole: bool) -> tuple[
     return tuple(level for level in levels if whole or level != reference)
 
 
-def _joined(margins: list[frozenset[tuple[F, bool]]]) -> list[frozenset[tuple[F, bool]]]:
+def _join_margins(margins: list[frozenset[tuple[F, bool]]]) -> list[frozenset[tuple[F, bool]]]:
     """Return margins with pairs m and m:a- joined to m:a, greedily from the left, until no pair is left."""
     while True:
         pairs = combinations(range(len(margins)), 2)

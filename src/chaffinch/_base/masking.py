@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable
 
-from .errors import UnknownNameError, listed, plural, suggestion
+from .errors import UnknownNameError, join_names, plural, suggestion
 
 THRESHOLD = 10
 """Records that must share a value or a cell before it may show, unless a setting says otherwise."""
@@ -85,7 +85,7 @@ def unknown_level(
     which = "that" if thing == "level" else "whose levels"
     return UnknownNameError(
         f"Unknown {thing} '{name}'{of}.{suggestion(name, every)} "
-        f"{plural(thing).capitalize()} {which} {threshold} or more records have: {listed(every)}."
+        f"{plural(thing).capitalize()} {which} {threshold} or more records have: {join_names(every)}."
     )
 
 

@@ -203,7 +203,7 @@ class Setting:
 
     def fault(self, got: Any) -> InputError:
         """Return the error that says what the setting must be."""
-        return InputError(f"{self.name} {self.rule}. Got {typed(got)}.")
+        return InputError(f"{self.name} {self.rule}. Got {value_text(got)}.")
 
     def check(self, value: Any) -> Any:
         """Return a value as the setting holds it, lists as tuples; raise where it breaks the rule.
@@ -282,7 +282,7 @@ class Setting:
         listed = not isinstance(value, str) and isinstance(value, Sequence)
         if not listed or not all(isinstance(entry, str) for entry in value):
             raise InputError(
-                f"{self.name} must be a list of names, as ['age', 'sex']. Got {typed(value)}."
+                f"{self.name} must be a list of names, as ['age', 'sex']. Got {value_text(value)}."
             )
         return value if isinstance(value, tuple) else tuple(value)
 
@@ -365,12 +365,12 @@ RULES: dict[str, str] = {
 }
 
 
-def typed(value: Any) -> str:
+def value_text(value: Any) -> str:
     """Return a value as somebody typed it, and of anything larger its kind alone: it may hold records.
 
     Examples
     --------
-    >>> typed("abc"), typed(["age", 3]), typed(list("abcdefgh"))
+    >>> value_text("abc"), value_text(["age", 3]), value_text(list("abcdefgh"))
     ("'abc'", "['age', 3]", 'list of 8')
     """
     if isinstance(value, list | tuple):

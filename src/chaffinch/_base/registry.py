@@ -121,10 +121,10 @@ class Registry(Generic[Entry]):
     @cached_property
     def _found_modules(self) -> list[str]:
         """The modules that register the package's own, those of folders among them."""
-        return list(dict.fromkeys(chain.from_iterable(map(_named, self._modules))))
+        return list(dict.fromkeys(chain.from_iterable(map(_module_names, self._modules))))
 
 
-def _named(module: str) -> list[str]:
+def _module_names(module: str) -> list[str]:
     """Return a module, or every module of a folder."""
     folder, _, star = module.rpartition(".")
     if star != "*":

@@ -13,7 +13,7 @@ from typing import Annotated, Any, ClassVar, Self, TypeVar, cast
 
 from .errors import InputError, MissingExtraError
 from .files import write_text
-from .text import shown
+from .text import display_name
 
 T = TypeVar("T")
 
@@ -144,10 +144,12 @@ def check_format(data: Any, wanted: str, version: int, next_step: str) -> None:
     """Raise unless data say that they are of a format, in the version that this Chaffinch reads."""
     got = data.get("format") if isinstance(data, Mapping) else type(data).__name__
     if got != wanted:
-        raise InputError(f"The data must be of format '{wanted}'. Got {shown(got)!r}. {next_step}")
+        raise InputError(
+            f"The data must be of format '{wanted}'. Got {display_name(got)!r}. {next_step}"
+        )
     if data.get("version") != version:
         raise InputError(
-            f"This Chaffinch reads version {version} of '{wanted}'. Got {shown(data.get('version'))!r}. Measure again, or update Chaffinch."
+            f"This Chaffinch reads version {version} of '{wanted}'. Got {display_name(data.get('version'))!r}. Measure again, or update Chaffinch."
         )
 
 

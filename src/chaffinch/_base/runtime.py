@@ -143,7 +143,7 @@ class Stages:
 
 
 @contextlib.contextmanager
-def watched(progress: Progress | None) -> Iterator[Progress]:
+def notebook_progress(progress: Progress | None) -> Iterator[Progress]:
     """Give the `Progress` that was asked for; where none was, a bar in a notebook and silence elsewhere."""
     if progress is not None or not in_notebook():
         yield silent if progress is None else progress

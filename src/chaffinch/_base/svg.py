@@ -11,7 +11,7 @@ from html import escape
 from markupsafe import Markup
 
 from .files import write_text
-from .text import fixed, number, shown, width_of
+from .text import display_name, format_fixed, number, width_of
 
 
 @dataclass(frozen=True)
@@ -176,8 +176,8 @@ def picture(
     return Markup(  # noqa: S704  all text in the parts went through escape
         element(
             "svg",
-            element("title", escape(shown(title, 300)), id=f"{key}-title"),
-            element("desc", escape(shown(desc, 3000)), id=f"{key}-desc"),
+            element("title", escape(display_name(title, 300)), id=f"{key}-title"),
+            element("desc", escape(display_name(desc, 3000)), id=f"{key}-desc"),
             *body,
             xmlns=SVG,
             id=key,
@@ -223,11 +223,11 @@ def cut(name: object, room: float, size: float = SIZE) -> str:
     >>> cut("a_very_long_column_name_indeed", 80)
     'a_very…eed'
     """
-    label = shown(name, most=80)
+    label = display_name(name, max_length=80)
     max_length = len(label)
     while max_length > 3 and width_of(label, size) > room:
         max_length -= 1
-        label = shown(name, most=max_length)
+        label = display_name(name, max_length=max_length)
     return label
 
 
@@ -364,11 +364,11 @@ def bars(
             parts.append(box(x_start + 2, y + 3, room, pitch - 7, fill="#fff"))
             parts.append(text(x_start + 6, y + 15, hidden, size=11, fill=GREY))
             continue
-        description = f"{shown(name)}: {fixed(value)}"
+        description = f"{display_name(name)}: {format_fixed(value)}"
         long = max(end - x_start, 1)
         parts.append(box(x_start, y + 3, long, pitch - 7, fill=SERIES[0][0], tooltip=description))
         parts.append(box(end + 3, y + 3, 42, pitch - 7, fill="#fff"))
-        parts.append(text(end + 6, y + 15, fixed(value), size=11))
+        parts.append(text(end + 6, y + 15, format_fixed(value), size=11))
     return picture(key, WIDTH, bottom + 26, title=title, desc=desc, body=parts)
 
 
@@ -442,7 +442,7 @@ def _dot(dot: Dot, axis: Axis, y: float, colour: str, shape: str, name: str) -> 
     if dot.low is not None and dot.high is not None:
         bar = line([(axis(dot.low), y), (axis(dot.high), y)], stroke=colour, width=2)
         interval = f" ({number(dot.low)} to {number(dot.high)})"
-    title = f"{shown(name)}, {dot.series}: {number(dot.value)}{interval}"
+    title = f"{display_name(name)}, {dot.series}: {number(dot.value)}{interval}"
     return element("g", bar, mark(axis(dot.value), y, colour, shape), tooltip=title)
 
 

@@ -9,7 +9,7 @@ from string import ascii_uppercase
 from typing import Any
 
 NONE = "–"
-MOST = 60
+MAX_LENGTH = 60
 HIDDEN = ("Cc", "Cf", "Cs", "Zl", "Zp")
 JOINERS = "\u200c\u200d"  # scripts need them, and they turn nothing
 
@@ -49,12 +49,12 @@ def number(value: Any) -> str:
     return ("−" if value < 0 else "") + text
 
 
-def fixed(value: Any, digits: int = 3) -> str:
+def format_fixed(value: Any, digits: int = 3) -> str:
     """Return a number with the same decimals as its neighbours in a column.
 
     Examples
     --------
-    >>> fixed(0.5), fixed(-0.0312, 2), fixed(None)
+    >>> format_fixed(0.5), format_fixed(-0.0312, 2), format_fixed(None)
     ('0.500', '−0.03', '–')
     """
     if not is_number(value):
@@ -63,15 +63,15 @@ def fixed(value: Any, digits: int = 3) -> str:
     return ("−" if value < 0 and float(text) else "") + text
 
 
-def signed(value: Any, digits: int = 3) -> str:
+def format_signed(value: Any, digits: int = 3) -> str:
     """Return a number with its sign, also a plus.
 
     Examples
     --------
-    >>> signed(0.25), signed(-0.25), signed(0.0)
+    >>> format_signed(0.25), format_signed(-0.25), format_signed(0.0)
     ('+0.250', '−0.250', '0.000')
     """
-    text = fixed(value, digits)
+    text = format_fixed(value, digits)
     return "+" + text if is_number(value) and value > 0 and float(text) else text
 
 
@@ -146,26 +146,26 @@ def capital(phrase: str) -> str:
     return phrase[:1].upper() + phrase[1:]
 
 
-def shown(name: Any, most: int = MOST) -> str:
+def display_name(name: Any, max_length: int = MAX_LENGTH) -> str:
     """Return a name that fits: long ones cut in the middle, control characters made visible, its direction kept to itself.
 
     Names come from strangers' files. A character that turns the direction of writing would otherwise turn the words around it.
 
     Examples
     --------
-    >>> shown("a" * 100, most=7)
+    >>> display_name("a" * 100, max_length=7)
     'aaaa…aa'
-    >>> shown("line\\nbreak")
+    >>> display_name("line\\nbreak")
     'line�break'
     """
-    return NONE if name is None else _shown(str(name), most)
+    return NONE if name is None else _display_text(str(name), max_length)
 
 
 @lru_cache(maxsize=20_000)
-def _shown(text: str, most: int) -> str:
-    if len(text) > most:
-        tail = (most - 1) // 3
-        text = text[: most - 1 - tail] + "…" + text[len(text) - tail :]
+def _display_text(text: str, max_length: int) -> str:
+    if len(text) > max_length:
+        tail = (max_length - 1) // 3
+        text = text[: max_length - 1 - tail] + "…" + text[len(text) - tail :]
     text = "".join(
         "�" if unicodedata.category(c) in HIDDEN and c not in JOINERS else c for c in text
     )

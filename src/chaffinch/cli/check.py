@@ -7,9 +7,9 @@ from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from .._base.errors import listed
+from .._base.errors import join_names
 from .._base.options import FILES, Option
-from .._base.text import percent, signed
+from .._base.text import format_signed, percent
 from ..outputs.check.settings import CheckJob
 from .command import Exit, echo
 from .options import Cores, Html, Json, RunSeed, Silent, show_table
@@ -141,7 +141,7 @@ def _show(result: CheckResult) -> None:
     if sentence := ignored_sentence(result):
         echo(f"- {sentence}")
     if result.about.not_asked:
-        names = listed(f"'{name}'" for name in result.about.not_asked)
+        names = join_names(f"'{name}'" for name in result.about.not_asked)
         echo(f"- Not asked for, and nothing is said of it: {names}.")
     echo(rules_sentence(result.rules))
     for line in _bad(result.rules):
@@ -167,7 +167,7 @@ def mitigation_lines(plan: MitigationPlan) -> list[str]:
             if isfinite(one.low) and isfinite(one.high)
             else "no interval"
         )
-        risk = f"{signed(one.risk)} ({interval})" if isfinite(one.risk) else "not measured"
+        risk = f"{format_signed(one.risk)} ({interval})" if isfinite(one.risk) else "not measured"
         lines.append(f"- Marginal risk {risk}, {one.verdict}: {one.words}.")
     others = [one for one in plan.options if not one.taken]
     if others:
@@ -232,7 +232,7 @@ def _bad(findings: Iterable[RuleFinding]) -> list[str]:
         )
         beside += [one.other] if one.other else []
     return [
-        f"- {status}: {rule}, {output!r}{' and ' + listed(map(repr, others)) if others else ''}: {words}"
+        f"- {status}: {rule}, {output!r}{' and ' + join_names(map(repr, others)) if others else ''}: {words}"
         for wanted in ("fail", "not assessed", "review")
         for (status, rule, output, words, *_), others in alike.items()
         if status == wanted

@@ -143,7 +143,7 @@ def _fate(result: ReleaseResult, output: Path) -> str:
 
 def show_release(result: ReleaseResult, output: Path, names: Sequence[str]) -> None:
     """Print what to decide by in five lines, what was not measured and what was written among them, and where the page is."""
-    from .._base.errors import listed
+    from .._base.errors import join_names
     from .._base.results import not_measured
     from ..workflows.release import CONFIDENTIAL, TO_RELEASE
 
@@ -154,7 +154,7 @@ def show_release(result: ReleaseResult, output: Path, names: Sequence[str]) -> N
         )
     )  # a folder of files by its own name
     if leaving:
-        wrote = f"Wrote {output}: {listed(leaving)} to leave once you decide so, the rest in {CONFIDENTIAL}/."
+        wrote = f"Wrote {output}: {join_names(leaving)} to leave once you decide so, the rest in {CONFIDENTIAL}/."
     show_lines(
         *(f"{part.question} {part.sentence}" for part in result.decision.answers),
         not_measured(result.left_out),

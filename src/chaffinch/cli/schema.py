@@ -131,7 +131,7 @@ def _write_blank(
     input: Path, output: Path | None, reading: Reading, codebook: Path | None, *, quiet: bool
 ) -> None:
     """Write a schema to fill in. The header, the stored types and a codebook are read; no row has a say in it."""
-    from .._base.errors import listed
+    from .._base.errors import join_names
     from .._base.files import write_text
     from ..table.codebooks import read_codebook
     from ..table.formats import Tagged
@@ -160,7 +160,7 @@ def _write_blank(
         )
         known = [] if declared is None else [column.name for column in declared]
         if declared is not None and (absent := [name for name in types if name not in known]):
-            echo(f"The codebook does not have: {listed(absent)}.", err=True)
+            echo(f"The codebook does not have: {join_names(absent)}.", err=True)
 
 
 def describe(

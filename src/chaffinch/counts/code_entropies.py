@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .._base.compiled import compiled
+from .._base.compiled import jit
 from .._base.runtime import thread_count, thread_map
 from ..table.code_cache import BLOCK_ROWS
 from ..table.codes import Codes, narrowest
@@ -531,7 +531,7 @@ class EntropySum:
         return list(zip(values.tolist(), filled.tolist(), strict=True))
 
 
-@compiled
+@jit
 def sum_sets(sets, widths, groups, rows, sizes, c8, c16, c32, ids, cells, c_log_c, spread, filled):  # type: ignore[no-untyped-def]
     """Fill in the sum of c log c and the number of filled cells of many column sets, sorted as
     words are.
@@ -562,7 +562,7 @@ def sum_sets(sets, widths, groups, rows, sizes, c8, c16, c32, ids, cells, c_log_
             spread[q], filled[q] = _spread(ids[inner], c32[rows[c]], size, n_cells, cells, c_log_c)
 
 
-@compiled
+@jit
 def walk(columns, known, path, distinct, groups, rows, sizes, c8, c16, c32, ids, cells):  # type: ignore[no-untyped-def]
     """Number the rows' combinations of the first columns, one after the other, from where the last
     walk's path parts.
@@ -589,7 +589,7 @@ def walk(columns, known, path, distinct, groups, rows, sizes, c8, c16, c32, ids,
     return depth
 
 
-@compiled
+@jit
 def _number(ids, codes, size, cells, out):  # type: ignore[no-untyped-def]
     """Number the distinct pairs of id and code in order of appearance; return how many there are.
 
@@ -607,7 +607,7 @@ def _number(ids, codes, size, cells, out):  # type: ignore[no-untyped-def]
     return distinct
 
 
-@compiled
+@jit
 def _spread(ids, codes, size, n_cells, cells, c_log_c):  # type: ignore[no-untyped-def]
     """Return the sum of c log c over the cells of (id, code), and how many are filled; `cells` is
     zero before and after.
@@ -634,14 +634,14 @@ def _spread(ids, codes, size, n_cells, cells, c_log_c):  # type: ignore[no-untyp
     return total, filled
 
 
-@compiled
+@jit
 def fold(key, codes, size, out):  # type: ignore[no-untyped-def]
     """Fill in cell numbers with one more column: `key * size + code`."""
     for i in range(key.size):
         out[i] = key[i] * size + codes[i]
 
 
-@compiled
+@jit
 def number(key, codes, size, numbers, distinct, out):  # type: ignore[no-untyped-def]
     """Number the pairs of key and code in order of first appearance, from 0 on; return how many
     there are now.
@@ -660,14 +660,14 @@ def number(key, codes, size, numbers, distinct, out):  # type: ignore[no-untyped
     return distinct
 
 
-@compiled
+@jit
 def bump(ids, codes, size, cells):  # type: ignore[no-untyped-def]
     """Count one more in the cell of each row's id and code."""
     for i in range(ids.size):
         cells[ids[i] * size + codes[i]] += np.uint32(1)
 
 
-@compiled
+@jit
 def spreads(cells, n_groups, slots, ends, c_log_c, spread, filled, large):  # type: ignore[no-untyped-def]
     """Fill in, for several ways to sum the cells of each group of a table, the sum of c log c and
     the number of filled sums; return how many are left.

@@ -24,7 +24,7 @@ from math import isqrt, prod
 import numpy as np
 from numpy.typing import NDArray
 
-from .._base.compiled import compiled
+from .._base.compiled import jit
 from .._base.runtime import thread_count, thread_map
 from ..table.codes import Codes
 from .code_entropies import EntropySum, count_log_count, entropy_of_counts, nothing_counted
@@ -450,7 +450,7 @@ def _within(group: Columns, counts: NDArray[np.int64], out: PairEntropies, n: in
         )
 
 
-@compiled
+@jit
 def count_tables(firsts, seconds, levels, starts, same, cells):  # type: ignore[no-untyped-def]
     """Count the rows' codes of each first group by each second group, or by the later groups if
     both are the same; the table of a pair starts at its entry of `starts`.
@@ -476,7 +476,7 @@ def count_tables(firsts, seconds, levels, starts, same, cells):  # type: ignore[
                 table[group_codes[row] * size + codes[row]] += np.uint32(1)
 
 
-@compiled
+@jit
 def sum_tables(cells, starts, start, n_first, first, second, d, c_log_c, parts, sums, results):  # type: ignore[no-untyped-def]
     """Fill in the index, the sum of c log c and the number of filled cells of each pair of a column
     of one group with a column of the groups from `start` on; return the number of large counts.

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._base.checks import check_at_least, check_name
-from .._base.compiled import compiled
+from .._base.compiled import jit
 from .._base.errors import InputError
 from ..table.compare.classes import class_ids
 from .code_entropies import bump, count_log_count, in_threads, padded, scratch, spread_of_sets, walk
@@ -237,7 +237,7 @@ def _marginals(
         )
 
 
-@compiled
+@jit
 def _excess(ids, codes, size, cells, heights, distinct, margin):  # type: ignore[no-untyped-def]
     """Return the sum of max(0, n c - r k) over the cells of (id, code); `cells` is zero before and
     after.
@@ -263,7 +263,7 @@ def _excess(ids, codes, size, cells, heights, distinct, margin):  # type: ignore
     return total
 
 
-@compiled
+@jit
 def shortfall(zeros, ones, best):  # type: ignore[no-untyped-def]
     """Return the least max(0, n - 2 K0) + max(0, n - 2 K1) over all ways to give each combination
     to one child value.
@@ -314,7 +314,7 @@ def shortfall(zeros, ones, best):  # type: ignore[no-untyped-def]
     return smallest
 
 
-@compiled
+@jit
 def _split(ids, codes, cells, distinct, zeros, ones, best):  # type: ignore[no-untyped-def]
     """Return the `shortfall` of a child of two levels; `cells` is zero before and after."""
     bump(ids, codes, np.uint32(2), cells)
@@ -324,7 +324,7 @@ def _split(ids, codes, cells, distinct, zeros, ones, best):  # type: ignore[no-u
     return shortfall(zeros[:distinct], ones[:distinct], best)
 
 
-@compiled
+@jit
 def family_sums(  # type: ignore[no-untyped-def]
     sets,
     widths,

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._base.checks import check_name
-from .._base.compiled import compiled
+from .._base.compiled import jit
 from .._base.errors import InputError, TooLargeError
 from .._base.runtime import thread_count, thread_map
 from ..table.codes import Codes
@@ -229,7 +229,7 @@ class _DenseJob:
         return self._cells.astype(np.int64) if self._sums is None else self._sums + self._cells
 
 
-@compiled
+@jit
 def count(out, offsets, ends, groups, rows, sizes, c8, c16, c32, n_rows, stretch):  # type: ignore[no-untyped-def]
     """Add to `out` the counts of several cliques in one pass over the rows.
 
@@ -251,7 +251,7 @@ def count(out, offsets, ends, groups, rows, sizes, c8, c16, c32, n_rows, stretch
                     cells[key[i]] += 1
 
 
-@compiled
+@jit
 def weigh(out, offsets, ends, groups, rows, sizes, c8, c16, c32, n_rows, weights):  # type: ignore[no-untyped-def]
     """Add to `out` the summed weights of several cliques: `count` with a weight for each row, in
     row order.
@@ -267,7 +267,7 @@ def weigh(out, offsets, ends, groups, rows, sizes, c8, c16, c32, n_rows, weights
                 cells[key[i]] += weights[start + i]
 
 
-@compiled
+@jit
 def _keys(key, first, last, groups, rows, sizes, c8, c16, c32, start, stop):  # type: ignore[no-untyped-def]
     """Fill `key` with the cell numbers of rows start to stop for the columns first to last of the
     list.
@@ -291,13 +291,13 @@ def _keys(key, first, last, groups, rows, sizes, c8, c16, c32, start, stop):  # 
             _fold(key, c32[row, start:stop], size)
 
 
-@compiled
+@jit
 def _start(key, codes):  # type: ignore[no-untyped-def]
     for i in range(key.size):
         key[i] = codes[i]
 
 
-@compiled
+@jit
 def _fold(key, codes, size):  # type: ignore[no-untyped-def]
     for i in range(key.size):
         key[i] = key[i] * size + codes[i]

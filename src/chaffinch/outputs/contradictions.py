@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .._base.errors import InputError, listed
+from .._base.errors import InputError, join_names
 from .cells import Frame
 from .document import Compiled, Outputs
 from .domain import Columns, Floats
@@ -91,7 +91,7 @@ def contradictions(
         if n_pairs > pairs:
             break
         if not _feasible((*first.equations, *second.equations), spec.columns, n):
-            names = listed([spec.columns.names[c] for c in sorted(common)], most=4)
+            names = join_names([spec.columns.names[c] for c in sorted(common)], max_names=4)
             both = (first.output.name, second.output.name)
             clashes.append(
                 Contradiction(both, f"no dataset has both; what they have in common is {names}")

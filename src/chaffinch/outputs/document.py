@@ -38,7 +38,7 @@ from pydantic import BaseModel, ConfigDict
 from pydantic import Field as Key
 
 from .._base.checks import check_at_least, check_name
-from .._base.documents import Syntax, check_head, checked, parse_document
+from .._base.documents import Syntax, check_head, parse_document, validate_document
 from .._base.errors import InputError, unknown_name
 from .._base.files import read_small
 from .._base.masking import THRESHOLD
@@ -352,7 +352,7 @@ def parsed(
     """Return what a file holds; InputError with the place and the rule where it breaks one. Columns are the file's own unless given."""
     check_head(data, name, what="description of outputs", format_=FORMAT, version=VERSION)
     content = dict(data) if fields is None else {**data, "columns": []}
-    model = checked(_FileModel, content, name)
+    model = validate_document(_FileModel, content, name)
     if fields is None:
         columns = (_column(entry, i, name) for i, entry in enumerate(model.columns, 1))
         fields = Fields(tuple(columns)).with_threshold(threshold)
@@ -416,7 +416,7 @@ def read_document(path: str | os.PathLike[str]) -> dict[str, Any]:
     text = read_small(
         file,
         what="description of outputs",
-        most=MOST_BYTES,
+        max_bytes=MOST_BYTES,
         next_step="Name a TOML or JSON file that describes the outputs.",
     )
     syntax: Syntax = "JSON" if text.lstrip().startswith("{") else "TOML"
@@ -457,7 +457,7 @@ def named_columns(entries: Sequence[Mapping[str, Any]], known: Sequence[str]) ->
 def _column(entry: Mapping[str, Any], number: int, name: str) -> Field:
     called = entry.get("name")
     where = f"{name}, column '{called}'" if isinstance(called, str) else f"{name}, column {number}"
-    return checked(_ColumnModel, entry, where).field()
+    return validate_document(_ColumnModel, entry, where).field()
 
 
 def _output(entry: Mapping[str, Any], number: int, name: str, numbers: Numbers) -> OutputSpec:
@@ -474,7 +474,7 @@ def _output(entry: Mapping[str, Any], number: int, name: str, numbers: Numbers) 
     ):
         raise InputError(f"{where}: {unknown_name('key', extra, keys)}")
     named, context = {"name": f"{kind} {number}", **entry}, {"numbers": numbers}
-    output = checked(cls, named, where, keys=keys, context=context)
+    output = validate_document(cls, named, where, keys=keys, context=context)
     if numbers == "required" and (
         missing := next(
             (

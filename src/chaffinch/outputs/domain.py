@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._base.checks import check_at_least, check_name
-from .._base.errors import InputError, UnknownNameError, listed, unknown_name
+from .._base.errors import InputError, UnknownNameError, join_names, unknown_name
 from .._base.masking import HIDDEN, THRESHOLD, unknown_level
 from .._base.seeds import Seed, generator
 
@@ -302,7 +302,7 @@ class Fields:
         level_of = next((field.name for field in self if name in field.rare), None)
         if level_of is not None:
             return UnknownNameError(
-                f"What stands for a column is none, but a level of column '{level_of}'. Columns: {listed(self.names)}."
+                f"What stands for a column is none, but a level of column '{level_of}'. Columns: {join_names(self.names)}."
             )
         return unknown_name("column", name, self.names)
 

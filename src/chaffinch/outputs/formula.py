@@ -20,7 +20,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from .._base.errors import InputError, UnknownNameError, listed, unknown_name
+from .._base.errors import InputError, UnknownNameError, join_names, unknown_name
 from .._base.formula import Expression, Grammar, Part, parts_of, unique
 from .._base.masking import HIDDEN, unknown_level, without_levels
 from .._base.tokens import Reader, Token
@@ -243,9 +243,7 @@ def unlearnt_words(formula: Formula) -> str:
             *(["raw=True"] * polynomials),
         ]
     )
-    return (
-        f"the numbers of {listed(formula.unlearnt, most=4)} come from the data; give them, as {how}"
-    )
+    return f"the numbers of {join_names(formula.unlearnt, max_names=4)} come from the data; give them, as {how}"
 
 
 def _offset(factor: Factor, parser: Parser) -> Lookup:

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._base.checks import check_at_least
-from .._base.errors import listed
+from .._base.errors import join_names
 from ..table.schema import Schema
 from .ledger import Plan
 
@@ -157,7 +157,9 @@ class Advice:
         elif chosen.verdict is not Usefulness.NOISE:
             return ()
         if self.widest:
-            named = listed((f"{name} ({size:,})" for name, size in self.widest), most=_WIDEST)
+            named = join_names(
+                (f"{name} ({size:,})" for name, size in self.widest), max_names=_WIDEST
+            )
             side = int(chosen.largest_table**0.5)
             enough = (
                 f" Pairs of columns of up to {side} levels each would be useful."
@@ -172,7 +174,9 @@ class Advice:
             m for m in self.methods[1:] if order.index(m.verdict) > order.index(chosen.verdict)
         ]
         if better_ones:
-            methods = listed(f"{m.method} ({m.verdict.value}; {m.relation})" for m in better_ones)
+            methods = join_names(
+                f"{m.method} ({m.verdict.value}; {m.relation})" for m in better_ones
+            )
             out.append(f"Another method: {methods}.")
         return tuple(out)
 

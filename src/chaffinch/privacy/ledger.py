@@ -35,7 +35,7 @@ from .._base.errors import (
     ChaffinchError,
     ClosedError,
     InputError,
-    listed,
+    join_names,
 )
 from .._base.results import html_table
 from .accounting import (
@@ -637,8 +637,8 @@ def _queried(kind: str, charges: Sequence[Charge]) -> str:
     if kind == "table":
         single = " of single columns" if charges[0].why == "single columns" else ""
         crossed = [name if single else name.replace(", ", " \u00d7 ") for name in named]
-        return f"{len(whats)} tables{single}: {listed(crossed, most=_MOST_NAMED)}"
-    names = listed(named, most=_MOST_NAMED)
+        return f"{len(whats)} tables{single}: {join_names(crossed, max_names=_MOST_NAMED)}"
+    names = join_names(named, max_names=_MOST_NAMED)
     return f"{kind} of {names}" if kind in _OF_COLUMNS else names
 
 

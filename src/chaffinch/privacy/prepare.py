@@ -22,7 +22,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from .._base.checks import check_whole
-from .._base.errors import FileError, InputError, listed
+from .._base.errors import FileError, InputError, join_names
 from ..table.codes import Codes
 from ..table.domain import missing_words
 from ..table.fit_schema import check_columns
@@ -209,7 +209,7 @@ def left_out(schema: Schema) -> list[Note]:
     names = [column.name for column in schema if column.kind == "identifier"]
     if not names:
         return []
-    sentence = f"Left out, since their names say who somebody is or number rows: {listed(names)}. To have them modelled, declare them in a schema."
+    sentence = f"Left out, since their names say who somebody is or number rows: {join_names(names)}. To have them modelled, declare them in a schema."
     return [Note("", "identifiers", sentence)]
 
 

@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal, Unpack
 
-from .._base.errors import ParsedDataWarning, PrivacyError, listed
+from .._base.errors import ParsedDataWarning, PrivacyError, join_names
 from .._base.seeds import Seed
 from ..counts.counter import Counter, MemoryCounter
 from ..table.fit_schema import check_columns
@@ -453,7 +453,7 @@ def warn_if_parsed(source: Any, schema: Schema, person: str | None = None) -> No
         return
     warnings.warn(
         f"One record may decide how {kind} reads the others from a text file, as '01' or as 1, and no promise covers that: "
-        f"{listed(columns)}. Pass the path of the file in place of the table; a table whose types were told to {kind}, or that comes from "
+        f"{join_names(columns)}. Pass the path of the file in place of the table; a table whose types were told to {kind}, or that comes from "
         "a database, is safe.",
         ParsedDataWarning,
         stacklevel=4,
@@ -487,7 +487,7 @@ class DiscoveryPrice:
         names = f"{len(self.columns):,} column{'s' * (len(self.columns) != 1)}"
         delta = f" and a delta of {self.delta:g}" if self.delta else ""
         out = [
-            f"Discovery takes {self.share:.1%} of the budget{delta}, for {names}: {listed(c.column for c in self.columns)}."
+            f"Discovery takes {self.share:.1%} of the budget{delta}, for {names}: {join_names(c.column for c in self.columns)}."
         ]
         groups: dict[int, list[str]] = {}
         for column in self.columns:
@@ -495,7 +495,7 @@ class DiscoveryPrice:
                 groups.setdefault(column.records, []).append(column.column)
         for records, columns in sorted(groups.items()):
             out.append(
-                f"A level of {listed(columns)} is found if about {records:,} records or more have it; rarer ones go to (other). "
+                f"A level of {join_names(columns)} is found if about {records:,} records or more have it; rarer ones go to (other). "
                 "Declared levels cost nothing, however rare."
             )
         return tuple(out)

@@ -10,7 +10,16 @@ from collections.abc import Mapping, Sequence
 
 from .._base.results import Leaving
 from .._base.svg import Axis
-from .._base.text import NONE, between, capital, count_noun, fixed, number, percent, shown
+from .._base.text import (
+    NONE,
+    between,
+    capital,
+    count_noun,
+    display_name,
+    format_fixed,
+    number,
+    percent,
+)
 from ..risk.auditing.result import (
     AuditResult,
     ClaimVerdict,
@@ -81,7 +90,7 @@ def membership_page(result: MembershipResult, title: str = "Was this person in t
 def membership_answers(result: MembershipResult, limit: str) -> tuple[PageAnswer, ...]:
     """Return how well members are told, how sure that is, and what was not tried."""
     finding = result.findings[0]
-    lead = f"{_more_words(finding)}: members and others are told apart with AUC {fixed(result.auc)}, where a guess has 0.5."
+    lead = f"{_more_words(finding)}: members and others are told apart with AUC {format_fixed(result.auc)}, where a guess has 0.5."
     figures = [
         DecisionFigure("a guess", GUESS),
         *(
@@ -123,12 +132,14 @@ def _membership_finding(result: MembershipResult) -> tuple[Block, ...]:
     rows: list[Row] = [
         (
             name,
-            fixed(rates.auc),
+            format_fixed(rates.auc),
             _ends(rates.auc_interval),
-            fixed(rates.advantage),
+            format_fixed(rates.advantage),
             _ends(rates.advantage_interval),
             *(
-                NONE if point.tpr is None else f"{fixed(point.tpr)} ({_ends(point.tpr_interval)})"
+                NONE
+                if point.tpr is None
+                else f"{format_fixed(point.tpr)} ({_ends(point.tpr_interval)})"
                 for point in rates.at_fpr
             ),
         )
@@ -147,7 +158,7 @@ def _membership_finding(result: MembershipResult) -> tuple[Block, ...]:
     )
     why = sorted({point.reason for _, rates in groups for point in rates.at_fpr if point.reason})
     notes = (
-        [f"{NONE} means too few trials: {' '.join(shown(reason, 200) for reason in why)}"]
+        [f"{NONE} means too few trials: {' '.join(display_name(reason, 200) for reason in why)}"]
         if why
         else []
     )
@@ -169,11 +180,14 @@ def _parts(result: MembershipResult) -> tuple[Block, ...]:
     table = page_table(
         "How well each part does alone",
         result.parts,
-        Col("Part", lambda finding: shown(finding.attacker)),
-        Wide("What it goes by", lambda finding: shown(finding.about.definition, 200)),
-        Num("AUC", lambda finding: fixed(finding.value)),
+        Col("Part", lambda finding: display_name(finding.attacker)),
+        Wide("What it goes by", lambda finding: display_name(finding.about.definition, 200)),
+        Num("AUC", lambda finding: format_fixed(finding.value)),
         Num("95 % interval", lambda finding: _ends(finding.interval)),
-        Num("Mean AUC of targets", lambda finding: fixed(result.mean_aucs.get(finding.attacker))),
+        Num(
+            "Mean AUC of targets",
+            lambda finding: format_fixed(result.mean_aucs.get(finding.attacker)),
+        ),
     )
     note = (
         "The attackers weigh these parts for each target by how well each does on shadows that it did not learn from. AUC is over all targets; the mean is of "
@@ -183,7 +197,7 @@ def _parts(result: MembershipResult) -> tuple[Block, ...]:
 
 
 def _ends(ends: Sequence[float] | None) -> str:
-    return NONE if ends is None else f"{fixed(ends[0])} to {fixed(ends[1])}"
+    return NONE if ends is None else f"{format_fixed(ends[0])} to {format_fixed(ends[1])}"
 
 
 def _roc(result: MembershipResult) -> Figure:
@@ -193,7 +207,7 @@ def _roc(result: MembershipResult) -> Figure:
     across, up = Axis(low, 1.0, *across_ends, log=True), Axis(low, 1.0, *up_ends, log=True)
     groups = _groups(result)[:2]
     lines = [Curve(name, _stairs(rates.fpr, rates.tpr, low), marks=False) for name, rates in groups]
-    desc = f"Both axes are logarithmic, from {number(low)} to 1. AUC {fixed(result.auc)}, by the closest row {fixed(result.closest.auc)}."
+    desc = f"Both axes are logarithmic, from {number(low)} to 1. AUC {format_fixed(result.auc)}, by the closest row {format_fixed(result.closest.auc)}."
     drawn = curves(
         "roc",
         "True against false positives",
@@ -206,7 +220,7 @@ def _roc(result: MembershipResult) -> Figure:
         size=SIZE,
     )
     rows = tuple(
-        (number(fpr), *(fixed(_height(rates.fpr, rates.tpr, fpr)) for _, rates in groups))
+        (number(fpr), *(format_fixed(_height(rates.fpr, rates.tpr, fpr)) for _, rates in groups))
         for fpr in (0.001, 0.01, 0.05, 0.1, 0.25, 0.5)
         if fpr >= low
     )
@@ -251,7 +265,7 @@ def _targets(result: MembershipResult) -> Figure:
     up = Axis(min([0.4, *aucs]), 1.0, *up_ends)
     points = tuple(Point(i + 1, auc) for i, auc in enumerate(aucs))
     desc = (
-        f"{count_noun(len(aucs), 'target')}, AUC from {fixed(aucs[-1])} to {fixed(aucs[0])}."
+        f"{count_noun(len(aucs), 'target')}, AUC from {format_fixed(aucs[-1])} to {format_fixed(aucs[0])}."
         if aucs
         else "No target."
     )
@@ -381,7 +395,7 @@ def _singled_out(result: SinglingOutResult) -> tuple[Block, ...]:
         Num("95 % interval"),
     )
     skill = result.skill
-    aucs = f"Attackers reached AUCs of {fixed(skill.lowest)} to {fixed(skill.highest)}, in the mean {fixed(skill.mean)}, on fits that they did not learn from."
+    aucs = f"Attackers reached AUCs of {format_fixed(skill.lowest)} to {format_fixed(skill.highest)}, in the mean {format_fixed(skill.mean)}, on fits that they did not learn from."
     return Paragraph(result.sentence, "lead"), table, Paragraph(aucs)
 
 
@@ -515,12 +529,12 @@ def audit_page(audit: AuditResult, title: str = "Is the promise kept?") -> str:
         Section("limits", "What this does not say", (Listing(AUDIT_LIMITS),)),
     ]
     facts = [
-        ("Synthesiser", shown(audit.about.get("synth") or audit.synthesiser, 200)),
+        ("Synthesiser", display_name(audit.about.get("synth") or audit.synthesiser, 200)),
         ("Claim", _claim(audit)),
         ("Confidence", percent(audit.level)),
     ]
     if date := audit.run.get("date"):
-        facts.append(("Date", shown(date)))
+        facts.append(("Date", display_name(date)))
     return page(
         title,
         sections,
@@ -538,7 +552,7 @@ def audit_answers(audit: AuditResult, limit: str) -> tuple[PageAnswer, ...]:
         DecisionFigure("the claim", 1.0),
         *(
             DecisionFigure(
-                f"{shown(finding.scope[0], 18)}, {shown(finding.scope[1], 10)}",
+                f"{display_name(finding.scope[0], 18)}, {display_name(finding.scope[1], 10)}",
                 claim_share(finding),
             )
             for finding in ranked
@@ -579,25 +593,25 @@ def audit_answers(audit: AuditResult, limit: str) -> tuple[PageAnswer, ...]:
 
 def _test_words(scope: Sequence[str], width: int = 40) -> str:
     pair, box = scope
-    return f"{shown(pair, width)}{f', {shown(box, 10)} box' if box else ''}"
+    return f"{display_name(pair, width)}{f', {display_name(box, 10)} box' if box else ''}"
 
 
 def _claim(audit: AuditResult) -> str:
     delta = f", delta {audit.delta:g}" if audit.delta else ""
-    return f"epsilon {number(audit.epsilon)}{delta} ({shown(audit.neighbours, 120)})"
+    return f"epsilon {number(audit.epsilon)}{delta} ({display_name(audit.neighbours, 120)})"
 
 
 def _audited(audit: AuditResult, broken: bool) -> tuple[Block, ...]:
     rows: tuple[Row, ...] = tuple(
         (
-            *map(shown, finding.scope),
+            *map(display_name, finding.scope),
             f"{finding.quantity} {number(finding.value)}",
             number(finding.claim),
             power_words(finding),
             f"{trials.right:,} of {trials.guesses:,}",
             f"{trials.runs:,}",
-            shown(finding.attacker),
-            Cell(shown(str(claim_verdict(finding)))),
+            display_name(finding.attacker),
+            Cell(display_name(str(claim_verdict(finding)))),
         )
         for finding in audit.findings
         if (trials := finding.trials) is not None
@@ -644,13 +658,14 @@ def _table_pairs(audit: AuditResult) -> tuple[Block, ...]:
         page_table(
             "Pairs of tables that differ in one record",
             names,
-            Col("Pair", lambda name: shown(name)),
+            Col("Pair", lambda name: display_name(name)),
             Wide("What it is", lambda name: AUDIT_PAIRS.get(name, "A pair of the user's own.")),
         )
     ]
     if skipped := audit.skipped:
         reasons = tuple(
-            f"{_test_words((test.pair, test.box))}: {shown(test.reason, 300)}." for test in skipped
+            f"{_test_words((test.pair, test.box))}: {display_name(test.reason, 300)}."
+            for test in skipped
         )
         blocks += [Paragraph("Not tried:", "strong"), Listing(reasons)]
     return tuple(blocks)
@@ -659,14 +674,14 @@ def _table_pairs(audit: AuditResult) -> tuple[Block, ...]:
 def attack_facts(result: MembershipResult | SinglingOutResult) -> tuple[tuple[str, str], ...]:
     """Return what was attacked, in names and words for the top of a page."""
     names = (("Data", result.about.get("data")), ("Population", result.about.get("population")))
-    facts = [(title, shown(name)) for title, name in names if name]
+    facts = [(title, display_name(name)) for title, name in names if name]
     facts += [
-        ("Synthesiser", shown(_short(str(result.settings["synthesiser"])), 160)),
+        ("Synthesiser", display_name(_short(str(result.settings["synthesiser"])), 160)),
         ("Targets", f"{result.targets:,}"),
         ("Subsets", f"{result.subset_rows:,} of {count_noun(result.population, 'record')}"),
     ]
     if date := result.run.get("date"):
-        facts.append(("Date", shown(date)))
+        facts.append(("Date", display_name(date)))
     return tuple(facts)
 
 
@@ -693,8 +708,12 @@ def attack_settings(result: MembershipResult | SinglingOutResult) -> tuple[Block
         "blackbox": "The attacker sees synthetic tables.",
         "whitebox": "The attacker sees the fitted model itself.",
     }[chosen["access"]]
-    rows: list[Row] = [(shown(name), shown(value, 400)) for name, value in chosen.items()]
-    rows.append(("records left out, as others have the same values", shown(result.duplicates)))
+    rows: list[Row] = [
+        (display_name(name), display_name(value, 400)) for name, value in chosen.items()
+    ]
+    rows.append(
+        ("records left out, as others have the same values", display_name(result.duplicates))
+    )
     knowledge = (
         f"The attacker knows the population of {count_noun(result.population, 'record')}, the synthesiser and its settings, and all values of each "
         f"target, and wants to know whether the target is among the {count_noun(result.subset_rows, 'record')} that a release was made from. {design} {access} Every fit has "

@@ -34,7 +34,15 @@ from .._base.svg import (
     picture,
     text,
 )
-from .._base.text import count_noun, fixed, is_number, number, shown, signed, width_of
+from .._base.text import (
+    count_noun,
+    display_name,
+    format_fixed,
+    format_signed,
+    is_number,
+    number,
+    width_of,
+)
 from ..utility.association import Association
 
 DASHES = ("", "7 4", "2 3", "10 3 2 3", "5 2", "1 2")
@@ -167,7 +175,7 @@ def curves(
 
 
 def _marked(name: str, point: Point, x: float, y: float, up: Axis, colour: str, shape: str) -> str:
-    description, bar = f"{shown(name)}: {number(point.y)}", ""
+    description, bar = f"{display_name(name)}: {number(point.y)}", ""
     if point.low is not None and point.high is not None:
         description += f" ({number(point.low)} to {number(point.high)})"
         bar = line([(x, up(point.low)), (x, up(point.high))], stroke=colour, width=1.5)
@@ -290,7 +298,7 @@ def _spot(spot: Spot, across: Axis, up: Axis) -> str:
         if spot.shape == "dot"
         else mark(x, y, spot.colour, spot.shape)
     )
-    return element("g", bars, dot, tooltip=shown(spot.description, 300))
+    return element("g", bars, dot, tooltip=display_name(spot.description, 300))
 
 
 @dataclass
@@ -619,7 +627,7 @@ def _described(names: Sequence[str], values: Floats) -> str:
     pairs = values[np.tril_indices(len(names), -1)]
     return (
         f"{len(names)} by {count_noun(len(names), 'column')}, mean absolute value {number(float(np.nanmean(np.abs(pairs))))}; "
-        f"largest for {shown(names[j], 40)} and {shown(names[i], 40)}: {signed(float(values[i, j]))}. The numbers are in the table below."
+        f"largest for {display_name(names[j], 40)} and {display_name(names[i], 40)}: {format_signed(float(values[i, j]))}. The numbers are in the table below."
     )
 
 
@@ -671,7 +679,7 @@ def _named_cells(
     high: float,
 ) -> list[str]:
     """Return cells that say their pair, both values and the signed difference when pointed at."""
-    short = [shown(name, 32 if len(names) <= NUMBERED else 16) for name in names]
+    short = [display_name(name, 32 if len(names) <= NUMBERED else 16) for name in names]
     out = []
     for i, j in np.ndindex(values.shape):
         if i == j:
@@ -680,7 +688,7 @@ def _named_cells(
         known = value == value
         fill = hex_colour(_shade(value, ramp, low, high)) if known else UNKNOWN
         tooltip = (
-            f"{fixed(both_values[0][i, j], 2)}, now {fixed(both_values[1][i, j], 2)} ({signed(value, 2)})"
+            f"{format_fixed(both_values[0][i, j], 2)}, now {format_fixed(both_values[1][i, j], 2)} ({format_signed(value, 2)})"
             if known
             else "not defined"
         )
@@ -718,7 +726,7 @@ def _numbers(
         if i == j or value != value or (not few and abs(value) < MARKED):
             continue
         digits = (
-            (signed(value, 2) if change else fixed(value, 2))
+            (format_signed(value, 2) if change else format_fixed(value, 2))
             .replace("0.", ".", 1)
             .replace("1.00", "1")
         )
@@ -755,7 +763,7 @@ def colour_scale(
     out.append(box(x_start, top, end - x_start, 10, stroke="#999"))
     for share in (0.0, 0.5, 1.0):
         value = low + share * (high - low)
-        tick_label = signed(value, 2).replace(".00", "") if low < 0 else number(value)
+        tick_label = format_signed(value, 2).replace(".00", "") if low < 0 else number(value)
         out.append(
             text(
                 x_start + share * steps * width,

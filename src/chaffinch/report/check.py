@@ -5,8 +5,18 @@ from __future__ import annotations
 from dataclasses import replace
 from math import isfinite
 
-from .._base.errors import listed
-from .._base.text import NONE, capital, count_noun, fixed, is_number, number, percent, shown, signed
+from .._base.errors import join_names
+from .._base.text import (
+    NONE,
+    capital,
+    count_noun,
+    display_name,
+    format_fixed,
+    format_signed,
+    is_number,
+    number,
+    percent,
+)
 from ..outputs.check import CheckResult
 from ..outputs.check.mitigation import Loss, MitigationPlan
 from ..outputs.check.result import hold_back
@@ -110,19 +120,19 @@ def check_page(result: CheckResult, title: str = "May these outputs leave?") -> 
     sections.append(Section("words", "What the words mean", (Listing(CHECK_GLOSSARY),)))
     sections.append(Section("limits", "What this does not say", (Listing(CHECK_LIMITS),)))
     facts = [
-        ("Outputs", shown(about.outputs)),
-        ("Data", shown(about.data)),
+        ("Outputs", display_name(about.outputs)),
+        ("Data", display_name(about.data)),
         (
             "Records",
             f"about {number(result.records)}"
             if is_number(result.records)
-            else shown(result.records),
+            else display_name(result.records),
         ),
         *(() if settings.rules_only else _attack_facts(result)),
     ]
-    facts += [("Released already", shown(about.released))] if about.released else []
+    facts += [("Released already", display_name(about.released))] if about.released else []
     facts += [("Seconds", number(result.seconds))]
-    facts += [("Date", shown(result.run.date))] if result.run.date else []
+    facts += [("Date", display_name(result.run.date))] if result.run.date else []
     answers = check_answers(result, rules_sentence(result.rules), hold_back_sentence(result))
     folded = [replace(section, folded=section.id not in OPEN) for section in sections]
     return page(title, folded, facts=facts, alarm=_alarm(result), answers=answers)
@@ -193,7 +203,7 @@ def rules_sentence(rules: RuleReport) -> str:
         if unfinished
         else ""
     )
-    policy = shown(rules.policy)
+    policy = display_name(rules.policy)
     return f"Of {checks} by the rules of policy '{policy}', {failed} failed and {review} {are} for review{rest}."
 
 
@@ -202,17 +212,17 @@ def _attack_facts(result: CheckResult) -> list[tuple[str, str]]:
     settings, key_sets = result.settings, result.resolved.key_sets
     low, high = settings.key_sizes or (0, 0)
     return [
-        ("Keys", ", ".join(shown(key, 40) for key in settings.keys)),
+        ("Keys", ", ".join(display_name(key, 40) for key in settings.keys)),
         (
             "Key sets",
             f"{key_sets:,}, of {low} to {high} keys"
             if low != high
             else f"{key_sets:,}, of {count_noun(low, 'key')}",
         ),
-        ("Sensitive", ", ".join(shown(name, 40) for name in settings.sensitive)),
+        ("Sensitive", ", ".join(display_name(name, 40) for name in settings.sensitive)),
         ("Datasets", f"{settings.syntheses} for each fold"),
         ("Held out", percent(settings.holdout_share)),
-        ("Engine", shown(settings.search.search_engine)),
+        ("Engine", display_name(settings.search.search_engine)),
         (
             "Start",
             {
@@ -220,9 +230,9 @@ def _attack_facts(result: CheckResult) -> list[tuple[str, str]]:
                 "fold": "univariate margins of each fold",
                 "published": "published margins",
                 "uniform": "uniform over levels",
-            }.get(settings.start, shown(settings.start)),
+            }.get(settings.start, display_name(settings.start)),
         ),
-        ("Seed", shown(result.resolved.seed)),
+        ("Seed", display_name(result.resolved.seed)),
     ]
 
 
@@ -286,7 +296,7 @@ def ignored_sentence(result: CheckResult) -> str:
 
 
 def _quoted(names: tuple[str, ...]) -> str:
-    return listed(f"'{shown(name)}'" for name in names)
+    return join_names(f"'{display_name(name)}'" for name in names)
 
 
 def _summary(result: CheckResult) -> tuple[Block, ...]:
@@ -300,15 +310,15 @@ def _summary(result: CheckResult) -> tuple[Block, ...]:
             value = (
                 NONE
                 if row.marginal is None or not is_number(row.marginal.value)
-                else signed(row.marginal.value)
+                else format_signed(row.marginal.value)
             )
             risk = (Cell(value, shared if value != NONE else ""),)
         rules = NONE if row.rules is None else Cell("", word=row.rules)
-        why = "; ".join(shown(reason, MOST_WHY) for reason in row.why) or NONE
+        why = "; ".join(display_name(reason, MOST_WHY) for reason in row.why) or NONE
         rows.append(
             (
-                Cell(shown(row.output)),
-                shown(row.kind) or NONE,
+                Cell(display_name(row.output)),
+                display_name(row.kind) or NONE,
                 rules,
                 *risk,
                 Cell("", word=row.verdict),
@@ -349,7 +359,7 @@ def _summary(result: CheckResult) -> tuple[Block, ...]:
         blocks.append(
             Listing(
                 tuple(
-                    f"{shown(output.name)}: {'can be read, and was replaced' if output.readable else 'cannot be read'}"
+                    f"{display_name(output.name)}: {'can be read, and was replaced' if output.readable else 'cannot be read'}"
                     for output in replaced
                 )
             )
@@ -360,7 +370,11 @@ def _summary(result: CheckResult) -> tuple[Block, ...]:
 def _read(result: CheckResult) -> tuple[Block, ...]:
     """Where each output of a file stands, and what was understood; of those that were not, what to write."""
     rows: list[Row] = [
-        (Cell(shown(output.name)), shown(output.place), shown(output.understood, MOST_QUESTION))
+        (
+            Cell(display_name(output.name)),
+            display_name(output.place),
+            display_name(output.understood, MOST_QUESTION),
+        )
         for output in result.about.read
     ]
     table = page_table(
@@ -376,7 +390,7 @@ def _read(result: CheckResult) -> tuple[Block, ...]:
     return (
         table,
         Paragraph("Not understood, or not over the columns of the data:", "strong"),
-        Listing(tuple(shown(output.reason, MOST_QUESTION) for output in asked)),
+        Listing(tuple(display_name(output.reason, MOST_QUESTION) for output in asked)),
     )
 
 
@@ -400,7 +414,7 @@ def _verdict(result: CheckResult) -> tuple[Block, ...]:
 
 
 def _names(finding: RuleFinding) -> str:
-    return " and ".join(shown(name) for name in finding.names)
+    return " and ".join(display_name(name) for name in finding.names)
 
 
 def _outputs(result: CheckResult) -> tuple[Block, ...]:
@@ -425,9 +439,9 @@ def _outputs(result: CheckResult) -> tuple[Block, ...]:
         }[output.consistent]
         rows.append(
             (
-                Cell(shown(output.name), "released already" if output.released else ""),
-                shown(output.kind),
-                shown(output.statbarn),
+                Cell(display_name(output.name), "released already" if output.released else ""),
+                display_name(output.kind),
+                display_name(output.statbarn),
                 *(
                     (f"{fit.numbers:,}", percent(fit.reached), number(fit.mean), number(fit.worst))
                     if fit
@@ -465,7 +479,7 @@ def _outputs(result: CheckResult) -> tuple[Block, ...]:
 def _agreement(result: CheckResult) -> tuple[Block, ...]:
     rows: tuple[Row, ...] = tuple(
         (
-            shown(agreement.sensitive, 40),
+            display_name(agreement.sensitive, 40),
             *(
                 percent(getattr(agreement, name))
                 for name in ("pinned", "pinned_holdout", "right", "right_holdout")
@@ -510,14 +524,16 @@ def _agreement(result: CheckResult) -> tuple[Block, ...]:
             key=lambda each: -(each.right or 0.0),
         )
         if by_keys:
-            caption = f"{shown(agreement.sensitive, 40)}: people in the data on whom all agree rightly, by keys"
+            caption = f"{display_name(agreement.sensitive, 40)}: people in the data on whom all agree rightly, by keys"
             table = page_table(
                 caption,
                 by_keys[:MOST_KEYS],
-                Col("Keys", lambda each: ", ".join(shown(key, 40) for key in each.keys)),
+                Col("Keys", lambda each: ", ".join(display_name(key, 40) for key in each.keys)),
                 Num("Share of people", lambda each: percent(each.right)),
             )
-            blocks.append(Details(f"By set of keys: {shown(agreement.sensitive, 40)}", (table,)))
+            blocks.append(
+                Details(f"By set of keys: {display_name(agreement.sensitive, 40)}", (table,))
+            )
     return tuple(blocks)
 
 
@@ -526,8 +542,8 @@ def _rules(rules: RuleReport) -> tuple[Block, ...]:
     rows = tuple(
         (
             _names(finding),
-            shown(finding.statbarn),
-            shown(finding.rule),
+            display_name(finding.statbarn),
+            display_name(finding.rule),
             Cell("", word=finding.status),
             finding.words,
         )
@@ -549,7 +565,8 @@ def _rules(rules: RuleReport) -> tuple[Block, ...]:
         )
     blocks.append(
         Paragraph(
-            f"Policy '{shown(rules.policy)}', SHA-256 {shown(rules.policy_hash, 64)}.", "note"
+            f"Policy '{display_name(rules.policy)}', SHA-256 {display_name(rules.policy_hash, 64)}.",
+            "note",
         )
     )
     return tuple(blocks)
@@ -563,7 +580,7 @@ def mitigation_blocks(plan: MitigationPlan) -> tuple[Block, ...]:
             page_table(
                 "What is done, least loss first",
                 plan.steps,
-                Col("Output", lambda step: shown(step.output)),
+                Col("Output", lambda step: display_name(step.output)),
                 Wide("Change", lambda step: "; then ".join(step.words)),
                 Col("Rules before", lambda step: Cell("", word=step.before)),
                 Col(
@@ -585,11 +602,11 @@ def mitigation_blocks(plan: MitigationPlan) -> tuple[Block, ...]:
                 "Marginal risk before and after",
                 plan.assessed,
                 Wide("Outputs", lambda option: option.words),
-                Num("Largest marginal risk", lambda option: fixed(option.risk)),
+                Num("Largest marginal risk", lambda option: format_fixed(option.risk)),
                 Col(
                     "Interval",
                     lambda option: (
-                        f"{fixed(option.low)} to {fixed(option.high)}"
+                        f"{format_fixed(option.low)} to {format_fixed(option.high)}"
                         if isfinite(option.low)
                         else ""
                     ),
@@ -602,7 +619,7 @@ def mitigation_blocks(plan: MitigationPlan) -> tuple[Block, ...]:
             page_table(
                 "Each way that was tried and breaks no rule, least loss first",
                 plan.options,
-                Col("Output", lambda option: shown(option.output)),
+                Col("Output", lambda option: display_name(option.output)),
                 Wide("Change", lambda option: option.words),
                 Col("Rules after", lambda option: Cell("", word=option.status)),
                 Col("", lambda option: "taken" if option.taken else ""),
@@ -615,7 +632,8 @@ def mitigation_blocks(plan: MitigationPlan) -> tuple[Block, ...]:
         blocks.append(
             Listing(
                 tuple(
-                    f"Not mended: '{shown(name)}': {why}." for name, why in plan.not_mended.items()
+                    f"Not mended: '{display_name(name)}': {why}."
+                    for name, why in plan.not_mended.items()
                 )
             )
         )

@@ -6,7 +6,15 @@ from collections.abc import Sequence
 from typing import Any
 
 from .._base.svg import Axis, Dot, cut, dots
-from .._base.text import NONE, count_noun, fixed, is_number, number, shown, signed
+from .._base.text import (
+    NONE,
+    count_noun,
+    display_name,
+    format_fixed,
+    format_signed,
+    is_number,
+    number,
+)
 from ..outputs.check.assessment import CumulativeStage, Stage
 from ..outputs.check.attribution import RiskMeasure
 from ..stats.intervals import Estimate
@@ -27,9 +35,12 @@ def estimate(estimate: Estimate | None, *, plus: bool = False) -> Cell:
     """Return a number with its interval below it."""
     if estimate is None or not is_number(estimate.value):
         return Cell(NONE)
-    value = signed(estimate.value) if plus else fixed(estimate.value)
+    value = format_signed(estimate.value) if plus else format_fixed(estimate.value)
     ends = estimate.low, estimate.high
-    return Cell(value, f"{fixed(ends[0])} to {fixed(ends[1])}" if all(map(is_number, ends)) else "")
+    return Cell(
+        value,
+        f"{format_fixed(ends[0])} to {format_fixed(ends[1])}" if all(map(is_number, ends)) else "",
+    )
 
 
 def counted(measure: RiskMeasure) -> str:
@@ -37,12 +48,12 @@ def counted(measure: RiskMeasure) -> str:
     return (
         CONVENTIONS[measure.convention]
         if measure.convention in CONVENTIONS
-        else shown(measure.convention)
+        else display_name(measure.convention)
     )
 
 
 def _which(measure: RiskMeasure) -> str:
-    return f"{shown(measure.sensitive, 20)}, {counted(measure)}"
+    return f"{display_name(measure.sensitive, 20)}, {counted(measure)}"
 
 
 def _dot(series: str, estimate: Estimate) -> list[Dot]:
@@ -83,7 +94,7 @@ def attribution_figure(measures: Sequence[RiskMeasure], level: float) -> Figure:
         caption,
         (
             (
-                shown(m.sensitive, 40),
+                display_name(m.sensitive, 40),
                 counted(m),
                 *(estimate(getattr(m, side)) for side in SIDES),
                 estimate(m.beyond_prior, plus=True),
@@ -119,10 +130,10 @@ def marginal(measures: Sequence[RiskMeasure], level: float) -> Figure:
     table = page_table(
         caption,
         measures,
-        Col("Sensitive attribute", lambda m: shown(m.sensitive, 40)),
+        Col("Sensitive attribute", lambda m: display_name(m.sensitive, 40)),
         Col("Counted", lambda m: counted(m)),
         Num("Marginal risk", lambda m: estimate(m.marginal, plus=True)),
-        Num("Detectable", lambda m: fixed(m.detectable)),
+        Num("Detectable", lambda m: format_fixed(m.detectable)),
         Col("", lambda m: Cell("", word=m.finding.word)),
     )
     note = (
@@ -157,10 +168,10 @@ def cumulative(stages: Sequence[CumulativeStage], level: float) -> Figure | None
         pictures.append(
             _steps(
                 f"cumulative-{k}",
-                f"{caption}: {shown(sensitive, 40)}",
+                f"{caption}: {display_name(sensitive, 40)}",
                 lines,
                 len(steps),
-                cut(f"marginal risk, {shown(sensitive, 40)}", 230.0, 11.0),
+                cut(f"marginal risk, {display_name(sensitive, 40)}", 230.0, 11.0),
             )
         )
     rows: list[Row] = []
@@ -176,8 +187,8 @@ def cumulative(stages: Sequence[CumulativeStage], level: float) -> Figure | None
             )
             rows.append(
                 (
-                    f"{index}: {shown(stage.name)}",
-                    shown(m.sensitive, 40),
+                    f"{index}: {display_name(stage.name)}",
+                    display_name(m.sensitive, 40),
                     counted(m),
                     estimate(m.marginal, plus=True),
                     estimate(added, plus=True),
@@ -192,7 +203,9 @@ def cumulative(stages: Sequence[CumulativeStage], level: float) -> Figure | None
         Num("Marginal risk of all so far"),
         Num("Added by this one"),
     )
-    names = "; ".join(f"{index}: {shown(stage.name, 40)}" for index, stage in enumerate(steps, 1))
+    names = "; ".join(
+        f"{index}: {display_name(stage.name, 40)}" for index, stage in enumerate(steps, 1)
+    )
     note = f"From left to right: {names}. Bars: {_percent(level)} interval. What an output adds depends on those before it."
     if len(stages) > len(steps):
         note += f" The JSON has {count_noun(len(stages) - len(steps), 'more step', 'more steps')}."
@@ -231,11 +244,11 @@ def without(stages: Sequence[Stage], all_outputs: Stage) -> tuple[Block, ...]:
         return ()
     rows: list[Row] = []
     for m in all_outputs.measures:
-        which = shown(m.sensitive, 40), counted(m)
+        which = display_name(m.sensitive, 40), counted(m)
         rows.append(("all outputs", *which, estimate(m.marginal, plus=True)))
         for stage in stages:
             risk = stage.marginal(m.sensitive, m.convention)
-            rows.append((shown(stage.name), *which, estimate(risk, plus=True)))
+            rows.append((display_name(stage.name), *which, estimate(risk, plus=True)))
     table = page_table(
         "Marginal risk with one output left out",
         rows,

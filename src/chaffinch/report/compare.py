@@ -8,17 +8,17 @@ from typing import Any
 
 import numpy as np
 
-from .._base.errors import InputError, listed
+from .._base.errors import InputError, join_names
 from .._base.results import Leaving, html_table, to_plain
 from .._base.text import (
     between,
     count_noun,
-    fixed,
+    display_name,
+    format_fixed,
+    format_signed,
     is_number,
     letter,
     number,
-    shown,
-    signed,
     text_table,
 )
 from ..risk.finding import (
@@ -196,7 +196,7 @@ class FindingRow(SharedRow):
     def excess_words(self) -> list[str]:
         """Whether an excess was found in each report, with the excess where it is stated."""
         return [
-            word if excess is None else f"{signed(excess)}, {word}"
+            word if excess is None else f"{format_signed(excess)}, {word}"
             for word, excess in zip(self.words, self.excesses, strict=True)
         ]
 
@@ -332,7 +332,7 @@ class Comparison:
                         f"{number(value)}, {word}"
                         for value, word in zip(row.values, row.excess_words, strict=True)
                     ),
-                    *([signed(row.difference)] if self._difference else []),
+                    *([format_signed(row.difference)] if self._difference else []),
                     row.verdict,
                 )
                 for row in printed
@@ -432,7 +432,7 @@ class Comparison:
 
         columns: list[Col] = [Num(key, cell(i)) for i, key in enumerate(self.letters)]
         return columns + [
-            Num(head, lambda row: signed(row.difference)) for head in self._difference
+            Num(head, lambda row: format_signed(row.difference)) for head in self._difference
         ]
 
     def _attack_blocks(self) -> Iterator[Block]:
@@ -499,9 +499,11 @@ def compare(*reports: Comparable, labels: Sequence[str] = ()) -> Comparison:
 
 def setting_words(row: SettingRow) -> str:
     """Return a setting that differs, in a sentence."""
-    values = ", ".join(f"{shown(value, 80)} in {letter(i)}" for i, value in enumerate(row.values))
+    values = ", ".join(
+        f"{display_name(value, 80)} in {letter(i)}" for i, value in enumerate(row.values)
+    )
     end = "; its numbers are not comparable" if row.matters else ""
-    return f"{row.measure}, {shown(row.setting)}: {values}{end}."
+    return f"{row.measure}, {display_name(row.setting)}: {values}{end}."
 
 
 def most_telling(rows: Sequence[FindingRow], limit: int) -> list[FindingRow]:
@@ -527,7 +529,7 @@ def _interval_note(interval: Ends) -> str:
 
 def _change_words(row: Change) -> tuple[str, ...]:
     name = pair_words((row.columns[0], row.columns[1])) if len(row.columns) > 1 else row.columns[0]
-    return (name if len(row.columns) > 1 else shown(name), *map(fixed, row.values))
+    return (name if len(row.columns) > 1 else display_name(name), *map(format_fixed, row.values))
 
 
 def _tally(rows: Sequence[MeasureRow]) -> str:
@@ -562,7 +564,7 @@ def _check_columns(reports: Sequence[ReportResult]) -> None:
         ):
             continue  # A study of risk alone lists no columns.
         only = [
-            f"only in {side}: {listed(shown(name, 40) for name in mine if name not in theirs)}"
+            f"only in {side}: {join_names(display_name(name, 40) for name in mine if name not in theirs)}"
             for side, mine, theirs in (("A", first, names), (letter(i), names, first))
             if set(mine) - set(theirs)
         ]
@@ -583,7 +585,7 @@ def _other_levels(reports: Sequence[ReportResult]) -> list[str]:
 def _notes(reports: Sequence[ReportResult]) -> Iterator[str]:
     if levels := _other_levels(reports):
         yield (
-            f"{listed(shown(name, 40) for name in levels)}: compared on other kinds or numbers of levels in some reports than in others, so the numbers "
+            f"{join_names(display_name(name, 40) for name in levels)}: compared on other kinds or numbers of levels in some reports than in others, so the numbers "
             "of the reports are not comparable. Measure all with the same schema."
         )
     for what in ("original", "holdout"):
@@ -600,7 +602,7 @@ def _table_words(table: TableSummary | None) -> str:
         return "none"
     rows = count_noun(table.rows, "row") if table.rows else "rows that were not counted"
     about = f"about {rows}" if is_number(table.rows) else rows
-    return f"{shown(table.name or 'unnamed')} with {about}"
+    return f"{display_name(table.name or 'unnamed')} with {about}"
 
 
 # Measures.
@@ -631,7 +633,7 @@ def _measure(metric: Metric, reports: Sequence[ReportResult]) -> MeasureRow:
     missing = [
         f"not measured in {letter(i)}"
         if result is None
-        else f"not applicable in {letter(i)}: {shown(result.reason, 200)}"
+        else f"not applicable in {letter(i)}: {display_name(result.reason, 200)}"
         for i, (result, value) in enumerate(zip(results, values, strict=True))
         if value is None
     ]
@@ -808,7 +810,7 @@ def _finding_row(shared: Sequence[Finding], apart: bool) -> FindingRow:
     first = shared[0]
     numbers, intervals = zip(*map(_compared_by, shared), strict=True)
     missing = [
-        f"{'not applicable' if finding.on_column else 'no excess'} in {letter(i)}: {shown((finding.reason or 'no value').rstrip('.'), 200)}"
+        f"{'not applicable' if finding.on_column else 'no excess'} in {letter(i)}: {display_name((finding.reason or 'no value').rstrip('.'), 200)}"
         for i, (finding, value) in enumerate(zip(shared, numbers, strict=True))
         if value is None
     ]
@@ -967,5 +969,7 @@ def tradeoff_of(reports: Sequence[ReportResult], names: Sequence[str]) -> Figure
         attack=attacks[0].description,
         lines=reference_lines(attacks[0]),
     )
-    names_note = "; ".join(f"{letter(i)}: {shown(name, 120)}" for i, name in enumerate(names))
+    names_note = "; ".join(
+        f"{letter(i)}: {display_name(name, 120)}" for i, name in enumerate(names)
+    )
     return replace(figure, note=f"{names_note}.")

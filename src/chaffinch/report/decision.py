@@ -14,7 +14,7 @@ from typing import Any
 from markupsafe import Markup
 
 from .._base.results import LeftOut, not_measured, to_plain
-from .._base.text import between, count_noun, number, percent, shown, signed
+from .._base.text import between, count_noun, display_name, format_signed, number, percent
 from ..risk.finding import (
     FOUND,
     NONE_FOUND,
@@ -167,7 +167,7 @@ def decision_of(report: ReportResult) -> Decision:
         answers=(gives_away(report), good_for(report), not_tested(report, promise, quick)),
         gives_away=() if risk is None else _findings_sentences(risk),
         good_for=tuple(row for row in report.rows if row.value is not None),
-        promise="" if promise is None else shown(promise.row.sentence, 2000),
+        promise="" if promise is None else display_name(promise.row.sentence, 2000),
         not_tested=(
             *_not_attacked(risk),
             *(row.sentence for row in report.rows if row.value is None),
@@ -269,9 +269,9 @@ def _statement(finding: Finding) -> str:
         sentence = finding.sentence.removesuffix(".")
         for worth in (": no more than chance gives", ": more than chance gives"):
             sentence = sentence.removesuffix(worth)
-        return _lower(shown(sentence, 400))
+        return _lower(display_name(sentence, 400))
     if finding.value is None:
-        reason = shown((finding.reason or "its value does not leave").rstrip("."), 300)
+        reason = display_name((finding.reason or "its value does not leave").rstrip("."), 300)
         return f"{finding.description}: {_lower(reason)}"
     others = (
         "" if finding.holdout is None else f" and {percent(finding.holdout)} of people who are not"
@@ -294,7 +294,7 @@ def gives_away(report: ReportResult) -> DecisionPart:
         reasons = [
             finding.reason for finding in risk.findings if finding.value is None and finding.reason
         ]
-        why = f": {shown(next(iter(reasons)).rstrip('.'), 240)}" if reasons else ""
+        why = f": {display_name(next(iter(reasons)).rstrip('.'), 240)}" if reasons else ""
         return DecisionPart(
             question=GIVES_AWAY,
             sentence=f"Not known: no attack and no test could be made{why}.",
@@ -356,7 +356,7 @@ def _excess(finding: Finding) -> str:
     details = "; ".join(detail for detail in (interval, p_value) if detail)
     if finding.excess is None:
         return f" ({p_value})" if p_value else ""
-    return f", an excess of {signed(finding.excess)}" + (f" ({details})" if details else "")
+    return f", an excess of {format_signed(finding.excess)}" + (f" ({details})" if details else "")
 
 
 def _guessed(finding: Finding) -> str:
@@ -404,7 +404,7 @@ def good_for(report: ReportResult) -> DecisionPart:
     if not rows:
         why = next(
             (
-                f": {shown(row.sentence.removeprefix('Not applicable: ').rstrip('.'), 240)}"
+                f": {display_name(row.sentence.removeprefix('Not applicable: ').rstrip('.'), 240)}"
                 for row in report.rows
             ),
             "",
@@ -523,7 +523,7 @@ def not_tested(report: ReportResult, promise: Promise | None, quick: str = "") -
         question=NOT_TESTED,
         sentence=sentence,
         looks=tuple(looks),
-        notes=(shown(quick, 300),) if quick else (),
+        notes=(display_name(quick, 300),) if quick else (),
     )
 
 

@@ -9,7 +9,15 @@ from typing import Any
 
 from .._base.results import Leaving
 from .._base.svg import Axis
-from .._base.text import NONE, count_noun, fixed, is_number, number, shown, signed
+from .._base.text import (
+    NONE,
+    count_noun,
+    display_name,
+    format_fixed,
+    format_signed,
+    is_number,
+    number,
+)
 from ..outputs.evolve import (
     EvolveAbout,
     EvolvedCopy,
@@ -59,7 +67,7 @@ FULL = 6
 def sentence(result: EvolveResult) -> str:
     """Return what was reached, in a sentence or two, and which outputs had no part in it."""
     without = [
-        f"'{shown(output.name)}' had no part in it (rules only): {shown(output.reason, 300)}."
+        f"'{display_name(output.name)}' had no part in it (rules only): {display_name(output.reason, 300)}."
         for output in result.about.rules_only
     ]
     return " ".join([_reached(result), *without])
@@ -81,7 +89,7 @@ def _reached(result: EvolveResult) -> str:
     up_to = "up to " if several else ""
     if not missed:
         return f"{who} not have all outputs for certain: the search ended before it said so."
-    names = ", ".join(f"'{shown(name)}'" for name in missed[:5]) + (
+    names = ", ".join(f"'{display_name(name)}'" for name in missed[:5]) + (
         f" and {len(missed) - 5} more" if len(missed) > 5 else ""
     )
     verb = "differ" if max_outside > 1 else "differs"
@@ -106,16 +114,16 @@ def evolve_page(result: EvolveResult, title: str = "A dataset from published num
         sections.append(Section("search", "The search", figures))
     sections.append(Section("limits", "What this does not say", (Listing(EVOLVE_LIMITS),)))
     facts = [
-        ("File", shown(about.spec)),
+        ("File", display_name(about.spec)),
         ("Records", f"{result.rows:,}"),
         ("Copies", f"{len(copies)}"),
         ("Engine", _engine(about)),
         ("Start", _start(about)),
-        ("Seed", shown(about.seed)),
+        ("Seed", display_name(about.seed)),
     ]
     facts.append(("Seconds", number(result.seconds)))
     if result.run.date:
-        facts.append(("Date", shown(result.run.date)))
+        facts.append(("Date", display_name(result.run.date)))
     alarm = "" if result.reached else "Not all outputs were reached: the dataset is marked so."
     answers = evolve_answers(result, sentence(result), EVOLVE_LIMITS[1])
     return page(title, sections, facts=facts, alarm=alarm, answers=answers, leaving=LEAVING)
@@ -125,15 +133,15 @@ def _start(about: EvolveAbout) -> str:
     if about.settings.start != "margins":
         return "uniform over levels"
     return "published margins" + (
-        f" ({', '.join(shown(name, 40) for name in about.margins)})" if about.margins else ""
+        f" ({', '.join(display_name(name, 40) for name in about.margins)})" if about.margins else ""
     )
 
 
 def _engine(about: EvolveAbout) -> str:
     search = about.settings.search
     changed = {} if search.engine_settings is None else search.engine_settings.given()
-    options = [f"{name.replace('_', ' ')} {shown(value)}" for name, value in changed.items()]
-    return shown(search.search_engine) + (f" ({', '.join(options)})" if options else "")
+    options = [f"{name.replace('_', ' ')} {display_name(value)}" for name, value in changed.items()]
+    return display_name(search.search_engine) + (f" ({', '.join(options)})" if options else "")
 
 
 def _finding(result: EvolveResult, outputs: Sequence[Sequence[OutputReport]]) -> tuple[Block, ...]:
@@ -142,8 +150,8 @@ def _finding(result: EvolveResult, outputs: Sequence[Sequence[OutputReport]]) ->
         worst = max(same, key=lambda report: (report.outside, report.largest_error or 0.0))
         rows.append(
             (
-                shown(worst.name),
-                shown(worst.kind),
+                display_name(worst.name),
+                display_name(worst.kind),
                 f"{worst.numbers:,}",
                 f"{worst.numbers - worst.outside:,}",
                 number(worst.largest_error),
@@ -188,7 +196,7 @@ def _by_whom(result: EvolveResult, outputs: Sequence[Sequence[OutputReport]]) ->
             "engine worked out, to first order. Everything else was counted anew."
         )
     fitted = (
-        f"Regressions were refitted by {shown(by)}; "
+        f"Regressions were refitted by {display_name(by)}; "
         if any(same[0].regression for same in outputs)
         else ""
     )
@@ -208,7 +216,7 @@ def _decimals(each: ShownNumber) -> int:
 
 def _coefficients(same: Sequence[OutputReport], index: int) -> tuple[Block, ...]:
     first = same[0]
-    name = shown(first.name, 120)
+    name = display_name(first.name, 120)
     if not first.refitted:
         return (
             Paragraph(name, "strong"),
@@ -231,19 +239,26 @@ def _coefficients(same: Sequence[OutputReport], index: int) -> tuple[Block, ...]
         original, digits = published.published, _decimals(published)
         if len(known) < len(values) or original is None:
             rows.append(
-                (shown(published.name), fixed(original, digits), *[NONE] * (len(head) - 3), "no")
+                (
+                    display_name(published.name),
+                    format_fixed(original, digits),
+                    *[NONE] * (len(head) - 3),
+                    "no",
+                )
             )
             continue
         mean = fmean(known)
         extra = (
-            (fixed(max(abs(value - original) for value in known), digits + 2),) if several else ()
+            (format_fixed(max(abs(value - original) for value in known), digits + 2),)
+            if several
+            else ()
         )
         agrees = "yes" if all(report.shown[k].within for report in same) else "no"
         rows.append(
             (
-                shown(published.name),
-                fixed(original, digits),
-                fixed(mean, digits),
+                display_name(published.name),
+                format_fixed(original, digits),
+                format_fixed(mean, digits),
                 _difference(mean - original, digits),
                 *extra,
                 agrees,
@@ -252,7 +267,7 @@ def _coefficients(same: Sequence[OutputReport], index: int) -> tuple[Block, ...]
     sentence = f"{name}: {_agreeing(max(same, key=lambda report: report.outside))}."
     if any(each.synthetic is None for report in same for each in report.shown):
         sentence += " Where nothing stands beside the original, statsmodels found no fit."
-    caption = f"{shown(first.kind)}: {name}"
+    caption = f"{display_name(first.kind)}: {name}"
     return (
         Paragraph(sentence),
         page_table(caption, rows, Col(head[0]), *map(Num, head[1:-1]), Col(head[-1])),
@@ -267,7 +282,7 @@ def _difference(value: float, digits: int) -> str:
     >>> _difference(-0.00012, 4), _difference(1e-9, 4), _difference(0.0, 0)
     ('−0.00012', 'under 0.00001', '0')
     """
-    text = signed(value, digits + 1)
+    text = format_signed(value, digits + 1)
     if value == 0:
         return "0"
     return (
@@ -289,12 +304,19 @@ def _tables(others: Sequence[Sequence[OutputReport]]) -> tuple[Block, ...]:
     rows: list[Row] = []
     for same in others:
         worst = max(same, key=lambda report: (report.outside, report.largest_error or 0.0))
-        sentences.append(f"{shown(worst.name)} ({shown(worst.kind)}): {_agreeing(worst)}.")
+        sentences.append(
+            f"{display_name(worst.name)} ({display_name(worst.kind)}): {_agreeing(worst)}."
+        )
         for k, each in enumerate(n for n in worst.shown if not n.within):
             if k >= MOST_POINTS:
                 break
             rows.append(
-                (shown(worst.name), shown(each.name), _interval(each), number(each.synthetic))
+                (
+                    display_name(worst.name),
+                    display_name(each.name),
+                    _interval(each),
+                    number(each.synthetic),
+                )
             )
     blocks: list[Block] = [Listing(tuple(sentences))]
     if rows:
@@ -352,7 +374,11 @@ def _errors(copy: EvolvedCopy, engine: SearchEngine, several: bool) -> tuple[Blo
     (_, _), (bottom, top) = frame()
     up = Axis(_below(floor), _over(high), bottom, top, log=True)
     shapes = [
-        Curve(shown(name), tuple(Point(x, max(error, floor)) for x, error in spots), marks=False)
+        Curve(
+            display_name(name),
+            tuple(Point(x, max(error, floor)) for x, error in spots),
+            marks=False,
+        )
         for name, spots in lines.items()
     ]
     which = " (first copy)" if several else ""
@@ -372,7 +398,7 @@ def _errors(copy: EvolvedCopy, engine: SearchEngine, several: bool) -> tuple[Blo
         f"Mean absolute error by {steps}{which}",
         _thinned(trace),
         Num(steps.capitalize(), lambda point: f"{point.proposals:,}"),
-        *(Num(shown(name), _mean_error(name)) for name in drawn),
+        *(Num(display_name(name), _mean_error(name)) for name in drawn),
     )
     note = "Each output in its own unit; coefficients to first order, as the engine works them out without refitting."
     if reached_zero:
@@ -474,7 +500,7 @@ def evolve_answers(result: EvolveResult, reached: str, limit: str) -> tuple[Page
     reports = result.copies[0].outputs if result.copies else ()
     ranked = sorted(reports, key=lambda report: -report.outside / max(report.numbers, 1))[:4]
     figures = [
-        DecisionFigure(shown(report.name, 34), 1 - report.outside / report.numbers)
+        DecisionFigure(display_name(report.name, 34), 1 - report.outside / report.numbers)
         for report in ranked
         if report.numbers
     ]

@@ -15,9 +15,9 @@ from .._base.text import (
     capital,
     count_noun,
     detectable_words,
+    display_name,
     number,
     percent,
-    shown,
 )
 from ..stats.intervals import LimitState
 from .charts import Level, Spot, plane, scatter
@@ -84,7 +84,7 @@ def frontier_page(result: FrontierResult) -> str:
         ),
     ]
     return page(
-        f"The frontier of {shown(name)}" if name else "The frontier",
+        f"The frontier of {display_name(name)}" if name else "The frontier",
         sections,
         facts=tuple(_facts(result)),
         answers=tuple(_answers(result)),
@@ -139,7 +139,7 @@ def _answers(result: FrontierResult) -> Iterator[PageAnswer]:
     )
     yield PageAnswer(
         "Which settings?",
-        f"{capital(shown(search.words, 300))}.",
+        f"{capital(display_name(search.words, 300))}.",
         word="confirmed" if choice.allowed else "not confirmed",
         notes=(rule, f"The table is in {choice.table}." if choice.table else NO_TABLE),
     )
@@ -194,13 +194,13 @@ def _facts(result: FrontierResult) -> Iterator[tuple[str, str]]:
     )
     yield (
         "Attack",
-        f"knowing {', '.join(shown(name, 40) for name in about.keys)}, wanting {', '.join(shown(name, 40) for name in about.sensitive)}",
+        f"knowing {', '.join(display_name(name, 40) for name in about.keys)}, wanting {', '.join(display_name(name, 40) for name in about.sensitive)}",
     )
     yield "Limits", result.limits.description
     yield "Search", f"{count_noun(len(result.evaluations), 'setting')}. {about.stopped}"
-    yield "Seed", shown(about.seed)
+    yield "Seed", display_name(about.seed)
     if result.run.date:
-        yield "Date", shown(result.run.date)
+        yield "Date", display_name(result.run.date)
 
 
 def _chosen_section(result: FrontierResult) -> Iterator[Section]:
@@ -215,7 +215,7 @@ def _chosen_section(result: FrontierResult) -> Iterator[Section]:
         if search is not None:
             rows.append(
                 _figure_row(
-                    f"{shown(evaluation.words, 160)}",
+                    f"{display_name(evaluation.words, 160)}",
                     f"{count_noun(search.people, 'person', 'people')} of the search, who it was chosen on",
                     search.risk,
                     search.worth_of(choice.worth),
@@ -225,7 +225,7 @@ def _chosen_section(result: FrontierResult) -> Iterator[Section]:
         people_text = f"{count_noun(evaluation.people, 'person', 'people')} the search never saw, attempt {confirmation.attempt} of {ATTEMPTS} at most"
         rows.append(
             _figure_row(
-                shown(evaluation.words, 160),
+                display_name(evaluation.words, 160),
                 people_text,
                 evaluation.risk,
                 evaluation.worth_of(choice.worth),
@@ -279,7 +279,7 @@ def _why_section(result: FrontierResult) -> Iterator[Section]:
     for towards in dict.fromkeys(change.towards for change in result.changes):
         shortlist = [change for change in result.changes if change.towards == towards]
         blocks.append(Paragraph(f"Towards the {towards} neighbour on the front", "strong"))
-        blocks.append(Listing(tuple(shown(change.sentence, 600) for change in shortlist)))
+        blocks.append(Listing(tuple(display_name(change.sentence, 600) for change in shortlist)))
     blocks.append(
         Paragraph(
             "Each sentence is of two settings that differ in one alone, fitted to the same people and attacked on the same people of the search. The attack named is the one whose excess moves furthest; its interval holds for all attacks together.",
@@ -458,14 +458,16 @@ def _settings_table(caption: str, rows: Sequence[Row]) -> PageTable:
 def _row(evaluation: Evaluation, worth: str, index: str) -> Row:
     figure, risk = evaluation.worth_of(worth), evaluation.risk
     name = Cell(
-        f"{index}. {shown(evaluation.words, 160)}" if index else shown(evaluation.words, 160),
-        note="" if not evaluation.failure else shown(evaluation.failure, 200),
+        f"{index}. {display_name(evaluation.words, 160)}"
+        if index
+        else display_name(evaluation.words, 160),
+        note="" if not evaluation.failure else display_name(evaluation.failure, 200),
     )
     return (
         name,
         number(risk.estimate),
         _bounds(risk),
-        shown(risk.strongest, 80) or NONE,
+        display_name(risk.strongest, 80) or NONE,
         _value(figure),
         "" if figure.interval is None else between(figure.interval),
     )

@@ -17,7 +17,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
-from .._base.errors import InputError, listed, unknown_name
+from .._base.errors import InputError, join_names, unknown_name
 from .._base.results import (
     RunFacts,
     check_format,
@@ -27,7 +27,7 @@ from .._base.results import (
     without_none,
     write_page,
 )
-from .._base.text import between, count_noun, detectable_words, number, shown, text_table
+from .._base.text import between, count_noun, detectable_words, display_name, number, text_table
 from ..risk.settings import Limits as Limits
 from ..stats.intervals import LimitState, limit_state
 from ..synth import BayesNet, FieldGroups, Independent, Settings
@@ -83,7 +83,7 @@ class CandidateSettings:
     def __post_init__(self) -> None:
         if self.method not in METHODS:
             raise InputError(
-                f"method must be one of {listed(METHODS)}. Got '{shown(self.method)}'."
+                f"method must be one of {join_names(METHODS)}. Got '{display_name(self.method)}'."
             )
 
     def synthesiser(self, label: str | None = None) -> Settings:
@@ -133,9 +133,9 @@ class CandidateSettings:
         if self.bins != BINS:
             yield f"{self.bins} bins"
         if self.protected:
-            yield f"{listed([shown(name, 30) for name in self.protected])} protected{' together' if self.protect == 'together' else ''}"
+            yield f"{join_names([display_name(name, 30) for name in self.protected])} protected{' together' if self.protect == 'together' else ''}"
         if self.dropped:
-            yield f"without {listed([shown(name, 30) for name in self.dropped])}"
+            yield f"without {join_names([display_name(name, 30) for name in self.dropped])}"
         if self.epsilon is not None:
             yield f"epsilon {self.epsilon:g}"
 

@@ -12,7 +12,7 @@ from markupsafe import Markup
 
 from .._base.errors import InputError
 from .._base.results import INSIDE, Leaving
-from .._base.text import shown
+from .._base.text import display_name
 from .sections import PageAnswer, Section
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ def page(
         What one decides by: questions with a sentence and a small picture each, below the title.
     """
     html = _template().render(
-        title=shown(title, 120),
+        title=display_name(title, 120),
         sections=tuple(sections),
         facts=facts,
         policy=POLICY,
@@ -112,12 +112,12 @@ class _Shapes(HTMLParser):
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         if tag not in self.TAGS:
             raise InputError(
-                f"A picture in a report holds shapes and text only. Got an element '{shown(tag, 30)}'."
+                f"A picture in a report holds shapes and text only. Got an element '{display_name(tag, 30)}'."
             )
         for name, value in attrs:
             if self.REFUSED.search(name) or self.OUTSIDE.search(value or ""):
                 raise InputError(
-                    f"A picture in a report holds shapes and text only. Got an attribute '{shown(name, 30)}'."
+                    f"A picture in a report holds shapes and text only. Got an attribute '{display_name(name, 30)}'."
                 )
 
     def handle_decl(self, data: str) -> None:

@@ -12,9 +12,9 @@ from dataclasses import dataclass, replace
 from math import ceil, exp
 from typing import Any
 
-from .._base.errors import InputError, listed
+from .._base.errors import InputError, join_names
 from .._base.results import to_plain
-from .._base.text import capital, letter, shown
+from .._base.text import capital, display_name, letter
 from ..privacy.ledger import HEAD, Account, account_from_dict
 from ..synth.account import SynthesisAccount
 from .sections import Block, Col, Listing, Num, Paragraph, Section, Wide, page_table
@@ -85,7 +85,7 @@ def promise_of(synthesis: SynthesisAccount | None) -> Promise | None:
     if synthesis is None or not synthesis.network:
         return None
     model = synthesis.model
-    kept_columns = tuple(shown(name, 40) for name in model.kept)
+    kept_columns = tuple(display_name(name, 40) for name in model.kept)
     if model.privacy is None:
         return Promise(None, kept_columns, NONE)
     try:
@@ -96,7 +96,7 @@ def promise_of(synthesis: SynthesisAccount | None) -> Promise | None:
         return Promise(account, kept_columns, account.short, TEST_ONLY)
     if kept_columns:
         alarm = (
-            f"NO PROMISE FOR THIS TABLE: {listed(kept_columns, most=4)} stand in it as they are in the original, row by row. The model alone "
+            f"NO PROMISE FOR THIS TABLE: {join_names(kept_columns, max_names=4)} stand in it as they are in the original, row by row. The model alone "
             f"is private ({account.short}). Make a table without kept columns."
         )
         return Promise(
@@ -237,7 +237,9 @@ def _limits(account: Account, *, public: bool) -> Iterator[str]:
 
 def _spending(account: Account) -> Iterator[Block]:
     budget, (epsilon, delta) = account.budget, account.spent_guarantee
-    rows = tuple(tuple(shown(cell, MOST_CELL) for cell in row) for row in account.rows_table())
+    rows = tuple(
+        tuple(display_name(cell, MOST_CELL) for cell in row) for row in account.rows_table()
+    )
     if rows:
         first, second, *others = map(capital, HEAD)
         yield page_table(

@@ -15,7 +15,7 @@ from typing import Any
 from markupsafe import Markup
 
 from .._base.results import Leaving
-from .._base.text import count_noun, number, percent, shown
+from .._base.text import count_noun, display_name, number, percent
 from ..risk.finding import ALPHA
 from ..utility.result import SHARES, TableSummary, UtilityAbout, UtilityResult, metrics_of, rules
 from .decision import Decision, answers_of, decision_of
@@ -160,24 +160,27 @@ def header(report: ReportResult) -> tuple[tuple[str, str], ...]:
             "Holdout",
             no_holdout if about.holdout in (None, TableSummary()) else _table_words(about.holdout),
         ),
-        ("Label", "none given" if about.label is None else shown(about.label)),
+        ("Label", "none given" if about.label is None else display_name(about.label)),
         (
             SEED,
             "none given: a second run differs a little" if about.seed is None else str(about.seed),
         ),
     ]
     if run.versions:
-        line = (f"{shown(name, 30)} {shown(version, 30)}" for name, version in run.versions.items())
+        line = (
+            f"{display_name(name, 30)} {display_name(version, 30)}"
+            for name, version in run.versions.items()
+        )
         facts.append(("Versions", ", ".join(line)))
     if run.date:
-        facts.append(("Date", shown(run.date)))
+        facts.append(("Date", display_name(run.date)))
     return tuple(facts)
 
 
 def _table_words(table: TableSummary | None) -> str:
     if table is None:
         return "not named"
-    parts = [shown(table.name)] if table.name else []
+    parts = [display_name(table.name)] if table.name else []
     if table.rows is not None:
         parts.append(
             f"{'about ' * bool(isinstance(table.rows, int) and table.rows)}{count_noun(table.rows, 'row')}"
@@ -221,22 +224,23 @@ def _columns(about: UtilityAbout) -> Iterator[Block]:
         table = page_table(
             f"Columns as compared{more}",
             about.columns[:MOST_LISTED],
-            Col("Column", lambda c: shown(c.name, 40)),
-            Col("Kind", lambda c: shown(c.kind)),
+            Col("Column", lambda c: display_name(c.name, 40)),
+            Col("Kind", lambda c: display_name(c.kind)),
             Num("Levels", lambda c: number(c.levels)),
-            Col("Role", lambda c: shown(c.role)),
+            Col("Role", lambda c: display_name(c.role)),
         )
         yield Details(f"{len(about.columns)} columns", (table,))
     left_out, notes = about.not_measured, list(about.notes)
     if left_out:
         notes.insert(
-            0, f"Not measured: {', '.join(shown(name, 40) for name in left_out[:MOST_NOTES])}."
+            0,
+            f"Not measured: {', '.join(display_name(name, 40) for name in left_out[:MOST_NOTES])}.",
         )
     if notes:
         rest = (
             [f"And {len(notes) - MOST_NOTES} more, in the JSON."] if len(notes) > MOST_NOTES else []
         )
-        yield Listing((*(shown(note, 400) for note in notes[:MOST_NOTES]), *rest))
+        yield Listing((*(display_name(note, 400) for note in notes[:MOST_NOTES]), *rest))
 
 
 def _definitions(result: UtilityResult) -> PageTable:
@@ -262,7 +266,7 @@ def _settings(result: UtilityResult) -> Details:
             **{key: getattr(measured, key) for key in decisive},
             **measured.settings,
         }.items():
-            rows.append((metric.title, shown(key), setting_words(value)))
+            rows.append((metric.title, display_name(key), setting_words(value)))
     if not rows:
         return Details("Settings of every measure", (Paragraph("None were recorded."),))
     table = page_table(

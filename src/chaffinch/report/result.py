@@ -9,7 +9,7 @@ from typing import Any
 from .._base.errors import InputError
 from .._base.masking import THRESHOLD
 from .._base.results import RunFacts, check_format, from_plain, without_none
-from .._base.text import shown
+from .._base.text import display_name
 from ..risk.result import AttackedTable, RiskResult
 from ..synth.account import SynthesisAccount
 from ..utility.result import TableSummary, UtilityAbout, UtilityResult, VerdictRow
@@ -173,12 +173,16 @@ def as_report(data: Any, which: str) -> ReportResult:
         FORMAT: (VERSION, ReportResult),
     }
     if data.get("format") not in formats:
-        got = f"format '{shown(data['format'])}'" if "format" in data else "data without a format"
+        got = (
+            f"format '{display_name(data['format'])}'"
+            if "format" in data
+            else "data without a format"
+        )
         raise InputError(f"{which} must be of format {' or '.join(formats)}. Got {got}. {STEP}")
     version, kind = formats[data["format"]]
     if data.get("version") != version:
         raise InputError(
-            f"{which} is of version {shown(data.get('version'))}; this Chaffinch reads version {version}. Measure again, or update."
+            f"{which} is of version {display_name(data.get('version'))}; this Chaffinch reads version {version}. Measure again, or update."
         )
     return as_report(kind.from_dict(data), which)
 

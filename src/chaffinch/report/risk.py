@@ -8,7 +8,16 @@ from itertools import islice
 from typing import Any, Protocol, TypeVar
 
 from .._base.masking import THRESHOLD
-from .._base.text import NONE, between, count_noun, fixed, number, percent, shown, signed
+from .._base.text import (
+    NONE,
+    between,
+    count_noun,
+    display_name,
+    format_fixed,
+    format_signed,
+    number,
+    percent,
+)
 from ..risk.attacker import attacker_of
 from ..risk.attribution.exposure import ExposedPeople, Funnel
 from ..risk.finding import (
@@ -134,7 +143,7 @@ def _attacks(result: RiskResult) -> Iterator[Block]:
     if not attacks:
         return
     if result.about.scenario:
-        yield Paragraph(shown(result.about.scenario, 600), "lead")
+        yield Paragraph(display_name(result.about.scenario, 600), "lead")
     sets = has_several_key_sets(attacks)
     groups = _by_sensitive(attacks)
     for i, sensitive, rows in _shown_groups(groups):
@@ -145,7 +154,7 @@ def _attacks(result: RiskResult) -> Iterator[Block]:
     missing = [attack for attack in attacks if attack.value is None]
     if missing:
         sentences = [
-            f"{attack.about.title} on {attack.target}: {attack.word}, {shown(attack.reason or 'no value was given', 300)}"
+            f"{attack.about.title} on {attack.target}: {attack.word}, {display_name(attack.reason or 'no value was given', 300)}"
             for attack in missing[:MOST]
         ]
         rest = [f"And {len(missing) - MOST:,} more, in the JSON."] if len(missing) > MOST else []
@@ -155,7 +164,7 @@ def _attacks(result: RiskResult) -> Iterator[Block]:
     )
     notes = [*list(reasons)[:5], *result.about.notes]
     if notes:
-        yield Listing(tuple(shown(note, 400) for note in notes[:MOST]))
+        yield Listing(tuple(display_name(note, 400) for note in notes[:MOST]))
 
 
 def _keys(result: RiskResult) -> Iterator[Block]:
@@ -170,13 +179,13 @@ def _keys(result: RiskResult) -> Iterator[Block]:
     yield from _left_out(groups)
     cells = tuple(
         (
-            Cell(attacker_of(row.attacker).title, f"on {shown(row.sensitive, 40)}"),
+            Cell(attacker_of(row.attacker).title, f"on {display_name(row.sensitive, 40)}"),
             number(row.key_sets),
-            fixed(row.mean),
-            fixed(row.maximum),
+            format_fixed(row.mean),
+            format_fixed(row.maximum),
             keys_words(row.maximum_keys, limit=12),
-            signed(row.mean_excess),
-            signed(row.maximum_excess),
+            format_signed(row.mean_excess),
+            format_signed(row.maximum_excess),
         )
         for row in over_key_sets(attacks)[: 2 * MOST]
     )
@@ -209,12 +218,12 @@ def _attackers(result: RiskResult) -> Iterator[Block]:
     names = dict.fromkeys(name for row in shortlist for name in row.attackers)
     cells: tuple[Row, ...] = tuple(
         (
-            shown(row.sensitive, 40),
+            display_name(row.sensitive, 40),
             keys_words(row.keys),
-            fixed(row.value),
-            Cell(fixed(row.maximum), attacker_of(row.maximum_attacker).title),
+            format_fixed(row.value),
+            Cell(format_fixed(row.maximum), attacker_of(row.maximum_attacker).title),
             *(
-                fixed(side)
+                format_fixed(side)
                 for side in (
                     row.guess,
                     row.marginals_only,
@@ -279,9 +288,9 @@ def _funnels(result: RiskResult) -> Iterator[Block]:
     chosen = result.about.settings.get("convention")
     cells = tuple(
         (
-            shown(row.sensitive, 40),
+            display_name(row.sensitive, 40),
             keys_words(row.keys),
-            *(fixed(row.tcap.get(name)) for name in used),
+            *(format_fixed(row.tcap.get(name)) for name in used),
         )
         for row in worst
     )
@@ -293,7 +302,7 @@ def _funnels(result: RiskResult) -> Iterator[Block]:
         cells,
         Wide("Sensitive"),
         Wide("Keys"),
-        *(Num(f"{shown(name, 20)}{' (used here)' * (name == chosen)}") for name in used),
+        *(Num(f"{display_name(name, 20)}{' (used here)' * (name == chosen)}") for name in used),
     )
     yield Listing(tuple(f"{name}: {conventions[name]}." for name in used if name in conventions))
 
@@ -316,9 +325,11 @@ def _exposed(exposed: ExposedPeople) -> str:
     count = exposed.people
     if count is None:
         return ""
-    many = shown(count, 20) if isinstance(count, str) or not count else f"about {number(count)}"
+    many = (
+        display_name(count, 20) if isinstance(count, str) or not count else f"about {number(count)}"
+    )
     share = "" if exposed.share is None else f" ({percent(exposed.share)} of all)"
-    return f"People for whom the synthetic table is certain, and right, {shown(exposed.sensitive, 40)}: {many}{share}."
+    return f"People for whom the synthetic table is certain, and right, {display_name(exposed.sensitive, 40)}: {many}{share}."
 
 
 def _cross_fit(result: RiskResult) -> Iterator[Block]:
@@ -333,7 +344,7 @@ def _cross_fit(result: RiskResult) -> Iterator[Block]:
         crossed.note
         or "The figures are for models of half the size, not for the table that was made."
     )
-    yield Paragraph(shown(note, 600), "lead")
+    yield Paragraph(display_name(note, 600), "lead")
     yield Paragraph(family_sentence(crossed.findings, crossed.family))
     yield from findings_blocks(crossed.findings, "Each attack from models of half the people")
 
@@ -367,7 +378,7 @@ def _limits(result: RiskResult) -> Iterator[Block]:
         yield page_table(
             "Attacks that were not made",
             left_out,
-            Wide("Attack", lambda attacker: shown(attacker.what, 300)),
+            Wide("Attack", lambda attacker: display_name(attacker.what, 300)),
             Wide("Why", lambda attacker: attacker.reason),
             Col("What makes it", lambda attacker: attacker.flag),
         )
@@ -391,7 +402,8 @@ def _definitions(result: RiskResult) -> Iterator[Block]:
     settings = result.about.settings
     if settings:
         cells = tuple(
-            (shown(key), setting_words(value)) for key, value in list(settings.items())[: 2 * MOST]
+            (display_name(key), setting_words(value))
+            for key, value in list(settings.items())[: 2 * MOST]
         )
         table = page_table("Settings of the attacks", cells, Col("Setting"), Wide("Value"))
         yield Details("Settings of the attacks", (table,))
@@ -399,7 +411,7 @@ def _definitions(result: RiskResult) -> Iterator[Block]:
 
 def setting_words(value: Any) -> str:
     """Return the value of a setting, as JSON where it is no text."""
-    return shown(
+    return display_name(
         value if isinstance(value, str) else json.dumps(value, ensure_ascii=False), MOST_SETTING
     )
 
@@ -421,9 +433,9 @@ def joint_blocks(result: RiskResult) -> Iterator[Block]:
             Wide("Attack", lambda finding: Cell(finding.title, finding.target)),
             Num("Together", lambda finding: _value_words(finding, finding.value)),
             Num("Holdout", lambda finding: _value_words(finding, finding.holdout)),
-            Num("Excess, together", lambda finding: signed(finding.excess)),
+            Num("Excess, together", lambda finding: format_signed(finding.excess)),
             Num("Excess, each alone", lambda finding: alone_words(finding.releases) or NONE),
-            Num("Added to one", lambda finding: signed(finding.releases.added)),
+            Num("Added to one", lambda finding: format_signed(finding.releases.added)),
             Num(
                 "95 % interval",
                 lambda finding: _interval_words(finding.releases.interval),
@@ -439,7 +451,7 @@ def _interval_words(interval: tuple[float, float] | None) -> str:
 
 
 def _joint_words(joint: Together) -> str:
-    names = [shown(name, 40) for name in joint.names[:MOST_NAMES]]
+    names = [display_name(name, 40) for name in joint.names[:MOST_NAMES]]
     which = (
         f" Releases, in this order: {', '.join(names)}{' and others' if len(joint.names) > MOST_NAMES else ''}."
         if names
@@ -463,7 +475,7 @@ def findings_section(result: RiskResult) -> Section:
         [DETECTABLE_LINE] if any(f.detectable is not None for f in leading.findings) else []
     )
     sentences += [CROSS_FIT_LINE] if crossed is not None else []
-    sentences += [shown(sentence, 800) for sentence in result.about.comparison]
+    sentences += [display_name(sentence, 800) for sentence in result.about.comparison]
     if sentences:
         blocks.append(Listing(tuple(sentences)))
     blocks += findings_blocks(result.findings, "Each attack beside its references", crossed=crossed)
@@ -513,7 +525,7 @@ def findings_blocks(
             f"The first {MOST_ROWS} of {len(worst):,} rows; all are in the JSON.", "note"
         )
     if tests := record_findings(findings):
-        yield Listing(tuple(shown(test.sentence, 400) for test in tests))
+        yield Listing(tuple(display_name(test.sentence, 400) for test in tests))
 
 
 def _finding_rows(
@@ -522,7 +534,7 @@ def _finding_rows(
     group = None
     for finding in findings[:MOST_ROWS]:
         name = (
-            f"Sensitive column: {shown(finding.sensitive)}"
+            f"Sensitive column: {display_name(finding.sensitive)}"
             if finding.on_column
             else "Whole records: memorisation"
         )
@@ -539,7 +551,11 @@ def _finding_rows(
             Cell(finding.title, f"{known}; {_people_words(finding)}"),
             with_interval(_value_words(finding, finding.value), finding.interval),
             *(_value_words(finding, getattr(finding, side)) for side in used),
-            *([with_interval(signed(finding.excess), finding.excess_interval)] if compared else []),
+            *(
+                [with_interval(format_signed(finding.excess), finding.excess_interval)]
+                if compared
+                else []
+            ),
             Cell("", behind, word=word) if summary == word else Cell(summary),
         )
 
@@ -551,4 +567,4 @@ def _people_words(finding: Finding) -> str:
 
 
 def _value_words(finding: Finding, value: float | None) -> str:
-    return fixed(value) if finding.about.share else finding.value_words(value)
+    return format_fixed(value) if finding.about.share else finding.value_words(value)

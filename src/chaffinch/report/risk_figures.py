@@ -11,11 +11,11 @@ from .._base.svg import INK, bars, blend, box, circle, cut, element, ink_on, pic
 from .._base.text import (
     count_noun,
     detectable_words,
-    fixed,
+    display_name,
+    format_fixed,
+    format_signed,
     number,
     percent,
-    shown,
-    signed,
     width_of,
 )
 from ..risk.attacker import attacker_of
@@ -60,16 +60,16 @@ def attacks_table(caption: str, attacks: Sequence[Finding], *, keys: bool) -> Pa
     return page_table(
         caption,
         attacks,
-        Col("Attack", lambda attack: shown(attack.title, 80)),
+        Col("Attack", lambda attack: display_name(attack.title, 80)),
         *([Col("Keys", lambda attack: keys_words(attack.keys, limit=8))] if keys else []),
         Num(
             "Value and 95 % interval",
-            lambda attack: with_interval(fixed(attack.value), attack.interval),
+            lambda attack: with_interval(format_fixed(attack.value), attack.interval),
         ),
         *(Num(name, _reference(side)) for side, name in used.items()),
         Num(
             "Excess and 95 % interval",
-            lambda attack: with_interval(signed(attack.excess), attack.excess_interval),
+            lambda attack: with_interval(format_signed(attack.excess), attack.excess_interval),
         ),
         Num("p, all attacks", lambda attack: number(attack.p_family)),
         Num("Detectable", _detectable),
@@ -83,7 +83,7 @@ def attacks_table(caption: str, attacks: Sequence[Finding], *, keys: bool) -> Pa
 
 
 def _reference(side: str) -> Callable[[Finding], str]:
-    return lambda attack: fixed(getattr(attack, side))
+    return lambda attack: format_fixed(getattr(attack, side))
 
 
 def _detectable(attack: Finding) -> str:
@@ -101,7 +101,7 @@ def used_sides(findings: Sequence[Finding]) -> dict[str, str]:
 
 def count_words(count: int | str | None) -> str:
     """Return a count, which may be masked."""
-    return shown(count, 20) if isinstance(count, str) else number(count)
+    return display_name(count, 20) if isinstance(count, str) else number(count)
 
 
 # The ladder.
@@ -120,7 +120,7 @@ def ladder(key: str, sensitive: str, attacks: Sequence[Finding], *, several: boo
     )
     shortlist = listed[:DRAWN]
     scope = f", the {len(shortlist)} worst of {len(known):,} attacks" if many else ""
-    caption = f"Guessing {shown(sensitive, 40)}: each attack between its references{scope}"
+    caption = f"Guessing {display_name(sensitive, 40)}: each attack between its references{scope}"
     plot = ladder_plot(f"{key}-plot", caption, shortlist, several=several)
     note = (
         "Guess: always the most frequent value of the people whom the attack is about, or a draw where the attack draws. Marginals only: the same attack from a table of independent columns. Label only: from one whose "
@@ -146,7 +146,7 @@ def funnel(key: str, row: Funnel, scope: int) -> Figure | None:
     if not values:
         return None
     worst = f", the worst of {scope:,} sets of keys" if scope > 1 else ""
-    caption = f"From a match to disclosure: {shown(row.sensitive, 40)} knowing {keys_words(row.keys)}{worst}"
+    caption = f"From a match to disclosure: {display_name(row.sensitive, 40)} knowing {keys_words(row.keys)}{worst}"
     desc = "Share of people: " + "; ".join(
         f"{label}: {percent(value)}" for label, value in values.items()
     )
@@ -171,7 +171,7 @@ def records(key: str, spread: RiskSpread, threshold: int) -> Figure | None:
         return None
     names = [f"{number(low)} to {number(high)}" for low, high in pairwise(spread.bins)]
     shares = dict(zip(names, spread.shares, strict=True))
-    caption = f"Risk of each record in the original: {shown(spread.sensitive, 40)}"
+    caption = f"Risk of each record in the original: {display_name(spread.sensitive, 40)}"
     hidden = f"hidden: fewer than {threshold} records"
     share_texts = {
         name: hidden if share is None else percent(share) for name, share in shares.items()
@@ -179,13 +179,15 @@ def records(key: str, spread: RiskSpread, threshold: int) -> Figure | None:
     desc = "; ".join(f"{name}: {share}" for name, share in share_texts.items())
     plot = bars(f"{key}-plot", caption, desc, shares, top=0.5, hidden=hidden)
     table = page_table(caption, share_texts.items(), Col("Risk"), Num("Share of records"))
-    what = shown(spread.what, 400).rstrip(".")
+    what = display_name(spread.what, 400).rstrip(".")
     return Figure(key, caption, (plot,), table, f"Risk: {what}." if what else "")
 
 
 def with_interval(value: str, interval: tuple[float, float] | None) -> Cell:
     """Return a value with its interval below it."""
-    return Cell(value, f"{fixed(interval[0])} to {fixed(interval[1])}" if interval else "")
+    return Cell(
+        value, f"{format_fixed(interval[0])} to {format_fixed(interval[1])}" if interval else ""
+    )
 
 
 def subset_map(
@@ -210,23 +212,23 @@ def subset_map(
         if len(shortlist) < len(key_sets)
         else ""
     )
-    caption = f"Sets of keys{scope}: {what} in guessing {shown(sensitive, 40)}"
+    caption = f"Sets of keys{scope}: {what} in guessing {display_name(sensitive, 40)}"
     top = max(cells[shortlist[0]].values(), key=lambda a: _rank(a, by_excess))
     plot = _map(f"{key}-plot", caption, cells, shortlist, measures, top, by_excess)
-    largest = signed(_shade(top, by_excess))
+    largest = format_signed(_shade(top, by_excess))
     p = (
         f" Its p-value over all attacks: {number(top.p_family)}; that of the largest of all: {number(p_family)}."
         if by_excess
         else " There is no holdout, so this is no excess."
     )
     note = (
-        f"{'Filled circles: keys that are known. ' * _marked(cells)}Outlined: the largest, {largest} ({shown(top.title, 80)}).{p} "
+        f"{'Filled circles: keys that are known. ' * _marked(cells)}Outlined: the largest, {largest} ({display_name(top.title, 80)}).{p} "
         "Orange with a plus is riskier, blue with a minus lower than the reference."
     )
     rows = tuple(
         (
-            ", ".join(shown(name, 32) for name in chosen[:12]),
-            *(signed(_shade(cells[chosen].get(m), by_excess)) for m in measures),
+            ", ".join(display_name(name, 32) for name in chosen[:12]),
+            *(format_signed(_shade(cells[chosen].get(m), by_excess)) for m in measures),
         )
         for chosen in shortlist
     )
@@ -303,7 +305,7 @@ def _map(
     scale = colour_scale(20, bottom + 12, SIGNED, -reach, reach, unknown="no value")
     body += [ring, *scale]
     over = max(x + width_of(label, 11) * 0.62 for x, label in zip(xs, labels, strict=True))
-    desc = f"{count_noun(len(shortlist), 'set')} of keys by {count_noun(len(measures), 'attack')}; largest {signed(_shade(top, by_excess))} for {shown(top.title, 80)} knowing {keys_words(top.keys)}."
+    desc = f"{count_noun(len(shortlist), 'set')} of keys by {count_noun(len(measures), 'attack')}; largest {format_signed(_shade(top, by_excess))} for {display_name(top.title, 80)} knowing {keys_words(top.keys)}."
     return picture(
         key,
         max(start + len(measures) * wide + 8, over + 16, 320),
@@ -335,7 +337,7 @@ def _cell(
     colour = None if value is None else blend(SIGNED, (value + reach) / (2 * reach))
     fill = UNKNOWN if colour is None else hex_colour(colour)
     description = (
-        f"{shown(attack.title, 80)}, {keys_words(attack.keys)}: {signed(value)}"
+        f"{display_name(attack.title, 80)}, {keys_words(attack.keys)}: {format_signed(value)}"
         if attack
         else "not measured"
     )
@@ -344,7 +346,7 @@ def _cell(
         return cell
     return cell + element(
         "text",
-        signed(value).replace("0.", ".", 1),
+        format_signed(value).replace("0.", ".", 1),
         x=x + (wide - 2) / 2,
         y=y + high / 2 + 3,
         fill=ink_on(colour),

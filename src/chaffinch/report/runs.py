@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from .._base.text import letter, shown
+from .._base.text import display_name, letter
 from .promise import promise_of
 from .result import ReportResult
 from .sections import Block, Col, Paragraph, page_table
@@ -45,7 +45,7 @@ def _facts(report: ReportResult) -> dict[str, str]:
     promise = promise_of(made_by)
     account = None if promise is None else promise.account
     facts = {
-        name: shown(network[name], 40)
+        name: display_name(network[name], 40)
         for name in SETTINGS
         if isinstance(network.get(name), str | int | float)
     }
@@ -62,7 +62,7 @@ def _facts(report: ReportResult) -> dict[str, str]:
     )
     facts["delta"] = NONE if account is None or account.delta is None else f"{account.delta:.6g}"
     facts["protected"] = (
-        ", ".join(shown(name, 24) for name in model.sensitive[:6]) or NONE
+        ", ".join(display_name(name, 24) for name in model.sensitive[:6]) or NONE
         if model is not None
         else NONE
     )
@@ -70,23 +70,29 @@ def _facts(report: ReportResult) -> dict[str, str]:
     facts["rows"] = (
         f"{report.about.synthetic.rows}" if report.about.synthetic.rows is not None else ""
     )
-    facts["original"] = shown(report.about.original.name or "", 40)
+    facts["original"] = display_name(report.about.original.name or "", 40)
     facts["holdout"] = (
-        NONE if report.about.holdout is None else shown(report.about.holdout.name or "given", 40)
+        NONE
+        if report.about.holdout is None
+        else display_name(report.about.holdout.name or "given", 40)
     )
-    facts["label"] = shown(report.about.label, 40) if report.about.label is not None else NONE
+    facts["label"] = (
+        display_name(report.about.label, 40) if report.about.label is not None else NONE
+    )
     facts |= _attack_facts(report)
-    facts["file"] = shown(report.about.synthetic.name or "", 60)
-    facts["title"] = shown(report.title, 60) if report.title else ""
+    facts["file"] = display_name(report.about.synthetic.name or "", 60)
+    facts["title"] = display_name(report.title, 60) if report.title else ""
     facts["seed"] = NONE if made_by is None or made_by.seed is None else str(made_by.seed)
-    facts["date"] = shown(report.run.date, 40) if report.run.date else ""
+    facts["date"] = display_name(report.run.date, 40) if report.run.date else ""
     return facts
 
 
 def _shown(value: object) -> str:
     values = value if isinstance(value, list | tuple) else [value]
     return (
-        ", ".join(shown(f"{word:g}" if isinstance(word, float) else word, 40) for word in values)
+        ", ".join(
+            display_name(f"{word:g}" if isinstance(word, float) else word, 40) for word in values
+        )
         or NONE
     )
 
@@ -134,7 +140,7 @@ def names_of_reports(
 
     `labels` say which run a report is of.
     """
-    titles = tuple(shown(report.title, 60) for report in reports)
+    titles = tuple(display_name(report.title, 60) for report in reports)
     if not labels and all(titles) and len(set(titles)) == len(titles):
         labels = titles
     chosen = [
@@ -154,7 +160,9 @@ def names_of_reports(
     # What tells most of them apart with the fewest words: settings before files, files before titles and dates.
     few = chosen[:MAX_FACTS]
     if not few:
-        return tuple(shown(report.about.synthetic.name or "synthetic table") for report in reports)
+        return tuple(
+            display_name(report.about.synthetic.name or "synthetic table") for report in reports
+        )
     return tuple(
         ", ".join(_fact_words(fact, index, report) for fact in few)
         for index, report in enumerate(reports)
@@ -165,7 +173,7 @@ def _fact_words(difference: ReportDifference, index: int, report: ReportResult) 
     """One fact of a name: a file, a title and a method speak for themselves, others with what they are."""
     value = difference.values[index]
     if value == NOT_TOLD and difference.what in ("file", "title"):
-        return shown(report.about.synthetic.name or "synthetic table")
+        return display_name(report.about.synthetic.name or "synthetic table")
     return (
         value
         if difference.what in ("file", "title", "date", "method")

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from markupsafe import Markup
 
 from .._base.svg import bars
-from .._base.text import capital, count_noun, fixed, is_number, number, percent, shown
+from .._base.text import capital, count_noun, display_name, format_fixed, is_number, number, percent
 from ..synth.account import ModelAccount, SynthesisAccount
 from ..utility.association import Association
 from ..utility.impossible import ImpossiblePairs
@@ -45,7 +45,10 @@ def synthesis_section(
         rows = [(name, value) for name, value in _facts(account) if value and name not in inside]
         if rows:
             blocks.append(page_table("The synthesis", rows, Col("What"), Wide("How")))
-        given = [(shown(name), shown(text, MAX_TEXT)) for name, text in account.given.items()]
+        given = [
+            (display_name(name), display_name(text, MAX_TEXT))
+            for name, text in account.given.items()
+        ]
         if given:
             table = page_table("Options that were given", given, Col("Option"), Wide("Value"))
             blocks.append(table)
@@ -55,12 +58,12 @@ def synthesis_section(
 
 def _facts(account: SynthesisAccount) -> Iterator[tuple[str, str]]:
     model, equal = account.model, account.rows_equal_to_an_original
-    yield "Method", shown(model.method)
-    yield "Search", ", ".join(shown(word) for word in (model.search, model.score) if word)
+    yield "Method", display_name(model.method)
+    yield "Search", ", ".join(display_name(word) for word in (model.search, model.score) if word)
     yield "Most parents of a column", "" if model.parents is None else number(model.parents)
     yield "Columns, edges", f"{len(model.nodes)}, {len(model.edges)}" if model.nodes else ""
-    yield "Sensitive columns", ", ".join(shown(name) for name in model.sensitive)
-    yield "Columns kept as they are", ", ".join(shown(name) for name in model.kept)
+    yield "Sensitive columns", ", ".join(display_name(name) for name in model.sensitive)
+    yield "Columns kept as they are", ", ".join(display_name(name) for name in model.kept)
     yield SEED, "" if account.seed is None else str(account.seed)
     if isinstance(equal, float) or (isinstance(equal, str) and _BOUND.fullmatch(equal)):
         share = (
@@ -87,8 +90,8 @@ def network_figures(account: SynthesisAccount | None, picture: Markup | None) ->
     )
     rows = tuple(
         (
-            shown(a, 40),
-            shown(b, 40),
+            display_name(a, 40),
+            display_name(b, 40),
             number(strength),
             choices.why((a, b)).removeprefix("chosen: this link was "),
         )
@@ -107,7 +110,7 @@ def network_figures(account: SynthesisAccount | None, picture: Markup | None) ->
             )
         )
     known = {
-        f"{shown(a, 40)} → {shown(b, 40)}": float(strength)
+        f"{display_name(a, 40)} → {display_name(b, 40)}": float(strength)
         for (a, b), strength in ranked
         if strength is not None
     }
@@ -163,7 +166,7 @@ class Choices:
             and (other is None or other != self.model.label)
             and not (len(hidden) == 2 and self.together)
         ):
-            return f"chosen: {' and '.join(shown(name, 32) for name in hidden)} {'is' if len(hidden) == 1 else 'are'} protected"
+            return f"chosen: {' and '.join(display_name(name, 32) for name in hidden)} {'is' if len(hidden) == 1 else 'are'} protected"
         if frozenset(names) in self.forbidden:
             return "chosen: this link was forbidden"
         if frozenset(names) in self.required:
@@ -179,8 +182,8 @@ def _chosen(choices: Choices) -> Iterator[Block]:
     model = choices.model
     sentences = []
     if model.sensitive:
-        names = ", ".join(shown(name, 40) for name in model.sensitive)
-        exception = f" but {shown(model.label, 40)}" if model.label else ""
+        names = ", ".join(display_name(name, 40) for name in model.sensitive)
+        exception = f" but {display_name(model.label, 40)}" if model.label else ""
         each = " and each other" if choices.together and len(model.sensitive) > 1 else ""
         sentences.append(
             f"Protected on purpose: {names}. Relations with all columns{exception}{each} were cut, so that these columns are hard to guess; they count as lost below."
@@ -188,11 +191,11 @@ def _chosen(choices: Choices) -> Iterator[Block]:
     for word, edges in (("Required", model.require), ("Forbidden", model.forbid)):
         if edges:
             sentences.append(
-                f"{word} on purpose: {', '.join(f'{shown(a, 32)} to {shown(b, 32)}' for a, b in edges[:MOST_CUTS])}."
+                f"{word} on purpose: {', '.join(f'{display_name(a, 32)} to {display_name(b, 32)}' for a, b in edges[:MOST_CUTS])}."
             )
     if model.kept:
         sentences.append(
-            f"Kept as they are in the original: {', '.join(shown(name, 40) for name in model.kept)}."
+            f"Kept as they are in the original: {', '.join(display_name(name, 40) for name in model.kept)}."
         )
     if sentences:
         yield Paragraph("What was chosen", "strong")
@@ -206,11 +209,14 @@ def _chosen(choices: Choices) -> Iterator[Block]:
             worst,
             Col(
                 "Pair",
-                lambda cut: f"{shown(cut.get('sensitive'), 40)} × {shown(cut.get('other'), 40)}",
+                lambda cut: (
+                    f"{display_name(cut.get('sensitive'), 40)} × {display_name(cut.get('other'), 40)}"
+                ),
             ),
-            Num("Told by the data (nats)", lambda cut: fixed(cut["information"])),
+            Num("Told by the data (nats)", lambda cut: format_fixed(cut["information"])),
             Num(
-                "Still passes through the label (nats)", lambda cut: fixed(cut.get("through_label"))
+                "Still passes through the label (nats)",
+                lambda cut: format_fixed(cut.get("through_label")),
             ),
         )
 
@@ -241,7 +247,7 @@ def _mending(report: ReportResult, choices: Choices) -> Iterator[Block]:
 def _mend(row: VerdictRow, result: UtilityResult, choices: Choices) -> tuple[str, str]:
     """Return the columns at which a measure is worst, and the setting to change."""
     if row.id in ("jensen_shannon", "tvd_1"):
-        names = [shown(name, 40) for name, _ in columns_by_distance(result)[:MOST_PAIRS]]
+        names = [display_name(name, 40) for name, _ in columns_by_distance(result)[:MOST_PAIRS]]
         return ", ".join(names) or "no single column stands out", _single(names, choices)
     if row.id == "impossible":
         pairs = result.results.get("impossible")
@@ -281,7 +287,9 @@ def _where(shortlist: Sequence[Sequence[str]], choices: Choices) -> str:
     summary = []
     for names in list(shortlist)[:MOST_PAIRS]:
         why = choices.why(names)
-        summary.append(" × ".join(shown(name, 32) for name in names) + (f" ({why})" if why else ""))
+        summary.append(
+            " × ".join(display_name(name, 32) for name in names) + (f" ({why})" if why else "")
+        )
     return "; ".join(summary)
 
 
@@ -298,7 +306,7 @@ def _pairs_mended(
             if name in model.sensitive
         ]
         if hidden:
-            return f"Chosen, not damage. To have it back, take {', '.join(shown(name, 32) for name in hidden)} out of --sensitive."
+            return f"Chosen, not damage. To have it back, take {', '.join(display_name(name, 32) for name in hidden)} out of --sensitive."
         return "Chosen, not damage: it was required or forbidden."
     if not model.method:
         return "How the table was made is not known here: measure another synthesis, with more parents or fewer columns, and compare the two."
@@ -307,7 +315,7 @@ def _pairs_mended(
     if rules:
         parts.append("state what cannot be in the schema (rules = [...])")
     if apart is not None and model.edges:
-        parts.append(f"--require {shown(apart[0], 32)}:{shown(apart[1], 32)}")
+        parts.append(f"--require {display_name(apart[0], 32)}:{display_name(apart[1], 32)}")
     if model.privacy:
         parts.append("a larger epsilon or fewer columns")
     elif model.parents is not None:
@@ -318,7 +326,7 @@ def _pairs_mended(
         default=None,
     )
     if widest is not None:
-        parts.append(f"leave {shown(widest, 32)} out if it is not needed")
+        parts.append(f"leave {display_name(widest, 32)} out if it is not needed")
     remedies = ", or ".join(parts)
     return (
         f"{capital(remedies)}."

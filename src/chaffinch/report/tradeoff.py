@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from markupsafe import Markup
 
 from .._base.svg import GREY, INK, SERIES
-from .._base.text import between, percent, shown
+from .._base.text import between, display_name, percent
 from ..risk.finding import Finding, column_findings
 from ..utility.result import VerdictRow, ladder, way_between
 from .charts import Level, Spot, plane, scatter
@@ -95,7 +95,7 @@ def tradeoff_figure(
     table = page_table(
         caption,
         points,
-        Col("Table", lambda point: shown(point.name, 60)),
+        Col("Table", lambda point: display_name(point.name, 60)),
         Num("Worth", lambda point: percent(point.worth)),
         Num(
             "95 % interval",

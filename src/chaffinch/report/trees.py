@@ -14,7 +14,16 @@ from markupsafe import Markup
 from .._base.errors import InputError
 from .._base.results import Leaving
 from .._base.svg import GREY, INK, box, circle, cut, element, line, picture, text
-from .._base.text import NONE, capital, count_noun, fixed, number, percent, shown, signed
+from .._base.text import (
+    NONE,
+    capital,
+    count_noun,
+    display_name,
+    format_fixed,
+    format_signed,
+    number,
+    percent,
+)
 from ..trees import Ensemble, PruneResult, Tree, TreeAudit
 from ..trees.attack import attack_trees
 from ..trees.result import CertificateSummary, score_words
@@ -113,7 +122,7 @@ def tree_page(
         sections.append(Section("tries", "Without the counts", _tries(audit, after)))
     sections.append(Section("limits", "What this does not say", (Listing(_limits(audit, pruned)),)))
     facts = (
-        ("Model", shown(audit.model.model)),
+        ("Model", display_name(audit.model.model)),
         ("Kind", audit.model.kind),
         ("Trees", f"{len(audit.model.trees):,}"),
         ("Threshold", f"fewer than {audit.at_least} records isolate"),
@@ -139,7 +148,9 @@ def tree_page(
     elif scores is None:
         cost = f"Not known: no records were given to measure the {'accuracy' if audit.model.kind == 'classification' else 'R²'} on. Give --holdout, or --data."
     else:
-        cost = f"{score}: {fixed(scores[0])} before pruning, {fixed(scores[1])} after."
+        cost = (
+            f"{score}: {format_fixed(scores[0])} before pruning, {format_fixed(scores[1])} after."
+        )
     answers = tree_answers(
         audit,
         lead,
@@ -240,7 +251,7 @@ def _finding(
         )
         blocks.append(Paragraph(f"The model before pruning. {_lead(audit)}"))
     if audit.model.note:
-        blocks.append(Paragraph(shown(audit.model.note, 400), "note"))
+        blocks.append(Paragraph(display_name(audit.model.note, 400), "note"))
     columns = [audit] if after is None else [audit, after]
     rows: list[Row] = [
         ("Nodes", *(f"{sum(t.n_nodes for t in a.model.trees):,}" for a in columns)),
@@ -257,14 +268,14 @@ def _finding(
         ("Records in leaves that isolate them", *(_share(a) for a in columns)),
     ]
     if scores is not None:
-        cells = [fixed(value) for value in scores[: len(columns)]]
-        rows.append((shown(score), *cells))
+        cells = [format_fixed(value) for value in scores[: len(columns)]]
+        rows.append((display_name(score), *cells))
     when = ["Before"] if after is None else ["Before", "After pruning"]
     blocks.append(page_table("The model in numbers", rows, Col(""), *map(Num, when)))
     if scores is not None and after is not None:
         blocks.append(
             Paragraph(
-                f"Pruning changed the {score_words(audit.model.kind, audit.scored_on)} by {signed(scores[1] - scores[0])}."
+                f"Pruning changed the {score_words(audit.model.kind, audit.scored_on)} by {format_signed(scores[1] - scores[0])}."
             )
         )
     if pruned is not None and pruned.hidden_classes:
@@ -288,7 +299,7 @@ def _lead(audit: TreeAudit) -> str:
             if audit.exposed
             else ""
         )
-        return f"{tried}How many records stand behind each node is not known. {shown(audit.reason, 300)}"
+        return f"{tried}How many records stand behind each node is not known. {display_name(audit.reason, 300)}"
     if not audit.exposed:
         tried = " But trying leaves on the data, with what they predict, found a condition that is true of one record."
         return f"No node of this model isolates {who} by its count.{tried if _found_by_trying(audit) else ''}"
@@ -307,7 +318,7 @@ def _pruned_words(audit: TreeAudit, after: TreeAudit, pruned: PruneResult | None
 
 def _lead_after(after: TreeAudit) -> str:
     if after.predicates is None:
-        return f"Whether the pruned model isolates someone is not known. {shown(after.reason, 300)}"
+        return f"Whether the pruned model isolates someone is not known. {display_name(after.reason, 300)}"
     if after.exposed:
         return "The pruned model still has nodes that isolate."
     # Draws of a bootstrap are not records: two of them may be one record drawn twice.
@@ -395,7 +406,7 @@ def _tries(audit: TreeAudit, after: TreeAudit | None) -> tuple[Block, ...]:
     rows: tuple[Row, ...] = (
         ("Trees attacked", f"{len(tries):,}"),
         ("Trees in which a condition was found", f"{len(n_tries):,}"),
-        ("Mean of 1 / tries over trees (0 none, 1 at the first try)", fixed(score)),
+        ("Mean of 1 / tries over trees (0 none, 1 at the first try)", format_fixed(score)),
         (
             "Mean number of tries where one was found",
             number(float(np.mean(n_tries))) if n_tries else NONE,
@@ -472,7 +483,7 @@ def tree_picture(
             parts.append(_fold(x[depth], y_node, node in ways, pitch))
             continue
         name = "" if leaf else features[int(tree.feature[node])]
-        parts.append(_node(x[depth], y_node, leaf, node in marked, shown(name), pitch))
+        parts.append(_node(x[depth], y_node, leaf, node in marked, display_name(name), pitch))
         # A name meets no line where those to the children stand clear above and below it.
         if (
             name

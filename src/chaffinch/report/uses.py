@@ -11,7 +11,7 @@ from markupsafe import Markup
 
 from .._base.masking import THRESHOLD
 from .._base.svg import GREY, INK, SERIES, Axis, Dot, circle, cut, dots, line, picture, text
-from .._base.text import between, count_noun, fixed, number, shown
+from .._base.text import between, count_noun, display_name, format_fixed, number
 from ..utility.composite import Sweep
 from ..utility.delta import Delta, DeltaRow
 from ..utility.learning import Confusion, Learning, LearningRow
@@ -65,11 +65,11 @@ def _section(name: str, title: str, blocks: Iterator[Block], reason: str) -> Sec
 
 
 def _model(name: str) -> str:
-    return MODELS.get(name, shown(name, 30))
+    return MODELS.get(name, display_name(name, 30))
 
 
 def _side(name: str) -> str:
-    return SIDES.get(name, shown(name))
+    return SIDES.get(name, display_name(name))
 
 
 def _described(drawn: Sequence[tuple[str, Sequence[Dot]]]) -> str:
@@ -86,7 +86,7 @@ def _learning(result: Learning, threshold: int) -> Iterator[Block]:
     if not rows:
         return
     score = SCORES.get(result.score, result.score or "score")
-    label = shown(result.label or "the label")
+    label = display_name(result.label or "the label")
     yield Paragraph(
         f"Models predict {label} of real records after learning from the original, from the synthetic table, and from a table of "
         "independent columns, which teaches nothing but how often each value occurs."
@@ -122,9 +122,9 @@ def _learning_table(rows: Sequence[LearningRow], score: str, caption: str) -> Pa
         (
             _model(row.model),
             _side(row.trained_on),
-            fixed(row.score),
-            fixed(row.sd),
-            *(fixed(getattr(row, n)) for n in rates),
+            format_fixed(row.score),
+            format_fixed(row.sd),
+            *(format_fixed(getattr(row, n)) for n in rates),
         )
         for row in rows
     )
@@ -155,7 +155,7 @@ def _confusions(matrices: Sequence[Confusion], label: str, threshold: int) -> It
 
 
 def _confusion(matrix: Confusion) -> PageTable:
-    levels = [shown(level, 24) for level in matrix.levels]
+    levels = [display_name(level, 24) for level in matrix.levels]
     rows = tuple(
         (level, *map(number, counts)) for level, counts in zip(levels, matrix.counts, strict=True)
     )
@@ -170,7 +170,7 @@ def _notes(notes: Sequence[str]) -> Iterator[Block]:
             if len(notes) > MOST_COLUMNS
             else []
         )
-        yield Listing((*(shown(note, 400) for note in notes[:MOST_COLUMNS]), *more))
+        yield Listing((*(display_name(note, 400) for note in notes[:MOST_COLUMNS]), *more))
 
 
 # Learning any column.
@@ -194,7 +194,7 @@ def _delta(result: Delta) -> Iterator[Block]:
     shortlist = rows[:MOST_COLUMNS]
     apart = [key for key in ("model", "score") if len({getattr(row, key) for row in rows}) > 1]
     names = [
-        ", ".join([shown(row.label), *(_model(getattr(row, key)) for key in apart)])
+        ", ".join([display_name(row.label), *(_model(getattr(row, key)) for key in apart)])
         for row in shortlist
     ]
     what = "error rate" if {row.score for row in rows} == {"error"} else "score"
@@ -218,7 +218,11 @@ def _delta(result: Delta) -> Iterator[Block]:
         low=0.0,
     )
     cells = tuple(
-        (shown(row.label), _model(row.model), *(fixed(rate) for _, rate in _rates(row)))
+        (
+            display_name(row.label),
+            _model(row.model),
+            *(format_fixed(rate) for _, rate in _rates(row)),
+        )
         for row in shortlist
     )
     yield Figure(
@@ -236,7 +240,8 @@ def _delta(result: Delta) -> Iterator[Block]:
         ),
     )
     left_out = [
-        f"{shown(output.label)}: left out, {shown(output.why, 200)}" for output in result.skipped
+        f"{display_name(output.label)}: left out, {display_name(output.why, 200)}"
+        for output in result.skipped
     ]
     yield from _notes((*left_out, *result.notes))
 
@@ -253,7 +258,7 @@ def _regression(result: Regression) -> Iterator[Block]:
     if not rows:
         return
     family = {"ols": "Linear regression", "logit": "Logistic regression"}[result.family]
-    yield Paragraph(f"{family}: {shown(result.formula, 300)}")
+    yield Paragraph(f"{family}: {display_name(result.formula, 300)}")
     order = sorted(
         range(len(rows)), key=lambda i: -99.0 if (overlap := rows[i].overlap) is None else overlap
     )
@@ -264,9 +269,9 @@ def _regression(result: Regression) -> Iterator[Block]:
         else ""
     )
     caption = f"Coefficients with 95 % confidence intervals{scope}"
-    drawn = [(shown(row.term), both) for row in shortlist if (both := _in_errors(row))]
+    drawn = [(display_name(row.term), both) for row in shortlist if (both := _in_errors(row))]
     values = (
-        f"{shown(row.term)}: {number(row.original)}, {number(row.synthetic)}"
+        f"{display_name(row.term)}: {number(row.original)}, {number(row.synthetic)}"
         for row in shortlist[:12]
     )
     plot = dots(
@@ -279,18 +284,20 @@ def _regression(result: Regression) -> Iterator[Block]:
         level=0.0,
     )
     notes = (
-        [Col("Note", lambda row: shown(row.note, 200))] if any(r.note for r in shortlist) else []
+        [Col("Note", lambda row: display_name(row.note, 200))]
+        if any(r.note for r in shortlist)
+        else []
     )
     table = page_table(
         caption,
         shortlist,
-        Col("Term", lambda row: shown(row.term)),
+        Col("Term", lambda row: display_name(row.term)),
         Num("Original", lambda row: number(row.original)),
         Num("95 % interval", lambda row: between(row.original_interval)),
         Num("Synthetic", lambda row: number(row.synthetic)),
         Num("95 % interval", lambda row: between(row.synthetic_interval)),
-        Num("Overlap", lambda row: fixed(row.overlap, 2)),
-        Num("Difference in standard errors", lambda row: fixed(row.difference_in_se, 2)),
+        Num("Overlap", lambda row: format_fixed(row.overlap, 2)),
+        Num("Difference in standard errors", lambda row: format_fixed(row.difference_in_se, 2)),
         *notes,
     )
     yield Figure("fig-regression", caption, (plot,) if drawn else (), table, open=not drawn)
@@ -313,7 +320,7 @@ def _in_errors(row: CoefficientRow) -> list[Dot]:
 
 
 def _sweep(sweep: Sweep) -> Iterator[Block]:
-    setting = shown(sweep.setting, 40)
+    setting = display_name(sweep.setting, 40)
     plots = []
     for measure in ("mu", "delta", "G"):
         values = [(row.setting, getattr(row, measure)) for row in sweep.rows]
@@ -341,7 +348,7 @@ def _sweep(sweep: Sweep) -> Iterator[Block]:
 
 
 def _setting_value(setting: float | str) -> float | str:
-    return shown(setting, 30) if isinstance(setting, str) else float(setting)
+    return display_name(setting, 30) if isinstance(setting, str) else float(setting)
 
 
 def sweep_plot(
@@ -379,13 +386,14 @@ def sweep_plot(
         ]
     parts.append(line(means, stroke=SERIES[0][0], width=2))
     for position, value in points:
-        x, title = x_of[position], f"{shown(setting, 40)} {shown(position)}: {number(value)}"  # type: ignore[index]
+        x = x_of[position]  # type: ignore[index]
+        title = f"{display_name(setting, 40)} {display_name(position)}: {number(value)}"
         parts.append(circle(x, up(value), 3.5, fill="#fff", stroke=INK, tooltip=title))
     parts.append(
         text(
             (x_start + width) / 2,
             foot + 36,
-            shown(setting, 40),
+            display_name(setting, 40),
             anchor="middle",
             size=11,
             fill=GREY,

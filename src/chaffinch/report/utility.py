@@ -11,7 +11,16 @@ from markupsafe import Markup
 
 from .._base.masking import THRESHOLD
 from .._base.svg import GREY, SERIES, bars, blend, box, cut, element, line, picture, text
-from .._base.text import between, count_noun, fixed, number, percent, shown, signed, width_of
+from .._base.text import (
+    between,
+    count_noun,
+    display_name,
+    format_fixed,
+    format_signed,
+    number,
+    percent,
+    width_of,
+)
 from ..stats.intervals import Result
 from ..utility.association import Association
 from ..utility.impossible import ImpossiblePairs
@@ -187,8 +196,8 @@ def _where(result: UtilityResult) -> Iterator[Block]:
     ranked = columns_by_distance(result)
     half = min(FEW, max(len(ranked) // 2, 1))
     if len(ranked) > 1:
-        best = ", ".join(shown(name, 32) for name, _ in ranked[::-1][:3])
-        worst = ", ".join(shown(name, 32) for name, _ in ranked[:3])
+        best = ", ".join(display_name(name, 32) for name, _ in ranked[::-1][:3])
+        worst = ", ".join(display_name(name, 32) for name, _ in ranked[:3])
         yield Paragraph(
             f"By themselves, nearest to the original: {best}. Farthest: {worst}.", "lead"
         )
@@ -198,7 +207,7 @@ def _where(result: UtilityResult) -> Iterator[Block]:
     tables = [
         page_table(
             f"Columns {label} the original",
-            ((shown(name), fixed(value)) for name, value in shortlist),
+            ((display_name(name), format_fixed(value)) for name, value in shortlist),
             Col("Column"),
             Num("Jensen-Shannon distance"),
         )
@@ -218,7 +227,7 @@ def columns_by_distance(result: UtilityResult) -> list[tuple[str, float]]:
 
 def pair_words(names: Sequence[str]) -> str:
     """Return a pair of columns, or more, in words."""
-    return " × ".join(shown(name, 40) for name in names)
+    return " × ".join(display_name(name, 40) for name in names)
 
 
 def _worst_pairs(result: UtilityResult) -> Iterator[PageTable]:
@@ -228,9 +237,9 @@ def _worst_pairs(result: UtilityResult) -> Iterator[PageTable]:
             "Pairs whose relation changed most",
             phi.worst[:FEW],
             Col("Pair of columns", lambda pair: pair_words(pair.columns)),
-            Num("phi_k, original", lambda pair: fixed(pair.original)),
-            Num("phi_k, synthetic", lambda pair: fixed(pair.synthetic)),
-            Num("Difference", lambda pair: signed(pair.difference)),
+            Num("phi_k, original", lambda pair: format_fixed(pair.original)),
+            Num("phi_k, synthetic", lambda pair: format_fixed(pair.synthetic)),
+            Num("Difference", lambda pair: format_signed(pair.difference)),
         )
 
 
@@ -243,7 +252,7 @@ def _worst_marginals(result: UtilityResult) -> Iterator[PageTable]:
                 caption,
                 distance.largest[:5],
                 Col("Columns", lambda clique: pair_words(clique.columns)),
-                Num("Total variation distance", lambda clique: fixed(clique.value)),
+                Num("Total variation distance", lambda clique: format_fixed(clique.value)),
             )
 
 
@@ -277,8 +286,8 @@ def _columns(result: UtilityResult) -> Iterator[Block]:
         f", the {len(shortlist)} farthest of {len(ranked)}" if len(shortlist) < len(ranked) else ""
     )
     caption = f"Jensen-Shannon distance of each column{scope}"
-    desc = f"From {shown(shortlist[0][0])} with {fixed(shortlist[0][1])} down to {shown(shortlist[-1][0])} with {fixed(shortlist[-1][1])}."
-    rows = tuple((shown(name), fixed(value, 4)) for name, value in shortlist)
+    desc = f"From {display_name(shortlist[0][0])} with {format_fixed(shortlist[0][1])} down to {display_name(shortlist[-1][0])} with {format_fixed(shortlist[-1][1])}."
+    rows = tuple((display_name(name), format_fixed(value, 4)) for name, value in shortlist)
     table = page_table(caption, rows, Col("Column"), Num("Jensen-Shannon distance"))
     note = "0: the same distribution; 1: no value in common."
     yield Figure(
@@ -314,7 +323,13 @@ def _map_figure(key: str, what: str, matrices: Matrices, signs: bool) -> Figure:
     caption = f"{what} of pairs of columns{cut}"
     max_columns = 60 if size <= NUMBERED else 20
     rows = tuple(
-        (shown(a, max_columns), shown(b, max_columns), fixed(o), fixed(s), signed(d))
+        (
+            display_name(a, max_columns),
+            display_name(b, max_columns),
+            format_fixed(o),
+            format_fixed(s),
+            format_signed(d),
+        )
         for a, b, o, s, d in matrices.pairs()
     )
     table = page_table(
@@ -346,7 +361,7 @@ def columns_figure(shapes: TableShapes, distances: Mapping[str, float]) -> Figur
     )
     rows: list[Row] = []
     for shape in ranked:
-        rows.append(Heading(shown(shape.name, 60)))
+        rows.append(Heading(display_name(shape.name, 60)))
         rows += [
             (label, _share(share, shapes.threshold), _share(other, shapes.threshold))
             for label, share, other in zip(
@@ -390,7 +405,9 @@ def column_picture(
     max_share = _largest(shape.original, shape.synthetic)
     body = [text(0, 12, cut(shape.name, WIDE - 62), bold=True)]
     if distance is not None:
-        body.append(text(WIDE - 2, 12, f"JS {fixed(distance)}", anchor="end", size=11, fill=GREY))
+        body.append(
+            text(WIDE - 2, 12, f"JS {format_fixed(distance)}", anchor="end", size=11, fill=GREY)
+        )
     body += (
         _upright(shape, max_share, threshold)
         if shape.kind == "histogram"
@@ -477,7 +494,7 @@ def pairs_figure(shapes: TableShapes, chosen: Callable[[Sequence[str]], str]) ->
     )
     rows: list[Row] = []
     for pair in shapes.pairs:
-        rows.append(Heading(" × ".join(shown(name, 40) for name in pair.columns)))
+        rows.append(Heading(" × ".join(display_name(name, 40) for name in pair.columns)))
         wide = len(pair.labels[1])
         rows += [
             (
@@ -503,7 +520,7 @@ def pair_picture(key: str, pair: PairShape, threshold: int, chosen: str = "") ->
     rows, columns = pair.labels
     side = min((PAIR_WIDE - PAIR_LABELS - PAIR_GAP - PAIR_SLANT) / 2 / max(len(columns), 1), 24.0)
     names = " × ".join(pair.columns)
-    value = "" if pair.value is None else f", off by {fixed(pair.value)}"
+    value = "" if pair.value is None else f", off by {format_fixed(pair.value)}"
     body = [text(0, 12, cut(names, PAIR_WIDE - width_of(value, 12) - 4) + value, bold=True)]
     if chosen:
         body.append(text(0, 27, cut(chosen, PAIR_WIDE, 11), size=11, fill="#5e2600"))

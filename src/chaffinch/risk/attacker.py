@@ -22,7 +22,7 @@ from .._base.checks import check_name
 from .._base.errors import InputError
 from .._base.registry import Registry
 from .._base.results import THOROUGH, LeftOut
-from .._base.text import shown
+from .._base.text import display_name
 
 if TYPE_CHECKING:
     from ..stats.rates import Scores
@@ -263,7 +263,7 @@ def attacker_of(name: str) -> Attacker:
     """Return an attacker; one that says no more than its name where it is not registered."""
     if name in ATTACKERS:
         return ATTACKERS[name]
-    title = shown(name, 40)
+    title = display_name(name, 40)
     return Attacker(
         name=name,
         title=title,

@@ -13,7 +13,7 @@ import numpy as np
 
 from .._base.masking import is_small, masked_count
 from .._base.results import UNLESS_EMPTY, UNLESS_NONE, PlainData, plain_form
-from .._base.text import between, detectable_words, number, percent, shown, signed
+from .._base.text import between, detectable_words, display_name, format_signed, number, percent
 from ..stats.sampled import Records
 from .attacker import Attacker, By, Direction, attacker_of
 
@@ -212,15 +212,15 @@ class Finding(PlainData):
     def target(self) -> str:
         """On what it was tried, in words."""
         if self.sensitive:
-            return f"{shown(self.sensitive, 40)}, knowing {keys_words(self.keys)}"
-        return ", ".join(shown(name, 40) for name in self.scope) or "whole records"
+            return f"{display_name(self.sensitive, 40)}, knowing {keys_words(self.keys)}"
+        return ", ".join(display_name(name, 40) for name in self.scope) or "whole records"
 
     @property
     def description(self) -> str:
         """Which attack it is, on what and knowing what."""
         if not self.sensitive:
-            return shown(self.title, 80)
-        return f"{shown(self.title, 60)} on {shown(self.sensitive, 40)} knowing {keys_words(self.keys, limit=4)}"
+            return display_name(self.title, 80)
+        return f"{display_name(self.title, 60)} on {display_name(self.sensitive, 40)} knowing {keys_words(self.keys, limit=4)}"
 
     # What it says.
 
@@ -338,11 +338,11 @@ _COMPARED = ("excess", "excess_interval", "upper_bound", "detectable")
 
 def _column_sentence(finding: Finding) -> str:
     if finding.value is None:
-        reason = shown((finding.reason or "no value was given").rstrip("."), 300)
+        reason = display_name((finding.reason or "no value was given").rstrip("."), 300)
         if not finding.excess_found:
             return f"Not applicable: {reason}."
         return f"{finding.description}: {reason}{_chance_words(finding)}."
-    says = finding.about.says.replace("{sensitive}", shown(finding.sensitive, 40))
+    says = finding.about.says.replace("{sensitive}", display_name(finding.sensitive, 40))
     others = (
         "" if finding.holdout is None else f" and {percent(finding.holdout)} of people who are not"
     )
@@ -385,7 +385,7 @@ def _claim_sentence(finding: Finding) -> str:
 
 def _record_sentence(finding: Finding) -> str:
     if finding.value is None:
-        reason = shown((finding.reason or "no value was given").rstrip("."), 300)
+        reason = display_name((finding.reason or "no value was given").rstrip("."), 300)
         return f"{finding.about.title}: {reason}{_chance_words(finding)}."
     text = finding.about.sentence
     if finding.holdout is None and "{holdout}" in text:
@@ -411,7 +411,7 @@ def keys_words(keys: Iterable[str], *, limit: int = FEW_KEYS) -> str:
     >>> keys_words(["age", "sex", "race"], limit=2)
     'age, sex and 1 more'
     """
-    names = [shown(name, 32) for name in keys]
+    names = [display_name(name, 32) for name in keys]
     rest = len(names) - limit
     return ", ".join(names[:limit]) + (f" and {rest} more" if rest > 0 else "") or "no keys"
 
@@ -424,7 +424,7 @@ def coarse_sentence(coarse: Sequence[str]) -> str:
     >>> coarse_sentence(["age in bins"])
     'Not compared by their values: age in bins. Someone who compares values may tell more people apart.'
     """
-    return f"Not compared by their values: {shown('; '.join(coarse), 400)}. Someone who compares values may tell more people apart."
+    return f"Not compared by their values: {display_name('; '.join(coarse), 400)}. Someone who compares values may tell more people apart."
 
 
 # Several findings.
@@ -495,7 +495,7 @@ def releases_rows(findings: Iterable[Finding]) -> list[list[str]]:
             finding.short_title,
             *_target_cells(finding),
             *("" if value is None else number(value) for value in (finding.value, finding.holdout)),
-            "" if finding.excess is None else signed(finding.excess),
+            "" if finding.excess is None else format_signed(finding.excess),
             alone_words(gain),
             *_excess_cells(gain.added, gain.interval, gain.p_family),
         ]
@@ -507,14 +507,15 @@ def releases_rows(findings: Iterable[Finding]) -> list[list[str]]:
 def alone_words(gain: ReleasesGain) -> str:
     """Return the excess from each release by itself, in words."""
     excesses = [
-        "masked" if excess is None else signed(excess) for excess in gain.alone[:MAX_RELEASES_SHOWN]
+        "masked" if excess is None else format_signed(excess)
+        for excess in gain.alone[:MAX_RELEASES_SHOWN]
     ]
     return ", ".join(excesses) + ", ..." * (len(gain.alone) > MAX_RELEASES_SHOWN)
 
 
 def _target_cells(finding: Finding) -> tuple[str, str]:
     if finding.on_column:
-        return shown(finding.sensitive, 40), keys_words(finding.keys, limit=20)
+        return display_name(finding.sensitive, 40), keys_words(finding.keys, limit=20)
     return finding.target, ""
 
 
@@ -522,7 +523,7 @@ def _excess_cells(
     excess: float | None, interval: tuple[float, float] | None, p_family: float | None
 ) -> tuple[str, str, str]:
     return (
-        "" if excess is None else signed(excess),
+        "" if excess is None else format_signed(excess),
         "" if interval is None else between(interval),
         "" if p_family is None else number(p_family),
     )

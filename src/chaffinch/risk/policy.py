@@ -10,7 +10,7 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict
 
 from .._base.checks import check_between
-from .._base.documents import checked, parse_document
+from .._base.documents import parse_document, validate_document
 from .._base.errors import InputError
 from .._base.files import read_small
 from ..stats.intervals import LimitState
@@ -47,8 +47,8 @@ class RiskPolicy:
         require_shown = limits.require_shown
         if path is not None:
             next_step = "Write max_excess = 0.02 in one."
-            text = read_small(path, what="policy", most=MOST_BYTES, next_step=next_step)
-            stated = checked(_File, parse_document(text, str(path)), f"'{path}'")
+            text = read_small(path, what="policy", max_bytes=MOST_BYTES, next_step=next_step)
+            stated = validate_document(_File, parse_document(text, str(path)), f"'{path}'")
             limit = stated.max_excess if limit is None else limit
             require_shown = require_shown or stated.require_shown
             source = {"file": path.name, "sha256": hashlib.sha256(text.encode()).hexdigest()}

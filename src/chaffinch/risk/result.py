@@ -25,7 +25,7 @@ from .._base.results import (
     write_page,
 )
 from .._base.svg import Dot, dots
-from .._base.text import count_noun, number, shown, text_table
+from .._base.text import count_noun, display_name, number, text_table
 from ..stats.familywise import Family
 from ..stats.sampled import SampledRecords
 from .attribution.exposure import ExposedPeople, Funnel, Memorisation, RiskSpread
@@ -98,7 +98,7 @@ class RiskAbout(PlainData):
             return first
         return replace(
             first,
-            name=f"{len(self.synthetic)} syntheses, the first {shown(first.name or 'unnamed')}",
+            name=f"{len(self.synthetic)} syntheses, the first {display_name(first.name or 'unnamed')}",
         )
 
     def named(
@@ -244,7 +244,7 @@ class RiskResult(TabularResult):
         head = "".join(
             f"<p>{escape(line)}</p>" for line in (self.about.scenario, *self.about.comparison)
         )
-        title = f"What {shown(self.about.one_synthetic.name or 'the synthetic table')} gives away"
+        title = f"What {display_name(self.about.one_synthetic.name or 'the synthetic table')} gives away"
         page = html_page(title, f"{head}{self._repr_html_()}<ul>{listed}</ul>")
         if path is not None:
             write_page(path, page, overwrite=overwrite)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args
 
-from .._base.errors import InputError, UnknownNameError, listed, unknown_name
+from .._base.errors import InputError, UnknownNameError, join_names, unknown_name
 from .._base.masking import THRESHOLD
 from .._base.options import MEASURE, Declared, Option
 from .._base.text import number
@@ -207,7 +207,7 @@ class RiskSettings(Declared):
             if attacks and not names:
                 raise InputError(f"Name at least one {what}, as a list of columns. Got {names!r}.")
             if len(set(names)) != len(names):
-                raise InputError(f"Each {what} is named once. Got {listed(names)}.")
+                raise InputError(f"Each {what} is named once. Got {join_names(names)}.")
         if self.attackers is not None and not self.plan(n_releases=2).attackers:
             raise InputError(
                 "No attacker is left to run: name keys and sensitive columns, or attackers that need none, as memorisation."
@@ -317,4 +317,4 @@ def _check_parts(parts: Parts) -> None:
         )
     both = [name for name in parts[0] if name in parts[1]]
     if both:
-        raise InputError(f"parts must have no column in common. In both: {listed(both)}.")
+        raise InputError(f"parts must have no column in common. In both: {join_names(both)}.")

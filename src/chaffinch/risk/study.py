@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 
-from .._base.errors import InputError, listed
+from .._base.errors import InputError, join_names
 from .._base.masking import masked_count
 from .._base.options import takes
 from .._base.results import RunFacts
@@ -364,7 +364,7 @@ def about_risk(
         key_sizes=settings.key_sizes,
         key_sets=len({question.keys for question in questions}),
         label=settings.label,
-        scenario=f"Someone knows {listed(settings.keys)} of a person and wants {listed(settings.sensitive)}."
+        scenario=f"Someone knows {join_names(settings.keys)} of a person and wants {join_names(settings.sensitive)}."
         if settings.keys
         else WHOLE_RECORDS,
         comparison=tuple(_comparison(data, settings)),
@@ -385,7 +385,7 @@ def _comparison(data: AttackData, settings: RiskSettings) -> Iterator[str]:
         yield coarse_sentence(coarse)
     if exact := data.rarely_released(attacked):
         yield (
-            f"Numbers of {listed(exact)} count as equal where they are equal to the last digit, and most people's are not among the "
+            f"Numbers of {join_names(exact)} count as equal where they are equal to the last digit, and most people's are not among the "
             "released ones, where others may be near. Attack with a tolerance, or with bins, as well."
         )
 

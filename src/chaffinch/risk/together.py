@@ -11,7 +11,7 @@ import numpy as np
 from .._base.masking import THRESHOLD, masked_count
 from .._base.results import TabularResult
 from .._base.seeds import child
-from .._base.text import between, number, signed
+from .._base.text import between, format_signed, number
 from ..stats.excess import NO_HOLDOUT, excess
 from ..stats.familywise import Contrast, ScoreComparison, contrasts
 from ..stats.rates import Ratio
@@ -86,7 +86,7 @@ class Together(TabularResult):
         if gain.added is None or gain.interval is None or strongest.excess is None:
             return f"{head}something is added, beyond chance; how much is about too few people to be said."
         return (
-            f"{head}the excess is {signed(strongest.excess)} from all together, and what is added to one is {signed(gain.added)} "
+            f"{head}the excess is {format_signed(strongest.excess)} from all together, and what is added to one is {format_signed(gain.added)} "
             f"(95 % interval {between(gain.interval)})."
         )
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
 
 from .._base.results import from_plain, to_plain
-from .._base.text import count_noun, detectable_words, number, percent, shown, signed
+from .._base.text import count_noun, detectable_words, display_name, format_signed, number, percent
 from ..stats.familywise import Family
 from ..stats.intervals import LimitState, limit_state
 from .finding import NO_VALUE, NONE_FOUND, UNKNOWN, Finding, column_findings, record_findings
@@ -156,7 +156,7 @@ def limit_verdict(result: RiskResult, max_excess: float) -> LimitVerdict:
         reasons.append(SAMPLE_BOUNDS)
     findings = side.findings
     if not family.upper:
-        reasons.append(f"There are no bounds. {shown(family.reason, 400)}".strip())
+        reasons.append(f"There are no bounds. {display_name(family.reason, 400)}".strip())
     elif family.unbounded:
         names = [
             _unbounded(findings[number]) for number in family.unbounded if number < len(findings)
@@ -179,8 +179,10 @@ def limit_verdict(result: RiskResult, max_excess: float) -> LimitVerdict:
 
 
 def _unbounded(finding: Finding) -> str:
-    name = finding.title + (f" on {shown(finding.sensitive, 40)}" if finding.sensitive else "")
-    return f"{name} ({shown((finding.reason or 'nobody is counted').rstrip('.'), 160)})"
+    name = finding.title + (
+        f" on {display_name(finding.sensitive, 40)}" if finding.sensitive else ""
+    )
+    return f"{name} ({display_name((finding.reason or 'nobody is counted').rstrip('.'), 160)})"
 
 
 def _count_words(attacks: int, tests: int, test: str = "test") -> str:
@@ -235,15 +237,15 @@ def family_words(findings: Sequence[Finding], family: Family) -> str:
 def family_sentence(findings: Sequence[Finding], family: Family) -> str:
     """Return what all findings say together."""
     if family.p_value is None:
-        return f"{shown((family.reason or 'no p-value was given').rstrip('.'), 400)}."
+        return f"{display_name((family.reason or 'no p-value was given').rstrip('.'), 400)}."
     counts = len(column_findings(findings)), len(record_findings(findings))
     sentence = f"Over {_count_words(*counts, 'memorisation test')}, the chance of a largest excess like this one, were people in the data and others alike, is {percent(family.p_value)}."
     lower, number_of_strongest = family.lower_bound, family.strongest
     if lower is not None:
         sentence += (
-            f" With 95 % confidence some attack has an excess above {signed(lower)}."
+            f" With 95 % confidence some attack has an excess above {format_signed(lower)}."
             if lower > 0
-            else f" The simultaneous lower bound is {signed(lower)}, not above 0."
+            else f" The simultaneous lower bound is {format_signed(lower)}, not above 0."
         )
     if number_of_strongest is not None and 0 <= number_of_strongest < len(findings):
         sentence += f" Strongest: {findings[number_of_strongest].description}."

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from .._base.checks import check_whole
-from .._base.errors import InputError, listed
+from .._base.errors import InputError, join_names
 from ..privacy.discover import wanted_columns
 from ..privacy.domain import check_declared, declared_schema
 from ..privacy.prepare import prepare as prepare_declared
@@ -85,7 +85,7 @@ def prepare(
     promised = promised_schema(declared, person=person, rows_per_person=rows_per_person)
     check_declared(promised, source="the DataFrame")
     if waiting := wanted_columns(promised):
-        names = listed(column.name for column in waiting)
+        names = join_names(column.name for column in waiting)
         raise InputError(
             f"Nothing is discovered on Spark, and the schema leaves it to be for: {names}. Declare levels or bounds of these columns."
         )

@@ -21,7 +21,7 @@ from typing import Any, Protocol, TypeVar
 import numpy as np
 import pyarrow as pa
 
-from .._base.errors import InputError, listed
+from .._base.errors import InputError, join_names
 from ..counts.counter import Counter
 from ..counts.marginal import Marginal
 from ..table.code_cache import codes_of_block
@@ -556,7 +556,9 @@ def raw_rows(row_source: RowSource, cache: str | os.PathLike[str] | None = None)
 def check_names(names: Sequence[str]) -> None:
     """Raise for duplicate column names of a DataFrame."""
     if double := sorted({name for name in names if names.count(name) > 1}):
-        raise InputError(f"The DataFrame has columns of one name: {listed(double)}. Rename them.")
+        raise InputError(
+            f"The DataFrame has columns of one name: {join_names(double)}. Rename them."
+        )
 
 
 @dataclass(frozen=True, eq=False)

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .._base.checks import check_name
-from .._base.compiled import compiled
+from .._base.compiled import jit
 from .._base.errors import InputError
 from .._base.masking import masked_count
 
@@ -266,7 +266,7 @@ def _two(group: tuple[ArrayLike, ArrayLike], first: str, second: str) -> Group:
     return a, b
 
 
-@compiled
+@jit
 def class_means(counts, unit, right, starts, weight, seen, above, below):  # type: ignore[no-untyped-def]
     """Fill `above` and `below` with the weighted sum of right shares of classes, and of weights,
     for each draw.

@@ -10,7 +10,7 @@ from typing import Literal
 
 import numpy as np
 
-from .._base.errors import listed
+from .._base.errors import join_names
 from .._base.masking import masked_count
 from ..table.rows import Rows
 from ..table.sample import ChosenBy
@@ -79,7 +79,9 @@ class SampledRecords:
         the sample.
         """
         if self.whole or not of_sample:
-            return replace(self, sentences=(f"Of all records: {listed([*of_all, *of_sample])}.",))
+            return replace(
+                self, sentences=(f"Of all records: {join_names([*of_all, *of_sample])}.",)
+            )
         tables = (
             ("original", self.original, self.of_original),
             ("synthetic", self.synthetic, self.of_synthetic),
@@ -90,9 +92,9 @@ class SampledRecords:
             for name, n, total in tables
             if total is not None
         )
-        sentences = [f"Of all records: {listed(list(of_all))}."] if of_all else []
+        sentences = [f"Of all records: {join_names(list(of_all))}."] if of_all else []
         sentences += [
-            f"Of a sample: {listed(list(of_sample))}.",
+            f"Of a sample: {join_names(list(of_sample))}.",
             f"The sample has {sizes} records, {HOW[self.chosen_by]}.",
         ]
         return replace(self, sentences=(*sentences, *(sentence for sentence in more if sentence)))

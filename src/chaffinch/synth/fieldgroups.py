@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._base.checks import check_name
-from .._base.errors import InputError, TooLargeError, listed
+from .._base.errors import InputError, TooLargeError, join_names
 from .._base.options import Option
 from .._base.runtime import Progress, silent
 from .._base.seeds import Seed, generator
@@ -226,7 +226,7 @@ def resolved_groups(groups: Sequence[Sequence[str]], schema: Schema) -> tuple[Gr
         cells = prod(sizes[name] for name in group)
         if cells > MOST_CELLS:
             raise TooLargeError(
-                f"The group {listed(group)} has {cells:,} cells, over the limit of {MOST_CELLS:,}: noise goes into every "
+                f"The group {join_names(group)} has {cells:,} cells, over the limit of {MOST_CELLS:,}: noise goes into every "
                 "one. Take a column out of the group, or declare fewer bins."
             )
     return every

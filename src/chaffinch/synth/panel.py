@@ -15,7 +15,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from .._base.conditions import Determines
-from .._base.errors import InputError, listed
+from .._base.errors import InputError, join_names
 from .._base.masking import THRESHOLD
 from .._base.runtime import Progress, silent
 from .._base.seeds import Seed, generator, seed_sequence
@@ -532,7 +532,7 @@ class Panel(Settings):
         ]
         if unfit:
             raise InputError(
-                f"A panel draws sequences without a promise, in an order of its own: leave out {listed(unfit)}."
+                f"A panel draws sequences without a promise, in an order of its own: leave out {join_names(unfit)}."
             )
         if self.rows.conditionals == "trees":
             raise InputError('A panel has tables, not trees yet: leave out conditionals="trees".')
@@ -646,7 +646,7 @@ def sequences_of(table: Table) -> Sequences:
     ]
     if taken:
         raise InputError(
-            f"Columns have names that a panel needs for itself: {listed(taken)}. Rename them."
+            f"Columns have names that a panel needs for itself: {join_names(taken)}. Rename them."
         )
     columns = {name: schema[name] for name in schema.names}
     codes: dict[str, NDArray[np.integer]] = {name: table.code(name) for name in schema.names}

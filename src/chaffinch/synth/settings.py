@@ -12,7 +12,7 @@ from dataclasses import MISSING, fields, is_dataclass, replace
 from typing import Any, ClassVar, Literal, Self
 
 from .._base.checks import check_name
-from .._base.errors import InputError, listed, unknown_name
+from .._base.errors import InputError, join_names, unknown_name
 from .._base.options import Declared, Option, Setting, hints_of, settings_of
 from .._base.registry import Registry
 from .._base.results import to_plain
@@ -128,7 +128,7 @@ class Settings(Declared):
         if "groups" in options and "groups" not in cls.setting_names():
             names = [kind.name for kind in SYNTHESISERS if "groups" in kind.setting_names()]
             raise InputError(
-                f"--groups is for --method {listed(names)}: add that, or leave it out."
+                f"--groups is for --method {join_names(names)}: add that, or leave it out."
             )
         if any(name in options for name in cls.refused):
             *first, last = [f"--{name}" for name in cls.refused]

@@ -18,7 +18,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from .._base.errors import InputError, listed
+from .._base.errors import InputError, join_names
 from .._base.runtime import thread_map
 from .codes import Codes
 from .compare.values import missing_tokens
@@ -95,12 +95,12 @@ def _check_same_columns(original: Schema, other: Rows, name: str) -> None:
     """Raise unless another table has the columns of the original, and no others."""
     if lost := [column for column in original.names if column not in other.columns]:
         raise InputError(
-            f"The {name} table lacks columns of the original: {listed(lost)}. Compare tables with the same columns."
+            f"The {name} table lacks columns of the original: {join_names(lost)}. Compare tables with the same columns."
         )
     known = {column.name for column in original}
     if extra := [column for column in other.columns if column not in known]:
         raise InputError(
-            f"The {name} table has columns that the original lacks: {listed(extra)}. Drop them, or add them there."
+            f"The {name} table has columns that the original lacks: {join_names(extra)}. Drop them, or add them there."
         )
 
 

@@ -32,7 +32,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from .._base.errors import FileError
-from .._base.files import held, remove_left_behind
+from .._base.files import mark_in_use, remove_left_behind
 from .._base.runtime import raising_on_sigterm
 from .._base.text import size_words
 from .codes import WIDTHS, Codes, narrowest
@@ -305,7 +305,7 @@ def temporary_folder(
                 f"The code cache needs {size_words(n_bytes)}, and '{parent}' has {size_words(free)} left. Set TMPDIR to a folder with more room, "
                 "or use --engine memory."
             )
-        with raising_on_sigterm(), held(cache_folder):
+        with raising_on_sigterm(), mark_in_use(cache_folder):
             yield cache_folder
     finally:
         shutil.rmtree(cache_folder, ignore_errors=True)

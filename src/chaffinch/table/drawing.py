@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from .._base.compiled import compiled
+from .._base.compiled import jit
 from .._base.errors import SchemaError
 
 
@@ -87,13 +87,13 @@ MOST_TURNS = 9
 """Numbers of one class that are tried, outwards from the nearest."""
 
 
-@compiled
+@jit
 def _on(value, listed):  # type: ignore[no-untyped-def]
     position = np.searchsorted(listed, value)
     return position < listed.size and listed[position] == value
 
 
-@compiled
+@jit
 def draw_numbers(out, codes, uniform, bins):  # type: ignore[no-untyped-def]
     """Fill in a number for each code: the point mass, or a draw from the bin's quantile function.
 
@@ -143,7 +143,7 @@ def draw_numbers(out, codes, uniform, bins):  # type: ignore[no-untyped-def]
         out[i] = x
 
 
-@compiled
+@jit
 def _shift(position, start, end, uniform, classes):  # type: ignore[no-untyped-def]
     """Return whether a number stays in its class, and else how many classes it moves, inside the positions from `start` to `end` of its bin."""
     n_classes = classes.stay.size
@@ -171,7 +171,7 @@ def _shift(position, start, end, uniform, classes):  # type: ignore[no-untyped-d
     return False, apart
 
 
-@compiled
+@jit
 def move_to_classes(out, codes, uniform, bins, fixed, classes):  # type: ignore[no-untyped-def]
     """Move numbers to the nearest ones of classes that take turns, so that classes have the shares
     they are wanted with (`ClassShares`).

@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 
 from .._base.checks import check_name
-from .._base.errors import InputError, SchemaError, listed
+from .._base.errors import InputError, SchemaError, join_names
 from .._base.masking import THRESHOLD
 from .._base.runtime import Progress, silent
 from .bins import fit_intervals, leaves_out
@@ -168,7 +168,7 @@ def fit_profiles(
             Note(
                 "",
                 "inferred",
-                f"The schema leaves these columns open, and they are inferred from all rows: {listed(inferred)}.",
+                f"The schema leaves these columns open, and they are inferred from all rows: {join_names(inferred)}.",
             )
         )
     enough_rows(f"'{source.name}'", profiles.n_rows)
@@ -287,7 +287,7 @@ def check_columns(name: str, columns: Sequence[str], schema: Schema) -> None:
     declared = [column.name for column in schema]
     if extra := [column for column in columns if column not in declared]:
         raise SchemaError(
-            f"The schema lacks columns of '{name}': {listed(extra)}. Add them, or drop them from the data."
+            f"The schema lacks columns of '{name}': {join_names(extra)}. Add them, or drop them from the data."
         )
 
 
@@ -337,7 +337,7 @@ def _spellings(
         for name, spelling in guessed.items()
         if pa.types.is_timestamp(spelling.type) and len(guesses[name].times.offsets) > 1
     ]:
-        sentence = f"Moments in columns {listed(mixed)} have several offsets from UTC: they are read in UTC, and written so."
+        sentence = f"Moments in columns {join_names(mixed)} have several offsets from UTC: they are read in UTC, and written so."
         notes.append(Note("", "zones", sentence))
     return spellings | guessed, notes
 
@@ -357,17 +357,17 @@ def _sign_notes(
         if spelling.decimal == "," and (signs[name].comma or signs[name].comma_doubt)
     ]
     if not given and decimal == ",":
-        sentence = f"Decimal commas: columns {listed(commas)} are read as numbers, and written so. --decimal . keeps them as text."
+        sentence = f"Decimal commas: columns {join_names(commas)} are read as numbers, and written so. --decimal . keeps them as text."
         notes.append(Note("", "decimal", sentence))
     for sign in dict.fromkeys(
         spelling.thousands for spelling in spellings.values() if spelling.thousands
     ):
         named = [name for name, spelling in spellings.items() if spelling.thousands == sign]
-        sentence = f"Thousands are set apart by {SIGN_NAMES[sign]} in columns {listed(named)}: they are read as numbers, and written so."
+        sentence = f"Thousands are set apart by {SIGN_NAMES[sign]} in columns {join_names(named)}: they are read as numbers, and written so."
         notes.append(Note("", "thousands", sentence))
     if text := [name for name, evidence in signs.items() if given and evidence.needs - {decimal}]:
         other = "comma" if decimal == "." else "point"
-        sentence = f"Columns {listed(text)} look like numbers with a decimal {other}; the sign that was given is '{decimal}', so they are text."
+        sentence = f"Columns {join_names(text)} look like numbers with a decimal {other}; the sign that was given is '{decimal}', so they are text."
         notes.append(Note("", "decimal", sentence))
     return notes
 

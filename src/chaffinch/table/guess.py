@@ -22,7 +22,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from .._base.errors import InputError, SchemaError, listed
+from .._base.errors import InputError, SchemaError, join_names
 from .._base.masking import THRESHOLD
 from .domain import Scalar
 from .profile import FULL_PRECISION
@@ -377,7 +377,7 @@ class TextGuess:
 
     def _mixed(self) -> SchemaError:
         common = sorted(word for word, n in self.odd.items() if n >= self.threshold)
-        shown = f" Common words in it: {listed(common, most=5)}." if common else ""
+        shown = f" Common words in it: {join_names(common, max_names=5)}." if common else ""
         example = (
             ", ".join(json.dumps(word, ensure_ascii=False) for word in common[:3]) or '"unknown"'
         )
@@ -394,7 +394,7 @@ class TextGuess:
 
     def _times(self, missing: tuple[str, ...]) -> Spelling:
         chosen, *others = self.times.fitting
-        doubt = f"; {listed(others)} would fit too" if others else ""
+        doubt = f"; {join_names(others)} would fit too" if others else ""
         return Spelling(self.times.kind, chosen, missing, f"every cell reads as {chosen}{doubt}")
 
 
@@ -429,7 +429,7 @@ def file_sign(columns: Mapping[str, SignEvidence], name: str, delimiter: str = "
     commas = [column for column, evidence in columns.items() if "," in evidence.needs]
     if points and commas:
         raise InputError(
-            f"'{name}' has numbers with a comma (columns {listed(commas)}) and numbers with a point (columns {listed(points)}). Say "
+            f"'{name}' has numbers with a comma (columns {join_names(commas)}) and numbers with a point (columns {join_names(points)}). Say "
             'which is the decimal sign: --decimal , or --decimal . (decimal="," in Python). Columns with the other sign stay text.'
         )
     if points or commas:
@@ -447,7 +447,7 @@ def file_sign(columns: Mapping[str, SignEvidence], name: str, delimiter: str = "
         ]
     if doubts:
         raise InputError(
-            f"'{name}' has numbers with a {sign} before three digits (columns {listed(doubts)}): decimals or thousands? Say which is the decimal "
+            f"'{name}' has numbers with a {sign} before three digits (columns {join_names(doubts)}): decimals or thousands? Say which is the decimal "
             'sign: --decimal , or --decimal . (decimal="," in Python); the other one sets thousands apart.'
         )
     return "."

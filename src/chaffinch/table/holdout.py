@@ -27,7 +27,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from .._base.checks import check_name
-from .._base.errors import InputError, listed
+from .._base.errors import InputError, join_names
 from .._base.masking import THRESHOLD
 from .._base.seeds import Seed, seed_sequence
 from .align import align, values_of_column
@@ -617,7 +617,7 @@ def _check_ids(
     if refused := [shared.column for shared in shared_ids if shared.refused]:
         what = "column" if len(refused) == 1 else "columns"
         raise InputError(
-            f"The holdout has people of the input: values of the {what} {listed(refused)} occur in both. Remove these people from the holdout, or give "
+            f"The holdout has people of the input: values of the {what} {join_names(refused)} occur in both. Remove these people from the holdout, or give "
             f"other people other ids. {NEXT_STEP}"
         )
     return tuple(shared.note for shared in shared_ids)

@@ -11,7 +11,7 @@ from itertools import pairwise
 from typing import ClassVar, Literal, get_args
 
 from .._base.checks import check_name
-from .._base.errors import InputError, SchemaError, listed, unknown_name
+from .._base.errors import InputError, SchemaError, join_names, unknown_name
 from .._base.results import PlainData, html_table
 from .domain import ColumnDomain, Scalar
 
@@ -324,7 +324,9 @@ class Schema:
     def __post_init__(self) -> None:
         times = Counter(column.name for column in self.columns)
         if double := sorted(name for name, n in times.items() if n > 1):
-            raise SchemaError(f"Column names must be distinct. Twice or more: {listed(double)}.")
+            raise SchemaError(
+                f"Column names must be distinct. Twice or more: {join_names(double)}."
+            )
         if not self.columns:
             raise SchemaError("A schema needs at least one column.")
         if self.rare_below < 0:
@@ -334,7 +336,7 @@ class Schema:
         for role in SINGLE_ROLES:
             if len(holders := self.with_role(role)) > 1:
                 raise SchemaError(
-                    f"Only one column can have the role {role}. Got {listed(holders)}."
+                    f"Only one column can have the role {role}. Got {join_names(holders)}."
                 )
         if modelled := [
             column.name for column in self.columns if column.role == "person" and column.modelled
@@ -496,6 +498,6 @@ def note_lines(notes: Iterable[Note]) -> list[str]:
         if len(columns) <= SHOWN or not note.column:
             lines.append(str(note))
         elif note.column == columns[0]:
-            names = listed((f"'{column}'" for column in columns), most=SHOWN)
+            names = join_names((f"'{column}'" for column in columns), max_names=SHOWN)
             lines.append(f"Columns {names}: {note.sentence}")
     return lines

@@ -15,7 +15,7 @@ from typing import Annotated, Any, Literal, get_args
 import pyarrow as pa
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from .._base.documents import check_head, checked, parse_document, toml_key, toml_value
+from .._base.documents import check_head, parse_document, toml_key, toml_value, validate_document
 from .._base.errors import InputError, SchemaError
 from .._base.files import read_small, write_text
 from .domain import Scalar
@@ -186,7 +186,7 @@ def read_schema(path: str | os.PathLike[str]) -> Schema:
     text = read_small(
         file,
         what="schema",
-        most=MOST_BYTES,
+        max_bytes=MOST_BYTES,
         next_step=f"`chaffinch schema DATA -o {file.name}` writes one.",
     )
     if text.lstrip().startswith("{"):
@@ -208,12 +208,12 @@ def schema_from_toml(text: str, *, name: str = "schema", with_rules: bool = True
 
 
 def _schema_of(data: Mapping[str, Any], name: str) -> Schema:
-    model = checked(_SchemaEntry, data, f"'{name}'", error=SchemaError)
+    model = validate_document(_SchemaEntry, data, f"'{name}'", error=SchemaError)
     names = {"kind": KINDS, "role": ROLES, "output": OUTPUTS}
     columns = []
     for key, stated in model.columns.items():
         where = f"'{name}', column '{key}'"
-        entry = checked(_ColumnEntry, stated, where, names=names, error=SchemaError)
+        entry = validate_document(_ColumnEntry, stated, where, names=names, error=SchemaError)
         columns.append(_column(key, entry))
     schema = Schema(
         tuple(columns),

@@ -14,7 +14,7 @@ from typing import Any, Literal, Unpack
 import pyarrow as pa
 
 from .._base.checks import check_name
-from .._base.errors import FileError, InputError, listed
+from .._base.errors import FileError, InputError, join_names
 from .._base.text import size_words
 from .formats import FORMATS, FileOptions, Format, ReadOptions, Source
 from .formats.delimited import CSV
@@ -96,7 +96,9 @@ def open_source(
             f"'{opened.name}' has a column without a name (column {unnamed[0]}). Name it."
         )
     if double := sorted({name for name in names if names.count(name) > 1}):
-        raise InputError(f"'{opened.name}' has columns of one name: {listed(double)}. Rename them.")
+        raise InputError(
+            f"'{opened.name}' has columns of one name: {join_names(double)}. Rename them."
+        )
     return replace(opened, decimal=asked.decimal) if opened.text else opened
 
 

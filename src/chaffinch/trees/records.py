@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._base.checks import check_name
-from .._base.errors import InputError, listed
+from .._base.errors import InputError, join_names
 from ..table.formats import Source
 from ..table.guess import TextGuess, file_sign
 from ..table.sources import open_source
@@ -65,7 +65,7 @@ def read_records(
         unnamed = wanted == [f"x{i}" for i in range(len(wanted))]
         if not unnamed or len(absent) < len(wanted) or len(others) != len(wanted):
             raise InputError(
-                f"'{source.name}' lacks {len(absent)} of the {len(wanted)} columns of the model: {listed(absent)}. Encode and name its columns "
+                f"'{source.name}' lacks {len(absent)} of the {len(wanted)} columns of the model: {join_names(absent)}. Encode and name its columns "
                 "as they were for the fit."
             )
         wanted, by_place = others, True

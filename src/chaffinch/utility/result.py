@@ -39,7 +39,7 @@ from .._base.results import (
     write_page,
 )
 from .._base.svg import Dot, dots
-from .._base.text import NONE, between, number, percent, shown, text_table
+from .._base.text import NONE, between, display_name, number, percent, text_table
 from ..stats.intervals import Result
 from ..stats.sampled import SampledRecords
 from .composite import Sweep
@@ -210,7 +210,7 @@ class UtilityResult(TabularResult):
     ) -> str:
         """Return the table, the picture and the sentences as one HTML file, and write it to a path if one is given."""
         sentences = "".join(f"<li>{escape(row.sentence)}</li>" for row in self.verdict)
-        title = f"What {shown(self.about.synthetic.name or 'the synthetic table')} is worth"
+        title = f"What {display_name(self.about.synthetic.name or 'the synthetic table')} is worth"
         page = html_page(title, f"{self._repr_html_()}<ul>{sentences}</ul>")
         if path is not None:
             write_page(path, page, overwrite=overwrite)

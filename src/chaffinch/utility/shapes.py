@@ -19,7 +19,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from .._base.masking import THRESHOLD, masked_count
-from .._base.text import number, shown
+from .._base.text import display_name, number
 from ..stats.intervals import Result
 from ..table import Table
 from ..table.domain import OTHER
@@ -267,7 +267,7 @@ def _bars(
     cell_of = np.zeros(len(names), dtype=np.int64)
     labels: list[str] = []
     groups: Iterable[tuple[str, list[int]]] = (
-        *((shown(names[code], 40), [code]) for code in chosen),
+        *((display_name(names[code], 40), [code]) for code in chosen),
         (f"{len(rest)} other" if len(rest) > 1 else "other", rest),
         (MISSING, missing),
     )

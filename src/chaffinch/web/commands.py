@@ -14,7 +14,7 @@ from pathlib import Path
 
 from .._base.conditions import Determines
 from .._base.documents import toml_key, toml_value
-from .._base.errors import ChaffinchError, InputError, listed
+from .._base.errors import ChaffinchError, InputError, join_names
 from ..table.rules.constraints import names_in_rule
 from ..table.rules.relations import parsed
 from ..table.schema import Column, Schema
@@ -278,7 +278,7 @@ def _not_kept(text: str, schema: Schema) -> str:
     }
     if left_out := sorted(name for name in names if is_left_out.get(name)):
         many = len(left_out) > 1
-        named = listed(f"'{name}'" for name in left_out)
+        named = join_names(f"'{name}'" for name in left_out)
         return f"column{'s' if many else ''} {named} {'are' if many else 'is'} left out"
     if roles.person and not (isinstance(rule, Determines) and rule.left == roles.person):
         return "rows that are drawn for persons keep no rules yet"

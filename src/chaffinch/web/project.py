@@ -210,7 +210,9 @@ class ProjectFolder:
         """Return what was chosen."""
         path = self.path("project.toml")
         return _choices_from(
-            read_small(path, what="project", most=MOST, next_step="`chaffinch open` makes one."),
+            read_small(
+                path, what="project", max_bytes=MOST, next_step="`chaffinch open` makes one."
+            ),
             str(path),
         )
 
@@ -228,7 +230,7 @@ class ProjectFolder:
         """Return the schema as it is written; empty where there is none yet."""
         path = self.path("schema.toml")
         return (
-            read_small(path, what="schema", most=MOST, next_step="Open a file first.")
+            read_small(path, what="schema", max_bytes=MOST, next_step="Open a file first.")
             if path.exists()
             else ""
         )

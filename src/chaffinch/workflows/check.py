@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, Unpack, cast
 
 import numpy as np
 
-from .._base.errors import FileError, InputError, listed
+from .._base.errors import FileError, InputError, join_names
 from .._base.files import check_outputs, check_writable, filling, write_text
 from .._base.options import takes
 from .._base.results import RunFacts, write_page
@@ -319,7 +319,7 @@ class CheckDelivery:
         replaced = [f"'{one.uid}'" for one in request.by_recipe if one.replaced]
         if self.record and replaced:
             raise InputError(
-                f"--record cannot record {listed(replaced)}: what would leave is the result, and what was judged a recipe in its place. "
+                f"--record cannot record {join_names(replaced)}: what would leave is the result, and what was judged a recipe in its place. "
                 "Leave out --record, or the recipe."
             )
 
@@ -396,7 +396,7 @@ def _write_back(folder: Path, request: CheckRequest, result: CheckResult) -> Non
     same = folder.resolve() == request.source.resolve()
     summary = f"Chaffinch: {result.text} {rules_sentence(result.rules)}"
     if request.by_recipe:
-        names = listed([f"'{one.uid}'" for one in request.by_recipe])
+        names = join_names([f"'{one.uid}'" for one in request.by_recipe])
         summary += f" Of {names} recipes were judged, which somebody gave, not the files."
     with tempfile.TemporaryDirectory() as place:
         page, data = Path(place) / "check.html", Path(place) / "check.json"

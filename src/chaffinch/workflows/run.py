@@ -21,7 +21,7 @@ from typing import Any
 from .. import __version__
 from .._base.files import write_json, write_text
 from .._base.results import write_page
-from .._base.runtime import Progress, silent, watched
+from .._base.runtime import Progress, notebook_progress, silent
 from ..table import Note
 from ..table.rows import Rows
 from ..table.sources import EngineChoice
@@ -87,7 +87,7 @@ def start_run(
     *, seed: int | None = None, threads: int | None = None, progress: Progress | None = None
 ) -> Iterator[RunOptions]:
     """Give a run from Python: without a `progress`, a bar where a notebook watches, and silence elsewhere."""
-    with watched(progress) as show:
+    with notebook_progress(progress) as show:
         yield RunOptions(seed=seed, threads=threads, progress=show)
 
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..._base.errors import InputError, listed
+from ..._base.errors import InputError, join_names
 from ..._base.masking import masked_count
 from ..._base.runtime import Progress, silent
 from ..._base.seeds import Seed
@@ -225,7 +225,7 @@ def left_out_sentences(left_out: Mapping[str, int], threshold: int) -> list[str]
         for name, count in counts.items()
     ]
     return [
-        f"Records with a missing value in a column of an output are not in that output: {listed(each)}."
+        f"Records with a missing value in a column of an output are not in that output: {join_names(each)}."
     ]
 
 

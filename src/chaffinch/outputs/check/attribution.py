@@ -28,7 +28,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..._base.compiled import compiled
+from ..._base.compiled import jit
 from ..._base.errors import InputError
 from ..._base.results import Number, finite, shown_parts
 from ..._base.runtime import thread_map
@@ -333,7 +333,7 @@ def excess_of(one: EnsembleTcap, convention: int) -> CrossedPart:
     return side_of(one, ORIGINAL, convention).less(side_of(one, HOLDOUT, convention))
 
 
-@compiled
+@jit
 def tcap_of_dataset(  # type: ignore[no-untyped-def]
     synthetic, label, columns, starts, radix, people, values, group, tau, claims, influence
 ):
@@ -439,7 +439,7 @@ def tcap_of_dataset(  # type: ignore[no-untyped-def]
     return tcap
 
 
-@compiled
+@jit
 def _slot(keys, key, mask):  # type: ignore[no-untyped-def]
     """The place of a key in the hash table: its own, or the empty one where it would go."""
     at = (key * np.int64(-7046029254386353131)) ^ (
@@ -451,7 +451,7 @@ def _slot(keys, key, mask):  # type: ignore[no-untyped-def]
     return at
 
 
-@compiled
+@jit
 def add_claims(claims, values, first, spoken, agreed, correct):  # type: ignore[no-untyped-def]
     """Add what one dataset says of each person to what others said: first claim, how many, whether all alike, how many right."""
     for k in range(claims.shape[0]):

@@ -12,7 +12,7 @@ from typing import Self
 import numpy as np
 
 from ..._base.checks import check_name
-from ..._base.errors import InputError, listed
+from ..._base.errors import InputError, join_names
 from ..._base.runtime import Progress, silent
 from ..._base.seeds import Seed, seed_sequence
 from ..document import Outputs, named_columns
@@ -336,15 +336,15 @@ class OutputSet:
             for names in (settings.keys, settings.sensitive)
         )
         if not keys or not sensitive:
-            none = listed(
+            none = join_names(
                 [
                     what
                     for what, left in (("key", keys), ("sensitive attribute", sensitive))
                     if not left
                 ],
-                most=2,
+                max_names=2,
             )
-            more = f"No {none} is in any output, so there was no attack to measure. Outputs are about {listed(sorted(seen))}."
+            more = f"No {none} is in any output, so there was no attack to measure. Outputs are about {join_names(sorted(seen))}."
             return replace(settings, keys=(), sensitive=(), rules_only=True, key_sizes=None), (
                 *notes,
                 more,

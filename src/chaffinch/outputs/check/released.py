@@ -73,7 +73,7 @@ def read_released(path: str | os.PathLike[str]) -> ReleasedOutputs:
     text = read_small(
         file,
         what="file of released outputs",
-        most=MOST_BYTES,
+        max_bytes=MOST_BYTES,
         next_step="Name a file of released outputs; --record makes one.",
     )
     data = parse_document(text, str(file), syntax="JSON")

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Literal, NamedTuple, get_type_hints
 
-from ..._base.errors import InputError, listed
+from ..._base.errors import InputError, join_names
 from ..._base.results import Number, RunFacts, finite, from_plain, shown_parts
 from ...stats.intervals import Estimate
 from ..document import Outputs
@@ -443,7 +443,7 @@ def verdict_of(
     ]
     sentences += notes
     if not_assessed:
-        rules = listed(dict.fromkeys(f"{rule} ('{output}')" for rule, output in not_assessed))
+        rules = join_names(dict.fromkeys(f"{rule} ('{output}')" for rule, output in not_assessed))
         sentences.append(
             f"Not all was looked at, and nothing is said of the rest: not assessed to the end: {rules}."
         )
@@ -474,7 +474,7 @@ def start_sentence(margins: KnownMargins) -> str:
     if not margins.every:
         return "Datasets start with every level as often as any other: the attacker was assumed to know nothing but the outputs."
     known, assumed = (
-        listed([f"'{name}'" for name in names])
+        join_names([f"'{name}'" for name in names])
         for names in ((*margins.declared, *margins.published), margins.assumed)
     )
     parts = [f"as published for {known}"] if known else []
@@ -688,4 +688,4 @@ def _by_rule(name: str, findings: Sequence[RuleFinding]) -> Iterator[tuple[Statu
     for (status, rule), names in others.items():
         word = "" if status == "fail" else f" ({status})"
         quoted = [f"'{other}'" for other in names]
-        yield status, f"{rule}{word}{f' with {listed(quoted, most=3)}' if quoted else ''}"
+        yield status, f"{rule}{word}{f' with {join_names(quoted, max_names=3)}' if quoted else ''}"

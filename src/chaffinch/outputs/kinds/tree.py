@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from pydantic import Field as Key
 from pydantic import ValidationInfo, field_validator
 
-from ..._base.documents import checked
+from ..._base.documents import validate_document
 from ..cells import Crossing, Frame, crossed, crosstab, shaped, table_of_counts
 from ..equations import Output
 from ..filters import Filter, read_filter
@@ -59,7 +59,7 @@ class TreeSpec(Counted):
         return [
             leaf
             if isinstance(leaf, LeafSpec)
-            else checked(LeafSpec, leaf, f"leaf {number}", context=info.context)
+            else validate_document(LeafSpec, leaf, f"leaf {number}", context=info.context)
             for number, leaf in enumerate(leaves if isinstance(leaves, list) else (), 1)
         ]
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Literal, TypedDict, Unpack
 
 from ..._base.checks import check_name
-from ..._base.errors import InputError, listed
+from ..._base.errors import InputError, join_names
 from ..._base.results import without_none
 from ..cells import TOTAL
 
@@ -258,7 +258,7 @@ def _crossed(table: Any, by: Sequence[str] | None, name: str) -> tuple[list[str]
     columns = list(by) if by is not None else [str(one) for one in names]
     if len(columns) != len(names) or (by is None and any(one is None for one in names)):
         raise InputError(
-            f"Output '{name}' crosses {len(names)} columns: name them in order, by = [...]. Got {listed(columns)}."
+            f"Output '{name}' crosses {len(names)} columns: name them in order, by = [...]. Got {join_names(columns)}."
         )
     if not wide:
         return columns, [(_tuple(label), table.iloc[row]) for row, label in enumerate(table.index)]

@@ -9,7 +9,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
-from ..._base.errors import InputError, listed, unknown_name
+from ..._base.errors import InputError, join_names, unknown_name
 from ..._base.results import without_none
 from .pandas import plain, table_of
 
@@ -103,7 +103,7 @@ def summaries_of(
     if wide:
         return _aggregated(table, name, of, by, columns, keys)
     raise InputError(
-        f"Output '{name}' is a series by {listed(_index_names(table)) or 'an index without a name'}, and does not say what its numbers are: "
+        f"Output '{name}' is a series by {join_names(_index_names(table)) or 'an index without a name'}, and does not say what its numbers are: "
         'use table_of with kind="mean" (or another) and of=..., or agg(["mean"]) in place of mean().'
     )
 
@@ -174,7 +174,7 @@ def _described_by_groups(
     nested = isinstance(table.columns[0], tuple)
     if not nested and of is None:
         raise InputError(
-            f"Output '{name}' describes a column by {listed(groups)}, and does not say which column. Say it: of=..."
+            f"Output '{name}' describes a column by {join_names(groups)}, and does not say which column. Say it: of=..."
         )
     entries = []
     for column in dict.fromkeys(label[0] for label in table.columns) if nested else [of]:
@@ -234,7 +234,7 @@ def _polars_described(
         )
     if interpolation is None and any(word.endswith("%") for word in words):
         raise InputError(
-            f"Output '{name}' is a description of {listed(str(head) for head in heads if head != 'statistic')}; polars takes the nearest value for a quantile unless told otherwise, and does not "
+            f"Output '{name}' is a description of {join_names(str(head) for head in heads if head != 'statistic')}; polars takes the nearest value for a quantile unless told otherwise, and does not "
             'say which. Pass interpolation="linear" if it was made so, or make it with describe(percentiles=None).'
         )
     entries = []
@@ -265,7 +265,7 @@ def _correlation(
     columns = [str(column) for column in table.columns]
     if method is None:
         raise InputError(
-            f"Output '{name}' is a matrix of correlations of {listed(columns)}, and does not say of which kind. Pass method=\"pearson\" if they are Pearson's, as corr() makes them unless told otherwise."
+            f"Output '{name}' is a matrix of correlations of {join_names(columns)}, and does not say of which kind. Pass method=\"pearson\" if they are Pearson's, as corr() makes them unless told otherwise."
         )
     if method != "pearson":
         raise InputError(
@@ -398,7 +398,7 @@ def _groups(table: Any, name: str, by: Sequence[str] | None) -> list[str]:
     groups = list(by) if by is not None else names
     if len(groups) != table.index.nlevels or not groups:
         raise InputError(
-            f"Output '{name}' is by {table.index.nlevels} columns: name them in order, by=[...]. Got {listed(groups) or 'none'}."
+            f"Output '{name}' is by {table.index.nlevels} columns: name them in order, by=[...]. Got {join_names(groups) or 'none'}."
         )
     return groups
 

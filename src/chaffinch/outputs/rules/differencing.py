@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..._base.errors import listed
+from ..._base.errors import join_names
 from ..domain import Ints, Mask
 from .cell_counts import COUNT, CellCounts, defined_within, margin
 from .evidence import RULES, Release, Rule
@@ -206,7 +206,7 @@ def _left_out_by(
         policy.of(cells.kind).threshold,
         list(dict.fromkeys(total.output for total in totals)),
     )
-    quoted = listed([f"'{name}'" for name in names], most=3)
+    quoted = join_names([f"'{name}'" for name in names], max_names=3)
     bad = f"It leaves out fewer than {least} people who are in {quoted}: subtracting its total or n from theirs shows them. Publish it of the same people, or withhold it."
     findings = [cells.finding("differencing", ["n"], of=cells.size, good="", bad=bad)]
     for total in {total.output: total for total in totals if total.output not in released}.values():

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..._base.compiled import compiled
+from ..._base.compiled import jit
 from ..domain import Codes, Ints, Mask
 from .atoms import counting, lookup_of
 from .cell_counts import CellCounts
@@ -217,12 +217,12 @@ class WalkTables(NamedTuple):
     strides: NDArray[np.int64]
 
 
-@compiled(inline="always")  # type: ignore[untyped-decorator]
+@jit(inline="always")  # type: ignore[untyped-decorator]
 def _outside(count: int, lo: int, hi: int) -> int:
     return max(lo - count, 0) + max(count - hi, 0)
 
 
-@compiled
+@jit
 def walk(
     tables: WalkTables,
     levels: Any,

@@ -24,7 +24,7 @@ from pydantic import BaseModel, ConfigDict, model_validator
 from pydantic import Field as Key
 
 from ..._base.checks import check_name
-from ..._base.documents import check_head, checked, read_toml
+from ..._base.documents import check_head, read_toml, validate_document
 from ..._base.masking import THRESHOLD
 
 FORMAT = "chaffinch-policy"
@@ -76,7 +76,7 @@ class Policy(_Rules):
             check_name("kind of output", kind, KINDS.names)
             for key in own:
                 check_name(f"key of [kinds.{kind}]", key, _Rules.model_fields)
-            checked(_Rules, own, f"[kinds.{kind}]")
+            validate_document(_Rules, own, f"[kinds.{kind}]")
         return self
 
     def of(self, kind: str) -> Policy:
@@ -136,7 +136,7 @@ def read_policy(path: str | os.PathLike[str] | None = None) -> Policy:
     next_step = "Name a TOML file that holds the policy."
     data = read_toml(path, what="policy", max_bytes=MOST_BYTES, next_step=next_step)
     check_head(data, where, what="policy", format_=FORMAT, version=VERSION)
-    model = checked(_File, data, where)
+    model = validate_document(_File, data, where)
     return Policy(**model.model_dump(exclude={"format", "version", "comment"}, exclude_unset=True))
 
 
@@ -171,4 +171,4 @@ def policy_of_acro(config: Mapping[str, Any], *, name: str = "ACRO") -> Policy:
     for key in config:
         check_name("key", key, known, prefix="The ACRO configuration: ")
     values = {ours: config[theirs] for theirs, ours in _OF_ACRO.items() if theirs in config}
-    return checked(Policy, {"name": name, **values}, "The ACRO configuration")
+    return validate_document(Policy, {"name": name, **values}, "The ACRO configuration")

@@ -14,7 +14,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..._base.compiled import compiled
+from ..._base.compiled import jit
 from ..domain import Codes, Columns, Floats
 from ..equations import CountTable
 from .program import (
@@ -205,7 +205,7 @@ def cumulative_chances(columns: Columns) -> tuple[Floats, Ints]:
     return np.concatenate(parts), np.array(first, dtype=np.int64)
 
 
-@compiled
+@jit
 def search(p, state, table_error, system_error, arms, chances, wrong, n_proposals, temperature):  # type: ignore[no-untyped-def]
     """Propose moves and keep those that help (or, above temperature 0, harm little); return both errors and how many were kept.
 
@@ -366,7 +366,7 @@ def search(p, state, table_error, system_error, arms, chances, wrong, n_proposal
     return table_error, system_error, accepted
 
 
-@compiled
+@jit
 def candidates(p, state, arms, chances, n_draws, moved, changes):  # type: ignore[no-untyped-def]
     """Draw moves of one column that put no count outside its interval; return how many were found among `n_draws`.
 
@@ -419,7 +419,7 @@ def candidates(p, state, arms, chances, n_draws, moved, changes):  # type: ignor
     return n_moves
 
 
-@compiled
+@jit
 def draw_move(arms, arm, codes, proposal):  # type: ignore[no-untyped-def]
     """Fill a proposal; return how many records and columns it has, 0 for a move that changes nothing."""
     rng, kind, column, sizes = arms.bits, arms.kinds[arm], arms.columns[arm], arms.sizes
@@ -473,7 +473,7 @@ def draw_move(arms, arm, codes, proposal):  # type: ignore[no-untyped-def]
     return (1, m) if m else (0, 0)
 
 
-@compiled
+@jit
 def draw_repair(p, arms, codes, wrong, proposal):  # type: ignore[no-untyped-def]
     """As `draw_move`, towards a table: a record of a cell that has too many moves to one of the same table that has too few.
 
@@ -542,7 +542,7 @@ def draw_repair(p, arms, codes, wrong, proposal):  # type: ignore[no-untyped-def
     return (1, m) if m else (0, 0)
 
 
-@compiled
+@jit
 def next_bits(rng):  # type: ignore[no-untyped-def]
     """64 random bits: xoroshiro128+ (Blackman and Vigna 2018); its lowest bits, the weak ones, are not used."""
     one, two = rng[0], rng[1]
@@ -553,18 +553,18 @@ def next_bits(rng):  # type: ignore[no-untyped-def]
     return result
 
 
-@compiled
+@jit
 def draw_below(rng, n):  # type: ignore[no-untyped-def]
     """A whole number from 0 to n - 1, n < 2^31."""
     return np.int64(((next_bits(rng) >> np.uint64(33)) * np.uint64(n)) >> np.uint64(31))
 
 
-@compiled
+@jit
 def draw_uniform(rng):  # type: ignore[no-untyped-def]
     return np.float64(next_bits(rng) >> np.uint64(11)) * 1.1102230246251565e-16
 
 
-@compiled
+@jit
 def draw_level(rng, size, cdf, first):  # type: ignore[no-untyped-def]
     """A level of a column: uniform where `first` is -1, else by the cumulative chances from `cdf[first]` on."""
     if first < 0:
@@ -580,7 +580,7 @@ def draw_level(rng, size, cdf, first):  # type: ignore[no-untyped-def]
     return low
 
 
-@compiled
+@jit
 def draw_arm(rng, chances):  # type: ignore[no-untyped-def]
     """An arm by the cumulative chances, the last of which is beyond any draw."""
     u = draw_uniform(rng)
@@ -590,7 +590,7 @@ def draw_arm(rng, chances):  # type: ignore[no-untyped-def]
     return arm
 
 
-@compiled
+@jit
 def copy_record(codes, i, rows, r):  # type: ignore[no-untyped-def]
     """Write a record into rows r (before) and r + 2 (after)."""
     for c in range(codes.shape[1]):
@@ -598,7 +598,7 @@ def copy_record(codes, i, rows, r):  # type: ignore[no-untyped-def]
         rows[r + 2, c] = codes[i, c]
 
 
-@compiled
+@jit
 def empty_proposal(width):  # type: ignore[no-untyped-def]
     return Proposal(
         np.empty((4, width), dtype=np.int64),

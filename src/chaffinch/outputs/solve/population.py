@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..._base.compiled import compiled
+from ..._base.compiled import jit
 from ..domain import Codes, Columns, Floats
 from .moves import cumulative_chances, draw_level, draw_uniform
 from .program import (
@@ -117,7 +117,7 @@ class Population:
         self._alive, self._spare = slots[kept], slots[gone]
 
 
-@compiled
+@jit
 def breed(codes, parents, children, rates, levels, touched, n_touched):  # type: ignore[no-untyped-def]
     """Write each parent's child into its slot: neighbours exchange records, then cells are drawn anew.
 
@@ -166,7 +166,7 @@ def breed(codes, parents, children, rates, levels, touched, n_touched):  # type:
             n_touched[k] = m
 
 
-@compiled
+@jit
 def follow(p, codes, parents, children, touched, n_touched, counts, sums):  # type: ignore[no-untyped-def]
     """Fill the counts and sums of children from those of their parents and the records that were touched."""
     for k in range(children.size):
@@ -185,7 +185,7 @@ def follow(p, codes, parents, children, touched, n_touched, counts, sums):  # ty
         )
 
 
-@compiled
+@jit
 def add_up(p, codes, slots, counts, sums):  # type: ignore[no-untyped-def]
     """Fill the counts and sums of datasets from their records: of the first from all, of another from where it differs from that, if that is less work."""
     n, first = codes.shape[1], slots[0]
@@ -206,7 +206,7 @@ def add_up(p, codes, slots, counts, sums):  # type: ignore[no-untyped-def]
             replace_records(p, codes[slot], codes[slot], every, n, False, counts[slot], sums[slot])
 
 
-@compiled
+@jit
 def replace_records(p, before, after, records, n_records, instead, counts, sums):  # type: ignore[no-untyped-def]
     """Take away what some records of one dataset count for, if they count, and add what those of another do in their place."""
     rows = np.empty((2, before.shape[1]), dtype=np.int64)
@@ -235,7 +235,7 @@ def replace_records(p, before, after, records, n_records, instead, counts, sums)
             add_terms(p, s, keys, 1, by, 1, 0, 1.0, sums)
 
 
-@compiled
+@jit
 def same_keys(p, s, keys):  # type: ignore[no-untyped-def]
     """Whether two records are the same to a system."""
     for b in range(
@@ -246,20 +246,20 @@ def same_keys(p, s, keys):  # type: ignore[no-untyped-def]
     return True
 
 
-@compiled
+@jit
 def next_place(bits, place, log_stay):  # type: ignore[no-untyped-def]
     """The next place after `place` that is hit, each on its own with the chance 1 - exp(log_stay): gaps are geometric, so that others cost nothing."""
     gap = math.log(1.0 - draw_uniform(bits)) / log_stay
     return place + 1 + np.int64(gap) if gap < 1e15 else np.int64(10**15)
 
 
-@compiled
+@jit
 def log_of_staying(rate):  # type: ignore[no-untyped-def]
     """The logarithm of 1 - rate, minus infinity for 1."""
     return math.log1p(-rate) if rate < 1.0 else -np.inf
 
 
-@compiled
+@jit
 def touch(records, n_records, stamps, stamp, i):  # type: ignore[no-untyped-def]
     """Write a record down, once; return how many there are."""
     if stamps[i] != stamp:
@@ -269,14 +269,14 @@ def touch(records, n_records, stamps, stamp, i):  # type: ignore[no-untyped-def]
     return n_records
 
 
-@compiled
+@jit
 def copy_flat(source, target):  # type: ignore[no-untyped-def]
     """Copy an array; assigned as a matrix it would be copied cell by cell."""
     for j in range(source.size):
         target[j] = source[j]
 
 
-@compiled
+@jit
 def differing(before, after, records):  # type: ignore[no-untyped-def]
     """Write down the records in which two datasets differ; return how many."""
     m = 0

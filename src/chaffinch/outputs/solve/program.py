@@ -16,7 +16,7 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..._base.compiled import compiled
+from ..._base.compiled import jit
 from ..domain import Codes, Columns, Floats
 from ..equations import CountTable, Lookup, Problem, SumSystem, Terms
 from ..families import FAMILIES, LEAST_ETA, PARTS
@@ -236,7 +236,7 @@ def _table_rows(
     return rows, columns
 
 
-@compiled
+@jit
 def family_moments(family, eta, parameter):  # type: ignore[no-untyped-def]
     """Mean, its derivative by eta, and the variance function: the twin of `families.moments`."""
     if family == 1:
@@ -267,12 +267,12 @@ def family_moments(family, eta, parameter):  # type: ignore[no-untyped-def]
     return mu, mu, mu**3
 
 
-@compiled
+@jit
 def xlogy(x, y):  # type: ignore[no-untyped-def]
     return 0.0 if x == 0.0 else x * math.log(y)
 
 
-@compiled
+@jit
 def log_likelihood(family, y, mu, parameter):  # type: ignore[no-untyped-def]
     """The log-density of a label: the twin of `families._loglik`."""
     if family == 1:
@@ -295,7 +295,7 @@ def log_likelihood(family, y, mu, parameter):  # type: ignore[no-untyped-def]
     )
 
 
-@compiled
+@jit
 def one_multiplier(family, part, eta, y, parameter):  # type: ignore[no-untyped-def]
     mu, slope, variance = family_moments(family, eta, parameter)
     if part == SCORE:
@@ -309,7 +309,7 @@ def one_multiplier(family, part, eta, y, parameter):  # type: ignore[no-untyped-
     return log_likelihood(family, y, mu, parameter)
 
 
-@compiled
+@jit
 def fill_keys(p, s, rows, r, keys, line):  # type: ignore[no-untyped-def]
     """Write which combination of levels a record has in each block of a system."""
     first = p.ints[p.system + SYSTEM * s + BLOCKS]
@@ -321,7 +321,7 @@ def fill_keys(p, s, rows, r, keys, line):  # type: ignore[no-untyped-def]
         keys[line, b - first] = key
 
 
-@compiled
+@jit
 def fill_predictors(p, s, keys, line, eta):  # type: ignore[no-untyped-def]
     """Fill `eta` with the linear predictors of a record; return what it counts for, and its label."""
     first, n = p.ints[p.system + SYSTEM * s + BLOCKS], p.ints[p.system + SYSTEM * s + PREDICTORS]
@@ -340,7 +340,7 @@ def fill_predictors(p, s, keys, line, eta):  # type: ignore[no-untyped-def]
     return weight, y
 
 
-@compiled
+@jit
 def softmax(eta, n):  # type: ignore[no-untyped-def]
     """Turn predictors into the chances of classes 1 to n; return the chance of class 0."""
     top = 0.0
@@ -356,7 +356,7 @@ def softmax(eta, n):  # type: ignore[no-untyped-def]
     return base / total
 
 
-@compiled
+@jit
 def fill_multipliers(p, s, keys, line, eta, out, r, at):  # type: ignore[no-untyped-def]
     """Write the multipliers of a record from `out[r, at]` on; `eta` is scratch."""
     weight, y = fill_predictors(p, s, keys, line, eta)
@@ -378,7 +378,7 @@ def fill_multipliers(p, s, keys, line, eta, out, r, at):  # type: ignore[no-unty
         out[r, at + k] = weight * ((1.0 if y == k + 1.0 else 0.0) - eta[k])
 
 
-@compiled
+@jit
 def add_terms(p, s, keys, line, multipliers, r, at, sign, sums):  # type: ignore[no-untyped-def]
     """Add to sums, or with the sign -1 take away, what a record with some multipliers, from `multipliers[r, at]` on, adds to those of a system."""
     row = p.system + SYSTEM * s
@@ -395,7 +395,7 @@ def add_terms(p, s, keys, line, multipliers, r, at, sign, sums):  # type: ignore
                 sums[first + p.ints[p.row_equations + j]] += by * p.floats[p.row_values + j]
 
 
-@compiled
+@jit
 def cell_of(p, t, rows, r):  # type: ignore[no-untyped-def]
     """The cell of a record in a table, -1 if it is filtered out."""
     cell = p.ints[p.table + 3 * t + 2]
@@ -409,7 +409,7 @@ def cell_of(p, t, rows, r):  # type: ignore[no-untyped-def]
     return cell
 
 
-@compiled
+@jit
 def outside_by(count, lo, hi):  # type: ignore[no-untyped-def]
     if count < lo:
         return float(lo - count)
@@ -418,7 +418,7 @@ def outside_by(count, lo, hi):  # type: ignore[no-untyped-def]
     return 0.0
 
 
-@compiled
+@jit
 def bump(p, counts, cell, by):  # type: ignore[no-untyped-def]
     """Change a count by one; return what that adds to the objective."""
     before = outside_by(counts[cell], p.ints[p.cell_lo + cell], p.ints[p.cell_hi + cell])
@@ -427,7 +427,7 @@ def bump(p, counts, cell, by):  # type: ignore[no-untyped-def]
     return (after * after - before * before) * p.floats[p.cell_weight + cell]
 
 
-@compiled
+@jit
 def sums_from_scratch(p, codes, counts, multipliers, sums):  # type: ignore[no-untyped-def]
     """Fill the counts, the multipliers of every record and the sums from the codes alone."""
     counts[:] = 0
@@ -445,7 +445,7 @@ def sums_from_scratch(p, codes, counts, multipliers, sums):  # type: ignore[no-u
             add_terms(p, s, keys, 0, multipliers, i, at, 1.0, sums)
 
 
-@compiled
+@jit
 def gather_entries(p, s, keys, i, equations, x, seen):  # type: ignore[no-untyped-def]
     """Write a record's terms, those of the same equation added up; return how many equations. `seen` tells records apart."""
     m = 0
@@ -466,7 +466,7 @@ def gather_entries(p, s, keys, i, equations, x, seen):  # type: ignore[no-untype
     return m
 
 
-@compiled
+@jit
 def gram(p, s, codes, multipliers, kind, every, out):  # type: ignore[no-untyped-def]
     """Write into `out` (p, p), all zero, a system's sum of w x x' over records.
 
@@ -528,7 +528,7 @@ def gram(p, s, codes, multipliers, kind, every, out):  # type: ignore[no-untyped
     return squares, total
 
 
-@compiled
+@jit
 def square_sums(p, s, codes, multipliers, out):  # type: ignore[no-untyped-def]
     """Add to `out` (p,) a system's sum of squared contributions: the diagonal of `gram` of kind 0, without the matrix."""
     of = p.system + SYSTEM * s

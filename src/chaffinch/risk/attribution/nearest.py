@@ -11,7 +11,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from ..._base.compiled import compiled
+from ..._base.compiled import jit
 from ..._base.runtime import thread_count, thread_map
 from ...table.compare.distances import gower_sums, smallest
 from ..attacker import ATTACKERS, Attacker
@@ -82,7 +82,7 @@ ATTACKERS.register(
 )
 
 
-@compiled
+@jit
 def majority_of_nearest(  # type: ignore[no-untyped-def]
     numbers, levels, row_numbers, row_levels, row_values, n_values, n_nearest, start, stop, out
 ):

@@ -23,7 +23,7 @@ from typing import Any, Literal, cast
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..._base.compiled import compiled
+from ..._base.compiled import jit
 from ..._base.errors import InputError, TooLargeError, unknown_name
 from ..._base.runtime import thread_count, thread_map
 from ..._base.seeds import Seed, generator
@@ -432,7 +432,7 @@ def _packed(memberships: NDArray[np.bool_]) -> NDArray[np.uint64]:
     return np.packbits(padded, axis=1, bitorder="little").view("<u8").astype(np.uint64)
 
 
-@compiled
+@jit
 def _fill_all(tables, wanted, bits, out):  # type: ignore[no-untyped-def]
     """Add to `out`, zero before, the match masks of each table's rows; then sum over supersets, a column at a time."""
     n_columns = wanted.size
@@ -452,7 +452,7 @@ def _fill_all(tables, wanted, bits, out):  # type: ignore[no-untyped-def]
                     without[s] += having[s]
 
 
-@compiled
+@jit
 def _fill_closest(tables, wanted, bits, out):  # type: ignore[no-untyped-def]
     for t in range(tables.shape[0]):
         best_match = 0
@@ -464,7 +464,7 @@ def _fill_closest(tables, wanted, bits, out):  # type: ignore[no-untyped-def]
         out[t] = best_match
 
 
-@compiled
+@jit
 def _fill_levels(tables, starts, unknown, out):  # type: ignore[no-untyped-def]
     for t in range(tables.shape[0]):
         for i in range(tables.shape[1]):
@@ -475,7 +475,7 @@ def _fill_levels(tables, starts, unknown, out):  # type: ignore[no-untyped-def]
                     out[t, cell] += 1
 
 
-@compiled
+@jit
 def _ones(word):  # type: ignore[no-untyped-def]
     """Return the number of set bits: sums of 2, 4 and 8 neighbours, then all bytes by one product."""
     word = word - ((word >> np.uint64(1)) & np.uint64(0x5555555555555555))
@@ -486,7 +486,7 @@ def _ones(word):  # type: ignore[no-untyped-def]
     return (word * np.uint64(0x0101010101010101)) >> np.uint64(56)
 
 
-@compiled
+@jit
 def _fill_sampled(tables, wanted, bits, columns, starts, out):  # type: ignore[no-untyped-def]
     n_rows, n_columns = tables.shape[1], tables.shape[2]
     n_words = (n_rows + 63) // 64

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..._base.checks import check_at_least
-from ..._base.compiled import compiled
+from ..._base.compiled import jit
 from ..._base.runtime import thread_count, thread_map
 from ..attacker import ATTACKERS, Attacker
 from .attacker import (
@@ -258,7 +258,7 @@ def in_columns(features: Singles, kind: Kind) -> NDArray[Any]:
 
 # scikit-learn's ExtraTreesClassifier takes 2.0 times the CPU of this kernel without bootstrap and 1.4 times with it, on 8,000 tables of 2,048 counts, the default
 # size of an attack (benchmarks/attack_speed.py forests). It would replace the kernel if it took at most 1.1 times.
-@compiled
+@jit
 def grow_forest(columns, label, rows, n_trees, bootstrap, max_features, min_split, min_leaf, seed):  # type: ignore[no-untyped-def]
     """Return trees one after the other: the feature, threshold, left and right child and the share of the label of each node, and where trees start.
 
@@ -320,7 +320,7 @@ def grow_forest(columns, label, rows, n_trees, bootstrap, max_features, min_spli
     )
 
 
-@compiled
+@jit
 def _grow(  # type: ignore[no-untyped-def]
     columns,
     label,
@@ -428,7 +428,7 @@ def _grow(  # type: ignore[no-untyped-def]
     return size
 
 
-@compiled
+@jit
 def _next(state):  # type: ignore[no-untyped-def]
     """The next number of splitmix64, 0 to 1."""
     state[0] += np.uint64(0x9E3779B97F4A7C15)
@@ -438,7 +438,7 @@ def _next(state):  # type: ignore[no-untyped-def]
     return float((z ^ (z >> np.uint64(31))) >> np.uint64(11)) * (1.0 / 9007199254740992.0)
 
 
-@compiled
+@jit
 def add_votes(forest, columns, rows, out):  # type: ignore[no-untyped-def]
     """Add the shares of the leaves that records come to, tree by tree."""
     feature, threshold, left_child, right, share, starts = forest

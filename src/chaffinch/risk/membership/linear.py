@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from ..._base.checks import check_at_least
-from ..._base.compiled import compiled
+from ..._base.compiled import jit
 from ..._base.runtime import one_blas_thread, thread_map
 from ..attacker import ATTACKERS, Attacker
 from .attacker import (
@@ -128,7 +128,7 @@ def _distinct(x: Singles, columns: Ints) -> tuple[Ints, Ints, Floats]:
     )
 
 
-@compiled
+@jit
 def _hashes(x):  # type: ignore[no-untyped-def]
     """Return 64 bits of each column: equal for equal columns, and for others with odds of one in 10^12 for 4,000 columns."""
     out = np.full(x.shape[1], np.uint64(0x9E3779B97F4A7C15))

@@ -10,7 +10,7 @@ from markupsafe import Markup
 
 from ..._base.results import NOT_WRITTEN, UNLESS_EMPTY, plain_form
 from ..._base.svg import Dot, dots
-from ..._base.text import capital, fixed
+from ..._base.text import capital, format_fixed
 from ...stats.intervals import Interval
 from ..finding import Finding
 from ..shown import ShadowResult, Words
@@ -92,10 +92,10 @@ class MembershipResult(ShadowResult):
             if self.findings[0].excess_found
             else "No more was found than guessing gives."
         )
-        low, high = map(fixed, self.interval)
+        low, high = map(format_fixed, self.interval)
         return (
-            f"Members and others are told apart with AUC {fixed(self.auc)} (95 % interval {low} to {high}), by the closest row alone "
-            f"{fixed(self.closest.auc)}; a guess has 0.5. {verdict}"
+            f"Members and others are told apart with AUC {format_fixed(self.auc)} (95 % interval {low} to {high}), by the closest row alone "
+            f"{format_fixed(self.closest.auc)}; a guess has 0.5. {verdict}"
         )
 
     @property
@@ -107,9 +107,7 @@ class MembershipResult(ShadowResult):
         best = max(plain, key=lambda finding: finding.rank, default=None)
         if best is None or best.value is None or best.value < self.auc - EXPLAINS:
             return ""
-        return (
-            f"{capital(best.about.evidence)} alone tell them apart with AUC {fixed(best.value)}. "
-        )
+        return f"{capital(best.about.evidence)} alone tell them apart with AUC {format_fixed(best.value)}. "
 
     def confidential(self) -> dict[str, Any]:
         """Return the targets' records with how well each is told."""

@@ -12,7 +12,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from ..._base.compiled import compiled
+from ..._base.compiled import jit
 from ..._base.errors import InputError
 from ...table.compare.distances import gower_sums, smallest
 from ...table.table import Table
@@ -325,7 +325,7 @@ class ValueFeatures:
         return np.lexsort((-size, -np.round(apart, 9)), axis=1)[:, :MOST_EXTREMES]
 
 
-@compiled
+@jit
 def look_at_rows(rows, targets, rare, widths):  # type: ignore[no-untyped-def]
     """Return for each target what the rows show.
 
@@ -382,7 +382,7 @@ def look_at_rows(rows, targets, rare, widths):  # type: ignore[no-untyped-def]
     return per_column, near, flags, np.minimum(near_ranks / n_columns, 1.0), kernels
 
 
-@compiled
+@jit
 def outermost(numbers):  # type: ignore[no-untyped-def]
     """Return the two largest, the two smallest and the mean of each column, (columns, 5); NaN where there are none."""
     out = np.full((numbers.shape[0], 5), np.nan)
@@ -413,7 +413,7 @@ def outermost(numbers):  # type: ignore[no-untyped-def]
     return out
 
 
-@compiled
+@jit
 def count_beyond(numbers, target_numbers, upper):  # type: ignore[no-untyped-def]
     """Return how many released numbers are at or beyond a target's, on its side of the median, and how far the nearest number is from it.
 

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..._base.compiled import compiled
+from ..._base.compiled import jit
 from ..._base.masking import masked_count
 from ..._base.runtime import thread_map
 from ..._base.seeds import child
@@ -292,7 +292,7 @@ def _among(
     return nearest.astype(np.float64), density
 
 
-@compiled
+@jit
 def neighbours(  # type: ignore[no-untyped-def]
     numbers, levels, row_numbers, row_levels, same_row, kernel, step, nearest, density
 ):

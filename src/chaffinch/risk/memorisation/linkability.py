@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..._base.checks import check_at_least
-from ..._base.compiled import compiled
+from ..._base.compiled import jit
 from ..._base.errors import InputError
 from ..._base.runtime import thread_count, thread_map
 from ...stats.rates import Scores
@@ -211,7 +211,7 @@ for _k in NEAREST:
     _register(_k)
 
 
-@compiled
+@jit
 def shared_neighbours(first_part, second_part, ks, start, stop, out):  # type: ignore[no-untyped-def]
     """Count for people `start` to `stop` the released rows by where they stand in the two sets of columns, a and b, for each number of nearest rows.
 

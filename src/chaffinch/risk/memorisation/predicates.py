@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ..._base.compiled import compiled
+from ..._base.compiled import jit
 from ..._base.errors import InputError
 from ..._base.masking import masked_count
 from ..._base.runtime import thread_count, thread_map
@@ -245,7 +245,7 @@ _register("singled_out", 1)
 _register("singled_out_by_several", SEVERAL)
 
 
-@compiled
+@jit
 def count_matches(codes, columns, low, high, max_count, out):  # type: ignore[no-untyped-def]
     """Write the number of rows that each predicate is true of; counting ends above `most`.
 
@@ -267,7 +267,7 @@ def count_matches(codes, columns, low, high, max_count, out):  # type: ignore[no
         out[p] = count
 
 
-@compiled
+@jit
 def only_match(codes, columns, low, high, out):  # type: ignore[no-untyped-def]
     """Write the row that a predicate is true of where it is true of one alone, else -1."""
     for p in range(columns.shape[0]):

@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from ..._base.compiled import compiled
+from ..._base.compiled import jit
 from ..._base.runtime import thread_map
 from ..._base.seeds import child
 from ...stats.rates import Scores
@@ -141,7 +141,7 @@ def chance_of_row(case: ReleaseCase, people: Ints, *, most_rows: int = MOST_ROWS
     return out
 
 
-@compiled
+@jit
 def alike_weights(people, rows, same_row, weights, out):  # type: ignore[no-untyped-def]
     """Set `out` to the sum over rows of `weights[columns in which the row differs from the person]`; one row of codes for each column.
 

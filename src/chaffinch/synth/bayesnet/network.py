@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..._base.checks import check_at_least, check_name
-from ..._base.errors import InputError, listed
+from ..._base.errors import InputError, join_names
 from ..options import Edge, Protect
 
 Item = TypeVar("Item", int, str)
@@ -304,11 +304,11 @@ def _check(names: tuple[str, ...], constraints: Constraints) -> None:
     if label in sensitive:
         raise InputError(f"Column '{label}' cannot be the label and sensitive at once. Choose one.")
     if len(set(sensitive)) != len(sensitive):
-        raise InputError(f"sensitive names a column twice: {listed(sensitive)}.")
+        raise InputError(f"sensitive names a column twice: {join_names(sensitive)}.")
     if order is not None and sorted(order) != sorted(names):
         missing = [name for name in names if name not in order]
         raise InputError(
-            f"order must name every column once. Missing: {listed(missing) or 'none, but one stands twice'}."
+            f"order must name every column once. Missing: {join_names(missing) or 'none, but one stands twice'}."
         )
     if root is not None and order is not None and order[0] != root:
         raise InputError(
@@ -327,7 +327,7 @@ def _check(names: tuple[str, ...], constraints: Constraints) -> None:
             raise InputError(f"An edge needs two columns. Got {parent}:{child}.")
     if both := set(require) & set(forbid):
         raise InputError(
-            f"Edges are required and forbidden at once: {listed(f'{p}:{c}' for p, c in sorted(both))}."
+            f"Edges are required and forbidden at once: {join_names(f'{p}:{c}' for p, c in sorted(both))}."
         )
     if cycle := find_cycle(names, require):
         raise InputError(

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ..._base.errors import InputError, listed
+from ..._base.errors import InputError, join_names
 from ..._base.results import to_plain
 from ...counts.counter import Counter
 from ...counts.marginal import Marginal, mutual_information
@@ -67,7 +67,7 @@ class Protection:
             rest = f", {cut.through_label:.3f} through the label" if label else ""
             lines.append(f"  {cut.sensitive} | {cut.other}: {cut.information:.3f} cut{rest}")
         if self.rules:
-            texts = listed((f"'{text}'" for text in self.rules), most=5)
+            texts = join_names((f"'{text}'" for text in self.rules), max_names=5)
             lines.append(
                 f"  Rules that all records keep and drawn rows do not, since they tie what is cut: {texts}. A column that tells a protected one carries it: declare it sensitive too, or drop it."
             )

@@ -29,7 +29,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from ..._base.compiled import compiled
+from ..._base.compiled import jit
 from ...counts.counter import Counter
 from ...counts.entropies import MAX_MASKED_COLUMNS, JointEntropies, every_entropy, masks_up_to
 from ...counts.plan import Columns
@@ -264,7 +264,7 @@ def _exact(scores: FamilyScores, rules: Rules, score: Score) -> tuple[list[Colum
     return chosen, total
 
 
-@compiled
+@jit
 def _best_order(best, choice, last):  # type: ignore[no-untyped-def]
     """Spread each column's best parent set to all larger sets of predecessors, then find the best last column of each set."""
     d = best.shape[0]
@@ -362,7 +362,7 @@ def _kicked(
     return out
 
 
-@compiled
+@jit
 def _first_fit(child, place, sets, values):  # type: ignore[no-untyped-def]
     """Return the best listed parent set of which every member stands before the child; -1 if none fits."""
     for row in range(sets.shape[1]):
@@ -381,13 +381,13 @@ def _first_fit(child, place, sets, values):  # type: ignore[no-untyped-def]
     return -1
 
 
-@compiled
+@jit
 def _worth(child, place, sets, values):  # type: ignore[no-untyped-def]
     row = _first_fit(child, place, sets, values)
     return values[child, row] if row >= 0 else -1e9
 
 
-@compiled
+@jit
 def _links(near):  # type: ignore[no-untyped-def]
     """Return, one column after the other, those on whose place its choice hangs or that hang on its own, and where each column's begin."""
     d = near.shape[0]
@@ -406,7 +406,7 @@ def _links(near):  # type: ignore[no-untyped-def]
     return starts, linked
 
 
-@compiled
+@jit
 def _climb(order, block, sets, values, near, fixed):  # type: ignore[no-untyped-def]
     """Move single columns to their best place, in turn, until none gains; return the total. Changes `order`.
 
@@ -598,7 +598,7 @@ def genetic_search(
     return out, history
 
 
-@compiled
+@jit
 def _evolve(edges, places, k, sizes, rate, rng):  # type: ignore[no-untyped-def]
     gains, allowed, must = edges
     block, members, fixed = places
@@ -642,7 +642,7 @@ def _evolve(edges, places, k, sizes, rate, rng):  # type: ignore[no-untyped-def]
     return orders[best], lists[best], history
 
 
-@compiled
+@jit
 def _initialise(order, lists, place, block, members, fixed, rng):  # type: ignore[no-untyped-def]
     """Initialization: a random order (inside blocks), and for each column k parents, predecessors first."""
     d, k = lists.shape
@@ -668,7 +668,7 @@ def _initialise(order, lists, place, block, members, fixed, rng):  # type: ignor
             lists[child, taken] = pool[low]
 
 
-@compiled
+@jit
 def _fitness(order, lists, place, gains, allowed, must):  # type: ignore[no-untyped-def]
     """The sum of pairwise mutual information over valid parents; required parents always count, or the order is unfit."""
     d, k = lists.shape
@@ -696,7 +696,7 @@ def _fitness(order, lists, place, gains, allowed, must):  # type: ignore[no-unty
     return total
 
 
-@compiled
+@jit
 def _order_flip(order, block, rate, rng):  # type: ignore[no-untyped-def]
     """Order Flip: each column, with probability r, changes places with a random one of its block."""
     d = order.size
@@ -711,7 +711,7 @@ def _order_flip(order, block, rate, rng):  # type: ignore[no-untyped-def]
             order[i], order[j] = order[j], order[i]
 
 
-@compiled
+@jit
 def _swap(order, lists, place, rate, rng):  # type: ignore[no-untyped-def]
     """Swap: parents that come later are exchanged for predecessors, then each parent with probability r."""
     d, k = lists.shape
@@ -726,7 +726,7 @@ def _swap(order, lists, place, rate, rng):  # type: ignore[no-untyped-def]
                 _exchange(lists[child], c, order, place[child], rng)
 
 
-@compiled
+@jit
 def _exchange(parents, c, order, before, rng):  # type: ignore[no-untyped-def]
     """Put a random predecessor that is not yet listed in place of parent c, if there is one."""
     free = 0

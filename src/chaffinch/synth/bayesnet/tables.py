@@ -37,7 +37,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..._base.checks import check_at_least
-from ..._base.compiled import compiled
+from ..._base.compiled import jit
 from ..._base.errors import InputError, TooLargeError
 from ...counts.marginal import Marginal
 
@@ -200,7 +200,7 @@ def _weights_of(
     return np.where(cells[near] == wanted, level.weights[near], 0.0)
 
 
-@compiled
+@jit
 def _running_sums(weights, starts):  # type: ignore[no-untyped-def]
     """Return the running sums of weights, from 0 again at each start."""
     out = np.empty(weights.size)
@@ -326,7 +326,7 @@ class Sampler:
         return np.asarray(systematic_codes(order, starts, numbers, uniforms, self._arrays[-4:-1]))
 
 
-@compiled
+@jit
 def _rows(parents, arrays):  # type: ignore[no-untyped-def]
     """Return where each row's distribution stands: with all its parents if they occur together, else with the first of them."""
     sizes, keys, first_key, lookup, first_lookup = arrays[:5]
@@ -354,7 +354,7 @@ def _rows(parents, arrays):  # type: ignore[no-untyped-def]
     return out
 
 
-@compiled
+@jit
 def _draw(out, parents, uniform, smoothing, arrays):  # type: ignore[no-untyped-def]
     """Draw a code for each row; `arrays` as `Sampler` lays them out.
 
@@ -415,7 +415,7 @@ def rows_by_group(
     return order, starts, numbers
 
 
-@compiled
+@jit
 def shuffled(n, seed):  # type: ignore[no-untyped-def]
     """Return the rows in a random order: Fisher and Yates with the numbers of SplitMix64 (Steele, Lea and Flood, 2014)."""
     order = np.arange(n).astype(np.int32)
@@ -431,7 +431,7 @@ def shuffled(n, seed):  # type: ignore[no-untyped-def]
     return order
 
 
-@compiled
+@jit
 def sorted_by(order, values, size):  # type: ignore[no-untyped-def]
     """Return rows sorted by a value from 0 to size - 1, as they stood where it is the same, and where each value begins."""
     starts = np.zeros(size + 1, dtype=np.int64)
@@ -448,7 +448,7 @@ def sorted_by(order, values, size):  # type: ignore[no-untyped-def]
     return out, starts
 
 
-@compiled
+@jit
 def step_of(n):  # type: ignore[no-untyped-def]
     """Return the whole number nearest to n times the golden ratio's fraction that has no common divisor with n.
 
@@ -468,7 +468,7 @@ def step_of(n):  # type: ignore[no-untyped-def]
     return 1
 
 
-@compiled
+@jit
 def systematic_uniforms(order, starts, offsets):  # type: ignore[no-untyped-def]
     """Return the point of each row: evenly spaced in each group, an offset for each group."""
     out = np.empty(order.size)
@@ -484,7 +484,7 @@ def systematic_uniforms(order, starts, offsets):  # type: ignore[no-untyped-def]
     return out
 
 
-@compiled
+@jit
 def systematic_codes(order, starts, numbers, uniforms, arrays):  # type: ignore[no-untyped-def]
     """Return the code of each row by halves; `uniforms` has one number for each split, so one less than there are codes.
 

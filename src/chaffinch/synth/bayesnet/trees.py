@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..._base.compiled import compiled
+from ..._base.compiled import jit
 from ..._base.errors import InputError
 from ..._base.runtime import thread_map
 from ...counts.counter import RowCounter
@@ -230,7 +230,7 @@ class TreeSampler:
         return self.draw(parents, systematic_uniforms(order, starts, rng.random(len(numbers))))
 
 
-@compiled
+@jit
 def _leaves(parents, n_rows, splits, below, first_sides, sides):  # type: ignore[no-untyped-def]
     """Return the leaf that each row comes to."""
     out = np.empty(n_rows, dtype=np.int64)
@@ -242,7 +242,7 @@ def _leaves(parents, n_rows, splits, below, first_sides, sides):  # type: ignore
     return out
 
 
-@compiled
+@jit
 def _probabilities(leaves, wanted, above, smoothing, starts, codes, weights, totals):  # type: ignore[no-untyped-def]
     """Return the probability of the wanted code of each row at its leaf."""
     out = np.empty(leaves.size)
@@ -265,7 +265,7 @@ def _probabilities(leaves, wanted, above, smoothing, starts, codes, weights, tot
     return out
 
 
-@compiled
+@jit
 def _draw(out, leaves, uniform, above, smoothing, starts, codes, cumulated, totals):  # type: ignore[no-untyped-def]
     """Draw a code for each row, from its leaf upwards: what is left of the uniform number serves again, so one is enough for a row."""
     for row in range(out.size):
@@ -472,12 +472,12 @@ def _with_counts(tree: TreeTable, counts: NDArray[np.float64]) -> TreeTable:
     return replace(tree, starts=starts, codes=codes.astype(np.uint32), weights=counts[nodes, codes])
 
 
-@compiled(inline="always")  # type: ignore[untyped-decorator]
+@jit(inline="always")  # type: ignore[untyped-decorator]
 def _xlogx(value: float) -> float:
     return value * np.log(value) if value > 0.0 else 0.0
 
 
-@compiled
+@jit
 def x_log_x(n: int) -> Any:
     """Return x log x of 0 to n: what `grow` looks up where records have no weights."""
     out = np.zeros(n + 1)
@@ -486,12 +486,12 @@ def x_log_x(n: int) -> Any:
     return out
 
 
-@compiled(inline="always")  # type: ignore[untyped-decorator]
+@jit(inline="always")  # type: ignore[untyped-decorator]
 def _looked_up(value: float, known: Any) -> float:
     return known[int(value)] if len(known) else _xlogx(value)
 
 
-@compiled
+@jit
 def _best_cut(
     table: Any, people: Any, order: Any, least: float, known: Any, left: Any, whole: Any
 ) -> Any:
@@ -532,7 +532,7 @@ def _best_cut(
     return best, place
 
 
-@compiled
+@jit
 def _grouped(shares: Any, n_values: int, in_order: bool, most: int, group_of: Any) -> int:
     """Put the codes of a child that occur at a node into groups, and return how many: neighbours of about the same weight, or the commonest and the rest.
 
@@ -608,7 +608,7 @@ class NodeTables(NamedTuple):
     whole: Any
 
 
-@compiled
+@jit
 def _lay_out(rows: TrainingRows) -> NodeTables:
     widest = 1
     for size in rows.sizes:
@@ -628,7 +628,7 @@ def _lay_out(rows: TrainingRows) -> NodeTables:
     )
 
 
-@compiled
+@jit
 def _group_child(data: TrainingRows, node: NodeTables, rows: Any) -> Any:
     """Put the child's codes at a node into groups; return the groups, the commonest first."""
     alike = len(data.weights) == 0
@@ -646,7 +646,7 @@ def _group_child(data: TrainingRows, node: NodeTables, rows: Any) -> Any:
     return np.argsort(-weights)
 
 
-@compiled
+@jit
 def _count_column(data: TrainingRows, node: NodeTables, rows: Any, column: int, n: int) -> None:
     """Count the codes of a column at a node by the `n` groups of the child, and the rows of each code."""
     alike, size, codes = len(data.weights) == 0, data.sizes[column], data.x[column]
@@ -668,7 +668,7 @@ def _count_column(data: TrainingRows, node: NodeTables, rows: Any, column: int, 
         people[codes[row]] += 1.0
 
 
-@compiled
+@jit
 def _order_codes(node: NodeTables, size: int, n_groups: int, group: int) -> None:
     """Order the codes of a column: as they are, or with a group of the child by its share, codes that nobody has last."""
     for code in range(size):
@@ -680,7 +680,7 @@ def _order_codes(node: NodeTables, size: int, n_groups: int, group: int) -> None
         node.order[:size] = np.argsort(node.score[:size])
 
 
-@compiled
+@jit
 def _best_split(
     data: TrainingRows, node: NodeTables, rows: Any, open_columns: Any, settings: TreeSettings
 ) -> Any:
@@ -708,7 +708,7 @@ def _best_split(
     return best_column, best_place
 
 
-@compiled
+@jit
 def _sides_of_codes(data: TrainingRows, node: NodeTables, rows: Any, column: int, cut: int) -> Any:
     """Return the side of each code of a column that is split: 0 before the cut, 1 behind it; codes that nobody has here go with the larger side."""
     size, people = data.sizes[column], node.people
@@ -727,7 +727,7 @@ def _sides_of_codes(data: TrainingRows, node: NodeTables, rows: Any, column: int
     return sides
 
 
-@compiled
+@jit
 def _part_rows(rows: Any, codes: Any, sides: Any, spare: Any) -> int:
     """Put the rows of the first side before those of the second, each in the order they had; return how many are of the first."""
     n_first = n_second = 0
@@ -743,7 +743,7 @@ def _part_rows(rows: Any, codes: Any, sides: Any, spare: Any) -> int:
     return n_first
 
 
-@compiled
+@jit
 def grow(data: TrainingRows, settings: TreeSettings) -> Any:
     """Return a tree: the column that each node splits (-1: leaf), the first node below, where its sides begin, and the sides of codes.
 

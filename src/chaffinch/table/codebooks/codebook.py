@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from ..._base.documents import parse_document
-from ..._base.errors import FileError, SchemaError, listed
+from ..._base.errors import FileError, SchemaError, join_names
 from ..._base.files import read_small
 from ..._base.registry import Registry
 from ..schema import UNKNOWN, Column, Kind, Schema
@@ -74,10 +74,10 @@ def read_codebook(path: str | os.PathLike[str]) -> Schema:
     for kind in CODEBOOKS:
         if kind.from_file is not None and head.startswith(kind.magic):
             return kind.from_file(file)
-    text = read_small(file, what="codebook", most=MOST_BYTES, next_step="Name a codebook.")
+    text = read_small(file, what="codebook", max_bytes=MOST_BYTES, next_step="Name a codebook.")
     if not text.lstrip().startswith("{"):
         raise SchemaError(
-            f"'{file}' is no codebook that is known. Codebooks: {listed(kind.title for kind in CODEBOOKS)}."
+            f"'{file}' is no codebook that is known. Codebooks: {join_names(kind.title for kind in CODEBOOKS)}."
         )
     return schema_from_json(text, str(file))
 
@@ -90,7 +90,7 @@ def schema_from_json(text: str, name: str) -> Schema:
     for kind in CODEBOOKS:
         if kind.describes is not None and kind.from_json is not None and kind.describes(data):
             return kind.from_json(data, name)
-    kinds = listed(kind.title for kind in CODEBOOKS if kind.describes is not None)
+    kinds = join_names(kind.title for kind in CODEBOOKS if kind.describes is not None)
     raise SchemaError(
         f"'{name}' is JSON, but none of {kinds}. Schemas are TOML: `chaffinch schema` writes one."
     )

@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import Any
 
 from ..._base.checks import check_name
-from ..._base.errors import SchemaError, listed
+from ..._base.errors import SchemaError, join_names
 from ..schema import Column, Kind, Schema
 from ..schema_file import usual_type
 from .codebook import CODEBOOKS, Codebook
@@ -48,7 +48,7 @@ def _table(data: Any, name: str) -> tuple[dict[str, Any], str | None]:
     if version in ("V1", "MULTI_TABLE_V1"):
         tables = data.get("tables")
         if not isinstance(tables, dict) or len(tables) != 1:
-            known = listed(tables) if isinstance(tables, dict) and tables else "none"
+            known = join_names(tables) if isinstance(tables, dict) and tables else "none"
             raise SchemaError(f"'{name}' must describe one table. It describes: {known}.")
         (table,) = tables.values()
     elif version != "SINGLE_TABLE_V1":

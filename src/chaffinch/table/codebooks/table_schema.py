@@ -11,7 +11,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from ..._base.errors import SchemaError, listed
+from ..._base.errors import SchemaError, join_names
 from ..domain import Scalar
 from ..schema import NUMERIC_KINDS, Column, Kind, Schema
 from .codebook import CODEBOOKS, Codebook, declared_column
@@ -59,7 +59,7 @@ def _schema(data: dict[str, Any], name: str) -> dict[str, Any]:
         if isinstance(each, dict) and isinstance(each.get("schema"), dict)
     ]
     if len(tables) != 1:
-        names = listed(str(each.get("name", "?")) for each in tables) or "none"
+        names = join_names(str(each.get("name", "?")) for each in tables) or "none"
         raise SchemaError(f"'{name}' must describe one table. It describes: {names}.")
     schema: dict[str, Any] = tables[0]["schema"]
     return schema

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..._base.compiled import compiled
+from ..._base.compiled import jit
 from ..._base.errors import InputError
 from ..._base.masking import masked_count
 from ..codes import Codes
@@ -307,7 +307,7 @@ def _in_slice(codes: Codes, bits: int) -> NDArray[np.bool_]:
     return np.asarray(out & np.uint64((1 << bits) - 1) == 0)
 
 
-@compiled
+@jit
 def _slot(packed, i, known, slots):  # type: ignore[no-untyped-def]
     """Return the slot of the row of `known` that row i equals, or the empty one in which it would stand."""
     key = np.uint64(0)
@@ -325,14 +325,14 @@ def _slot(packed, i, known, slots):  # type: ignore[no-untyped-def]
     return slot
 
 
-@compiled
+@jit
 def fill(packed, slots):  # type: ignore[no-untyped-def]
     """Put the number of one of equal rows into `slots` (-1 all over; a power of two, more than rows)."""
     for i in range(packed.shape[0]):
         slots[_slot(packed, i, packed, slots)] = i
 
 
-@compiled
+@jit
 def count_known(packed, known, slots):  # type: ignore[no-untyped-def]
     """Return how many rows of `packed` equal one of `known`, whose numbers are in `slots`."""
     total = 0

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..._base.compiled import compiled
+from ..._base.compiled import jit
 
 ROWS = 2048
 """Rows whose sums are made at a time, over all columns: they stay in the nearest memory."""
 
 
-@compiled
+@jit
 def gower_sums(numbers, levels, i, row_numbers, row_levels, out):  # type: ignore[no-untyped-def]
     """Set `out` to the summed distance of record i to each row: the mean over columns times their number."""
     unit = np.float32(1.0)
@@ -36,7 +36,7 @@ def gower_sums(numbers, levels, i, row_numbers, row_levels, out):  # type: ignor
                 sums[r] += np.float32(level != column[r])
 
 
-@compiled
+@jit
 def smallest(values, nearest):  # type: ignore[no-untyped-def]
     """Set `nearest` to the smallest values, as many as it has room for, in rising order; infinite where there are fewer."""
     nearest[:] = np.inf

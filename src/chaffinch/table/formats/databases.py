@@ -13,7 +13,7 @@ from urllib.parse import quote
 
 import pyarrow as pa
 
-from ..._base.errors import FileError, MissingExtraError, listed
+from ..._base.errors import FileError, MissingExtraError, join_names
 from ..schema import Note
 from .format import (
     BATCH_ROWS,
@@ -78,7 +78,9 @@ def _open_sqlite(path: Path, options: ReadOptions) -> Source:
     if blobs:
         notes.append(
             Note(
-                "", "bytes", f"Columns that hold bytes and no values are left out: {listed(blobs)}."
+                "",
+                "bytes",
+                f"Columns that hold bytes and no values are left out: {join_names(blobs)}.",
             )
         )
     names = [name for name in names if name not in blobs]

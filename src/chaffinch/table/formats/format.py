@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any, TypedDict
 import pyarrow as pa
 
 from ..._base.checks import check_name
-from ..._base.errors import FileError, InputError, listed
+from ..._base.errors import FileError, InputError, join_names
 from ..._base.registry import Registry
 from ..domain import Scalar
 from ..schema import Note
@@ -568,6 +568,6 @@ def chosen_table(path: Any, asked: str | None, names: Sequence[str], what: str) 
         raise FileError(f"'{path}' has no {what} with anything in it.")
     if len(names) > 1:
         raise InputError(
-            f"'{path}' has several {what}s: {listed(list(names))}. Name one, as '{path}::{names[0]}' or --table '{names[0]}' (table=... in Python)."
+            f"'{path}' has several {what}s: {join_names(list(names))}. Name one, as '{path}::{names[0]}' or --table '{names[0]}' (table=... in Python)."
         )
     return names[0]

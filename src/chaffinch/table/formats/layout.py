@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from ..._base.errors import InputError, listed
+from ..._base.errors import InputError, join_names
 from ..schema import Note
 
 LOOKED_AT = 200
@@ -182,7 +182,9 @@ def distinct_names(
         "double": "Columns with a name that another has are called {}.",
     }
     notes = (
-        Note("", "names", sentences[how].format(listed(new))) for how, new in changes.items() if new
+        Note("", "names", sentences[how].format(join_names(new)))
+        for how, new in changes.items()
+        if new
     )
     return tuple(names), tuple(notes)
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from ..._base.errors import InputError, listed
+from ..._base.errors import InputError, join_names
 from ..._base.registry import Registry
 from ..spell import spell_bytes
 from .format import BATCH_ROWS, Source, table_reader
@@ -142,7 +142,7 @@ def _from_pandas(frame: Any, tolerant: bool) -> pa.Table:
         )
     if not frame.columns.is_unique:
         raise InputError(
-            f"The pandas table has columns of one name: {listed(sorted(set(frame.columns[frame.columns.duplicated()])))}. Rename them."
+            f"The pandas table has columns of one name: {join_names(sorted(set(frame.columns[frame.columns.duplicated()])))}. Rename them."
         )
     if tolerant:
         arrays = [_by_dtype(frame[name]) for name in frame.columns]
@@ -152,7 +152,7 @@ def _from_pandas(frame: Any, tolerant: bool) -> pa.Table:
     except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError):
         mixed = [name for name in frame.columns if not _converts(frame[name])]
         raise InputError(
-            f"Columns mix types: {listed(mixed)}. Make each column one type, as in df[c].astype(str)."
+            f"Columns mix types: {join_names(mixed)}. Make each column one type, as in df[c].astype(str)."
         ) from None
 
 

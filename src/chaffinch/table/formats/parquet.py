@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from ..._base.errors import FileError, InputError, listed
+from ..._base.errors import FileError, InputError, join_names
 from ..types import is_words
 from .format import BATCH_ROWS, FORMATS, Format, ReadOptions, Source, appending, identities
 
@@ -190,7 +190,7 @@ def _dataset(path: Path, files: list[str]) -> Any:
             differing = sorted(set(first.names) ^ set(schema.names)) or [
                 f.name for f in first if schema.field(f.name).type != f.type
             ]
-            why = f"in columns {listed(differing)}" if differing else "in the order of columns"
+            why = f"in columns {join_names(differing)}" if differing else "in the order of columns"
             raise InputError(
                 f"The files of '{path}' are not of one table: '{Path(file).name}' differs from '{Path(files[0]).name}' {why}. Write them alike, "
                 "or name one of them."

@@ -16,7 +16,7 @@ from typing import Any, BinaryIO
 import numpy as np
 import pyarrow as pa
 
-from ..._base.errors import FileError, InputError, listed
+from ..._base.errors import FileError, InputError, join_names
 from ..schema import Note
 from .format import FORMATS, Format, Labels, ReadOptions, Source, damaged, table_reader
 from .layout import distinct_names
@@ -244,7 +244,7 @@ def _open(path: Path, options: ReadOptions) -> Source:
                 Note(
                     "",
                     "columns",
-                    f"Columns that hold lists or other objects are left out: {listed(dropped)}.",
+                    f"Columns that hold lists or other objects are left out: {join_names(dropped)}.",
                 )
             ]
             if dropped

@@ -18,7 +18,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ..._base.errors import FileError, InputError, MissingExtraError, listed
+from ..._base.errors import FileError, InputError, MissingExtraError, join_names
 from ..domain import missing_words
 from ..types import is_words, value_type
 from .format import FORMATS, Format, Labels, ReadOptions, Source, damaged
@@ -167,7 +167,7 @@ def _writer(path: Path, target: Path) -> Iterator[Callable[[Table], None]]:
         folded = [name.upper() for name in table.columns]
         if refused or len(set(folded)) < len(folded):
             raise InputError(
-                f"SAS cannot hold columns named so: {listed(refused or list(table.columns))}. A name has up to 32 letters, digits and _, starts with "
+                f"SAS cannot hold columns named so: {join_names(refused or list(table.columns))}. A name has up to 32 letters, digits and _, starts with "
                 "no digit, and differs from others in more than case. Rename, or write CSV or Parquet."
             )
         tables.append(table)

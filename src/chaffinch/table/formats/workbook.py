@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from ..._base.errors import FileError, InputError, MissingExtraError, listed
+from ..._base.errors import FileError, InputError, MissingExtraError, join_names
 from ..schema import Note
 from .format import (
     FORMATS,
@@ -136,7 +136,7 @@ def sheets_of(path: Path, *, most_cells: int = MOST_CELLS) -> list[SheetCells]:
             look.check(what)
             if look.errors:
                 raise InputError(
-                    f"{what} has cells with an error, in columns {listed(list(look.errors))}. Mend them in the spreadsheet program."
+                    f"{what} has cells with an error, in columns {join_names(list(look.errors))}. Mend them in the spreadsheet program."
                 )
         sheet, rows, merged = _cells(workbook, name, what)
         start = sheet.start or (0, 0)
@@ -432,7 +432,7 @@ def _open(path: Path, options: ReadOptions) -> Source:
             Note(
                 "",
                 "sheets",
-                f"The workbook has hidden sheets, which are not read: {listed(hidden)}.",
+                f"The workbook has hidden sheets, which are not read: {join_names(hidden)}.",
             )
         )
     if options.table is None and len(sheets) > 1:
@@ -481,7 +481,7 @@ class _SheetLook:
             Note(
                 "",
                 "errors",
-                f"Cells with an error are read as missing (columns {listed(list(self.errors))} of the sheet).",
+                f"Cells with an error are read as missing (columns {join_names(list(self.errors))} of the sheet).",
             )
         ]
 
@@ -628,7 +628,7 @@ def _sheet_source(
             Note(
                 "",
                 "numbers",
-                f"Some numbers are stored as text, and read as numbers where the column has nothing else: {listed(mixed)}.",
+                f"Some numbers are stored as text, and read as numbers where the column has nothing else: {join_names(mixed)}.",
             )
         )
     line = 1 + start[0] + (names.skip if names.row is None else names.row)

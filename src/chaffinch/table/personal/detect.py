@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from ..._base.checks import check_name
 from ..._base.documents import toml_key, toml_value
-from ..._base.errors import PersonalDataError, PersonalDataWarning, listed
+from ..._base.errors import PersonalDataError, PersonalDataWarning, join_names
 from ..profile import Profile
 from ..schema import UNKNOWN, Column, IdentifierEvidence, Note, Reason, Schema
 from ..schema_file import FORMAT, VERSION
@@ -217,7 +217,7 @@ def personal_note(columns: Iterable[Column]) -> list[Note]:
     reasons = undecided(columns)
     if not reasons:
         return []
-    named = listed(f"{name} ({evidence})" for name, evidence in reasons.items())
+    named = join_names(f"{name} ({evidence})" for name, evidence in reasons.items())
     return [
         Note(
             "",

@@ -37,7 +37,7 @@ from ..._base.conditions import (
     Operand,
     Sum,
 )
-from ..._base.errors import SchemaError, listed, unknown_name
+from ..._base.errors import SchemaError, join_names, unknown_name
 from ..domain import Intervals, codes_by_value
 from ..schema import Column, Schema
 from ..schema_file import number_of
@@ -275,7 +275,7 @@ def allowed_codes(schema: Schema) -> tuple[AllowedCodes, ...]:
         sizes = [schema[name].size for name in columns]
         if prod(sizes) > MOST_CELLS:
             raise SchemaError(
-                f"Constraints tie together columns with more than {MOST_CELLS:,} combinations: {listed(columns)}. Declare fewer bins or levels."
+                f"Constraints tie together columns with more than {MOST_CELLS:,} combinations: {join_names(columns)}. Declare fewer bins or levels."
             )
         allowed = np.ones(sizes, dtype=bool)
         for rule in rules:

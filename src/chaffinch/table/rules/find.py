@@ -24,7 +24,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from ..._base.compiled import compiled
+from ..._base.compiled import jit
 from ..._base.masking import THRESHOLD
 from ..schema import Column, Schema
 from ..types import is_numeric, is_words, parse_type, value_type, whole_array
@@ -835,7 +835,7 @@ def function_pairs(sample: RuleSample, tied: set[frozenset[str]]) -> Iterator[tu
                 yield determinant, dependent
 
 
-@compiled
+@jit
 def _rule_out(
     determinant: Any,
     dependents: Any,

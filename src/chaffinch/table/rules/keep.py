@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..._base.errors import SchemaError, listed
+from ..._base.errors import SchemaError, join_names
 from ..._base.masking import masked_count
 from ..domain import ColumnDomain, Intervals
 from ..schema import Column, FunctionMap, Note, Schema
@@ -89,7 +89,7 @@ def found_notes(schema: Schema) -> list[Note]:
     """Return the note on rules that were found; none where there are none."""
     if not schema.found:
         return []
-    texts = listed((f"'{text}'" for text in schema.found), most=SHOWN)
+    texts = join_names((f"'{text}'" for text in schema.found), max_names=SHOWN)
     if schema.only("person") is not None:
         return [
             Note(
@@ -216,7 +216,7 @@ class _FunctionTally:
 
 def _broken_note(schema: Schema, many: int | str, wrong: Iterable[str]) -> Note:
     """The note on records that break rules; SchemaError where the schema refuses them."""
-    texts = listed((f"'{text}'" for text in wrong), most=3)
+    texts = join_names((f"'{text}'" for text in wrong), max_names=3)
     if schema.broken_rules == "refuse":
         raise SchemaError(
             f'{many} of the records break rules of the schema, which says broken_rules = "refuse": {texts}. Correct the records or the rules, '

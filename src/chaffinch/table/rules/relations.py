@@ -35,9 +35,9 @@ from ..._base.conditions import (
     Operand,
     Rule,
     Sum,
-    added,
+    add_sums,
     read_rule,
-    scaled,
+    scale_sum,
 )
 from ..._base.errors import InputError, SchemaError, unknown_name
 from ..._base.tokens import Reader
@@ -306,7 +306,7 @@ def _pair(text: str, lhs: Operand, sign: str, rhs: Operand, schema: Schema, what
         )
     if sign in (">", ">="):
         lhs, rhs, sign = rhs, lhs, TURNED[sign]
-    difference = _in_days(added(_sum(rhs), scaled(_sum(lhs), -1.0)), schema)
+    difference = _in_days(add_sums(_sum(rhs), scale_sum(_sum(lhs), -1.0)), schema)
     if not difference.parts:
         raise SchemaError(f"{what}: its sides cancel out, and nothing is left to compare.")
     _check_types(difference.parts, schema, what)

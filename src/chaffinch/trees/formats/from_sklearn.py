@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..._base.errors import InputError, listed
+from ..._base.errors import InputError, join_names
 from ..tree import Ensemble, Kind, Tree
 from .format import SETS, STAGES, TREE_FORMATS, TreeFormat
 
@@ -180,7 +180,7 @@ def read_model(model: Any, *, features: Sequence[str] | None = None) -> Ensemble
         return _ensemble(model, trees, features, note=note, boosted=True)
     known = (*PRUNABLE, *FORESTS, *_BOOSTED, *_HISTOGRAM)
     raise InputError(
-        f"A {name} is no tree. Models that are: {listed(known, most=20)}. Of a pipeline or a search pass the tree inside."
+        f"A {name} is no tree. Models that are: {join_names(known, max_names=20)}. Of a pipeline or a search pass the tree inside."
     )
 
 

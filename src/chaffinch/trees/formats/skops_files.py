@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..._base.errors import FileError, InputError, MissingExtraError, listed
+from ..._base.errors import FileError, InputError, MissingExtraError, join_names
 from ..tree import Ensemble
 from .format import TREE_FORMATS, ModelFile, OpenedModel, TreeFormat, sound, strict_json
 from .from_sklearn import FORESTS, PRUNABLE, read_model
@@ -185,12 +185,12 @@ def _check_types(schema: Any, name: str) -> None:
     top = f"{schema.get('__module__')}.{schema.get('__class__')}"
     if strange:
         raise FileError(
-            f"'{name}' holds types that a tree does not need, so it is not opened: {listed(sorted(strange), most=5)}. Save the fitted tree "
+            f"'{name}' holds types that a tree does not need, so it is not opened: {join_names(sorted(strange), max_names=5)}. Save the fitted tree "
             "or forest alone, with numbers as columns, not a pipeline around it."
         )
     if top not in MODELS:
         raise FileError(
-            f"'{name}' holds no tree. Models that are: {listed(sorted(m.rsplit('.', 1)[1] for m in MODELS), most=20)}."
+            f"'{name}' holds no tree. Models that are: {join_names(sorted(m.rsplit('.', 1)[1] for m in MODELS), max_names=20)}."
         )
 
 

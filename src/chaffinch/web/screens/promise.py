@@ -7,7 +7,7 @@ from typing import Any
 from starlette.requests import Request
 from starlette.responses import Response
 
-from ..._base.errors import ChaffinchError, InputError, listed
+from ..._base.errors import ChaffinchError, InputError, join_names
 from ..._base.options import settings_of
 from ..._base.text import count_noun
 from ...privacy.settings import PrivacyBudget
@@ -160,6 +160,6 @@ def _check_nothing(page: Page, form: SentForm) -> None:
             "ledger": "a ledger",
         }
         raise InputError(
-            f"Nothing is promised, and {listed([words[name] for name in filled])} {'was' if len(filled) == 1 else 'were'} filled in. "
+            f"Nothing is promised, and {join_names([words[name] for name in filled])} {'was' if len(filled) == 1 else 'were'} filled in. "
             "Tick Differential privacy, or empty the fields. Nothing was saved."
         )

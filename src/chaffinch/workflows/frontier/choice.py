@@ -15,7 +15,7 @@ import numpy as np
 from ..._base.errors import InputError
 from ..._base.runtime import Progress, silent
 from ..._base.seeds import child
-from ..._base.text import detectable_words, number, percent, shown
+from ..._base.text import detectable_words, display_name, number, percent
 from ...report.frontier_result import (
     ATTEMPTS,
     CandidateSettings,
@@ -349,7 +349,7 @@ def move_words(before: CandidateSettings, after: CandidateSettings, name: str) -
             for one, other in ((new, old), (old, new))
         )
         return " and ".join(
-            f"{verb} {', '.join(shown(column, 40) for column in some)}"
+            f"{verb} {', '.join(display_name(column, 40) for column in some)}"
             for verb, some in zip(verbs, (added, removed), strict=True)
             if some
         )

@@ -369,7 +369,7 @@ class EvaluationFile:
 
     def _read(self, path: Path) -> None:
         text = read_small(
-            path, what="list of evaluations", most=MOST_BYTES, next_step="Name another folder."
+            path, what="list of evaluations", max_bytes=MOST_BYTES, next_step="Name another folder."
         )
         try:
             data = json.loads(text)

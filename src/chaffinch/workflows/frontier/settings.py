@@ -9,7 +9,7 @@ from math import isfinite
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from ..._base.checks import check_name
-from ..._base.errors import InputError, listed
+from ..._base.errors import InputError, join_names
 from ..._base.masking import THRESHOLD
 from ..._base.options import MEASURE, PRIVACY, RUN, Declared, Option
 from ...risk.settings import AttackerNames, Limits, Resamples, RiskSettings
@@ -45,7 +45,7 @@ def minutes(text: str) -> float:
     """
     match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*(s|min|h)?\s*", text)
     if match is None:
-        raise InputError(f"A time is a number with {listed(UNITS)}, as 10min. Got '{text}'.")
+        raise InputError(f"A time is a number with {join_names(UNITS)}, as 10min. Got '{text}'.")
     return float(match[1]) * UNITS[match[2] or "s"]
 
 

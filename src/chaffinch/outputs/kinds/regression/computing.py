@@ -16,7 +16,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from ...._base.errors import InputError, listed
+from ...._base.errors import InputError, join_names
 from ...._base.masking import HIDDEN
 from ...._base.runtime import one_blas_thread
 from ....counts.tally import count_cells
@@ -174,7 +174,7 @@ def _words(fault: Fault, output: RegressionSpec, formula: Formula, sample: Sampl
     if fault.kind == "separated":
         if level := _one_label(output, formula, frame, codes):
             return f"there is no finite estimate, since the records of {level} {same}"
-        some = listed([name for name in names if name != "Intercept"] or names, most=4)
+        some = join_names([name for name in names if name != "Intercept"] or names, max_names=4)
         return f"there is no finite estimate, since the labels are separated by a combination of its columns ({some})"
     return "statsmodels finds no estimate"
 

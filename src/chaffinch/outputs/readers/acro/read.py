@@ -24,7 +24,7 @@ from types import MappingProxyType
 from typing import Any
 
 from ...._base.checks import check_name, check_whole
-from ...._base.errors import FileError, InputError, listed, unknown_name
+from ...._base.errors import FileError, InputError, join_names, unknown_name
 
 RESULTS, CONFIG, CHECKSUMS = "results.json", "config.json", "checksums"
 STATUSES = ("pass", "review", "fail")
@@ -244,7 +244,7 @@ def _result(uid: str, entry: object, place: Path, *, lenient: bool) -> AcroResul
     if not isinstance(entry, dict):
         raise InputError(f"{what} must be an object, with keys.")
     if missing := [key for key in ("uid", "status", "type", "files") if key not in entry]:
-        raise InputError(f"{what} lacks {listed(missing)}.")
+        raise InputError(f"{what} lacks {join_names(missing)}.")
     if entry["uid"] != uid:
         raise InputError(f"{what} must have its own name as uid.")
     check_name("status", entry["status"], STATUSES, prefix=f"{what}: ")

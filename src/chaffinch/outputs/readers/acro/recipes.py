@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from pydantic import ValidationError
 
 from ...._base.checks import check_name
-from ...._base.errors import InputError, listed
+from ...._base.errors import InputError, join_names
 from ...._base.masking import THRESHOLD
 from ...document import Outputs
 from ...domain import Field, Fields
@@ -198,7 +198,7 @@ def recipes_of_acro(
     if replaced and not replace_readable:
         results, them = ("Result", "it") if len(replaced) == 1 else ("Results", "them")
         raise InputError(
-            f"{results} {listed(replaced)} can be read, and recipes are given for {them}: these would be judged, and the results themselves "
+            f"{results} {join_names(replaced)} can be read, and recipes are given for {them}: these would be judged, and the results themselves "
             f"not. Leave the recipes for {them} out; or say that they may stand for results that can be read: replace_readable=True, on the "
             "command line --replace-readable."
         )

@@ -14,7 +14,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from ...._base.errors import InputError, listed
+from ...._base.errors import InputError, join_names
 from ...._base.results import without_none
 from ....table.personal.names import FEW, name_sign
 from ...cells import SEPARATOR, TOTAL
@@ -195,7 +195,7 @@ class ParsedTable(_Form):
         """Give the entry, if the axes are columns of the data."""
         if unnamed := [axis for axis in self.by if axis in UNNAMED]:
             raise InputError(
-                f"the file does not say which columns stand in its {listed(axis[1:-1] for axis in unnamed)}: write by = [...]"
+                f"the file does not say which columns stand in its {join_names(axis[1:-1] for axis in unnamed)}: write by = [...]"
             )
         self.check_columns(fields, self.by, "by = [...]")
         yield [self.entry(name)]

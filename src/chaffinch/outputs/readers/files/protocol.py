@@ -19,7 +19,7 @@ from pydantic import BaseModel, ConfigDict, model_validator
 from pydantic import Field as Key
 
 from ...._base.checks import check_name
-from ...._base.documents import checked, parse_document, toml_value
+from ...._base.documents import parse_document, toml_value, validate_document
 from ...._base.errors import InputError, unknown_name
 from ...._base.files import read_small
 from ...._base.registry import Registry
@@ -200,7 +200,7 @@ class Sidecar:
         if not path.exists():
             return cls(path)
         text = read_small(
-            path, what="file of help", most=MOST_BYTES, next_step=f"Write {SIDECAR} as TOML."
+            path, what="file of help", max_bytes=MOST_BYTES, next_step=f"Write {SIDECAR} as TOML."
         )
         data = parse_document(text, str(path))
         if "format" in data:
@@ -212,7 +212,8 @@ class Sidecar:
                 f'\'{path}\': "{bare}" must have keys in braces, such as {{ kind = "table" }}.'
             )
         lines = {
-            name: checked(Annotation, keys, f"'{path}', \"{name}\"") for name, keys in data.items()
+            name: validate_document(Annotation, keys, f"'{path}', \"{name}\"")
+            for name, keys in data.items()
         }
         numbered = enumerate(text.splitlines(), 1)
         remark = next((number for number, line in numbered if re.match(r"\s*+#.*\d", line)), None)

@@ -10,7 +10,7 @@ from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from ...._base.errors import ChaffinchError, FileError, InputError, listed
+from ...._base.errors import ChaffinchError, FileError, InputError, join_names
 from ...._base.masking import THRESHOLD
 from ....table.formats.encodings import encoding_of
 from ....table.formats.workbook import unread_contents
@@ -275,9 +275,7 @@ def _of_grids(
         if grid.hidden
     ]
     if hidden:
-        words = (
-            f"The file also holds what is not looked at: {listed(hidden)}. Take it out of the file."
-        )
+        words = f"The file also holds what is not looked at: {join_names(hidden)}. Take it out of the file."
         unread.append(UnreadOutput(f"{file} #unread", Place(file, line=line), "", words))
     printed = [
         PrintedRows(file, block.sheet, block.lines, block.rows)

@@ -23,7 +23,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from ...._base.compiled import compiled
+from ...._base.compiled import jit
 from ....counts.plan import Columns
 from ....privacy.counter import NoisyTable
 from ....table.schema import NUMERIC_KINDS, Column, Schema
@@ -220,7 +220,7 @@ def _likelihood(
     return float(values[at]), float(strengths[at])
 
 
-@compiled
+@jit
 def _log_likelihoods(squares, spread, strengths):  # type: ignore[no-untyped-def]
     """The logarithm of the likelihood at each strength, less that of noise alone; everything in units of the noise."""
     out = np.zeros(strengths.size)

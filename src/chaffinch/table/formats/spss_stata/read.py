@@ -29,7 +29,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from ...._base.errors import FileError, InputError, MissingExtraError, listed
+from ...._base.errors import FileError, InputError, MissingExtraError, join_names
 from ...domain import Scalar
 from ...types import is_words, to_numbers
 from ..format import Labels, ReadOptions, Source, Tagged, damaged
@@ -140,13 +140,13 @@ def check_names(names: Sequence[str], form: Program) -> None:
     if refused:
         also = "" if form == "dta" else ", or . $ # @"
         raise InputError(
-            f"{PROGRAMS[form]} cannot hold columns named so: {listed(refused)}. A name starts with a letter, goes on with letters, "
+            f"{PROGRAMS[form]} cannot hold columns named so: {join_names(refused)}. A name starts with a letter, goes on with letters, "
             f"digits, _{also}, has at most {_LONGEST[form]['name']} characters and is no reserved word. Rename, or write CSV or Parquet."
         )
     folded = [name.upper() for name in names]
     if form == "sav" and (double := [name for name in names if folded.count(name.upper()) > 1]):
         raise InputError(
-            f"SPSS cannot hold columns whose names differ only in case: {listed(double)}. Rename, or write CSV or Parquet."
+            f"SPSS cannot hold columns whose names differ only in case: {join_names(double)}. Rename, or write CSV or Parquet."
         )
 
 

@@ -17,7 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from ...._base.errors import FileError, InputError, MissingExtraError, listed
+from ...._base.errors import FileError, InputError, MissingExtraError, join_names
 from ...domain import Scalar, missing_words
 from ...schema import Column
 from ...types import is_words, to_numbers, value_type
@@ -86,7 +86,7 @@ def write_file(path: Path, target: Path, *, form: Program) -> Iterator[Callable[
         labelled = enumerate(options["variable_value_labels"])
         if refused := [name for i, name in labelled if len(f"{name}{i}") > 32]:
             raise InputError(
-                f"Columns with value labels need names of at most 28 characters in a Stata file: {listed(refused)}. Rename, or write "
+                f"Columns with value labels need names of at most 28 characters in a Stata file: {join_names(refused)}. Rename, or write "
                 "an SPSS file, CSV or Parquet."
             )
     try:
