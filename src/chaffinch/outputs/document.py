@@ -468,7 +468,7 @@ def _output(entry: Mapping[str, Any], number: int, name: str, numbers: Numbers) 
     check_name("kind", kind, KINDS.names, prefix=f"{where}: ")
     cls = KINDS[str(kind)].spec
     cls.check_entry(entry, where)
-    keys = [key for key in cls.model_fields if key not in cls.PRINTING]
+    keys = [word for key, word in cls.file_keys.items() if key not in cls.PRINTING]
     if numbers == "required" and (
         extra := next((key for key in entry if key in cls.PRINTING), None)
     ):

@@ -163,7 +163,7 @@ def test_smallest_and_largest_values(trial_of):
         numeric=True,
     )
     (form,) = forms_of(ENDS, trial)
-    assert form.recipe.at == [0.5]
+    assert form.recipe.probabilities == [0.5]
     assert form.words == "without the smallest and the largest value"
 
 

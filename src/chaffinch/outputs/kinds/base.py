@@ -102,6 +102,8 @@ class ColumnKey:
 Column = Annotated[str, ColumnKey]
 OptionalColumn = Annotated[str | None, ColumnKey]
 Columns = Annotated[list[str], ColumnKey]
+Variable = Annotated[str, ColumnKey, Key(alias="of")]
+"""The column that an output sums up."""
 
 
 class PartialSpec(BaseModel):
@@ -120,9 +122,12 @@ class PartialSpec(BaseModel):
     """Keys that may be announced as well, though a recipe keeps them where they are not."""
     column_keys: ClassVar[tuple[str, ...]] = ()
     """The keys that name columns."""
+    file_keys: ClassVar[dict[str, str]] = {}
+    """What each key is called in files."""
 
     @classmethod
     def __pydantic_init_subclass__(cls, **options: Any) -> None:
+        cls.file_keys = {key: field.alias or key for key, field in cls.model_fields.items()}
         marks = {key: field.metadata for key, field in cls.model_fields.items()}
         cls.column_keys = tuple(key for key, metadata in marks.items() if ColumnKey in metadata)
         cls.statistics = {
@@ -375,7 +380,8 @@ class OutputSpec(PartialSpec):
     @classmethod
     def mentioned(cls, entry: Mapping[str, Any]) -> tuple[list[str], list[str]]:
         """Return the columns that an entry of a file names, and its filters and formulas, which name more; it may break other rules."""
-        names = [str(word) for word in _words(entry.get(key, []) for key in cls.column_keys)]
+        keys = (cls.file_keys[key] for key in cls.column_keys)
+        names = [str(word) for word in _words(entry.get(key, []) for key in keys)]
         return names, [
             entry[key] for key in ("where", "formula") if isinstance(entry.get(key), str)
         ]
@@ -397,7 +403,7 @@ class OutputSpec(PartialSpec):
         """Return the output's entry in a file of outputs."""
         keys = {
             key: value
-            for key, value in self.model_dump(exclude_unset=True).items()
+            for key, value in self.model_dump(exclude_unset=True, by_alias=True).items()
             if value is not None
         }
         return {"name": self.name, "kind": self.kind, **keys, **self._announced}

@@ -78,13 +78,13 @@ class CorrelationSpec(OutputSpec):
     """The Pearson correlation of two numbers, or the matrix of several, both halves of which must agree where both are published."""
 
     kind: Literal["correlation"] = "correlation"
-    of: Annotated[Columns, Key(min_length=2)]
+    variables: Annotated[Columns, Key(min_length=2, alias="of")]
     value: Annotated[Any, Statistic(presence="main")] = None
     values: Annotated[list[list[Any]] | None, Statistic(presence="main")] = None
 
     def intervals(self) -> dict[tuple[int, int], Interval]:
         """Return the interval of each pair's correlation."""
-        k = len(self.of)
+        k = len(self.variables)
         if (self.value is None) == (self.values is None) or (self.value is not None and k != 2):
             raise self.fault(
                 " must have a value for two columns, or values: a matrix of correlations."
@@ -116,7 +116,7 @@ class CorrelationSpec(OutputSpec):
 
     def equations(self, frame: Frame) -> tuple[Output, ...]:
         """Return one system of sums."""
-        cells = crossed(self.of, {}, frame.fields, output=self.name)  # checks names
+        cells = crossed(self.variables, {}, frame.fields, output=self.name)  # checks names
         intervals, positions = self.intervals(), cells.positions
         fields = [frame.fields.every[p] for p in positions]
         shifted = [field.values - middle(field.values) for field in fields]
@@ -145,12 +145,12 @@ class CorrelationSpec(OutputSpec):
     def check_recipe(self, frame: Frame) -> None:
         """Raise for columns that are no numbers."""
         self.filter(frame)
-        for column in self.of:
+        for column in self.variables:
             frame.fields[column].values  # noqa: B018
 
     @property
     def _pairs(self) -> list[tuple[int, int]]:
-        return list(combinations(range(len(self.of)), 2))
+        return list(combinations(range(len(self.variables)), 2))
 
     def layout(self, frame: Frame) -> Iterator[NumberBlock]:
         """Give each pair's correlation, from either half of the matrix."""
@@ -161,28 +161,30 @@ class CorrelationSpec(OutputSpec):
             numbers = [
                 matrix[b][a] if is_withheld(matrix[a][b]) else matrix[a][b] for a, b in self._pairs
             ]
-        names = [f"{self.of[a]}|{self.of[b]}" for a, b in self._pairs]
+        names = [f"{self.variables[a]}|{self.variables[b]}" for a, b in self._pairs]
         yield NumberBlock("values", names, numbers, label="a correlation")
 
     def estimates(self, sample: Sample) -> Mapping[str, Estimates]:
         """Return each pair's correlation; nan for a column with one value only."""
         n, values = len(sample.inside), np.full(len(self._pairs), np.nan)
         if n > 1:
-            numbers = [column_numbers(name, sample.fields, sample.inside) for name in self.of]
+            numbers = [
+                column_numbers(name, sample.fields, sample.inside) for name in self.variables
+            ]
             with np.errstate(all="ignore"):
                 matrix = np.clip(np.asarray(np.corrcoef(numbers), dtype=float), -1.0, 1.0)
-            values = matrix[np.triu_indices(len(self.of), 1)]
+            values = matrix[np.triu_indices(len(self.variables), 1)]
         return {"values": Estimates(values, (1.0 - values**2) / math.sqrt(max(n, 1)))}
 
     def undefined_reason(self, sample: Sample, block: NumberBlock, index: int) -> str:
         """Return which column of a pair has one value only."""
-        first, second = (self.of[k] for k in self._pairs[index])
+        first, second = (self.variables[k] for k in self._pairs[index])
         levels = np.unique(sample.inside[:, sample.fields.position(first)])
         return f"column '{first if len(levels) < 2 else second}' has a single value there"
 
     def computed_numbers(self, sample: Sample) -> dict[str, Any]:
         """Return the correlation of two columns, or the matrix."""
-        (block,), k, printer = self.layout(sample.frame), len(self.of), self.printer
+        (block,), k, printer = self.layout(sample.frame), len(self.variables), self.printer
         pairs = self.shown(block, self.estimates(sample)["values"], sample, printer)
         if k == 2:
             return {"value": pairs[0]}
@@ -200,8 +202,8 @@ class CorrelationSpec(OutputSpec):
         intervals = self.intervals()
         for pair in intervals:
             for k in pair:
-                if len(self.kept_values(frame, self.of[k])) < 2:
-                    return f"column '{self.of[k]}' has one value only, so that nothing is correlated with it"
+                if len(self.kept_values(frame, self.variables[k])) < 2:
+                    return f"column '{self.variables[k]}' has one value only, so that nothing is correlated with it"
         n = self.known_n(frame)
         if n is not None and n < 2:
             return "one record has no correlation"
@@ -210,20 +212,20 @@ class CorrelationSpec(OutputSpec):
             pair: (math.acos(min(max(r.hi, -1.0), 1.0)), math.acos(min(max(r.lo, -1.0), 1.0)))
             for pair, r in intervals.items()
         }
-        for three in combinations(range(len(self.of)), 3):
+        for three in combinations(range(len(self.variables)), 3):
             pairs = list(combinations(three, 2))
             if not all(pair in angles for pair in pairs):
                 continue
             least, most = [angles[pair][0] for pair in pairs], [angles[pair][1] for pair in pairs]
             apart = any(least[k] > sum(most) - most[k] + SLACK for k in range(3))
             if apart or sum(least) > 2.0 * math.pi + SLACK:
-                names = ", ".join(f"'{self.of[k]}'" for k in three)
+                names = ", ".join(f"'{self.variables[k]}'" for k in three)
                 return f"the correlations of {names} contradict each other: no three columns have all of them"
         return None
 
     def tallies(self, counter: CellCounter) -> list[CellCounts]:
         """Return the records as one cell, and n."""
-        return counter.fit(str(self.of))
+        return counter.fit(str(self.variables))
 
     def evidence(self, tallies: list[CellCounts], counter: CellCounter) -> Iterator[Any]:
         """Give n, and records less two."""

@@ -10,7 +10,7 @@ from typing import Annotated, Any, ClassVar, Literal
 from pydantic import Field as Key
 
 from ..rules.cell_counts import CellCounter, CellCounts
-from .base import KINDS, Column, Columns, Kind, Statistic
+from .base import KINDS, Columns, Kind, Statistic, Variable
 from .single import KindPart, PartsAlone
 
 
@@ -20,11 +20,11 @@ class DescribeSpec(PartsAlone):
     unit_noun: ClassVar[str] = "group"
 
     kind: Literal["describe"] = "describe"
-    of: Column
+    variable: Variable
     by: Columns = Key(default_factory=list)
     groups: dict[str, Any] = Key(default_factory=dict)
-    at: list[Annotated[float, Key(ge=0, le=1)]] = Key(
-        default_factory=lambda: [0, 0.25, 0.5, 0.75, 1], min_length=1
+    probabilities: list[Annotated[float, Key(ge=0, le=1)]] = Key(
+        default_factory=lambda: [0, 0.25, 0.5, 0.75, 1], min_length=1, alias="at"
     )
     counts: Annotated[list[Any] | dict[str, Any] | None, Statistic(part=True)] = None
     mean: Annotated[Any, Statistic(part=True)] = None
@@ -49,9 +49,14 @@ class DescribeSpec(PartsAlone):
             return KindPart(
                 "quantiles",
                 "values",
-                {"of": self.of, "at": [float(q) for q in self.at], **groups, **more},
+                {
+                    "of": self.variable,
+                    "at": [float(q) for q in self.probabilities],
+                    **groups,
+                    **more,
+                },
             )
-        return KindPart(key, "values" if self.by else "value", {"of": self.of, **groups})
+        return KindPart(key, "values" if self.by else "value", {"of": self.variable, **groups})
 
     def tallies(self, counter: CellCounter) -> list[CellCounts]:
         """Return the groups behind each part, and n."""

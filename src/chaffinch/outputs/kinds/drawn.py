@@ -82,8 +82,8 @@ class ResidualSpec(OutputSpec):
 
     kind: Literal["residuals"] = "residuals"
     formula: str
-    at: Annotated[list[Annotated[float, Key(ge=0, le=1)]], Key(min_length=1)] = Key(
-        default_factory=lambda: [0, 0.25, 0.5, 0.75, 1]
+    probabilities: Annotated[list[Annotated[float, Key(ge=0, le=1)]], Key(min_length=1)] = Key(
+        default_factory=lambda: [0, 0.25, 0.5, 0.75, 1], alias="at"
     )
     values: Annotated[list[Any] | None, Statistic(presence="main")] = None
 
@@ -109,16 +109,16 @@ class ResidualSpec(OutputSpec):
 
     def layout(self, frame: Frame) -> Iterator[NumberBlock]:
         """Give the quantiles."""
-        if self.values is not None and len(self.values) != len(self.at):
-            raise self.fault(f" must have {len(self.at)} values, in the order of `at`.")
-        names, shape = [f"{q:g}" for q in self.at], (len(self.at),)
+        if self.values is not None and len(self.values) != len(self.probabilities):
+            raise self.fault(f" must have {len(self.probabilities)} values, in the order of `at`.")
+        names, shape = [f"{q:g}" for q in self.probabilities], (len(self.probabilities),)
         yield NumberBlock("values", names, self.values or (), shape=shape, label="a quantile")
 
     def estimates(self, sample: Sample) -> Mapping[str, Estimates]:
         """Return the quantiles."""
         residuals, _ = self._residuals(sample)
         unit = float(residuals.std()) / len(residuals) ** 0.5
-        return {"values": Estimates(np.quantile(residuals, self.at), unit)}
+        return {"values": Estimates(np.quantile(residuals, self.probabilities), unit)}
 
     def tallies(self, counter: CellCounter) -> list[CellCounts]:
         """Return the records as one cell, and n."""
@@ -134,7 +134,7 @@ class ResidualSpec(OutputSpec):
         values[inside] = residuals
         yield Counts(tallies, self.unit_noun)
         yield DegreesOfFreedom(int(inside.sum()) - parameters)
-        yield Quantiles(tallies[0], values, self.at, self.decimals)
+        yield Quantiles(tallies[0], values, self.probabilities, self.decimals)
 
 
 KINDS.register(

@@ -21,7 +21,7 @@ from ..equations import Output
 from ..numbers import Interval
 from ..rules.cell_counts import CellCounter, CellCounts
 from ..rules.evidence import Counts, CurveBands, Magnitudes
-from .base import KINDS, Column, Estimates, Kind, NumberBlock, OutputSpec, Sample, Statistic
+from .base import KINDS, Estimates, Kind, NumberBlock, OutputSpec, Sample, Statistic, Variable
 from .formulas import Formulas, GroupFormulas, at_least
 from .moments import GroupedNumbers, GroupNumber
 from .rank_tests import too_many_values, values_by_group
@@ -80,18 +80,21 @@ class GiniSpec(GroupedNumbers):
     def rules_only(self, fields: Fields) -> str:
         """Return that there are too many values for a search, where there are."""
         return too_many_values(
-            self.of, self.crossing(Frame(fields, 1)).size * len(fields[self.of].levels)
+            self.variable, self.crossing(Frame(fields, 1)).size * len(fields[self.variable].levels)
         )
 
     def equations(self, frame: Frame) -> tuple[Output, ...]:
         """Return the coefficients as formulas of how many records of each group have each value."""
-        if self.of in self.by:
-            raise self.fault(f" cannot take the inequality of '{self.of}' by itself.")
+        if self.variable in self.by:
+            raise self.fault(f" cannot take the inequality of '{self.variable}' by itself.")
         if self.rules_only(frame.fields):
             return ()
         groups = self.crossing(frame)
-        cells, intervals = values_by_group(self.of, groups, frame.fields), self.intervals(groups)
-        reading = Gini(list(intervals), frame.fields[self.of].values)
+        cells, intervals = (
+            values_by_group(self.variable, groups, frame.fields),
+            self.intervals(groups),
+        )
+        reading = Gini(list(intervals), frame.fields[self.variable].values)
         terms = sums_by_cell(frame, cells, ())
         return (
             self.sum_system(frame, cells.size, [terms], intervals.values(), reading),
@@ -111,7 +114,7 @@ class GiniSpec(GroupedNumbers):
 
     def contradiction(self, frame: Frame) -> str | None:
         """Return whether a coefficient lies outside 0 to 1, for values of which none is below 0."""
-        if (frame.fields[self.of].values < 0).any():
+        if (frame.fields[self.variable].values < 0).any():
             return None
         outside = any(
             one.hi < 0 or one.lo > 1 for one in self.intervals(self.crossing(frame)).values()
@@ -125,24 +128,26 @@ class LorenzSpec(OutputSpec):
     unit_noun: ClassVar[str] = "step"
 
     kind: Literal["lorenz"] = "lorenz"
-    of: Column
-    at: Annotated[list[Annotated[float, Key(gt=0, lt=1)]], Key(min_length=1)]
+    variable: Variable
+    probabilities: Annotated[list[Annotated[float, Key(gt=0, lt=1)]], Key(min_length=1, alias="at")]
     values: Annotated[list[Any] | None, Statistic(presence="required")] = None
 
     def layout(self, frame: Frame) -> Iterator[NumberBlock]:
         """Give the points, which must rise."""
-        if sorted(set(self.at)) != list(self.at):
+        if sorted(set(self.probabilities)) != list(self.probabilities):
             raise self.fault(": the points of `at` must rise.")
-        if self.values is not None and len(self.values) != len(self.at):
-            raise self.fault(f" must have {len(self.at)} values, one for each point of `at`.")
-        names, shape = [f"{p:g}" for p in self.at], (len(self.at),)
+        if self.values is not None and len(self.values) != len(self.probabilities):
+            raise self.fault(
+                f" must have {len(self.probabilities)} values, one for each point of `at`."
+            )
+        names, shape = [f"{p:g}" for p in self.probabilities], (len(self.probabilities),)
         yield NumberBlock(
             "values",
             names,
             self.values or (),
             shape=shape,
             label="a point",
-            placeholder=list(self.at),
+            placeholder=list(self.probabilities),
         )
 
     def _intervals(self) -> list[Interval]:
@@ -150,56 +155,60 @@ class LorenzSpec(OutputSpec):
 
     def rules_only(self, fields: Fields) -> str:
         """Return that there are too many values for a search, where there are."""
-        return too_many_values(self.of, len(fields[self.of].levels))
+        return too_many_values(self.variable, len(fields[self.variable].levels))
 
     def equations(self, frame: Frame) -> tuple[Output, ...]:
         """Return the points as formulas of how many records have each value."""
         list(self.layout(frame))  # checks its points
-        values = frame.fields[self.of].values
+        values = frame.fields[self.variable].values
         if self.rules_only(frame.fields):
             return ()
-        cells = values_by_group(self.of, Crossing((), ()), frame.fields)
+        cells = values_by_group(self.variable, Crossing((), ()), frame.fields)
         intervals = self._intervals()
         system = self.sum_system(
-            frame, cells.size, [sums_by_cell(frame, cells, ())], intervals, Lorenz(self.at, values)
+            frame,
+            cells.size,
+            [sums_by_cell(frame, cells, ())],
+            intervals,
+            Lorenz(self.probabilities, values),
         )
         return (system, *self.n_equations(frame))
 
     def estimates(self, sample: Sample) -> Mapping[str, Estimates]:
         """Return the curve at each point, between the records; nan where there is nothing to share."""
-        x = np.sort(column_numbers(self.of, sample.fields, sample.inside))
+        x = np.sort(column_numbers(self.variable, sample.fields, sample.inside))
         total, n = float(x.sum()), len(x)
         if total <= 0.0:
-            return {"values": Estimates(np.full(len(self.at), np.nan))}
+            return {"values": Estimates(np.full(len(self.probabilities), np.nan))}
         curve = np.concatenate([[0.0], np.cumsum(x)]) / total
-        points = np.interp(np.array(self.at) * n, np.arange(n + 1), curve)
+        points = np.interp(np.array(self.probabilities) * n, np.arange(n + 1), curve)
         return {"values": Estimates(points, 1.0 / math.sqrt(n))}
 
     def undefined_reason(self, sample: Sample, block: NumberBlock, index: int) -> str:
         """Return that there is nothing to share."""
-        return f"column '{self.of}' has nothing to share there"
+        return f"column '{self.variable}' has nothing to share there"
 
     def contradiction(self, frame: Frame) -> str | None:
         """Return whether the curve falls, or lies above the diagonal, for values of which none is below 0."""
-        if (frame.fields[self.of].values < 0).any():
+        if (frame.fields[self.variable].values < 0).any():
             return None
         shown = self._intervals()
-        if any(one.lo > p + 1e-9 for one, p in zip(shown, self.at, strict=True)):
+        if any(one.lo > p + 1e-9 for one, p in zip(shown, self.probabilities, strict=True)):
             return "its curve lies above the diagonal"
         falls = any(later.hi < earlier.lo for earlier, later in pairwise(shown))
         return "its curve falls" if falls else None
 
     def tallies(self, counter: CellCounter) -> list[CellCounts]:
         """Return the records as one cell, and n."""
-        return counter.fit(f"lorenz {self.of}")
+        return counter.fit(f"lorenz {self.variable}")
 
     def evidence(self, tallies: list[CellCounts], counter: CellCounter) -> Iterator[Any]:
         """Give the people between points, n, and the values behind them."""
-        n, ends = len(counter.inside), [0.0, *self.at, 1.0]
+        n, ends = len(counter.inside), [0.0, *self.probabilities, 1.0]
         bands = list(pairwise(ends))
         yield CurveBands([f"{a:g} to {b:g}" for a, b in bands], [(b - a) * n for a, b in bands])
         yield Counts(tallies[1:], self.unit_noun)
-        yield Magnitudes(tallies[0], column_numbers(self.of, counter.fields, counter.codes))
+        yield Magnitudes(tallies[0], column_numbers(self.variable, counter.fields, counter.codes))
 
 
 KINDS.register(Kind("gini", GiniSpec, "GiniCoefficient", "Gini coefficients, by groups or not"))

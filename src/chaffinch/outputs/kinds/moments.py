@@ -20,7 +20,6 @@ from ..rules.evidence import Counts, EmptyCells, Magnitudes, Spread
 from .base import (
     KINDS,
     SLACK,
-    Column,
     Columns,
     Estimates,
     Kind,
@@ -28,6 +27,7 @@ from .base import (
     OutputSpec,
     Sample,
     Statistic,
+    Variable,
     by_code,
     called,
     least_step,
@@ -47,7 +47,7 @@ class SummarySpec(OutputSpec):
 
     unit_noun: ClassVar[str] = "group"
 
-    of: Column
+    variable: Variable
     by: Columns = Key(default_factory=list)
     groups: dict[str, Any] = Key(default_factory=dict)
     value: Annotated[Any, Statistic(presence="main")] = None
@@ -62,11 +62,11 @@ class SummarySpec(OutputSpec):
         """Raise for a column that is no number."""
         self.filter(frame)
         self.crossing(frame)
-        frame.fields[self.of].values  # noqa: B018  raises for words
+        frame.fields[self.variable].values  # noqa: B018  raises for words
 
     def by_group(self, sample: Sample) -> Iterator[Floats]:
         """Give the numbers of each group's records."""
-        numbers = column_numbers(self.of, sample.fields, sample.inside)
+        numbers = column_numbers(self.variable, sample.fields, sample.inside)
         for rows in record_groups(self.crossing(sample.frame), sample.inside):
             yield numbers[rows]
 
@@ -144,12 +144,12 @@ class GroupedNumbers(SummarySpec):
         yield Counts(tallies, self.unit_noun)
         if self.kind in ("sum", "shares"):
             yield EmptyCells(tallies[:1])
-        yield Magnitudes(tallies[0], column_numbers(self.of, counter.fields, counter.codes))
+        yield Magnitudes(tallies[0], column_numbers(self.variable, counter.fields, counter.codes))
 
     @property
     def of_columns(self) -> tuple[str, ...]:
         """The columns whose numbers it sums up."""
-        return (self.of,)
+        return (self.variable,)
 
 
 class Moments(GroupFormulas):
@@ -232,7 +232,7 @@ class MomentSpec(GroupedNumbers):
 
     def equations(self, frame: Frame) -> tuple[Output, ...]:
         """Return one system of sums."""
-        position, cells = frame.fields.position(self.of), self.crossing(frame)
+        position, cells = frame.fields.position(self.variable), self.crossing(frame)
         values = frame.fields.every[position].values
         shift = 0.0 if self.kind == "sum" else middle(values)
         intervals = self.intervals(cells)
@@ -289,7 +289,7 @@ class MomentSpec(GroupedNumbers):
         intervals = self.intervals(self.crossing(frame)).values()
         if any(interval.hi < 0 for interval in intervals):
             return "a spread is below 0"
-        values, n = self.kept_values(frame, self.of), None if self.by else self.known_n(frame)
+        values, n = self.kept_values(frame, self.variable), None if self.by else self.known_n(frame)
         if n is None or n <= self.ddof or len(values) < 2:
             return None
         least = least_step(values) ** 2 * (n - 1) / (n * (n - self.ddof))
@@ -297,7 +297,7 @@ class MomentSpec(GroupedNumbers):
         if any(interval.lo > 0 and interval.hi < least * (1.0 - SLACK) for interval in intervals):
             bound = f"{least:.6g}, " if n >= frame.threshold else ""  # n follows from the bound
             what = "a standard deviation" if self.kind == "sd" else "a variance"
-            return f"{what} is above 0 and below {bound}the smallest that values with the steps of column '{self.of}' can have"
+            return f"{what} is above 0 and below {bound}the smallest that values with the steps of column '{self.variable}' can have"
         return None
 
     def evidence(self, tallies: list[CellCounts], counter: CellCounter) -> Iterator[Any]:

@@ -30,7 +30,7 @@ class QuantileRegressionSpec(ModelSpec):
     SUMS_LABEL: ClassVar[bool] = False  # on which side of the fit a label lies is all that counts
 
     kind: Literal["quantile-regression"] = "quantile-regression"
-    at: Annotated[float, Key(gt=0, lt=1)] = 0.5
+    quantile: Annotated[float, Key(gt=0, lt=1, alias="at")] = 0.5
 
     def equations(self, frame: Frame) -> tuple[Output, ...]:
         """Return n alone; InputError for columns and numbers that cannot be."""
@@ -49,7 +49,7 @@ class QuantileRegressionSpec(ModelSpec):
         x, offset = design_of(formula, sample.inside)
         y = label_of(formula, sample.fields, sample.inside) - offset
         check_rank(x)
-        coefficients = _least(x, y, self.at)
+        coefficients = _least(x, y, self.quantile)
         spread = (
             np.std(y) / np.sqrt(max(len(y), 1)) / np.maximum(np.sqrt((x**2).mean(axis=0)), 1e-300)
         )
@@ -68,9 +68,9 @@ class QuantileRegressionSpec(ModelSpec):
                 np.array([getattr(one, key) for one in intervals]) for key in ("middle", "half")
             )
             # What the digits that were cut off can change in the sum.
-            slack = max(self.at, 1.0 - self.at) * float(np.abs(x).sum(axis=0) @ half)
-            least = tilted_loss(y - x @ best, self.at)
-            if tilted_loss(y - x @ middle, self.at) <= least + slack + 1e-9 * max(least, 1.0):
+            slack = max(self.quantile, 1.0 - self.quantile) * float(np.abs(x).sum(axis=0) @ half)
+            least = tilted_loss(y - x @ best, self.quantile)
+            if tilted_loss(y - x @ middle, self.quantile) <= least + slack + 1e-9 * max(least, 1.0):
                 best = middle
         for number, value in zip(every, best, strict=False):
             yield Number(number.name, number.lo, number.hi, float(value), number.unit)

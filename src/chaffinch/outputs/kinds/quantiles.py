@@ -60,21 +60,21 @@ class QuantileSpec(SummarySpec):
     """
 
     kind: Literal["quantiles", "median"]
-    at: list[Annotated[float, Key(ge=0, le=1)]] | None = None
+    probabilities: list[Annotated[float, Key(ge=0, le=1)]] | None = Key(default=None, alias="at")
     n: Any = None
 
     @property
     def points(self) -> list[float]:
         """Which quantiles."""
         if self.kind == "median":
-            if self.at not in (None, [0.5]):
+            if self.probabilities not in (None, [0.5]):
                 raise self.fault(
                     ' is a median, so it has no `at`. Use kind = "quantiles" for others.'
                 )
             return [0.5]
-        if not self.at:
+        if not self.probabilities:
             raise self.fault(" must say which quantiles it has, with at = [0.25, 0.5, 0.75].")
-        return list(self.at)
+        return list(self.probabilities)
 
     def lists(self, cells: Crossing) -> list[list[Any]]:
         """Return the quantiles of each group as printed; None where it has none."""
@@ -128,12 +128,12 @@ class QuantileSpec(SummarySpec):
     def equations(self, frame: Frame) -> tuple[Output, ...]:
         """Return tables of counts below and up to each quantile; sums where the number of records is not known."""
         position, cells, within = (
-            frame.fields.position(self.of),
+            frame.fields.position(self.variable),
             self.crossing(frame),
             self.filter(frame),
         )
-        if self.of in self.by:
-            raise self.fault(f" cannot take quantiles of '{self.of}' by itself.")
+        if self.variable in self.by:
+            raise self.fault(f" cannot take quantiles of '{self.variable}' by itself.")
         every, totals = self.intervals(cells), self.totals(frame, cells)
         equations: list[Output] = []
         if any(n is not None for n in totals) and (self.by or within.masks):
@@ -210,7 +210,7 @@ class QuantileSpec(SummarySpec):
         """Whether each quantile as printed may be a value of the column; always where n is known anyway."""
         if not self.by and not self.filter(frame).masks:
             return True
-        values = frame.fields[self.of].values
+        values = frame.fields[self.variable].values
         shown = [self.printed(number, "a quantile") for number in printed if number != WITHHELD]
         return all(_inside(values, interval).any() for interval in shown)
 
@@ -228,7 +228,7 @@ class QuantileSpec(SummarySpec):
 
     def evidence(self, tallies: list[CellCounts], counter: CellCounter) -> Iterator[Any]:
         """Give groups, and their quantiles."""
-        values = column_numbers(self.of, counter.fields, counter.codes)
+        values = column_numbers(self.variable, counter.fields, counter.codes)
         yield Counts(tallies, self.unit_noun)
         yield Quantiles(tallies[0], values, self.points, self.decimals)
 

@@ -20,7 +20,7 @@ from ..cells import Crossing, Frame, column_numbers, record_groups, sums_by_cell
 from ..domain import Fields, Floats
 from ..equations import Output
 from ..numbers import Interval
-from .base import KINDS, Column, Columns, Kind, Sample, Statistic, Whole
+from .base import KINDS, Columns, Kind, Sample, Statistic, Variable, Whole
 from .chi_square import chi_square_p_value
 from .formulas import Alternative, Derived, Formulas, at_least, tail
 from .single import CountsPart, GroupTest, KindPart, PBound, Single
@@ -152,13 +152,13 @@ class RankSpec(GroupTest):
     unit_noun: ClassVar[str] = "group"
     NO_NUMBERS: ClassVar[str] = "a group has no records there, or all of them have the same value"
 
-    of: Column
+    variable: Variable
     by: Columns = Key(default_factory=list)
     groups: dict[str, Any] = Key(default_factory=dict)
 
     def part(self, key: str) -> KindPart:
         """Return the n and medians of the groups."""
-        part = group_part(key, self.of, self.by, self.groups)
+        part = group_part(key, self.variable, self.by, self.groups)
         counts = getattr(self, "counts", None)
         return (
             part._replace(entry={**part.entry, "n": counts})
@@ -168,16 +168,16 @@ class RankSpec(GroupTest):
 
     def rules_only(self, fields: Fields) -> str:
         """Return that there are too many values for a search, where there are."""
-        return too_many_values(self.of, self._size(fields))
+        return too_many_values(self.variable, self._size(fields))
 
     def _size(self, fields: Fields) -> int:
-        return self.crossing(Frame(fields, 1)).size * len(fields[self.of].values)
+        return self.crossing(Frame(fields, 1)).size * len(fields[self.variable].values)
 
     def _values_by_group(self, frame: Frame) -> Crossing:
         """Each value of the column in each group."""
-        if self.of in self.by:
-            raise self.fault(f" cannot rank column '{self.of}' by itself.")
-        return values_by_group(self.of, self.crossing(frame), frame.fields)
+        if self.variable in self.by:
+            raise self.fault(f" cannot rank column '{self.variable}' by itself.")
+        return values_by_group(self.variable, self.crossing(frame), frame.fields)
 
     @abstractmethod
     def reading(self, key: str, groups: int) -> Formulas:
@@ -193,7 +193,7 @@ class RankSpec(GroupTest):
 
     def samples(self, sample: Sample) -> list[Floats]:
         """Return the numbers of each group."""
-        x = column_numbers(self.of, sample.fields, sample.inside)
+        x = column_numbers(self.variable, sample.fields, sample.inside)
         return [x[rows] for rows in record_groups(self.crossing(sample.frame), sample.inside)]
 
 

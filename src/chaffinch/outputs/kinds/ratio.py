@@ -69,7 +69,7 @@ class RatioSpec(GroupedNumbers):
     @property
     def of_columns(self) -> tuple[str, ...]:
         """The columns that it sums up."""
-        return tuple(name for name in (self.of, self.over, self.weight) if name is not None)
+        return tuple(name for name in (self.variable, self.over, self.weight) if name is not None)
 
     def _sides(self) -> tuple[list[str], list[str]]:
         """The columns whose products are summed up above and below the line."""
@@ -80,7 +80,7 @@ class RatioSpec(GroupedNumbers):
         if len(set(self.of_columns)) < len(self.of_columns):
             raise self.fault(" must name different columns.")
         weight = [] if self.weight is None else [self.weight]
-        return [*weight, self.of], [*weight, *([] if self.over is None else [self.over])]
+        return [*weight, self.variable], [*weight, *([] if self.over is None else [self.over])]
 
     def rules_only(self, fields: Fields) -> str:
         """Return that there are too many combinations for a search, where there are."""
@@ -149,12 +149,12 @@ class RatioSpec(GroupedNumbers):
             or (frame.fields[self.weight].values < 0).any()
         ):
             return None
-        values, cells = frame.fields[self.of].values, self.crossing(frame)
+        values, cells = frame.fields[self.variable].values, self.crossing(frame)
         outside = any(
             one.hi < values[0] - 1e-7 or one.lo > values[-1] + 1e-7
             for one in self.intervals(cells).values()
         )
-        return f"a mean lies outside the values of column '{self.of}'" if outside else None
+        return f"a mean lies outside the values of column '{self.variable}'" if outside else None
 
     def evidence(self, tallies: list[CellCounts], counter: CellCounter) -> Iterator[Any]:
         """Give groups, and what is summed up above and below the line."""
@@ -186,11 +186,11 @@ class ShareSpec(GroupedNumbers):
             return ()
         cells, field, position = (
             self.crossing(frame),
-            frame.fields[self.of],
-            frame.fields.position(self.of),
+            frame.fields[self.variable],
+            frame.fields.position(self.variable),
         )
         if (field.values < 0).any():
-            raise self.fault(f" has shares of column '{self.of}', which has values below 0.")
+            raise self.fault(f" has shares of column '{self.variable}', which has values below 0.")
         printed = self.printed_cells(cells).ravel()
         what = f"Output '{self.name}': a percentage"
         shares = [
@@ -216,7 +216,8 @@ class ShareSpec(GroupedNumbers):
         """Return that there are too many combinations for a search, where there are."""
         return (
             TOO_MANY
-            if math.prod(len(fields[name].levels) for name in (self.of, *self.by)) > MOST_CELLS
+            if math.prod(len(fields[name].levels) for name in (self.variable, *self.by))
+            > MOST_CELLS
             else ""
         )
 

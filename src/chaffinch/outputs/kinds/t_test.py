@@ -25,12 +25,12 @@ from ..equations import Output
 from ..numbers import Interval
 from .base import (
     KINDS,
-    Column,
     Columns,
     Kind,
     OptionalColumn,
     Sample,
     Statistic,
+    Variable,
     Whole,
     by_code,
     least_step,
@@ -153,7 +153,7 @@ class TTestSpec(GroupTest):
     )
 
     kind: Literal["t-test"] = "t-test"
-    of: Column
+    variable: Variable
     by: Annotated[Columns, Key(max_length=1)] = Key(default_factory=list)
     groups: dict[str, Any] = Key(default_factory=dict)
     paired: OptionalColumn = None
@@ -202,7 +202,7 @@ class TTestSpec(GroupTest):
             raise self.fault(
                 f" has no groups, so it cannot have {key}. Use n, or outputs of kind mean and sd."
             )
-        return group_part(key, self.of, self.by, self.groups)
+        return group_part(key, self.variable, self.by, self.groups)
 
     def implied_n(self, frame: Frame) -> tuple[int, Crossing] | None:
         """Return the number of records that the degrees of freedom tell, Welch's apart."""
@@ -219,14 +219,14 @@ class TTestSpec(GroupTest):
     def system(self, frame: Frame, key: str, interval: Interval) -> Output:
         """Return the test as formulas of each group's count, sum and sum of squares."""
         cells, fields = self.cells(frame), frame.fields
-        first, position = fields[self.of].values, fields.position(self.of)
+        first, position = fields[self.variable].values, fields.position(self.variable)
         if self.paired is None:
             shift, step = middle(first), least_step(first)
             numbers: list[Any] = [by_code(position, (first - shift) ** power) for power in (1, 2)]
         else:
             second, other = fields[self.paired].values, fields.position(self.paired)
             if other == position:
-                raise self.fault(f" cannot compare column '{self.of}' with itself.")
+                raise self.fault(f" cannot compare column '{self.variable}' with itself.")
             shift, step = middle(first) - middle(second), min(least_step(first), least_step(second))
             numbers = [
                 (
@@ -244,7 +244,7 @@ class TTestSpec(GroupTest):
         from scipy.stats import t as student
         from scipy.stats import ttest_1samp, ttest_ind
 
-        x = column_numbers(self.of, sample.fields, sample.inside)
+        x = column_numbers(self.variable, sample.fields, sample.inside)
         if self.paired is not None:
             x = x - column_numbers(self.paired, sample.fields, sample.inside)
         samples = [x[rows] for rows in record_groups(self.cells(sample.frame), sample.inside)]
@@ -350,7 +350,7 @@ class AnovaSpec(GroupTest):
     NO_NUMBERS: ClassVar[str] = "its records are in one group, or do not differ within the groups"
 
     kind: Literal["anova"] = "anova"
-    of: Column
+    variable: Variable
     by: Annotated[Columns, Key(min_length=1, max_length=1)]
     groups: dict[str, Any] = Key(default_factory=dict)
     statistic: Annotated[Any, Statistic("the statistic", default=True)] = None
@@ -369,7 +369,7 @@ class AnovaSpec(GroupTest):
 
     def part(self, key: str) -> KindPart:
         """Return the n, means and standard deviations of the groups."""
-        return group_part(key, self.of, self.by, self.groups)
+        return group_part(key, self.variable, self.by, self.groups)
 
     def implied_n(self, frame: Frame) -> tuple[int, Crossing] | None:
         """Return the number of records that the degrees of freedom within groups tell: so many and one for each group with records."""
@@ -379,7 +379,7 @@ class AnovaSpec(GroupTest):
 
     def system(self, frame: Frame, key: str, interval: Interval) -> Output:
         """Return the table as formulas of each group's count, sum and sum of squares."""
-        cells, position = self.crossing(frame), frame.fields.position(self.of)
+        cells, position = self.crossing(frame), frame.fields.position(self.variable)
         values = frame.fields.every[position].values
         shift = middle(values)
         terms = sums_by_cell(
@@ -392,7 +392,7 @@ class AnovaSpec(GroupTest):
         """Return the table of records, F by scipy; nan where there is none."""
         from scipy.stats import f, f_oneway
 
-        x = column_numbers(self.of, sample.fields, sample.inside)
+        x = column_numbers(self.variable, sample.fields, sample.inside)
         every = [
             x[rows]
             for rows in record_groups(self.crossing(sample.frame), sample.inside)

@@ -38,7 +38,6 @@ from ..rules.evidence import HistogramEnds, TableCells
 from .base import (
     KINDS,
     ROWS,
-    Column,
     Columns,
     Estimates,
     Kind,
@@ -46,6 +45,7 @@ from .base import (
     OutputSpec,
     Sample,
     Statistic,
+    Variable,
     boxed,
 )
 
@@ -326,7 +326,7 @@ class HistogramSpec(Counted):
     """A histogram: counts between edges, each bin with its lower edge and without its upper one, the last with both (as numpy)."""
 
     kind: Literal["histogram"] = "histogram"
-    of: Column
+    variable: Variable
     edges: Annotated[list[float], Key(min_length=2)]
     counts: Annotated[list[Any] | None, Statistic(presence="required")] = None
 
@@ -344,14 +344,14 @@ class HistogramSpec(Counted):
         last = int(group.max())
         if last < len(edges) - 2:  # bins beyond the column's values
             if (lo[last + 1 :] > 0).any():
-                raise self.fault(f" counts records beyond the values of column '{self.of}'.")
+                raise self.fault(f" counts records beyond the values of column '{self.variable}'.")
             lo, hi = lo[: last + 1], hi[: last + 1]
         table = table_of_counts(self.name, frame, [(position, group)], self.filter(frame), lo, hi)
         return (table, *self.n_equations(frame))
 
     def bins(self, fields: Fields) -> Crossing:
         """Return the bins as cells, called "16 to 20"."""
-        position, edges = fields.position(self.of), np.array(self.edges, dtype=float)
+        position, edges = fields.position(self.variable), np.array(self.edges, dtype=float)
         values = fields.every[position].values
         group = np.searchsorted(edges, values, side="right") - 1
         group[values == edges[-1]] = len(edges) - 2
@@ -367,7 +367,7 @@ class HistogramSpec(Counted):
 
     def estimates(self, sample: Sample) -> Mapping[str, Estimates]:
         """Return the counts."""
-        numbers = column_numbers(self.of, sample.fields, sample.inside)
+        numbers = column_numbers(self.variable, sample.fields, sample.inside)
         return {"counts": Estimates(np.histogram(numbers, bins=np.array(self.edges))[0])}
 
     def tallies(self, counter: CellCounter) -> list[CellCounts]:
@@ -383,7 +383,7 @@ class HistogramSpec(Counted):
 
     def evidence(self, tallies: list[CellCounts], counter: CellCounter) -> Iterator[Any]:
         """Give the bins, and the ends that are the smallest or largest value there is."""
-        values = column_numbers(self.of, counter.fields, counter.inside)
+        values = column_numbers(self.variable, counter.fields, counter.inside)
         yield from super().evidence(tallies, counter)
         ends = {"the first edge": self.edges[0], "the last edge": self.edges[-1]}
         extremes = values.min(initial=np.inf), values.max(initial=-np.inf)

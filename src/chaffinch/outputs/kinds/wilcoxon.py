@@ -71,14 +71,14 @@ class WilcoxonSpec(RankSpec):
 
     def _differences(self, fields: Fields) -> tuple[tuple[int, ...], Floats]:
         """The columns, and the difference of each combination of their levels."""
-        positions: tuple[int, ...] = (fields.position(self.of),)
-        differences = fields[self.of].values - self.mu
+        positions: tuple[int, ...] = (fields.position(self.variable),)
+        differences = fields[self.variable].values - self.mu
         if self.paired is not None:
-            if self.paired == self.of:
-                raise self.fault(f" cannot compare column '{self.of}' with itself.")
+            if self.paired == self.variable:
+                raise self.fault(f" cannot compare column '{self.variable}' with itself.")
             positions = tuple(sorted((positions[0], fields.position(self.paired))))
             grid = fields.grid(positions)
-            differences = differences[grid[fields.position(self.of)]]
+            differences = differences[grid[fields.position(self.variable)]]
             differences = (
                 differences - fields[self.paired].values[grid[fields.position(self.paired)]]
             )
@@ -114,7 +114,7 @@ class WilcoxonSpec(RankSpec):
         from scipy.stats import norm, rankdata, wilcoxon
 
         self._check_correction()
-        x = column_numbers(self.of, sample.fields, sample.inside) - self.mu
+        x = column_numbers(self.variable, sample.fields, sample.inside) - self.mu
         if self.paired is not None:
             x = x - column_numbers(self.paired, sample.fields, sample.inside)
         x = np.round(x, 9)
@@ -147,7 +147,7 @@ class WilcoxonSpec(RankSpec):
     @property
     def fit_name(self) -> str:
         """What the test is of."""
-        return f"wilcoxon {self.of} {self.paired or self.mu}"
+        return f"wilcoxon {self.variable} {self.paired or self.mu}"
 
 
 KINDS.register(

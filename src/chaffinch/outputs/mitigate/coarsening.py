@@ -32,7 +32,7 @@ def _banded(output: OutputSpec, trial: RuleTrial) -> Iterator[Series]:
         if len(getattr(output, "by", ())) > 1:
             for column in getattr(output, "by", ()):
                 yield iter([_without_column(output, trial, column)])
-    elif has_key(output, "edges", "of"):
+    elif has_key(output, "edges", "variable"):
         yield _fewer_edges(output, trial, ends=False)
 
 
@@ -41,7 +41,7 @@ def _top_coded(output: OutputSpec, trial: RuleTrial) -> Iterator[Series]:
         for column in getattr(output, "by", ()):
             if trial.outputs.fields[column].numeric:
                 yield _merged(output, trial, column, _end_pair)
-    elif has_key(output, "edges", "of"):
+    elif has_key(output, "edges", "variable"):
         yield _fewer_edges(output, trial, ends=True)
 
 
@@ -143,10 +143,12 @@ def _fewer_edges(output: OutputSpec, trial: RuleTrial, *, ends: bool) -> Series:
     """Forms of a histogram in which one more pair of neighbouring bins is one."""
     edges: list[float] = list(getattr(output, "edges", ()))
     recipe, first = trial.recipe_of(output), len(edges) - 1
-    values = np.asarray(trial.outputs.fields[getattr(output, "of", "")].values)
+    values = np.asarray(trial.outputs.fields[getattr(output, "variable", "")].values)
     records = output.own_records(trial.outputs.fields, trial.codes)
     inside = output.filter(trial.frame).of(records)
-    numbers = values[records[inside, trial.outputs.fields.position(getattr(output, "of", ""))]]
+    numbers = values[
+        records[inside, trial.outputs.fields.position(getattr(output, "variable", ""))]
+    ]
     while len(edges) > 3:
         people = np.histogram(numbers, bins=np.array(edges))[0]
         if ends:
@@ -201,17 +203,17 @@ def _without(recipe: OutputSpec, key: str) -> OutputSpec:
 
 
 def _ends(output: OutputSpec, trial: RuleTrial) -> Iterator[Series]:
-    at = getattr(output, "at", None)
-    inner = [q for q in at if 0 < q < 1] if isinstance(at, list) else []
+    probabilities = getattr(output, "probabilities", None) or []
+    inner = [q for q in probabilities if 0 < q < 1]
     if (
         inner
-        and len(inner) < len(at or [])
+        and len(inner) < len(probabilities)
         and output.definition.statbarn != "NonLinearConcentrationRatios"
     ):
         yield iter(
             [
                 MitigatedForm(
-                    trial.recipe_of(output).changed(at=inner),
+                    trial.recipe_of(output).changed(probabilities=inner),
                     "without the smallest and the largest value",
                 )
             ]
