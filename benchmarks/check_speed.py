@@ -36,9 +36,9 @@ from chaffinch.outputs.numbers import numbers
 from chaffinch.outputs.records import TableCoder, codes_of_table
 from chaffinch.outputs.solve.engines import incremental
 from chaffinch.outputs.solve.settings import EvolveSettings
+from chaffinch.outputs.source import DataColumns, open_outputs
 from chaffinch.risk.attribution.tcap import tcap
 from chaffinch.table import read
-from chaffinch.workflows.check_request import CheckRequest
 
 N = 50_000
 KEYS = [name for name in LEVELS if name != "tenure"]
@@ -238,7 +238,7 @@ def one_check(
 def mixed(name: str) -> list[object]:
     """Six datasets from a mixed folder, in a process of their own and refitted: CPU seconds each."""
     coder = TableCoder(read(bundled(name), rare="keep"))
-    recipes = CheckRequest.read(MIXED[name]).of_data(coder, ()).ready
+    recipes = open_outputs(MIXED[name]).place(DataColumns(coder)).recipes
     spec = recipes.computed(codes_of_table(coder, recipes.fields).codes)
     began, wall = cpu_seconds(), time.perf_counter()
     found = evolve_spec(

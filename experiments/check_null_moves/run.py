@@ -24,8 +24,8 @@ from chaffinch.outputs.check.assessment import DatasetEnsemble
 from chaffinch.outputs.document import Outputs
 from chaffinch.outputs.records import TableCoder
 from chaffinch.outputs.solve.engines import incremental
+from chaffinch.outputs.source import DataColumns, open_outputs
 from chaffinch.table import read
-from chaffinch.workflows.check_request import CheckRequest
 from experiments.check_null_moves.null_moves import walk
 
 HERE = Path(__file__).resolve().parent
@@ -97,9 +97,8 @@ def main() -> None:
     rows: list[list[object]] = []
     for name, (data, outputs, attack) in cases().items():
         coder = TableCoder(read(data, rare="keep"))
-        recipes = (
-            CheckRequest.read(outputs).of_data(coder, (*attack["keys"], *attack["sensitive"])).ready
-        )
+        columns = DataColumns(coder, (*attack["keys"], *attack["sensitive"]))
+        recipes = open_outputs(outputs).place(columns).recipes
         settings = CheckSettings(
             **attack, syntheses=SYNTHESES, cumulative=False, leave_one_out="never"
         )

@@ -6,6 +6,7 @@ import json
 import shutil
 import stat
 import sys
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 
@@ -24,12 +25,12 @@ from chaffinch.outputs.domain import Field, Fields
 from chaffinch.outputs.records import TableCoder
 from chaffinch.outputs.rules import Policy
 from chaffinch.workflows.check import (
-    CheckDelivery,
-    check_request,
+    check_destinations,
+    run_check,
     table_of_output,
     write_mitigated,
 )
-from chaffinch.workflows.check_request import CheckRequest
+from chaffinch.workflows.run import Destinations, RunOptions
 
 ROOT = Path(__file__).resolve().parents[2]
 CMC = ROOT / "examples" / "data" / "cmc.csv"
@@ -438,42 +439,31 @@ def test_a_filter_on_a_column_that_no_other_output_uses_is_the_data_s(survival, 
 
 
 def test_what_is_delivered_is_said(people_of_two_areas, tmp_path):
-    delivery = CheckDelivery(
-        json=tmp_path / "c.json",
-        html=tmp_path / "c.html",
-        settings=DeliverySettings(confidential=tmp_path / "c.confidential.json"),
-    )
+    secrets = tmp_path / "c.confidential.json"
     options = {name: value for name, value in ASK.items() if name not in ("seed", "workers")}
-    result, lines = check_request(
-        CheckRequest.read(DOCUMENT),
+    result, lines = run_check(
+        DOCUMENT,
         people_of_two_areas,
-        CheckJob.from_options(**options),
-        delivery=delivery,
-        seed=1,
-        workers=1,
+        CheckJob.from_options(**options, confidential=secrets),
+        RunOptions(seed=1, threads=1),
+        Destinations(json=tmp_path / "c.json", html=tmp_path / "c.html"),
     )
     assert json.loads((tmp_path / "c.json").read_text()) == result.to_dict()
     assert [line.split()[0] for line in lines] == ["Wrote"] * 3
-    assert (
-        json.loads((tmp_path / "c.confidential.json").read_text())["format"]
-        == "chaffinch-check-confidential"
-    )
+    assert lines[-1] == f"Wrote {secrets}: confidential."
+    assert json.loads(secrets.read_text()) == json.loads(json.dumps(result.confidential()))
+    assert json.loads(secrets.read_text())["format"] == "chaffinch-check-confidential"
+    assert stat.S_IMODE(secrets.stat().st_mode) == 0o600
     with pytest.raises(chaffinch.errors.FileError, match="it is another output"):
-        CheckDelivery(json=tmp_path / "x", html=tmp_path / "x").check(None, None)
+        check_destinations(
+            DOCUMENT, None, CheckJob(), Destinations(json=tmp_path / "x", html=tmp_path / "x")
+        )
 
 
-def test_what_is_confidential_is_for_its_owner(people_of_two_areas, tmp_path):
-    file = tmp_path / "c.confidential.json"
-    options = {name: value for name, value in ASK.items() if name not in ("seed", "workers")}
-    check_request(
-        CheckRequest.read(DOCUMENT),
-        people_of_two_areas,
-        CheckJob.from_options(**options),
-        delivery=CheckDelivery(settings=DeliverySettings(confidential=file)),
-        seed=1,
-        workers=1,
-    )
-    assert stat.S_IMODE(file.stat().st_mode) == 0o600
+def test_a_result_says_what_made_it(people_of_two_areas):
+    result = chaffinch.check(DOCUMENT, people_of_two_areas, rules_only=True)
+    assert result.run.versions["chaffinch"] == chaffinch.__version__
+    assert result.run.command == ""
 
 
 def test_outputs_are_recorded_as_published_or_as_computed(people_of_two_areas, tmp_path):
@@ -510,35 +500,22 @@ def test_places_that_cannot_be_written_to(tmp_path):
     folder, file = tmp_path / "acro", tmp_path / "outputs.toml"
     shutil.copytree(ACRO, folder)
     file.write_text("")
-    for delivery, places, error, words in (
-        (CheckDelivery(json=file), (file, None), FileError, "outputs.toml"),
-        (
-            CheckDelivery(settings=DeliverySettings(acro_write_back=tmp_path / "back")),
-            (file, None),
-            InputError,
-            "SPEC is a file",
-        ),
-        (
-            CheckDelivery(settings=DeliverySettings(acro_write_back=file)),
-            (folder, None),
-            FileError,
-            "it exists",
-        ),
-        (
-            CheckDelivery(settings=DeliverySettings(acro_write_back=folder / "inside")),
-            (folder, None),
-            FileError,
-            "lies in the ACRO folder",
-        ),
+    for outputs, back, json_file, error, words in (
+        (file, None, file, FileError, "outputs.toml"),
+        (file, tmp_path / "back", None, InputError, "SPEC is a file"),
+        (DOCUMENT, tmp_path / "back", None, InputError, "SPEC is a file"),
+        (folder, file, None, FileError, "it exists"),
+        (folder, folder / "inside", None, FileError, "lies in the ACRO folder"),
+        (folder, folder, None, None, ""),
+        (folder, tmp_path / "back", tmp_path / "c.json", None, ""),
     ):
-        with pytest.raises(error, match=words):
-            delivery.check(*places)
-    CheckDelivery(settings=DeliverySettings(acro_write_back=folder)).check(folder, None)
-    with pytest.raises(InputError, match="--record needs --released"):
-        SourceSettings(record=True)
-    CheckDelivery(
-        settings=DeliverySettings(acro_write_back=tmp_path / "back"), json=tmp_path / "c.json"
-    ).check(folder, None)
+        job = CheckJob(delivery=DeliverySettings(acro_write_back=back))
+        with pytest.raises(error, match=words) if error else nullcontext():
+            check_destinations(outputs, None, job, Destinations(json=json_file))
+    recipes = recipes_of([{**TABLE, "by": ["x"]}], Fields((Field("x", (0, 1)),)))
+    for released in (None, recipes):
+        with pytest.raises(InputError, match="--record needs --released FILE"):
+            SourceSettings(record=True, released=released)
 
 
 PEOPLE = pd.DataFrame(

@@ -61,26 +61,16 @@ def check(
     or is not assessed to the end, numbers that are not those of the data or were not reached, a result that cannot be read. Also with --mitigate: it is
     about the outputs as they came.
     """
-    from .._base.results import RunFacts
     from ..table.personal.detect import without_personal_warnings
     from ..workflows.check import run_check
+    from ..workflows.run import Destinations
     from .observer import console_run
 
     with (
         console_run(seed=seed, threads=threads, quiet=quiet, plain=True) as run,
         without_personal_warnings(),
     ):
-        result, lines = run_check(
-            spec,
-            data,
-            job,
-            json=json,
-            html=html,
-            run=RunFacts(**run.facts),
-            seed=seed,
-            workers=threads,
-            progress=run.progress,
-        )
+        result, lines = run_check(spec, data, job, run, Destinations(json=json, html=html))
     if not quiet:
         _show(result)
         most = result.settings.search.proposals if result.all is not None else None

@@ -8,12 +8,11 @@ from __future__ import annotations
 
 import csv
 import io
-import json
 import os
 import re
 import tempfile
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack, cast
@@ -21,38 +20,47 @@ from typing import TYPE_CHECKING, Any, Unpack, cast
 import numpy as np
 
 from .._base.errors import FileError, InputError, join_names
-from .._base.files import check_outputs, check_writable, filling, write_text
+from .._base.files import check_outputs, check_writable, filling, write_json, write_text
 from .._base.options import takes
-from .._base.results import RunFacts, write_page
+from .._base.results import RunFacts
 from .._base.runtime import Progress, silent
 from .._base.seeds import Seed
 from ..outputs.cells import TOTAL, Frame
-from ..outputs.check import CheckResult, CheckSettings, check_recipes
+from ..outputs.check import CheckResult, check_recipes
 from ..outputs.check.printed import check_printed
-from ..outputs.check.released import ReleasedOutputs, recorded, write_released
-from ..outputs.check.settings import CheckJob, DeliverySettings
-from ..outputs.document import FORMAT, VERSION, Outputs
+from ..outputs.check.released import ReleasedOutputs, write_released
+from ..outputs.check.settings import CheckJob
+from ..outputs.document import FORMAT, VERSION
 from ..outputs.mitigate import find_mitigations
 from ..outputs.numbers import is_withheld
-from ..outputs.readers.acro.write import write_back as write_acro
 from ..outputs.records import TableCoder, codes_of_table
 from ..outputs.rules import Policy
-from ..outputs.rules.findings import ORDER
+from ..outputs.rules.policy import read_policy
+from ..outputs.source import (
+    CODES_NEED_RECIPES,
+    DataColumns,
+    OutputsAddress,
+    OutputSource,
+    PlacedOutputs,
+    open_outputs,
+    paths_of,
+    select_outputs,
+)
 from ..report.check import check_page, rules_sentence
 from ..table.rows import open_rows
-from ..table.settings import Reading
-from .check_request import AnyPath, CheckRequest
+from .run import Destinations, RunOptions
 
 if TYPE_CHECKING:
     from ..keywords import CheckJobOptions
     from ..outputs.domain import Codes
     from ..outputs.kinds import OutputSpec
-    from ..outputs.rules.findings import RuleFinding
+
+    Records = TableCoder | Codes
 
 
 @takes(CheckJob)
 def check(
-    outputs: AnyPath | Sequence[Any] | Mapping[str, Any] | Outputs,
+    outputs: OutputsAddress,
     data: Any = None,
     *,
     settings: CheckJob | None = None,
@@ -98,372 +106,247 @@ def check(
     'pass'
     """
     job = CheckJob.chosen(settings, options)
-    return run_check(outputs, data, job, seed=seed, workers=workers, progress=progress)[0]
+    # A check takes any seed that studies take, though a command has whole numbers alone.
+    run = RunOptions(seed=cast("int | None", seed), threads=workers, progress=progress)
+    return run_check(outputs, data, job, run)[0]
 
 
 def run_check(
-    outputs: AnyPath | Sequence[Any] | Mapping[str, Any] | Outputs,
+    outputs: OutputsAddress,
     data: Any,
     job: CheckJob,
-    *,
-    json: Path | None = None,
-    html: Path | None = None,
-    run: RunFacts | None = None,
-    seed: Seed = None,
-    workers: int | None = None,
-    progress: Progress = silent,
-) -> tuple[CheckResult, tuple[str, ...]]:
-    """Return the result of a check, and a line for each file that was written: `json` and `html` among them."""
-    job.settings.check_attack()
-    delivery = CheckDelivery(settings=job.delivery, record=job.sources.record, json=json, html=html)
-    sources = job.sources
-    inputs = [path_of(place) for place in (sources.released, data, sources.rules, sources.recipes)]
-    is_list = isinstance(outputs, Sequence) and not isinstance(outputs, str)
-    for source in cast("Sequence[Any]", outputs) if is_list else [outputs]:
-        delivery.check(path_of(source), *inputs)
-    return check_request(
-        CheckRequest.read(outputs, job.sources),
-        data,
-        job,
-        delivery=delivery,
-        run=run,
-        seed=seed,
-        workers=workers,
-        progress=progress,
-    )
-
-
-def check_request(
-    request: CheckRequest,
-    data: Any,
-    job: CheckJob,
-    *,
-    delivery: CheckDelivery | None = None,
-    run: RunFacts | None = None,
-    seed: Seed = None,
-    workers: int | None = None,
-    progress: Progress = silent,
+    run: RunOptions,
+    files: Destinations | None = None,
 ) -> tuple[CheckResult, tuple[str, ...]]:
     """Return the result of a check, and a line for each file that was written.
 
-    1. Read the records.
-    2. Complete the request with what they say.
-    3. Check the outputs.
-    4. Look for mitigations, if asked for.
-    5. Write what was asked for.
+    1. Open the outputs and what was released before.
+    2. Select the outputs that are asked for.
+    3. Read the records, put the outputs over their columns, and check them.
+    4. Write what was asked for.
     """
-    delivery = delivery or CheckDelivery()
-    settings, name = job.settings, data_name(data)
-    if data is None:
-        return _without_records(request, None, settings, delivery, run)
-    threshold = settings.least_shown(request.policy)
-    records = _records(request, data, job.reading.with_options(threshold=threshold), progress)
-    if isinstance(records, TableCoder):
-        request = request.of_data(records, threshold=threshold)
-    delivery.check_request(request)
-    if request.files is not None and not len(request.ready):
-        return _without_records(request, data, replace(settings, rules_only=True), delivery, run)
-    result = check_recipes(
-        request.ready,
-        records,
-        settings,
-        released=request.released_recipes,
-        policy=request.policy,
-        uncertain=request.uncertain,
-        seed=seed,
-        workers=workers,
-        progress=progress,
+    job.settings.check_attack()
+    files = replace(files or Destinations(), confidential=job.delivery.confidential)
+    check_destinations(outputs, data, job, files)
+    opened = OpenedCheck.open(outputs, job, run)
+    placed, records = opened.place(data)
+    opened.check_placed(placed)
+    result = opened.judge(placed, records, name_of(data))
+    return opened.deliver(result, placed, records, files)
+
+
+def check_destinations(
+    outputs: OutputsAddress, data: Any, job: CheckJob, files: Destinations
+) -> None:
+    """Raise unless results can be written where they are asked to, and nothing that is read is there."""
+    delivery, sources, paths = job.delivery, job.sources, paths_of(outputs)
+    if delivery.write is not None:
+        check_new_folder(delivery.write)
+    released = path_of(sources.released)
+    inputs = [*paths, path_of(data), path_of(sources.rules), path_of(sources.recipes)]
+    check_outputs(
+        None,
+        *files.paths,
+        inputs=[*inputs, None if sources.record else released],
+        updated=[released if sources.record else None],
     )
-    rules = (
-        result.rules
-        if request.files is None
-        else request.files.with_beside(result.rules, request.policy or Policy())
-    )
-    result = replace(result, about=request.about(name), rules=rules, run=run or RunFacts())
-    if job.delivery.mitigate:
-        plan, mitigated = find_mitigations(
-            request.ready,
-            records,
-            settings,
-            result,
-            released=request.released_recipes,
-            policy=request.policy,
-            uncertain=request.uncertain,
-            seed=seed,
-            workers=workers,
-            progress=progress,
-        )
-        result = replace(result, mitigation=plan, mitigated=mitigated)
-    return delivery.deliver(result, request, records)
-
-
-def _without_records(
-    request: CheckRequest,
-    data: Any,
-    settings: CheckSettings,
-    delivery: CheckDelivery,
-    run: RunFacts | None,
-) -> tuple[CheckResult, tuple[str, ...]]:
-    """The result of a check of output files by their printed numbers alone."""
-    if request.files is None:
+    back = delivery.acro_write_back
+    if back is None:
+        return
+    if len(paths) != 1 or not paths[0].is_dir():
         raise InputError(
-            "The records behind the outputs are missing: --data FILE. Only output files of other programs can be looked at without."
+            "--acro-write-back is for an ACRO folder, and SPEC is a file. Use --json and --html."
         )
-    if not settings.rules_only:
-        raise InputError(
-            "Without the records behind the outputs only the rules can be asked: add --rules-only, or name the records: --data FILE."
+    if back.resolve() == paths[0].resolve():
+        return
+    if back.exists():
+        raise FileError(f"Cannot write '{back}': it exists. Name a new folder.")
+    if paths[0].resolve() in back.resolve().parents:
+        raise FileError(
+            f"Cannot write '{back}': it lies in the ACRO folder. Name a folder outside it."
         )
-    if delivery.settings.mitigate:
-        raise InputError(
-            "--mitigate needs the records behind the outputs: --data FILE. Mitigated outputs are computed from them, and checked anew."
+    check_writable(back)
+
+
+@dataclass(frozen=True)
+class OpenedCheck:
+    """Outputs that were opened and selected, what they are judged by, and how the check runs."""
+
+    job: CheckJob
+    source: OutputSource
+    not_asked: tuple[str, ...]
+    released: ReleasedOutputs
+    policy: Policy
+    run: RunOptions
+
+    @classmethod
+    def open(cls, outputs: OutputsAddress, job: CheckJob, run: RunOptions) -> OpenedCheck:
+        """Return the outputs that are asked for, and what was released before."""
+        asked = job.sources
+        policy = asked.rules
+        if isinstance(policy, str | os.PathLike):
+            policy = read_policy(policy)
+        source = open_outputs(
+            outputs, recipes=asked.recipes, replace_readable=asked.replace_readable
         )
-    if delivery.record:
-        raise InputError(
-            "--record needs the records behind the outputs: --data FILE. What was not compared with them is not recorded as released."
+        source, not_asked = select_outputs(source, asked.only, asked.exclude)
+        released = ReleasedOutputs.open(asked.released, may_be_new=asked.record)
+        return cls(job, source, not_asked, released, policy or source.policy, run)
+
+    @property
+    def threshold(self) -> int:
+        """The smallest count that is told."""
+        return self.job.settings.least_shown(self.policy)
+
+    def place(self, data: Any) -> tuple[PlacedOutputs, Records | None]:
+        """Return the outputs over the columns of the records, and the records: a table whose columns are coded once, or codes; None where there are none."""
+        if data is None:
+            return self.source.place_printed(), None
+        if isinstance(data, np.ndarray):
+            if self.released.path is not None:
+                raise InputError(CODES_NEED_RECIPES)
+            return self.source.place_codes(), data
+        reading = self.job.reading.with_options(threshold=self.threshold)
+        rows = open_rows(data, settings=reading, progress=self.run.progress)
+        columns = DataColumns(
+            TableCoder(rows.table()),
+            declared=self.released.fields,
+            threshold=self.threshold,
+            policy=self.policy,
         )
-    delivery.check_request(request)
-    released = request.released_recipes is not None or bool(
-        request.released is not None and request.released.outputs
-    )
-    result = check_printed(
-        request.files.outputs,
-        settings,
-        unclear=request.files.unread,
-        policy=request.policy,
-        released=released,
-        with_records=data is not None,
-    )
-    result = replace(result, about=request.about(data_name(data)), run=run or RunFacts())
-    return delivery.deliver(result, request, None)
+        return self.source.place(columns), columns.coder
 
-
-def path_of(place: Any) -> Path | None:
-    """Return the path of what came as a file; None for what came as such."""
-    return Path(place) if isinstance(place, str | os.PathLike) else None
-
-
-def data_name(data: Any) -> str | None:
-    """Return the name of the file that the records came as."""
-    return None if (path := path_of(data)) is None else path.name
-
-
-def _records(
-    request: CheckRequest, data: Any, reading: Reading, progress: Progress
-) -> TableCoder | Codes:
-    """The records, as a table whose columns are coded once; or as codes, which only recipes can be computed from."""
-    if not isinstance(data, np.ndarray):
-        return TableCoder(open_rows(data, settings=reading, progress=progress).table())
-    if request.recipes is None or request.released is not None:
-        raise InputError(
-            "Codes as data need recipes as outputs, which say what their columns are. Pass a table."
-        )
-    return data
-
-
-MOST_WORDS = 2000
-
-
-@dataclass(frozen=True, kw_only=True)
-class CheckDelivery:
-    """Where results go; None for nowhere."""
-
-    settings: DeliverySettings = field(default_factory=DeliverySettings)
-    record: bool = False  # Whether to add the outputs to the file of released ones, if they pass
-    # json, html: Files for what may leave, and for a page of it
-    json: Path | None = None
-    html: Path | None = None
-
-    def check(self, source: Path | None, released: Path | None, *inputs: Path | None) -> None:
-        """Raise unless results can be written where they are asked to, and no input (`source`, the outputs, among them) is there."""
-        if self.settings.write is not None:
-            check_new_folder(self.settings.write)
-        wanted = (self.json, self.html, self.settings.confidential)
-        check_outputs(
-            source,
-            *wanted,
-            inputs=[*inputs, None if self.record else released],
-            updated=[released if self.record else None],
-        )
-        back = self.settings.acro_write_back
-        if back is None:
-            return
-        if source is None or not source.is_dir():
-            raise InputError(
-                "--acro-write-back is for an ACRO folder, and SPEC is a file. Use --json and --html."
-            )
-        if back.resolve() == source.resolve():
-            return
-        if back.exists():
-            raise FileError(f"Cannot write '{back}': it exists. Name a new folder.")
-        if source.resolve() in back.resolve().parents:
-            raise FileError(
-                f"Cannot write '{back}': it lies in the ACRO folder. Name a folder outside it."
-            )
-        check_writable(back)
-
-    def check_request(self, request: CheckRequest) -> None:
+    def check_placed(self, placed: PlacedOutputs) -> None:
         """Raise where what would be recorded is not what is judged, or the folder to be copied was changed after ACRO wrote it."""
-        fault = (
-            ""
-            if request.acro is None
-            else next((one.fault for one in request.acro.results if one.fault), "")
-        )
-        if self.settings.acro_write_back is not None and request.acro is None:
-            raise InputError(
-                "--acro-write-back is for an ACRO folder, and there is no results.json in this one. Use --json and --html."
-            )
-        if self.settings.acro_write_back is not None and fault:
-            raise InputError(
-                f"--acro-write-back cannot copy a folder that is not as ACRO wrote it: {fault}"
-            )
-        replaced = [f"'{one.uid}'" for one in request.by_recipe if one.replaced]
-        if self.record and replaced:
+        if self.job.delivery.acro_write_back is not None:
+            self.source.check_write_back()
+        replaced = [f"'{recipe.name}'" for recipe in placed.about.by_recipe if recipe.readable]
+        if self.job.sources.record and replaced:
             raise InputError(
                 f"--record cannot record {join_names(replaced)}: what would leave is the result, and what was judged a recipe in its place. "
                 "Leave out --record, or the recipe."
             )
 
+    def judge(
+        self, placed: PlacedOutputs, records: Records | None, data: str | None
+    ) -> CheckResult:
+        """Return what is said of the outputs, and how they could be mended if that is asked for; `data` is the name of the file of records."""
+        about = replace(
+            placed.about,
+            outputs=name_of(self.source.path),
+            data=data,
+            released=name_of(self.released.path),
+            released_head=self.released.head if self.released.path else None,
+            not_asked=self.not_asked,
+            ignored_accepted=self.job.sources.accept_ignored,
+        )
+        run = RunFacts(**self.run.facts)
+        if records is None or placed.recipes is None:
+            result = self._judge_printed(placed, with_records=records is not None)
+            return replace(result, about=about, run=run)
+        options: dict[str, Any] = {
+            "released": self.released.as_recipes(self.threshold),
+            "policy": self.policy,
+            "uncertain": placed.uncertain,
+            "seed": self.run.seed,
+            "workers": self.run.threads,
+            "progress": self.run.progress,
+        }
+        settings = self.job.settings
+        result = check_recipes(placed.recipes, records, settings, **options)
+        rules = replace(result.rules, findings=(*result.rules.findings, *placed.findings))
+        result = replace(result, about=about, rules=rules, run=run)
+        if not self.job.delivery.mitigate:
+            return result
+        plan, mitigated = find_mitigations(placed.recipes, records, settings, result, **options)
+        return replace(result, mitigation=plan, mitigated=mitigated)
+
+    def _judge_printed(self, placed: PlacedOutputs, *, with_records: bool) -> CheckResult:
+        """What is said of outputs by their printed numbers alone."""
+        if not with_records and not self.job.settings.rules_only:
+            raise InputError(
+                "Without the records behind the outputs only the rules can be asked: add --rules-only, or name the records: --data FILE."
+            )
+        if self.job.delivery.mitigate:
+            raise InputError(
+                "--mitigate needs the records behind the outputs: --data FILE. Mitigated outputs are computed from them, and checked anew."
+            )
+        if self.job.sources.record:
+            raise InputError(
+                "--record needs the records behind the outputs: --data FILE. What was not compared with them is not recorded as released."
+            )
+        return check_printed(
+            placed.printed,
+            replace(self.job.settings, rules_only=True),
+            findings=placed.findings,
+            policy=self.policy,
+            released=bool(self.released),
+            with_records=with_records,
+        )
+
     def deliver(
-        self, result: CheckResult, request: CheckRequest, data: TableCoder | Codes | None
+        self,
+        result: CheckResult,
+        placed: PlacedOutputs,
+        records: Records | None,
+        files: Destinations,
     ) -> tuple[CheckResult, tuple[str, ...]]:
         """Write everything; return the result with what became of it, and a line for each file."""
-        result = replace(
-            result, about=replace(result.about, recorded=self.record and result.passed)
-        )
+        delivery, record = self.job.delivery, self.job.sources.record
+        result = replace(result, about=replace(result.about, recorded=record and result.passed))
         released = (
-            _released(request, result, data) if result.about.recorded else None
+            self._including(placed, result, records) if result.about.recorded else self.released
         )  # before anything is written
         lines = []
-        if self.settings.acro_write_back is not None:
-            _write_back(self.settings.acro_write_back, request, result)
-            lines.append(
-                f"Wrote {self.settings.acro_write_back}: the ACRO folder with this result."
-            )
-        if released is not None:
-            assert request.released_path is not None
-            write_released(request.released_path, released)
-            lines.append(f"Wrote {request.released_path}: these outputs are recorded as released.")
-        elif self.record:
-            lines.append(
-                f"{request.released_path} is as it was: outputs are recorded only if they pass."
-            )
-        if self.settings.write is not None:
-            lines.append(write_mitigated(self.settings.write, result, data))
-        if self.json is not None:
-            write_text(self.json, _text(result.to_dict(), indent=2))
-            lines.append(f"Wrote {self.json}.")
-        if self.html is not None:
-            write_page(self.html, check_page(result))
-            lines.append(f"Wrote {self.html}.")
-        if self.settings.confidential is not None:
-            head = {"format": "chaffinch-check-confidential", "version": 1, "confidential": True}
-            write_text(
-                self.settings.confidential,
-                _text({**head, **result.confidential()}, indent=1),
-                mode=0o600,
-            )
-            lines.append(
-                f"Wrote {self.settings.confidential}: exposed classes and cells, confidential."
-            )
-        return result, tuple(lines)
+        if delivery.acro_write_back is not None:
+            self._write_back(delivery.acro_write_back, placed, result)
+            lines.append(f"Wrote {delivery.acro_write_back}: the ACRO folder with this result.")
+        if result.about.recorded:
+            assert released.path is not None  # settings see to it
+            write_released(released.path, released)
+            lines.append(f"Wrote {released.path}: these outputs are recorded as released.")
+        elif record:
+            lines.append(f"{released.path} is as it was: outputs are recorded only if they pass.")
+        if delivery.write is not None:
+            lines.append(write_mitigated(delivery.write, result, records))
+        return result, (*lines, *files.write(result, lambda: check_page(result)))
+
+    def _including(
+        self, placed: PlacedOutputs, result: CheckResult, records: Records | None
+    ) -> ReleasedOutputs:
+        """What was released with these outputs: as published, or as the data give them where they came without numbers."""
+        assert placed.recipes is not None
+        assert result.recipes is not None
+        assert isinstance(records, TableCoder)  # otherwise nothing is recorded
+        fields, recipes = result.recipes.fields, result.recipes.only(placed.recipes.names)
+        codes = codes_of_table(records, fields).codes
+        entries = [
+            computed if recipe.published is None else recipe.published
+            for recipe, computed in zip(recipes.outputs, recipes.entries(codes), strict=True)
+        ]
+        columns = {output.name: output.columns for output in result.outputs}
+        return self.released.including(entries, fields, used=columns)
+
+    def _write_back(self, folder: Path, placed: PlacedOutputs, result: CheckResult) -> None:
+        """Copy the ACRO folder with the result as one more output, page and JSON, and a comment on each result that was checked."""
+        summary = f"Chaffinch: {result.text} {rules_sentence(result.rules)}"
+        if placed.about.by_recipe:
+            names = join_names([f"'{recipe.name}'" for recipe in placed.about.by_recipe])
+            summary += f" Of {names} recipes were judged, which somebody gave, not the files."
+        with tempfile.TemporaryDirectory() as scratch:
+            page, data = Path(scratch) / "check.html", Path(scratch) / "check.json"
+            Destinations(json=data, html=page).write(result, lambda: check_page(result))
+            self.source.write_back(folder, placed, result, report=[page, data], summary=summary)
 
 
-def _text(data: Mapping[str, Any], *, indent: int) -> str:
-    return json.dumps(data, indent=indent, ensure_ascii=False, allow_nan=False) + "\n"
+def path_of(data: Any) -> Path | None:
+    """Return the path of what came as a file; None for what came as such."""
+    return Path(data) if isinstance(data, str | os.PathLike) else None
 
 
-def _released(
-    request: CheckRequest, result: CheckResult, data: TableCoder | Codes | None
-) -> ReleasedOutputs:
-    """What was released with these outputs: as published, or as the data give them where they came without numbers."""
-    assert result.recipes is not None
-    assert data is not None  # without records nothing is recorded
-    assert not isinstance(data, np.ndarray)  # codes have no file of released outputs
-    fields = result.recipes.fields
-    new = result.recipes.only(request.ready.names)
-    codes = codes_of_table(data, fields).codes
-    entries = [
-        one if recipe.published is None else recipe.published
-        for recipe, one in zip(new.outputs, new.entries(codes), strict=True)
-    ]
-    columns = {one.name: one.columns for one in result.outputs}
-    return recorded(request.released or ReleasedOutputs(), entries, fields, used=columns)
-
-
-def _write_back(folder: Path, request: CheckRequest, result: CheckResult) -> None:
-    """Copy the ACRO folder with the result as one more output, page and JSON, and a comment on each result that was checked."""
-    assert request.source is not None
-    same = folder.resolve() == request.source.resolve()
-    summary = f"Chaffinch: {result.text} {rules_sentence(result.rules)}"
-    if request.by_recipe:
-        names = join_names([f"'{one.uid}'" for one in request.by_recipe])
-        summary += f" Of {names} recipes were judged, which somebody gave, not the files."
-    with tempfile.TemporaryDirectory() as place:
-        page, data = Path(place) / "check.html", Path(place) / "check.json"
-        page.write_text(check_page(result), encoding="utf-8")
-        data.write_text(_text(result.to_dict(), indent=2), encoding="utf-8")
-        write_acro(
-            request.source,
-            None if same else folder,
-            report=[page, data],
-            assessed=_comments(request, result),
-            summary=summary,
-            failed=result.failed,
-            in_place=same,
-        )
-
-
-def _comments(request: CheckRequest, result: CheckResult) -> dict[str, str]:
-    """For each result that was asked about: its verdict, what the rules say of it and the verdict on all together.
-
-    Where a recipe was judged in the place of a result, that is said, and nothing of the result's own files.
-    """
-    assert request.acro_outputs is not None
-    assert request.acro is not None
-    every = f"All outputs together: {result.verdict.text}."
-    skipped = [one for one in result.about.skipped if one.name in request.acro.uids]
-    comments = {
-        one.name: f"Chaffinch: not assessed. {one.reason.rstrip('.')}. {every}" for one in skipped
-    }
-    by_recipe = {one.uid: one.replaced for one in request.by_recipe}
-    for uid in dict.fromkeys(one.uid for one in request.acro_outputs.outputs):
-        names = {one.name for one in request.acro_outputs.of(uid)}
-        findings = [one for one in result.rules if one.status != "pass" and names & set(one.names)]
-        words = [f"{one.status} ({one.rule}{_beside(one, names)}): {one.words}" for one in findings]
-        if by_recipe.get(uid):
-            comments[uid] = (
-                f"Chaffinch: not assessed. Not this result was judged, though it can be read, but a recipe that was given for it. {every}"
-            )
-            continue
-        if uid in by_recipe:
-            head = "Chaffinch: review. Not this result was judged, since it cannot be read, but a recipe that was given for it. Of the recipe:"
-            words = words or ["it breaks no rule. That says nothing of the files of this result."]
-        else:
-            rows = [row for row in result.summary if row.output in names]
-            worst = max((row.verdict for row in rows), key=ORDER.index, default="not assessed")
-            others = [
-                one
-                for row in rows
-                for one in row.why
-                if not any(one.startswith(each.rule) for each in findings)
-            ]
-            head = " ".join(
-                [f"Chaffinch: {worst}.", *(f"{one.rstrip('.')}." for one in dict.fromkeys(others))]
-            )
-            words = words or (
-                ["No rule failed for this output."] if worst in ("pass", "review") else []
-            )
-        comments[uid] = " ".join([head, *words, every])
-    return {
-        uid: text if len(text) <= MOST_WORDS else text[: MOST_WORDS - 1] + "…"
-        for uid, text in comments.items()
-    }
-
-
-def _beside(one: RuleFinding, names: Collection[str]) -> str:
-    """The other outputs of a finding between several, if there are any."""
-    others = [f"'{name}'" for name in one.names if name not in names]
-    return f", with {' and '.join(others)}" if others else ""
+def name_of(data: Any) -> str | None:
+    """Return the name of what came as a file; None for what came as such."""
+    return None if (path := path_of(data)) is None else path.name
 
 
 DOCUMENT = "mitigated.json"
@@ -480,7 +363,7 @@ def check_new_folder(folder: Path) -> None:
     check_writable(folder)
 
 
-def write_mitigated(folder: Path, result: CheckResult, data: TableCoder | Codes | None) -> str:
+def write_mitigated(folder: Path, result: CheckResult, data: Records | None) -> str:
     """Write the mitigated outputs of a check into a new folder, if they pass; return what was done, in a line."""
     after = result.mitigated
     if after is None or after.recipes is None or data is None:
@@ -501,10 +384,7 @@ def write_mitigated(folder: Path, result: CheckResult, data: TableCoder | Codes 
                 for one in computed.outputs
             ],
         }
-        write_text(
-            part / DOCUMENT,
-            json.dumps(document, indent=1, ensure_ascii=False, allow_nan=False) + "\n",
-        )
+        write_json(part / DOCUMENT, document, indent=1)
         for number, output in enumerate(computed.outputs, 1):
             text = io.StringIO()
             csv.writer(text, lineterminator="\n").writerows(

@@ -139,4 +139,6 @@ class Destinations:
         if self.confidential is not None:
             text = json.dumps(result.confidential(), indent=1, ensure_ascii=False)
             write_text(self.confidential, f"{text}\n", mode=0o600)
-        return tuple(f"Wrote {path}." for path in self.paths if path is not None)
+        lines = [f"Wrote {path}." for path in self.paths[:-1] if path is not None]
+        confidential = f"Wrote {self.confidential}: confidential."
+        return (*lines, confidential) if self.confidential is not None else tuple(lines)

@@ -9,9 +9,9 @@ from chaffinch.errors import InputError
 from chaffinch.outputs.check.released import (
     ReleasedOutputs,
     read_released,
-    recorded,
     write_released,
 )
+from chaffinch.outputs.document import recipes_of
 from chaffinch.outputs.domain import Field, Fields
 
 FIELDS = Fields((Field("sex", ("f", "m")), Field("age", (0, 1, 2))))
@@ -21,20 +21,43 @@ USED = {"by sex": ("sex",), "by age": ("age",)}
 
 
 def test_outputs_are_chained_and_read_again(tmp_path):
-    one = recorded(ReleasedOutputs(), [FIRST], FIELDS, used=USED, added="2026-01-31")
-    two = recorded(one, [SECOND], FIELDS, used=USED, added="2026-02-01")
+    one = ReleasedOutputs().including([FIRST], FIELDS, used=USED, added="2026-01-31")
+    two = one.including([SECOND], FIELDS, used=USED, added="2026-02-01")
     assert two.outputs[1]["previous"] == one.head
     write_released(tmp_path / "r.json", two)
     again = read_released(tmp_path / "r.json")
     assert again.entries == [FIRST, SECOND]
     assert again.head == two.head
+    assert again == two
+    assert again.path == tmp_path / "r.json"
     assert {one["name"] for one in again.columns} == {"sex", "age"}
+
+
+def test_what_was_released_comes_as_a_file_as_recipes_or_not_at_all(tmp_path):
+    file = tmp_path / "r.json"
+    assert not ReleasedOutputs.open(None)
+    assert ReleasedOutputs.open(None).as_recipes(10) is None
+    recipes = recipes_of([FIRST], FIELDS)
+    given = ReleasedOutputs.open(recipes)
+    assert given
+    assert (given.path, given.fields, given.as_recipes(10)) == (None, (), recipes)
+    new = ReleasedOutputs.open(file, may_be_new=True)
+    assert not new
+    assert (new.path, new.as_recipes(10)) == (file, None)
+    with pytest.raises(FileError, match="No such file"):
+        ReleasedOutputs.open(file)
+    write_released(file, new.including([FIRST], FIELDS, used=USED))
+    known = ReleasedOutputs.open(file, may_be_new=True)
+    assert known
+    assert [field.levels for field in known.fields] == [("f", "m")]
+    assert known.as_recipes(5).fields.threshold == 5
+    assert known.as_recipes(5).names == ("by sex",)
 
 
 @pytest.mark.parametrize("change", ["count", "date", "order", "removed", "levels"])
 def test_any_change_is_noticed(tmp_path, change):
     path = tmp_path / "r.json"
-    write_released(path, recorded(ReleasedOutputs(), [FIRST, SECOND], FIELDS, used=USED))
+    write_released(path, ReleasedOutputs().including([FIRST, SECOND], FIELDS, used=USED))
     data = json.loads(path.read_text())
     if change == "count":
         data["outputs"][0]["output"]["counts"][0] = 11
@@ -52,12 +75,12 @@ def test_any_change_is_noticed(tmp_path, change):
 
 
 def test_the_same_name_and_other_levels_are_refused():
-    one = recorded(ReleasedOutputs(), [FIRST], FIELDS, used=USED)
+    one = ReleasedOutputs().including([FIRST], FIELDS, used=USED)
     with pytest.raises(InputError, match="released already"):
-        recorded(one, [FIRST], FIELDS, used=USED)
+        one.including([FIRST], FIELDS, used=USED)
     other = Fields((Field("sex", ("m", "f")),))
     with pytest.raises(InputError, match="other levels"):
-        recorded(one, [{**FIRST, "name": "again"}], other, used={"again": ("sex",)})
+        one.including([{**FIRST, "name": "again"}], other, used={"again": ("sex",)})
 
 
 @pytest.mark.parametrize(

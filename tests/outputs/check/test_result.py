@@ -14,9 +14,7 @@ from chaffinch.outputs.check import CheckResult
 from chaffinch.outputs.check.assessment import OutputFit
 from chaffinch.outputs.check.attribution import RiskMeasure
 from chaffinch.outputs.check.result import (
-    ByRecipe,
     NotAssessed,
-    NotChecked,
     counted_words,
     hold_back,
     summary_of,
@@ -24,6 +22,7 @@ from chaffinch.outputs.check.result import (
 )
 from chaffinch.outputs.rules import RuleReport
 from chaffinch.outputs.rules.findings import finding
+from chaffinch.outputs.source import ByRecipe, NotChecked
 from chaffinch.stats.intervals import NOTHING, Estimate
 
 JOINT = {"name": "joint", "kind": "table", "by": ["a", "b", "c", "y"]}

@@ -8,7 +8,7 @@ from dataclasses import replace
 from itertools import combinations
 
 from ..._base.errors import InputError
-from ..readers.files.protocol import ReadOutput, UnreadOutput
+from ..readers.files.protocol import ReadOutput
 from ..rules import Policy, RuleReport
 from ..rules.findings import RuleFinding, finding, not_assessed, statbarn_of
 from .result import CheckedOutput, CheckResult, verdict_of
@@ -61,21 +61,19 @@ def check_printed(
     outputs: Sequence[ReadOutput],
     settings: CheckSettings,
     *,
-    unclear: Sequence[UnreadOutput] = (),
+    findings: Sequence[RuleFinding] = (),
     policy: Policy | None = None,
     released: bool = False,
     with_records: bool = False,
 ) -> CheckResult:
     """Return what the rules say of outputs that were read from files, without any record; no output stops another.
 
-    `unclear` are outputs that were understood and could not be put over the columns of records. `released`: whether there are outputs that are out already, which these cannot be compared with; `with_records`: whether records were given, and no
+    `findings` are what the rules say of outputs that were understood and could not be put over the columns of records. `released`: whether there are outputs that are out already, which these cannot be compared with; `with_records`: whether records were given, and no
     output could be put over their columns.
     """
     began, policy = time.perf_counter(), policy or Policy()
     rules = printed_rules(outputs, policy)
-    rules = replace(
-        rules, findings=(*rules.findings, *(more for one in unclear for more in one.findings))
-    )
+    rules = replace(rules, findings=(*rules.findings, *findings))
     why = (
         "no output could be put over the columns of the records"
         if with_records

@@ -13,7 +13,7 @@ import hashlib
 import json
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -21,7 +21,8 @@ from typing import Any
 from ..._base.documents import check_head, parse_document
 from ..._base.errors import InputError
 from ..._base.files import read_small, write_text
-from ..domain import Fields
+from ..document import Outputs, recipes_of
+from ..domain import Field, Fields
 
 FORMAT = "chaffinch-released"
 VERSION = 1
@@ -39,10 +40,40 @@ class ReleasedOutputs:
         Mapping[str, Any], ...
     ] = ()  # Entries with `output`, `added`, `previous` and `hash`, oldest first
 
+    path: Path | None = field(default=None, compare=False)
+    recipes: Outputs | None = None  # What was released, where that did not come as a file
+
+    @classmethod
+    def open(
+        cls, released: str | os.PathLike[str] | Outputs | None, *, may_be_new: bool = False
+    ) -> ReleasedOutputs:
+        """Return what a project has released: nothing where no file is named, or where it `may_be_new` and is not there."""
+        if released is None:
+            return cls()
+        if isinstance(released, Outputs):
+            return cls(recipes=released)
+        is_new = may_be_new and not Path(released).exists()
+        return cls(path=Path(released)) if is_new else read_released(released)
+
+    def __bool__(self) -> bool:
+        return self.recipes is not None or bool(self.outputs)
+
     @property
     def entries(self) -> list[Mapping[str, Any]]:
         """The outputs alone."""
-        return [one["output"] for one in self.outputs]
+        return [entry["output"] for entry in self.outputs]
+
+    @property
+    def fields(self) -> tuple[Field, ...]:
+        """The columns, with the levels that they have in the file."""
+        return tuple(Field(column["name"], tuple(column["levels"])) for column in self.columns)
+
+    def as_recipes(self, threshold: int) -> Outputs | None:
+        """Return the outputs over columns of which messages tell what so many records share; None for none."""
+        if not self.outputs:
+            return self.recipes
+        fields = Fields(self.fields).with_threshold(threshold)
+        return recipes_of(self.entries, fields, name="the released outputs")
 
     @property
     def head(self) -> str:
@@ -57,6 +88,48 @@ class ReleasedOutputs:
             "columns": list(self.columns),
             "outputs": list(self.outputs),
         }
+
+    def including(
+        self,
+        entries: Sequence[Mapping[str, Any]],
+        fields: Fields,
+        *,
+        used: Mapping[str, Sequence[str]],
+        added: str | None = None,
+    ) -> ReleasedOutputs:
+        """Return the same with more outputs, each chained to the one before.
+
+        `used` has the columns of each output by its name; the date is today's if absent.
+        """
+        columns = {column["name"]: column for column in self.columns}
+        names = {entry["name"] for entry in self.entries}
+        outputs, day = list(self.outputs), added or date.today().isoformat()
+        previous = self.head
+        for entry in entries:
+            if entry["name"] in names:
+                raise InputError(
+                    f"An output called '{entry['name']}' was released already. Give the new one another name."
+                )
+            for name in used[entry["name"]]:
+                column = {"name": name, "levels": list(fields[name].levels)}
+                if columns.setdefault(name, column)["levels"] != column["levels"]:
+                    raise InputError(
+                        f"Column '{name}' has other levels than in the released outputs. Describe it as they do, or start another file."
+                    )
+            about = [columns[name] for name in used[entry["name"]]]
+            hashed = _hash(entry, about, day, previous)
+            outputs.append(
+                {
+                    "output": dict(entry),
+                    "columns": list(used[entry["name"]]),
+                    "added": day,
+                    "previous": previous,
+                    "hash": hashed,
+                }
+            )
+            names.add(entry["name"])
+            previous = hashed
+        return replace(self, columns=tuple(columns.values()), outputs=tuple(outputs))
 
 
 def _hash(
@@ -104,48 +177,7 @@ def read_released(path: str | os.PathLike[str]) -> ReleasedOutputs:
             )
         previous = one["hash"]
         known.append(one)
-    return ReleasedOutputs(tuple(columns), tuple(known))
-
-
-def recorded(
-    released: ReleasedOutputs,
-    entries: Sequence[Mapping[str, Any]],
-    fields: Fields,
-    *,
-    used: Mapping[str, Sequence[str]],
-    added: str | None = None,
-) -> ReleasedOutputs:
-    """Return what was released with more outputs, each chained to the one before.
-
-    `used` has the columns of each output by its name; the date is today's if absent.
-    """
-    columns = {one["name"]: one for one in released.columns}
-    names = {entry["name"] for entry in released.entries}
-    outputs, day = list(released.outputs), added or date.today().isoformat()
-    for entry in entries:
-        if entry["name"] in names:
-            raise InputError(
-                f"An output called '{entry['name']}' was released already. Give the new one another name."
-            )
-        for name in used[entry["name"]]:
-            mine = {"name": name, "levels": list(fields[name].levels)}
-            if columns.setdefault(name, mine)["levels"] != mine["levels"]:
-                raise InputError(
-                    f"Column '{name}' has other levels than in the released outputs. Describe it as they do, or start another file."
-                )
-        previous = str(outputs[-1]["hash"]) if outputs else ""
-        about = [columns[name] for name in used[entry["name"]]]
-        outputs.append(
-            {
-                "output": dict(entry),
-                "columns": list(used[entry["name"]]),
-                "added": day,
-                "previous": previous,
-                "hash": _hash(entry, about, day, previous),
-            }
-        )
-        names.add(entry["name"])
-    return ReleasedOutputs(tuple(columns.values()), tuple(outputs))
+    return ReleasedOutputs(tuple(columns), tuple(known), file)
 
 
 def write_released(path: str | os.PathLike[str], released: ReleasedOutputs) -> None:

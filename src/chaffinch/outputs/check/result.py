@@ -20,6 +20,7 @@ from ..margins import KnownMargins
 from ..rules import RuleReport
 from ..rules.findings import ORDER, RuleFinding, Status
 from ..solve.settings import plain_options
+from ..source import CheckAbout
 from .agreement import Agreement, Exposed
 from .assessment import CumulativeStage, OutputFit, Stage
 from .attribution import EnsembleTcap, RiskMeasure
@@ -41,6 +42,7 @@ MOST_FITS = 5
 
 
 FORMAT = "chaffinch-check"
+CONFIDENTIAL_FORMAT = "chaffinch-check-confidential"
 VERSION = 3
 PARTS = (
     "resolved",
@@ -88,54 +90,6 @@ class ResolvedSettings:
         default_factory=KnownMargins
     )  # The columns whose margins datasets started from, and how these were known
     seed: int | None = None
-
-
-@dataclass(frozen=True)
-class NotChecked:
-    """A result of an ACRO folder, or an output in a file, that could not be read, why, and what kind of result it is said to be."""
-
-    name: str
-    reason: str
-    kind: str = ""
-    verdict: Status = "not assessed"  # `fail` where what could be read of it fails all the same
-
-
-@dataclass(frozen=True)
-class ByRecipe:
-    """A result of an ACRO folder in whose place a recipe was judged, and whether it could have been read."""
-
-    name: str
-    readable: bool
-
-
-@dataclass(frozen=True)
-class ReadFrom:
-    """An output that was read from a file: where it stands, and what was understood."""
-
-    name: str
-    place: str
-    understood: str
-
-
-@dataclass(frozen=True, kw_only=True)
-class CheckAbout:
-    """What was checked: the names of files, the version of ACRO, what was released before and what was left out."""
-
-    outputs: str | None = None
-    acro: str | None = None
-    data: str | None = None
-    released: str | None = None
-    released_head: str | None = None
-    recorded: bool = False
-    skipped: tuple[NotChecked, ...] = ()
-    by_recipe: tuple[ByRecipe, ...] = ()
-    not_asked: tuple[
-        str, ...
-    ] = ()  # Outputs that were left out as asked for: nothing is said of them
-    # ignored, ignored_accepted: Outputs that outputs.toml ignores, which were not assessed; and whether they may leave all the same
-    ignored: tuple[str, ...] = ()
-    ignored_accepted: bool = False
-    read: tuple[ReadFrom, ...] = ()  # Outputs that were read from files, with what was understood
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -295,6 +249,9 @@ class CheckResult:
     def confidential(self) -> dict[str, Any]:
         """Return what must not leave: the exposed classes with their values and counts, and the cells behind each rule."""
         return {
+            "format": CONFIDENTIAL_FORMAT,
+            "version": 1,
+            "confidential": True,
             "exposed": [one.to_dict() for one in self.exposed],
             "rules": self.rules.confidential(),
         }

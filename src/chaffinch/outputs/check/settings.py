@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -207,7 +208,7 @@ class SourceSettings(Declared):
             raise InputError(
                 "Give --only or --except, not both: each says which outputs are checked."
             )
-        if self.record and self.released is None:
+        if self.record and not isinstance(self.released, str | os.PathLike):
             raise InputError(
                 "--record needs --released FILE: the file that the outputs are to be added to."
             )

@@ -13,8 +13,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from chaffinch.outputs.readers.files.microdata import PrintedRows, RecordLookup
-from chaffinch.outputs.readers.files.read import read_files, recipes_of_files
+from chaffinch.outputs.readers.files.read import read_files
 from chaffinch.outputs.records import TableCoder
+from chaffinch.outputs.source import CheckAbout, DataColumns
 from chaffinch.table import read
 
 N_PEOPLE = 120
@@ -43,13 +44,18 @@ PLAIN_VECTOR = "\n".join(
 )
 
 
-def verdicts(folder: Path, *, records: bool) -> dict[str, str]:
+def about_of(folder: Path, *, records: bool) -> CheckAbout:
     files = read_files([folder])
-    if records:
-        files = recipes_of_files(files, TableCoder(read(PEOPLE, rare="keep"))).files
+    if not records:
+        return files.about
+    return files.place(DataColumns(TableCoder(read(PEOPLE, rare="keep")))).about
+
+
+def verdicts(folder: Path, *, records: bool) -> dict[str, str]:
+    about = about_of(folder, records=records)
     return {
-        **{one.name: "read" for one in files.outputs},
-        **{one.name: one.verdict for one in files.unread},
+        **{output.name: "read" for output in about.read},
+        **{output.name: output.verdict for output in about.skipped},
     }
 
 
@@ -189,10 +195,8 @@ def test_a_row_for_each_person_of_several_records_is_recognised() -> None:
 
 def test_the_reason_holds_no_value_and_no_small_count(tmp_path: Path) -> None:
     PEOPLE.head(6).to_csv(tmp_path / "head.csv", index=False)
-    (one,) = recipes_of_files(
-        read_files([tmp_path]), TableCoder(read(PEOPLE, rare="keep"))
-    ).files.unread
-    assert one.reason == (
+    (skipped,) = about_of(tmp_path, records=True).skipped
+    assert skipped.reason == (
         "head.csv, line 1: Its columns are columns of the data, and its rows are records of the data. Take it out of the folder."
     )
 

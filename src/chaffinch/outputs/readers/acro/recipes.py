@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import reduce
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
@@ -19,6 +19,15 @@ from ...domain import Field, Fields
 from ...formula import column_words
 from ...kinds import KINDS
 from ...records import TableCoder, fields_of_table
+from ...rules.policy import Policy, policy_of_acro
+from ...source import (
+    ByRecipe,
+    CheckAbout,
+    DataColumns,
+    NotChecked,
+    OutputSource,
+    PlacedOutputs,
+)
 from ..coefficient_names import coefficient_columns
 from ..placing import Placement
 from .commands import Call, ComparedColumn, read_call, read_comparison, referred_column, where_of
@@ -26,12 +35,17 @@ from .read import AcroDirectory, AcroResult, UnclearError
 from .regressions import KINDS as REGRESSIONS
 from .regressions import formula_words, regression_outputs
 from .tables import number_of, plain_number, table_outputs
+from .write import result_comments, write_back
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from ....table import Table
+    from ...check.result import CheckResult
     from ...document import Outputs
 
 MANY_ROWS = 1_000_000
+UNLISTED = "It lies in the folder and belongs to no result of ACRO, so nobody has looked at it. Take it out of the folder, or check it by itself."
 
 
 @dataclass(frozen=True)
@@ -89,6 +103,97 @@ class AcroOutputs:
     def of(self, uid: str) -> tuple[AcroOutput, ...]:
         """Return the outputs of one result."""
         return tuple(output for output in self.outputs if output.uid == uid)
+
+
+@dataclass(frozen=True)
+class AcroSource(OutputSource):
+    """An ACRO folder, with recipes by the names of results; whether these may stand for results that can be read."""
+
+    directory: AcroDirectory
+    recipes: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    replace_readable: bool = False
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return (*self.directory.uids, *self.directory.unlisted)
+
+    @property
+    def path(self) -> Path:
+        return self.directory.folder
+
+    @property
+    def policy(self) -> Policy:
+        return policy_of_acro(self.directory.config)
+
+    def only(self, names: Collection[str]) -> AcroSource:
+        results = tuple(result for result in self.directory.results if result.uid in names)
+        unlisted = tuple(name for name in self.directory.unlisted if name in names)
+        excluded = set(self.names).difference(names)
+        return replace(
+            self,
+            directory=replace(self.directory, results=results, unlisted=unlisted),
+            recipes={uid: entry for uid, entry in self.recipes.items() if uid not in excluded},
+        )
+
+    def place(self, columns: DataColumns) -> PlacedOutputs:
+        acro = recipes_of_acro(
+            self.directory,
+            columns.coder,
+            declared=columns.declared,
+            given=self.recipes,
+            replace_readable=self.replace_readable,
+            threshold=columns.threshold,
+        )
+        if not acro.outputs:
+            why = "; ".join(f"{result.uid}: {result.reason}" for result in acro.skipped[:5])
+            raise InputError(
+                f"No result of '{self.path}' can be checked: {why}. Give recipes with --recipes."
+            )
+        skipped = [NotChecked(result.uid, result.reason, result.type) for result in acro.skipped]
+        unlisted = [NotChecked(name, UNLISTED) for name in self.directory.unlisted]
+        by_recipe = [
+            ByRecipe(output.uid, output.replaced) for output in acro.outputs if output.by_recipe
+        ]
+        about = CheckAbout(
+            acro=self.directory.version,
+            skipped=(*skipped, *unlisted),
+            by_recipe=tuple(by_recipe),
+        )
+        uids = dict.fromkeys(output.uid for output in acro.outputs)
+        return PlacedOutputs(
+            acro.recipes(),
+            about,
+            uncertain={
+                output.name: output.uncertain for output in acro.outputs if output.uncertain
+            },
+            of_results={uid: tuple(output.name for output in acro.of(uid)) for uid in uids},
+        )
+
+    def check_write_back(self) -> None:
+        if fault := next((result.fault for result in self.directory.results if result.fault), ""):
+            raise InputError(
+                f"--acro-write-back cannot copy a folder that is not as ACRO wrote it: {fault}"
+            )
+
+    def write_back(
+        self,
+        folder: Path,
+        placed: PlacedOutputs,
+        result: CheckResult,
+        *,
+        report: Sequence[Path],
+        summary: str,
+    ) -> None:
+        in_place = folder.resolve() == self.path.resolve()
+        write_back(
+            self.path,
+            None if in_place else folder,
+            report=report,
+            assessed=result_comments(result, self.directory.uids, placed.of_results),
+            summary=summary,
+            failed=result.failed,
+            in_place=in_place,
+        )
 
 
 def columns_of_acro(directory: AcroDirectory, known: Sequence[str]) -> list[str]:

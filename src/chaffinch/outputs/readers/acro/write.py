@@ -13,12 +13,14 @@ import json
 import os
 import secrets
 import shutil
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from ...._base.checks import check_name
 from ...._base.errors import FileError, InputError
+from ...rules.findings import ORDER
 from .read import (
     CHECKSUMS,
     MOST_FILE_BYTES,
@@ -29,8 +31,14 @@ from .read import (
     unreadable,
 )
 
+if TYPE_CHECKING:
+    from ...check.result import CheckResult
+    from ...rules.findings import RuleFinding
+
 UID = "chaffinch_check"
 LONGEST_COMMENT = 4000
+LONGEST_VERDICT = 2000
+"""Characters of a comment that is ours."""
 
 
 def write_back(
@@ -241,3 +249,61 @@ def _becoming(target: Path, *, replacing: bool) -> Iterator[Path]:
     finally:
         shutil.rmtree(part, ignore_errors=True)
     shutil.rmtree(aside, ignore_errors=True)
+
+
+def result_comments(
+    result: CheckResult, uids: Collection[str], of_results: Mapping[str, Sequence[str]]
+) -> dict[str, str]:
+    """Return a comment on each result that was asked about: its verdict, what the rules say of it and the verdict on all together.
+
+    `uids` are all results of the folder, `of_results` the names of the outputs of each that was judged. Where a recipe was judged in the place of a result, that is said, and
+    nothing of the result's own files.
+    """
+    together = f"All outputs together: {result.verdict.text}."
+    comments = {
+        skipped.name: f"Chaffinch: not assessed. {skipped.reason.rstrip('.')}. {together}"
+        for skipped in result.about.skipped
+        if skipped.name in uids
+    }
+    readable = {recipe.name: recipe.readable for recipe in result.about.by_recipe}
+    for uid, names in of_results.items():
+        if readable.get(uid):
+            comments[uid] = (
+                f"Chaffinch: not assessed. Not this result was judged, though it can be read, but a recipe that was given for it. {together}"
+            )
+            continue
+        findings = [
+            finding
+            for finding in result.rules
+            if finding.status != "pass" and set(names) & set(finding.names)
+        ]
+        sentences = [_sentence(finding, names) for finding in findings]
+        if uid in readable:
+            head = "Chaffinch: review. Not this result was judged, since it cannot be read, but a recipe that was given for it. Of the recipe:"
+            sentences = sentences or [
+                "it breaks no rule. That says nothing of the files of this result."
+            ]
+        else:
+            rows = [row for row in result.summary if row.output in names]
+            verdict = max((row.verdict for row in rows), key=ORDER.index, default="not assessed")
+            reasons = dict.fromkeys(
+                f"{reason.rstrip('.')}."
+                for row in rows
+                for reason in row.why
+                if not any(reason.startswith(finding.rule) for finding in findings)
+            )
+            head = " ".join([f"Chaffinch: {verdict}.", *reasons])
+            if not sentences and verdict in ("pass", "review"):
+                sentences = ["No rule failed for this output."]
+        comments[uid] = " ".join([head, *sentences, together])
+    return {
+        uid: text if len(text) <= LONGEST_VERDICT else text[: LONGEST_VERDICT - 1] + "…"
+        for uid, text in comments.items()
+    }
+
+
+def _sentence(finding: RuleFinding, names: Collection[str]) -> str:
+    """What a rule says of a result, with the outputs of other results that the finding is about."""
+    others = [f"'{name}'" for name in finding.names if name not in names]
+    beside = f", with {' and '.join(others)}" if others else ""
+    return f"{finding.status} ({finding.rule}{beside}): {finding.words}"

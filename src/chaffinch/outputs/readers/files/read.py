@@ -4,22 +4,27 @@ from __future__ import annotations
 
 import contextlib
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, replace
 from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from ...._base.errors import ChaffinchError, FileError, InputError, join_names
-from ...._base.masking import THRESHOLD
 from ....table.formats.encodings import encoding_of
 from ....table.formats.workbook import unread_contents
 from ...document import Outputs, recipes_of
-from ...domain import Field
 from ...formula import column_words
-from ...records import TableCoder, fields_of_table
-from ...rules.findings import RuleFinding, RuleReport
+from ...rules.findings import RuleFinding
 from ...rules.policy import Policy
+from ...source import (
+    CheckAbout,
+    DataColumns,
+    NotChecked,
+    OutputSource,
+    PlacedOutputs,
+    ReadFrom,
+)
 from ..placing import place_candidates
 from .grids import CellGrid, blocks_of, csv_grid, html_page, workbook_grids
 from .microdata import (
@@ -75,7 +80,7 @@ _DECORATION = re.compile(
 
 
 @dataclass(frozen=True)
-class OutputFiles:
+class OutputFiles(OutputSource):
     """What was found in files: outputs, questions, and what outputs.toml says to leave out."""
 
     outputs: tuple[ReadOutput, ...]
@@ -84,6 +89,7 @@ class OutputFiles:
     printed: tuple[PrintedRows, ...] = field(
         default=(), repr=False
     )  # Rows as they stand, to be compared with the records
+    path: Path | None = None
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -91,25 +97,76 @@ class OutputFiles:
         every: list[ReadOutput | UnreadOutput] = [*self.outputs, *self.unread]
         return (*(output.name for output in every), *self.ignored)
 
-    def only(self, names: Sequence[str]) -> OutputFiles:
-        """Return those of some names."""
-        files = {homes_of(name)[-1] for name in names}
-        return OutputFiles(
-            tuple(output for output in self.outputs if output.name in names),
-            tuple(output for output in self.unread if output.name in names),
-            tuple(name for name in self.ignored if name in names),
-            tuple(printed for printed in self.printed if printed.file in files),
+    @property
+    def about(self) -> CheckAbout:
+        """Return what was read and what was not, as a result says it."""
+        return CheckAbout(
+            skipped=tuple(
+                NotChecked(output.name, output.reason, output.kind, output.verdict)
+                for output in self.unread
+            ),
+            ignored=self.ignored,
+            read=tuple(
+                ReadFrom(output.name, str(output.place), output.understood)
+                for output in self.outputs
+            ),
         )
 
-    def with_beside(self, rules: RuleReport, policy: Policy) -> RuleReport:
-        """Return what rules say, and, by a policy, of numbers that stand in the files and in no entry; and what they say of outputs that have none."""
+    def only(self, names: Collection[str]) -> OutputFiles:
+        files = {homes_of(name)[-1] for name in names}
+        return replace(
+            self,
+            outputs=tuple(output for output in self.outputs if output.name in names),
+            unread=tuple(output for output in self.unread if output.name in names),
+            ignored=tuple(name for name in self.ignored if name in names),
+            printed=tuple(printed for printed in self.printed if printed.file in files),
+        )
+
+    def place_printed(self) -> PlacedOutputs:
+        return PlacedOutputs(None, self.about, printed=self.outputs)
+
+    def place(self, columns: DataColumns) -> PlacedOutputs:
+        """Return the outputs over the columns that they are about; no output stops another.
+
+        Rows that are records of the table fail. Outputs that do not fit are judged by their printed numbers alone: they may fail, and are not assessed otherwise.
+        """
+        table, policy = columns.coder.table, columns.policy
+        files = self
+        if self.printed:
+            records = RecordLookup(
+                table.to_arrow(), threshold=policy.threshold, n_persons=table.n_persons
+            )
+            files = without_records(self, records)
+        words = set(columns.names)
+        for output in files.outputs:
+            words.update(output.parsed.variables)
+            with contextlib.suppress(
+                InputError
+            ):  # a filter that cannot be read is a fault of its own output
+                words |= column_words(output.parsed.where or "")
+        fields = columns.fields(words.intersection(table.columns) or table.columns[:1])
+        recipes: list[OutputSpec] = []
+        outputs, unread = list[ReadOutput](), list(files.unread)
+        for output in files.outputs:
+            try:
+                candidates = output.parsed.entries(output.name, fields)
+                placed = place_candidates(candidates, lambda entries: recipes_of(entries, fields))
+            except InputError as error:
+                unread.append(_unplaced(output, policy, error))
+                continue
+            outputs.append(output)
+            recipes += placed.outputs
+        files = replace(files, outputs=tuple(outputs), unread=tuple(unread))
         beside = [
             finding
-            for output in self.outputs
+            for output in outputs
             for finding in output.parsed.beside(output.name, policy.of(output.parsed.kind))
         ]
-        unread = [finding for output in self.unread for finding in output.findings]
-        return replace(rules, findings=(*rules.findings, *beside, *unread))
+        return PlacedOutputs(
+            Outputs(fields, tuple(recipes)) if recipes else None,
+            files.about,
+            findings=(*beside, *(finding for output in unread for finding in output.findings)),
+        )
 
 
 def read_files(paths: Sequence[Path]) -> OutputFiles:
@@ -361,60 +418,6 @@ def _of_text(file: str, text: str) -> _Contents:
     unread = [_rest(left[0], len(left)), *records] if left else records
     matches.sort(key=lambda match: match.line)
     return _Contents(_named(file, Place(file), matches), unread, printed)
-
-
-@dataclass(frozen=True)
-class FileRecipes:
-    """Outputs of files as recipes over columns of data; `files` has those that do not fit among what is not read."""
-
-    files: OutputFiles
-    recipes: Outputs
-
-
-def recipes_of_files(
-    files: OutputFiles,
-    coder: TableCoder,
-    names: Sequence[str] = (),
-    *,
-    declared: Sequence[Field] = (),
-    threshold: int = THRESHOLD,
-    policy: Policy | None = None,
-) -> FileRecipes:
-    """Return the outputs of files over the columns of a table that they, or some `names`, are about; no output stops another.
-
-    Rows that are records of the table fail. Those that do not fit are judged by their printed numbers alone, by the rules of a `policy`: they may fail, and are not assessed otherwise.
-    """
-    policy = policy or Policy()
-    if files.printed:
-        files = without_records(
-            files,
-            RecordLookup(
-                coder.table.to_arrow(), threshold=policy.threshold, n_persons=coder.table.n_persons
-            ),
-        )
-    words = set(names)
-    for output in files.outputs:
-        words.update(output.parsed.variables)
-        with contextlib.suppress(
-            InputError
-        ):  # a filter that cannot be read is a fault of its own output
-            words |= column_words(output.parsed.where or "")
-    columns = coder.table.columns
-    used = [name for name in columns if name in words] or columns[:1]
-    fields = fields_of_table(coder, used, declared=declared, threshold=threshold)
-    recipes: list[OutputSpec] = []
-    outputs, unread = list[ReadOutput](), list(files.unread)
-    for output in files.outputs:
-        try:
-            candidates = output.parsed.entries(output.name, fields)
-            placed = place_candidates(candidates, lambda entries: recipes_of(entries, fields))
-        except InputError as error:
-            unread.append(_unplaced(output, policy, error))
-            continue
-        outputs.append(output)
-        recipes += placed.outputs
-    files = replace(files, outputs=tuple(outputs), unread=tuple(unread))
-    return FileRecipes(files, Outputs(fields, tuple(recipes)))
 
 
 def _unplaced(output: ReadOutput, policy: Policy, error: InputError) -> UnreadOutput:
