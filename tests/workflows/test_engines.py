@@ -18,8 +18,8 @@ from chaffinch.synth.model_file import model_to_bytes
 from chaffinch.table.settings import Reading
 from chaffinch.utility import UtilitySettings
 from chaffinch.workflows.engines import copy_places, engine_of
-from chaffinch.workflows.release import ReleaseResult, leaving_folder, run_release
-from chaffinch.workflows.run import RunOptions
+from chaffinch.workflows.release import ReleaseResult, run_release
+from chaffinch.workflows.run import ResultFolder, RunOptions
 from chaffinch.workflows.settings import (
     Execution,
     ReleaseAttack,
@@ -125,14 +125,14 @@ def test_a_private_fit_is_that_of_a_table(engine, cmc_file, data):
 @pytest.fixture(scope="module")
 def released(cmc_file: Path, tmp_path_factory: pytest.TempPathFactory) -> ReleaseResult:
     """A release in memory."""
-    place = leaving_folder(tmp_path_factory.mktemp("memory")) / "synthetic.parquet"
+    place = ResultFolder(tmp_path_factory.mktemp("memory")).leaving / "synthetic.parquet"
     run = RunOptions(seed=3)
     return run_release(cmc_file, release_settings("memory"), run=run, outputs=[place])
 
 
 def test_a_release_is_that_of_a_table(engine, cmc_file, released, tmp_path):
     """All records are in the samples of files and of Spark: every figure of utility, attacks, tests and halves is that of memory."""
-    place = leaving_folder(tmp_path) / "synthetic.parquet"
+    place = ResultFolder(tmp_path).leaving / "synthetic.parquet"
     settings, run = release_settings(engine), RunOptions(seed=3)
     result = run_release(str(cmc_file), settings, run=run, outputs=[place])
     assert plain_table(rows_of(place)).equals(plain_table(released.synthetic.data))
@@ -141,7 +141,7 @@ def test_a_release_is_that_of_a_table(engine, cmc_file, released, tmp_path):
     assert len(want) > 200
     assert ours == pytest.approx(want, rel=0, abs=1e-9, nan_ok=True)
     assert (result.risk.cross_fit.about.sample is None) == (engine == "memory")
-    names = result.write_beside(tmp_path)
+    names = result.write_beside(ResultFolder(tmp_path))
     assert "confidential/report.html" in names
     assert "confidential/model.chaffinch" in names
     assert ReleaseResult.from_dict(result.to_dict()).decision.to_dict() == result.decision.to_dict()

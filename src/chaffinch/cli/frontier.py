@@ -71,27 +71,16 @@ def frontier(
     from ..table.write import ending_like
     from ..workflows.frontier.deliver import deliver
     from ..workflows.frontier.run import STOPPED, check_search_folder, run_frontier
-    from ..workflows.release import TO_RELEASE
-    from ..workflows.run import Destinations
+    from ..workflows.run import TO_RELEASE, Destinations, check_inputs
     from .observer import console_run
 
     reading, max_excess = settings.reading, settings.limits.max_excess
     check_holdout_file(input, holdout)
-    check_outputs(
-        input,
-        json if json is None or json.resolve().parent != output.resolve() else None,
-        updated=[ledger],
-    )
-    for path in (
-        input,
-        None if holdout is None else Path(holdout),
-        reading.schema if isinstance(reading.schema, Path) else None,
-        ledger,
-    ):
-        if path is not None and (output / TO_RELEASE).resolve() in path.resolve().parents:
-            raise InputError(
-                f"The input '{path}' lies where the release is written. Name another folder."
-            )
+    files = Destinations(json=json)
+    check_outputs(input, *files.outside(output), updated=[ledger])
+    schema, fresh = reading.schema, None if holdout is None else Path(holdout)
+    inputs = (input, fresh, schema if isinstance(schema, Path) else None, ledger)
+    check_inputs(output, inputs, names=[TO_RELEASE])
     if ledger is not None and not settings.private:
         raise InputError("--ledger adds up privacy budgets: give --epsilons and --choose too.")
     if require_shown and not settings.limits:
@@ -105,27 +94,27 @@ def frontier(
         console_run(seed=seed, threads=threads, quiet=quiet, plain=True) as run,
     ):
         others = None if holdout is None else open_source(holdout, **reading.other_file)
-        found = run_frontier(input, settings, holdout=others, run=run, folder=output)
-        found = replace(found, result=found.result.named(input.name))
+        searched = run_frontier(input, settings, holdout=others, run=run, folder=output)
+        searched = replace(searched, result=searched.result.named(input.name))
         done = deliver(
-            found, output, ending=ending_like(input), title=title, run=run, ledger=ledger
+            searched, output, ending=ending_like(input), title=title, run=run, ledger=ledger
         )
     result = done.result
-    Destinations(json=json).write(result)
+    files.write(result)
     line = "" if result.choice is None else result.choice.limit_sentence
     if line and not quiet:
         show_lines(line)
     elif line and result.choice is not None and result.choice.state is not LimitState.SHOWN:
         echo(line, err=True)
     if not quiet:
-        _show(done, output, found.resumed)
+        _show(done, output, searched.resumed)
         if settings.private:
             echo(UNCOVERED, err=True)
     _end(result, stopped=result.about.stopped.startswith(STOPPED), require_shown=require_shown)
 
 
 def _show(done: Delivery, output: Path, resumed: int) -> None:
-    from ..workflows.release import CONFIDENTIAL, TO_RELEASE
+    from ..workflows.run import CONFIDENTIAL, TO_RELEASE
 
     result = done.result
     if resumed:

@@ -7,7 +7,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from .._base.errors import InputError
 from .._base.files import check_outputs
 from .._base.options import FILES, Option
 from ..workflows.settings import ReleaseSettings
@@ -66,12 +65,11 @@ def release(
     with --keys and --sensitive it is attacked with these too; without a holdout the model is fitted on each half of the people in turn for that. With --epsilon the synthetic table and its model carry a promise; the report never
     does, since its figures are taken from the original. A table that exceeds --max-excess goes to confidential/refused instead, and the exit code is 1.
     """
-    from .._base.files import filling
     from ..table.holdout import UNSEEN, check_holdout_share
     from ..workflows.engines import engine_of
     from ..workflows.local import copy_paths
-    from ..workflows.release import EARLIER, PARTS, leaving_folder, run_release
-    from ..workflows.run import Destinations
+    from ..workflows.release import filling_release, run_release
+    from ..workflows.run import Destinations, check_inputs
     from .ledger import show_plan
     from .observer import console_run
     from .risk import end, show_findings, show_limit
@@ -86,25 +84,19 @@ def release(
     ledger, schema = synthesis.ledger, synthesis.reading.schema
     ending = engine_of(synthesis.execution.engine, synthesis.execution.cache).ending(input)
     policy = settings.policy(holdout=holdout is not None)
-    for path in (source, fresh, schema if isinstance(schema, Path) else None, ledger):
-        if path is not None and {(output / name).resolve() for name in PARTS} & set(
-            path.resolve().parents
-        ):
-            raise InputError(
-                f"The input '{path}' lies in '{output}' where the release is written, and would be overwritten. Name another folder."
-            )
-    beside = json if json is not None and json.resolve().parent != output.resolve() else None
-    check_outputs(source, beside, public, updated=[ledger])  # the folder itself is yet to be made
+    check_inputs(output, (source, fresh, schema if isinstance(schema, Path) else None, ledger))
+    files = Destinations(json=json, public=public)
+    check_outputs(source, *files.outside(output), updated=[ledger])
     plain = not synthesis.private
     with (
-        filling(output, names=PARTS, mark=EARLIER, paid=synthesis.private) as folder,
+        filling_release(output, paid=synthesis.private) as folder,
         console_run(seed=seed, threads=threads, quiet=quiet, plain=plain, learns=True) as run,
     ):
-        outputs = copy_paths(leaving_folder(folder) / f"synthetic{ending}", synthesis.copies)
+        outputs = copy_paths(folder.leaving / f"synthetic{ending}", synthesis.copies)
         asked = replace(settings, synthesis=synthesis)
         result = run_release(input, asked, holdout=holdout, run=run, outputs=outputs)
         names = result.write_beside(folder)
-    Destinations(json=json, public=public).write(result, result.to_html)
+    files.write(result, result.to_html)
     show_limit(result.limit, quiet=quiet, fate=_fate(result, output))
     if not quiet:
         if verbose:
@@ -132,7 +124,7 @@ def _sampled(result: ReleaseResult) -> list[str]:
 
 def _fate(result: ReleaseResult, output: Path) -> str:
     """Return where the table of a release that was refused is; empty where it was not."""
-    from ..workflows.release import REFUSED, TO_RELEASE
+    from ..workflows.run import REFUSED, TO_RELEASE
 
     return (
         f"The table was refused: it is in {output / REFUSED}, and nothing is in {TO_RELEASE}/."
@@ -145,7 +137,7 @@ def show_release(result: ReleaseResult, output: Path, names: Sequence[str]) -> N
     """Print what to decide by in five lines, what was not measured and what was written among them, and where the page is."""
     from .._base.errors import join_names
     from .._base.results import not_measured
-    from ..workflows.release import CONFIDENTIAL, TO_RELEASE
+    from ..workflows.run import CONFIDENTIAL, TO_RELEASE
 
     wrote = f"Wrote {output}: nothing to leave, all in {CONFIDENTIAL}/."
     leaving = list(
@@ -156,7 +148,7 @@ def show_release(result: ReleaseResult, output: Path, names: Sequence[str]) -> N
     if leaving:
         wrote = f"Wrote {output}: {join_names(leaving)} to leave once you decide so, the rest in {CONFIDENTIAL}/."
     show_lines(
-        *(f"{part.question} {part.sentence}" for part in result.decision.answers),
+        *(f"{answer.question} {answer.sentence}" for answer in result.decision.answers),
         not_measured(result.left_out),
         wrote,
         f"The page to decide by: {output / CONFIDENTIAL / 'report.html'}",

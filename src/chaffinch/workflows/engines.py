@@ -187,12 +187,12 @@ def compared_tables(
         aside = None if holdout is None else started.other(holdout, reading)
         source: Any = original
         if holdout_share is not None:  # before anything is inferred of those who are left
-            source, aside = parted(original, reading, holdout_share, seed=run.seed)
+            source, aside = set_people_aside(original, reading, holdout_share, seed=run.seed)
         files = [original, *synthetic, *([] if holdout is None else [holdout])]
         yield started.open(source, reading, run, files, models=models), others, aside
 
 
-def parted(
+def set_people_aside(
     data: Any, reading: Reading, share: float, *, seed: int | None, person: str | None = None
 ) -> tuple[Any, Any]:
     """Return what is left of the data, and the people who are set aside, all rows of a person together."""

@@ -7,7 +7,6 @@ Tables larger than memory are read twice, as a cache of codes. Syntheses are wri
 from __future__ import annotations
 
 import os
-import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, nullcontext
 from dataclasses import dataclass, field, replace
@@ -56,6 +55,7 @@ from .engines import (
     copy_places,
     synthesiser_for,
 )
+from .run import Stopwatch
 
 if TYPE_CHECKING:
     from ..table.settings import Reading
@@ -137,7 +137,7 @@ class LocalEngine:
             )
             run.observer.before_reading(choice)
             stream = choice.stream
-        rows = _opened(source, reading, run, scan if stream else open_rows)
+        rows = _read_source(source, reading, run, scan if stream else open_rows)
         run.observer.after_reading(rows)
         return rows
 
@@ -166,10 +166,10 @@ class LocalEngine:
                 if not choice.chosen:
                     raise
                 run.observer.engine_changed(str(error))
-        with synthesis.timed("read"):
+        with synthesis.clock.timed("read"):
             table = with_weight(
                 with_persons(
-                    _opened(source, settings.reading, run, open_rows).table(),
+                    _read_source(source, settings.reading, run, open_rows).table(),
                     settings.roles.person,
                     settings.roles.order,
                 ),
@@ -198,7 +198,7 @@ class LocalEngine:
 
         settings, run = synthesis.settings, synthesis.run
         cache = synthesis.resources.enter_context(ExitStack())
-        with synthesis.timed("read"), without_personal_warnings():
+        with synthesis.clock.timed("read"), without_personal_warnings():
             coded = cache.enter_context(
                 coded_scan(
                     source,
@@ -246,7 +246,7 @@ class LocalEngine:
             raise not_streamed("A table that was prepared before")
         charge_ledger(settings, schema, run.seed)
         data = source
-        with synthesis.timed("read"), without_personal_warnings():
+        with synthesis.clock.timed("read"), without_personal_warnings():
             if choice.stream and unread is not None:
                 cache = synthesis.resources.enter_context(ExitStack())
                 coded: Any = cache.enter_context(prepared_scan(unread))
@@ -269,15 +269,15 @@ class LocalEngine:
         paid: bool = False,
     ) -> dict[str, float]:
         """Draw rows and write them batch by batch, in bounded memory."""
-        writing, start = 0.0, time.perf_counter()
+        clock = Stopwatch()
+        batches = model.batches(
+            n_rows, seed=seed, given=given, threads=run.threads, progress=run.progress
+        )
         with table_writer(Path(output), paid=paid) as write:
-            for batch in model.batches(
-                n_rows, seed=seed, given=given, threads=run.threads, progress=run.progress
-            ):
-                drawn = time.perf_counter()
-                write(batch)
-                writing += time.perf_counter() - drawn
-        return {"sample": time.perf_counter() - start - writing, "write": writing}
+            for batch in clock.iterate("sample", batches):
+                with clock.timed("write"):
+                    write(batch)
+        return clock.seconds
 
 
 def _with_weight_note(rows: Any) -> Any:
@@ -286,7 +286,7 @@ def _with_weight_note(rows: Any) -> Any:
     return rows if weight is None else replace(rows, notes=(*rows.notes, weight_note(weight)))
 
 
-def _opened(source: Any, reading: Reading, run: RunOptions, reader: Any) -> Any:
+def _read_source(source: Any, reading: Reading, run: RunOptions, reader: Any) -> Any:
     """Return what a reader of sources makes of one."""
     with without_personal_warnings():
         return reader(source, schema=reading.declared, progress=run.progress, **reading.options)
@@ -334,47 +334,55 @@ class LocalOriginal:
 
     def draw(self, synthesis: Synthesis, model: Model, *, hold: int) -> tuple[Table, ...]:
         """Draw each synthesis batch by batch, and look its rows up in the original. What is not held takes bounded memory."""
-        settings, run, outputs = synthesis.settings, synthesis.run, synthesis.outputs
-        n_rows, keyed, original = self.rows.n_rows, None, without_weight(self.rows.empty)
-        if not self.private:  # how many rows equal an original one is a figure of the data
-            run.progress("keying the original's rows", -1)
-            with synthesis.timed("compare"):
-                give_memory_back()
-                places = [self.data.schema.names.index(name) for name in original.schema.names]
-                codes = (batch.codes.columns(places) for batch in self.data.batches())
-                keyed = KeyedRows.from_chunks(codes, original.schema.sizes, n_rows)
-        tables = []
-        for i in range(settings.copies):
-            equal, compared, batches = 0, 0, []
-            writer: AbstractContextManager[Callable[[Table], object]] = (
-                table_writer(outputs[i], paid=self.private)
-                if outputs
-                else nullcontext(lambda table: None)
+        keyed = None if self.private else self._keyed_rows(synthesis)
+        drawn = [
+            self._draw_copy(synthesis, model, copy, keyed, hold=copy < hold)
+            for copy in range(synthesis.settings.copies)
+        ]
+        return tuple(table for table in drawn if table is not None)
+
+    def _keyed_rows(self, synthesis: Synthesis) -> KeyedRows:
+        """Return the original's rows to look others up in; how many are equal is a figure of the data, which a promise does not cover."""
+        synthesis.run.progress("keying the original's rows", -1)
+        with synthesis.clock.timed("compare"):
+            give_memory_back()
+            schema = without_weight(self.rows.empty).schema
+            positions = [self.data.schema.names.index(name) for name in schema.names]
+            codes = (batch.codes.columns(positions) for batch in self.data.batches())
+            return KeyedRows.from_chunks(codes, schema.sizes, self.rows.n_rows)
+
+    def _draw_copy(
+        self, synthesis: Synthesis, model: Model, copy: int, keyed: KeyedRows | None, *, hold: bool
+    ) -> Table | None:
+        """Draw a synthesis, write it where an output is named, look its rows up, and return it where it is held."""
+        equal, compared, batches = 0, 0, []
+        schema = without_weight(self.rows.empty).schema
+        with self._writer(synthesis, copy) as write:
+            for batch in self._batches(synthesis, model, synthesis.stream(copy + 1)):
+                with synthesis.clock.timed("write"):
+                    write(batch)
+                if keyed is not None:
+                    with synthesis.clock.timed("compare"):
+                        rows = on_codes_of(without_weight(batch), schema, schema.names)
+                        n_equal, n_rows = keyed.look_up(rows.codes)
+                        equal, compared = equal + n_equal, compared + n_rows
+                if hold:
+                    batches.append(batch)
+        if keyed is not None:
+            share = equal / max(compared, 1)
+            synthesis.shares.append(
+                masked_share(share, compared, synthesis.settings.reading.threshold)
             )
-            with writer as write:
-                for batch in self._batches(synthesis, model, synthesis.stream(i + 1)):
-                    with synthesis.timed("write"):
-                        write(batch)
-                    if keyed is not None:
-                        with synthesis.timed("compare"):
-                            looked_up = keyed.look_up(
-                                on_codes_of(
-                                    without_weight(batch), original.schema, original.schema.names
-                                ).codes
-                            )
-                            equal, compared = equal + looked_up[0], compared + looked_up[1]
-                    if i < hold:
-                        batches.append(batch)
-            if keyed is not None:
-                synthesis.shares.append(
-                    masked_share(equal / max(compared, 1), compared, settings.reading.threshold)
-                )
-                synthesis.looked_up = (
-                    None if keyed.all_rows else compared + (synthesis.looked_up or 0)
-                )
-            if batches:
-                tables.append(as_written(joined(batches)))
-        return tuple(tables)
+            before = synthesis.looked_up or 0
+            synthesis.looked_up = None if keyed.all_rows else compared + before
+        return as_written(joined(batches)) if batches else None
+
+    def _writer(
+        self, synthesis: Synthesis, copy: int
+    ) -> AbstractContextManager[Callable[[Table], object]]:
+        if not synthesis.outputs:
+            return nullcontext(lambda table: None)
+        return table_writer(synthesis.outputs[copy], paid=self.private)
 
     def _batches(self, synthesis: Synthesis, model: Any, seed: Any) -> Iterator[Table]:
         rows, run, keep = self.rows, synthesis.run, synthesis.settings.options.network.keep
@@ -390,12 +398,7 @@ class LocalOriginal:
             batches = model.complete_batches(parts, rows.n_rows, keep=keep, **options)
         else:
             batches = model.batches(synthesis.rows, **options)
-        while True:
-            with synthesis.timed("sample"):
-                batch = next(batches, None)
-            if batch is None:
-                return
-            yield batch
+        return synthesis.clock.iterate("sample", batches)
 
     def compared(
         self, tables: Sequence[Table], outputs: Sequence[Path], holdout: Any, seed: int | None

@@ -199,7 +199,7 @@ class SparkEngine:
         for output in map(str, synthesis.outputs):
             if is_address(output):
                 check_free(self.session, output, paid=settings.private)
-        with synthesis.timed("read"):
+        with synthesis.clock.timed("read"):
             if settings.private:
                 return SparkOriginal(self, self._promised(synthesis, source, check))
             scanned = self.open(source, settings.reading, run)
@@ -279,7 +279,7 @@ class SparkOriginal:
         """Have workers draw and write each synthesis."""
         self.drawn, paid = True, synthesis.settings.private
         for i, output in enumerate(synthesis.outputs, 1):
-            with synthesis.timed("sample and write"):
+            with synthesis.clock.timed("sample and write"):
                 self.spark.write(
                     model,
                     output,

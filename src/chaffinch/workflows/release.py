@@ -5,20 +5,20 @@ A result is the tables, their model, and a report that can be read back from its
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import TYPE_CHECKING, Any, TypeVar, Unpack
 
 from .._base.errors import InputError, unknown_name
-from .._base.files import files_in, filling, write_text
+from .._base.files import filling
 from .._base.options import takes
-from .._base.results import LeftOut, RunFacts, write_page
+from .._base.results import LeftOut, RunFacts
 from .._base.runtime import Progress, Stages
 from ..report.decision import Decision, decision_of, left_out_of
 from ..report.release import render
@@ -40,15 +40,16 @@ from ..table.holdout import (
     set_aside_note,
 )
 from ..utility import UtilityResult, measure_utility
-from .engines import ComparedTables, Original, engine_of, parted
+from .engines import ComparedTables, Original, engine_of, set_people_aside
 from .local import copy_paths, file_paths, write_batches
-from .run import RunOptions, start_run
+from .run import CONFIDENTIAL, FOLDERS, ResultFolder, RunOptions, start_run
 from .settings import ReleaseSettings
 from .synthesise import Synthesis
 
 if TYPE_CHECKING:
     from ..keywords import ReleaseOptions
 
+R = TypeVar("R", UtilityResult, RiskResult)
 STAGES = ("reading", "learning", "drawing", "measuring", "attacking", "reporting")
 """The stages of a release, as a clock names them."""
 
@@ -130,66 +131,30 @@ def run_release(
     7. Attack all of them.
     8. Account for it: the report.
     """
-    share, reading = settings.attack.holdout_share, settings.synthesis.reading
-    check_holdout_share(share, holdout)
-    policy = settings.policy(holdout=holdout is not None)
-    chosen_models(settings.utility.models, task="classification")
-    execution = settings.synthesis.execution
-    engine_of(execution.engine, execution.cache).check_release(settings)
-    check_holdout_file(data, holdout)
-    source, aside = data, holdout
-    notes: tuple[str, ...] = ()
-    if share is not None:
-        person = settings.synthesis.roles.person
-        source, aside = parted(data, reading, share, seed=run.seed, person=person)
-        notes = (set_aside_note(share),)
+    policy = _check(settings, data, holdout)
     stages = Stages(run.progress, STAGES)
     run = replace(run, progress=stages)
     stages.enter("reading")
     with Synthesis(settings.synthesis, run, outputs, measured=True) as synthesis:
-        name, holdout_name = _name(data), _name(holdout)
-        outside = None if aside is None else synthesis.engine.other(aside, reading)
-
-        def check(schema: Schema) -> None:
-            settings.check(schema)
-            if outside is not None:
-                _check_columns(schema, list(outside.columns), holdout_name)
-
-        # The synthetic table is about as large as the original, and stands beside it.
-        files = [*file_paths(data), *file_paths(data if share is not None else holdout)]
-        rows = synthesis.read(source, check, files=files)
-        if outside is not None and not holdout_checked and rows is not None:
-            outside, holdout_notes = check_holdout(rows, outside, set_aside=share is not None)
-            notes = (*notes, *holdout_notes)
-        holdout_checked = holdout_checked or rows is not None
+        people = _read(synthesis, settings, data, holdout, checked=holdout_checked)
         stages.enter("learning")
         model = synthesis.fit()
         stages.enter("drawing")
+        names = tuple(path.name for path in outputs) or _table_names(synthesis, data)
+        folder = None if outputs else _temporary_outputs(synthesis, names)
+        tables = synthesis.draw(model, hold=settings.synthesis.copies if synthesis.in_memory else 0)
         original = synthesis.original
-        rows = original.rows
-        assert rows is not None  # a model was fitted
-        copies, folder = settings.synthesis.copies, None
-        ending = synthesis.engine.ending(data)
-        names = tuple(
-            path.name for path in outputs or copy_paths(Path(f"synthetic{ending}"), copies)
-        )
-        if not outputs and not rows.in_memory:
-            folder = TemporaryDirectory(prefix="chaffinch-release-", ignore_cleanup_errors=True)
-            synthesis.outputs = [Path(folder.name) / name for name in names]
-        tables = synthesis.draw(model, hold=copies if rows.in_memory else 0)
-        compared = original.compared(tables, synthesis.outputs, outside, run.seed)
-
+        compared = original.compared(tables, synthesis.outputs, people.holdout, run.seed)
+        study = _ReleaseStudy(settings, policy, run, compared, original, people)
         stages.enter("measuring")
-        study = _Study(settings, policy, run, compared, original, holdout_checked)
-        named = {"original": name, "holdout": holdout_name}
-        utility = study.utility(notes).named(synthetic=names[0], **named)
+        utility = study.utility(names[0])
         stages.enter("attacking")
-        risk = study.risk(notes).named(synthetic=names, **named)
+        risk = study.risk(names)
 
     stages.enter("reporting")
     report = report_of(
         utility,
-        title=settings.title or f"Synthetic {name or 'table'}",
+        title=settings.title or f"Synthetic {people.name or 'table'}",
         synthesis=replace(synthesis.account(model), given=settings.option_texts()),
         risk=risk,
         threshold=settings.utility.threshold,
@@ -204,13 +169,80 @@ def run_release(
     )
 
 
+def _check(settings: ReleaseSettings, data: Any, holdout: Any) -> RiskPolicy:
+    """Raise where settings, the engine and the holdout do not go together; return what the release is judged by."""
+    check_holdout_share(settings.attack.holdout_share, holdout)
+    policy = settings.policy(holdout=holdout is not None)
+    chosen_models(settings.utility.models, task="classification")
+    execution = settings.synthesis.execution
+    engine_of(execution.engine, execution.cache).check_release(settings)
+    check_holdout_file(data, holdout)
+    return policy
+
+
+@dataclass(frozen=True, eq=False)
+class _ReleasedPeople:
+    """Whom a release is compared with: the holdout, whether it was checked to be one, what is noted of it, and names of files."""
+
+    holdout: Any
+    holdout_checked: bool
+    notes: tuple[str, ...]
+    name: str | None
+    holdout_name: str | None
+
+
+def _read(
+    synthesis: Synthesis, settings: ReleaseSettings, data: Any, holdout: Any, *, checked: bool
+) -> _ReleasedPeople:
+    """Read the original, without people who are set aside, and check that the holdout is one."""
+    share, reading = settings.attack.holdout_share, settings.synthesis.reading
+    name, holdout_name = _name(data), _name(holdout)
+    source, aside = data, holdout
+    notes: tuple[str, ...] = ()
+    if share is not None:
+        person, seed = settings.synthesis.roles.person, synthesis.run.seed
+        source, aside = set_people_aside(data, reading, share, seed=seed, person=person)
+        notes = (set_aside_note(share),)
+    others = None if aside is None else synthesis.engine.other(aside, reading)
+
+    def check(schema: Schema) -> None:
+        settings.check(schema)
+        if others is not None:
+            _check_columns(schema, list(others.columns), holdout_name)
+
+    # The synthetic table is about as large as the original, and is in memory beside it.
+    files = [*file_paths(data), *file_paths(data if share is not None else holdout)]
+    rows = synthesis.read(source, check, files=files)
+    if others is not None and not checked and rows is not None:
+        others, holdout_notes = check_holdout(rows, others, set_aside=share is not None)
+        notes = (*notes, *holdout_notes)
+    return _ReleasedPeople(others, checked or rows is not None, notes, name, holdout_name)
+
+
+def _table_names(synthesis: Synthesis, data: Any) -> tuple[str, ...]:
+    """Return the names of the files of synthetic tables, with the ending of the original's."""
+    output = Path(f"synthetic{synthesis.engine.ending(data)}")
+    return tuple(path.name for path in copy_paths(output, synthesis.settings.copies))
+
+
+def _temporary_outputs(
+    synthesis: Synthesis, names: Sequence[str]
+) -> TemporaryDirectory[str] | None:
+    """Return a temporary folder that tables are drawn into; None where they are held in memory."""
+    if synthesis.in_memory:
+        return None
+    folder = TemporaryDirectory(prefix="chaffinch-release-", ignore_cleanup_errors=True)
+    synthesis.outputs = [Path(folder.name) / name for name in names]
+    return folder
+
+
 ROWS_APART = "People have several rows. Intervals of what the table is worth take each row for itself, and are too narrow for that: those of --engine memory take persons."
 HOLDOUT_ROWS = "Each row of the holdout was taken for a person of its own."
 """What is said of files in which people have several rows, and that are measured row by row."""
 
 
 @dataclass(frozen=True, eq=False)
-class _Study:
+class _ReleaseStudy:
     """What is measured of a release, and what it gives away."""
 
     settings: ReleaseSettings
@@ -218,35 +250,43 @@ class _Study:
     run: RunOptions
     tables: ComparedTables
     original: Original
-    holdout_checked: bool
+    people: _ReleasedPeople
 
-    def utility(self, notes: tuple[str, ...]) -> UtilityResult:
+    def _named(self, result: R, synthetic: Any) -> R:
+        """Return a result with the names of the files it is about."""
+        named: R = result.named(
+            original=self.people.name, synthetic=synthetic, holdout=self.people.holdout_name
+        )
+        return named
+
+    def utility(self, name: str) -> UtilityResult:
         """Return what the first synthesis is worth: where rows are not in memory, of all records where counts are enough, else of a sample."""
-        tables = self.tables
+        tables, notes = self.tables, self.people.notes
         result = measure_utility(
             tables.original,
             tables.syntheses[0],
             tables.holdout,
             self.settings.utility,
-            holdout_checked=self.holdout_checked,
+            holdout_checked=self.people.holdout_checked,
             **self.run.options,
         )
         apart = () if tables.person is None else (ROWS_APART,)
-        return replace(
+        result = replace(
             result,
             about=replace(result.about, notes=(*notes, *apart, *result.about.notes)),
             run=replace(result.run, **self.run.facts),
         )
+        return self._named(result, name)
 
-    def risk(self, notes: tuple[str, ...]) -> RiskResult:
+    def risk(self, names: tuple[str, ...]) -> RiskResult:
         """Return what all syntheses give away; without a holdout with the excess of models fitted on each half of the people in turn."""
-        tables, attack = self.tables, self.settings.attack
+        tables, attack, notes = self.tables, self.settings.attack, self.people.notes
         result = measure_risk(
             tables.attacked,
             list(tables.syntheses),
             tables.holdout,
             attack,
-            holdout_checked=self.holdout_checked,
+            holdout_checked=self.people.holdout_checked,
             **self.run.options,
         )
         if tables.person is not None:
@@ -258,7 +298,8 @@ class _Study:
         if tables.holdout is None and (attack.keys or worth_fitting):
             result = replace(result, cross_fit=self._halves())
         result = self.policy.judged(result, self.run.facts)
-        return replace(result, about=replace(result.about, notes=(*notes, *result.about.notes)))
+        about = replace(result.about, notes=(*notes, *result.about.notes))
+        return self._named(replace(result, about=about), names)
 
     def _halves(self) -> RiskResult:
         """Return what models of half the people give away; of a sample of them, where rows are not in memory."""
@@ -292,23 +333,17 @@ def _check_columns(schema: Schema, columns: Sequence[str], name: str | None) -> 
             raise unknown_name(f"column of {what}", column, columns)
 
 
-TO_RELEASE, CONFIDENTIAL = "to-release", "confidential"
-"""The folders of a release: what is meant to leave once that is decided, and what stays inside."""
-
-REFUSED = f"{CONFIDENTIAL}/refused"
-"""The folder of tables that exceed their limit: they are not meant to leave."""
-
-PARTS = (TO_RELEASE, CONFIDENTIAL)
-
 EARLIER = f"{CONFIDENTIAL}/report.json"
 """The file by which the folder of an earlier release is known."""
 
 
-def leaving_folder(folder: Path) -> Path:
-    """Return the folder of what is meant to leave, made where it is not there."""
-    leaving = folder / TO_RELEASE
-    leaving.mkdir(mode=0o755, exist_ok=True)
-    return leaving
+@contextmanager
+def filling_release(
+    folder: str | os.PathLike[str], *, paid: bool, overwrite: bool = False
+) -> Iterator[ResultFolder]:
+    """Give a folder to write a release into, all of it or nothing, in the place of an earlier release that may be replaced."""
+    with filling(folder, overwrite=overwrite, paid=paid, names=FOLDERS, mark=EARLIER) as path:
+        yield ResultFolder(path)
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -428,23 +463,18 @@ class ReleaseResult:
         A folder that has these two is refused unless it holds an earlier release and `overwrite` is given: that release is then replaced. A release that a
         privacy budget was spent on replaces none, and is never replaced.
         """
-        with filling(
-            folder,
-            overwrite=overwrite,
-            paid=self.model is not None and self.model.privacy is not None,
-            names=PARTS,
-            mark=EARLIER,
-        ) as part:
+        paid = self.model is not None and self.model.privacy is not None
+        with filling_release(folder, overwrite=overwrite, paid=paid) as target:
             for name, table in zip(self.names, self.tables, strict=not self.files):
-                write_batches(table, leaving_folder(part) / name)
+                write_batches(table, target.leaving / name)
             for file in self.files:
                 copy = shutil.copytree if file.is_dir() else shutil.copyfile
-                copy(file, leaving_folder(part) / file.name)
-            names = self.write_beside(part)
+                copy(file, target.leaving / file.name)
+            names = self.write_beside(target)
         return tuple(Path(folder) / name for name in names)
 
-    def write_beside(self, folder: Path) -> list[str]:
-        """Write the model, report.json and report.html beside tables that are there, into the folders of `save`; return the names of all.
+    def write_beside(self, folder: ResultFolder) -> list[str]:
+        """Write the model and the report beside tables that are there, into the folders of `save`; return the names of all files.
 
         Tables that exceed their limit are moved from the folder of what leaves to `confidential/refused`.
         """
@@ -452,28 +482,20 @@ class ReleaseResult:
             raise InputError(
                 "A release that was read from its JSON has no tables and no model to write."
             )
-        leaving, inside = leaving_folder(folder), folder / CONFIDENTIAL
-        inside.mkdir(mode=0o700, exist_ok=True)
-        model = (inside if self.model.confidential else leaving) / "model.chaffinch"
-        self.model.save(model)
-        text = json.dumps(self.to_dict(), indent=2, ensure_ascii=False, allow_nan=False)
-        write_text(inside / "report.json", f"{text}\n", mode=0o600)
-        write_page(inside / "report.html", self.to_html())
+        target = folder.inside if self.model.confidential else folder.leaving
+        self.model.save(target / "model.chaffinch")
+        folder.write_report("report", self.to_dict(), self.to_html())
         if self.refused:
-            leaving.rename(folder / REFUSED)
-            (folder / REFUSED).chmod(0o700)
-        for file in inside.rglob("*"):
-            if file.is_file():
-                file.chmod(0o600)
-        return files_in(folder)
+            folder.refuse()
+        return folder.finish()
 
     def show(self) -> None:
         """Print what to decide by."""
         print(self.decision)
 
     def __repr__(self) -> str:
-        made, findings = self.report.synthesis, () if self.risk is None else self.risk.findings
-        size = "" if made is None else f"{made.copies} x {made.rows or 0:,} rows, "
+        account, findings = self.report.synthesis, () if self.risk is None else self.risk.findings
+        size = "" if account is None else f"{account.copies} x {account.rows or 0:,} rows, "
         return (
             f"ReleaseResult({size}{len(self.utility.results)} measures, {len(findings)} findings)"
         )

@@ -2,7 +2,7 @@
 
 A run has a seed, threads, progress, somebody who is told what it does, and a clock for its steps.
 `start_run` begins one from Python, `cli.observer.console_run` one from the command line; its result
-goes to the files of a `Destinations`.
+goes to the files of a `Destinations`, or into a `ResultFolder`.
 """
 
 from __future__ import annotations
@@ -16,16 +16,18 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from .. import __version__
-from .._base.files import write_json, write_text
+from .._base.errors import InputError
+from .._base.files import files_in, write_json, write_text
 from .._base.results import write_page
 from .._base.runtime import Progress, notebook_progress, silent
 from ..table import Note
 from ..table.rows import Rows
 from ..table.sources import EngineChoice
 
+T = TypeVar("T")
 PACKAGES = ("numpy", "scipy", "scikit-learn", "pyarrow")
 
 
@@ -96,6 +98,12 @@ class Stopwatch:
     """Seconds that each step of a run took, in the order of their first begin."""
 
     seconds: dict[str, float] = field(default_factory=dict)
+    start: float = field(default_factory=time.perf_counter)
+
+    @property
+    def elapsed(self) -> float:
+        """Seconds since it was made."""
+        return time.perf_counter() - self.start
 
     @contextmanager
     def timed(self, step: str) -> Iterator[None]:
@@ -103,6 +111,16 @@ class Stopwatch:
         start = time.perf_counter()
         yield
         self.seconds[step] = self.seconds.get(step, 0.0) + time.perf_counter() - start
+
+    def iterate(self, step: str, values: Iterable[T]) -> Iterator[T]:
+        """Give values one by one, and add the time that each takes to come to a step."""
+        iterator, end = iter(values), object()
+        while True:
+            with self.timed(step):
+                value: Any = next(iterator, end)
+            if value is end:
+                return
+            yield value
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -118,6 +136,13 @@ class Destinations:
     def paths(self) -> tuple[Path | None, ...]:
         """All of them, as `check_outputs` takes them."""
         return self.json, self.html, self.public, self.confidential
+
+    def outside(self, folder: Path) -> tuple[Path | None, ...]:
+        """Those that are not written into a folder, which is yet to be made."""
+        inside = folder.resolve()
+        return tuple(
+            path for path in self.paths if path is not None and path.resolve().parent != inside
+        )
 
     def write(
         self,
@@ -142,3 +167,66 @@ class Destinations:
         lines = [f"Wrote {path}." for path in self.paths[:-1] if path is not None]
         confidential = f"Wrote {self.confidential}: confidential."
         return (*lines, confidential) if self.confidential is not None else tuple(lines)
+
+
+TO_RELEASE, CONFIDENTIAL = "to-release", "confidential"
+"""The folders of a result: what is meant to leave once that is decided, and what stays inside."""
+
+REFUSED = f"{CONFIDENTIAL}/refused"
+"""The folder of tables that exceed their limit: they are not meant to leave."""
+
+FOLDERS = (TO_RELEASE, CONFIDENTIAL)
+
+
+@dataclass(frozen=True)
+class ResultFolder:
+    """A folder with one folder for what is meant to leave, and one for what stays inside, which its owner alone can open."""
+
+    path: Path
+
+    @property
+    def leaving(self) -> Path:
+        """The folder of what is meant to leave, made where it is not there."""
+        folder = self.path / TO_RELEASE
+        folder.mkdir(mode=0o755, exist_ok=True)
+        return folder
+
+    @property
+    def inside(self) -> Path:
+        """The folder of what stays inside, made where it is not there."""
+        folder = self.path / CONFIDENTIAL
+        folder.mkdir(mode=0o700, exist_ok=True)
+        return folder
+
+    def write_report(self, name: str, data: Mapping[str, Any], page: str) -> None:
+        """Write a report, as JSON and as a page, into the folder of what stays inside."""
+        write_json(self.inside / f"{name}.json", data, mode=0o600)
+        write_page(self.inside / f"{name}.html", page)
+
+    def refuse(self) -> None:
+        """Move what was meant to leave to the folder of what was refused."""
+        refused = self.path / REFUSED
+        self.leaving.rename(refused)
+        refused.chmod(0o700)
+
+    def finish(self) -> list[str]:
+        """Close what stays inside to others, remove folders that are empty, and return the names of all files."""
+        for file in self.inside.rglob("*"):
+            if file.is_file():
+                file.chmod(0o600)
+        for folder in (self.path / TO_RELEASE, self.path / REFUSED):
+            if folder.is_dir() and not any(folder.iterdir()):
+                folder.rmdir()
+        return files_in(self.path)
+
+
+def check_inputs(
+    folder: Path, inputs: Iterable[Path | None], *, names: Iterable[str] = FOLDERS
+) -> None:
+    """Raise where a file that is read lies in a folder that is replaced when results are written."""
+    replaced = {(folder / name).resolve() for name in names}
+    for path in inputs:
+        if path is not None and replaced & set(path.resolve().parents):
+            raise InputError(
+                f"The input '{path}' lies in '{folder}' where the release is written, and would be overwritten. Name another folder."
+            )

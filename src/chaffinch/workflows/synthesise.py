@@ -6,9 +6,8 @@ Where rows are decides how each step is done, and is the engine's alone (`workfl
 from __future__ import annotations
 
 import os
-import time
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -26,7 +25,7 @@ from ..synth.data import enough_to_learn
 from ..table import Table
 from ..table.rows import Rows, as_rows
 from .engines import Check, Engine, Original, engine_of
-from .run import RunOptions, start_run
+from .run import RunOptions, Stopwatch, start_run
 from .settings import SynthesisSettings
 
 if TYPE_CHECKING:
@@ -88,7 +87,7 @@ class Synthesis:
     run: RunOptions
     outputs: Sequence[Any] = ()
     measured: bool = False
-    seconds: dict[str, float] = field(default_factory=dict)
+    clock: Stopwatch = field(default_factory=Stopwatch)
     shares: list[float | str] = field(default_factory=list)
     rows: int = 0
     looked_up: int | None = None
@@ -107,19 +106,19 @@ class Synthesis:
         """Remove what was kept while it ran, as codes, and end what was started for it."""
         self.resources.__exit__(*error)
 
-    @contextmanager
-    def timed(self, step: str) -> Iterator[None]:
-        """Add the time of a block to a step."""
-        start = time.perf_counter()
-        yield
-        self.seconds[step] = self.seconds.get(step, 0.0) + time.perf_counter() - start
-
     @cached_property
     def engine(self) -> Engine:
         """The engine, started when it is first asked for."""
         execution = self.settings.execution
         engine = engine_of(execution.engine, execution.cache)
         return self.resources.enter_context(engine.started())
+
+    @property
+    def in_memory(self) -> bool:
+        """Whether all rows of the original are in memory."""
+        rows = self.original.rows
+        assert rows is not None  # a model was fitted
+        return rows.in_memory
 
     def read(
         self,
@@ -143,7 +142,7 @@ class Synthesis:
             assert rows is not None  # nothing is discovered
             enough_to_learn(rows.n_rows, rows.person_of)
             self.method = self.original.method(self.method)
-        with self.timed("fit"):
+        with self.clock.timed("fit"):
             return self.original.fit(self.method, self.run, self.stream(0))
 
     def draw(self, model: Model, *, hold: int = 0) -> tuple[Table, ...]:
@@ -155,7 +154,8 @@ class Synthesis:
         """Return what was made, of what, how, and, without a promise, how long it took."""
         private, copies, rows = self.settings.private, self.settings.copies, self.original.rows
         assert rows is not None  # a model was fitted
-        seconds = {step: round(self.seconds[step], 6) for step in STEPS if step in self.seconds}
+        taken = self.clock.seconds
+        seconds = {step: round(taken[step], 6) for step in STEPS if step in taken}
         shares = tuple(self.shares) or None
         return SynthesisAccount(
             rows=self.rows,
@@ -176,7 +176,7 @@ class Synthesis:
     def _asked(self) -> dict[str, Any]:
         """Return the edges that were required or forbidden, where there are any: a report shows them as chosen."""
         edges = {name: getattr(self.method, name, ()) for name in ("require", "forbid")}
-        return {name: [list(edge) for edge in some] for name, some in edges.items() if some}
+        return {name: [list(edge) for edge in pairs] for name, pairs in edges.items() if pairs}
 
     def stream(self, number: int) -> np.random.SeedSequence | None:
         """Return a random stream for the fit (0) and for each synthesis (from 1); None without a seed."""

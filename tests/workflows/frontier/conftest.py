@@ -10,7 +10,7 @@ import pytest
 
 import chaffinch
 from chaffinch.report.frontier_result import Limits
-from chaffinch.workflows.frontier.evaluate import FrontierStudy, parted
+from chaffinch.workflows.frontier.evaluate import FrontierStudy, divide_people
 from chaffinch.workflows.frontier.settings import FrontierSettings
 
 
@@ -47,7 +47,9 @@ def study_of(
     table = chaffinch.read(made_people(n))
     root = np.random.SeedSequence(3)
     others = None if holdout is None else chaffinch.read(holdout)
-    search, confirmation = parted(table, others, settings.confirm_share, np.random.default_rng(4))
+    search, confirmation = divide_people(
+        table, others, settings.confirm_share, np.random.default_rng(4)
+    )
     return FrontierStudy(
         table=table,
         holdout=others,

@@ -1,4 +1,4 @@
-"""One candidate measured on people parted by person: a copy gives all away, what was left out is no key, equal seeds give equal figures, worth has its interval."""
+"""One candidate measured on people divided by person: a copy gives all away, what was left out is no key, equal seeds give equal figures, worth has its interval."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from chaffinch.workflows.frontier.evaluate import (
     FrontierStudy,
     MadeTable,
     cost_of_parting,
+    divide_people,
     filled,
-    parted,
     recoded,
     rows_of,
     split_people,
@@ -119,7 +119,7 @@ def test_every_row_is_in_one_part_and_its_folds_mirror_each_other(
 ) -> None:
     table = chaffinch.read(made_people(400)).take(np.arange(n))
     try:
-        parts = parted(table, None, share, np.random.default_rng(seed))
+        parts = divide_people(table, None, share, np.random.default_rng(seed))
     except InputError:
         assert n * min(share, 1 - share) / 2 <= 51
         return
@@ -142,7 +142,7 @@ def test_all_rows_of_a_person_stay_together() -> None:
 
 def test_a_holdout_is_parted_alike() -> None:
     table, holdout = chaffinch.read(made_people(300)), chaffinch.read(made_people(200, 2))
-    search, confirmation = parted(table, holdout, 0.5, np.random.default_rng(1))
+    search, confirmation = divide_people(table, holdout, 0.5, np.random.default_rng(1))
     assert len(search.folds) == len(confirmation.folds) == 1
     assert rows_set(search.folds[0].others).isdisjoint(rows_set(confirmation.folds[0].others))
     assert len(search.folds[0].members) == 150
@@ -151,14 +151,14 @@ def test_a_holdout_is_parted_alike() -> None:
 def test_too_few_people_are_refused() -> None:
     table = chaffinch.read(made_people(150))
     with pytest.raises(InputError, match=r"Too few people to part.*Give a holdout"):
-        parted(table, None, 0.5, np.random.default_rng(1))
+        divide_people(table, None, 0.5, np.random.default_rng(1))
     with pytest.raises(InputError, match="Too few people to part"):
-        parted(table, table.take(np.arange(60)), 0.5, np.random.default_rng(1))
+        divide_people(table, table.take(np.arange(60)), 0.5, np.random.default_rng(1))
 
 
 def test_what_parting_costs_is_the_root_of_the_share() -> None:
     """A quarter of the people see twice as large an excess at the least: sqrt(1/4) is a half."""
-    part = parted(chaffinch.read(made_people(400)), None, 0.75, np.random.default_rng(1))[0]
+    part = divide_people(chaffinch.read(made_people(400)), None, 0.75, np.random.default_rng(1))[0]
     sentences = cost_of_parting(part, 400, (0.04, 0.2), holdout=False)
     assert "made of 50 people, where the release is made of 400" in sentences[0]
     assert "0.04 to 0.2" in sentences[1]

@@ -145,7 +145,7 @@ def with_node_links(body: Markup, number: int, names: Sequence[str]) -> Markup:
 
 def _synthetic(job: Job) -> Path:
     """The table that a run made, also one that was refused."""
-    from ...workflows.release import REFUSED, TO_RELEASE
+    from ...workflows.run import REFUSED, TO_RELEASE
 
     found = [
         path

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from ..._base.files import files_in, filling, write_text
-from ..._base.results import write_page
+from ..._base.files import filling
 from ..._base.text import number
 from ...report.frontier_result import (
     CandidateSettings,
@@ -21,15 +19,8 @@ from ...stats.intervals import LimitState
 from ...synth.bayesnet.model import BayesNetModel
 from ...synth.selected import SelectedSettings
 from ...utility import UtilitySettings
-from ..release import (
-    CONFIDENTIAL,
-    REFUSED,
-    TO_RELEASE,
-    ReleaseResult,
-    leaving_folder,
-    run_release,
-)
-from ..run import RunOptions
+from ..release import ReleaseResult, run_release
+from ..run import CONFIDENTIAL, REFUSED, TO_RELEASE, ResultFolder, RunOptions
 from ..settings import ReleaseAttack, ReleaseSettings
 from .choice import Confirmer, choice_sentence, private_candidates
 from .evaluate import FrontierStudy
@@ -56,7 +47,7 @@ class Delivery:
 
 
 def deliver(
-    found: FrontierRun,
+    searched: FrontierRun,
     folder: Path,
     *,
     ending: str,
@@ -69,42 +60,29 @@ def deliver(
     A release whose own figures exceed a limit is reported, and its table is not written; under a promise it is, since whether a table is there must not hang on
     figures: then it is among what was refused.
     """
-    result, release = found.result, None
+    result, release = searched.result, None
     stopped = result.about.stopped.startswith(STOPPED)
-    with filling(folder, resume=True, renewed=() if stopped else OF_A_RELEASE) as part:
-        inside = part / CONFIDENTIAL
-        inside.mkdir(mode=0o700, exist_ok=True)
-        choice = result.choice
+    with filling(folder, resume=True, renewed=() if stopped else OF_A_RELEASE) as path:
+        target, choice = ResultFolder(path), result.choice
         if choice is not None and (choice.allowed or not by_figures(choice)):
-            output = leaving_folder(part) / f"synthetic{ending}"
+            output = target.leaving / f"synthetic{ending}"
             release, choice = release_chosen(
-                found, output, title=title, run=run, ledger=ledger, entry=folder.name
+                searched, output, title=title, run=run, ledger=ledger, entry=folder.name
             )
             choice = with_release(choice, release)
-            result = replace(result, choice=choice)
-            release.write_beside(part)
-            place = part / (REFUSED if release.refused else TO_RELEASE) / output.name
+            release.write_beside(target)
+            table = path / (REFUSED if release.refused else TO_RELEASE) / output.name
             if by_figures(choice) and not choice.allowed:
-                place.unlink()
-            choice = replace(
-                choice, table=place.relative_to(part).as_posix() if place.exists() else ""
-            )
-            result = replace(result, choice=choice)
-        text = json.dumps(result.to_dict(), indent=2, ensure_ascii=False, allow_nan=False)
-        write_text(inside / "frontier.json", f"{text}\n", mode=0o600)
-        write_page(inside / "frontier.html", result.to_html())
-        for file in inside.rglob("*"):
-            if file.is_file():
-                file.chmod(0o600)
-        for empty in (part / TO_RELEASE, part / REFUSED):
-            if empty.is_dir() and not any(empty.iterdir()):
-                empty.rmdir()
-        names = files_in(part)
+                table.unlink()
+            name = table.relative_to(path).as_posix() if table.exists() else ""
+            result = replace(result, choice=replace(choice, table=name))
+        target.write_report("frontier", result.to_dict(), result.to_html())
+        names = target.finish()
     return Delivery(result, release, tuple(names))
 
 
 def release_chosen(
-    found: FrontierRun,
+    searched: FrontierRun,
     output: Path,
     *,
     title: str | None,
@@ -116,7 +94,7 @@ def release_chosen(
 
     Without a promise the seed is that of the search. With one, noise is the operating system's, unless a seed was asked for: a test.
     """
-    study, choice = found.study, found.result.choice
+    study, choice = searched.study, searched.result.choice
     assert choice is not None
     asked = study.settings
     private = selection_of(study) if choice.rule == "private" else None
@@ -145,7 +123,7 @@ def release_chosen(
         attack=attack,
         title=title,
     )
-    seed = run.seed if asked.private else found.seed
+    seed = run.seed if asked.private else searched.seed
     holdout = study.holdout
     if holdout is not None and candidate.dropped:
         holdout = holdout[[name for name in holdout.schema.names if name not in candidate.dropped]]
@@ -166,10 +144,7 @@ def release_chosen(
 def selection_of(study: FrontierStudy) -> SelectedSettings:
     """Return the private selection of a study: a few candidates, tables that the purpose needs to compare them by, and the largest epsilon for all of it."""
     asked = study.settings
-    some = tuple(
-        one.synthesiser(asked.label)
-        for one in private_candidates(asked.epsilons, asked.sensitive, asked.label)
-    )
+    candidates = private_candidates(asked.epsilons, asked.sensitive, asked.label)
     pairs = (
         tuple((name, asked.label) for name in study.table.schema.names if name != asked.label)
         if asked.label is not None
@@ -177,7 +152,7 @@ def selection_of(study: FrontierStudy) -> SelectedSettings:
     )
     return SelectedSettings(
         epsilon=max(e for e in asked.epsilons if e is not None),
-        candidates=some,
+        candidates=tuple(candidate.synthesiser(asked.label) for candidate in candidates),
         workload=asked.tables or pairs,
     )
 
@@ -187,14 +162,14 @@ def after_selection(
 ) -> FrontierChoice:
     """Return the choice that the fit of the release made, with figures of it on both parts: they come after it, and had no part in it."""
     asked = study.settings
-    every = private_candidates(asked.epsilons, asked.sensitive, asked.label)
-    chosen = replace(every[position], epsilon=private.selection.fit.epsilon)
+    candidates = private_candidates(asked.epsilons, asked.sensitive, asked.label)
+    chosen = replace(candidates[position], epsilon=private.selection.fit.epsilon)
     confirmation = Confirmer(study).confirm(chosen, choice.limits)
-    made = replace(
+    confirmed = replace(
         choice, evaluation=study.evaluate(chosen).evaluation, confirmations=(confirmation,)
     )
-    how = f"Chosen privately out of {len(every)}, by tables that carry a promise and not by the figures here. {private.selection.sentence}"
-    return replace(made, sentence=f"{choice_sentence(made)} {how}")
+    how = f"Chosen privately out of {len(candidates)}, by tables that carry a promise and not by the figures here. {private.selection.sentence}"
+    return replace(confirmed, sentence=f"{choice_sentence(confirmed)} {how}")
 
 
 def by_figures(choice: FrontierChoice) -> bool:
@@ -239,9 +214,9 @@ def with_release(choice: FrontierChoice, release: ReleaseResult) -> FrontierChoi
         if figure.lower is None or figure.upper is None
         else f"the largest excess lies between {number(figure.lower)} and {number(figure.upper)} (simultaneous 95 % bounds)"
     )
-    said = (
+    sentence = (
         f" Of the release itself, made of everybody, those included whom the choice was made on, and compared with {whom}: {ends}.{word}"
         if ends
         else ""
     )
-    return replace(choice, released=figure, sentence=choice.sentence + said)
+    return replace(choice, released=figure, sentence=choice.sentence + sentence)

@@ -84,7 +84,7 @@ def split_people(
     return rows[first], rows[~first]
 
 
-def parted(
+def divide_people(
     table: Table, holdout: Table | None, share: float, rng: np.random.Generator
 ) -> tuple[PeoplePart, PeoplePart]:
     """Return the part of the search and the part that confirms, which has a share of the people.

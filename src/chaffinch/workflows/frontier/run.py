@@ -10,7 +10,6 @@ import json
 import os
 import secrets
 import threading
-import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -39,12 +38,11 @@ from ...synth import BayesNet, Settings
 from ...table import Table
 from ...table.holdout import check_holdout, check_holdout_file
 from ...table.settings import Reading
-from ..release import CONFIDENTIAL, PARTS, TO_RELEASE
-from ..run import RunOptions, start_run
+from ..run import CONFIDENTIAL, FOLDERS, TO_RELEASE, RunOptions, Stopwatch, start_run
 from ..settings import SynthesisSettings
 from ..synthesise import Synthesis
 from .choice import Confirmer, changes_of, choice_sentence, public_candidate
-from .evaluate import FrontierStudy, parted
+from .evaluate import FrontierStudy, divide_people
 from .search import BATCH, next_candidates
 from .settings import FrontierSettings
 
@@ -161,16 +159,46 @@ def run_frontier(
     4. Choose, and confirm on people the search never saw.
     5. Say which setting moved what.
     """
-    start = time.perf_counter()
+    clock = Stopwatch()
     run.progress("reading", -1)
+    study, stored = _open_study(data, settings, holdout, run, folder)
+    run.progress("measuring references", -1)
+    references = tuple(measured.evaluation for measured in study.references())
+    stopped = _search(study, stored, run, clock)
+    confirmer = Confirmer(study, run.progress, stored.looks, stored.write)
+    choice: FrontierChoice | None = None
+    changes: tuple[SettingChange, ...] = ()
+    if not stopped.startswith(STOPPED):
+        choice = _choose(study, confirmer, stored)
+        if choice is not None and settings.explain:
+            changes = changes_of(study, stored.evaluations, choice, run.progress)
+    seconds = {} if settings.private else {"all": clock.elapsed}
+    result = FrontierResult(
+        about=_about(study, stored, stopped),
+        evaluations=tuple(stored.evaluations),
+        references=references,
+        worths=settings.worths,
+        limits=settings.limits,
+        choice=choice,
+        changes=changes,
+        run=replace(RunFacts(seconds=seconds), **run.facts),
+        confirm=None if settings.private else confirmer,
+    )
+    assert stored.seed is not None
+    return FrontierRun(result, study, stored.seed, stored.resumed)
+
+
+def _open_study(
+    data: Any, settings: FrontierSettings, holdout: Any, run: RunOptions, folder: Path | None
+) -> tuple[FrontierStudy, EvaluationFile]:
+    """Read the people and divide them; return what measures candidates on them, and the file of evaluations so far."""
     table, others = read_people(data, holdout, settings, run)
     path = None if folder is None else folder / CONFIDENTIAL / EVALUATIONS
-    kept = EvaluationFile(path, inputs_of(table, others, settings), run.seed)
-    kept.seed = secrets.randbits(31) if kept.seed is None else kept.seed
-    root = np.random.SeedSequence(kept.seed)
-    search, confirmation = parted(
-        table, others, settings.confirm_share, np.random.default_rng(child(root, 9))
-    )
+    stored = EvaluationFile(path, inputs_of(table, others, settings), run.seed)
+    stored.seed = secrets.randbits(31) if stored.seed is None else stored.seed
+    root = np.random.SeedSequence(stored.seed)
+    rng = np.random.default_rng(child(root, 9))
+    search, confirmation = divide_people(table, others, settings.confirm_share, rng)
     study = FrontierStudy(
         table=table,
         holdout=others,
@@ -180,23 +208,15 @@ def run_frontier(
         root=root,
         threads=run.threads,
     )
-    run.progress("measuring references", -1)
-    references = tuple(one.evaluation for one in study.references())
-    stopped = _searched(study, kept, run, start)
-    confirmer = Confirmer(study, run.progress, kept.looks, kept.write)
-    choice: FrontierChoice | None = None
-    changes: tuple[SettingChange, ...] = ()
-    if not stopped.startswith(STOPPED):
-        choice = _choice(study, confirmer, kept)
-        changes = (
-            changes_of(study, kept.evaluations, choice, run.progress)
-            if choice is not None and settings.explain
-            else ()
-        )
-    detectable = next(
-        (one.risk.detectable for one in kept.evaluations if one.risk.detectable is not None), None
-    )
-    about = FrontierAbout(
+    return study, stored
+
+
+def _about(study: FrontierStudy, stored: EvaluationFile, stopped: str) -> FrontierAbout:
+    """Return what was searched, of whom, and why the search ended."""
+    settings = study.settings
+    risks = [evaluation.risk for evaluation in stored.evaluations]
+    detectable = next((risk.detectable for risk in risks if risk.detectable is not None), None)
+    return FrontierAbout(
         keys=tuple(settings.keys),
         sensitive=tuple(settings.sensitive),
         label=settings.label,
@@ -204,86 +224,70 @@ def run_frontier(
         tables=settings.tables,
         epsilons=settings.epsilons,
         people={
-            "all": table.n_persons,
-            "search": search.people,
-            "confirmation": confirmation.people,
+            "all": study.table.n_persons,
+            "search": study.search.people,
+            "confirmation": study.confirmation.people,
         },
-        holdout=others is not None,
-        seed=kept.seed,
+        holdout=study.holdout is not None,
+        seed=stored.seed,
         attackers=tuple(settings.attackers or ()),
         resamples=settings.resamples,
         notes=study.notes(detectable),
         stopped=stopped,
     )
-    seconds = {} if settings.private else {"all": time.perf_counter() - start}
-    result = FrontierResult(
-        about=about,
-        evaluations=tuple(kept.evaluations),
-        references=references,
-        worths=settings.worths,
-        limits=settings.limits,
-        choice=choice,
-        changes=changes,
-        run=replace(RunFacts(seconds=seconds), **run.facts),
-        confirm=None if settings.private else confirmer,
-    )
-    return FrontierRun(result, study, kept.seed, kept.resumed)
 
 
-def _searched(study: FrontierStudy, kept: EvaluationFile, run: RunOptions, start: float) -> str:
+def _search(study: FrontierStudy, stored: EvaluationFile, run: RunOptions, clock: Stopwatch) -> str:
     """Try settings until the search is over, and return why it is."""
-    settings, limits = study.settings, study.settings.limits
-    most = (
-        settings.evaluations
-        if settings.evaluations is not None or settings.budget is not None
-        else QUICK_SEARCH
-    )
-    end = None if settings.budget is None else start + settings.budget
+    settings, budget = study.settings, study.settings.budget
+    is_limited = settings.evaluations is not None or budget is not None
+    max_evaluations = settings.evaluations if is_limited else QUICK_SEARCH
     try:
         while True:
-            if most is not None and len(kept.evaluations) >= most:
-                return f"{most:,} settings were asked for."
-            if end is not None and time.perf_counter() >= end and kept.evaluations:
-                return f"The budget of {settings.budget:,.0f} s was used up."
-            room = BATCH if most is None else min(BATCH, most - len(kept.evaluations))
-            batch = next_candidates(study.space, kept.evaluations, limits, settings.worths[0], room)
+            n_done, share = len(stored.evaluations), 0.0
+            if max_evaluations is not None and n_done >= max_evaluations:
+                return f"{max_evaluations:,} settings were asked for."
+            if budget is not None and clock.elapsed >= budget and n_done:
+                return f"The budget of {budget:,.0f} s was used up."
+            if max_evaluations is not None:
+                share, size = n_done / max_evaluations, min(BATCH, max_evaluations - n_done)
+            else:
+                share, size = min(1.0, clock.elapsed / (budget or 1.0)), BATCH
+            batch = next_candidates(
+                study.space, stored.evaluations, settings.limits, settings.worths[0], size
+            )
             if not batch:
                 return "Everything that is one step from settings that matter was tried."
-            share = (
-                len(kept.evaluations) / most
-                if most is not None
-                else min(1.0, (time.perf_counter() - start) / (settings.budget or 1.0))
-            )
-            run.progress(f"trying settings ({len(kept.evaluations)} done)", share)
-            _evaluated(study, kept, batch, run.threads)
+            run.progress(f"trying settings ({n_done} done)", share)
+            _evaluate(study, stored, batch, run.threads)
     except KeyboardInterrupt:
-        kept.write()
-        return f"{STOPPED}: {len(kept.evaluations):,} settings are kept. Run the same command again to go on."
+        stored.write()
+        return f"{STOPPED}: {len(stored.evaluations):,} settings are kept. Run the same command again to go on."
 
 
-def _evaluated(
+def _evaluate(
     study: FrontierStudy,
-    kept: EvaluationFile,
+    stored: EvaluationFile,
     batch: Sequence[CandidateSettings],
     threads: int | None,
 ) -> None:
     """Evaluate some candidates and keep them, those that are done also where a hand stops the others; in the order of the batch."""
     done: dict[int, Evaluation] = {}
-    before, lock = list(kept.evaluations), threading.Lock()
+    before, lock = list(stored.evaluations), threading.Lock()
 
-    def one(number: int) -> None:
+    def evaluate(number: int) -> None:
         evaluation = study.evaluate(batch[number]).evaluation
         with lock:
             done[number] = evaluation
-            kept.evaluations = [*before, *(done[place] for place in sorted(done))]
+            stored.evaluations = [*before, *(done[index] for index in sorted(done))]
 
     with one_blas_thread():
-        thread_map(one, range(len(batch)), threads=threads)
-    kept.write()
+        thread_map(evaluate, range(len(batch)), threads=threads)
+    stored.write()
 
 
-def _choice(
-    study: FrontierStudy, confirmer: Confirmer, kept: EvaluationFile
+def _choose(
+    study: FrontierStudy, confirmer: Confirmer, stored: EvaluationFile
 ) -> FrontierChoice | None:
     """Choose where a limit asks for it, by the rule that is allowed."""
     settings = study.settings
@@ -300,7 +304,7 @@ def _choice(
     if settings.choose == "public":
         chosen = public_candidate(settings.epsilons)
         known = (
-            next((one for one in kept.evaluations if one.candidate == chosen), None)
+            next((tried for tried in stored.evaluations if tried.candidate == chosen), None)
             or study.evaluate(chosen).evaluation
         )
         confirmation = confirmer.confirm(chosen, settings.limits)
@@ -313,8 +317,8 @@ def _choice(
         )
         return replace(choice, sentence=choice_sentence(choice))
     if settings.limits.max_auc is not None:
-        kept.replace(confirmer.with_aucs(kept.evaluations, settings.limits, worth))
-    return confirmer(kept.evaluations, settings.limits, worth)
+        stored.replace(confirmer.with_aucs(stored.evaluations, settings.limits, worth))
+    return confirmer(stored.evaluations, settings.limits, worth)
 
 
 EVALUATIONS = "evaluations.json"
@@ -330,7 +334,7 @@ def check_search_folder(folder: Path, *, paid: bool) -> None:
     A table that it released there is refused unless it may be overwritten, and always where a privacy budget is spent.
     """
     if not (folder / CONFIDENTIAL / EVALUATIONS).is_file():
-        check_folder(folder, names=PARTS, mark=f"{CONFIDENTIAL}/{EVALUATIONS}")
+        check_folder(folder, names=FOLDERS, mark=f"{CONFIDENTIAL}/{EVALUATIONS}")
     elif (released := folder / TO_RELEASE).is_dir() and any(released.iterdir()):
         check_free(released, paid=paid)
 
@@ -347,13 +351,13 @@ def inputs_of(table: Table, holdout: Table | None, settings: FrontierSettings) -
 
 def _digest(table: Table) -> str:
     """The digest of a table's values, its names and its types, however its rows lie in memory."""
-    said = hashlib.sha256()
+    digest = hashlib.sha256()
     sink = pa.BufferOutputStream()
     data = table.data.combine_chunks().replace_schema_metadata(None)
     with pa.ipc.new_stream(sink, data.schema) as writer:
         writer.write_table(data, max_chunksize=1 << 16)
-    said.update(sink.getvalue())
-    return said.hexdigest()
+    digest.update(sink.getvalue())
+    return digest.hexdigest()
 
 
 class EvaluationFile:
