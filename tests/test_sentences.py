@@ -700,7 +700,7 @@ def _delivered(resumed: int, **more: Any) -> str:
 def _nearest(*kept: float) -> str:
     """Return which of some reports the box of a comparison calls nearest, by the share of the way that each goes."""
     rows = [
-        VerdictRow(id="tvd_2", measure="m", value=1 - way, marginals=1.0, best=0.0, kept=way)
+        VerdictRow(id="tvd_2", measure="m", value=1 - way, marginals=1.0, best=0.0, share_kept=way)
         for way in kept
     ]
     return several_good(
@@ -710,7 +710,14 @@ def _nearest(*kept: float) -> str:
 
 def _equal_rows(share: Any) -> str:
     model = SimpleNamespace(
-        method="m", search="", score="", parents=None, nodes=(), edges=(), sensitive=(), kept=()
+        method="m",
+        search="",
+        score="",
+        parents=None,
+        nodes=(),
+        edges=(),
+        sensitive=(),
+        kept_columns=(),
     )
     return dict(
         synthesis_facts(

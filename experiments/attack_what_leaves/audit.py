@@ -42,7 +42,7 @@ from chaffinch.risk.shadows import Working
 from chaffinch.table.schema import Column, Schema
 
 HERE = Path(__file__).parent
-NETWORK = Network.of(["c0", "c1", "c2"], [("c0", "c1"), ("c1", "c2")])
+NETWORK = Network.from_edges(["c0", "c1", "c2"], [("c0", "c1"), ("c1", "c2")])
 ALONE = Working(workers=1)
 LEVEL = 0.999
 

@@ -250,3 +250,24 @@ def test_a_frame_without_pandas_names_the_extra(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setitem(sys.modules, "pandas", None)
     with pytest.raises(MissingExtraError, match=r"pip install 'chaffinch\[pandas\]'"):
         Named({}).to_pandas()
+
+
+@dataclass(frozen=True)
+class Share(PlainData):
+    SUBJECT: ClassVar[str] = "a share"
+    n_rows: int
+    share_kept: float | None = field(default=None, metadata=plain_form(key="kept"))
+
+
+@dataclass(frozen=True)
+class Shares(PlainData):
+    shares: tuple[Share, ...] = ()
+
+
+def test_a_field_may_have_another_key_in_plain_data() -> None:
+    shares = Shares((Share(3, 0.5), Share(2)))
+    plain = {"shares": [{"n_rows": 3, "kept": 0.5}, {"n_rows": 2, "kept": None}]}
+    assert shares.to_dict() == to_plain(shares) == plain
+    assert Shares.from_dict(plain) == shares
+    with pytest.raises(InputError, match=r"'kept': input should be a valid number"):
+        Share.from_dict({"n_rows": 3, "kept": "half"})

@@ -133,7 +133,7 @@ def test_declared_rules_are_fitted_and_records_that_break_them_counted(tmp_path)
         columns=tuple(replace(column, codec=None) for column in plain),
         rules=("a <= b", "a <= 30"),
         searched=False,
-        found=(),
+        found_rules=(),
     )
     want = chaffinch.read(tmp_path / "t.parquet", declared)
     assert any("break what the schema says" in str(note) for note in want.notes)

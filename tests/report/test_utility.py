@@ -65,7 +65,7 @@ def test_the_verdict_has_a_row_for_each_metric_under_its_group(result):
         "Working with the table",
     ]
     assert sum(not isinstance(row, Heading) for row in table.rows) == len(result.verdict)
-    assert len(ladder.table.rows) == sum(row.kept is not None for row in result.verdict)
+    assert len(ladder.table.rows) == sum(row.share_kept is not None for row in result.verdict)
 
 
 def test_without_a_value_the_reason_stands_in_its_place(study_of, no_value):

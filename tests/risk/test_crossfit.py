@@ -96,7 +96,7 @@ def test_all_records_give_what_memory_gives(cmc, data):
     found = cross_fit(scanned, Independent(), settings, seed=1)
     sample = found.about.sample
     assert without_sample(found) == cross_fit(cmc, Independent(), settings, seed=1)
-    assert sample.whole
+    assert sample.all_records
     assert sample.sentences == ()
 
 

@@ -40,7 +40,7 @@ def test_sentences_say_what_is_of_what():
 def test_small_numbers_are_masked_and_no_sample_is_called_whole_for_that():
     few = sampled(1001, 1004, first=3, second=2000)
     assert (few.original, few.of_original, few.holdout, few.of_holdout) == (1000, 1000, "<10", 2000)
-    assert not few.whole
+    assert not few.all_records
     assert "<10 of 2,000 holdout" in few.saying([], ["GCAP"]).sentences[1]
 
 

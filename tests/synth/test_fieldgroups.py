@@ -181,8 +181,8 @@ def test_what_a_table_costs_worked_by_hand():
     # Two columns, (60, 40) and (90, 10) of 100: cells 54, 6, 36, 4. One group at epsilon 1: scale 1, threshold 1.9 log10(4) = 1.14:
     # all stay, 4 halves. Ten groups: scale 10, threshold 11.4: 6 and 4 are lost, two cells wrong by 5 each.
     costs = _Costs([np.array([60.0, 40.0]), np.array([90.0, 10.0])], 100.0, 1.0, 1, 1.9)
-    assert costs.of([0, 1], 1) == pytest.approx(2.0)
-    assert costs.of([0, 1], 10) == pytest.approx(6 + 4 + 2 * 5)
+    assert costs.table_error([0, 1], 1) == pytest.approx(2.0)
+    assert costs.table_error([0, 1], 10) == pytest.approx(6 + 4 + 2 * 5)
 
 
 def test_groups_join_from_the_closest_while_it_pays():

@@ -247,7 +247,9 @@ def test_values_that_stay_are_counted():
     frame = made(200).to_pandas()
     stays = (frame.groupby("who").cumcount() > 0) & (frame.index % 2 == 0)
     frame.loc[stays, "pay"] = frame["pay"].shift()[stays]
-    kept = sequences_of(chaffinch.read(frame, person="who", order="year")).dynamics.kept["pay"]
+    kept = sequences_of(chaffinch.read(frame, person="who", order="year")).dynamics.repeat_shares[
+        "pay"
+    ]
     codes = chaffinch.read(frame, person="who", order="year").code("pay")
     later = frame.index[frame.groupby("who").cumcount() > 0].to_numpy()
     alike = codes[later] == codes[later - 1]

@@ -335,7 +335,7 @@ def brute(columns, sizes, cells):
 @settings(max_examples=100, deadline=None)
 def test_maximal_sets_against_all_subsets(sizes, cells, data):
     columns = data.draw(st.lists(st.sampled_from(range(len(sizes))), unique=True))
-    result = maximal_sets(columns, sizes, cells, most=10_000, rng=rng())
+    result = maximal_sets(columns, sizes, cells, max_sets=10_000, rng=rng())
     assert sorted(result) == brute(columns, sizes, cells)
     assert len(set(result)) == len(result)
 
@@ -345,7 +345,7 @@ def test_maximal_sets_against_all_subsets(sizes, cells, data):
 def test_where_there_are_too_many_some_maximal_ones_are_drawn(sizes, cells, most):
     columns = list(range(len(sizes)))
     every = brute(columns, sizes, cells)
-    result = maximal_sets(columns, sizes, cells, most=most, rng=rng())
+    result = maximal_sets(columns, sizes, cells, max_sets=most, rng=rng())
     assert 1 <= len(result) <= most
     assert len(set(result)) == len(result)
     assert set(result) <= set(every)
@@ -354,17 +354,17 @@ def test_where_there_are_too_many_some_maximal_ones_are_drawn(sizes, cells, most
 
 
 def test_no_room_for_anything():
-    assert maximal_sets([0, 1], [2, 3], 0.5, most=10, rng=rng()) == [
+    assert maximal_sets([0, 1], [2, 3], 0.5, max_sets=10, rng=rng()) == [
         ()
     ]  # the child is measured all the same, alone
-    assert maximal_sets([0, 1], [2, 3], 1.0, most=10, rng=rng()) == [()]
-    assert maximal_sets([], [], 5.0, most=10, rng=rng()) == [()]
+    assert maximal_sets([0, 1], [2, 3], 1.0, max_sets=10, rng=rng()) == [()]
+    assert maximal_sets([], [], 5.0, max_sets=10, rng=rng()) == [()]
 
 
 @pytest.mark.parametrize("cells", [1.0, 3.9, 4.0, 12.0, 24.0, 1000.0])
 def test_maximal_candidates_keep_the_whole_table_within_bounds(cells):
     sizes, placed, left = [2, 3, 4, 2, 6], [0, 2, 3], [1, 4]
-    result = maximal_candidates(placed, left, sizes, cells, most=1000, rng=rng())
+    result = maximal_candidates(placed, left, sizes, cells, max_families=1000, rng=rng())
     for child in left:
         own = sorted(parents for c, parents in result if c == child)
         # A column wider than any useful table still has to be measured somehow: alone.
@@ -414,7 +414,7 @@ def test_useful_cells_by_hand():
 )
 def test_exact_candidates_are_all_of_a_width(placed, left, k):
     result = exact_candidates(
-        range(placed), range(placed, placed + left), k, most=10_000, rng=rng()
+        range(placed), range(placed, placed + left), k, max_families=10_000, rng=rng()
     )
     width = min(k, placed)
     assert len(result) == len(set(result)) == left * comb(placed, width)
@@ -425,7 +425,7 @@ def test_exact_candidates_are_all_of_a_width(placed, left, k):
 
 
 def test_exact_candidates_are_drawn_where_there_are_too_many():
-    result = exact_candidates(range(20), range(20, 30), 4, most=100, rng=rng())
+    result = exact_candidates(range(20), range(20, 30), 4, max_families=100, rng=rng())
     assert 10 < len(result) <= 100
     assert len(set(result)) == len(result)
     assert all(len(set(parents)) == 4 and max(parents) < 20 for _, parents in result)

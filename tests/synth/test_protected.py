@@ -298,6 +298,6 @@ def test_a_declared_rule_between_a_sensitive_column_and_the_generators_is_refuse
         ("job determines wage", "ties sensitive column 'wage'"),
         ("job == 'job1' implies wage == 'wage1'", "ties sensitive column 'wage'"),
     ):
-        ruled = replace(table, schema=replace(table.schema, rules=(rule,), found=()))
+        ruled = replace(table, schema=replace(table.schema, rules=(rule,), found_rules=()))
         with pytest.raises(InputError, match=message):
             Protected(same, ["wage"], label="vote").fit(ruled)

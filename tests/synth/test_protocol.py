@@ -71,8 +71,8 @@ def test_a_model_is_drawn_from(linked):
 
 
 def test_the_words_hold_settings_and_no_data():
-    assert TableGenerator(BayesNet(parents=2)).words == "BayesNet(parents=2)"
-    assert TableGenerator(len).words == "builtins.len"
+    assert TableGenerator(BayesNet(parents=2)).description == "BayesNet(parents=2)"
+    assert TableGenerator(len).description == "builtins.len"
 
 
 def test_what_makes_no_tables():

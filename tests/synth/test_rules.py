@@ -420,7 +420,7 @@ def test_protection_wins_over_rules_that_were_found_and_refuses_declared_ones(vi
     assert any("declare it sensitive too" in note for note in model.describe().notes)
     frame = model.sample(3000, seed=1).data.to_pandas()
     assert frame.groupby("job")["rank"].nunique().min() > 5
-    declared = replace(visits_table, schema=replace(visits_table.schema, found=()))
+    declared = replace(visits_table, schema=replace(visits_table.schema, found_rules=()))
     with pytest.raises(
         InputError,
         match="ties sensitive column 'job' to columns that protection keeps it apart from",
@@ -437,7 +437,9 @@ def test_rows_that_nothing_puts_right_borrow_from_others():
     data = pa.table(
         {"low": low, "high": low - rng.integers(-3, 40, 2000), "z": rng.choice(["a", "b"], 2000)}
     )
-    schema = replace(chaffinch.read(data).schema, rules=("low < high",), found=(), functions=())
+    schema = replace(
+        chaffinch.read(data).schema, rules=("low < high",), found_rules=(), functions=()
+    )
     table = chaffinch.read(
         data, Schema(tuple(replace(c, codec=None) for c in schema.columns), rules=("low < high",))
     )

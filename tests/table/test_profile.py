@@ -63,7 +63,7 @@ def test_words_past_the_limit_are_given_up():
     for start in range(0, 300, 50):
         profile.add(pa.array([f"w{i}" for i in range(start, start + 50)]))
     assert profile.too_many_words
-    assert not profile.words
+    assert not profile.word_counts
     assert profile.n_rows == 300
 
 
@@ -195,7 +195,7 @@ def _facts(profile):
         **plain,
         "numbers": (values.tolist(), counts.tolist(), profile.numbers.exact),
         "decimals": profile.decimals.tolist(),
-        "words": dict(sorted(profile.words.items(), key=str)),
+        "words": dict(sorted(profile.word_counts.items(), key=str)),
         "n_missing": dict(sorted(profile.n_missing.items(), key=str)),
     }
 
@@ -230,7 +230,7 @@ def test_words_past_the_limit_are_given_up_when_profiles_merge():
         part.add(pa.array([f"w{60 * i + j}" for j in range(60)]))
     parts[0].merge(parts[1])
     assert parts[0].too_many_words
-    assert not parts[0].words
+    assert not parts[0].word_counts
 
 
 def test_profiles_of_different_columns_do_not_merge():

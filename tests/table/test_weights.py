@@ -38,7 +38,7 @@ def test_one_code_that_stands_for_the_mean():
 def test_whole_weights_stay_whole():
     values = survey().set_column(2, "w", pa.array(np.where(np.arange(400) % 3 == 0, 3, 1)))
     codec = with_constant_weight(with_weight(chaffinch.read(values), "w")).schema["w"].codec
-    assert codec.whole
+    assert codec.integral
     assert codec.atoms.tolist() == [2]
 
 

@@ -68,15 +68,15 @@ def test_no_split_is_taken_back_without_need():
         stack = [(0, 0)]
         while stack:
             old, new = stack.pop()
-            if kept.left[new] < 0:
+            if kept.left_child[new] < 0:
                 np.testing.assert_array_equal(kept.value[new], tree.value[old])
-                if tree.left[old] >= 0:
-                    below = tree.counts[[tree.left[old], tree.right[old]]]
+                if tree.left_child[old] >= 0:
+                    below = tree.counts[[tree.left_child[old], tree.right_child[old]]]
                     assert ((below > 0) & (below < 3)).any()
             else:
                 stack += [
-                    (int(tree.left[old]), int(kept.left[new])),
-                    (int(tree.right[old]), int(kept.right[new])),
+                    (int(tree.left_child[old]), int(kept.left_child[new])),
+                    (int(tree.right_child[old]), int(kept.right_child[new])),
                 ]
 
 
@@ -197,9 +197,9 @@ def test_what_cannot_be_pruned_says_why():
 def every_pruning(tree, node=0):
     """All sets of leaves that collapsing nodes gives: the node itself, or one of each child's."""
     yield (node,)
-    if tree.left[node] >= 0:
-        for one in every_pruning(tree, int(tree.left[node])):
-            for other in every_pruning(tree, int(tree.right[node])):
+    if tree.left_child[node] >= 0:
+        for one in every_pruning(tree, int(tree.left_child[node])):
+            for other in every_pruning(tree, int(tree.right_child[node])):
                 yield one + other
 
 
@@ -408,7 +408,7 @@ def test_fully_grown_trees_tell_every_side_exactly():
     above, _ = certain_sides(tree)
     column = [np.arange(400.0)]
     for node, rows in enumerate(tree.rows(column)):
-        if tree.left[node] >= 0:
+        if tree.left_child[node] >= 0:
             assert above[node, 0] == (y[rows] > tree.value[node, 0, 0]).sum()
 
 

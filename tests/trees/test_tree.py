@@ -16,8 +16,8 @@ from .conftest import four_classes
 
 def stump(cut=1.5, **more):
     given = {
-        "left": np.array([1, -1, -1]),
-        "right": np.array([2, -1, -1]),
+        "left_child": np.array([1, -1, -1]),
+        "right_child": np.array([2, -1, -1]),
         "feature": np.array([0, -1, -1]),
         "threshold": np.array([cut, np.nan, np.nan]),
         "missing_left": np.array([False, False, False]),
@@ -79,11 +79,11 @@ def test_histogram_boosting_compares_doubles_and_stages_add_up():
 @pytest.mark.parametrize(
     "broken",
     [
-        {"left": np.array([1, -1])},
-        {"left": np.array([1, 0, -1]), "right": np.array([2, -1, -1])},
-        {"left": np.array([0, -1, -1])},
-        {"left": np.array([2, -1, -1])},
-        {"left": np.array([7, -1, -1])},
+        {"left_child": np.array([1, -1])},
+        {"left_child": np.array([1, 0, -1]), "right_child": np.array([2, -1, -1])},
+        {"left_child": np.array([0, -1, -1])},
+        {"left_child": np.array([2, -1, -1])},
+        {"left_child": np.array([7, -1, -1])},
         {"threshold": np.full(3, np.nan)},
         {"feature": np.array([-1, -1, -1])},
         {"value": np.zeros((3, 1))},

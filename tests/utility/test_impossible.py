@@ -60,7 +60,7 @@ def test_by_hand():
     # Row 0: a pregnant man, and a new town with either. Row 1: a pregnant man, and pregnant in b, which no one was.
     assert result.value == 2 / 20
     assert result.interval == wilson(2, 20)
-    assert (result.pairs, result.of) == (3, 3)
+    assert (result.pairs, result.total_pairs) == (3, 3)
     assert result.cells == "<10"
     assert result.worst == ()  # fewer than ten rows each
 

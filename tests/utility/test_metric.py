@@ -85,7 +85,7 @@ def test_a_toy_metric_is_found_everywhere(drawn, cmc, data, tmp_path):
         one.value + 0.9
     )  # the same stream for every table
     row = next(row for row in result.verdict if row.id == "drawn")
-    assert (row.word, row.kept) == ("close", 1.0)
+    assert (row.word, row.share_kept) == ("close", 1.0)
     assert row.sentence.startswith("Much stays: the number is ")
 
     plain = json.loads(json.dumps(result.to_dict()))

@@ -108,7 +108,7 @@ def test_it_shows_itself(result, capsys, tmp_path):
     assert html.startswith("<table>")
     svg = ET.fromstring(html[html.index("<svg") :])
     assert len([e for e in svg.iter() if e.tag.endswith("circle")]) == sum(
-        row.kept is not None for row in result.verdict
+        row.share_kept is not None for row in result.verdict
     )
     page = result.to_html(tmp_path / "u.html")
     assert (tmp_path / "u.html").read_text() == page
@@ -178,7 +178,7 @@ def test_what_is_kept_and_its_word(value, marginals, holdout, identical, directi
         identical=identical,
         direction=direction,
     )
-    assert row.kept == pytest.approx(kept)
+    assert row.share_kept == pytest.approx(kept)
     assert row.word == word
 
 
@@ -189,7 +189,7 @@ numbers = st.floats(-5, 5, allow_nan=False)
 def test_kept_is_a_share_and_nearer_is_never_worse(value, other, marginals, best):
     words = ["lost", "weak", "fair", "close"]
     rows = [row_of("phi_k", v, marginals=marginals, holdout=best) for v in (value, other)]
-    assert all(row.kept is None or 0.0 <= row.kept <= 1.0 for row in rows)
+    assert all(row.share_kept is None or 0.0 <= row.share_kept <= 1.0 for row in rows)
     if value <= other:
         assert words.index(rows[0].word) >= words.index(rows[1].word)
 
@@ -198,7 +198,7 @@ def test_kept_is_a_share_and_nearer_is_never_worse(value, other, marginals, best
 def test_a_measure_turned_upside_down_gets_the_same_word(value, marginals, best):
     row = row_of("phi_k", value, marginals=marginals, holdout=best)
     turned = row_of("phi_k", -value, marginals=-marginals, holdout=-best, direction=HIGHER)
-    assert (row.word, row.kept) == (turned.word, turned.kept)
+    assert (row.word, row.share_kept) == (turned.word, turned.share_kept)
 
 
 @pytest.mark.parametrize(("value", "direction"), [(0.2, LOWER), (0.25, LOWER)])
@@ -215,7 +215,7 @@ def test_single_columns_are_not_judged_by_independent_columns():
         assert row_of(name, edge * 1.01, marginals=0.001).word == "fair"
         assert row_of(name, 0.9, marginals=0.9).word == "lost"
         assert row_of(name, 0.06, marginals=0.001, holdout=0.07).word == "close"
-        assert row_of(name, 0.06, marginals=0.9).kept is None
+        assert row_of(name, 0.06, marginals=0.9).share_kept is None
 
 
 @pytest.mark.parametrize(
@@ -224,7 +224,7 @@ def test_single_columns_are_not_judged_by_independent_columns():
 )
 def test_the_pmse_ratio_has_a_scale_of_its_own(value, word):
     row = row_of("pmse_ratio", value, marginals=50.0)
-    assert (row.word, row.kept) == (word, None)
+    assert (row.word, row.share_kept) == (word, None)
     beaten = row_of("pmse_ratio", 2.0, marginals=1.9)
     assert beaten.word == "lost"
     assert "no better than independent columns" in beaten.sentence
@@ -244,7 +244,7 @@ def test_a_regression_far_off_is_not_close_for_lack_of_a_lower_end(value, holdou
     row = row_of(
         "regression", value, marginals=-12.0, holdout=holdout, identical=1.0, direction=HIGHER
     )
-    assert (row.word, row.kept) == (word, None)
+    assert (row.word, row.share_kept) == (word, None)
     assert (
         "no better than"
         in row_of("regression", -13.0, marginals=-12.0, identical=1.0, direction=HIGHER).sentence
@@ -253,7 +253,7 @@ def test_a_regression_far_off_is_not_close_for_lack_of_a_lower_end(value, holdou
 
 def test_a_measure_without_a_value_shows_its_reason():
     row = row_of("learning", None, reason="the label has one class.")
-    assert (row.word, row.value, row.kept) == ("not applicable", None, None)
+    assert (row.word, row.value, row.share_kept) == ("not applicable", None, None)
     assert row.sentence == "Not applicable: the label has one class."
 
 
@@ -273,7 +273,7 @@ def test_where_there_is_nothing_to_keep():
     assert row_of("phi_k", 0.0035, **near).word == "close"
     assert row_of("phi_k", 0.006, interval=(0.003, 0.009), **near).word == "close"
     far = row_of("phi_k", 0.05, interval=(0.04, 0.06), **near)
-    assert (far.word, far.kept) == ("lost", None)
+    assert (far.word, far.share_kept) == ("lost", None)
     assert "little here to keep" in far.sentence
 
 
@@ -286,7 +286,7 @@ def test_learning_finds_its_reference_in_its_own_rows():
     result = Learning.from_dict(Learning(value=0.015, rows=tuple(rows)).to_dict())
     row = verdict_row(METRICS["learning"], result, result.references)
     assert row.marginals == pytest.approx((0.1 + 0.3) / 2)
-    assert row.kept == pytest.approx((0.2 - 0.015) / 0.2)
+    assert row.share_kept == pytest.approx((0.2 - 0.015) / 0.2)
 
 
 def test_gaps_are_told_with_their_side():
@@ -325,7 +325,11 @@ def test_one_row_for_each_measure_that_a_study_has(study_of):
         "sentence",
     ]
     for row in rows_of(study):
-        assert list(row.to_dict()) == keys == [field.name for field in fields(row)]
+        assert (
+            list(row.to_dict())
+            == keys
+            == [field.metadata.get("key") or field.name for field in fields(row)]
+        )
         assert VerdictRow.from_dict(row.to_dict()) == row
 
 
@@ -377,7 +381,7 @@ def test_the_best_is_the_holdout_then_the_original_drawn_again_then_identical_ta
         ({"marginals": 0.9}, 0.444444444444, 0.0),
     ):
         row = row_of("mu", 0.5, **known)
-        assert row.kept == pytest.approx(kept)
+        assert row.share_kept == pytest.approx(kept)
         assert row.best == best
 
 
@@ -390,7 +394,7 @@ def test_an_interval_beyond_the_end_of_the_scale_is_no_point():
         interval=(0.005, 0.015),
         marginals=0.5,
         best=0.02,
-        kept=1.0,
+        share_kept=1.0,
         word="close",
     )
     ((_, dot),) = ladder([row])

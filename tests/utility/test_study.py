@@ -305,7 +305,7 @@ def test_every_figure_is_that_of_memory_where_the_sample_is_all(adult):
         ), name
         assert files[name].settings["records"] == ("all" if name in COUNTED else "sample")
         assert "records" not in result.settings
-    assert files.about.sample.whole
+    assert files.about.sample.all_records
     assert files.shapes == memory.shapes
 
 

@@ -50,7 +50,7 @@ def test_every_clique_is_brute_force(tables, monkeypatch, width, dense_cells):
     assert result.value == pytest.approx(np.mean(list(expected.values())))
     assert result.worst == pytest.approx(max(expected.values()))
     assert expected[result.worst_columns] == pytest.approx(result.worst)
-    assert (result.cliques, result.of) == (len(expected), comb(4, width))
+    assert (result.cliques, result.total_cliques) == (len(expected), comb(4, width))
 
 
 def test_cells_beyond_64_bits(coded):
@@ -115,7 +115,7 @@ def test_a_wider_marginal_is_no_nearer(coded, draw, seed):
 
 def test_column_sets_are_drawn_above_a_number(tables):
     result = marginal_distance(*tables, width=2, max_cliques=4, seed=3)
-    assert (result.cliques, result.of) == (4, 6)
+    assert (result.cliques, result.total_cliques) == (4, 6)
     assert result.settings["cliques"] == "4 of 6, drawn at random"
     assert "widened" in result.settings["interval"]
     assert result.to_dict() == marginal_distance(*tables, width=2, max_cliques=4, seed=3).to_dict()

@@ -152,7 +152,7 @@ RULED = replace(
     ),
     searched=True,
     rules=("after = before + change", "before < 300 implies after < 400"),
-    found=("after = before + change",),
+    found_rules=("after = before + change",),
     suggested=(("change < after", "by chance"),),
 )
 

@@ -61,7 +61,10 @@ def to_plain(value: Any) -> Any:
     if isinstance(value, PlainData):
         return value.to_dict()
     if is_dataclass(value) and not isinstance(value, type):
-        return {field.name: to_plain(getattr(value, field.name)) for field in fields(value)}
+        return {
+            entry.metadata.get("key") or entry.name: to_plain(getattr(value, entry.name))
+            for entry in fields(value)
+        }
     if isinstance(value, Mapping):
         return {key: to_plain(part) for key, part in value.items()}
     if isinstance(value, list | tuple | set | frozenset):
@@ -162,6 +165,7 @@ def _adapter(kind: Hashable) -> Any:
 
 def plain_form(
     *,
+    key: str = "",
     omit: Callable[[Any, Any], bool] | None = None,
     write: Callable[[Any, Any], Any] | None = None,
     spread: bool = False,
@@ -170,6 +174,8 @@ def plain_form(
 
     Parameters
     ----------
+    key
+        The key of plain data; by default the field's name.
     omit
         Whether the key is left out, a function of the result and the value.
     write
@@ -177,7 +183,7 @@ def plain_form(
     spread
         What is written is a mapping whose entries stand in the place of the field.
     """
-    return {"omit": omit, "write": write, "spread": spread}
+    return {"key": key, "omit": omit, "write": write, "spread": spread}
 
 
 NOT_WRITTEN = plain_form(omit=lambda result, value: True)
@@ -227,7 +233,7 @@ class PlainData:
             value, how = getattr(self, entry.name), {**plain_form(), **entry.metadata}
             if how["omit"] is None or not how["omit"](self, value):
                 value = to_plain(value if how["write"] is None else how["write"](self, value))
-                plain |= value if how["spread"] else {entry.name: value}
+                plain |= value if how["spread"] else {how["key"] or entry.name: value}
         return plain
 
     @classmethod
@@ -236,6 +242,17 @@ class PlainData:
         if cls.FORMAT:
             check_format(data, cls.FORMAT, cls.VERSION, cls.NEXT_STEP)
         return cls._parsed(data)
+
+    @classmethod
+    def __get_pydantic_core_schema__(cls, source: Any, handler: Any) -> Any:
+        schema = handler(source)
+        keys = {
+            entry.name: entry.metadata["key"] for entry in fields(cls) if entry.metadata.get("key")
+        }
+        for entry in schema["schema"]["fields"] if keys else ():
+            if entry["name"] in keys:
+                entry["validation_alias"] = keys[entry["name"]]
+        return schema
 
     @classmethod
     def _parsed(cls, data: Mapping[str, Any]) -> Self:

@@ -106,8 +106,8 @@ def show_worth(report: ReportResult, page: Path | None) -> None:
 
     worth = decision_of(report).answers[1]
     weakest = min(
-        (row for row in report.rows if row.kept is not None),
-        key=lambda row: row.kept or 0.0,
+        (row for row in report.rows if row.share_kept is not None),
+        key=lambda row: row.share_kept or 0.0,
         default=None,
     )
     show_lines(

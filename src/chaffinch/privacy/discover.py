@@ -454,7 +454,7 @@ def _with_bins(
         law = paid_law(discovery.bounds)
         tally = tallies.take(column.name)
         assert isinstance(tally, RangeTally)
-        bounds = _bounds_of(tally.counts, noise, law, integral=tally.whole, grid=tally.grid)
+        bounds = _bounds_of(tally.counts, noise, law, integral=tally.integral, grid=tally.grid)
     if discovery.quantiles is None:
         return replace(column, bounds=bounds, binning="width")
     assert bounds is not None
@@ -464,7 +464,7 @@ def _with_bins(
     assert tally.numbers is not None
     shares = [i / column.bins for i in range(1, column.bins)]
     edges = private_quantiles(
-        tally.numbers.parts(), bounds, shares, noise, law, integral=tally.whole
+        tally.numbers.parts(), bounds, shares, noise, law, integral=tally.integral
     )
     tally.numbers.remove()
     return replace(column, bounds=None, edges=edges, binning="edges")

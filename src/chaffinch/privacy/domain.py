@@ -125,14 +125,14 @@ def declared_schema(schema: Schema) -> Schema:
             "of some budget, or declare them."
         )
     # What was found in records or fitted to them has no place here: rules are what was declared.
-    rules = tuple(text for text in schema.rules if text not in schema.found)
+    rules = tuple(text for text in schema.rules if text not in schema.found_rules)
     declared = replace(
         check_rules(schema),
         columns=declared_columns(schema),
         sealed=True,
         rules=rules,
         searched=False,
-        found=(),
+        found_rules=(),
         suggested=(),
         functions=(),
     )
@@ -268,14 +268,14 @@ def _place_numbers(column: Column, codec: Intervals, values: pa.Array) -> NDArra
     numbers, present = numbers_of(values)
     ends = codec.limits(column)
     assert ends is not None
-    if codec.whole and numbers.dtype == np.float64:
+    if codec.integral and numbers.dtype == np.float64:
         numbers, plain = (
             np.rint(np.clip(np.where(present, numbers, 0.0), *ends)).astype(np.int64),
             numbers,
         )
     else:
         plain = numbers
-        low, high = (int(end) for end in ends) if codec.whole else ends
+        low, high = (int(end) for end in ends) if codec.integral else ends
         numbers = np.clip(np.where(present, numbers, 0), low, high)
     out = codec.encode(numbers).copy()
     out[~present] = _absent(codec)

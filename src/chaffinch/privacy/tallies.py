@@ -130,9 +130,9 @@ class RangeTally:
     def __init__(self, column: Column, file: Path | None = None, *, again: bool = False) -> None:
         self.column = column
         kind = parse_type(column.type)
-        self.whole = is_whole(kind) or column.kind == "integer"
+        self.integral = is_whole(kind) or column.kind == "integer"
         self.grid = _years(kind) if pa.types.is_date(kind) or pa.types.is_timestamp(kind) else None
-        self.edges = bound_grid(self.whole) if self.grid is None else self.grid
+        self.edges = bound_grid(self.integral) if self.grid is None else self.grid
         self.counts = np.zeros(len(self.edges) + 1, dtype=np.int64)
         self.numbers = StoredNumbers(file) if again else None
 

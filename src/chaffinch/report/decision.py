@@ -456,7 +456,7 @@ def _badness(row: VerdictRow) -> tuple[int, float]:
     order = ("close", "fair", "weak", "lost")
     return (
         order.index(row.word) if row.word in order else 0,
-        -(row.kept if row.kept is not None else 1.0),
+        -(row.share_kept if row.share_kept is not None else 1.0),
     )
 
 

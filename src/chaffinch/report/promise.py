@@ -85,7 +85,7 @@ def promise_of(synthesis: SynthesisAccount | None) -> Promise | None:
     if synthesis is None or not synthesis.network:
         return None
     model = synthesis.model
-    kept_columns = tuple(display_name(name, 40) for name in model.kept)
+    kept_columns = tuple(display_name(name, 40) for name in model.kept_columns)
     if model.privacy is None:
         return Promise(None, kept_columns, NONE)
     try:

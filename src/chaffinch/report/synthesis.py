@@ -63,7 +63,7 @@ def _facts(account: SynthesisAccount) -> Iterator[tuple[str, str]]:
     yield "Most parents of a column", "" if model.parents is None else number(model.parents)
     yield "Columns, edges", f"{len(model.nodes)}, {len(model.edges)}" if model.nodes else ""
     yield "Sensitive columns", ", ".join(display_name(name) for name in model.sensitive)
-    yield "Columns kept as they are", ", ".join(display_name(name) for name in model.kept)
+    yield "Columns kept as they are", ", ".join(display_name(name) for name in model.kept_columns)
     yield SEED, "" if account.seed is None else str(account.seed)
     if isinstance(equal, float) or (isinstance(equal, str) and _BOUND.fullmatch(equal)):
         share = (
@@ -193,9 +193,9 @@ def _chosen(choices: Choices) -> Iterator[Block]:
             sentences.append(
                 f"{word} on purpose: {', '.join(f'{display_name(a, 32)} to {display_name(b, 32)}' for a, b in edges[:MOST_CUTS])}."
             )
-    if model.kept:
+    if model.kept_columns:
         sentences.append(
-            f"Kept as they are in the original: {', '.join(display_name(name, 40) for name in model.kept)}."
+            f"Kept as they are in the original: {', '.join(display_name(name, 40) for name in model.kept_columns)}."
         )
     if sentences:
         yield Paragraph("What was chosen", "strong")

@@ -459,7 +459,7 @@ def tree_picture(
     """
     deepest = _drawn_depth(tree)
     levels = [node for node in tree.order if tree.depth[node] <= deepest]
-    ends = [node for node in levels if tree.left[node] < 0 or tree.depth[node] == deepest]
+    ends = [node for node in levels if tree.left_child[node] < 0 or tree.depth[node] == deepest]
     # A way is marked from the root down to each marked node; a fold is, if one of them lies below it.
     ways = {above for node in marked for above in (node, *(split for split, _ in tree.path(node)))}
     pitch = 16.0 if len(ends) <= 40 else 11.0 if len(ends) <= 100 else 8.0
@@ -467,7 +467,7 @@ def tree_picture(
     y = {node: TOP + pitch * (i + 0.5) for i, node in enumerate(ends)}
     for node in reversed(levels):
         if node not in y:
-            y[node] = (y[int(tree.left[node])] + y[int(tree.right[node])]) / 2
+            y[node] = (y[int(tree.left_child[node])] + y[int(tree.right_child[node])]) / 2
     # Marked ways last, so that they lie on top.
     lines = sorted(levels[1:], key=lambda node: node in ways)
     parts = [
@@ -477,7 +477,7 @@ def tree_picture(
     folds = set()
     for node in levels:
         y_node, depth = y[node], int(tree.depth[node])
-        leaf = tree.left[node] < 0
+        leaf = tree.left_child[node] < 0
         if not leaf and depth == deepest:
             folds.add(node)
             parts.append(_fold(x[depth], y_node, node in ways, pitch))
@@ -488,7 +488,7 @@ def tree_picture(
         if (
             name
             and depth < min(NAMED, deepest)
-            and y[int(tree.right[node])] - y[int(tree.left[node])] >= 14.0
+            and y[int(tree.right_child[node])] - y[int(tree.left_child[node])] >= 14.0
         ):
             parts.append(
                 text(
@@ -504,7 +504,7 @@ def tree_picture(
 def _drawn_depth(tree: Tree) -> int:
     """The depth down to which the tree is drawn: the greatest with no more ends and levels than fit."""
     max_depth = int(tree.depth.max())
-    inner = np.bincount(tree.depth[tree.left >= 0], minlength=max_depth + 1)
+    inner = np.bincount(tree.depth[tree.left_child >= 0], minlength=max_depth + 1)
     leaves = np.cumsum(np.bincount(tree.depth[tree.leaves], minlength=max_depth + 1))
     fit = np.flatnonzero(leaves + inner <= MOST_LEAVES)
     return min(int(fit[-1]), DEEPEST)

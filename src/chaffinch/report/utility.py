@@ -247,7 +247,7 @@ def _worst_marginals(result: UtilityResult) -> Iterator[PageTable]:
     for name, distance in result.results.items():
         if isinstance(distance, MarginalDistance) and distance.largest:
             width = name.partition(".")[2]
-            caption = f"{width}-way tables farthest from the original ({number(distance.cliques)} of {number(distance.of)} measured)"
+            caption = f"{width}-way tables farthest from the original ({number(distance.cliques)} of {number(distance.total_cliques)} measured)"
             yield page_table(
                 caption,
                 distance.largest[:5],

@@ -413,13 +413,13 @@ def _exposure(
     if sample is not None:
         secrets = {"records": "a sample: rows are numbered within it", **secrets}
     # Copies are not in a sample by place where the people are.
-    equal = sample is None or sample.whole or sample.chosen_by == "values"
+    equal = sample is None or sample.all_records or sample.chosen_by == "values"
     return {
         "funnel": tuple(funnel(matches[s], keys, s, threshold) for s, keys in widest.items()),
         "records": tuple(records for records, _ in parts),
         "classes": tuple(classes for _, classes in parts),
         "memorisation": equal_rows(
-            data.coded, data.synthetics[0], slices=sample is not None and not sample.whole
+            data.coded, data.synthetics[0], slices=sample is not None and not sample.all_records
         )
         if equal
         else None,

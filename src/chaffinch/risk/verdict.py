@@ -152,7 +152,7 @@ def limit_verdict(result: RiskResult, max_excess: float) -> LimitVerdict:
         reasons.append(
             "The bounds are of each of several releases: all of them together have none."
         )
-    if result.about.sample is not None and not result.about.sample.whole:
+    if result.about.sample is not None and not result.about.sample.all_records:
         reasons.append(SAMPLE_BOUNDS)
     findings = side.findings
     if not family.upper:

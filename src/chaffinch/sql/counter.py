@@ -441,12 +441,12 @@ def _interval_cases(column: Column, codec: Intervals, x: str) -> tuple[list[tupl
     cases: list[tuple[str, int]] = []
     bounds = codec.bounds or ((column.edges[0], column.edges[-1]) if column.edges else None)
     if bounds is not None:
-        low, high = (int(bound) if codec.whole else float(bound) for bound in bounds)
+        low, high = (int(bound) if codec.integral else float(bound) for bound in bounds)
         if column.out_of_range == "error":
             cases.append((f"{x} < {literal(low)} OR {x} > {literal(high)}", UNKNOWN_CODE))
         else:
             ends = codec.encode(
-                np.array([low, high], dtype=np.int64 if codec.whole else np.float64)
+                np.array([low, high], dtype=np.int64 if codec.integral else np.float64)
             ).tolist()
             cases += [(f"{x} < {literal(low)}", ends[0]), (f"{x} > {literal(high)}", ends[1])]
     if not len(codec.starts):

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from enum import StrEnum
 from math import sqrt
 from typing import Any, ClassVar, Literal, Self
@@ -564,7 +564,9 @@ class Result:
         """Return plain data under the names of fields."""
         missing = data.get("value") is None
         reason = str(data.get("not_applicable") or "no value was given") if missing else ""
-        return {**data, "value": data.get("value"), "reason": reason}
+        names = {entry.metadata.get("key"): entry.name for entry in fields(cls)}
+        renamed = {names.get(key, key): entry for key, entry in data.items()}
+        return {**renamed, "value": data.get("value"), "reason": reason}
 
     def __repr__(self) -> str:
         if self.value is None:

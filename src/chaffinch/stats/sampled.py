@@ -5,13 +5,14 @@ in chunks.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 import numpy as np
 
 from .._base.errors import join_names
 from .._base.masking import masked_count
+from .._base.results import PlainData, plain_form
 from ..table.rows import Rows
 from ..table.sample import ChosenBy
 
@@ -26,13 +27,13 @@ HOW: Mapping[ChosenBy, str] = {
 
 
 @dataclass(frozen=True)
-class SampledRecords:
+class SampledRecords(PlainData):
     """The sizes of a sample and of the tables it is from, masked; how it was chosen, whether it has
     all records, and sentences for the report.
     """
 
     chosen_by: ChosenBy = "place"
-    whole: bool = False
+    all_records: bool = field(default=False, metadata=plain_form(key="whole"))
     original: int | str | None = None
     synthetic: int | str | None = None
     holdout: int | str | None = None
@@ -78,7 +79,7 @@ class SampledRecords:
         """Return the sample with sentences on which figures are based on all records and which on
         the sample.
         """
-        if self.whole or not of_sample:
+        if self.all_records or not of_sample:
             return replace(
                 self, sentences=(f"Of all records: {join_names([*of_all, *of_sample])}.",)
             )

@@ -7,14 +7,14 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-from .._base.results import from_plain, to_plain, without_none
+from .._base.results import PlainData, from_plain, plain_form, to_plain, without_none
 
 FORMAT = "chaffinch-synthesis"
 VERSION = 1
 
 
 @dataclass(frozen=True, kw_only=True)
-class ModelAccount:
+class ModelAccount(PlainData):
     """What a report says of a model; a model may write more of itself. `privacy` is the account of a promise, yet to be worked out.
 
     `require` and `forbid` are edges that were asked for, and `protection` is what was cut on purpose, as the model wrote it.
@@ -28,7 +28,7 @@ class ModelAccount:
     edges: tuple[tuple[str, str], ...] = ()
     strengths: tuple[float | None, ...] | None = None
     sensitive: tuple[str, ...] = ()
-    kept: tuple[str, ...] = ()
+    kept_columns: tuple[str, ...] = field(default=(), metadata=plain_form(key="kept"))
     label: str | None = None
     require: tuple[tuple[str, str], ...] = ()
     forbid: tuple[tuple[str, str], ...] = ()

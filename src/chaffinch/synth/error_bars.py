@@ -235,17 +235,17 @@ class _Released:
         wanted = frozenset(columns)
         if wanted in self.tables:
             return self.tables[wanted]
-        held = [
+        stds = [
             std * sqrt(prod(self.sizes[name] for name in table - wanted))
             for table, std in self.tables.items()
             if wanted <= table
         ]
-        return min(held, default=None)
+        return min(stds, default=None)
 
     def counts(self, columns: Sequence[str]) -> Floats:
         """The model's counts of some of the columns, axes in their order."""
-        gone = tuple(axis for axis, name in enumerate(self.columns) if name not in columns)
-        return np.asarray(self.estimate.sum(axis=gone))
+        summed_axes = tuple(axis for axis, name in enumerate(self.columns) if name not in columns)
+        return np.asarray(self.estimate.sum(axis=summed_axes))
 
     def bars(self, columns: Sequence[str]) -> tuple[Floats, Floats]:
         """The ends of the bars of a table over some of the columns, in the order of all."""
@@ -263,7 +263,7 @@ class _Released:
             reach = self.z * np.sqrt(variance)
             return np.maximum(counts - reach, 0.0), counts + reach
         less = [tuple(c for c in columns if c != name) for name in columns]
-        bars = [self._spread(self.bars(some), some, columns) for some in less]
+        bars = [self._spread(self.bars(subset), subset, columns) for subset in less]
         high = np.minimum.reduce([ends for _, ends in bars])
         low = np.zeros_like(high)
         for i, j in combinations(range(len(columns)), 2):
@@ -290,10 +290,10 @@ class _Released:
         return out
 
     def _spread(
-        self, bars: tuple[Floats, Floats], some: Sequence[str], columns: Sequence[str]
+        self, bars: tuple[Floats, Floats], subset: Sequence[str], columns: Sequence[str]
     ) -> tuple[Floats, Floats]:
         """Bars of a table of fewer columns, laid out over one of more."""
-        shape = [self.sizes[name] if name in some else 1 for name in columns]
-        whole = [self.sizes[name] for name in columns]
-        low, high = (np.broadcast_to(np.asarray(ends).reshape(shape), whole) for ends in bars)
+        shape = [self.sizes[name] if name in subset else 1 for name in columns]
+        full_shape = [self.sizes[name] for name in columns]
+        low, high = (np.broadcast_to(np.asarray(ends).reshape(shape), full_shape) for ends in bars)
         return low, high

@@ -181,14 +181,14 @@ class FieldGroups(PureMethod):
             each = counter.ledger.remaining / len(groups) * (1 - 1e-12)
             noisy = counter.tables(groups, [each] * len(groups), why="tables")
             account = counter.ledger.account(test_only=counter.test_only, rows=rows, rows_how=how)
-        tables, whole = tables_of(
+        tables, linked_groups = tables_of(
             noisy, self.unit.l1 / each, factor=self.threshold, empty=self.empty, columns=columns
         )
         order = [schema.names.index(name) for group in groups for name in group]
         parents: list[list[int]] = []
-        for group, linked in zip(groups, whole, strict=True):
-            at = [schema.names.index(name) for name in group]
-            parents += [at[:i] if linked else [] for i in range(len(at))]
+        for group, linked in zip(groups, linked_groups, strict=True):
+            indices = [schema.names.index(name) for name in group]
+            parents += [indices[:i] if linked else [] for i in range(len(indices))]
         search, score = ("groups", "distance") if split.learnt else ("given", "none")
         summary = FitSummary(self.name, search, score, privacy=account, draw=self.drawing)
         return private_model(schema, order, parents, tables, summary, origin=origin)
@@ -218,18 +218,18 @@ def resolved_groups(groups: Sequence[Sequence[str]], schema: Schema) -> tuple[Gr
     named = {name for group in groups for name in group}
     for name in named:
         check_name("column", name, schema.names)
-    every: tuple[Group, ...] = (
+    all_groups: tuple[Group, ...] = (
         *map(tuple, groups),
         *((name,) for name in schema.names if name not in named),
     )
-    for group in every:
+    for group in all_groups:
         cells = prod(sizes[name] for name in group)
         if cells > MOST_CELLS:
             raise TooLargeError(
                 f"The group {join_names(group)} has {cells:,} cells, over the limit of {MOST_CELLS:,}: noise goes into every "
                 "one. Take a column out of the group, or declare fewer bins."
             )
-    return every
+    return all_groups
 
 
 @dataclass(frozen=True)
@@ -253,15 +253,15 @@ def split_of(settings: FieldGroups, sizes: Sequence[int], rows: int, amount: flo
     Learning takes its share, half of it for single columns and half for the distances of pairs that could be worth a table.
     Where there is no such pair, or noise would drown the distances, all goes to a table for each column.
     """
-    whole = GroupSplit(0.0, 0.0, amount)
+    not_learnt = GroupSplit(0.0, 0.0, amount)
     if settings.groups is not None:
-        return whole
+        return not_learnt
     half = settings.learning * amount / 2
     l1 = settings.unit.l1
     pairs = usable_pairs(sizes, rows, amount - 2 * half, l1)
     clear = clear_of(len(pairs), l1 / 2 * len(pairs) / half)
     if not pairs or clear > _TELLING * rows:
-        return whole
+        return not_learnt
     return GroupSplit(half, half, amount - 2 * half, tuple(pairs))
 
 
@@ -271,8 +271,10 @@ def usable_pairs(sizes: Sequence[int], rows: int, epsilon: float, l1: int) -> li
     From public numbers alone, and generous: as if half as many groups as columns were left.
     """
     scale = l1 * max(len(sizes) // 2, 1) / epsilon
-    most = min(rows / scale, MOST_LEARNT_CELLS)
-    return [(i, j) for i, j in combinations(range(len(sizes)), 2) if sizes[i] * sizes[j] <= most]
+    max_cells = min(rows / scale, MOST_LEARNT_CELLS)
+    return [
+        (i, j) for i, j in combinations(range(len(sizes)), 2) if sizes[i] * sizes[j] <= max_cells
+    ]
 
 
 def clear_of(many: int, scale: float) -> float:
@@ -379,8 +381,8 @@ def merged_groups(
             ):
                 continue
             n_groups = len({id(group) for group in group_of.values()})
-            apart = costs.of(first, n_groups) + costs.of(second, n_groups)
-            together = costs.of([*first, *second], n_groups - 1)
+            apart = costs.table_error(first, n_groups) + costs.table_error(second, n_groups)
+            together = costs.table_error([*first, *second], n_groups - 1)
             if together <= MOST_LOST * total and distances[i] > together - apart:
                 first += second
                 group_of.update(dict.fromkeys(second, first))
@@ -399,7 +401,7 @@ class _Costs:
     l1: int
     factor: float
 
-    def of(self, group: Sequence[int], n_groups: int) -> float:
+    def table_error(self, group: Sequence[int], n_groups: int) -> float:
         """Return the expected error of a table, if its columns were independent.
 
         Cells below the threshold are lost with what they hold; the others are wrong by half the mean of |noise|, which is
@@ -426,12 +428,12 @@ def tables_of(
     level, as published.
     """
     out: list[Marginal] = []
-    whole: list[bool] = []
+    linked_groups: list[bool] = []
     for table in noisy:
-        left = cut(table.counts, threshold_of(table.n_cells, scale, factor))
-        whole.append(bool(left.any()))
-        if whole[-1]:
-            out += _prefixes(_marginal(table, left))
+        kept_counts = cut(table.counts, threshold_of(table.n_cells, scale, factor))
+        linked_groups.append(bool(kept_counts.any()))
+        if linked_groups[-1]:
+            out += _prefixes(_marginal(table, kept_counts))
         elif empty == "first":
             out += [
                 Marginal((name,), (size,), np.eye(1, size)[0])
@@ -441,7 +443,7 @@ def tables_of(
             for axis, name in enumerate(table.columns):
                 counts = columns[name] if name in columns else _summed(table, axis)
                 out.append(Marginal((name,), counts.shape, counts.astype(np.float64)))
-    return out, whole
+    return out, linked_groups
 
 
 def threshold_of(cells: int, scale: float, factor: float) -> float:
@@ -469,9 +471,9 @@ def cut(counts: NDArray[np.int64], threshold: float) -> NDArray[np.int64]:
     return np.where((counts >= threshold) & (counts > 0), counts, 0)
 
 
-def _marginal(table: NoisyTable, left: NDArray[np.int64]) -> Marginal:
+def _marginal(table: NoisyTable, kept_counts: NDArray[np.int64]) -> Marginal:
     """The cells that are left: dense if the table is small, else those above 0 in a list. Weights are floats: their sums cannot overflow."""
-    dense = Marginal(table.columns, table.sizes, left.astype(np.float64))
+    dense = Marginal(table.columns, table.sizes, kept_counts.astype(np.float64))
     if table.n_cells <= SPARSE:
         return dense
     cells, counts = dense.nonzero()

@@ -60,7 +60,7 @@ class Independent(Settings):
 
 def _without_found_rules(schema: Schema) -> Schema:
     """Return a schema without the rules that were found: they tie columns, and this is the baseline that does not. Declared ones stay."""
-    if not schema.found:
+    if not schema.found_rules:
         return schema
-    rules = tuple(text for text in schema.rules if text not in schema.found)
-    return replace(schema, rules=rules, found=(), functions=schema.functions if rules else ())
+    rules = tuple(text for text in schema.rules if text not in schema.found_rules)
+    return replace(schema, rules=rules, found_rules=(), functions=schema.functions if rules else ())

@@ -244,31 +244,33 @@ class FittedModel:
         look = self.origin if like is None else like
         key = made_up_key(root)
 
-        def one(at: int) -> Table:
+        def draw_batch(first_row: int) -> Table:
             # Streams are told apart by the number of their batch, as SeedSequence.spawn would.
-            stream = np.random.SeedSequence(root.entropy, spawn_key=(*root.spawn_key, at // size))
+            stream = np.random.SeedSequence(
+                root.entropy, spawn_key=(*root.spawn_key, first_row // size)
+            )
             rng = np.random.default_rng(stream)
 
             def rows(places: NDArray[np.int64]) -> Table:
-                codes = draw(at + places, rng)
+                codes = draw(first_row + places, rng)
                 arrays = [codes[name] for name in self.schema.names]
                 return given.stamp(
                     Table.from_codes(
-                        self.schema, arrays, seed=rng, first_row=at, like=look, key=key
+                        self.schema, arrays, seed=rng, first_row=first_row, like=look, key=key
                     ),
-                    at + places,
+                    first_row + places,
                 )
 
-            table = rows(np.arange(min(size, n_rows - at)))
-            kept = keep_relations(table, self.functions, rng, rows, fixed=given.columns)
+            table = rows(np.arange(min(size, n_rows - first_row)))
+            ruled = keep_relations(table, self.functions, rng, rows, fixed=given.columns)
             return (
-                kept if kept is table else kept.with_new_identifiers(at, key, rng)
+                ruled if ruled is table else ruled.with_new_identifiers(first_row, key, rng)
             )  # rows that were drawn again have those of others
 
         # Batches that are in memory at a time: of a wide table as many as are worked on, and no more.
         ahead = 2 * workers if len(self.schema.names) <= WIDE else workers
         for first in range(0, len(starts), ahead):
-            yield from thread_map(one, starts[first : first + ahead], threads=workers)
+            yield from thread_map(draw_batch, starts[first : first + ahead], threads=workers)
             progress("drawing rows", min(1.0, (first + ahead) / len(starts)))
 
     def error_bars(self, columns: Sequence[str], *, level: float = 0.9) -> ErrorBars:

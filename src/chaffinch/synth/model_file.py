@@ -47,9 +47,11 @@ def save_model(
     from safetensors.numpy import save_file
 
     arrays, metadata = _file_parts(model)
-    with replacing(path, mode=0o600, overwrite=overwrite, paid=model.privacy is not None) as part:
-        save_file(arrays, part, metadata)
-        part.chmod(0o600)
+    with replacing(
+        path, mode=0o600, overwrite=overwrite, paid=model.privacy is not None
+    ) as partial:
+        save_file(arrays, partial, metadata)
+        partial.chmod(0o600)
 
 
 def file_parts(model: FittedModel) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
@@ -125,8 +127,8 @@ _CHECKSUM = re.compile(r'\{"sha256": "([0-9a-f]{64})", ')
 
 def _is_whole(text: str, arrays: Mapping[str, NDArray[Any]]) -> bool | None:
     """Whether a header and arrays are those that the checksum was made of; None where there is none."""
-    found = _CHECKSUM.match(text)
-    return None if found is None else found[1] == _checksum(arrays, "{" + text[found.end() :])
+    match = _CHECKSUM.match(text)
+    return None if match is None else match[1] == _checksum(arrays, "{" + text[match.end() :])
 
 
 def _checksum(arrays: Mapping[str, NDArray[Any]], text: str) -> str:
@@ -158,7 +160,7 @@ def _model(file: str, read: Callable[[], tuple[dict[str, NDArray[Any]], str]]) -
     try:
         arrays, text = read()
         data = json.loads(text)
-        whole = _is_whole(text, arrays)
+        is_whole = _is_whole(text, arrays)
     except FileError:
         raise
     except Exception:  # whatever a damaged header makes the reader raise
@@ -173,7 +175,9 @@ def _model(file: str, read: Callable[[], tuple[dict[str, NDArray[Any]], str]]) -
         raise FileError(
             f"'{file}' has version {str(data.get('version'))[:20]}; this release reads version {VERSION}. Use a newer release."
         )
-    if not whole and not (whole is None and data["version"] == UNCHECKED and "sha256" not in data):
+    if not is_whole and not (
+        is_whole is None and data["version"] == UNCHECKED and "sha256" not in data
+    ):
         raise FileError(
             f"'{file}' is damaged: it was changed after it was written, by its checksum. Copy it again, or fit the model anew."
         )

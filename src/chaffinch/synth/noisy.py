@@ -124,9 +124,9 @@ def consistent(tables: Sequence[NoisyTable], estimates: Sequence[Counts]) -> lis
             spread = tables[i].n_cells / max(prod(sums[-1].shape), 1)
             weights.append(1.0 / (max(tables[i].std, 1e-9) ** 2 * spread))
         mean = sum(w * s for w, s in zip(weights, sums, strict=True)) / sum(weights)
-        for i, own in zip(members, sums, strict=True):
-            spread = tables[i].n_cells / max(prod(own.shape), 1)
-            out[i] += _broadcast((mean - own) / spread, order, tables[i].columns)
+        for i, total in zip(members, sums, strict=True):
+            spread = tables[i].n_cells / max(prod(total.shape), 1)
+            out[i] += _broadcast((mean - total) / spread, order, tables[i].columns)
     return out
 
 
@@ -165,9 +165,9 @@ def _shared_sets(sets: Sequence[frozenset[str]]) -> list[frozenset[str]]:
 
 def _project(counts: Counts, columns: Sequence[str], onto: Sequence[str]) -> Counts:
     """The sums of a table over all columns but some, axes in the order of `onto`."""
-    gone = tuple(a for a, name in enumerate(columns) if name not in onto)
+    summed_axes = tuple(a for a, name in enumerate(columns) if name not in onto)
     shared = [name for name in columns if name in onto]
-    return np.asarray(counts.sum(axis=gone)).transpose([shared.index(name) for name in onto])
+    return np.asarray(counts.sum(axis=summed_axes)).transpose([shared.index(name) for name in onto])
 
 
 def _broadcast(sums: Counts, order: Sequence[str], columns: Sequence[str]) -> Counts:
@@ -202,8 +202,8 @@ def raked(table: Counts, targets: Sequence[Target], *, rounds: int) -> Counts:
     out = table
     for _ in range(rounds):
         for axes, target in targets:
-            gone = tuple(a for a in range(out.ndim) if a not in axes)
-            sums = out.sum(axis=gone)
+            summed_axes = tuple(a for a in range(out.ndim) if a not in axes)
+            sums = out.sum(axis=summed_axes)
             factor = np.divide(target, sums, out=np.zeros_like(sums), where=sums > 0)
             out = out * factor.reshape([out.shape[a] if a in axes else 1 for a in range(out.ndim)])
     return out

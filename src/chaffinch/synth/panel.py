@@ -58,7 +58,7 @@ class Dynamics:
         The column that orders rows; it is stepped, whatever its steps.
     constant, stepped, free
         The names of the other modelled columns, by what they are.
-    kept
+    repeat_shares
         For numbers among the free columns: how often a value stays exactly the same where its code does.
     """
 
@@ -66,7 +66,7 @@ class Dynamics:
     constant: tuple[str, ...]
     stepped: tuple[str, ...]
     free: tuple[str, ...]
-    kept: Mapping[str, float]
+    repeat_shares: Mapping[str, float]
 
     @property
     def moving(self) -> tuple[str, ...]:
@@ -129,8 +129,8 @@ class PanelModel(FittedModel):
             and dynamics.order == self.schema.only("order")
             and (self.steps is not None or not dynamics.stepped)
             and all(self.first.schema[name].is_numeric for name in (*dynamics.moving, LENGTH))
-            and all(0 <= share <= 1 for share in dynamics.kept.values())
-            and all(self.schema[name].is_numeric for name in dynamics.kept)
+            and all(0 <= share <= 1 for share in dynamics.repeat_shares.values())
+            and all(self.schema[name].is_numeric for name in dynamics.repeat_shares)
         )
         if not sound:
             raise InputError("The parts of a panel model do not fit together.")
@@ -198,21 +198,23 @@ class PanelModel(FittedModel):
         for column in self.schema:
             if column.output == "fake":
                 rng = np.random.default_rng([key, first_person])
-                made = fake_values(
+                fakes = fake_values(
                     replace(column, repeats=column.repeats and 1),
                     first_person,
                     n_persons,
                     key=key,
                     rng=rng,
                 )
-                arrays[column.name] = made.take(pa.array(drawn.persons))
+                arrays[column.name] = fakes.take(pa.array(drawn.persons))
             elif column.role == "person":
                 ids = new_identifiers(column, first_person, n_persons)
                 arrays[column.name] = ids.take(pa.array(drawn.persons))
             elif column.modelled:
-                own = column.name != self.dynamics.order
+                drawn_by_model = column.name != self.dynamics.order
                 codes.append(
-                    drawn.codes[column.name] if own else encode_column(column, arrays[column.name])
+                    drawn.codes[column.name]
+                    if drawn_by_model
+                    else encode_column(column, arrays[column.name])
                 )
             elif column.written:
                 arrays[column.name] = new_identifiers(column, first_person, len(drawn.persons))
@@ -280,13 +282,13 @@ class PanelModel(FittedModel):
             "dynamics": _dynamics_dict(self.dynamics),
         }
         arrays: dict[str, NDArray[Any]] = {}
-        for part in ("first", "steps"):
-            model = getattr(self, part)
-            data[part] = None
+        for stage in ("first", "steps"):
+            model = getattr(self, stage)
+            data[stage] = None
             if model is not None:
                 inner, tables = model.state()
-                data[part] = {"schema": schema_to_dict(model.schema), **inner}
-                arrays |= {f"{part}.{name}": array for name, array in tables.items()}
+                data[stage] = {"schema": schema_to_dict(model.schema), **inner}
+                arrays |= {f"{stage}.{name}": array for name, array in tables.items()}
         return data, arrays
 
     @classmethod
@@ -297,14 +299,14 @@ class PanelModel(FittedModel):
         from .model_file import schema_from_dict
 
         models: dict[str, Any] = {}
-        for part in ("first", "steps"):
-            entry, prefix = data[part], f"{part}."
+        for stage in ("first", "steps"):
+            entry, prefix = data[stage], f"{stage}."
             tables = {
                 name.removeprefix(prefix): array
                 for name, array in arrays.items()
                 if name.startswith(prefix)
             }
-            models[part] = (
+            models[stage] = (
                 None
                 if entry is None
                 else BayesNetModel.from_state(schema_from_dict(entry["schema"]), entry, tables)
@@ -313,9 +315,9 @@ class PanelModel(FittedModel):
         names = {
             f.name: tuple(plain[f.name])
             for f in fields(Dynamics)
-            if f.name not in ("order", "kept")
+            if f.name not in ("order", "repeat_shares")
         }
-        dynamics = Dynamics(plain["order"], kept=dict(plain["kept"]), **names)
+        dynamics = Dynamics(plain["order"], repeat_shares=dict(plain["kept"]), **names)
         rows = data["learnt_rows"]
         if models["first"] is None or not isinstance(rows, int) or rows < 0:
             raise InputError("A panel model lacks its first rows.")
@@ -326,10 +328,12 @@ class PanelModel(FittedModel):
 
 
 def _dynamics_dict(dynamics: Dynamics) -> dict[str, Any]:
-    plain = {f.name: getattr(dynamics, f.name) for f in fields(Dynamics)}
     return {
-        name: list(value) if isinstance(value, tuple) else dict(value) if name == "kept" else value
-        for name, value in plain.items()
+        "order": dynamics.order,
+        "constant": list(dynamics.constant),
+        "stepped": list(dynamics.stepped),
+        "free": list(dynamics.free),
+        "kept": dict(dynamics.repeat_shares),
     }
 
 
@@ -355,10 +359,10 @@ class _Drawing:
 
     def drawn(self) -> _Drawn:
         """Return all rows, each person's together and in their order."""
-        left = self._begin()
+        n_rows = self._begin()
         number = 1
-        while self.model.steps is not None and (left > number).any():
-            left = self._go_on(left, number)
+        while self.model.steps is not None and (n_rows > number).any():
+            n_rows = self._go_on(n_rows, number)
             number += 1
         persons = np.concatenate([block[0] for block in self.blocks])
         order = np.argsort(persons, kind="stable")
@@ -383,11 +387,11 @@ class _Drawing:
             for name, column in self.columns.items()
         }
         if self.model.dynamics.order is not None:
-            self._place(values, codes)
+            self._place_order(values, codes)
         self.blocks.append((self.persons, values, codes))
         return np.maximum(to_numbers(lengths)[0].astype(np.int64), 1)
 
-    def _place(
+    def _place_order(
         self, values: dict[str, pa.Array], codes: dict[str, NDArray[np.uint32]]
     ) -> NDArray[np.bool_]:
         """Bring the order onto values that the table's column can have, in place; return which rows still have one."""
@@ -403,9 +407,9 @@ class _Drawing:
                     dtype=numbers.dtype,
                 )
             )
-            at = np.searchsorted(levels, numbers)
-            inside = at < len(levels)
-            numbers = levels[np.minimum(at, len(levels) - 1)]
+            index = np.searchsorted(levels, numbers)
+            inside = index < len(levels)
+            numbers = levels[np.minimum(index, len(levels) - 1)]
         elif limit.numeric:
             inside = numbers <= limit.ranges()[1].max()
         values[order] = from_numbers(
@@ -416,15 +420,15 @@ class _Drawing:
         ).astype(np.uint32)
         return inside
 
-    def _go_on(self, left: NDArray[np.int64], number: int) -> NDArray[np.int64]:
+    def _go_on(self, n_rows: NDArray[np.int64], number: int) -> NDArray[np.int64]:
         """Draw the next row of everybody who is to have one; return how many rows each person is to have from now on."""
         steps, dynamics = self.model.steps, self.model.dynamics
         assert steps is not None
         persons, last_values, last_codes = self.blocks[-1]
-        stay = left > number
-        persons, left = persons[stay], left[stay]
-        kept = pa.array(np.flatnonzero(stay))
-        last_values = {name: values.take(kept) for name, values in last_values.items()}
+        stay = n_rows > number
+        persons, n_rows = persons[stay], n_rows[stay]
+        staying = pa.array(np.flatnonzero(stay))
+        last_values = {name: values.take(staying) for name, values in last_values.items()}
         last_codes = {name: codes[stay] for name, codes in last_codes.items()}
         known = {name: last_codes[name] for name in dynamics.constant}
         known |= {before(name): last_codes[name] for name in (*dynamics.moving, *dynamics.free)}
@@ -442,14 +446,14 @@ class _Drawing:
             )
             values[name], codes[name] = _moved(self.columns[name], last_values[name], amounts)
         if dynamics.order is not None:
-            inside = self._place(values, codes)
+            inside = self._place_order(values, codes)
             if not inside.all():
-                some = pa.array(np.flatnonzero(inside))
-                persons, left = persons[inside], left[inside]
-                values = {name: array.take(some) for name, array in values.items()}
+                inside_rows = pa.array(np.flatnonzero(inside))
+                persons, n_rows = persons[inside], n_rows[inside]
+                values = {name: array.take(inside_rows) for name, array in values.items()}
                 codes = {name: array[inside] for name, array in codes.items()}
         self.blocks.append((persons, values, codes))
-        return left
+        return n_rows
 
     def _free(
         self,
@@ -460,12 +464,12 @@ class _Drawing:
     ) -> pa.Array:
         """Return values for codes; where the code is that of the row before, its value as often as it stays in the original."""
         values = decode_column(self.columns[name], codes, self.rng)
-        share = self.model.dynamics.kept.get(name, 0.0)
+        share = self.model.dynamics.repeat_shares.get(name, 0.0)
         if not share:
             return values
         same = (codes == last_codes) & (self.rng.random(len(codes)) < share)
-        at = np.where(same, np.arange(len(codes)) + len(codes), np.arange(len(codes)))
-        return pa.concat_arrays([values, last_values]).take(pa.array(at))
+        source = np.where(same, np.arange(len(codes)) + len(codes), np.arange(len(codes)))
+        return pa.concat_arrays([values, last_values]).take(pa.array(source))
 
 
 def _moved(
@@ -480,7 +484,7 @@ def _moved(
     numbers = to_numbers(last)[0] + amounts
     if (limits := codec.limits(column)) is not None:
         numbers = np.clip(numbers, *limits).astype(numbers.dtype)
-    if not codec.whole and codec.decimals is not None:
+    if not codec.integral and codec.decimals is not None:
         numbers = np.round(numbers, codec.decimals)
     values = from_numbers(
         numbers, np.ones(len(numbers), dtype=bool), value_type(parse_type(column.type))
@@ -555,17 +559,17 @@ class Panel(Settings):
             enough_to_learn(table.n_rows, table.person_of)
         threads = data.threads if isinstance(data, MemoryCounter) else None
         schema, person = table.schema, table.schema.only("person")
-        kept = [
+        by_person = [
             text
             for text in schema.rules
             if isinstance(rule := parsed(text), Determines) and rule.left == person
         ]  # by how it is drawn
-        if any(text not in (*schema.found, *kept) for text in schema.rules):
+        if any(text not in (*schema.found_rules, *by_person) for text in schema.rules):
             raise InputError(
                 "A panel does not keep rules yet: take them out of the schema, or leave out the role person."
             )
         table = replace(
-            table, schema=replace(schema, rules=(), found=(), suggested=(), functions=())
+            table, schema=replace(schema, rules=(), found_rules=(), suggested=(), functions=())
         )
         if table.schema.only("weight") is not None:
             raise InputError(
@@ -697,7 +701,7 @@ def _dynamics(
     constant: list[str] = []
     stepped: list[str] = []
     free: list[str] = []
-    kept: dict[str, float] = {}
+    repeated_shares: dict[str, float] = {}
     later, earlier, whose = steps
     for name, column in columns.items():
         if name == order:
@@ -708,17 +712,17 @@ def _dynamics(
             (constant if same_code.all() else free).append(name)
             continue
         numbers, present = to_numbers(table.data.column(name))
-        there = present & np.isfinite(numbers) & (codes < column.fitted_codec.n_values)
-        same = same_code & ((numbers[later] == numbers[earlier]) | ~there[later])
+        usable = present & np.isfinite(numbers) & (codes < column.fitted_codec.n_values)
+        same = same_code & ((numbers[later] == numbers[earlier]) | ~usable[later])
         if same.all():
             constant.append(name)
-        elif there.all() and _steps_are_few(numbers[later] - numbers[earlier], whose, numbers):
+        elif usable.all() and _steps_are_few(numbers[later] - numbers[earlier], whose, numbers):
             stepped.append(name)
         else:
             free.append(name)
-            alike = same_code & there[later]
-            kept[name] = float(same[alike].mean()) if alike.sum() >= THRESHOLD else 0.0
-    return Dynamics(order, tuple(constant), tuple(stepped), tuple(free), kept)
+            alike = same_code & usable[later]
+            repeated_shares[name] = float(same[alike].mean()) if alike.sum() >= THRESHOLD else 0.0
+    return Dynamics(order, tuple(constant), tuple(stepped), tuple(free), repeated_shares)
 
 
 def _steps_are_few(moved: NDArray[Any], whose: NDArray[np.int64], numbers: NDArray[Any]) -> bool:

@@ -183,15 +183,15 @@ class PrivBayes(PureMethod):
     def expectation(self, schema: Schema) -> Expectation:
         """Return what to expect of the budget, by the method's own rule of usefulness."""
         split, sizes, rows = self.plan(schema), schema.sizes, schema.rows or 0
-        linked, last, own = len(split.steps) > 1, split.steps[-1], VARIANTS[self.variant]
+        linked, last, variant = len(split.steps) > 1, split.steps[-1], VARIANTS[self.variant]
         # The first k + 1 columns of the form with a fixed degree share a table, so d - k tables are measured.
-        parents = len(sizes) - last.times or own.parents
+        parents = len(sizes) - last.times or variant.parents
         # Its own rule weighs counts against the scale of the noise, not against its standard deviation.
         cells = rows * last.charge.cost("pure") / (self.unit.l1 * self.theta)
         if (
             not linked
         ):  # it spends nothing on structure now, but would if there were links to choose
-            cells *= 1 - (self.beta or own.beta)
+            cells *= 1 - (self.beta or variant.beta)
         degree = parents if linked else None
         return expect(
             self.title,
@@ -237,13 +237,13 @@ class PrivBayes(PureMethod):
 
     def _resolved(self) -> PrivBayes:
         """The settings with the variant's own in place of those left open."""
-        own = VARIANTS[self.variant]
+        variant = VARIANTS[self.variant]
         return replace(
             self,
-            beta=own.beta if self.beta is None else self.beta,
-            score=own.score if self.score is None else self.score,
-            parents=own.parents if self.parents is None else self.parents,
-            agree=own.agree if self.agree is None else self.agree,
+            beta=variant.beta if self.beta is None else self.beta,
+            score=variant.score if self.score is None else self.score,
+            parents=variant.parents if self.parents is None else self.parents,
+            agree=variant.agree if self.agree is None else self.agree,
         )
 
     @property
@@ -383,19 +383,19 @@ def learn(
     nothing is spent.
     """
     sizes = counter.schema.sizes
-    left = list(range(len(sizes)))
+    unplaced = list(range(len(sizes)))
     if not split.linked:
-        return Structure(tuple(left), ((),) * len(left))
-    placed = [left.pop(int(rng.integers(len(left))))]
+        return Structure(tuple(unplaced), ((),) * len(unplaced))
+    placed = [unplaced.pop(int(rng.integers(len(unplaced))))]
     parents: list[Columns] = [()]
-    while left:
+    while unplaced:
         if split.parents is not None:
             families = exact_candidates(
-                placed, left, split.parents, most=settings.most_candidates, rng=rng
+                placed, unplaced, split.parents, max_families=settings.most_candidates, rng=rng
             )
         else:
             families = maximal_candidates(
-                placed, left, sizes, split.cells, most=settings.most_candidates, rng=rng
+                placed, unplaced, sizes, split.cells, max_families=settings.most_candidates, rng=rng
             )
         if len(families) == 1 or not any(chosen for _, chosen in families):
             best = int(rng.integers(len(families)))
@@ -411,7 +411,7 @@ def learn(
         child, chosen = families[best]
         placed.append(child)
         parents.append(chosen)
-        left.remove(child)
+        unplaced.remove(child)
     return Structure(tuple(placed), tuple(parents))
 
 
@@ -433,48 +433,53 @@ def measure(counter: PrivateCounter, structure: Structure, split: FamilySplit) -
 
 
 def exact_candidates(
-    placed: Sequence[int], left: Sequence[int], k: int, *, most: int, rng: np.random.Generator
+    placed: Sequence[int],
+    unplaced: Sequence[int],
+    k: int,
+    *,
+    max_families: int,
+    rng: np.random.Generator,
 ) -> list[Family]:
     """Return every family of a column that is left and exactly min(k, placed) placed parents.
 
-    Where they are more than `most`, as many are drawn at random: blindly, so nothing is spent on it.
+    Where they are more than `max_families`, as many are drawn at random: blindly, so nothing is spent on it.
     """
     width = min(k, len(placed))
-    every = comb(len(placed), width)
-    if every * len(left) <= most:
+    n_sets = comb(len(placed), width)
+    if n_sets * len(unplaced) <= max_families:
         return [
             (child, tuple(sorted(chosen)))
-            for child in left
+            for child in unplaced
             for chosen in combinations(placed, width)
         ]
-    each = max(1, most // len(left))
+    each = max(1, max_families // len(unplaced))
     return [
         (child, chosen)
-        for child in left
+        for child in unplaced
         for chosen in dict.fromkeys(_drawn(placed, width, each, rng))
     ]
 
 
 def maximal_candidates(
     placed: Sequence[int],
-    left: Sequence[int],
+    unplaced: Sequence[int],
     sizes: Sequence[int],
     cells: float,
     *,
-    most: int,
+    max_families: int,
     rng: np.random.Generator,
 ) -> list[Family]:
     """Return the families whose table has at most `cells` cells and whose parents could not be more.
 
     A column for which not even one parent fits has the family without parents.
     """
-    each = max(1, most // len(left))
+    each = max(1, max_families // len(unplaced))
     known: dict[int, list[Columns]] = {}
-    for child in left:
+    for child in unplaced:
         room = sizes[child]
         if room not in known:
-            known[room] = maximal_sets(placed, sizes, cells / room, most=each, rng=rng)
-    return [(child, chosen) for child in left for chosen in known[sizes[child]]]
+            known[room] = maximal_sets(placed, sizes, cells / room, max_sets=each, rng=rng)
+    return [(child, chosen) for child in unplaced for chosen in known[sizes[child]]]
 
 
 def maximal_sets(
@@ -482,25 +487,25 @@ def maximal_sets(
     sizes: Sequence[int],
     cells: float,
     *,
-    most: int,
+    max_sets: int,
     rng: np.random.Generator,
 ) -> list[Columns]:
     """Return the sets of columns with at most `cells` combinations to which no further column could be added.
 
-    Where they are more than `most`, as many are drawn at random by adding columns in random order while they fit, which always
+    Where they are more than `max_sets`, as many are drawn at random by adding columns in random order while they fit, which always
     ends in a maximal set.
 
     Examples
     --------
-    >>> maximal_sets([0, 1, 2], [2, 3, 4], 8, most=100, rng=np.random.default_rng(0))
+    >>> maximal_sets([0, 1, 2], [2, 3, 4], 8, max_sets=100, rng=np.random.default_rng(0))
     [(0, 1), (0, 2)]
     """
     order = sorted(columns, key=lambda c: (sizes[c], c))
-    maximal = _enumerate(order, sizes, cells, most)
+    maximal = _enumerate(order, sizes, cells, max_sets)
     if maximal is not None:
         return sorted(maximal)
     drawn: dict[Columns, None] = {}
-    for _ in range(most):
+    for _ in range(max_sets):
         room, chosen = cells, []
         for column in rng.permutation(order).tolist():
             if sizes[column] <= room:
@@ -511,9 +516,9 @@ def maximal_sets(
 
 
 def _enumerate(
-    order: Sequence[int], sizes: Sequence[int], cells: float, most: int
+    order: Sequence[int], sizes: Sequence[int], cells: float, max_sets: int
 ) -> list[Columns] | None:
-    """Every maximal set, or None if they are more than `most` (or the search for them takes too long).
+    """Every maximal set, or None if they are more than `max_sets` (or the search for them takes too long).
 
     Columns are weighed from the smallest to the largest. A set that left out a column of size s is maximal only if s no longer
     fits at the end; of all left out only the smallest matters.
@@ -523,19 +528,19 @@ def _enumerate(
     # (position in the order, room left, chosen, smallest size left out)
     stack: list[tuple[int, float, Columns, float]] = [(0, cells, (), float("inf"))]
     while stack:
-        at, room, chosen, skipped = stack.pop()
+        index, room, chosen, skipped = stack.pop()
         steps += 1
-        if len(maximal) > most or steps > 50 * most + 10_000:
+        if len(maximal) > max_sets or steps > 50 * max_sets + 10_000:
             return None
-        if at == len(order) or sizes[order[at]] > room:  # nor does any later, larger one fit
+        if index == len(order) or sizes[order[index]] > room:  # nor does any later, larger one fit
             if skipped > room:
                 maximal.append(tuple(sorted(chosen)))
             continue
-        column = order[at]
+        column = order[index]
         size = sizes[column]
         if size > 1:
-            stack.append((at + 1, room, chosen, min(skipped, size)))
-        stack.append((at + 1, room / size, (*chosen, column), skipped))
+            stack.append((index + 1, room, chosen, min(skipped, size)))
+        stack.append((index + 1, room / size, (*chosen, column), skipped))
     return maximal
 
 
@@ -544,9 +549,9 @@ def _drawn(
 ) -> list[Columns]:
     """Sets of columns drawn at random: where the smallest of as many uniform numbers as there are columns stand."""
     out: list[Columns] = []
-    some = max(1, (1 << 20) // len(columns))  # rows of numbers held at a time
-    for start in range(0, many, some):
-        numbers = rng.random((min(some, many - start), len(columns)))
+    batch_rows = max(1, (1 << 20) // len(columns))  # rows of numbers held at a time
+    for start in range(0, many, batch_rows):
+        numbers = rng.random((min(batch_rows, many - start), len(columns)))
         places = np.argpartition(numbers, width - 1, axis=1)[:, :width]
         out += map(tuple, np.sort(np.asarray(columns)[places], axis=1).tolist())
     return out

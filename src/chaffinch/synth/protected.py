@@ -118,7 +118,7 @@ class Protected:
         return ProtectedModel(
             settings=self,
             table=rest,
-            whole=table,
+            full_table=table,
             conditionals=settings.fit(hidden, seed=for_search),
             fitted=self._maker.fit(rest, whole_seed(for_generator)),
             protection=protection_of(
@@ -127,7 +127,7 @@ class Protected:
         )
 
     def __repr__(self) -> str:
-        return f"Protected({self._maker.words}, {list(self.sensitive)}, label={self.label!r}, protect={self.protect!r})"
+        return f"Protected({self._maker.description}, {list(self.sensitive)}, label={self.label!r}, protect={self.protect!r})"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -136,7 +136,7 @@ class ProtectedModel:
 
     settings: Protected
     table: Table  # what the generator saw
-    whole: Table
+    full_table: Table
     conditionals: BayesNetModel
     fitted: Any
     protection: Protection
@@ -144,12 +144,12 @@ class ProtectedModel:
     @property
     def schema(self) -> Schema:
         """The schema of the data."""
-        return self.whole.schema
+        return self.full_table.schema
 
     @property
     def n_rows(self) -> int:
         """The number of records it learnt from."""
-        return self.whole.n_rows
+        return self.full_table.n_rows
 
     @property
     def confidential(self) -> bool:
@@ -165,12 +165,12 @@ class ProtectedModel:
         theirs, ours = seed_sequence(seed).spawn(2)
         maker = TableGenerator(self.settings.generator)
         number = whole_seed(theirs)
-        made = (
+        generated = (
             self.fitted.sample(rows, seed=number)
             if maker.fits
             else self.settings.generator(self.table, number)
         )
-        _, drawn = align(self.table, made, names=("generator's",))
+        _, drawn = align(self.table, generated, names=("generator's",))
         label = self.settings.label
         if label is None:
             hidden = self.conditionals.sample(drawn.n_rows, seed=ours)
@@ -185,21 +185,23 @@ class ProtectedModel:
             name: (hidden if name in self.settings.sensitive else drawn).data.column(name)
             for name in self.schema.names
         }
-        return align(self.whole, pa.table(values), names=("drawn",))[1]
+        return align(self.full_table, pa.table(values), names=("drawn",))[1]
 
     def describe(self) -> ModelDescription:
         """Return who draws each column, and what protection cut."""
         label, sensitive = self.settings.label, self.settings.sensitive
-        own = {column.name: column for column in self.conditionals.describe().columns}
+        conditional_columns = {
+            column.name: column for column in self.conditionals.describe().columns
+        }
         columns = tuple(
-            replace(own[name], role="sensitive")
+            replace(conditional_columns[name], role="sensitive")
             if name in sensitive
             else ModelColumn(name, "label" if name == label else "", "by the generator")
             for name in self.schema.names
         )
         return ModelDescription(
             method="protected",
-            summary=f"{len(columns)} columns, {len(sensitive)} of them kept from {TableGenerator(self.settings.generator).words}",
+            summary=f"{len(columns)} columns, {len(sensitive)} of them kept from {TableGenerator(self.settings.generator).description}",
             heading="parents (mutual information, nats)",
             columns=columns,
             notes=self.protection.sentences(label, sensitive),
@@ -214,15 +216,15 @@ def part_of(table: Table, names: Sequence[str]) -> Table:
     schema = table.schema
     for name in schema.names:
         schema = schema if name in names else without_rules_on(schema, name)
-    functions = tuple(f for f in schema.functions if {f.left, f.right} <= set(names))
+    functions = tuple(f for f in schema.functions if {f.determinant, f.dependent} <= set(names))
     schema = replace(schema, functions=functions, suggested=())
     return replace(table, schema=schema)[[name for name in schema.names if name in names]]
 
 
 def check_rules_of(table: Table, parts: Sequence[Table]) -> None:
     """Raise if a rule of a table ties columns that are in different parts of it: rows that are put together would not keep it."""
-    kept = {text for part in parts for text in part.schema.rules}
-    if lost := [text for text in table.schema.rules if text not in kept]:
+    covered = {text for table in parts for text in table.schema.rules}
+    if lost := [text for text in table.schema.rules if text not in covered]:
         raise InputError(
             f"The rule '{lost[0]}' ties a sensitive column to one that the generator draws. Declare that one sensitive too, or leave out the rule."
         )

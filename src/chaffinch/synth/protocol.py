@@ -101,7 +101,7 @@ class TableGenerator:
         return hasattr(self.maker, "fit")
 
     @property
-    def words(self) -> str:
+    def description(self) -> str:
         """What makes the tables, in a line that holds settings and no data."""
         if self.fits:
             return repr(self.maker)

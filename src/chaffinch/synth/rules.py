@@ -153,10 +153,10 @@ def keeping(
             np.minimum(first, group.first_wrong(out), out=first)
         if (first == len(names)).all():
             return out
-        for place in np.unique(first[first < len(names)]).tolist():
-            rows = np.flatnonzero(first == place)
+        for position in np.unique(first[first < len(names)]).tolist():
+            rows = np.flatnonzero(first == position)
             before = (
-                {name: out[name][rows] for name in out if name in fixed or name in names[:place]}
+                {name: out[name][rows] for name in out if name in fixed or name in names[:position]}
                 if order
                 else {}
             )
@@ -172,7 +172,7 @@ class _Group:
     """Columns that constraints tie together in the order in which they are drawn, fixed ones first."""
 
     def __init__(self, group: AllowedCodes, order: Sequence[str], fixed: Sequence[str]) -> None:
-        places = {name: place for place, name in enumerate(order)}
+        places = {name: position for position, name in enumerate(order)}
         self.columns = sorted(
             group.columns, key=lambda name: (name not in fixed, places.get(name, 0))
         )
@@ -230,19 +230,21 @@ def mapped(
     for _ in functions:  # one may determine the left side of another
         moved = False
         for function in functions:
-            if function.right in fixed or not function.codes:
+            if function.dependent in fixed or not function.codes:
                 continue
-            left, right = out[function.left], out[function.right]
+            determinant, dependent = out[function.determinant], out[function.dependent]
             images = np.array(function.codes, dtype=np.int64)[
-                np.minimum(left, len(function.codes) - 1)
+                np.minimum(determinant, len(function.codes) - 1)
             ]
             change = (
-                (left < len(function.codes))
-                & (right < schema[function.right].fitted_codec.n_values)
-                & (images != right)
+                (determinant < len(function.codes))
+                & (dependent < schema[function.dependent].fitted_codec.n_values)
+                & (images != dependent)
             )
             if change.any():
-                out[function.right] = np.where(change, images, right).astype(right.dtype)
+                out[function.dependent] = np.where(change, images, dependent).astype(
+                    dependent.dtype
+                )
                 moved = True
         if not moved:
             break
@@ -251,19 +253,21 @@ def mapped(
 
 def functions_of(schema: Schema, draw: DrawCodes) -> tuple[FunctionMap, ...]:
     """Return what the functions among a schema's rules map to; what was not fitted comes from rows that the model draws: nothing is charged."""
-    fitted = {(function.left, function.right): function for function in schema.functions}
+    fitted = {(function.determinant, function.dependent): function for function in schema.functions}
     wanted = [relation for relation in relations_of(schema) if isinstance(relation, Function)]
     open_ones = [relation for relation in wanted if relation.columns not in fitted]
     if open_ones:
         codes = draw(PILOT_ROWS, np.random.default_rng(0))
         for relation in open_ones:
-            sizes = schema[relation.left].size, schema[relation.right].size
-            cells = codes[relation.left].astype(np.int64) * sizes[1] + codes[relation.right]
-            counts = np.bincount(cells, minlength=sizes[0] * sizes[1]).reshape(sizes)
-            fitted[relation.left, relation.right] = function_of_counts(
-                relation, schema, counts, lambda _left, _right: None
+            sizes = schema[relation.determinant].size, schema[relation.dependent].size
+            cells = (
+                codes[relation.determinant].astype(np.int64) * sizes[1] + codes[relation.dependent]
             )
-    return tuple(fitted[relation.left, relation.right] for relation in wanted)
+            counts = np.bincount(cells, minlength=sizes[0] * sizes[1]).reshape(sizes)
+            fitted[relation.determinant, relation.dependent] = function_of_counts(
+                relation, schema, counts, lambda _determinant, _dependent: None
+            )
+    return tuple(fitted[relation.determinant, relation.dependent] for relation in wanted)
 
 
 def check_given(groups: Sequence[AllowedCodes], given: Mapping[str, int]) -> None:
@@ -289,7 +293,7 @@ class Projection:
         """The largest weight that a row can have."""
         return float(np.prod([weights.max() for weights in self.weights]))
 
-    def of(self, codes: ColumnCodes) -> NDArray[np.float64]:
+    def row_weights(self, codes: ColumnCodes) -> NDArray[np.float64]:
         """Return the weight of each row."""
         return np.asarray(
             np.prod(
@@ -360,14 +364,16 @@ def projected_rows(
     largest = projection.largest
     parts, have = [], 0
     for _ in range(round(100 * largest)):
-        accepted = rng.random(len(next(iter(codes.values())))) * largest < projection.of(codes)
+        accepted = rng.random(len(next(iter(codes.values())))) * largest < projection.row_weights(
+            codes
+        )
         parts.append({name: column[accepted] for name, column in codes.items()})
         have += int(accepted.sum())
         if have >= n_rows:
             break
         wanted = int((n_rows - have) * largest * 1.05) + 16
         codes = draw(min(wanted, 1 << 16), rng)
-    joined = {name: np.concatenate([part[name] for part in parts])[:n_rows] for name in codes}
+    joined = {name: np.concatenate([chunk[name] for chunk in parts])[:n_rows] for name in codes}
     if have < n_rows:  # nothing is accepted: whatever is drawn is put right afterwards
         rest = draw(n_rows - have, rng)
         joined = {name: np.concatenate([joined[name], rest[name]]) for name in codes}
@@ -413,16 +419,18 @@ def keep_relations(
 def _with_numbers_of(table: Table, functions: Sequence[FunctionMap], fixed: Sequence[str]) -> Table:
     """Return the table with the one number that goes with each value on the left where a function leads into a bin."""
     for function in functions:
-        if function.right in fixed or not any(number is not None for number in function.numbers):
+        if function.dependent in fixed or not any(
+            number is not None for number in function.numbers
+        ):
             continue
-        column = table.schema[function.right]
-        left, right = table.code(function.left), table.code(function.right)
-        known = left < len(function.codes)
-        at = np.where(known, left, 0).astype(np.int64)
+        column = table.schema[function.dependent]
+        determinant, dependent = table.code(function.determinant), table.code(function.dependent)
+        known = determinant < len(function.codes)
+        source = np.where(known, determinant, 0).astype(np.int64)
         numbers = np.array([np.nan if number is None else number for number in function.numbers])[
-            at
+            source
         ]
-        change = known & (np.array(function.codes)[at] == right) & ~np.isnan(numbers)
+        change = known & (np.array(function.codes)[source] == dependent) & ~np.isnan(numbers)
         if change.any():
             table = replace(table, data=_with_column(table.data, column, change, numbers[change]))
     return table
@@ -430,7 +438,7 @@ def _with_numbers_of(table: Table, functions: Sequence[FunctionMap], fixed: Sequ
 
 def _with_column(data: pa.Table, column: Column, rows: Mask, numbers: NDArray[Any]) -> pa.Table:
     """Return the table with stored numbers put into some rows of a column."""
-    at = data.column_names.index(column.name)
+    index = data.column_names.index(column.name)
     values = whole_array(data.column(column.name))
     stored, present = to_numbers(values)
     stored = stored.copy()
@@ -441,7 +449,7 @@ def _with_column(data: pa.Table, column: Column, rows: Mask, numbers: NDArray[An
         changed = changed.dictionary_encode().cast(values.type)
     if column.format == "nan" and changed.null_count and pa.types.is_floating(changed.type):
         changed = changed.fill_null(float("nan"))
-    return data.set_column(at, data.schema.field(at), changed)
+    return data.set_column(index, data.schema.field(index), changed)
 
 
 def _replaced(
@@ -472,18 +480,22 @@ def _settled(
     forced: bool = False,
 ) -> tuple[Table, NDArray[np.int64]]:
     """Return the table with numbers that keep the relations, and the rows that still break one."""
-    kept = {
+    frozen = {
         *fixed,
-        *(function.right for function in functions if any(n is not None for n in function.numbers)),
+        *(
+            function.dependent
+            for function in functions
+            if any(n is not None for n in function.numbers)
+        ),
     }
-    every: dict[str, _Cells] = {}
+    cells_by_name: dict[str, _Cells] = {}
     unsettled = [np.empty(0, dtype=np.int64)]
     for component in _components(relations):
         names = dict.fromkeys(name for relation in component for name in relation.columns)
-        columns = {name: _Cells.of(table, name, frozen=name in kept) for name in names}
+        columns = {name: _Cells.from_column(table, name, frozen=name in frozen) for name in names}
         unsettled.append(_settle(component, columns, rng, forced=forced))
-        every |= columns
-    return _written(table, every), np.unique(np.concatenate(unsettled))
+        cells_by_name |= columns
+    return _written(table, cells_by_name), np.unique(np.concatenate(unsettled))
 
 
 def _components(relations: Sequence[Relation]) -> list[list[Relation]]:
@@ -517,7 +529,7 @@ def _settle(
     for attempt in range(BIN_TRIES if forced else 0, BIN_TRIES + 1):
         if not len(wrong):
             break
-        rows = {name: cells.at(wrong) for name, cells in columns.items()}
+        rows = {name: cells.select(wrong) for name, cells in columns.items()}
         if attempt:
             for cells in rows.values():
                 cells.redraw(rng)
@@ -526,12 +538,12 @@ def _settle(
         for solver in solvers:
             solver(rows, exact=attempt < BIN_TRIES)
         seen = {name: cells.values for name, cells in rows.items()}
-        bad = np.logical_or.reduce([broken(relation, seen) for relation in relations])
+        still_broken = np.logical_or.reduce([broken(relation, seen) for relation in relations])
         if not forced:
-            bad |= np.logical_or.reduce([cells.outside for cells in rows.values()])
+            still_broken |= np.logical_or.reduce([cells.outside for cells in rows.values()])
         for name, cells in columns.items():
-            cells.take(wrong[~bad], rows[name], ~bad)
-        wrong = wrong[bad]
+            cells.take(wrong[~still_broken], rows[name], ~still_broken)
+        wrong = wrong[still_broken]
     return wrong
 
 
@@ -548,7 +560,7 @@ class _Cells:
     outside: Mask = field(default_factory=lambda: np.zeros(0, dtype=bool))
 
     @classmethod
-    def of(cls, table: Table, name: str, *, frozen: bool) -> _Cells:
+    def from_column(cls, table: Table, name: str, *, frozen: bool) -> _Cells:
         column, codes = table.schema[name], table.code(name)
         values = values_of(column, table.data.column(name), codes)
         return cls(
@@ -566,7 +578,7 @@ class _Cells:
             self.numbers, self.present, self.present, np.zeros(len(self.codes), dtype=bool)
         )
 
-    def at(self, rows: NDArray[np.int64]) -> _Cells:
+    def select(self, rows: NDArray[np.int64]) -> _Cells:
         nothing = np.zeros(len(rows), dtype=bool)
         return _Cells(
             self.column,
@@ -637,45 +649,45 @@ def _solvers(relations: Sequence[Relation], columns: Mapping[str, _Cells]) -> li
 
 def _solvable(relation: Equality) -> list[str]:
     """Return the columns for which an equality can be solved on their own digits: the left side, and others that are as fine as the rest."""
-    parts = relation.right.parts
-    out = [relation.left]
-    factors = [1.0, *(part.factor for part in parts)]
-    if any(part.function for part in parts) or not relation.has_integer_factors:
+    parts = relation.terms.parts
+    out = [relation.result]
+    factors = [1.0, *(addend.factor for addend in parts)]
+    if any(addend.function for addend in parts) or not relation.has_integer_factors:
         return out
-    for part, unit in zip(parts, relation.units[1:], strict=True):
-        if abs(part.factor) != 1:
+    for addend, unit in zip(parts, relation.units[1:], strict=True):
+        if abs(addend.factor) != 1:
             continue
         steps = [
             abs(f) * u / unit if unit else 1.0 for f, u in zip(factors, relation.units, strict=True)
         ]
-        constant = relation.right.constant / unit if unit else 1.0
+        constant = relation.terms.constant / unit if unit else 1.0
         if all(u or not unit for u in relation.units) and all(
             abs(s - round(s)) < 1e-9 for s in [*steps, constant]
         ):
-            out.append(part.column)
+            out.append(addend.column)
     return out
 
 
 def _solver(relation: Equality, free: Sequence[str]) -> Solver:
-    factors = {part.column: part.factor for part in relation.right.parts}
+    factors = {addend.column: addend.factor for addend in relation.terms.parts}
 
     def solve(rows: Mapping[str, _Cells], *, exact: bool) -> None:
-        there = np.logical_and.reduce([rows[name].present for name in relation.columns])
+        present = np.logical_and.reduce([rows[name].present for name in relation.columns])
         widths = []
         for name in free:
             low, high, _ = code_ranges(rows[name].column)
             widths.append((high - low)[rows[name].codes] * abs(factors.get(name, 1.0)))
         chosen = np.stack(widths).argmax(axis=0)
         for i, name in enumerate(free):
-            where = there & (chosen == i)
+            where = present & (chosen == i)
             if not where.any():
                 continue
             numbers = {each: rows[each].numbers[where] for each in relation.columns}
-            total, _ = summed(relation.right, numbers)
+            total, _ = summed(relation.terms, numbers)
             computed = (
                 total
-                if name == relation.left
-                else numbers[name] - (total - numbers[relation.left]) / factors[name]
+                if name == relation.result
+                else numbers[name] - (total - numbers[relation.result]) / factors[name]
             )
             rows[name].put(where, computed, exact=exact)
 
@@ -686,21 +698,21 @@ def _force(order: Order, rows: Mapping[str, _Cells]) -> None:
     """Set a free column of an order to where it just holds, in the rows where it does not."""
     seen = {name: rows[name].values for name in order.columns}
     wrong = broken(order, seen)
-    part = next(
+    addend = next(
         (p for p in order.difference.parts if not rows[p.column].frozen and not p.function), None
     )
-    if part is None or not wrong.any():
+    if addend is None or not wrong.any():
         return
     difference, _ = summed(
         order.difference, {name: rows[name].numbers[wrong] for name in order.columns}
     )
-    cells = rows[part.column]
+    cells = rows[addend.column]
     step = unit_of(cells.column) or 1e-6 * max(1.0, float(np.abs(difference).max()))
     cells.put(
         wrong,
         cells.numbers[wrong]
-        - difference / part.factor
-        + (np.sign(part.factor) * step if order.strict else 0.0),
+        - difference / addend.factor
+        + (np.sign(addend.factor) * step if order.strict else 0.0),
         exact=False,
     )
 

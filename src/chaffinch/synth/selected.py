@@ -69,10 +69,10 @@ class SelectedSettings(PureMethod):
             raise InputError("A private selection needs at least one candidate.")
         if self.delta is not None:
             raise InputError("A private selection here is under pure epsilon: leave out delta.")
-        for one in self.candidates:
-            if not one.private or one.unit != self.unit:
+        for candidate in self.candidates:
+            if not candidate.private or candidate.unit != self.unit:
                 raise PrivacyError(
-                    f"{one!r} makes no promise for the same relation: a selection is as private as what it chooses from."
+                    f"{candidate!r} makes no promise for the same relation: a selection is as private as what it chooses from."
                 )
 
     @property
@@ -82,8 +82,8 @@ class SelectedSettings(PureMethod):
 
     def plan(self, schema: Schema) -> Plan:
         """Return how the budget is split, before anything is spent."""
-        for one in self.candidates:
-            self._with(one, self.selection.fit).plan(
+        for candidate in self.candidates:
+            self._with(candidate, self.selection.fit).plan(
                 schema
             )  # raises where a candidate cannot be fitted
         return replace(self.selection, unit=self.unit.for_persons(schema.persons)).preview()
@@ -99,7 +99,7 @@ class SelectedSettings(PureMethod):
         progress("fitting and choosing candidates", -1)
         selected = select_candidate(
             counter,
-            [self._fit(one, counter.table) for one in self.candidates],
+            [self._fit(candidate, counter.table) for candidate in self.candidates],
             self.workload or pairs_workload(counter.schema),
             self.selection,
             seed=seed,
@@ -110,7 +110,7 @@ class SelectedSettings(PureMethod):
 
     def position_of(self, model: BayesNetModel) -> int:
         """Return the place of the candidate that a model of these settings was fitted with, however many others were fitted since: part of what is released."""
-        return next(place for account, place in self.selections if account is model.privacy)
+        return next(position for account, position in self.selections if account is model.privacy)
 
     def _fit(self, settings: Settings, table: Table) -> Fit:
         def fit(budget: Budget, seed: Seed) -> Candidate:

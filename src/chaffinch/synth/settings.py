@@ -190,15 +190,15 @@ def noise_step(
 
 def method_words(*, private: bool = False) -> list[str]:
     """Return each method with its variants and its sentence, for `--help`; only those that can promise privacy if asked."""
-    words = []
+    lines = []
     for kind in SYNTHESISERS:
         if private and kind.promise == "never":
             continue
         variant = settings_of(kind).get("variant")
         variants = "|".join(f":{word}" for word in (variant.choices[1:] if variant else ()))
         needs = ", needs --epsilon" if kind.promise == "always" and not private else ""
-        words.append(f"{kind.name}{f'[{variants}]' if variants else ''} ({kind.sentence}{needs})")
-    return words
+        lines.append(f"{kind.name}{f'[{variants}]' if variants else ''} ({kind.sentence}{needs})")
+    return lines
 
 
 def _without(promise: str) -> str:
@@ -213,7 +213,7 @@ def _plain_params(settings: Mapping[str, Any], before: str) -> Iterator[tuple[st
             yield from _plain_params(value.plain_params(), f"{before}{name}.")
         elif is_dataclass(value) and not isinstance(value, type):
             parts = {field.name: getattr(value, field.name) for field in fields(value)}
-            listable = all(isinstance(part, str | int | float | None) for part in parts.values())
+            listable = all(isinstance(value, str | int | float | None) for value in parts.values())
             yield from (
                 _plain_params(parts, f"{before}{name}.")
                 if listable
@@ -225,8 +225,8 @@ def _plain_params(settings: Mapping[str, Any], before: str) -> Iterator[tuple[st
             yield (
                 f"{before}{name}",
                 [
-                    part if isinstance(part, str | int | float) else str(to_plain(part))
-                    for part in value
+                    entry if isinstance(entry, str | int | float) else str(to_plain(entry))
+                    for entry in value
                 ],
             )
         elif value is not None:
@@ -321,9 +321,9 @@ def method_of(method: str | Settings, options: Mapping[str, Any]) -> Settings:
 
 def _with_settings(kind: type[Settings], options: Mapping[str, Any]) -> Settings:
     declared = settings_of(kind)
-    made = kind.from_options(**{name: options[name] for name in declared if name in options})
+    settings = kind.from_options(**{name: options[name] for name in declared if name in options})
     others = [name for name in kind.setting_names() if name in options and name not in declared]
-    return made.set_params(**{name: options[name] for name in others})
+    return settings.set_params(**{name: options[name] for name in others})
 
 
 def _line_settings(kind: Any) -> dict[str, Setting]:

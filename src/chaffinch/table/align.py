@@ -261,7 +261,7 @@ def widening_notes(
             sentences.append(
                 f"the {name} table has levels that the original lacks; they share one cell, (other)"
             )
-    if wide.whole != codec.whole:
+    if wide.integral != codec.integral:
         sentences.append(f"the {name} table may hold fractions, the original whole numbers")
     if wide.null and not codec.null and used[wide.n_values]:
         sentences.append(f"the {name} table has missing values, the original none")

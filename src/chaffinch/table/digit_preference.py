@@ -61,7 +61,7 @@ def with_digit_preferences(
     [99.0]
     """
     n = float(counts.sum())
-    if n < FEWEST or not len(codec.starts) or (not codec.whole and codec.decimals is None):
+    if n < FEWEST or not len(codec.starts) or (not codec.integral and codec.decimals is None):
         return codec
     positions = _positions(codec, values)
     ranks = np.cumsum(counts) / n
@@ -82,7 +82,7 @@ def with_digit_preferences(
 
 def _positions(codec: Intervals, values: Numbers) -> NDArray[np.int64]:
     """Numbers in units of the column: steps, or units of the last decimal."""
-    if codec.whole:
+    if codec.integral:
         return np.asarray(values // codec.step).astype(np.int64)
     return np.rint(np.asarray(values, dtype=np.float64) * 10.0 ** (codec.decimals or 0)).astype(
         np.int64
@@ -93,7 +93,7 @@ def _families(column: Column, codec: Intervals) -> list[list[tuple[int, int]]]:
     """Widths of classes, in units of the column, and how many there are: of the calendar first,
     then of digits.
     """
-    if not codec.whole:
+    if not codec.integral:
         return (
             [[(1, 10), (1, 100)][: 1 if codec.decimals == 1 else 2]]
             if codec.decimals

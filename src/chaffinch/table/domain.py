@@ -13,7 +13,7 @@ outside the levels, a number beyond its bounds, fractions, numbers far apart) ta
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, get_args
 
@@ -23,7 +23,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from .._base.errors import SchemaError
-from .._base.results import from_plain, to_plain
+from .._base.results import from_plain, plain_form, to_plain
 from .codes import narrowest
 from .drawing import BinLayout, ClassShares, DigitPreference, draw_numbers, move_to_classes
 from .types import (
@@ -145,7 +145,7 @@ class Categories(_Domain):
 
     form: ClassVar[str] = "categories"
     numeric: ClassVar[Literal[False]] = False
-    whole: ClassVar[bool] = False
+    integral: ClassVar[bool] = False
     levels: tuple[Scalar, ...]
     other: bool = False
     null: bool = False
@@ -312,7 +312,7 @@ class Intervals(_Domain):
     knots: tuple[NDArray[np.float64], ...]
     atom_codes: NDArray[np.int64]
     bin_codes: NDArray[np.int64]
-    whole: bool
+    integral: bool = field(metadata=plain_form(key="whole"))
     step: int = 1
     decimals: int | None = None
     null: bool = False
@@ -373,7 +373,7 @@ class Intervals(_Domain):
 
     def widened(self, kind: pa.DataType, *, fractions: bool) -> Self:
         """Return the domain with a code for missing values, and no bounds; whole numbers stay so without `fractions`."""
-        return replace(self, null=True, bounds=None, whole=self.whole and not fractions)
+        return replace(self, null=True, bounds=None, integral=self.integral and not fractions)
 
     def narrowed(self, narrow: ColumnDomain, used: NDArray[np.bool_]) -> ColumnDomain:
         """Return the domain without a code for missing values that a narrow one has not and that is not used."""
@@ -434,7 +434,7 @@ class Intervals(_Domain):
             return self.encode(np.zeros(len(numbers))), np.zeros(len(numbers), dtype=bool)
         fits = (numbers >= low.min()) & (numbers <= high.max())
         inside = np.clip(numbers, low.min(), high.max())
-        return self.encode(np.rint(inside).astype(np.int64) if self.whole else inside), fits
+        return self.encode(np.rint(inside).astype(np.int64) if self.integral else inside), fits
 
     def encode_values(self, column: Column, values: pa.Array) -> NDArray[np.integer[Any]]:
         """Return the codes of values; one too many for nulls that have none."""
@@ -443,7 +443,7 @@ class Intervals(_Domain):
     def encode_numbers(self, column: Column, numbers: NDArray[Any]) -> NDArray[np.int64]:
         """Return the codes of numbers of a column, inside its bounds or as it says."""
         domain = self
-        if self.whole and numbers.dtype == np.float64:
+        if self.integral and numbers.dtype == np.float64:
             if (np.rint(numbers) == numbers).all():
                 numbers = numbers.astype(np.int64)
             elif is_whole(value_type(parse_type(column.type))):
@@ -451,7 +451,7 @@ class Intervals(_Domain):
                     f"Column '{column.name}' is {column.kind}, but holds fractions. Declare kind = \"float\"."
                 )
             else:  # Stored as floats, and whole throughout where it was fitted: a fraction lies in the bin around it, and is no atom.
-                domain = replace(self, whole=False)
+                domain = replace(self, integral=False)
         return domain.encode(domain._in_range(column, numbers))
 
     def _in_range(self, column: Column, numbers: NDArray[Any]) -> NDArray[Any]:
@@ -463,7 +463,7 @@ class Intervals(_Domain):
                 f"Column '{column.name}' has values outside its bins, {limits[0]:g} to {limits[1]:g}. Widen the bins, or set "
                 'out_of_range = "clip".'
             )
-        low, high = (int(limit) if self.whole else limit for limit in limits)
+        low, high = (int(limit) if self.integral else limit for limit in limits)
         return np.clip(numbers, low, high)
 
     def decode_values(
@@ -472,10 +472,10 @@ class Intervals(_Domain):
         """Return values of the column's type for codes; missing codes that are none of its values as null."""
         kind = parse_type(column.type)
         present = codes < self.n_values
-        numbers = np.zeros(len(codes), dtype=np.int64 if self.whole else np.float64)
+        numbers = np.zeros(len(codes), dtype=np.int64 if self.integral else np.float64)
         if present.any():
             numbers[present] = self.decode(codes[present], rng)
-        if kind in (pa.float32(), pa.float16()) and not self.whole:
+        if kind in (pa.float32(), pa.float16()) and not self.integral:
             self._narrow(numbers, codes, present, kind)
         for i, code in enumerate(self.missing):
             if not isinstance(code, str):
@@ -501,7 +501,7 @@ class Intervals(_Domain):
 
     def value_names(self, kind: pa.DataType | None = None) -> list[str]:
         """Return a readable name for each value code: numbers and ranges, those of dates and times as such."""
-        spell = str if self.whole else "{:g}".format
+        spell = str if self.integral else "{:g}".format
         ends = [[spell(number) for number in numbers] for numbers in self.ranges()]
         if kind is not None and type_family(kind) in ("moment", "time"):
             present = np.ones(self.n_values, dtype=bool)
@@ -522,7 +522,7 @@ class Intervals(_Domain):
     @cached_property
     def _table_span(self) -> tuple[int, int]:
         """The lowest number and the length of a look-up table over all cuts, or length 0 where it would be long."""
-        if not self.whole:
+        if not self.integral:
             return 0, 0
         cuts = np.concatenate([self.atoms, self.starts])
         lo, hi = int(cuts.min()) - 1, int(cuts.max()) + 1
@@ -550,7 +550,7 @@ class Intervals(_Domain):
         codes = [
             c
             for c in self.missing
-            if not isinstance(c, str | bool) and (c == int(c) or not self.whole)
+            if not isinstance(c, str | bool) and (c == int(c) or not self.integral)
         ]
         avoid = np.unique(np.concatenate([self.atoms, np.array(codes, dtype=self.atoms.dtype)]))
         return BinLayout(
@@ -563,13 +563,13 @@ class Intervals(_Domain):
             first.copy(),
             last.copy(),
             avoid,
-            self.step if self.whole else 0,
-            0.0 if self.whole or self.decimals is None else 10.0**self.decimals,
+            self.step if self.integral else 0,
+            0.0 if self.integral or self.decimals is None else 10.0**self.decimals,
         )
 
     def _on_grid(self, low: float, high: float) -> tuple[float, float]:
         """The lowest and the highest number of a bin that is a whole multiple of the step, where there is one."""
-        if not self.whole:
+        if not self.integral:
             return low, high
         first, last = (
             -(-int(np.ceil(low)) // self.step) * self.step,
@@ -583,7 +583,7 @@ class Intervals(_Domain):
         if b + 1 == len(self.starts):
             return low, max(float(self.knots[b][1, -1]), low)
         above = self.starts[b + 1]
-        if self.whole:
+        if self.integral:
             return low, float(above - self.step)
         if self.decimals is not None:
             return low, float(np.round(above - 10.0**-self.decimals, self.decimals))
@@ -727,7 +727,7 @@ class NumberList:
     def for_domain(cls, domain: ColumnDomain) -> NumberList:
         """Return the list for a domain of whole numbers."""
         ends = [number for number, _ in _numbers((*domain.missing, *domain.levels))]
-        if domain.numeric and not domain.whole:
+        if domain.numeric and not domain.integral:
             return cls(domain, 0, 0)
         if domain.numeric:
             cuts = [cut for cut in (domain.atoms, domain.starts) if len(cut)]

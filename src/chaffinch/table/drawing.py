@@ -145,7 +145,7 @@ def draw_numbers(out, codes, uniform, bins):  # type: ignore[no-untyped-def]
 
 @jit
 def _shift(position, start, end, uniform, classes):  # type: ignore[no-untyped-def]
-    """Return whether a number stays in its class, and else how many classes it moves, inside the positions from `start` to `end` of its bin."""
+    """Return whether a number stays in its class, and else how many classes it moves, inside the places from `start` to `end` of its bin."""
     n_classes = classes.stay.size
     if end - start + 1 < n_classes:
         total = 0.0

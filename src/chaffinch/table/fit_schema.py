@@ -556,10 +556,10 @@ def _categories(
         raise SchemaError(
             f"Column '{column.name}' is declared boolean, but holds {column.type}. Declare kind = \"categorical\"."
         )
-    if profile.too_many_words or (not profile.words and not profile.numbers.exact):
+    if profile.too_many_words or (not profile.word_counts and not profile.numbers.exact):
         raise SchemaError(_too_many(column.name, "more than a million"))
     level_counts = {level: n for level, n in profile.value_counts() if level != OTHER}
-    pooled = OTHER in profile.words
+    pooled = OTHER in profile.word_counts
     if column.levels is not None:
         known = set(column.levels)
         outside = [level for level in level_counts if level not in known and level_counts[level]]

@@ -185,7 +185,7 @@ class _Inference:
         values, _ = self.profile.numbers.result()
         if distinct == n and self.profile.n_rows == n and n >= 20 and self.profile.numbers.exact:
             dense = bool(len(values)) and float(values[-1]) - float(values[0]) < 2 * n
-            if named or (dense and not self.profile.words):
+            if named or (dense and not self.profile.word_counts):
                 return "every value is different: identifies rows; never synthesised"
         if named and (not self.profile.numbers.exact or (distinct > 20 and distinct * 20 >= n)):
             if distinct == n:
@@ -195,7 +195,7 @@ class _Inference:
 
     def _text(self) -> Column:
         profile, n = self.profile, self.profile.n_present
-        distinct = len(profile.words)
+        distinct = len(profile.word_counts)
         if self.keep:
             return self._column("categorical", f"{distinct:,} distinct values")
         if profile.too_many_words:
@@ -204,7 +204,7 @@ class _Inference:
                     "identifier", "over a million distinct values and a name that identifies"
                 )
             return self._column("text", "over a million distinct values: free text, dropped")
-        counts = np.array(list(profile.words.values()), dtype=np.int64)
+        counts = np.array(list(profile.word_counts.values()), dtype=np.int64)
         if distinct > TEXT_LEVELS and looks_like_id(self.name) and distinct * 20 >= n:
             reason = (
                 "every value is different: identifies rows; never synthesised"
@@ -214,7 +214,7 @@ class _Inference:
             return self._column("identifier", reason)
         pooled = int(counts[counts < self.rare_below].sum())
         if distinct > TEXT_LEVELS and 2 * pooled > n:
-            if distinct == n and not any(" " in str(word) for word in profile.words):
+            if distinct == n and not any(" " in str(word) for word in profile.word_counts):
                 return self._column(
                     "identifier", "every value is different, and one word each: identifies rows"
                 )

@@ -198,7 +198,7 @@ class Profile:
     decimals: NDArray[np.int64] = field(
         default_factory=lambda: np.zeros(FULL_PRECISION + 1, dtype=np.int64)
     )
-    words: dict[Scalar, int] = field(default_factory=dict)
+    word_counts: dict[Scalar, int] = field(default_factory=dict)
     too_many_words: bool = False
     numbers: NumberTally = field(default_factory=NumberTally)
     categories: dict[Scalar, None] = field(default_factory=dict)
@@ -258,18 +258,18 @@ class Profile:
         if self.too_many_words or other.too_many_words:
             self._give_words_up()
         else:
-            self._count_words(other.words.keys(), other.words.values())
+            self._count_words(other.word_counts.keys(), other.word_counts.values())
 
     def to_arrow(self) -> pa.RecordBatch:
         """Return the profile as Arrow data, which travels between processes and machines: it holds
         values, and is confidential.
         """
         numbers, counts = self.numbers.result()
-        values, inner = [*self.words, *self.categories], value_type(self.kind)
+        values, inner = [*self.word_counts, *self.categories], value_type(self.kind)
         known, more = len(self.missing) + len(values) + len(self.decimals), len(numbers)
         lengths = {
             "missing": len(self.missing),
-            "word": len(self.words),
+            "word": len(self.word_counts),
             "category": len(self.categories),
             "decimals": len(self.decimals),
             "number": more,
@@ -278,7 +278,7 @@ class Profile:
         codes = [*self.missing, *[None] * (known - len(self.missing))]
         small = [
             *(self.n_missing.get(code, 0) for code in self.missing),
-            *self.words.values(),
+            *self.word_counts.values(),
             *[0] * len(self.categories),
             *self.decimals.tolist(),
         ]
@@ -350,7 +350,7 @@ class Profile:
         profile.n_missing = {
             code: n for code, n in zip(missing, counts["missing"].tolist(), strict=True) if n
         }
-        profile.words = dict(
+        profile.word_counts = dict(
             zip(
                 by_section["word"].column("value").to_pylist(), counts["word"].tolist(), strict=True
             )
@@ -372,13 +372,13 @@ class Profile:
 
     def value_counts(self) -> list[tuple[Scalar, int]]:
         """Return values and counts: words by their own order, numbers ascending."""
-        if self.words or is_words(self.kind):
+        if self.word_counts or is_words(self.kind):
             known = list(self.categories) if pa.types.is_dictionary(self.kind) else []
-            ordered_words = sorted(self.words, key=lambda w: (isinstance(w, str), w))
+            ordered_words = sorted(self.word_counts, key=lambda w: (isinstance(w, str), w))
             order = [w for w in known if w is not None] + [
                 w for w in ordered_words if w not in self.categories
             ]
-            return [(word, self.words.get(word, 0)) for word in order]
+            return [(word, self.word_counts.get(word, 0)) for word in order]
         values, counts = self.numbers.result()
         return [
             (value, int(count))
@@ -421,13 +421,13 @@ class Profile:
             if value in self.missing and not isinstance(value, bool):
                 self._count_missing(value, n)
             else:
-                self.words[value] = self.words.get(value, 0) + n
-        if len(self.words) > self.most_words:
+                self.word_counts[value] = self.word_counts.get(value, 0) + n
+        if len(self.word_counts) > self.most_words:
             self._give_words_up()
 
     def _give_words_up(self) -> None:
         self.too_many_words = True
-        self.words.clear()
+        self.word_counts.clear()
 
     def _add_numbers(self, values: pa.Array, *, ends_block: bool) -> None:
         numbers, present = to_numbers(values)

@@ -244,7 +244,7 @@ class SubsetReader:
             table.origin,
         )
         if schema.searched:  # a file of these rows would be searched for its own
-            bare = replace(schema, rules=(), found=(), suggested=(), functions=())
+            bare = replace(schema, rules=(), found_rules=(), suggested=(), functions=())
             return with_found_rules(replace(subset, schema=bare), THRESHOLD)
         return (
             subset

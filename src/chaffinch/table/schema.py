@@ -12,7 +12,7 @@ from typing import ClassVar, Literal, get_args
 
 from .._base.checks import check_name
 from .._base.errors import InputError, SchemaError, join_names, unknown_name
-from .._base.results import PlainData, html_table
+from .._base.results import PlainData, html_table, plain_form
 from .domain import ColumnDomain, Scalar
 
 Kind = Literal[
@@ -291,7 +291,7 @@ class Schema:
         Whether its writer stated the rules, which may be none: then no others are looked for. A schema that says nothing of rules leaves them to the records.
     broken_rules
         What becomes of rules that records break: "enforce" (drawn rows keep them, and a note says how many records do not) or "refuse".
-    searched, found
+    searched, found_rules
         Whether the records were searched for rules, and those of the rules that were found so and not declared. Never in files.
     suggested
         Rules that were found and are not kept, each with why: comments of a schema file.
@@ -316,7 +316,7 @@ class Schema:
     rules_stated: bool = field(default=False, compare=False)
     broken_rules: Literal["enforce", "refuse"] = "enforce"
     searched: bool = field(default=False, compare=False)
-    found: tuple[str, ...] = field(default=(), compare=False)
+    found_rules: tuple[str, ...] = field(default=(), compare=False)
     suggested: tuple[tuple[str, str], ...] = field(default=(), compare=False)
     functions: tuple[FunctionMap, ...] = field(default=(), compare=False, repr=False)
     line_breaks: bool = field(default=False, compare=False)
@@ -442,13 +442,13 @@ class Schema:
 
 @dataclass(frozen=True)
 class FunctionMap(PlainData):
-    """For each code of `left` the code of `right` that goes with it, and where that is a bin of numbers the one number of it that is drawn.
+    """For each code of `determinant` the code of `dependent` that goes with it, and where that is a bin of numbers the one number of it that is drawn.
 
     A number of the data stands here only if at least ten records share it; else it is the middle of the bin, which is nobody's.
     """
 
-    left: str
-    right: str
+    determinant: str = field(metadata=plain_form(key="left"))
+    dependent: str = field(metadata=plain_form(key="right"))
     codes: tuple[int, ...]
     numbers: tuple[float | None, ...]
 

@@ -378,7 +378,8 @@ def _rule_lines(schema: Schema) -> list[str]:
         return [f"rules = []  # {none}"] if schema.searched or schema.rules_stated else []
     comment = "  # found: holds in all records"
     lines = [
-        f"    {toml_value(text)},{comment if text in schema.found else ''}" for text in schema.rules
+        f"    {toml_value(text)},{comment if text in schema.found_rules else ''}"
+        for text in schema.rules
     ]
     lines += [
         f"    # {toml_value(text)},  # {' '.join(why.split())}" for text, why in schema.suggested

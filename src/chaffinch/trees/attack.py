@@ -654,7 +654,7 @@ def midpoints(model: Ensemble, columns: Sequence[NDArray[Any]]) -> Midpoints:
     ] = {}
     for tree in model.trees:
         rows = tree.rows(x)
-        for node in np.flatnonzero(tree.left >= 0):
+        for node in np.flatnonzero(tree.left_child >= 0):
             key = int(tree.feature[node]), tree.single
             if key not in seen:
                 numbers = compared(x[key[0]], single=tree.single)

@@ -139,8 +139,8 @@ def pruned_tree(
     safe = safe_nodes(tree, kind, at_least) if safe_values is None else safe_values
     can = safe.copy()  # whether safe leaves can be had below
     for node in reversed(tree.order):
-        if tree.left[node] >= 0:
-            can[node] |= can[tree.left[node]] and can[tree.right[node]]
+        if tree.left_child[node] >= 0:
+            can[node] |= can[tree.left_child[node]] and can[tree.right_child[node]]
     if not can[0]:
         raise InputError(
             f"Nothing of this model can be released: even its root isolates fewer than {at_least} records. Lower at_least."
@@ -148,13 +148,16 @@ def pruned_tree(
     order: list[int] = []
     stack = [0]
     ends = np.array(
-        [a < 0 or not (can[a] and can[b]) for a, b in zip(tree.left, tree.right, strict=True)]
+        [
+            a < 0 or not (can[a] and can[b])
+            for a, b in zip(tree.left_child, tree.right_child, strict=True)
+        ]
     )
     while stack:
         node = stack.pop()
         order.append(node)
         if not ends[node]:
-            stack += [int(tree.right[node]), int(tree.left[node])]
+            stack += [int(tree.right_child[node]), int(tree.left_child[node])]
     nodes = np.array(order)
     leaf = ends[nodes]
     new_index = np.full(tree.n_nodes + 1, -1)
@@ -162,7 +165,7 @@ def pruned_tree(
     value = tree.value[nodes].copy()
     value[~leaf] = 0.0
     left_child, right_child = (
-        np.where(leaf, -1, new_index[side[nodes]]) for side in (tree.left, tree.right)
+        np.where(leaf, -1, new_index[side[nodes]]) for side in (tree.left_child, tree.right_child)
     )
     known: dict[str, Any] = {"single": tree.single}
     for name in ("counts", "samples", "fewest", "varies", "variance"):

@@ -13,6 +13,7 @@ from .._base.masking import THRESHOLD, masked_count
 from .._base.results import (
     NOT_WRITTEN,
     UNLESS_NONE,
+    PlainData,
     TabularResult,
     html_table,
     plain_form,
@@ -43,11 +44,11 @@ SCORED_ON: dict[ScoredOn, str] = {
 
 
 @dataclass(frozen=True)
-class DepthRange:
+class DepthRange(PlainData):
     """The fewest and the most splits above nodes that isolate."""
 
-    least: int
-    most: int
+    min_splits: int = field(metadata=plain_form(key="least"))
+    max_splits: int = field(metadata=plain_form(key="most"))
 
 
 @dataclass(frozen=True)
@@ -167,7 +168,9 @@ class AuditSummary(TabularResult):
         if self.value_leaves:
             rows.append(("leaves whose value does on the data", str(self.value_leaves)))
         if self.depths:
-            rows.append(("splits above them", f"{self.depths.least} to {self.depths.most}"))
+            rows.append(
+                ("splits above them", f"{self.depths.min_splits} to {self.depths.max_splits}")
+            )
         if self.counts_known:
             share = (
                 ""

@@ -314,13 +314,13 @@ def certify(
 
 def _same(tree: Tree, expected: Tree) -> bool:
     """Whether two trees have the same splits and leaves, and their splits say nothing of their own."""
-    leaf = tree.left < 0
+    leaf = tree.left_child < 0
     return (
         all(
             np.array_equal(
                 getattr(tree, name), getattr(expected, name), equal_nan=name == "threshold"
             )
-            for name in ("left", "right", "feature", "threshold", "missing_left")
+            for name in ("left_child", "right_child", "feature", "threshold", "missing_left")
         )
         and np.array_equal(tree.value[leaf], expected.value[leaf])
         and len(np.unique(tree.value[~leaf], axis=0)) <= 1

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Literal
 
@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._base.errors import InputError
+from .._base.results import plain_form
 
 Kind = Literal["classification", "regression"]
 
@@ -24,24 +25,31 @@ class Tree:
     cannot be told from draws of several. `varies` says, where leaves are means of a label, whether the labels in a node differ.
     """
 
-    left: NDArray[np.int64]  # the children of each node, -1 for a leaf
-    right: NDArray[np.int64]
-    feature: NDArray[np.int64]  # -1 for a leaf
-    threshold: NDArray[np.float64]  # nan for a leaf
+    left_child: NDArray[np.int64] = field(metadata=plain_form(key="left"))
+    """The first child of each node, -1 for a leaf."""
+    right_child: NDArray[np.int64] = field(metadata=plain_form(key="right"))
+    """The second child of each node, -1 for a leaf."""
+    feature: NDArray[np.int64]
+    """The column that each node splits, -1 for a leaf."""
+    threshold: NDArray[np.float64]
+    """Where each node splits, nan for a leaf."""
     missing_left: NDArray[np.bool_]
-    value: NDArray[np.float64]  # nodes x outputs x classes
-    counts: NDArray[np.int64] | None = None  # training records, nodes x outputs x classes
-    samples: NDArray[np.int64] | None = None  # training records of each node, whatever their class
-    reason: str = ""  # why counts are not known
+    value: NDArray[np.float64]
+    """What each node predicts: nodes x outputs x classes."""
+    counts: NDArray[np.int64] | None = None
+    """Training records: nodes x outputs x classes."""
+    samples: NDArray[np.int64] | None = None
+    """Training records of each node, whatever their class."""
+    reason: str = ""
+    """Why counts are not known."""
     fewest: NDArray[np.int64] | None = None
     varies: NDArray[np.bool_] | None = None
-    bounds: NDArray[np.int64] | None = (
-        None  # the fewest and the most training records of each node, where samples are not certain
-    )
-    variance: NDArray[np.float64] | None = (
-        None  # of the labels in each node (the largest over outputs, at most), where values are means
-    )
-    single: bool = True  # compared as 32-bit floats (scikit-learn's trees, XGBoost), or as they are
+    bounds: NDArray[np.int64] | None = None
+    """The fewest and the most training records of each node, where `samples` are not certain."""
+    variance: NDArray[np.float64] | None = None
+    """Of the labels in each node (the largest over outputs, at most), where values are means."""
+    single: bool = True
+    """Whether numbers are compared as 32-bit floats (scikit-learn's trees, XGBoost), or as they are."""
 
     @classmethod
     def from_nodes(
@@ -68,12 +76,12 @@ class Tree:
         )
 
     def __post_init__(self) -> None:
-        n = len(self.left)
+        n = len(self.left_child)
         lengths = {
             len(a)
             for a in (
-                self.left,
-                self.right,
+                self.left_child,
+                self.right_child,
                 self.feature,
                 self.threshold,
                 self.missing_left,
@@ -82,10 +90,10 @@ class Tree:
         }
         if n == 0 or lengths != {n}:
             raise InputError("A tree needs at least one node, and every array one entry for each.")
-        inner = self.left >= 0
-        children = np.concatenate([self.left[inner], self.right[inner]])
+        inner = self.left_child >= 0
+        children = np.concatenate([self.left_child[inner], self.right_child[inner]])
         tree_like = (
-            np.array_equal(inner, self.right >= 0)
+            np.array_equal(inner, self.right_child >= 0)
             and len(np.unique(children)) == len(children) == n - 1
             and (len(children) == 0 or (children.min() >= 1 and children.max() < n))
             # An infinite cut is scikit-learn's way to part missing values from all others.
@@ -113,20 +121,20 @@ class Tree:
     @property
     def n_nodes(self) -> int:
         """The number of nodes."""
-        return len(self.left)
+        return len(self.left_child)
 
     @cached_property
     def leaves(self) -> NDArray[np.int64]:
         """The leaves, by number."""
-        return np.flatnonzero(self.left < 0)
+        return np.flatnonzero(self.left_child < 0)
 
     @cached_property
     def parent(self) -> NDArray[np.int64]:
         """The parent of each node, -1 for the root."""
         out = np.full(self.n_nodes, -1, dtype=np.int64)
-        inner = np.flatnonzero(self.left >= 0)
-        out[self.left[inner]] = inner
-        out[self.right[inner]] = inner
+        inner = np.flatnonzero(self.left_child >= 0)
+        out[self.left_child[inner]] = inner
+        out[self.right_child[inner]] = inner
         return out
 
     @cached_property
@@ -139,8 +147,8 @@ class Tree:
                 break
             seen.add(node)
             out.append(node)
-            if self.left[node] >= 0:
-                stack += [int(self.right[node]), int(self.left[node])]
+            if self.left_child[node] >= 0:
+                stack += [int(self.right_child[node]), int(self.left_child[node])]
         return out
 
     @cached_property
@@ -155,7 +163,7 @@ class Tree:
         """Return the splits from the root to a node, and whether the way goes left at each."""
         out: list[tuple[int, bool]] = []
         while (above := int(self.parent[node])) >= 0:
-            out.append((above, int(self.left[above]) == node))
+            out.append((above, int(self.left_child[above]) == node))
             node = above
         return out[::-1]
 
@@ -171,9 +179,9 @@ class Tree:
         n = len(columns[0]) if len(columns) else 0
         out: list[NDArray[np.int64]] = [np.arange(n)] * self.n_nodes
         for node in self.order:
-            if self.left[node] >= 0:
+            if self.left_child[node] >= 0:
                 goes_left = self.goes_left(node, columns[self.feature[node]][out[node]])
-                out[self.left[node]], out[self.right[node]] = (
+                out[self.left_child[node]], out[self.right_child[node]] = (
                     out[node][goes_left],
                     out[node][~goes_left],
                 )
@@ -212,8 +220,8 @@ class Tree:
         """Return an array of one entry for each node with inner nodes as the sum of their leaves; entries of inner nodes are ignored."""
         out = leaves.copy()
         for node in reversed(self.order):
-            if self.left[node] >= 0:
-                out[node] = out[self.left[node]] + out[self.right[node]]
+            if self.left_child[node] >= 0:
+                out[node] = out[self.left_child[node]] + out[self.right_child[node]]
         return out
 
 

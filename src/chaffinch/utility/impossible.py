@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import combinations
 from typing import Any, ClassVar
 
@@ -12,6 +12,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from .._base.masking import THRESHOLD, masked_count
+from .._base.results import plain_form
 from ..counts.marginal import Marginal
 from ..stats.intervals import wilson
 from ..stats.pair import pair_up
@@ -40,14 +41,14 @@ class ImpossiblePair:
 class ImpossiblePairs(Distance):
     """The share of synthetic rows with a pair of values that no original record has: 0 none, 1 every row.
 
-    `pairs` of `of` column pairs have such cells, `cells` is how many there are, small numbers and units hidden;
+    `pairs` of `total_pairs` column pairs have such cells, `cells` is how many there are, small numbers and units hidden;
     `worst` are the column pairs with the largest shares of rows, those of fewer rows than the threshold left out.
     """
 
     name: ClassVar[str] = "impossible"
 
     pairs: int = 0
-    of: int = 0
+    total_pairs: int = field(default=0, metadata=plain_form(key="of"))
     cells: int | str = 0
     worst: tuple[ImpossiblePair, ...] = ()
 
@@ -103,7 +104,7 @@ def impossible_pairs(
         value=n_hit / max(n_rows, 1),
         interval=wilson(n_hit, n_rows),
         pairs=len(rows),
-        of=len(column_pairs),
+        total_pairs=len(column_pairs),
         cells=masked_count(cells, threshold),
         worst=tuple(ImpossiblePair(names, n / n_rows) for names, n in worst[:SHOWN]),
         settings=settings,

@@ -228,7 +228,7 @@ class Distance(Result):
         """Return what the number is made of: the fields that the metric adds, in their order."""
         common = {entry.name for entry in fields(Distance)}
         return {
-            entry.name: to_plain(getattr(self, entry.name))
+            entry.metadata.get("key") or entry.name: to_plain(getattr(self, entry.name))
             for entry in fields(self)
             if entry.name not in common
         }

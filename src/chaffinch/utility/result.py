@@ -286,12 +286,10 @@ class VerdictRow(TabularResult):
     marginals: float | None = None
     resample: float | None = None
     holdout: float | None = None
-    best: float | None = (
-        None  # that can be had: the holdout's value, else a resample's, else that of identical tables
-    )
-    kept: float | None = (
-        None  # the share of the way from independent columns to the best; None without such a scale
-    )
+    best: float | None = None
+    """The best that can be had: the holdout's value, else a resample's, else that of identical tables."""
+    share_kept: float | None = field(default=None, metadata=plain_form(key="kept"))
+    """The share of the way from independent columns to the best; None without such a scale."""
     word: str = ""
     sentence: str = ""
 
@@ -374,7 +372,7 @@ def verdict_row(metric: Metric, result: Result, references: References) -> Verdi
     if grade is None:
         return replace(row, sentence=f"{metric.title} is {number(result.value)}. {tail}")
     sentence = f"{metric.sentence(grade, result.value)} {tail}".strip()
-    return replace(row, kept=share, word=WORDS[grade], sentence=sentence)
+    return replace(row, share_kept=share, word=WORDS[grade], sentence=sentence)
 
 
 def _judged(
@@ -430,7 +428,7 @@ def ladder(rows: Sequence[VerdictRow]) -> list[tuple[VerdictRow, Dot]]:
     steps = []
     for row in rows:
         if (
-            row.kept is None
+            row.share_kept is None
             or row.value is None
             or row.marginals is None
             or row.best is None
@@ -440,9 +438,9 @@ def ladder(rows: Sequence[VerdictRow]) -> list[tuple[VerdictRow, Dot]]:
         shares = [(row.marginals - end) / (row.marginals - row.best) for end in row.interval or ()]
         # The share itself is held to 0 and 1. Its interval is not, or one beyond an end would be a point.
         ends: list[float | None] = (
-            [min(*shares, row.kept), max(*shares, row.kept)] if shares else []
+            [min(*shares, row.share_kept), max(*shares, row.share_kept)] if shares else []
         )
-        steps.append((row, Dot("synthetic table", row.kept, *ends)))
+        steps.append((row, Dot("synthetic table", row.share_kept, *ends)))
     return steps
 
 

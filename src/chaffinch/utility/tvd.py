@@ -8,7 +8,7 @@ table says how far that is.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import combinations
 from math import comb, prod, sqrt
 from numbers import Integral
@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from .._base.checks import check_name, check_whole
 from .._base.errors import InputError
+from .._base.results import plain_form
 from .._base.seeds import Seed, generator
 from ..counts.marginal import Marginal, SparseCounts
 from ..counts.tally import DENSE_CELLS
@@ -53,14 +54,14 @@ class CliqueDistance:
 class MarginalDistance(Distance):
     """Total variation distance of marginals, mean and worst: 0 the same shares in every cell, 1 no cell in common.
 
-    `cliques` of `of` column sets were compared; `largest` are those that lie furthest apart, at most 20.
+    `cliques` of `total_cliques` column sets were compared; `largest` are those that lie furthest apart, at most 20.
     """
 
     name: ClassVar[str] = "tvd"
 
     worst: float = 0.0
     cliques: int = 0
-    of: int = 0
+    total_cliques: int = field(default=0, metadata=plain_form(key="of"))
     largest: tuple[CliqueDistance, ...] = ()
 
     @property
@@ -163,7 +164,7 @@ def _compared(
         interval=interval,
         worst=float(distances.max()),
         cliques=len(cliques),
-        of=n_column_sets,
+        total_cliques=n_column_sets,
         largest=tuple(CliqueDistance(cliques[i], float(distances[i])) for i in order),
         settings=settings,
     )

@@ -477,7 +477,7 @@ def _distinct(profile: Profile) -> int | None:
     """The distinct values of a column; None where they are too many to be counted."""
     if profile.too_many_words or not profile.numbers.exact:
         return None
-    return len(profile.words) or len(profile.numbers.result()[0])
+    return len(profile.word_counts) or len(profile.numbers.result()[0])
 
 
 # Files of syntheses.

@@ -35,7 +35,7 @@ from chaffinch.synth.fieldgroups import FieldGroups
 from chaffinch.synth.privbayes import PrivBayes
 from chaffinch.table.schema import Column, Schema
 
-NETWORK = Network.of(["c0", "c1", "c2"], [("c0", "c1"), ("c1", "c2")])
+NETWORK = Network.from_edges(["c0", "c1", "c2"], [("c0", "c1"), ("c1", "c2")])
 SOUND = {
     "pure, fixed network": BayesNet(network=NETWORK, epsilon=1.0),
     "zcdp, fixed network": BayesNet(network=NETWORK, epsilon=1.0, delta=1e-6),

@@ -55,7 +55,7 @@ def test_nothing_overlaps_and_parents_stand_above(seed):
     rng = np.random.default_rng(seed)
     names = [f"n{i}" for i in range(12)]
     edges = [(names[i], names[j]) for i, j in combinations(range(12), 2) if rng.random() < 0.25]
-    network = Network.of(names, edges)
+    network = Network.from_edges(names, edges)
     layers = layered(network)
     row = {point: i for i, layer in enumerate(layers) for point in layer}
     assert all(row[a] < row[b] for a, b in edges)

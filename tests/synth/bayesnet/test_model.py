@@ -123,9 +123,9 @@ def test_numbers_that_are_kept_are_the_very_numbers():
 
 def test_a_column_is_not_kept_without_its_parents(linked):
     table = linked(2, [2, 3, 2], 80)
-    model = BayesNet(network=Network.of(["c0", "c1", "c2"], [("c0", "c1"), ("c1", "c2")])).fit(
-        table
-    )
+    model = BayesNet(
+        network=Network.from_edges(["c0", "c1", "c2"], [("c0", "c1"), ("c1", "c2")])
+    ).fit(table)
     with pytest.raises(
         chaffinch._base.errors.InputError, match="'c1' cannot be kept: its parent 'c0' is not"
     ):
@@ -319,7 +319,7 @@ def test_strengths_are_the_pairwise_information_of_edges(linked, information):
 
 
 NAMES = ["c0", "c1", "c2", "c3"]
-DIAMOND = Network.of(NAMES, [("c0", "c1"), ("c0", "c2"), ("c1", "c3"), ("c2", "c3")])
+DIAMOND = Network.from_edges(NAMES, [("c0", "c1"), ("c0", "c2"), ("c1", "c3"), ("c2", "c3")])
 CASES = {
     "root": {"c0": 1},
     "middle": {"c1": 2},

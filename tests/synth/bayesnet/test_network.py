@@ -43,9 +43,9 @@ def test_every_column_comes_after_its_parents(edges, first):
             chaffinch._base.errors.InputError,
             match=r"The edges form a cycle: \w( -> \w)+\. Leave one of them out",
         ):
-            Network.of(COLUMNS, edges)
+            Network.from_edges(COLUMNS, edges)
         return
-    network = Network.of(COLUMNS, edges, first=first)
+    network = Network.from_edges(COLUMNS, edges, first=first)
     assert sorted(network.order) == sorted(COLUMNS)
     assert set(network.edges) == set(edges)
     assert len(network.edges) == len(set(edges))
@@ -60,7 +60,7 @@ def test_every_column_comes_after_its_parents(edges, first):
 
 
 def test_columns_of_a_network_are_looked_up_by_name():
-    network = Network.of(["age", "income"], [("age", "income")])
+    network = Network.from_edges(["age", "income"], [("age", "income")])
     assert network["income"] == ("age",)
     assert network["age"] == ()
     with pytest.raises(
@@ -71,14 +71,14 @@ def test_columns_of_a_network_are_looked_up_by_name():
     with pytest.raises(
         chaffinch._base.errors.UnknownNameError, match=r"Unknown column 'ag'. Did you mean 'age'\?"
     ):
-        Network.of(["age", "income"], [("ag", "income")])
+        Network.from_edges(["age", "income"], [("ag", "income")])
 
 
 def test_the_cycle_is_printed():
     with pytest.raises(chaffinch._base.errors.InputError, match="cycle: b -> c -> d -> b"):
-        Network.of("abcd", [("a", "b"), ("b", "c"), ("c", "d"), ("d", "b")])
+        Network.from_edges("abcd", [("a", "b"), ("b", "c"), ("c", "d"), ("d", "b")])
     with pytest.raises(chaffinch._base.errors.InputError, match="cycle: a -> a"):
-        Network.of("ab", [("a", "a")])
+        Network.from_edges("ab", [("a", "a")])
 
 
 def test_a_network_written_by_hand_is_checked():
@@ -97,7 +97,7 @@ def test_a_network_written_by_hand_is_checked():
 def test_no_columns_and_one_column():
     assert Network((), ()).most_parents == 0
     assert Network((), ()).edges == ()
-    assert Network.of(["a"], []).order == ("a",)
+    assert Network.from_edges(["a"], []).order == ("a",)
 
 
 @given(st.integers(1, 12), st.integers(0, 10**6))
@@ -121,7 +121,7 @@ def test_parents_come_first_and_nothing_moves_that_need_not(d, seed):
 NAMES = ("age", "income", "sex", "job", "region")
 
 CONTRADICTIONS = {
-    "no parents": ({"most": 0}, r"parents must be at least 1\. Got 0"),
+    "no parents": ({"max_parents": 0}, r"parents must be at least 1\. Got 0"),
     "label also sensitive": (
         {"label": "sex", "sensitive": ["age", "sex"]},
         "'sex' cannot be the label and sensitive at once",
@@ -189,7 +189,7 @@ CONTRADICTIONS = {
         "The edge sex:age is required, but .* the root",
     ),
     "more required than parents": (
-        {"most": 2, "require": [("age", "sex"), ("job", "sex"), ("income", "sex")]},
+        {"max_parents": 2, "require": [("age", "sex"), ("job", "sex"), ("income", "sex")]},
         r"'sex' must have 3 parents, but parents = 2\. Raise it",
     ),
     "order without a column": (
@@ -228,7 +228,7 @@ CONTRADICTIONS = {
 def test_contradictions_are_named(case):
     settings, message = CONTRADICTIONS[case]
     with pytest.raises(chaffinch._base.errors.InputError, match=message):
-        make_rules(NAMES, Constraints(**{"most": 3, **settings}))
+        make_rules(NAMES, Constraints(**{"max_parents": 3, **settings}))
 
 
 def test_settings_check_what_they_can_before_they_see_data():
@@ -406,7 +406,7 @@ def test_without_protection_the_links_are_there(how, seven):
         assert_obeyed(model.network, BayesNet(sensitive=("c1", "c4"), label="c6"))
 
 
-GIVEN = Network.of([f"c{i}" for i in range(7)], [("c0", "c1"), ("c1", "c2"), ("c0", "c2")])
+GIVEN = Network.from_edges([f"c{i}" for i in range(7)], [("c0", "c1"), ("c1", "c2"), ("c0", "c2")])
 
 
 def test_a_given_network_is_taken_as_it_is(seven):

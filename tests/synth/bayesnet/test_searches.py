@@ -386,7 +386,9 @@ def test_few_families_are_weighed_for_each_of_many_columns(linked):
     table = linked(5, [2] * 40, 100)
     pairs = FamilyScores(MemoryCounter(table)).pairs()
     for most in (1, 2, 3, 4):
-        families = ordering._families(make_rules(table.schema.names, Constraints(most=most)), pairs)
+        families = ordering._families(
+            make_rules(table.schema.names, Constraints(max_parents=most)), pairs
+        )
         assert max(map(len, families)) <= 350
         assert all(() in sets for sets in families)
 
@@ -605,7 +607,7 @@ def pairs(linked):
 
 @pytest.mark.parametrize("seed", range(5))
 def test_the_best_never_gets_worse(pairs, seed):
-    rules = make_rules([f"c{i}" for i in range(10)], Constraints(most=3))
+    rules = make_rules([f"c{i}" for i in range(10)], Constraints(max_parents=3))
     parents, history = searches.genetic_search(
         pairs, rules, np.random.default_rng(seed), Evolution(generations=60)
     )
@@ -621,7 +623,7 @@ def test_the_network_has_the_fitness_that_was_weighed_with_required_edges(pairs)
     rules = make_rules(
         names,
         Constraints(
-            most=2, require=[("c0", "c5"), ("c9", "c5"), ("c5", "c2")], forbid=[("c1", "c3")]
+            max_parents=2, require=[("c0", "c5"), ("c9", "c5"), ("c5", "c2")], forbid=[("c1", "c3")]
         ),
     )
     parents, history = searches.genetic_search(
@@ -636,7 +638,7 @@ def test_no_clique_over_the_first_columns():
     """Where the first k columns tell nothing of each other, the fittest network leaves some of their edges out."""
     pairs = np.zeros((8, 8))
     pairs[:4, 4:] = pairs[4:, :4] = 1.0
-    rules = make_rules([f"c{i}" for i in range(8)], Constraints(most=4))
+    rules = make_rules([f"c{i}" for i in range(8)], Constraints(max_parents=4))
     parents, history = searches.genetic_search(pairs, rules, np.random.default_rng(0))
     assert history[-1] == pytest.approx(16)
     assert sum(map(len, parents)) <= 4 * 8 - 10
@@ -650,7 +652,7 @@ def test_the_parameters_of_the_paper_are_the_defaults():
 
 
 def test_the_default_rate_is_one_over_the_columns(pairs):
-    rules = make_rules([f"c{i}" for i in range(10)], Constraints(most=2))
+    rules = make_rules([f"c{i}" for i in range(10)], Constraints(max_parents=2))
     default = searches.genetic_search(
         pairs, rules, np.random.default_rng(3), Evolution(generations=20)
     )
@@ -665,7 +667,7 @@ def test_the_default_rate_is_one_over_the_columns(pairs):
 
 
 def test_parameters_can_be_set_and_are_checked(pairs):
-    rules = make_rules([f"c{i}" for i in range(10)], Constraints(most=2))
+    rules = make_rules([f"c{i}" for i in range(10)], Constraints(max_parents=2))
     one = Evolution(population_size=1, selection_size=1, mutation_rate=1.0, generations=3)
     assert len(searches.genetic_search(pairs, rules, np.random.default_rng(0), one)[1]) == 4
     none = searches.genetic_search(
@@ -742,7 +744,7 @@ def test_sets_as_bit_masks_score_the_same(score, linked_table):
             getattr(FamilyScores(MemoryCounter(linked_table)), score)(child, parents)
             for parents in sets
         ]
-        assert scores.masked(score, child, masks, most=3) == pytest.approx(plain, abs=1e-11)
+        assert scores.masked(score, child, masks, max_parents=3) == pytest.approx(plain, abs=1e-11)
 
 
 def test_no_parents_score_zero_and_the_penalty_can_be_turned_off(linked_table):

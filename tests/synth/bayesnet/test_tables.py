@@ -234,7 +234,7 @@ def test_rows_have_the_distribution_of_the_network(
         6, [2, 3, 2, 4], 25
     )  # few records, so that many combinations are unseen and back off
     model = BayesNet(
-        conditionals="tables", network=Network.of(NAMES, SHAPES[shape]), smoothing=smoothing
+        conditionals="tables", network=Network.from_edges(NAMES, SHAPES[shape]), smoothing=smoothing
     ).fit(table)
     drawn = model.sample(100_000, seed=3)
     assert_drawn_from(count_cells(drawn), joint_of(model, table, smoothing))
@@ -242,7 +242,7 @@ def test_rows_have_the_distribution_of_the_network(
 
 def test_large_domains_are_searched_with_the_same_result(linked, monkeypatch):
     table = linked(6, [2, 3, 2, 4], 25)
-    settings = BayesNet(conditionals="tables", network=Network.of(NAMES, SHAPES["full"]))
+    settings = BayesNet(conditionals="tables", network=Network.from_edges(NAMES, SHAPES["full"]))
     listed = settings.fit(table).sample(5000, seed=3)
     monkeypatch.setattr(tables_module, "LOOKUP_CELLS", 0)
     assert settings.fit(table).sample(5000, seed=3).data.equals(listed.data)
@@ -252,7 +252,7 @@ def test_a_wrong_distribution_would_be_noticed(linked, joint_of, count_cells, as
     """The other end of the tests above: one unit of smoothing more is seen at once."""
     table = linked(6, [2, 3, 2, 4], 25)
     model = BayesNet(
-        conditionals="tables", network=Network.of(NAMES, SHAPES["full"]), smoothing=2.0
+        conditionals="tables", network=Network.from_edges(NAMES, SHAPES["full"]), smoothing=2.0
     ).fit(table)
     with pytest.raises(AssertionError):
         assert_drawn_from(count_cells(model.sample(100_000, seed=3)), joint_of(model, table, 1.0))
@@ -384,7 +384,10 @@ SIZES = [2, 3, 2, 4]
 def fitted_chain(linked, *, smoothing=0.0, draw="systematic", rows=25):
     table = linked(6, SIZES, rows)
     return BayesNet(
-        conditionals="tables", network=Network.of(NAMES, FULL), smoothing=smoothing, draw=draw
+        conditionals="tables",
+        network=Network.from_edges(NAMES, FULL),
+        smoothing=smoothing,
+        draw=draw,
     ).fit(table), table
 
 

@@ -128,7 +128,7 @@ def test_edges_that_are_required_forbidden_or_given():
     ).fit(table, seed=1)
     assert ("town", "sex") in model.network.edges
     assert not {("age", "ill"), ("ill", "age")} & set(model.network.edges)
-    given = chaffinch.Network.of(COLUMNS, [("sex", "age"), ("age", "ill")])
+    given = chaffinch.Network.from_edges(COLUMNS, [("sex", "age"), ("age", "ill")])
     assert set(BayesNet(conditionals="trees", network=given).fit(table, seed=1).network.edges) == {
         ("sex", "age"),
         ("age", "ill"),
@@ -339,7 +339,7 @@ def small(smoothing: float = 2.0) -> TreeTable:
         splits=np.array([0, -1, 1, -1, -1], dtype=np.int32),
         below=np.array([1, -1, 3, -1, -1], dtype=np.int32),
         first_sides=np.array([0, -1, 3, -1, -1], dtype=np.int64),
-        sides=np.array([0, 1, 1, 0, 1], dtype=np.uint8),
+        code_sides=np.array([0, 1, 1, 0, 1], dtype=np.uint8),
         starts=np.array([0, 2, 4, 6, 8, 10], dtype=np.int64),
         codes=np.array([0, 1] * 5, dtype=np.uint32),
         weights=np.array([17.0, 13, 6, 4, 11, 9, 9, 1, 2, 8]),
@@ -396,7 +396,7 @@ def test_draws_follow_probabilities(systematic):
         {"below": np.array([3, -1, 3, -1, -1], dtype=np.int32)},
         {"below": np.array([1, -1, 4, -1, -1], dtype=np.int32)},
         {"first_sides": np.array([0, -1, 4, -1, -1], dtype=np.int64)},
-        {"sides": np.array([0, 1, 2, 0, 1], dtype=np.uint8)},
+        {"code_sides": np.array([0, 1, 2, 0, 1], dtype=np.uint8)},
         {"starts": np.array([0, 2, 4, 6, 8, 9], dtype=np.int64)},
         {"starts": np.array([0, 2, 2, 6, 8, 10], dtype=np.int64)},
         {"codes": np.array([0, 1] * 4 + [0, 2], dtype=np.uint32)},
@@ -461,5 +461,5 @@ def test_running_sums_that_are_not_kept_draw_the_same(data, monkeypatch):
     monkeypatch.setattr("chaffinch.synth.bayesnet.model.MOST_KEPT", 10)
     again = chaffinch.BayesNet().fit(table, seed=1)
     assert again.sample(500, seed=2).data.equals(want.data)
-    assert not any(sampler.kept for sampler in again._samplers)
-    assert all(sampler.kept for sampler in model._samplers)
+    assert not any(sampler.keeps_sums for sampler in again._samplers)
+    assert all(sampler.keeps_sums for sampler in model._samplers)

@@ -118,7 +118,7 @@ def test_the_layout_is_in_the_table(tmp_path):
         "# made by hand\nage;job;pay\n" + "\n".join(";".join(row) for row in RECORDS * 5) + "\n"
     )
     layout = chaffinch.read(path).origin.layout
-    assert (layout.format, layout.encoding, layout.delimiter, layout.line, layout.found) == (
+    assert (layout.format, layout.encoding, layout.delimiter, layout.line, layout.inferred) == (
         "csv",
         "utf-8",
         ";",

@@ -78,7 +78,7 @@ def test_found_rules_stand_in_the_file_and_deleted_ones_stay_deleted(tmp_path):
     assert '    "both = a + b",  # found: holds in all records' in text
     declared = schema_from_toml(text)
     assert declared.rules == ("both = a + b",)
-    assert not declared.found
+    assert not declared.found_rules
     assert chaffinch.read(table.data, replace(declared, rules=())).schema.rules == ()
 
 
@@ -147,7 +147,7 @@ COMPLETE = {name: {"kind": "integer", "type": "int64"} for name in ("before", "c
 def test_rules_are_found_whatever_a_schema_says_of_columns(declared, engine, tmp_path):
     pq.write_table(weights(), tmp_path / "w.parquet")
     schema = read_by(engine, tmp_path / "w.parquet", declared)
-    assert schema.rules == schema.found == ("after = before + change",)
+    assert schema.rules == schema.found_rules == ("after = before + change",)
     assert '"after = before + change",  # found' in schema_text(schema)
 
 
@@ -159,7 +159,7 @@ def test_rules_that_a_schema_states_are_as_stated_even_if_there_are_none(engine,
         declared = schema_from_toml(head.format(rules))
         schema = read_by(engine, tmp_path / "w.parquet", declared)
         assert schema.rules == tuple(rules)
-        assert schema.found == ()
+        assert schema.found_rules == ()
         assert schema_from_toml(schema_text(declared)).rules_stated
 
 
@@ -199,7 +199,7 @@ def test_a_panel_does_not_say_that_drawn_rows_keep_what_was_found():
     table = chaffinch.read(
         rows.append_column("wave", pa.array(rng.integers(1, 4, 300))), {"pid": "person"}
     )
-    assert "after = before + change" in table.schema.found
+    assert "after = before + change" in table.schema.found_rules
     assert "do not keep them yet" in str(table.notes[-1])
     assert table.person_of is not None
 

@@ -48,7 +48,7 @@ def test_what_rules_say():
     assert isinstance(equality, Equality)
     assert equality.columns == ("change", "after", "before")
     assert equality.units == (0.1, 0.1, 0.1)
-    assert relations("after - before = change")[0].right == equality.right
+    assert relations("after - before = change")[0].terms == equality.terms
     assert [
         type(r)
         for r in relations(
@@ -64,9 +64,9 @@ def test_what_rules_say():
         high.columns,
     ) == (("before",), ("after", "before"))
     (scaled,) = relations("change = 2*(after - before)/4 + 1")
-    assert [(p.column, p.factor) for p in scaled.right.parts] == [("after", 0.5), ("before", -0.5)]
-    assert scaled.right.constant == 1
-    assert relations("year = year(start)")[0].right.parts[0].function == "year"
+    assert [(p.column, p.factor) for p in scaled.terms.parts] == [("after", 0.5), ("before", -0.5)]
+    assert scaled.terms.constant == 1
+    assert relations("year = year(start)")[0].terms.parts[0].function == "year"
 
 
 @pytest.mark.parametrize(

@@ -24,8 +24,8 @@ def _same(one, other):
     assert [list(map(type, c)) for c in one.classes] == [list(map(type, c)) for c in other.classes]
     for a, b in zip(one.trees, other.trees, strict=True):
         for part in (
-            "left",
-            "right",
+            "left_child",
+            "right_child",
             "feature",
             "threshold",
             "missing_left",

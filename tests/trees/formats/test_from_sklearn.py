@@ -257,10 +257,10 @@ def test_monotone_constraints_bend_shares():
 def walked(tree, row):
     """One record, by hand, as scikit-learn compares."""
     node = 0
-    while tree.left[node] >= 0:
+    while tree.left_child[node] >= 0:
         value = float(np.float32(row[tree.feature[node]]))
         left = bool(tree.missing_left[node]) if np.isnan(value) else value <= tree.threshold[node]
-        node = int(tree.left[node] if left else tree.right[node])
+        node = int(tree.left_child[node] if left else tree.right_child[node])
     return node
 
 

@@ -82,11 +82,11 @@ class Watched(Generator):
         return True
 
     @property
-    def words(self) -> str:
+    def description(self) -> str:
         """What makes the tables, in a line that holds settings and no data."""
         if self.models and getattr(type(self.maker), "__repr__", None) is object.__repr__:
             return type(self.maker).__qualname__  # its repr would say where in memory it stands
-        return TableGenerator(self.maker).words
+        return TableGenerator(self.maker).description
 
     @property
     def models(self) -> bool:

@@ -118,7 +118,7 @@ def audit(
             skipped.append(ready)
             continue
         assert isinstance(pair, Pair | Canaries)
-        synthesiser_label = ready.generator.words
+        synthesiser_label = ready.generator.description
         new, why = _runs(
             synthesiser, pair, ready, boxes, settings, stream, replace(working, progress=stage_of)
         )

@@ -105,7 +105,7 @@ def sizes_of(learnt: TrainedAttackers, threshold: int) -> dict[str, Any]:
         "population": masked_count(world.n_population, threshold),
         "duplicates": masked_count(world.duplicates, threshold),
         "ranked": dict(world.ranked),
-        "settings": {**campaign.plan.to_dict(), "synthesiser": campaign.generator.words},
+        "settings": {**campaign.plan.to_dict(), "synthesiser": campaign.generator.description},
         "run": {} if learnt.seconds is None else {"seconds_of_fits": learnt.seconds},
         "threshold": threshold,
         "world": world,

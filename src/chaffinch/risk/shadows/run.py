@@ -299,7 +299,7 @@ def _fingerprint(
         generator.grid,
         getattr(sight, "names", None),
     )
-    for word in (generator.words, base.schema.names, base.schema.sizes, *settings):
+    for word in (generator.description, base.schema.names, base.schema.sizes, *settings):
         digest.update(repr(word).encode() + b"\0")
     digest.update(np.ascontiguousarray(coded(base)).tobytes())
     if generator.grid == "release":  # shadows are made of values, not of codes

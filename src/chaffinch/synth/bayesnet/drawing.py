@@ -58,10 +58,10 @@ def network_drawing(model: BayesNetModel) -> Drawing:
         p: width_of[p] if isinstance(p, str) else WAY for layer in layers for p in layer
     }
     x_of = spread(network, layers, width)
-    left = min(x_of[p] - width[p] / 2 for p in x_of) - MARGIN
+    left_edge = min(x_of[p] - width[p] / 2 for p in x_of) - MARGIN
     right = max(x_of[p] + width[p] / 2 for p in x_of) + MARGIN
-    breadth = max(right - left, LEGEND)
-    shift = (breadth - right - left) / 2
+    breadth = max(right - left_edge, LEGEND)
+    shift = (breadth - right - left_edge) / 2
     centre = {
         point: (x_of[point] + shift, MARGIN + row * GAP_Y + HEIGHT / 2)
         for row, layer in enumerate(layers)
@@ -150,19 +150,19 @@ def layered(network: Network) -> list[list[Point]]:
     links: list[tuple[Point, Point]] = []
     for parent, child in network.edges:
         between: list[Point] = [
-            (parent, child, at) for at in range(depth[parent] + 1, depth[child])
+            (parent, child, row) for row in range(depth[parent] + 1, depth[child])
         ]
-        for point, at in zip(between, range(depth[parent] + 1, depth[child]), strict=True):
-            layers[at].append(point)
+        for point, layer_index in zip(between, range(depth[parent] + 1, depth[child]), strict=True):
+            layers[layer_index].append(point)
         links += pairwise([parent, *between, child])
     best, fewest = [list(layer) for layer in layers], _crossings(layers, links)
     for sweep in range(SWEEPS):
         rows = range(1, len(layers)) if sweep % 2 == 0 else range(len(layers) - 2, -1, -1)
         for row in rows:
             fixed = layers[row - 1 if sweep % 2 == 0 else row + 1]
-            place = {point: i for i, point in enumerate(fixed)}
-            own = {point: i for i, point in enumerate(layers[row])}
-            layers[row].sort(key=lambda p: _mean(_neighbours(p, links, place), own[p]))
+            fixed_index = {point: i for i, point in enumerate(fixed)}
+            index = {point: i for i, point in enumerate(layers[row])}
+            layers[row].sort(key=lambda p: _mean(_neighbours(p, links, fixed_index), index[p]))
         if (crossings := _crossings(layers, links)) < fewest:
             best, fewest = [list(layer) for layer in layers], crossings
     return best
@@ -174,10 +174,10 @@ def spread(
     """Return the centre of each point: close to its neighbours, in order, without overlap."""
     x: dict[Point, float] = {}
     for layer in layers:
-        at = -sum(width[p] + GAP for p in layer) / 2
+        edge = -sum(width[p] + GAP for p in layer) / 2
         for point in layer:
-            x[point] = at + width[point] / 2
-            at += width[point] + GAP
+            x[point] = edge + width[point] / 2
+            edge += width[point] + GAP
     points = list(x)
     links = [link for edge in network.edges for link in pairwise(way(edge, points))]
     for sweep in range(2 * SWEEPS):
@@ -185,12 +185,12 @@ def spread(
             wanted = {p: _mean(_neighbours(p, links, x), x[p]) for p in layer}
             placed: list[float] = []
             for i, point in enumerate(layer):
-                least = (
+                nearest = (
                     placed[-1] + (width[layer[i - 1]] + width[point]) / 2 + GAP
                     if placed
                     else wanted[point]
                 )
-                placed.append(max(wanted[point], least))
+                placed.append(max(wanted[point], nearest))
             shift = sum(wanted[p] - q for p, q in zip(layer, placed, strict=True)) / max(
                 len(layer), 1
             )
@@ -207,10 +207,10 @@ def way(edge: tuple[str, str], points: Collection[Point]) -> list[Point]:
 
 
 def _neighbours(
-    point: Point, links: list[tuple[Point, Point]], place: Mapping[Point, float]
+    point: Point, links: list[tuple[Point, Point]], index: Mapping[Point, float]
 ) -> list[float]:
     ends = [b if a == point else a for a, b in links if point in (a, b)]
-    return [place[end] for end in ends if end in place]
+    return [index[end] for end in ends if end in index]
 
 
 def _mean(values: list[float], otherwise: float) -> float:

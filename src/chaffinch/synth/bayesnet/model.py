@@ -57,14 +57,14 @@ TREE_PARTS = {
     "splits": np.int32,
     "below": np.int32,
     "first_sides": np.int64,
-    "sides": np.uint8,
+    "code_sides": np.uint8,
     "starts": np.int64,
     "codes": np.uint32,
     "weights": np.float64,
 }
 """The arrays of a tree, and their types."""
 
-KEYS = {"keep": "kept"}
+KEYS = {"keep": "kept", "code_sides": "sides"}
 """Entries of the file that have another name than the field."""
 
 
@@ -194,19 +194,20 @@ class BayesNetModel(FittedModel):
                         f"Column '{name}' cannot be kept: its parent '{parent}' is not. Fit with keep = {tuple(keep)}."
                     )
         root, first, size = seed_sequence(seed), 0, self.batch_rows
-        for part in parts:
+        for chunk in parts:
             if first % size:
                 raise InputError(
                     f"Parts of a table that is completed must have a multiple of {size:,} rows each, but for the last."
                 )
             numbers = range(
-                first // size, max(-(-(first + part.n_rows) // size), first // size + (n_rows == 0))
+                first // size,
+                max(-(-(first + chunk.n_rows) // size), first // size + (n_rows == 0)),
             )
-            draw, given = self._completing(self._coded(part, keep), first, keep)
+            draw, given = self._completing(self._coded(chunk, keep), first, keep)
             yield from self.drawn(
                 n_rows, draw, seed=root, like=like, threads=threads, given=given, numbers=numbers
             )
-            first += part.n_rows
+            first += chunk.n_rows
             progress("drawing rows", first / max(n_rows, 1))
         if first != n_rows:
             raise InputError(
@@ -230,10 +231,12 @@ class BayesNetModel(FittedModel):
             return keep_constraints(self, drawn, rng, fixed=keep)
 
         def stamp(drawn: Table, rows: NDArray[np.int64]) -> Table:
-            values, own = drawn.data, table.data.select(list(keep)).take(rows - first)
+            values, originals = drawn.data, table.data.select(list(keep)).take(rows - first)
             for name in keep:
-                at = values.column_names.index(name)
-                values = values.set_column(at, table.data.schema.field(name), own.column(name))
+                index = values.column_names.index(name)
+                values = values.set_column(
+                    index, table.data.schema.field(name), originals.column(name)
+                )
             return replace(drawn, data=values)
 
         return draw, Given(tuple(keep), stamp)
@@ -272,12 +275,15 @@ class BayesNetModel(FittedModel):
         arrays: dict[str, NDArray[Any]] = {}
         for t, table in enumerate(self.tables):
             if isinstance(table, TreeTable):
-                arrays |= {f"{t}.tree.{part}": getattr(table, part) for part in TREE_PARTS}
+                arrays |= {
+                    f"{t}.tree.{KEYS.get(array, array)}": getattr(table, array)
+                    for array in TREE_PARTS
+                }
             else:
                 arrays |= {
-                    f"{t}.{i}.{part}": getattr(level, part)
+                    f"{t}.{i}.{array}": getattr(level, array)
                     for i, level in enumerate(table.levels)
-                    for part in PARTS
+                    for array in PARTS
                 }
         if any(isinstance(table, TreeTable) for table in self.tables):
             data["trees"] = [
@@ -441,7 +447,7 @@ class BayesNetModel(FittedModel):
 
     def conditioned(self, given: Mapping[str, Any]) -> Evidence:
         """Return what draws rows that have given values, exactly."""
-        return Evidence.of(self, given)
+        return Evidence.from_values(self, given)
 
 
 @dataclass(frozen=True, eq=False)
@@ -454,7 +460,7 @@ class Evidence:
     values: Mapping[str, pa.Scalar]
 
     @classmethod
-    def of(cls, model: BayesNetModel, given: Mapping[str, Any]) -> Evidence:
+    def from_values(cls, model: BayesNetModel, given: Mapping[str, Any]) -> Evidence:
         """Return the evidence that values amount to; raise where one cannot occur."""
         codes, bounds, values = {}, {}, {}
         for name, value in given.items():
@@ -491,7 +497,7 @@ class Evidence:
             rate = max(have / drawn, 1e-5)
             size = int(min(max((n_rows - have) / rate * 1.1, 1024), 1 << 20))
         return {
-            name: np.concatenate([part[name] for part in accepted] or [np.empty(0, np.uint32)])[
+            name: np.concatenate([codes[name] for codes in accepted] or [np.empty(0, np.uint32)])[
                 :n_rows
             ]
             for name in names
@@ -502,8 +508,10 @@ class Evidence:
         data = table.data
         for name, value in self.values.items():
             if value.is_valid and self.model.schema[name].is_numeric:
-                at = data.column_names.index(name)
-                data = data.set_column(at, data.schema.field(name), pa.repeat(value, table.n_rows))
+                index = data.column_names.index(name)
+                data = data.set_column(
+                    index, data.schema.field(name), pa.repeat(value, table.n_rows)
+                )
         return replace(table, data=data)
 
     @property
@@ -563,10 +571,10 @@ def _spelled(column: Column, word: str, kind: pa.DataType) -> pa.Array:
 
 
 def _parts(
-    arrays: Mapping[str, NDArray[Any]], of: str, types: Mapping[str, Any]
+    arrays: Mapping[str, NDArray[Any]], prefix: str, types: Mapping[str, Any]
 ) -> list[NDArray[Any]]:
     """The arrays of a level or a tree, of the right types."""
-    parts = [arrays[f"{of}.{part}"] for part in types]
+    parts = [arrays[f"{prefix}.{KEYS.get(name, name)}"] for name in types]
     if any(a.ndim != 1 or a.dtype != kind for a, kind in zip(parts, types.values(), strict=True)):
         raise InputError("A table has the wrong type.")
     return parts
@@ -574,13 +582,13 @@ def _parts(
 
 def _summary(data: Mapping[str, Any], names: tuple[str, ...], network: Network) -> FitSummary:
     """Return how a network was fitted; raise unless it is of the right types and speaks of the model's columns."""
-    whole = {"privacy": None, "draw": "independent", "note": "", **data}
-    whole = {
-        field.name: whole.pop(KEYS.get(field.name, field.name)) for field in fields(FitSummary)
-    } | whole
-    if len(whole) != len(fields(FitSummary)):
+    entries = {"privacy": None, "draw": "independent", "note": "", **data}
+    entries = {
+        field.name: entries.pop(KEYS.get(field.name, field.name)) for field in fields(FitSummary)
+    } | entries
+    if len(entries) != len(fields(FitSummary)):
         raise InputError("The account of the fit has other entries than this release knows.")
-    cut = whole["protection"]
+    cut = entries["protection"]
     protection = (
         None
         if cut is None
@@ -588,11 +596,11 @@ def _summary(data: Mapping[str, Any], names: tuple[str, ...], network: Network) 
             cut["protect"], tuple(Cut(**pair) for pair in cut["cuts"]), tuple(cut.get("rules", ()))
         )
     )
-    privacy = None if whole["privacy"] is None else account_from_dict(whole["privacy"])
-    whole = {
-        key: tuple(value) if isinstance(value, list) else value for key, value in whole.items()
+    privacy = None if entries["privacy"] is None else account_from_dict(entries["privacy"])
+    entries = {
+        key: tuple(value) if isinstance(value, list) else value for key, value in entries.items()
     }
-    summary = FitSummary(**(whole | {"protection": protection, "privacy": privacy}))
+    summary = FitSummary(**(entries | {"protection": protection, "privacy": privacy}))
     if len(summary.strengths) != len(network.edges) or not all(
         _numeric(x) for x in summary.strengths
     ):

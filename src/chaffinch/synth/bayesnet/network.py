@@ -29,7 +29,7 @@ class Network:
 
     Examples
     --------
-    >>> net = Network.of(["a", "b", "c"], [("b", "a"), ("a", "c")])
+    >>> net = Network.from_edges(["a", "b", "c"], [("b", "a"), ("a", "c")])
     >>> net.order, net["c"], net.edges
     (('b', 'a', 'c'), ('a',), (('b', 'a'), ('a', 'c')))
     """
@@ -52,7 +52,7 @@ class Network:
             seen.add(child)
 
     @classmethod
-    def of(
+    def from_edges(
         cls, columns: Sequence[str], edges: Iterable[tuple[str, str]], *, first: Sequence[str] = ()
     ) -> Network:
         """Return the network with these edges (parent, child); columns in `first` come as early as they can."""
@@ -104,8 +104,8 @@ def parents_first(wanted: Iterable[Item], parents: Mapping[Item, Iterable[Item]]
     ['b', 'c', 'a']
     """
     items = list(wanted)
-    place = {item: i for i, item in enumerate(items)}
-    waits_for = [{place[parent] for parent in parents[item]} for item in items]
+    index = {item: i for i, item in enumerate(items)}
+    waits_for = [{index[parent] for parent in parents[item]} for item in items]
     children: list[list[int]] = [[] for _ in items]
     for i, above in enumerate(waits_for):
         for parent in above:
@@ -159,7 +159,7 @@ class Rules:
     """Rules over columns 0 to d - 1; every column of a block comes before every column of the next."""
 
     names: tuple[str, ...]
-    most: int  # parents of a column
+    max_parents: int
     allowed: NDArray[np.bool_]  # allowed[child, parent]: whether the edge may be
     required: tuple[tuple[int, ...], ...]  # the parents that each column must have
     blocks: tuple[tuple[int, ...], ...]
@@ -191,9 +191,9 @@ def columns_of(mask: int) -> tuple[int, ...]:
 
 @dataclass(frozen=True)
 class Constraints:
-    """What settings ask of a network, in the names of columns: see `BayesNet`. `most` is the most parents of a column."""
+    """What settings ask of a network, in the names of columns: see `BayesNet`. `max_parents` is how many parents a column has at most."""
 
-    most: int
+    max_parents: int
     label: str | None = None
     sensitive: Sequence[str] = ()
     protect: Protect = "separate"
@@ -208,19 +208,19 @@ def make_rules(columns: Sequence[str], constraints: Constraints) -> Rules:
     """Return the rules that constraints amount to; raise where they contradict each other."""
     names = tuple(columns)
     _check(names, constraints)
-    most, label, sensitive, order, root = (
-        constraints.most,
+    max_parents, label, sensitive, order, root = (
+        constraints.max_parents,
         constraints.label,
         constraints.sensitive,
         constraints.order,
         constraints.root,
     )
-    d, at = len(names), {name: i for i, name in enumerate(names)}
+    d, index = len(names), {name: i for i, name in enumerate(names)}
     allowed = ~np.eye(d, dtype=bool)
     blocks = [tuple(range(d))]
     must: list[set[int]] = [set() for _ in names]
     if sensitive:
-        hidden = [at[name] for name in sensitive]
+        hidden = [index[name] for name in sensitive]
         allowed[:, hidden] = False
         allowed[hidden, :] = False
         if constraints.protect == "together":
@@ -230,7 +230,7 @@ def make_rules(columns: Sequence[str], constraints: Constraints) -> Rules:
         rest = [i for i in range(d) if i not in hidden]
         blocks = [tuple(hidden), tuple(rest)]
         if label is not None:
-            first = at[label]
+            first = index[label]
             allowed[hidden, first] = True
             allowed[first, :] = False
             blocks = [(first,), tuple(hidden), tuple(i for i in rest if i != first)]
@@ -238,30 +238,32 @@ def make_rules(columns: Sequence[str], constraints: Constraints) -> Rules:
                 for child in hidden:
                     must[child].add(first)
     if constraints.keep:
-        copied = [at[name] for name in constraints.keep]
+        copied = [index[name] for name in constraints.keep]
         outside = [i for i in range(d) if i not in copied]
         allowed[np.ix_(copied, outside)] = False
         blocks = [tuple(i for i in block if i in copied) for block in blocks] + [
             tuple(i for i in block if i not in copied) for block in blocks
         ]
     if root is not None:
-        allowed[at[root], :] = False
-        blocks = [(at[root],)] + [tuple(i for i in block if i != at[root]) for block in blocks]
+        allowed[index[root], :] = False
+        blocks = [(index[root],)] + [
+            tuple(i for i in block if i != index[root]) for block in blocks
+        ]
     if order is not None:
-        place = {at[name]: i for i, name in enumerate(order)}
+        position = {index[name]: i for i, name in enumerate(order)}
         for child in range(d):
             for parent in range(d):
-                allowed[child, parent] &= place[parent] < place[child]
-        blocks = [tuple(at[name] for name in order)]
+                allowed[child, parent] &= position[parent] < position[child]
+        blocks = [tuple(index[name] for name in order)]
     for source, target in constraints.forbid:
-        allowed[at[target], at[source]] = False
+        allowed[index[target], index[source]] = False
     for source, target in constraints.require:
-        if not allowed[at[target], at[source]]:
+        if not allowed[index[target], index[source]]:
             raise InputError(
                 f"The edge {source}:{target} is required, but protection, a kept column, the order, the root or a forbidden edge "
                 "rules it out. Drop one of the two."
             )
-        must[at[target]].add(at[source])
+        must[index[target]].add(index[source])
     for i, parents in enumerate(must):
         for parent_at in parents:
             if not allowed[i, parent_at]:
@@ -269,13 +271,13 @@ def make_rules(columns: Sequence[str], constraints: Constraints) -> Rules:
                     f"Sensitive column '{names[i]}' has the label as its only parent, but a kept column or a forbidden edge rules "
                     f"{names[parent_at]}:{names[i]} out. Drop it, keep the label too, or use protect = 'together'."
                 )
-        if len(parents) > most:
+        if len(parents) > max_parents:
             raise InputError(
-                f"Column '{names[i]}' must have {len(parents)} parents, but parents = {most}. Raise it."
+                f"Column '{names[i]}' must have {len(parents)} parents, but parents = {max_parents}. Raise it."
             )
     return Rules(
         names,
-        most,
+        max_parents,
         allowed,
         tuple(tuple(sorted(p)) for p in must),
         tuple(b for b in blocks if b),
@@ -284,15 +286,15 @@ def make_rules(columns: Sequence[str], constraints: Constraints) -> Rules:
 
 
 def _check(names: tuple[str, ...], constraints: Constraints) -> None:
-    most, label, sensitive, order, root = (
-        constraints.most,
+    max_parents, label, sensitive, order, root = (
+        constraints.max_parents,
         constraints.label,
         constraints.sensitive,
         constraints.order,
         constraints.root,
     )
     require, forbid = constraints.require, constraints.forbid
-    check_at_least("parents", most, 1)
+    check_at_least("parents", max_parents, 1)
     mentioned = [
         *sensitive,
         *constraints.keep,

@@ -89,7 +89,7 @@ def protected_schema(
         if any(frozenset(pair) in apart for pair in combinations(dict.fromkeys(columns), 2))
     ]
     for text, columns in tying:
-        if text not in schema.found:
+        if text not in schema.found_rules:
             hidden = next(name for name in columns if name in sensitive)
             raise InputError(
                 f"The rule '{text}' ties sensitive column '{hidden}' to columns that protection keeps it apart from: they would carry it. "
@@ -139,12 +139,12 @@ def cut_pairs(
     return pairs
 
 
-def through_label(one: Marginal, other: Marginal) -> float:
+def through_label(first: Marginal, second: Marginal) -> float:
     """Return the mutual information of two columns that are independent given the label, from their tables with it.
 
     P(a, b) = sum over labels of P(label, a) P(label, b) / P(label).
     """
-    a, b = np.asarray(one.dense(), dtype=np.float64), np.asarray(other.dense(), dtype=np.float64)
+    a, b = np.asarray(first.dense(), dtype=np.float64), np.asarray(second.dense(), dtype=np.float64)
     weight = np.maximum(a.sum(axis=1), 1e-300)
     mixed = (a / weight[:, None]).T @ b
-    return mutual_information(Marginal((one.columns[1], other.columns[1]), mixed.shape, mixed))
+    return mutual_information(Marginal((first.columns[1], second.columns[1]), mixed.shape, mixed))

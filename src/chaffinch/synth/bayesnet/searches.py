@@ -90,23 +90,23 @@ class FamilyScores:
         out, first = np.zeros((self.d, self.d)), 0
         for i in range(self.d):
             others = slice(i + 1, self.d)
-            own = both[first : first + self.d - i - 1]
+            joint = both[first : first + self.d - i - 1]
             out[i, others] = out[others, i] = np.round(
-                np.maximum(alone[i] + alone[others] - own, 0.0), _DIGITS
+                np.maximum(alone[i] + alone[others] - joint, 0.0), _DIGITS
             )
             first += self.d - i - 1
         return out
 
     def masked(
-        self, score: Score, child: int, parents: NDArray[np.int64], *, most: int
+        self, score: Score, child: int, parents: NDArray[np.int64], *, max_parents: int
     ) -> NDArray[np.float64]:
         """Return the scores of a child with many parent sets, given as bit masks; for at most 16 columns.
 
-        `most` is the largest number of parents that will be asked for.
+        `max_parents` is the largest number of parents that will be asked for.
         """
         if score == "pairwise":
             return (parents[:, None] >> np.arange(self.d) & 1) @ self.pairs()[child]
-        values, filled = self._by_mask(most + 1)
+        values, filled = self._by_mask(max_parents + 1)
         both = parents | (1 << child)
         gain = np.round(
             np.maximum(values[1 << child] + values[parents] - values[both], 0.0), _DIGITS
@@ -121,10 +121,13 @@ class FamilyScores:
             family = getattr(self, score)
             self.ask(enumerate(parents))
             return float(sum(family(child, chosen) for child, chosen in enumerate(parents)))
-        most = max(len(chosen) for chosen in parents)
+        max_parents = max(len(chosen) for chosen in parents)
         masks = [np.array([sum(1 << p for p in chosen)]) for chosen in parents]
         return float(
-            sum(self.masked(score, child, mask, most=most)[0] for child, mask in enumerate(masks))
+            sum(
+                self.masked(score, child, mask, max_parents=max_parents)[0]
+                for child, mask in enumerate(masks)
+            )
         )
 
     def _by_mask(self, width: int) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
@@ -220,7 +223,7 @@ def _families(rules: Rules, pairs: NDArray[np.float64]) -> list[list[Columns]]:
         must = rules.required[child]
         nearest = np.argsort(-pairs[child], kind="stable")
         free = [p for p in nearest[rules.allowed[child, nearest]].tolist() if p not in must]
-        room = rules.most - len(must)
+        room = rules.max_parents - len(must)
         if (
             room > 1
         ):  # single parents are few: with all of them, one parent gives the maximum spanning tree
@@ -247,20 +250,20 @@ def _exact(scores: FamilyScores, rules: Rules, score: Score) -> tuple[list[Colum
     d = rules.d
     best = np.full((d, 1 << d), -np.inf)
     choice = np.zeros((d, 1 << d), dtype=np.int64)
-    every = masks_up_to(d, min(rules.most, d - 1))
+    masks = masks_up_to(d, min(rules.max_parents, d - 1))
     for child in range(d):
-        sets = allowed_sets(every, child, rules)
-        best[child, sets] = scores.masked(score, child, sets, most=rules.most)
+        sets = allowed_sets(masks, child, rules)
+        best[child, sets] = scores.masked(score, child, sets, max_parents=rules.max_parents)
         choice[child, sets] = sets
     last = np.full(1 << d, -1, dtype=np.int64)
     _best_order(best, choice, last)
     chosen: list[Columns] = [()] * d
-    total, left = 0.0, (1 << d) - 1
-    while left:
-        child = int(last[left])
-        left ^= 1 << child
-        total += float(best[child, left])
-        chosen[child] = columns_of(int(choice[child, left]))
+    total, remaining = 0.0, (1 << d) - 1
+    while remaining:
+        child = int(last[remaining])
+        remaining ^= 1 << child
+        total += float(best[child, remaining])
+        chosen[child] = columns_of(int(choice[child, remaining]))
     return chosen, total
 
 
@@ -310,8 +313,8 @@ def _local(
             values[child, row] = weighed[child][index]
             sets[child, row, : len(families[child][index])] = families[child][index]
     near = np.zeros((d, d), dtype=bool)  # whose place a column's choice hangs on
-    for child, some in enumerate(families):
-        near[child, sorted({parent for parents in some for parent in parents})] = True
+    for child, parent_sets in enumerate(families):
+        near[child, sorted({parent for parents in parent_sets for parent in parents})] = True
     block = np.empty(d, dtype=np.int64)
     for b, columns in enumerate(rules.blocks):
         block[list(columns)] = b
@@ -325,9 +328,9 @@ def _local(
         value = _climb(order, block, sets, values, near, rules.fixed)
         if value > best_value:
             best_order, best_value = order, value
-    place = np.empty(d, dtype=np.int64)
-    place[best_order] = np.arange(d)
-    return [int(rank[child][_first_fit(child, place, sets, values)]) for child in range(d)]
+    position = np.empty(d, dtype=np.int64)
+    position[best_order] = np.arange(d)
+    return [int(rank[child][_first_fit(child, position, sets, values)]) for child in range(d)]
 
 
 def _tree_order(pairs: NDArray[np.float64], rules: Rules) -> NDArray[np.int64]:
@@ -338,13 +341,17 @@ def _tree_order(pairs: NDArray[np.float64], rules: Rules) -> NDArray[np.int64]:
         if rules.fixed:
             order += columns
             continue
-        left = np.array(columns)
-        while left.size:
-            told = links[left]
-            at = int(np.argmax(told if told.max() >= 0 else pairs.sum(axis=1)[left]))
-            new = int(left[at])
+        unplaced = np.array(columns)
+        while unplaced.size:
+            links_to_placed = links[unplaced]
+            strongest = int(
+                np.argmax(
+                    links_to_placed if links_to_placed.max() >= 0 else pairs.sum(axis=1)[unplaced]
+                )
+            )
+            new = int(unplaced[strongest])
             order.append(new)
-            left = np.delete(left, at)
+            unplaced = np.delete(unplaced, strongest)
             links = np.where(rules.allowed[:, new], np.maximum(links, pairs[:, new]), links)
     return np.array(order, dtype=np.int64)
 
@@ -363,7 +370,7 @@ def _kicked(
 
 
 @jit
-def _first_fit(child, place, sets, values):  # type: ignore[no-untyped-def]
+def _first_fit(child, position, sets, values):  # type: ignore[no-untyped-def]
     """Return the best listed parent set of which every member stands before the child; -1 if none fits."""
     for row in range(sets.shape[1]):
         if values[child, row] == -np.inf:
@@ -373,7 +380,7 @@ def _first_fit(child, place, sets, values):  # type: ignore[no-untyped-def]
             parent = sets[child, row, c]
             if parent < 0:
                 break
-            if place[parent] >= place[child]:
+            if position[parent] >= position[child]:
                 fits = False
                 break
         if fits:
@@ -382,8 +389,8 @@ def _first_fit(child, place, sets, values):  # type: ignore[no-untyped-def]
 
 
 @jit
-def _worth(child, place, sets, values):  # type: ignore[no-untyped-def]
-    row = _first_fit(child, place, sets, values)
+def _worth(child, position, sets, values):  # type: ignore[no-untyped-def]
+    row = _first_fit(child, position, sets, values)
     return values[child, row] if row >= 0 else -1e9
 
 
@@ -398,11 +405,11 @@ def _links(near):  # type: ignore[no-untyped-def]
             starts[column + 1] += other != column and (near[column, other] or near[other, column])
     linked = np.empty(starts[d], dtype=np.int64)
     for column in range(d):
-        at = starts[column]
+        offset = starts[column]
         for other in range(d):
             if other != column and (near[column, other] or near[other, column]):
-                linked[at] = other
-                at += 1
+                linked[offset] = other
+                offset += 1
     return starts, linked
 
 
@@ -414,59 +421,59 @@ def _climb(order, block, sets, values, near, fixed):  # type: ignore[no-untyped-
     so that there is room between two.
     """
     d = order.size
-    place = np.empty(d, dtype=np.int64)
+    position = np.empty(d, dtype=np.int64)
     for i in range(d):
-        place[order[i]] = 2 * i
+        position[order[i]] = 2 * i
     worth = np.empty(d)
     for child in range(d):
-        worth[child] = _worth(child, place, sets, values)
+        worth[child] = _worth(child, position, sets, values)
     starts, linked = _links(near)
     improved = not fixed
     while improved:
         improved = False
         for column in range(d):
-            start, n = place[column] // 2, 0
-            some = np.empty(starts[column + 1] - starts[column], dtype=np.int64)
+            start, n = position[column] // 2, 0
+            linked_spots = np.empty(starts[column + 1] - starts[column], dtype=np.int64)
             for k in range(starts[column], starts[column + 1]):
                 if block[linked[k]] == block[column]:
-                    some[n] = place[linked[k]] // 2
+                    linked_spots[n] = position[linked[k]] // 2
                     n += 1
-            spots = np.sort(some[:n])
+            spots = np.sort(linked_spots[:n])
             before = np.searchsorted(spots, start)
             best_gain, best_place = 1e-9, start
             for step in (-1, 1):
-                gain, own = 0.0, worth[column]
+                gain, value = 0.0, worth[column]
                 k = before - 1 if step < 0 else before
                 while 0 <= k < n:
                     other = order[spots[k]]
-                    place[column] = 2 * spots[k] + step
+                    position[column] = 2 * spots[k] + step
                     if near[column, other]:
-                        new = _worth(column, place, sets, values)
-                        gain += new - own
-                        own = new
+                        new = _worth(column, position, sets, values)
+                        gain += new - value
+                        value = new
                     if near[other, column]:
-                        gain += _worth(other, place, sets, values) - worth[other]
+                        gain += _worth(other, position, sets, values) - worth[other]
                     if gain > best_gain:
                         best_gain, best_place = gain, spots[k]
                     k += step
-                place[column] = 2 * start
+                position[column] = 2 * start
             if best_place != start:
                 step = 1 if best_place > start else -1
-                at = start
-                while at != best_place:
-                    order[at] = order[at + step]
-                    place[order[at]] = 2 * at
-                    at += step
-                order[best_place], place[column] = column, 2 * best_place
+                spot = start
+                while spot != best_place:
+                    order[spot] = order[spot + step]
+                    position[order[spot]] = 2 * spot
+                    spot += step
+                order[best_place], position[column] = column, 2 * best_place
                 k = before - 1 if step < 0 else before
                 while 0 <= k < n and (spots[k] - best_place) * step <= 0:
                     other = order[
                         spots[k] - step
                     ]  # passed: it stands one nearer to where the column came from
                     if near[other, column]:
-                        worth[other] = _worth(other, place, sets, values)
+                        worth[other] = _worth(other, position, sets, values)
                     k += step
-                worth[column] = _worth(column, place, sets, values)
+                worth[column] = _worth(column, position, sets, values)
                 improved = True
     return worth.sum()
 
@@ -482,40 +489,40 @@ def greedy_search(
     placed: list[int] = []
     parents: list[Columns] = [()] * rules.d
     best: dict[int, tuple[float, Columns]] = {}
-    left = set(range(rules.d))
+    unplaced = set(range(rules.d))
     family = getattr(scores, score)
 
-    def place(column: int) -> None:
+    def add(column: int) -> None:
         placed.append(column)
-        left.discard(column)
+        unplaced.discard(column)
         if rules.d <= MAX_MASKED_COLUMNS:
-            _update(best, left, placed, rules, scores, score)
+            _update(best, unplaced, placed, rules, scores, score)
             return
-        new = [(child, chosen) for child in left for chosen in _new_sets(child, placed, rules)]
+        new = [(child, chosen) for child in unplaced for chosen in _new_sets(child, placed, rules)]
         scores.ask(new)
         for child, chosen in new:
             value = family(child, chosen)
             if child not in best or value > best[child][0] + 1e-12:
                 best[child] = (value, chosen)
 
-    for child in left:
+    for child in unplaced:
         if not rules.required[child]:
             best[child] = (0.0, ())
-    place(root)
-    while left:
-        block = min(block_of[i] for i in left)
-        ready = [i for i in sorted(left) if block_of[i] == block and i in best]
+    add(root)
+    while unplaced:
+        block = min(block_of[i] for i in unplaced)
+        ready = [i for i in sorted(unplaced) if block_of[i] == block and i in best]
         if rules.fixed:
-            ready = [next(i for i in rules.blocks[0] if i in left)]
+            ready = [next(i for i in rules.blocks[0] if i in unplaced)]
         column = max(ready, key=lambda i: best[i][0])
         parents[column] = best[column][1]
-        place(column)
+        add(column)
     return parents
 
 
 def _update(
     best: dict[int, tuple[float, Columns]],
-    left: set[int],
+    unplaced: set[int],
     placed: list[int],
     rules: Rules,
     scores: FamilyScores,
@@ -523,12 +530,12 @@ def _update(
 ) -> None:
     """Weigh the new parent sets of every column that is left, as bit masks; the first of equal ones stays."""
     newest, before = 1 << placed[-1], sum(1 << p for p in placed)
-    every = masks_up_to(rules.d, min(rules.most, rules.d - 1))
-    new = every[(every & newest != 0) & (every & ~np.int64(before) == 0)]
-    for child in left:
+    masks = masks_up_to(rules.d, min(rules.max_parents, rules.d - 1))
+    new = masks[(masks & newest != 0) & (masks & ~np.int64(before) == 0)]
+    for child in unplaced:
         sets = allowed_sets(new, child, rules)
         if len(sets):
-            values = scores.masked(score, child, sets, most=rules.most)
+            values = scores.masked(score, child, sets, max_parents=rules.max_parents)
             top = int(np.argmax(values))
             if child not in best or values[top] > best[child][0] + 1e-12:
                 best[child] = (float(values[top]), columns_of(int(sets[top])))
@@ -542,7 +549,7 @@ def _new_sets(child: int, placed: list[int], rules: Rules) -> list[Columns]:
         return []
     others = [p for p in placed[:-1] if rules.allowed[child, p] and p not in must]
     fixed = [p for p in must if p != newest]
-    room = rules.most - 1 - len(fixed)
+    room = rules.max_parents - 1 - len(fixed)
     return [
         tuple(sorted((newest, *fixed, *more)))
         for width in range(min(room, len(others)) + 1)
@@ -559,14 +566,14 @@ def genetic_search(
     """Return the parents of each column and the best fitness of each generation."""
     evolution = evolution or Evolution()
     d = rules.d
-    k = min(rules.most, d - 1)
+    k = min(rules.max_parents, d - 1)
     block = np.zeros(d, dtype=np.int64)  # of each place in the order
     members = np.zeros(d, dtype=np.int64)
-    at = 0
+    index = 0
     for b, columns in enumerate(rules.blocks):
         for column in columns:
-            block[at], members[at] = b, column
-            at += 1
+            block[index], members[index] = b, column
+            index += 1
     gains = np.where(rules.allowed, pairs, 0.0)
     must = np.zeros((d, d), dtype=np.bool_)
     for child, parents in enumerate(rules.required):
@@ -578,9 +585,9 @@ def genetic_search(
     order, lists, history = _evolve(
         (gains, rules.allowed, must), (block, members, rules.fixed), k, sizes, rate, rng
     )
-    place = np.empty(d, dtype=np.int64)
+    position = np.empty(d, dtype=np.int64)
     # Required parents come first, also where evolution has not got there.
-    place[parents_first(order.tolist(), dict(enumerate(rules.required)))] = np.arange(d)
+    position[parents_first(order.tolist(), dict(enumerate(rules.required)))] = np.arange(d)
     out: list[Columns] = []
     for child in range(d):
         chosen = list(
@@ -588,7 +595,7 @@ def genetic_search(
         )  # the parents that count in `_fitness`: required ones, then as listed
         for p in map(int, lists[child]):
             if (
-                place[p] < place[child]
+                position[p] < position[child]
                 and rules.allowed[child, p]
                 and p not in chosen
                 and len(chosen) < k
@@ -607,10 +614,10 @@ def _evolve(edges, places, k, sizes, rate, rng):  # type: ignore[no-untyped-def]
     orders = np.empty((population, d), dtype=np.int64)
     lists = np.empty((population, d, k), dtype=np.int64)
     fitness = np.empty(population)
-    place = np.empty(d, dtype=np.int64)
+    position = np.empty(d, dtype=np.int64)
     for i in range(population):
-        _initialise(orders[i], lists[i], place, block, members, fixed, rng)
-        fitness[i] = _fitness(orders[i], lists[i], place, gains, allowed, must)
+        _initialise(orders[i], lists[i], position, block, members, fixed, rng)
+        fitness[i] = _fitness(orders[i], lists[i], position, gains, allowed, must)
     history = np.empty(generations + 1)
     new_orders, new_lists, new_fitness = (
         np.empty_like(orders),
@@ -632,8 +639,10 @@ def _evolve(edges, places, k, sizes, rate, rng):  # type: ignore[no-untyped-def]
                     new_lists[i, cut:] = lists[other, cut:]
                 if not fixed:
                     _order_flip(new_orders[i], block, rate, rng)
-                _swap(new_orders[i], new_lists[i], place, rate, rng)
-                new_fitness[i] = _fitness(new_orders[i], new_lists[i], place, gains, allowed, must)
+                _swap(new_orders[i], new_lists[i], position, rate, rng)
+                new_fitness[i] = _fitness(
+                    new_orders[i], new_lists[i], position, gains, allowed, must
+                )
         orders, new_orders = new_orders, orders
         lists, new_lists = new_lists, lists
         fitness, new_fitness = new_fitness, fitness
@@ -643,7 +652,7 @@ def _evolve(edges, places, k, sizes, rate, rng):  # type: ignore[no-untyped-def]
 
 
 @jit
-def _initialise(order, lists, place, block, members, fixed, rng):  # type: ignore[no-untyped-def]
+def _initialise(order, lists, position, block, members, fixed, rng):  # type: ignore[no-untyped-def]
     """Initialization: a random order (inside blocks), and for each column k parents, predecessors first."""
     d, k = lists.shape
     order[:] = members
@@ -655,10 +664,10 @@ def _initialise(order, lists, place, block, members, fixed, rng):  # type: ignor
             j = rng.integers(low, i + 1)
             order[i], order[j] = order[j], order[i]
     for i in range(d):
-        place[order[i]] = i
+        position[order[i]] = i
     pool = np.empty(d, dtype=np.int64)
     for child in range(d):
-        before = place[child]
+        before = position[child]
         pool[:] = order
         for taken in range(k):
             # Distinct random predecessors while there are any, then distinct random columns that come later.
@@ -669,24 +678,24 @@ def _initialise(order, lists, place, block, members, fixed, rng):  # type: ignor
 
 
 @jit
-def _fitness(order, lists, place, gains, allowed, must):  # type: ignore[no-untyped-def]
+def _fitness(order, lists, position, gains, allowed, must):  # type: ignore[no-untyped-def]
     """The sum of pairwise mutual information over valid parents; required parents always count, or the order is unfit."""
     d, k = lists.shape
     for i in range(d):
-        place[order[i]] = i
+        position[order[i]] = i
     total = 0.0
     for child in range(d):
         room = k
         for parent in range(d):
             if must[child, parent]:
-                if place[parent] > place[child]:
+                if position[parent] > position[child]:
                     total -= 1e6
                 total += gains[child, parent]
                 room -= 1
         for c in range(k):
             parent = lists[child, c]
             if (
-                place[parent] < place[child]
+                position[parent] < position[child]
                 and allowed[child, parent]
                 and not must[child, parent]
                 and room > 0
@@ -712,18 +721,18 @@ def _order_flip(order, block, rate, rng):  # type: ignore[no-untyped-def]
 
 
 @jit
-def _swap(order, lists, place, rate, rng):  # type: ignore[no-untyped-def]
+def _swap(order, lists, position, rate, rng):  # type: ignore[no-untyped-def]
     """Swap: parents that come later are exchanged for predecessors, then each parent with probability r."""
     d, k = lists.shape
     for i in range(d):
-        place[order[i]] = i
+        position[order[i]] = i
     for child in range(d):
         for c in range(k):
-            if place[lists[child, c]] > place[child]:
-                _exchange(lists[child], c, order, place[child], rng)
+            if position[lists[child, c]] > position[child]:
+                _exchange(lists[child], c, order, position[child], rng)
         for c in range(k):
             if rng.random() < rate:
-                _exchange(lists[child], c, order, place[child], rng)
+                _exchange(lists[child], c, order, position[child], rng)
 
 
 @jit

@@ -226,20 +226,20 @@ class BayesNet(Settings, PrivacyBudget, NetworkOptions):
         number = {name: j for j, name in enumerate(names)}
         order = np.array([number[name] for name in network.order], dtype=np.int64)
         candidates: dict[str, Sequence[str]] = {}
-        for place, name in enumerate(network.order):
-            child, own, before = number[name], list(network[name]), order[:place]
+        for position, name in enumerate(network.order):
+            child, parents, before = number[name], list(network[name]), order[:position]
             allowed = before[rules.allowed[child, before]]
             nearest = allowed[
-                np.argsort(-pairs[child, allowed], kind="stable")[: CANDIDATES + len(own)]
+                np.argsort(-pairs[child, allowed], kind="stable")[: CANDIDATES + len(parents)]
             ]
-            every = list(dict.fromkeys([*own, *(names[j] for j in nearest)]))
-            candidates[name] = own if given else every[: max(CANDIDATES, len(own))]
+            ranked = list(dict.fromkeys([*parents, *(names[j] for j in nearest)]))
+            candidates[name] = parents if given else ranked[: max(CANDIDATES, len(parents))]
         required = {
             name: list(network[name]) if given else [names[j] for j in rules.required[number[name]]]
             for name in names
         }
         settings = TreeSettings(
-            least=self.leaf,
+            min_rows=self.leaf,
             parents=TREE_PARENTS if self.parents is None else self.most_parents,
             smoothing=self.weight_above,
         )
@@ -250,7 +250,7 @@ class BayesNet(Settings, PrivacyBudget, NetworkOptions):
         same = {
             field.name: getattr(self, field.name)
             for field in fields(Constraints)
-            if field.name != "most"
+            if field.name != "max_parents"
         }
         return make_rules(names, Constraints(self.most_parents, **same))
 
@@ -329,4 +329,4 @@ def _network(rules: Rules, parents: Sequence[Sequence[int]], *, label: str | Non
     if label is not None:
         early = [label, *(name for name in early if name != label)]
     edges = [(rules.names[p], rules.names[i]) for i, chosen in enumerate(parents) for p in chosen]
-    return Network.of(rules.names, edges, first=early)
+    return Network.from_edges(rules.names, edges, first=early)

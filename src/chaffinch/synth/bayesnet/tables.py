@@ -179,9 +179,9 @@ class ConditionalTable:
         for i, level in enumerate(self.levels):
             if not len(level.keys):
                 continue
-            at = np.flatnonzero(level.codes == code)
-            rows = np.searchsorted(level.starts, at, side="right") - 1
-            weights, totals = level.weights[at], level.totals[rows]
+            entries = np.flatnonzero(level.codes == code)
+            rows = np.searchsorted(level.starts, entries, side="right") - 1
+            weights, totals = level.weights[entries], level.totals[rows]
             a = self.smoothing if i else 0.0
             reach = float(((weights + a * bound) / (totals + a)).max(initial=0.0))
             bound = max(bound, reach) if i else reach
@@ -230,9 +230,9 @@ def table_from_marginal(marginal: Marginal, *, smoothing: float) -> ConditionalT
     else:
         levels = [_sparse_level(marginal, width) for width in range(len(parents) + 1)]
     if not len(levels[0].keys):
-        every = np.arange(size, dtype=np.uint32)
+        all_codes = np.arange(size, dtype=np.uint32)
         levels[0] = Level(
-            (), np.zeros(1, dtype=np.int64), np.array([0, size]), every, np.ones(size)
+            (), np.zeros(1, dtype=np.int64), np.array([0, size]), all_codes, np.ones(size)
         )
     return ConditionalTable(child, size, tuple(parents), tuple(levels), smoothing)
 
@@ -286,7 +286,10 @@ class Sampler:
         first_lookup = np.cumsum([0, *(len(level.lookup) for level in levels)])
         entries = np.cumsum([0, *(len(level.codes) for level in levels)])
         starts = np.concatenate(
-            [level.starts[:-1] + at for level, at in zip(levels, entries[:-1], strict=True)]
+            [
+                level.starts[:-1] + first_entry
+                for level, first_entry in zip(levels, entries[:-1], strict=True)
+            ]
             + [entries[-1:]]
         )
         codes = np.concatenate([level.codes for level in levels])
@@ -341,9 +344,9 @@ def _rows(parents, arrays):  # type: ignore[no-untyped-def]
             level_key[p + 1] = key
         for level in range(k, 0, -1):
             if first_lookup[level + 1] > first_lookup[level]:
-                at = lookup[first_lookup[level] + level_key[level]]
-                if at >= 0:
-                    out[i] = first_key[level] + at
+                key_index = lookup[first_lookup[level] + level_key[level]]
+                if key_index >= 0:
+                    out[i] = first_key[level] + key_index
                     break
             else:
                 low, high = first_key[level], first_key[level + 1]
@@ -374,9 +377,9 @@ def _draw(out, parents, uniform, smoothing, arrays):  # type: ignore[no-untyped-
         for level in range(k, -1, -1):
             row = -1
             if first_lookup[level + 1] > first_lookup[level]:
-                at = lookup[first_lookup[level] + level_key[level]]
-                if at >= 0:
-                    row = first_key[level] + at
+                key_index = lookup[first_lookup[level] + level_key[level]]
+                if key_index >= 0:
+                    row = first_key[level] + key_index
             else:
                 low, high = first_key[level], first_key[level + 1]
                 low += np.searchsorted(keys[low:high], level_key[level])
@@ -439,12 +442,12 @@ def sorted_by(order, values, size):  # type: ignore[no-untyped-def]
         starts[values[i] + 1] += 1
     for g in range(size):
         starts[g + 1] += starts[g]
-    at = starts[:-1].copy()
+    next_row = starts[:-1].copy()
     out = np.empty_like(order)
     for j in range(order.size):
         value = values[order[j]]
-        out[at[value]] = order[j]
-        at[value] += 1
+        out[next_row[value]] = order[j]
+        next_row[value] += 1
     return out, starts
 
 
@@ -517,7 +520,7 @@ def systematic_codes(order, starts, numbers, uniforms, arrays):  # type: ignore[
         middle = (first + last) // 2
         total = uniforms[used]
         used += 1
-        left, right = start, 0
+        first_end, right = start, 0
         seen, share = -1, 0.0
         for t in range(start, end):
             if which[t] != seen:
@@ -540,13 +543,13 @@ def systematic_codes(order, starts, numbers, uniforms, arrays):  # type: ignore[
             total += share
             if total >= 1.0:
                 total -= 1.0
-                rows[left], which[left] = rows[t], seen
-                left += 1
+                rows[first_end], which[first_end] = rows[t], seen
+                first_end += 1
             else:
                 other_rows[right], other_which[right] = rows[t], seen
                 right += 1
-        rows[left:end], which[left:end] = other_rows[:right], other_which[:right]
-        nodes[waiting] = (middle, last, left, end)
-        nodes[waiting + 1] = (first, middle, start, left)
+        rows[first_end:end], which[first_end:end] = other_rows[:right], other_which[:right]
+        nodes[waiting] = (middle, last, first_end, end)
+        nodes[waiting + 1] = (first, middle, start, first_end)
         waiting += 2
     return out

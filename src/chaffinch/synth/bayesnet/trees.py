@@ -72,8 +72,8 @@ class TreeTable:
     below: NDArray[
         np.int32
     ]  # for each node the first of the two below it, -1 for a leaf; the second is the next one
-    first_sides: NDArray[np.int64]  # for each node where its parent's codes begin in `sides`
-    sides: NDArray[
+    first_sides: NDArray[np.int64]  # for each node where its parent's codes begin in `code_sides`
+    code_sides: NDArray[
         np.uint8
     ]  # for each split and code of its parent: 0 for the first node below, 1 for the second
     starts: NDArray[np.int64]  # where the entries of each node begin; one more at the end
@@ -94,7 +94,7 @@ class TreeTable:
             and (self.below[~leaf] > np.flatnonzero(~leaf)).all()
             and (self.below[~leaf] + 1 < n).all()
             and len(np.unique(self.below[~leaf])) == int((~leaf).sum()) == (n - 1) // 2
-            and (self.sides <= 1).all()
+            and (self.code_sides <= 1).all()
             and self.starts[0] == 0
             and self.starts[-1] == len(self.codes)
             and (np.diff(self.starts) > 0).all()
@@ -106,7 +106,9 @@ class TreeTable:
         )
         if sound and (~leaf).any():
             ends = self.first_sides[~leaf] + np.array(self.sizes)[self.splits[~leaf]]
-            sound = bool((self.first_sides[~leaf] >= 0).all() and (ends <= len(self.sides)).all())
+            sound = bool(
+                (self.first_sides[~leaf] >= 0).all() and (ends <= len(self.code_sides)).all()
+            )
         if (
             not sound
             or not np.isfinite(self.smoothing)
@@ -148,7 +150,7 @@ class TreeTable:
         stacked = np.empty((len(parents), n_rows), dtype=np.uint32)
         for row, codes in zip(stacked, parents, strict=True):
             row[:] = codes
-        tree = (self.splits, self.below, self.first_sides, self.sides)
+        tree = (self.splits, self.below, self.first_sides, self.code_sides)
         return np.asarray(_leaves(stacked, n_rows, *tree))
 
     def probabilities(
@@ -170,9 +172,9 @@ class TreeTable:
     def largest(self, code: int) -> float:
         """Return an upper bound of P(code | parents) over all parents: the best leaf."""
         bound = np.zeros(len(self.splits))
-        at = np.flatnonzero(self.codes == code)
+        entries = np.flatnonzero(self.codes == code)
         weight = np.zeros(len(bound))
-        weight[np.searchsorted(self.starts, at, side="right") - 1] = self.weights[at]
+        weight[np.searchsorted(self.starts, entries, side="right") - 1] = self.weights[entries]
         for node, above in enumerate(self.above):
             a, p = (self.smoothing, bound[above]) if above >= 0 else (0.0, 0.0)
             bound[node] = (weight[node] + a * p) / (self.totals[node] + a)
@@ -184,7 +186,7 @@ class TreeSampler:
     """A tree laid out for drawing; `kept`: whether it keeps running sums, of as many numbers as the tree has weights, from batch to batch."""
 
     table: TreeTable
-    kept: bool = True
+    keeps_sums: bool = True
 
     @cached_property
     def _kept_sums(self) -> NDArray[np.float64]:
@@ -192,9 +194,9 @@ class TreeSampler:
 
     def _running_sums(self) -> NDArray[np.float64]:
         table = self.table
-        whole = np.cumsum(table.weights)
-        before = np.concatenate([[0.0], whole])[table.starts[:-1]]
-        return np.asarray(whole - np.repeat(before, np.diff(table.starts)))
+        sums = np.cumsum(table.weights)
+        before = np.concatenate([[0.0], sums])[table.starts[:-1]]
+        return np.asarray(sums - np.repeat(before, np.diff(table.starts)))
 
     def draw(
         self, parents: Sequence[NDArray[np.uint32]], uniform: NDArray[np.float64]
@@ -203,7 +205,7 @@ class TreeSampler:
         table = self.table
         out = np.empty(len(uniform), dtype=np.uint32)
         leaves = table.leaves(parents, len(uniform))
-        sums = self._kept_sums if self.kept else self._running_sums()
+        sums = self._kept_sums if self.keeps_sums else self._running_sums()
         _draw(
             out,
             leaves,
@@ -231,13 +233,13 @@ class TreeSampler:
 
 
 @jit
-def _leaves(parents, n_rows, splits, below, first_sides, sides):  # type: ignore[no-untyped-def]
+def _leaves(parents, n_rows, splits, below, first_sides, code_sides):  # type: ignore[no-untyped-def]
     """Return the leaf that each row comes to."""
     out = np.empty(n_rows, dtype=np.int64)
     for row in range(n_rows):
         node = 0
         while splits[node] >= 0:
-            node = below[node] + sides[first_sides[node] + parents[splits[node], row]]
+            node = below[node] + code_sides[first_sides[node] + parents[splits[node], row]]
         out[row] = node
     return out
 
@@ -257,8 +259,8 @@ def _probabilities(leaves, wanted, above, smoothing, starts, codes, weights, tot
         for k in range(depth - 1, -1, -1):
             node = path[k]
             low, high = starts[node], starts[node + 1]
-            at = low + np.searchsorted(codes[low:high], wanted[row])
-            weight = weights[at] if at < high and codes[at] == wanted[row] else 0.0
+            entry = low + np.searchsorted(codes[low:high], wanted[row])
+            weight = weights[entry] if entry < high and codes[entry] == wanted[row] else 0.0
             a = 0.0 if k == depth - 1 else smoothing
             p = (weight + a * p) / (totals[node] + a)
         out[row] = p
@@ -282,11 +284,11 @@ def _draw(out, leaves, uniform, above, smoothing, starts, codes, cumulated, tota
 
 
 class TreeSettings(NamedTuple):
-    """`least`: records of a leaf at least. `parents`: columns that a tree may split. `price`: nats that a split must gain for each free share, beside `naming`
+    """`min_rows`: records of a leaf at least. `parents`: columns that a tree may split. `price`: nats that a split must gain for each free share, beside `naming`
     times the logarithm of how many splits there are to choose from. `smoothing`: how much, in records, the node above weighs.
     """
 
-    least: int = 10
+    min_rows: int = 10
     parents: int = 6
     price: float = 1.0
     naming: float = 1.0
@@ -362,16 +364,16 @@ def _sample(counter: RowCounter) -> tuple[Codes, NDArray[np.float64]]:
     def parts() -> Iterator[Codes]:
         first = 0
         for batch in counter.coded():
-            own = (
+            rows = (
                 slice(None)
                 if chosen is None
                 else chosen[slice(*np.searchsorted(chosen, [first, first + batch.codes.n_rows]))]
                 - first
             )
             if batch.weights is not None:
-                weights.append(batch.weights[own])
+                weights.append(batch.weights[rows])
             first += batch.codes.n_rows
-            yield batch.codes if chosen is None else batch.codes.take(own)
+            yield batch.codes if chosen is None else batch.codes.take(rows)
 
     codes = Codes.gathered(
         parts(), counter.schema.sizes, counter.n_rows if chosen is None else len(chosen)
@@ -389,7 +391,7 @@ def _chosen_rows(n_rows: int) -> NDArray[np.int64] | None:
         np.arange(first, min(first + step, n_rows), dtype=np.uint64)
         for first in range(0, n_rows, step)
     )
-    return np.concatenate([some[_hashed(some) < bound] for some in numbers]).astype(np.int64)
+    return np.concatenate([block[_hashed(block) < bound] for block in numbers]).astype(np.int64)
 
 
 def _shape(
@@ -401,7 +403,7 @@ def _shape(
     smoothing: float,
 ) -> TreeTable:
     """A tree without counts, of those parents that it splits and those that are required."""
-    splits, below, first, sides = grown
+    splits, below, first, code_sides = grown
     used = list(dict.fromkeys(splits[splits >= 0].tolist()))  # those split first are the strongest
     parents = list(dict.fromkeys([*(candidates[j] for j in used), *required]))
     number = {j: k for k, j in enumerate(used)}
@@ -417,7 +419,7 @@ def _shape(
         renamed,
         below,
         np.where(renamed >= 0, first, -1),
-        sides,
+        code_sides,
         np.zeros(1, dtype=np.int64),
         nothing.astype(np.uint32),
         nothing,
@@ -430,11 +432,11 @@ def _filled(trees: Sequence[TreeTable], counter: RowCounter) -> list[TreeTable]:
     filled: list[TreeTable] = []
     for run in runs_of([len(tree.splits) * tree.size for tree in trees], MOST_CELLS):
         counted = [
-            (trees[place], np.zeros((len(trees[place].splits), trees[place].size))) for place in run
+            (trees[index], np.zeros((len(trees[index].splits), trees[index].size))) for index in run
         ]
         for batch in counter.coded():
             thread_map(
-                lambda one: _add(*one, batch, number),  # noqa: B023
+                lambda tree: _add(*tree, batch, number),  # noqa: B023
                 counted,
                 threads=getattr(counter, "threads", None),
             )
@@ -493,47 +495,55 @@ def _looked_up(value: float, known: Any) -> float:
 
 @jit
 def _best_cut(
-    table: Any, people: Any, order: Any, least: float, known: Any, left: Any, whole: Any
+    table: Any,
+    people: Any,
+    order: Any,
+    min_rows: float,
+    known: Any,
+    first_side: Any,
+    group_totals: Any,
 ) -> Any:
     """Return the gain in nats of the best cut of the codes of a parent, in some order, and how many of them come before it; 0 where there is none."""
     n_codes, n_groups = table.shape
-    left[:n_groups] = 0.0
-    whole[:n_groups] = 0.0
+    first_side[:n_groups] = 0.0
+    group_totals[:n_groups] = 0.0
     total = behind = 0.0
     for code in range(n_codes):
         if people[code] == 0.0:
             continue
         total += people[code]
         for group in range(n_groups):
-            whole[group] += table[code, group]
+            group_totals[group] += table[code, group]
     base = weight = 0.0
     for group in range(n_groups):
-        base += _looked_up(whole[group], known)
-        weight += whole[group]
+        base += _looked_up(group_totals[group], known)
+        weight += group_totals[group]
     base -= _looked_up(weight, known)
-    best, place, before = 0.0, 0, 0.0
+    best, cut, before = 0.0, 0, 0.0
     for k in range(n_codes - 1):
         code = order[k]
         if people[code] == 0.0:
             continue
         behind += people[code]
         for group in range(n_groups):
-            left[group] += table[code, group]
+            first_side[group] += table[code, group]
             before += table[code, group]
-        if behind < least:
+        if behind < min_rows:
             continue
-        if total - behind < least:
+        if total - behind < min_rows:
             break
         gain = -base - _looked_up(before, known) - _looked_up(weight - before, known)
         for group in range(n_groups):
-            gain += _looked_up(left[group], known) + _looked_up(whole[group] - left[group], known)
+            gain += _looked_up(first_side[group], known) + _looked_up(
+                group_totals[group] - first_side[group], known
+            )
         if gain > best:
-            best, place = gain, k + 1
-    return best, place
+            best, cut = gain, k + 1
+    return best, cut
 
 
 @jit
-def _grouped(shares: Any, n_values: int, in_order: bool, most: int, group_of: Any) -> int:
+def _grouped(shares: Any, n_values: int, in_order: bool, max_groups: int, group_of: Any) -> int:
     """Put the codes of a child that occur at a node into groups, and return how many: neighbours of about the same weight, or the commonest and the rest.
 
     Codes that stand for no value have groups of their own.
@@ -542,18 +552,18 @@ def _grouped(shares: Any, n_values: int, in_order: bool, most: int, group_of: An
     present = 0
     for code in range(size):
         present += shares[code] > 0.0
-    if present <= most or not in_order:
+    if present <= max_groups or not in_order:
         rank = np.argsort(-shares)
         for k in range(size):
-            group_of[rank[k]] = min(k, most - 1)
-        return min(present, most)
+            group_of[rank[k]] = min(k, max_groups - 1)
+        return min(present, max_groups)
     total = 0.0
     for code in range(n_values):
         total += shares[code]
     behind, groups, last = 0.0, -1, -1
     for code in range(n_values):
         if shares[code] > 0.0:
-            wanted = int((behind + 0.5 * shares[code]) / total * most)
+            wanted = int((behind + 0.5 * shares[code]) / total * max_groups)
             if wanted != last:
                 groups, last = groups + 1, wanted
             group_of[code] = groups
@@ -561,8 +571,8 @@ def _grouped(shares: Any, n_values: int, in_order: bool, most: int, group_of: An
     for code in range(n_values, size):
         if shares[code] > 0.0:
             groups += 1
-            group_of[code] = min(groups, most + 1)
-    return min(groups, most + 1) + 1
+            group_of[code] = min(groups, max_groups + 1)
+    return min(groups, max_groups + 1) + 1
 
 
 class TrainingRows(NamedTuple):
@@ -592,7 +602,7 @@ class NodeTables(NamedTuple):
     `shares` and `group_of`: the weight and the group of each code of the child; `groups`: the group
     of each row. Of the column that is looked at, `table` has the weights of codes by group and
     `people` the rows of each code, `counts` serves to fill both; `order` is that in which codes are
-    cut, by `score`, and `best_order` that of the best cut so far. `left` and `whole`: sums by group.
+    cut, by `score`, and `best_order` that of the best cut so far. `first_side` and `group_totals`: sums by group, before a cut and of all codes.
     """
 
     shares: Any
@@ -604,8 +614,8 @@ class NodeTables(NamedTuple):
     order: Any
     score: Any
     best_order: Any
-    left: Any
-    whole: Any
+    first_side: Any
+    group_totals: Any
 
 
 @jit
@@ -635,8 +645,8 @@ def _group_child(data: TrainingRows, node: NodeTables, rows: Any) -> Any:
     node.shares[:] = 0.0
     for row in rows:
         node.shares[data.y[row]] += 1.0 if alike else data.weights[row]
-    most = min(max(2 + len(rows) // ROWS, 3), GROUPS)
-    n_groups = _grouped(node.shares, data.y_values, data.y_ordered, most, node.group_of)
+    max_groups = min(max(2 + len(rows) // ROWS, 3), GROUPS)
+    n_groups = _grouped(node.shares, data.y_values, data.y_ordered, max_groups, node.group_of)
     weights = np.zeros(n_groups)
     for code in range(data.y_size):
         if node.shares[code] > 0.0:
@@ -675,8 +685,8 @@ def _order_codes(node: NodeTables, size: int, n_groups: int, group: int) -> None
         node.order[code] = code
     if group >= 0:
         for code in range(size):
-            whole = node.table[code, :n_groups].sum()
-            node.score[code] = node.table[code, group] / whole if whole > 0.0 else 2.0
+            code_total = node.table[code, :n_groups].sum()
+            node.score[code] = node.table[code, group] / code_total if code_total > 0.0 else 2.0
         node.order[:size] = np.argsort(node.score[:size])
 
 
@@ -699,11 +709,17 @@ def _best_split(
         for way in range(1 if data.ordered[column] else min(TRIED, n_groups)):
             _order_codes(node, size, n_groups, -1 if data.ordered[column] else common[way])
             table, order = node.table[:size, :n_groups], node.order[:size]
-            gain, place = _best_cut(
-                table, node.people[:size], order, settings.least, data.logs, node.left, node.whole
+            gain, cut = _best_cut(
+                table,
+                node.people[:size],
+                order,
+                settings.min_rows,
+                data.logs,
+                node.first_side,
+                node.group_totals,
             )
             if gain > best:
-                best, best_column, best_place = gain, column, place
+                best, best_column, best_place = gain, column, cut
                 node.best_order[:size] = order
     return best_column, best_place
 
@@ -712,28 +728,28 @@ def _best_split(
 def _sides_of_codes(data: TrainingRows, node: NodeTables, rows: Any, column: int, cut: int) -> Any:
     """Return the side of each code of a column that is split: 0 before the cut, 1 behind it; codes that nobody has here go with the larger side."""
     size, people = data.sizes[column], node.people
-    sides = np.ones(size, dtype=np.uint8)
+    code_sides = np.ones(size, dtype=np.uint8)
     people[:size] = 0.0
     for row in rows:
         people[data.x[column, row]] += 1.0
     before = 0.0
     for code in node.best_order[:cut]:
-        sides[code] = 0
+        code_sides[code] = 0
         before += people[code]
     if not data.ordered[column]:
         for code in range(size):
             if people[code] == 0.0:
-                sides[code] = 0 if before * 2.0 >= len(rows) else 1
-    return sides
+                code_sides[code] = 0 if before * 2.0 >= len(rows) else 1
+    return code_sides
 
 
 @jit
-def _part_rows(rows: Any, codes: Any, sides: Any, spare: Any) -> int:
+def _part_rows(rows: Any, codes: Any, code_sides: Any, spare: Any) -> int:
     """Put the rows of the first side before those of the second, each in the order they had; return how many are of the first."""
     n_first = n_second = 0
     for k in range(len(rows)):
         row = rows[k]
-        if sides[codes[row]] == 0:
+        if code_sides[codes[row]] == 0:
             rows[n_first] = row
             n_first += 1
         else:
@@ -747,13 +763,13 @@ def _part_rows(rows: Any, codes: Any, sides: Any, spare: Any) -> int:
 def grow(data: TrainingRows, settings: TreeSettings) -> Any:
     """Return a tree: the column that each node splits (-1: leaf), the first node below, where its sides begin, and the sides of codes.
 
-    A split leaves `least` rows on both sides. It must gain `price` nats for each free share of groups
+    A split leaves `min_rows` rows on both sides. It must gain `price` nats for each free share of groups
     of the child's codes (the fewer rows, the fewer groups), and `naming` times what it takes to name
     it among all that could be. At most so many columns are split as a tree may have parents, the
     `required` ones among them.
     """
     n = data.x.shape[1]
-    room = 2 * (n // max(settings.least, 1)) + 3
+    room = 2 * (n // max(settings.min_rows, 1)) + 3
     splits, below = np.full(room, -1, dtype=np.int32), np.full(room, -1, dtype=np.int32)
     first, depth = np.zeros(room, dtype=np.int64), np.zeros(room, dtype=np.int64)
     begin, end = np.zeros(room, dtype=np.int64), np.zeros(room, dtype=np.int64)
@@ -764,19 +780,19 @@ def grow(data: TrainingRows, settings: TreeSettings) -> Any:
     end[0], node = n, 0
     while node < n_nodes:
         rows = order[begin[node] : end[node]]
-        if len(rows) >= 2 * settings.least and depth[node] < MOST_GROWN_DEPTH:
+        if len(rows) >= 2 * settings.min_rows and depth[node] < MOST_GROWN_DEPTH:
             full = used.sum() >= settings.parents
             column, cut = _best_split(data, tables, rows, used | (not full), settings)
             if column >= 0:
-                sides = _sides_of_codes(data, tables, rows, column, cut)
-                while n_sides + len(sides) > len(all_sides):
+                code_sides = _sides_of_codes(data, tables, rows, column, cut)
+                while n_sides + len(code_sides) > len(all_sides):
                     longer = np.zeros(2 * len(all_sides), dtype=np.uint8)
                     longer[: len(all_sides)] = all_sides
                     all_sides = longer
-                all_sides[n_sides : n_sides + len(sides)] = sides
-                middle = begin[node] + _part_rows(rows, data.x[column], sides, spare)
+                all_sides[n_sides : n_sides + len(code_sides)] = code_sides
+                middle = begin[node] + _part_rows(rows, data.x[column], code_sides, spare)
                 splits[node], below[node], first[node] = column, n_nodes, n_sides
-                n_sides += len(sides)
+                n_sides += len(code_sides)
                 used[column] = True
                 begin[n_nodes], end[n_nodes] = begin[node], middle
                 begin[n_nodes + 1], end[n_nodes + 1] = middle, end[node]

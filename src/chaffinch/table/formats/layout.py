@@ -53,7 +53,7 @@ class FileLayout:
         Whether a line of units follows the names.
     comment
         The sign of lines that were left out; empty where none were.
-    found
+    inferred
         What of this was found from the file and is not what files usually have; the rest was given,
         or is usual.
     """
@@ -66,7 +66,7 @@ class FileLayout:
     line: int = 1
     units: bool = False
     comment: str = ""
-    found: tuple[str, ...] = ()
+    inferred: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -638,7 +638,7 @@ def _sheet_source(
         header=names.row is not None,
         line=line,
         units=bool(names.units),
-        found=names.inferred,
+        inferred=names.inferred,
     )
     units = {
         name: Labels(title=unit.strip())

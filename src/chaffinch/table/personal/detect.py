@@ -89,8 +89,8 @@ def evidence_of(column: Column, profile: Profile | None = None) -> IdentifierEvi
         return IdentifierEvidence(FORMS[sign.form].what, Reason.NAME, sign.form)
     if profile is None:
         return None
-    if profile.words:
-        return form_of_words([str(word) for word in _spread(list(profile.words))])
+    if profile.word_counts:
+        return form_of_words([str(word) for word in _spread(list(profile.word_counts))])
     if (
         column.kind == "float"
         or profile.n_fraction
@@ -126,7 +126,7 @@ def _tells(sign: NameSign, column: Column) -> bool:
 def _distinct(column: Column, profile: Profile | None) -> float:
     """How many different values a column has, or may have by its declaration."""
     if profile is not None and not profile.too_many_words:
-        return len(profile.words) or len(profile.numbers.result()[0])
+        return len(profile.word_counts) or len(profile.numbers.result()[0])
     return len(column.levels) if column.levels is not None else float("inf")
 
 

@@ -466,8 +466,8 @@ def _free_of(fake: FakeForm, values: Sequence[str], rows: int, integral: bool) -
 
 def _distinct_values(column: Column, profile: Profile) -> list[str]:
     """The distinct values of a column as text. Beyond a million not all are known."""
-    if profile.words or profile.too_many_words:
-        return [str(word) for word in profile.words]
+    if profile.word_counts or profile.too_many_words:
+        return [str(word) for word in profile.word_counts]
     values, _ = profile.numbers.result()
     integral = not profile.n_fraction and profile.largest < 2.0**53
     return [

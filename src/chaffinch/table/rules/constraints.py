@@ -416,7 +416,7 @@ def broken_rows(schema: Schema, codes: Mapping[str, NDArray[Any]]) -> Mask:
 
 def at_or_above(codec: Intervals, number: float) -> float:
     """Return the least number that values of a column may have and that is not below a number."""
-    if codec.whole:
+    if codec.integral:
         return float(np.ceil(number / codec.step) * codec.step)
     return (
         number
@@ -441,7 +441,7 @@ def above(codec: Intervals, number: float) -> float:
     >>> at_or_above(ages, 15.5), above(ages, 15), above(ages, 15.5)
     (16.0, 16.0, 16.0)
     """
-    if codec.whole:
+    if codec.integral:
         return float((np.floor(number / codec.step) + 1) * codec.step)
     if codec.decimals is None:
         return float(np.nextafter(number, np.inf))
@@ -460,7 +460,7 @@ def cut_intervals(codec: Intervals, cuts: Iterable[float]) -> Intervals:
     point_masses = set(codec.atoms.tolist())
     for cut in sorted({_past(codec, cut, point_masses) for cut in cuts}):
         if starts and knots[0][1, 0] < starts[0]:  # numbers below the first start are drawn too
-            starts[0] = int(np.floor(knots[0][1, 0])) if codec.whole else float(knots[0][1, 0])
+            starts[0] = int(np.floor(knots[0][1, 0])) if codec.integral else float(knots[0][1, 0])
         b = int(np.searchsorted(np.array(starts, dtype=np.float64), cut, side="right")) - 1
         if b < 0 or not starts[b] < cut:
             continue
@@ -468,7 +468,7 @@ def cut_intervals(codec: Intervals, cuts: Iterable[float]) -> Intervals:
             continue  # beyond the last number that is drawn
         low, high = _halves(codec, knots[b], float(cut), first=float(starts[b]))
         knots[b : b + 1] = [low, high]
-        starts.insert(b + 1, int(cut) if codec.whole else float(cut))
+        starts.insert(b + 1, int(cut) if codec.integral else float(cut))
     if len(starts) == len(codec.starts):
         return codec
     new_starts = np.array(starts, dtype=codec.starts.dtype)
@@ -493,7 +493,7 @@ def drawn_ranges(codec: Intervals) -> tuple[NDArray[Any], NDArray[Any]]:
             low[code] = above(codec, float(low[code]))
         while high[code] in point_masses and low[code] < high[code]:
             high[code] = (
-                high[code] - codec.step if codec.whole else _before(codec, float(high[code]))
+                high[code] - codec.step if codec.integral else _before(codec, float(high[code]))
             )
     return low, high
 
@@ -522,7 +522,7 @@ def _halves(
     ranks, values = knots
     below = (
         cut - float(codec.step)
-        if codec.whole
+        if codec.integral
         else cut
         if codec.decimals is None
         else cut - 10.0**-codec.decimals

@@ -366,11 +366,11 @@ def _independent(candidates: list[_Candidate], schema: Schema) -> list[_Candidat
     for candidate in candidates:
         assert isinstance(candidate.relation, Equality)
         row = np.zeros(len(schema.names) + 1)
-        row[schema.names.index(candidate.relation.left)] = -1.0
-        for addend in candidate.relation.right.parts:
+        row[schema.names.index(candidate.relation.result)] = -1.0
+        for addend in candidate.relation.terms.parts:
             row[schema.names.index(addend.column)] = addend.factor
-        row[-1] = candidate.relation.right.constant
-        plain = not any(addend.function for addend in candidate.relation.right.parts)
+        row[-1] = candidate.relation.terms.constant
+        plain = not any(addend.function for addend in candidate.relation.terms.parts)
         if plain and rows and np.linalg.matrix_rank(np.stack([*rows, row])) == len(rows):
             continue
         if plain:

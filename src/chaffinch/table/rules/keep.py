@@ -79,7 +79,7 @@ def with_found_rules(table: Table, threshold: int) -> Table:
     rule_search = find_rules(schema, table.n_rows, lambda _: [batch], threshold=threshold)
     rules = (*rule_search.rules, *constant_columns(schema, table.data, codes))
     schema = replace(
-        schema, rules=rules, searched=True, found=rules, suggested=rule_search.suggested
+        schema, rules=rules, searched=True, found_rules=rules, suggested=rule_search.suggested
     )
     table = replace(table, schema=schema, notes=(*table.notes, *found_notes(schema)))
     return replace(table, schema=replace(schema, functions=fitted_functions(table, threshold)))
@@ -87,9 +87,9 @@ def with_found_rules(table: Table, threshold: int) -> Table:
 
 def found_notes(schema: Schema) -> list[Note]:
     """Return the note on rules that were found; none where there are none."""
-    if not schema.found:
+    if not schema.found_rules:
         return []
-    texts = join_names((f"'{text}'" for text in schema.found), max_names=SHOWN)
+    texts = join_names((f"'{text}'" for text in schema.found_rules), max_names=SHOWN)
     if schema.only("person") is not None:
         return [
             Note(
@@ -131,7 +131,7 @@ def rules_of_batches(
             schema,
             rules=rule_search.rules,
             searched=True,
-            found=rule_search.rules,
+            found_rules=rule_search.rules,
             suggested=rule_search.suggested,
         )
         notes = found_notes(schema)
@@ -149,7 +149,7 @@ def rules_of_batches(
             wrong += int(np.logical_or.reduce([broken_rows(schema, batch.codes), *plain]).sum())
     schema = replace(schema, functions=tally.maps(threshold))
     for function, table in zip(tally.functions, tally.counts, strict=True) if not find else ():
-        sizes = schema[function.left].fitted_codec, schema[function.right].fitted_codec
+        sizes = schema[function.determinant].fitted_codec, schema[function.dependent].fitted_codec
         present = table[: sizes[0].n_values - sizes[0].other, : sizes[1].n_values]
         wrong += int(present.sum() - present.max(axis=1, initial=0).sum())
     if wrong:
@@ -183,7 +183,7 @@ class _FunctionTally:
             relation for relation in relations_of(schema) if isinstance(relation, Function)
         ]
         self.counts = [
-            np.zeros((schema[f.left].size, schema[f.right].size), dtype=np.int64)
+            np.zeros((schema[f.determinant].size, schema[f.dependent].size), dtype=np.int64)
             for f in self.functions
         ]
         self.numbers = [_CellNumbers() for _ in self.functions]
@@ -196,12 +196,12 @@ class _FunctionTally:
     def add(self, batch: RowBatch) -> None:
         for function, table, numbers in zip(self.functions, self.counts, self.numbers, strict=True):
             cells = (
-                batch.codes[function.left].astype(np.int64) * table.shape[1]
-                + batch.codes[function.right]
+                batch.codes[function.determinant].astype(np.int64) * table.shape[1]
+                + batch.codes[function.dependent]
             )
             table += np.bincount(cells, minlength=table.size).reshape(table.shape)
-            if has_bins(self.schema[function.right].codec):
-                numbers.add(cells, batch.stored[function.right])
+            if has_bins(self.schema[function.dependent].codec):
+                numbers.add(cells, batch.stored[function.dependent])
 
     def maps(self, threshold: int) -> tuple[FunctionMap, ...]:
         return tuple(
@@ -327,7 +327,7 @@ def relation_groups(schema: Schema, functions: Sequence[FunctionMap]) -> tuple[A
     Raises SchemaError if a relation allows nothing: it contradicts the levels or bounds.
     """
     out = []
-    maps = {(function.left, function.right): function for function in functions}
+    maps = {(function.determinant, function.dependent): function for function in functions}
     for relation in relations_of(schema):
         columns = tuple(dict.fromkeys(relation.columns))
         sizes = [schema[name].size for name in columns]
@@ -348,7 +348,7 @@ def _allowed(
     relation: Relation, columns: Sequence[Column], maps: Mapping[tuple[str, str], FunctionMap]
 ) -> Mask | None:
     if isinstance(relation, Function):
-        function = maps.get((relation.left, relation.right))
+        function = maps.get((relation.determinant, relation.dependent))
         return None if function is None else _by_function(function, *columns)
     shapes = [[-1 if i == j else 1 for i in range(len(columns))] for j in range(len(columns))]
     if isinstance(relation, MissingTogether):
@@ -360,7 +360,7 @@ def _allowed(
         for mask in empty:
             all_present, all_missing = all_present & ~mask, all_missing & mask
         return np.asarray(all_present | all_missing)
-    total = relation.right if isinstance(relation, Equality) else relation.difference
+    total = relation.terms if isinstance(relation, Equality) else relation.difference
     if any(addend.function and not addend.function.startswith("year") for addend in total.parts):
         return None
     ranges = {
@@ -374,7 +374,7 @@ def _allowed(
     open_ones = np.zeros([1] * len(columns), dtype=bool)
     parts = [(p.column, p.factor, p.function) for p in total.parts]
     if isinstance(relation, Equality):
-        parts.append((relation.left, -1.0, ""))
+        parts.append((relation.result, -1.0, ""))
     for name, factor, word in parts:
         first, last, is_number, shape = ranges[name]
         ends = np.sort(np.stack([part_of(first, word), part_of(last, word)]) * factor, axis=0)
@@ -409,11 +409,11 @@ def function_of_counts(
     Left codes that no record has go where most records are. `number_of(left, right)` is the number
     that stands for a bin, if any does.
     """
-    domain, column = schema[relation.left].fitted_codec, schema[relation.right]
+    domain, column = schema[relation.determinant].fitted_codec, schema[relation.dependent]
     codec = column.fitted_codec
     n = codec.n_values
     if not n:
-        return FunctionMap(relation.left, relation.right, (), ())
+        return FunctionMap(relation.determinant, relation.dependent, (), ())
     seen = np.asarray(counts)[: domain.n_values, :n]
     usual = int(seen.sum(axis=0).argmax())
     codes = np.where(seen.any(axis=1), seen.argmax(axis=1), usual).tolist()
@@ -424,7 +424,7 @@ def function_of_counts(
         else None
         for code, image in enumerate(codes)
     )
-    return FunctionMap(relation.left, relation.right, tuple(codes), numbers)
+    return FunctionMap(relation.determinant, relation.dependent, tuple(codes), numbers)
 
 
 def _middle(codec: Intervals, code: int) -> float:
@@ -434,7 +434,7 @@ def _middle(codec: Intervals, code: int) -> float:
     middle = float(np.interp(0.5, *knots))
     grid = (
         float(codec.step)
-        if codec.whole
+        if codec.integral
         else 0.0
         if codec.decimals is None
         else 10.0**-codec.decimals
@@ -458,8 +458,8 @@ def check_functions(schema: Schema) -> None:
     """
     for function in schema.functions:
         domain, image_domain = (
-            schema[function.left].fitted_codec,
-            schema[function.right].fitted_codec,
+            schema[function.determinant].fitted_codec,
+            schema[function.dependent].fitted_codec,
         )
         fits = len(function.codes) in (0, domain.n_values) and all(
             -1 <= code < image_domain.n_values for code in function.codes
@@ -471,7 +471,7 @@ def check_functions(schema: Schema) -> None:
         )
         if not fits:
             raise SchemaError(
-                f"The function from '{function.left}' to '{function.right}' does not go with their codes."
+                f"The function from '{function.determinant}' to '{function.dependent}' does not go with their codes."
             )
 
 

@@ -86,22 +86,22 @@ class Equality:
     """
 
     text: str
-    left: str
-    right: Sum
+    result: str
+    terms: Sum
     units: tuple[float, ...]
     narrow: bool = False
 
     @property
     def columns(self) -> tuple[str, ...]:
         """The columns, the left side first."""
-        return (self.left, *(addend.column for addend in self.right.parts))
+        return (self.result, *(addend.column for addend in self.terms.parts))
 
     @property
     def has_integer_factors(self) -> bool:
         """Whether all factors are whole numbers: what is on the digits of the right side is then on
         those of the left.
         """
-        return all(float(addend.factor).is_integer() for addend in self.right.parts)
+        return all(float(addend.factor).is_integer() for addend in self.terms.parts)
 
     @property
     def slack(self) -> float:
@@ -110,7 +110,7 @@ class Equality:
             0.0
             if self.has_integer_factors
             else sum(
-                abs(p.factor) * u for p, u in zip(self.right.parts, self.units[1:], strict=True)
+                abs(p.factor) * u for p, u in zip(self.terms.parts, self.units[1:], strict=True)
             )
         )
         return (self.units[0] + others) / 2
@@ -119,12 +119,12 @@ class Equality:
         self, values: Mapping[str, NDArray[np.float64]]
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return right side minus left side of each row, and by how much they may differ."""
-        total, size = summed(self.right, values)
-        result = values[self.left]
+        total, size = summed(self.terms, values)
+        results = values[self.result]
         room = self.slack * (1 + 1e-6) + (NARROW if self.narrow else EXACT) * np.maximum(
-            size, np.abs(result)
+            size, np.abs(results)
         )
-        return total - result, room
+        return total - results, room
 
 
 @dataclass(frozen=True)
@@ -146,13 +146,13 @@ class Function:
     """A column whose value tells that of another."""
 
     text: str
-    left: str
-    right: str
+    determinant: str
+    dependent: str
 
     @property
     def columns(self) -> tuple[str, ...]:
         """The column that determines, and the one that is determined."""
-        return (self.left, self.right)
+        return (self.determinant, self.dependent)
 
 
 @dataclass(frozen=True)
@@ -444,9 +444,10 @@ def broken(relation: Relation, values: Mapping[str, Values]) -> Mask:
         return np.asarray(np.logical_or.reduce(filled) & ~np.logical_and.reduce(filled))
     if isinstance(relation, Function):
         out = np.zeros(len(present), dtype=bool)
-        present = present & ~values[relation.left].pooled
+        present = present & ~values[relation.determinant].pooled
         out[present] = _exceptions(
-            values[relation.left].numbers[present], values[relation.right].numbers[present]
+            values[relation.determinant].numbers[present],
+            values[relation.dependent].numbers[present],
         )
         return out
     numbers = {name: values[name].numbers for name in relation.columns}

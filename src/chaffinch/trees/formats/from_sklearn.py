@@ -88,8 +88,8 @@ def _compiled(old: Any, tree: Tree, trees: Ensemble) -> Any:
     """A plain tree as scikit-learn's own kind: splits, leaves, and nothing else in its nodes."""
     make, (n_features, n_classes, n_outputs), state = old.__reduce__()
     nodes = np.zeros(tree.n_nodes, dtype=state["nodes"].dtype)
-    leaf = tree.left < 0
-    nodes["left_child"], nodes["right_child"] = tree.left, tree.right
+    leaf = tree.left_child < 0
+    nodes["left_child"], nodes["right_child"] = tree.left_child, tree.right_child
     nodes["feature"] = np.where(leaf, -2, tree.feature)
     nodes["threshold"] = np.where(leaf, -2.0, tree.threshold)
     # No record is told of, but a weight of nothing would make importances and drawings divide by zero.

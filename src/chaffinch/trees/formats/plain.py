@@ -109,7 +109,7 @@ def _scalar(label: Any) -> Any:
 def _described(tree: Tree) -> dict[str, Any]:
     cuts = [
         _cut(float(cut)) if left_child >= 0 else None
-        for cut, left_child in zip(tree.threshold, tree.left, strict=True)
+        for cut, left_child in zip(tree.threshold, tree.left_child, strict=True)
     ]
     plain = {**to_plain(tree), "threshold": cuts}
     return {
@@ -281,10 +281,10 @@ def _integers(nested: Any) -> NDArray[np.int64]:
 
 def _check_sums(tree: Tree, records: NDArray[np.int64]) -> None:
     """Raise unless the children of a split hold its records; a split that tells nothing (all 0, as after pruning) may."""
-    inner = np.flatnonzero(tree.left >= 0)
+    inner = np.flatnonzero(tree.left_child >= 0)
     known = inner[records[inner].reshape(len(inner), -1).any(axis=1)] if len(inner) else inner
     if (records < 0).any() or not np.array_equal(
-        records[known], records[tree.left[known]] + records[tree.right[known]]
+        records[known], records[tree.left_child[known]] + records[tree.right_child[known]]
     ):
         raise InputError("The children of a split must hold as many records as the split itself.")
 

@@ -403,13 +403,13 @@ def recoded(table: Table, rare: int, bins: int, threshold: int) -> Table:
         for c in table.schema
     )
     searched = table.schema.searched
-    declared = tuple(rule for rule in table.schema.rules if rule not in table.schema.found)
+    declared = tuple(rule for rule in table.schema.rules if rule not in table.schema.found_rules)
     schema = replace(
         table.schema,
         columns=columns,
         rare_below=rare,
         rules=declared,
-        found=(),
+        found_rules=(),
         functions=(),
         suggested=(),
         searched=False,

@@ -190,7 +190,7 @@ def test_several_rows_of_a_person_take_more_noise(pairs, neighbours):
             epsilon=1.0,
             rows_per_person=m,
             neighbours=neighbours,
-            network=Network.of(pairs.schema.names, []),
+            network=Network.from_edges(pairs.schema.names, []),
         )
         account = settings.fit(pairs, seed=1).fitted.privacy
         assert account.unit.rows_per_person == m

@@ -68,7 +68,9 @@ def with_fewer_parents(rules: Rules, error: float) -> Rules:
     """
     if error <= NOISY:
         return rules
-    return replace(rules, most=min(rules.most, max(FEW_PARENTS, *map(len, rules.required))))
+    return replace(
+        rules, max_parents=min(rules.max_parents, max(FEW_PARENTS, *map(len, rules.required)))
+    )
 
 
 def searched_parents(
@@ -84,7 +86,7 @@ def searched_parents(
     How noisy tables will be depends on how many there are: the search is run again on the number of the last. The columns of a
     triple that is to be measured are linked before all others: an interaction needs all three together, whatever their pairs tell.
     """
-    edges = rules.d * min(rules.most, rules.d - 1)
+    edges = rules.d * min(rules.max_parents, rules.d - 1)
     parents: dict[int, Columns] = {}
     for _ in range(3):
         sigma = std_of(counter.ledger.remaining / max(edges, 1), counter.unit, pure=counter.pure)
@@ -123,7 +125,7 @@ def _worthwhile(
     must = rules.required[child]
     strengths = {p: float(matrix[child, p]) for p in chosen if matrix[child, p] > 0}
     strongest = limited(
-        {**strengths, **dict.fromkeys(must, float("inf"))}, child, sizes, rules.most
+        {**strengths, **dict.fromkeys(must, float("inf"))}, child, sizes, rules.max_parents
     )
     if any(p not in strongest for p in must):
         raise InputError(
@@ -144,7 +146,7 @@ class PairScores:
         return self.matrix
 
     def masked(
-        self, score: str, child: int, parents: NDArray[np.int64], *, most: int
+        self, score: str, child: int, parents: NDArray[np.int64], *, max_parents: int
     ) -> NDArray[np.float64]:
         """Return the scores of a child with many parent sets, given as bit masks."""
         return (parents[:, None] >> np.arange(self.d) & 1) @ self.matrix[child]
@@ -175,7 +177,7 @@ def oriented(
         for parent in chosen:
             links[child, parent] = links[parent, child] = matrix[child, parent]
     for start in np.argsort(-links.sum(axis=1), kind="stable")[:STARTS].tolist():
-        trial = _from(start, links, sizes, rules.most)
+        trial = _from(start, links, sizes, rules.max_parents)
         if trial is not None and (number := unlinked_parents(trial)) < fewest:
             best, fewest = trial, number
     return best
@@ -197,7 +199,7 @@ def unlinked_parents(parents: Mapping[int, Columns]) -> int:
 
 
 def _from(
-    start: int, links: NDArray[np.float64], sizes: tuple[int, ...], most: int
+    start: int, links: NDArray[np.float64], sizes: tuple[int, ...], max_parents: int
 ) -> dict[int, Columns] | None:
     """The links as an order tells that goes on with the column most linked to those before it; None if a column had too many parents."""
     linked = (links > 0).astype(np.float64)
@@ -209,7 +211,9 @@ def _from(
     for _ in range(len(links)):
         column = start if not out else int(np.argmax(np.where(waiting, near, -1.0)))
         before = np.flatnonzero(linked[column] * ~waiting).tolist()
-        out[column] = limited({p: float(links[column, p]) for p in before}, column, sizes, most)
+        out[column] = limited(
+            {p: float(links[column, p]) for p in before}, column, sizes, max_parents
+        )
         if len(out[column]) < len(before):
             return None
         waiting[column] = False
@@ -284,12 +288,14 @@ def spread_evenly(key: NDArray[np.int64], rng: np.random.Generator) -> NDArray[n
     return np.minimum(uniform, 1 - 1e-16)
 
 
-def limited(strengths: Mapping[int, float], child: int, sizes: Sequence[int], most: int) -> Columns:
+def limited(
+    strengths: Mapping[int, float], child: int, sizes: Sequence[int], max_parents: int
+) -> Columns:
     """Return the strongest parents, as many as are allowed and as keep the child's table small."""
     chosen: list[int] = []
     cells = sizes[child]
     for parent in sorted(strengths, key=lambda p: (-strengths[p], p)):
-        if len(chosen) < most and cells * sizes[parent] <= MOST_CELLS:
+        if len(chosen) < max_parents and cells * sizes[parent] <= MOST_CELLS:
             chosen.append(parent)
             cells *= sizes[parent]
     return tuple(chosen)
@@ -328,10 +334,10 @@ def _table(
     tables: Mapping[Columns, Counts],
     sample: NetworkSample,
 ) -> Counts:
-    own = margins[child]
-    total = float(own.sum())
+    margin = margins[child]
+    total = float(margin.sum())
     if not chosen:
-        return own.copy()
+        return margin.copy()
     of_parents = _parents_table(chosen, margins, tables, sample)
     targets: list[Target] = [(tuple(range(len(chosen))), of_parents)]
     family = (*chosen, child)
@@ -340,26 +346,26 @@ def _table(
             axes = tuple(a for a, c in enumerate(family) if c in clique)
             laid = estimate.transpose([clique.index(family[a]) for a in axes])
             summed = of_parents.sum(axis=tuple(a for a in range(len(chosen)) if a not in axes))
-            targets.append((axes, conditional_target(laid, summed, own)))
-    start = of_parents[..., None] * (own / max(total, 1e-300)) + 1e-12
+            targets.append((axes, conditional_target(laid, summed, margin)))
+    start = of_parents[..., None] * (margin / max(total, 1e-300)) + 1e-12
     out = raked(start, targets, rounds=1 if len(targets) == 2 else _ROUNDS)
     if len(targets) > 2:
-        out = _settled(out, of_parents, own)
+        out = _settled(out, of_parents, margin)
     return np.where(out > _TRACE, out, 0.0)
 
 
-def _settled(table: Counts, of_parents: Counts, own: Counts) -> Counts:
+def _settled(table: Counts, of_parents: Counts, margin: Counts) -> Counts:
     """The table brought back to the sums of the parents and of the column itself, as far as its empty cells allow.
 
     Noisy links contradict each other and what their columns do together, and the last of them would have its way. The column itself is
     known best, and what moves it moves all that come after.
     """
-    out, first = table.reshape(-1, len(own)), of_parents.reshape(-1)
+    out, first = table.reshape(-1, len(margin)), of_parents.reshape(-1)
     for _ in range(_SETTLING):
         out = raked(out, [((0,), first)], rounds=1)
-        if np.abs(out.sum(axis=0) - own).sum() <= _SETTLED * own.sum():
+        if np.abs(out.sum(axis=0) - margin).sum() <= _SETTLED * margin.sum():
             break
-        out = raked(out, [((1,), own)], rounds=1)
+        out = raked(out, [((1,), margin)], rounds=1)
     return out.reshape(table.shape)
 
 

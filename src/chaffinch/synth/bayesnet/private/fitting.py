@@ -100,7 +100,7 @@ def fit_private(
             )
             rules = with_fewer_parents(rules, error)
         progress("measuring single columns", -1)
-        known = Measurements.of(counter.schema)
+        known = Measurements.for_schema(counter.schema)
         _measure_columns(counter, shares.margins, known, "single columns")
         progress("measuring links", -1)
         assembled, gaps = _learn(settings, counter, rules, shares, known, rng)
@@ -111,7 +111,7 @@ def fit_private(
         label=settings.label,
         sensitive=tuple(settings.sensitive),
         protection=noisy_protection(settings, rules, gaps, assembled, known.total),
-        parents=rules.most,
+        parents=rules.max_parents,
         note=paying_note(
             known.margins,
             known.stds,
@@ -265,7 +265,7 @@ def _interactions(
     interactions = Gaps(
         gaps.cliques, beyond, std, gaps.curves, np.minimum(beyond, gaps.excess), bar
     )
-    return worth(interactions, counter.ledger.remaining, counter, most=rules.d)
+    return worth(interactions, counter.ledger.remaining, counter, max_cliques=rules.d)
 
 
 def _measure(counter: PrivateCounter, cliques: Sequence[Columns], known: Measurements) -> None:
@@ -296,7 +296,7 @@ def paying_note(
     if len(margins) < 2:
         return ""
     noise = _pair_noise(margins, stds, total)
-    told = (
+    sentence = (
         ""
         if edges
         else "No link was worth its noise: columns are drawn independently of each other."
@@ -308,8 +308,8 @@ def paying_note(
                 f"Noise moves tables of two columns by about {noise:.2g} on average, and leaving out all links would by about "
                 f"{links:.2g}: at this budget no private model is nearer to the data than independent columns without noise."
             )
-            return f"{told} {more}".strip()
-    return told
+            return f"{sentence} {more}".strip()
+    return sentence
 
 
 def _pair_noise(margins: Sequence[Counts], stds: Sequence[float], total: float) -> float:
@@ -317,8 +317,11 @@ def _pair_noise(margins: Sequence[Counts], stds: Sequence[float], total: float) 
     pairs = possible_pairs([len(margin) for margin in margins])
     if not pairs:
         return 0.0
-    some = pairs[:: -(-len(pairs) // MOST_PAIRS)]
-    noises = [column_noise(pair, product_of(pair, margins, total), margins, stds) for pair in some]
+    sampled_pairs = pairs[:: -(-len(pairs) // MOST_PAIRS)]
+    noises = [
+        column_noise(pair, product_of(pair, margins, total), margins, stds)
+        for pair in sampled_pairs
+    ]
     return min(float(np.mean(noises)) / total, 1.0)
 
 

@@ -109,8 +109,8 @@ def column_error(
     """Return the mean error of single columns that share an amount, as a part of the rows: half of an L1 distance."""
     amounts = amount * parts_of(sizes, pure=pure)
     errors = [
-        0.4 * size * std_of(part, unit, pure=pure) / max(rows, 1)
-        for size, part in zip(sizes, amounts, strict=True)
+        0.4 * size * std_of(amount, unit, pure=pure) / max(rows, 1)
+        for size, amount in zip(sizes, amounts, strict=True)
     ]
     return float(np.mean(errors))
 
@@ -227,7 +227,7 @@ def triples_of(rules: Rules, sizes: Sequence[int], rng: np.random.Generator) -> 
             and cells_of(sizes, triple) <= MOST_TRIPLE_CELLS
         )
 
-    if rules.most < 2:
+    if rules.max_parents < 2:
         return []
     if rules.d <= ALL_TRIPLES:
         return [t for t in combinations(range(rules.d), 3) if fits(t)]
@@ -326,14 +326,14 @@ def bar_of(many: int, std: float, alarms: float, *, pure: bool) -> float:
     return std * (log(0.5 / chance) / 2**0.5 if pure else NormalDist().inv_cdf(1 - chance))
 
 
-def worth(gaps: Gaps, amount: float, counter: PrivateCounter, *, most: int) -> list[Columns]:
+def worth(gaps: Gaps, amount: float, counter: PrivateCounter, *, max_cliques: int) -> list[Columns]:
     """Return the cliques that are for sure worth measuring, if an amount were for them alone, best first."""
     chosen: list[int] = []
     for _ in range(4):  # fewer tables have less noise each: settle the number
-        sigma = std_of(amount / max(len(chosen) or most, 1), counter.unit, pure=counter.pure)
+        sigma = std_of(amount / max(len(chosen) or max_cliques, 1), counter.unit, pure=counter.pure)
         gains = [gaps.gain(i, sigma) for i in range(len(gaps.cliques))]
         ranked = sorted(
             (i for i, gain in enumerate(gains) if gain > 0), key=lambda i: (-gains[i], i)
         )
-        chosen = ranked[:most]
+        chosen = ranked[:max_cliques]
     return [gaps.cliques[i] for i in chosen]

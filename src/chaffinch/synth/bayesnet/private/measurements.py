@@ -66,7 +66,7 @@ class Measurements:
     _noisy: list[tuple[Columns, Counts, float]] = field(default_factory=list)
 
     @classmethod
-    def of(cls, schema: Schema) -> Measurements:
+    def for_schema(cls, schema: Schema) -> Measurements:
         """Return an empty collection for the columns of a schema that has codes."""
         columns = [schema[name] for name in schema.names]
         return cls(schema.sizes, tuple(in_order(column) for column in columns))
@@ -87,10 +87,13 @@ class Measurements:
     def _estimate_columns(self) -> None:
         """Single columns from the projections of all tables that hold them, weighted by precision; no negative count, one total."""
         weights, sums = np.zeros(len(self.sizes)), [np.zeros(size) for size in self.sizes]
-        whole = precision = 0.0
+        weighted_total = precision = 0.0
         for clique, counts, std in self._noisy:
             of_total = 1 / (counts.size * std**2)
-            whole, precision = whole + of_total * float(counts.sum()), precision + of_total
+            weighted_total, precision = (
+                weighted_total + of_total * float(counts.sum()),
+                precision + of_total,
+            )
             for axis, column in enumerate(clique):
                 weight = self.sizes[column] / (
                     counts.size * std**2
@@ -99,7 +102,7 @@ class Measurements:
                 sums[column] += weight * counts.sum(
                     axis=tuple(a for a in range(counts.ndim) if a != axis)
                 )
-        self.total = max(whole / precision, 1.0)
+        self.total = max(weighted_total / precision, 1.0)
         self.stds = (weights**-0.5).tolist()
         self.margins = [
             self._column(total / weight, weight**-0.5, ordered)
@@ -216,8 +219,8 @@ def _likelihood(
     squares = _turned(gap, factors, back=False).ravel() ** 2 / variance
     spread = _product([factor.values for factor in factors]).ravel() / variance
     values = _log_likelihoods(squares, spread, strengths)
-    at = int(np.argmax(values))
-    return float(values[at]), float(strengths[at])
+    best = int(np.argmax(values))
+    return float(values[best]), float(strengths[best])
 
 
 @jit
