@@ -19,7 +19,7 @@ import pyarrow as pa
 from benchmarks.check_speed import ADULT_TABLES, CMC_KEYS, CMC_LOGIT, CMC_TABLES, document, logit
 from benchmarks.data import bundled
 from chaffinch._base.seeds import seed_sequence
-from chaffinch.outputs.check import CheckSettings, check_recipes
+from chaffinch.outputs.check import CheckInputs, CheckSettings, check_recipes
 from chaffinch.outputs.check.assessment import DatasetEnsemble
 from chaffinch.outputs.document import Outputs
 from chaffinch.outputs.records import TableCoder
@@ -105,7 +105,8 @@ def main() -> None:
         for seed in SEEDS:
             for rounds in ROUNDS:
                 maker, began = Chain(rounds), time.process_time()
-                found = check_recipes(recipes, coder, settings, seed=seed, workers=1, maker=maker)
+                inputs = CheckInputs(recipes, coder, settings, seed=seed, workers=1, maker=maker)
+                found = check_recipes(inputs)
                 seconds = time.process_time() - began
                 measure = next(one for one in found.all.measures if one.convention == "all_rows")
                 (tcaps,) = found.tcaps.values()

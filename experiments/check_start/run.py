@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.data import bundled
-from chaffinch.outputs.check import CheckSettings, check_recipes
+from chaffinch.outputs.check import CheckInputs, CheckSettings, check_recipes
 from chaffinch.outputs.check.assessment import DatasetEnsemble
 from chaffinch.outputs.document import Outputs, recipes_of
 from chaffinch.outputs.domain import Field, Fields
@@ -143,7 +143,8 @@ def rows_of(name: str, who: People) -> list[list[Any]]:
                 leave_one_out="never",
             )
             recipes = recipes_of(entries, who.fields)
-            found = check_recipes(recipes, codes, settings, seed=1, workers=1, maker=made_here)
+            inputs = CheckInputs(recipes, codes, settings, seed=1, workers=1, maker=made_here)
+            found = check_recipes(inputs)
             run = prepared(recipes, codes, settings, seed=1, workers=1, maker=made_here)
             matched, every = (risk.full_mean for risk in whole_data(run, runs=2))
             for one in found.all.measures:

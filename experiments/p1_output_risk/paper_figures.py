@@ -62,7 +62,7 @@ def prepared(
     maker: EnsembleMaker | None = None,
 ) -> CheckRun:
     """Return the folds and attacks of a check of codes, over the columns of its outputs, with what makes its datasets."""
-    outputs = OutputSet.of(recipes, None, settings, THRESHOLD).recipes
+    outputs = OutputSet.over_columns(recipes, None, settings, THRESHOLD).recipes
     columns = [recipes.fields.position(name) for name in outputs.fields.names]
     run = run_of(outputs, codes[:, columns], settings, seed=seed, workers=workers)
     return replace(run, maker=maker or evolver_of(run, settings, workers))

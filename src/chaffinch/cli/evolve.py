@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from .._base.files import check_outputs
 from .._base.options import FILES, Option
 from .._base.text import count_noun
 from ..outputs.solve.settings import EvolveSettings
@@ -50,23 +47,14 @@ def evolve(
 
     Exit code 1 if a copy does not have all of them after so many proposals; it is written all the same, and marked.
     """
-    from .._base.results import RunFacts
+    from ..workflows.evolve import run_evolve
     from ..workflows.local import copy_paths
     from ..workflows.run import Destinations
     from .observer import console_run
 
-    paths = copy_paths(output, settings.copies)
-    files = Destinations(json=json, html=html)
-    check_outputs(spec, *paths, *files.paths)
+    paths, files = copy_paths(output, settings.copies), Destinations(json=json, html=html)
     with console_run(seed=seed, threads=threads, quiet=quiet) as run:
-        from ..workflows.evolve import evolve_file, write_copies
-
-        result = evolve_file(spec, settings, seed=seed, workers=threads, progress=run.progress)
-    result = replace(result, run=RunFacts(**run.facts))
-    write_copies(result, paths)
-    from ..report.evolve import evolve_page
-
-    files.write(result, partial(evolve_page, result))
+        result = run_evolve(spec, settings, run, outputs=paths, files=files)
     if not quiet:
         _show(result, paths)
     if not result.reached:

@@ -26,7 +26,7 @@ from .._base.results import RunFacts
 from .._base.runtime import Progress, silent
 from .._base.seeds import Seed
 from ..outputs.cells import TOTAL, Frame
-from ..outputs.check import CheckResult, check_recipes
+from ..outputs.check import CheckInputs, CheckResult, check_recipes
 from ..outputs.check.printed import check_printed
 from ..outputs.check.released import ReleasedOutputs, write_released
 from ..outputs.check.settings import CheckJob
@@ -48,7 +48,7 @@ from ..outputs.source import (
 )
 from ..report.check import check_page, rules_sentence
 from ..table.rows import open_rows
-from .run import Destinations, RunOptions
+from .run import Destinations, RunOptions, name_of, path_of
 
 if TYPE_CHECKING:
     from ..keywords import CheckJobOptions
@@ -244,21 +244,23 @@ class OpenedCheck:
         if records is None or placed.recipes is None:
             result = self._judge_printed(placed, with_records=records is not None)
             return replace(result, about=about, run=run)
-        options: dict[str, Any] = {
-            "released": self.released.as_recipes(self.threshold),
-            "policy": self.policy,
-            "uncertain": placed.uncertain,
-            "seed": self.run.seed,
-            "workers": self.run.threads,
-            "progress": self.run.progress,
-        }
-        settings = self.job.settings
-        result = check_recipes(placed.recipes, records, settings, **options)
+        inputs = CheckInputs(
+            placed.recipes,
+            records,
+            self.job.settings,
+            self.released.as_recipes(self.threshold),
+            self.policy,
+            placed.uncertain,
+            seed=self.run.seed,
+            workers=self.run.threads,
+            progress=self.run.progress,
+        )
+        result = check_recipes(inputs)
         rules = replace(result.rules, findings=(*result.rules.findings, *placed.findings))
         result = replace(result, about=about, rules=rules, run=run)
         if not self.job.delivery.mitigate:
             return result
-        plan, mitigated = find_mitigations(placed.recipes, records, settings, result, **options)
+        plan, mitigated = find_mitigations(inputs, result)
         return replace(result, mitigation=plan, mitigated=mitigated)
 
     def _judge_printed(self, placed: PlacedOutputs, *, with_records: bool) -> CheckResult:
@@ -337,16 +339,6 @@ class OpenedCheck:
             page, data = Path(scratch) / "check.html", Path(scratch) / "check.json"
             Destinations(json=data, html=page).write(result, lambda: check_page(result))
             self.source.write_back(folder, placed, result, report=[page, data], summary=summary)
-
-
-def path_of(data: Any) -> Path | None:
-    """Return the path of what came as a file; None for what came as such."""
-    return Path(data) if isinstance(data, str | os.PathLike) else None
-
-
-def name_of(data: Any) -> str | None:
-    """Return the name of what came as a file; None for what came as such."""
-    return None if (path := path_of(data)) is None else path.name
 
 
 DOCUMENT = "mitigated.json"

@@ -7,10 +7,12 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import TYPE_CHECKING, Any, Unpack, cast
 
 from .._base.errors import InputError
+from .._base.files import check_outputs
 from .._base.options import takes
+from .._base.results import RunFacts
 from .._base.runtime import Progress, silent
 from .._base.seeds import Seed
 from ..outputs.document import Outputs, read_outputs
@@ -21,6 +23,8 @@ from ..outputs.evolve import (
     evolve_spec,
 )
 from ..outputs.solve.settings import EvolveSettings
+from ..report.evolve import evolve_page
+from .run import Destinations, RunOptions, name_of, path_of
 
 if TYPE_CHECKING:
     from ..keywords import EvolveOptions
@@ -70,42 +74,59 @@ def evolve(
     >>> evolved.reached, evolved.tables[0].columns, np.bincount(evolved.copies[0].codes[:, 0]).tolist()
     (True, ('sex',), [10, 20])
     """
-    chosen = EvolveSettings.chosen(settings, options)
-    return evolve_file(spec, chosen, seed=seed, workers=workers, progress=progress)
+    # Copies take any seed that studies take, though a command has whole numbers alone.
+    run = RunOptions(seed=cast("int | None", seed), threads=workers, progress=progress)
+    return run_evolve(spec, EvolveSettings.chosen(settings, options), run)
 
 
-def evolve_file(
+def run_evolve(
     spec: str | os.PathLike[str] | Mapping[str, Any] | Outputs,
     settings: EvolveSettings,
+    run: RunOptions,
     *,
-    seed: Seed = None,
-    workers: int | None = None,
-    progress: Progress = silent,
+    outputs: Sequence[Path] = (),
+    files: Destinations | None = None,
 ) -> EvolveResult:
-    """Return datasets evolved from a file, a mapping or `Outputs`, with the name of the file."""
-    if isinstance(spec, Mapping):
-        published, name = Outputs.from_dict(dict(spec)), None
-    elif isinstance(spec, str | os.PathLike):
-        published, name = read_outputs(spec, numbers="required"), Path(spec).name
-    elif isinstance(spec, Outputs):
-        published, name = spec, None
-    else:
-        raise InputError(
-            f"The specification must be a file of outputs, a mapping with the same keys or Outputs. Got {type(spec).__name__}."
-        )
-    result = evolve_spec(published, settings, seed=seed, workers=workers, progress=progress)
-    return replace(result, about=replace(result.about, spec=name))
+    """Return datasets evolved from a file, a mapping or `Outputs`, each written to a file where there are `outputs`.
+
+    1. Check that everything can be written.
+    2. Open the specification.
+    3. Evolve the datasets.
+    4. Write them, the result and its page.
+    """
+    files = files or Destinations()
+    check_outputs(path_of(spec), *outputs, *files.paths)
+    published = _open_spec(spec)
+    result = evolve_spec(
+        published, settings, seed=run.seed, workers=run.threads, progress=run.progress
+    )
+    about = replace(result.about, spec=name_of(spec))
+    result = replace(result, about=about, run=RunFacts(**run.facts))
+    if outputs:
+        write_copies(result, outputs)
+    files.write(result, lambda: evolve_page(result))
+    return result
+
+
+def _open_spec(spec: str | os.PathLike[str] | Mapping[str, Any] | Outputs) -> Outputs:
+    if isinstance(spec, Outputs):
+        return spec
+    if isinstance(spec, str | os.PathLike | Mapping):
+        return read_outputs(spec, numbers="required")
+    raise InputError(
+        f"The specification must be a file of outputs, a mapping with the same keys or Outputs. Got {type(spec).__name__}."
+    )
 
 
 def write_copies(result: EvolveResult, paths: Sequence[Path]) -> None:
     """Write each dataset; files that hold notes (Parquet, Arrow) say that it was evolved, and what it lacks."""
     from ..table.write import NOTE, write_table
 
-    for place, (path, copy) in enumerate(zip(paths, result.copies, strict=True), 1):
+    for number, (path, copy) in enumerate(zip(paths, result.copies, strict=True), 1):
         note = {
             "format": FORMAT,
             "version": VERSION,
-            "copy": place,
+            "copy": number,
             "search_engine": result.about.settings.search.search_engine,
             "reached": copy.reached,
             "missed": list(copy.missed),

@@ -8,6 +8,7 @@ goes to the files of a `Destinations`, or into a `ResultFolder`.
 from __future__ import annotations
 
 import json
+import os
 import platform
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -230,3 +231,13 @@ def check_inputs(
             raise InputError(
                 f"The input '{path}' lies in '{folder}' where the release is written, and would be overwritten. Name another folder."
             )
+
+
+def path_of(data: Any) -> Path | None:
+    """Return the path of what came as a file; None for what came as such."""
+    return Path(data) if isinstance(data, str | os.PathLike) else None
+
+
+def name_of(data: Any) -> str | None:
+    """Return the name of what came as a file; None for what came as such."""
+    return None if (path := path_of(data)) is None else path.name

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from chaffinch._base.seeds import seed_sequence
-from chaffinch.outputs.check import CheckSettings, check_recipes
+from chaffinch.outputs.check import CheckInputs, CheckSettings, check_recipes
 from chaffinch.outputs.check.assessment import DatasetEnsemble, OutputFit
 from chaffinch.outputs.document import recipes_of
 from chaffinch.outputs.domain import Field, Fields
@@ -95,13 +95,15 @@ def rules_only():
 def check(recipes, data, *, released=None, seed=None, workers=None, maker=None, **settings):
     """A check of recipes, its settings by name."""
     return check_recipes(
-        recipes,
-        data,
-        CheckSettings.from_options(**settings),
-        released=released,
-        seed=seed,
-        workers=workers,
-        maker=maker,
+        CheckInputs(
+            recipes,
+            data,
+            CheckSettings.from_options(**settings),
+            released=released,
+            seed=seed,
+            workers=workers,
+            maker=maker,
+        )
     )
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from chaffinch.errors import InputError, MissingExtraError
-from chaffinch.outputs.check import CheckSettings, check_recipes
+from chaffinch.outputs.check import CheckInputs, CheckSettings, check_recipes
 from chaffinch.outputs.check.assess import compare_published
 from chaffinch.outputs.check.assessment import DatasetEnsemble, prior_datasets
 from chaffinch.outputs.document import recipes_of
@@ -394,7 +394,7 @@ def test_only_the_rules_are_asked_of_what_is_uncertain(
 ):
     recipes = recipes_of([PLAIN, {**PLAIN, "name": "unclear", "by": ["a", "y"]}], fields)
     settings = CheckSettings(keys=["a"], sensitive=["y"], syntheses=2)
-    found = check_recipes(
+    inputs = CheckInputs(
         recipes,
         people_whose_y_follows(100, 7),
         settings,
@@ -402,6 +402,7 @@ def test_only_the_rules_are_asked_of_what_is_uncertain(
         maker=maker,
         uncertain={"unclear": "its fit did not converge"},
     )
+    found = check_recipes(inputs)
     assert found.all.outputs == ("plain",)
     assert [one.unmeasured for one in found.outputs] == ["", "its fit did not converge"]
     assert found.rules.of("unclear")

@@ -4,22 +4,20 @@ import pytest
 
 from chaffinch.errors import ChaffinchError, InputError
 from chaffinch.outputs.check import CheckSettings
-from chaffinch.outputs.check.measurement import MOST_STEPS, OutputSet, measured
+from chaffinch.outputs.check.measurement import MOST_STEPS, CheckInputs, OutputSet, measure
 from chaffinch.outputs.document import recipes_of
 
 LOGIT = {"name": "logit", "kind": "logit", "formula": "y ~ C(a)", "success": "y1", "decimals": 4}
 
 
-@pytest.fixture
-def measure(fields, people_whose_y_follows, maker):
+@pytest.fixture(name="measure")
+def measurer(fields, people_whose_y_follows, maker):
     def run(entries, codes=None, **options):
         settings = CheckSettings(**{"keys": ["a"], "sensitive": ["y"], "syntheses": 2, **options})
-        outputs = OutputSet.of(recipes_of(entries, fields), None, settings, 10)
-        places = [fields.position(name) for name in outputs.recipes.fields.names]
-        every = people_whose_y_follows(100, 7) if codes is None else codes
-        return measured(
-            outputs, every[:, places].copy(), settings, threshold=10, seed=1, maker=maker
-        )
+        people = people_whose_y_follows(100, 7) if codes is None else codes
+        inputs = CheckInputs(recipes_of(entries, fields), people, settings, seed=1, maker=maker)
+        outputs, codes_of_outputs = inputs.encode()
+        return measure(inputs, outputs, codes_of_outputs, settings)
 
     return run
 
@@ -47,7 +45,7 @@ JOINT = {"name": "joint", "kind": "table", "by": ["a", "y"]}
 
 def test_columns_are_those_of_the_outputs(fields, rules_only):
     new, old = recipes_of([JOINT, rules_only("ruled")], fields), recipes_of([PLAIN], fields)
-    outputs = OutputSet.of(new, old, CheckSettings(keys=["a"], sensitive=["y"]), 10)
+    outputs = OutputSet.over_columns(new, old, CheckSettings(keys=["a"], sensitive=["y"]), 10)
     assert outputs.recipes.fields.names == ("a", "y")
     assert (outputs.names, outputs.new, outputs.old) == (
         ("plain", "joint", "ruled"),
@@ -74,9 +72,11 @@ def test_columns_are_those_of_the_outputs(fields, rules_only):
 )
 def test_what_an_attack_asks_for_must_be_there(fields, settings, words):
     with pytest.raises(ChaffinchError, match=words):
-        OutputSet.of(recipes_of([JOINT], fields), None, CheckSettings(**settings), 10)
+        OutputSet.over_columns(recipes_of([JOINT], fields), None, CheckSettings(**settings), 10)
     alone = CheckSettings(**settings, rules_only=True)  # nobody attacks
-    assert OutputSet.of(recipes_of([JOINT], fields), None, alone, 10).recipes.fields.names == (
+    assert OutputSet.over_columns(
+        recipes_of([JOINT], fields), None, alone, 10
+    ).recipes.fields.names == (
         "a",
         "y",
     )
@@ -100,7 +100,7 @@ def test_what_is_in_no_output_is_left_out_of_the_attack_and_said(
     fields, keys, sensitive, left, notes
 ):
     settings = CheckSettings(keys=keys, sensitive=sensitive, key_sizes=(2, 3))
-    asked, said = OutputSet.of(
+    asked, said = OutputSet.over_columns(
         recipes_of([JOINT], fields), None, settings, 10, known=["dob"]
     ).attackable(settings)
     assert (asked.keys, asked.sensitive, asked.rules_only) == left

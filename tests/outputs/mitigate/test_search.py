@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from chaffinch.outputs.check.settings import CheckSettings
+from chaffinch.outputs.check import CheckInputs, CheckSettings
 from chaffinch.outputs.mitigate import MITIGATIONS, find_mitigations
 from chaffinch.outputs.mitigate.base import bad_findings, has_key, plain_cells
 from chaffinch.outputs.mitigate.search import everything, loss_of
@@ -187,7 +187,8 @@ def test_a_check_that_did_not_pass_for_another_reason_is_not_said_to_need_nothin
     fields = result.recipes.fields
     codes = np.array([[0]] * 95 + [[1]] * 67 + [[2]] * 98, dtype=np.int32)
     assert [len(one.levels) for one in fields] == [3]
-    plan, after = find_mitigations(result.recipes, codes, CheckSettings(rules_only=True), unreached)
+    inputs = CheckInputs(result.recipes, codes, CheckSettings(rules_only=True))
+    plan, after = find_mitigations(inputs, unreached)
     assert after is None
     assert plan.sentence == "Nothing could be mended."
     assert plan.not_mended == {

@@ -6,6 +6,7 @@ from ..._base.lazy import offer_names
 
 if TYPE_CHECKING:
     from .assess import check_recipes as check_recipes
+    from .measurement import CheckInputs as CheckInputs
     from .result import CheckResult as CheckResult
     from .settings import CheckSettings as CheckSettings
 

@@ -15,25 +15,21 @@ import numpy as np
 
 from ..._base.errors import InputError, join_names
 from ..._base.masking import masked_count
-from ..._base.runtime import Progress, silent
-from ..._base.seeds import Seed
 from ..contradictions import contradictions
 from ..document import Outputs
 from ..domain import Codes, Fields
 from ..margins import KnownMargins
 from ..numbers import Compared, compared
-from ..rules import Policy, check_rules
+from ..rules import Policy, RuleReport, check_rules
 from ..rules.check import not_assessed_by_any
 from ..rules.findings import statbarn_of
-from .assessment import FEWEST, EnsembleMaker
-from .measurement import Measurement, OutputSet, measured
+from .assessment import FEWEST
+from .measurement import CheckInputs, Measurement, OutputSet, measure
 from .result import CheckedOutput, CheckResult, ResolvedSettings, verdict_of
 from .settings import CheckSettings
 
 if TYPE_CHECKING:
-    from ...table import Table
     from ..kinds import OutputSpec
-    from ..records import TableCoder
 
 
 MOST_FEW = 2 * FEWEST
@@ -43,19 +39,7 @@ MOST_FEW = 2 * FEWEST
 NOT_REFITTED = "its numbers were not compared with the data, which needs an extra: pip install 'chaffinch[statsmodels]'"
 
 
-def check_recipes(
-    recipes: Outputs,
-    data: Table | TableCoder | Codes,
-    settings: CheckSettings,
-    *,
-    released: Outputs | None = None,
-    policy: Policy | None = None,
-    uncertain: Mapping[str, str] | None = None,
-    seed: Seed = None,
-    workers: int | None = None,
-    maker: EnsembleMaker | None = None,
-    progress: Progress = silent,
-) -> CheckResult:
+def check_recipes(inputs: CheckInputs) -> CheckResult:
     """Return what outputs give away about the people they come from.
 
     1. Put the outputs and those released already over the same columns, and the records into their codes.
@@ -63,102 +47,60 @@ def check_recipes(
     3. Measure what datasets evolved from the outputs give away, unless the rules alone are asked for.
     4. Conclude.
 
-    `recipes` are outputs that can be computed from any records (`read_outputs`), `data` the records or codes of the recipes' columns;
-    `uncertain` has, by name, why nothing but the rules can be said of an output. No output stops another: what cannot be counted, compared or
-    computed on a fold is not assessed, with the reason, and the others are. Results do not depend on `workers`, how many processes and threads
-    work at once; a `maker` makes ensembles in place of `evolve`.
+    No output stops another: what cannot be counted, compared or computed on a fold is not assessed, with the reason, and the others are.
     """
-    settings.check_attack()
-    began, policy = time.perf_counter(), policy or Policy()
-    threshold, uncertain = settings.least_shown(policy), dict(uncertain or {})
-
-    # 1. Outputs, columns and records.
-    outputs = OutputSet.of(recipes, released, settings, threshold, known=columns_of_data(data))
-    asked, notes = outputs.attackable(settings)
-    codes = codes_of_records(outputs.recipes.fields, data, recipes.fields)
-    outputs = replace(
-        outputs, recipes=replace(outputs.recipes, fields=outputs.recipes.fields.counted(codes))
-    )
-
-    # 2. Published numbers and rules.
-    progress("rules", 0.0)
+    inputs.settings.check_attack()
+    began, threshold = time.perf_counter(), inputs.threshold
+    outputs, codes = inputs.encode()
+    settings, notes = outputs.attackable(inputs.settings)
+    inputs.progress("rules", 0.0)
     published = compare_published(outputs.recipes, codes)
-    old = outputs.recipes.only(outputs.old) if outputs.old else None
-    rules = check_rules(outputs.recipes.only(outputs.new), codes, policy, released=old)
-    rules = replace(
-        rules,
-        findings=(
-            *rules.findings,
-            *(
-                not_assessed_by_any(outputs.recipes[name], published.unseen[name])
-                for name in published.others
-            ),
-        ),
-    )
-
-    # 3. What they give away.
-    measurement, left_out = (
-        Measurement(),
-        {
-            one.name: _left_out(one, outputs.recipes.fields, codes)
-            for one in outputs.recipes.outputs
-        },
-    )
-    attacked = codes if asked.rules_only else complete_records(outputs.but(uncertain), codes, asked)
-    if not asked.rules_only and len(attacked) < min(MOST_FEW, len(codes)):
-        why = "too few records have a value in every column of the outputs and keys for an attack to be measured"
-        measurement = Measurement(unmeasured=dict.fromkeys(outputs.but(uncertain).names, why))
-    elif not asked.rules_only:
-        measurement = measured(
-            outputs.but(uncertain),
-            attacked,
-            asked,
-            threshold=threshold,
-            seed=seed,
-            workers=workers,
-            maker=maker,
-            progress=progress,
-        )
-    unmeasured = {**published.unseen, **measurement.unmeasured, **uncertain}
-
-    # 4. The conclusion.
+    rules = _ask_rules(outputs, codes, inputs.policy, published)
+    attacked, measurement = _attack(inputs, outputs, codes, settings)
+    left_out = {
+        recipe.name: _count_left_out(recipe, outputs.recipes.fields, codes)
+        for recipe in outputs.recipes.outputs
+    }
+    unmeasured = {**published.unseen, **measurement.unmeasured, **inputs.uncertain}
     together = measurement.all
     verdict = verdict_of(
         () if together is None else together.measures,
-        measured=None if settings.rules_only else together is not None,
+        measured=None if inputs.settings.rules_only else together is not None,
         reached=1.0 if together is None else together.reached,
         fits=() if together is None else together.fits,
         margins=measurement.margins,
         inconsistent=published.differing,
-        not_assessed=[(one.rule, one.output) for one in rules if one.status == "not assessed"],
+        not_assessed=[
+            (finding.rule, finding.output) for finding in rules if finding.status == "not assessed"
+        ],
         unmeasured=unmeasured,
         notes=[*notes, *left_out_sentences(left_out, threshold)],
     )
-    progress("done", 1.0)
+    inputs.progress("done", 1.0)
     return CheckResult(
         verdict=verdict,
-        settings=settings
-        if asked.rules_only
+        settings=inputs.settings
+        if settings.rules_only
         else replace(
-            asked,
+            settings,
             key_sizes=measurement.key_sizes,
-            search=measurement.search or asked.search,
+            search=measurement.search or settings.search,
         ),
         resolved=ResolvedSettings(
             key_sets=measurement.key_sets,
             margins=measurement.margins or KnownMargins(),
-            seed=seed if isinstance(seed, int) else None,
+            seed=inputs.seed if isinstance(inputs.seed, int) else None,
         ),
         records=masked_count(len(codes), threshold),
         left_out=round(1.0 - len(attacked) / len(codes), 2),
-        outputs=_checked(
+        outputs=_checked_outputs(
             outputs,
             measurement,
             published,
             unmeasured,
             {name: masked_count(n, threshold) for name, n in left_out.items()},
         ),
-        all=measurement.all,
+        all=together,
         cumulative=measurement.cumulative,
         without=measurement.without,
         agreement=measurement.agreement,
@@ -171,25 +113,30 @@ def check_recipes(
     )
 
 
-def columns_of_data(data: Table | TableCoder | Codes) -> tuple[str, ...]:
-    """Return the names of all columns of the records; none for codes."""
-    if isinstance(data, np.ndarray):
-        return ()
-    from ..records import TableCoder
+def _ask_rules(
+    outputs: OutputSet, codes: Codes, policy: Policy, published: PublishedNumbers
+) -> RuleReport:
+    """What the rules say of the outputs that want to leave; of one that may be of other records, also that they were asked of all."""
+    recipes = outputs.recipes
+    report = check_rules(recipes.only(outputs.new), codes, policy, released=outputs.released)
+    unvouched = [
+        not_assessed_by_any(recipes[name], published.unseen[name]) for name in published.others
+    ]
+    return replace(report, findings=(*report.findings, *unvouched))
 
-    return tuple(TableCoder.of(data).table.columns)
 
-
-def codes_of_records(fields: Fields, data: Table | TableCoder | Codes, own: Fields) -> Codes:
-    """Return the records as codes of some columns, `MISSING` where they have no value; `own` are the columns of codes."""
-    if isinstance(data, np.ndarray):
-        every = own.columns.check(data, may_miss=True)
-        return fields.columns.check(
-            every[:, [own.position(name) for name in fields.names]], may_miss=True
-        )
-    from ..records import codes_of_table
-
-    return codes_of_table(data, fields).codes
+def _attack(
+    inputs: CheckInputs, outputs: OutputSet, codes: Codes, settings: CheckSettings
+) -> tuple[Codes, Measurement]:
+    """The records that take part in an attack, and what it measured: nothing where the rules alone are asked, or too few records are complete."""
+    if settings.rules_only:
+        return codes, Measurement()
+    certain = outputs.but(inputs.uncertain)
+    attacked = complete_records(certain, codes, settings)
+    if len(attacked) >= min(MOST_FEW, len(codes)):
+        return attacked, measure(inputs, certain, attacked, settings)
+    why = "too few records have a value in every column of the outputs and keys for an attack to be measured"
+    return attacked, Measurement(unmeasured=dict.fromkeys(certain.names, why))
 
 
 def complete_records(outputs: OutputSet, codes: Codes, settings: CheckSettings) -> Codes:
@@ -229,13 +176,13 @@ def left_out_sentences(left_out: Mapping[str, int], threshold: int) -> list[str]
     ]
 
 
-def _left_out(output: OutputSpec, fields: Fields, codes: Codes) -> int:
+def _count_left_out(output: OutputSpec, fields: Fields, codes: Codes) -> int:
     """How many records an output leaves out for missing values."""
     own = list(output.own_columns(fields))
     return int((codes[:, own] < 0).any(axis=1).sum()) if own else 0
 
 
-def _checked(
+def _checked_outputs(
     outputs: OutputSet,
     measurement: Measurement,
     published: PublishedNumbers,

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
@@ -19,6 +19,8 @@ from ..document import Outputs, named_columns
 from ..domain import Codes, Fields
 from ..evolve import check_max_error, check_start
 from ..margins import KnownMargins, known_margins
+from ..records import TableCoder, codes_of_table
+from ..rules import Policy
 from ..solve.engine import proposals_of
 from ..solve.process import Engines
 from ..solve.settings import SearchSettings
@@ -26,6 +28,9 @@ from .agreement import Agreement, Exposed, agreement_of, exposed_classes
 from .assessment import Assessment, CheckRun, CumulativeStage, EnsembleMaker, Evolver, Stage, folds
 from .attribution import EnsembleTcap, attack_of
 from .settings import CheckSettings
+
+if TYPE_CHECKING:
+    from ...table import Table
 
 SECONDS = 20.0
 """What a search may take unless something else is asked for."""
@@ -54,16 +59,74 @@ class Measurement:
     margins: KnownMargins | None = None  # How the margins were known that datasets started from
 
 
-def measured(
-    outputs: OutputSet,
-    codes: Codes,
-    settings: CheckSettings,
-    *,
-    threshold: int,
-    seed: Seed = None,
-    workers: int | None = None,
-    maker: EnsembleMaker | None = None,
-    progress: Progress = silent,
+@dataclass(frozen=True, eq=False, repr=False)
+class CheckInputs:
+    """What a check is made of.
+
+    Parameters
+    ----------
+    recipes, data
+        Outputs that can be computed from any records, and the records, or codes of the recipes' columns.
+    settings
+        What is measured.
+    released, policy
+        Outputs that are out already, and the rules.
+    uncertain
+        By the name of an output, why nothing but the rules can be said of it.
+    seed, workers, progress
+        For all that is random; how many processes and threads work at once, on which results do not depend; what is told how far the check is.
+    maker
+        What makes ensembles in place of `evolve`.
+    """
+
+    recipes: Outputs
+    data: Table | TableCoder | Codes
+    settings: CheckSettings
+    released: Outputs | None = None
+    policy: Policy = field(default_factory=Policy)
+    uncertain: Mapping[str, str] = field(default_factory=dict)
+    seed: Seed = None
+    workers: int | None = None
+    maker: EnsembleMaker | None = None
+    progress: Progress = silent
+
+    @property
+    def threshold(self) -> int:
+        """The smallest count that is told."""
+        return self.settings.least_shown(self.policy)
+
+    @property
+    def output_set(self) -> OutputSet:
+        """The outputs and those released already, over the columns that some output is about."""
+        known = columns_of_data(self.data)
+        return OutputSet.over_columns(
+            self.recipes, self.released, self.settings, self.threshold, known=known
+        )
+
+    def encode(self) -> tuple[OutputSet, Codes]:
+        """Return all outputs over the same columns, whose levels are counted, and the records in codes of these."""
+        outputs = self.output_set
+        codes = codes_of_records(outputs.recipes.fields, self.data, self.recipes.fields)
+        fields = outputs.recipes.fields.counted(codes)
+        return replace(outputs, recipes=replace(outputs.recipes, fields=fields)), codes
+
+
+def columns_of_data(data: Table | TableCoder | Codes) -> tuple[str, ...]:
+    """Return the names of all columns of the records; none for codes."""
+    return () if isinstance(data, np.ndarray) else tuple(TableCoder.of(data).table.columns)
+
+
+def codes_of_records(fields: Fields, data: Table | TableCoder | Codes, own: Fields) -> Codes:
+    """Return the records as codes of some columns, `MISSING` where they have no value; `own` are the columns of codes."""
+    if not isinstance(data, np.ndarray):
+        return codes_of_table(data, fields).codes
+    codes = own.columns.check(data, may_miss=True)
+    positions = [own.position(name) for name in fields.names]
+    return fields.columns.check(codes[:, positions], may_miss=True)
+
+
+def measure(
+    inputs: CheckInputs, outputs: OutputSet, codes: Codes, settings: CheckSettings
 ) -> Measurement:
     """Return what outputs give away about the people they come from, and of which outputs that could not be measured.
 
@@ -71,70 +134,50 @@ def measured(
     2. Compute the outputs of each fold, and say how long a search may be.
     3. Assess the outputs as they are added, all together, and without each.
     """
-    with Engines() as engines:
-        return _measured(
-            outputs,
-            codes,
-            settings,
-            engines,
-            threshold=threshold,
-            seed=seed,
-            workers=workers,
-            maker=maker,
-            progress=progress,
-        )
-
-
-def _measured(
-    outputs: OutputSet,
-    codes: Codes,
-    settings: CheckSettings,
-    engines: Engines,
-    *,
-    threshold: int,
-    seed: Seed,
-    workers: int | None,
-    maker: EnsembleMaker | None,
-    progress: Progress,
-) -> Measurement:
-    """What `measured` returns, worked out with processes that all searches share."""
     # 1. Folds and attacks.
-    run = run_of(outputs.recipes, codes, settings, seed=seed, workers=workers)
+    run = run_of(outputs.recipes, codes, settings, seed=inputs.seed, workers=inputs.workers)
     key_sets = run.attacks[0].key_sets
-    asked = {"key_sets": len(key_sets), "key_sizes": (len(key_sets[0]), len(key_sets[-1]))}
+    key_sizes = len(key_sets[0]), len(key_sets[-1])
 
     # 2. Outputs of folds, and searches.
     unmeasured = dict(run.uncomputable)
-    names = outputs.searched(outputs.names, but=unmeasured)
-    if not names:
-        return Measurement(unmeasured=unmeasured, **asked)  # type: ignore[arg-type]
-    evolver = replace(evolver_of(run, settings, workers), engines=engines)
-    run = replace(run, maker=maker or evolver)
+    if not outputs.searched(outputs.names, but=unmeasured):
+        return Measurement(unmeasured=unmeasured, key_sets=len(key_sets), key_sizes=key_sizes)
+    evolver = evolver_of(run, settings, inputs.workers)
 
     # 3. The outputs as they are added, all together, and without each.
     steps = _steps(outputs, settings, unmeasured)
-    parts = _Parts(progress, len(steps))
-    stages = [
-        run.assess(title, some, with_claims=some == steps[-1][1], progress=parts.next())
-        for title, some in steps
-    ]
+    parts = _Parts(inputs.progress, len(steps))
+    with Engines() as engines:
+        run = replace(run, maker=inputs.maker or replace(evolver, engines=engines))
+        stages = [
+            run.assess(title, names, with_claims=names == steps[-1][1], progress=parts.next())
+            for title, names in steps
+        ]
+        without = _without(run, outputs, stages, settings, parts, unmeasured)
     together = stages[-1]
-    without = _without(run, outputs, stages, settings, parts, unmeasured)
     return Measurement(
         all=together.stage,
         cumulative=tuple(
-            one.step(before, level=run.level)
-            for before, one in zip((None, *stages), stages, strict=False)
+            assessment.step(before, level=run.level)
+            for before, assessment in zip((None, *stages), stages, strict=False)
         ),
         without=without,
         agreement=tuple(
-            agreement_of(a, together.tcaps[a.sensitive], level=run.level, threshold=threshold)
-            for a in run.attacks
+            agreement_of(
+                attack,
+                together.tcaps[attack.sensitive],
+                level=run.level,
+                threshold=inputs.threshold,
+            )
+            for attack in run.attacks
         ),
         exposed=tuple(
-            one
-            for a in run.attacks
-            for one in exposed_classes(run.recipes.fields, codes, a, together.tcaps[a.sensitive])
+            exposed
+            for attack in run.attacks
+            for exposed in exposed_classes(
+                run.recipes.fields, codes, attack, together.tcaps[attack.sensitive]
+            )
         ),
         tcaps=together.tcaps,
         unmeasured=unmeasured,
@@ -142,7 +185,8 @@ def _measured(
         margins=KnownMargins()
         if run.start == "uniform"
         else known_margins(run.specs[0], assumed=run.start != "published"),
-        **asked,  # type: ignore[arg-type]
+        key_sets=len(key_sets),
+        key_sizes=key_sizes,
     )
 
 
@@ -266,7 +310,7 @@ class OutputSet:
     old: tuple[str, ...]
 
     @classmethod
-    def of(
+    def over_columns(
         cls,
         recipes: Outputs,
         released: Outputs | None,
@@ -304,6 +348,11 @@ class OutputSet:
     def names(self) -> tuple[str, ...]:
         """The names of all."""
         return self.recipes.names
+
+    @property
+    def released(self) -> Outputs | None:
+        """Those that are out already; None for none."""
+        return self.recipes.only(self.old) if self.old else None
 
     @property
     def new(self) -> tuple[str, ...]:

@@ -332,73 +332,19 @@ def verdict_of(
     >>> verdict_of([], reached=1.0, not_assessed=[("suppression undone", "table 2")]).text
     'no excess found (detectable: nothing was attributed); not all rules assessed'
     """
-    every = [measure.detectable for measure in measures if not math.isnan(measure.detectable)]
-    detectable = max(every, default=math.nan)
+    known = [measure.detectable for measure in measures if not math.isnan(measure.detectable)]
+    detectable = max(known, default=math.nan)
     excesses = [measure for measure in measures if measure.finding.excess_found]
-    sentences = []
-    word: Word
-    if inconsistent:
-        word = "outputs inconsistent"
-        names = ", ".join(f"'{name}'" for name in inconsistent)
-        sentences.append(
-            f"The published numbers of {names} are not those that the data give, and nothing here vouches for them"
-            f"{': the risk was measured with numbers computed anew' if measured else ''}."
-        )
-    elif measured is None:
-        word = "rules only"
-    elif not measured:
-        word = "nothing measured"
-    elif excesses:
-        word = "excess found"
-    elif reached < 1.0:
-        word = "not reached (lower bound)"
-    elif math.isinf(detectable):
-        word = "too uncertain"
-    else:
-        word = "no excess found"
-    for measure in excesses:
-        low, high = measure.marginal.low, measure.marginal.high
-        sentences.append(
-            f"An attacker who uses the outputs is right about '{measure.sensitive}' more often for people in the data than for others: "
-            f"by {measure.marginal.value:.3f} ({low:.3f} to {high:.3f}; convention {measure.convention})."
-            + _of_start(measure.prior_marginal)
-        )
-    if measured is None:
-        sentences.append(
-            "Only the rules were asked: what an attacker could do with the numbers was not measured."
-        )
-    elif not measured:
-        sentences.append("No output could be measured: only the rules say something.")
-    elif not excesses and math.isinf(detectable):
-        sentences.append(
-            "No difference was found between people in the data and people held out, but none could have been: with so few datasets or people even "
-            "the largest, 1, would be missed with a chance above 20 %. Ask for more syntheses."
-        )
-    elif not excesses and every:
-        sentences.append(
-            "No difference was found between people in the data and people held out; "
-            f"one of {detectable:.3f} would have been found with a chance of 80 %."
-        )
-    elif not excesses:
-        sentences.append(
-            "No dataset was certain about anyone under any key set, so nothing was attributed and there is no rate to compare."
-        )
-    if reached < 1.0:
-        sentences.append(
-            f"Only {100 * reached:.0f} % of the datasets reproduce every output within its precision: what was measured is a lower bound. "
-            "Give the search more proposals."
-        )
-        sentences += [
-            fit.how_far
-            for fit in sorted(fits, key=lambda fit: fit.reached)[:MOST_FITS]
-            if fit.reached < 1.0
-        ]
-    if margins is not None:
-        sentences.append(start_sentence(margins))
-    sentences += [
-        f"Not assessed: '{name}'. {reason}" for name, reason in (unmeasured or {}).items()
+    word = _word(measured, bool(inconsistent), bool(excesses), reached, detectable)
+    sentences = [
+        *_inconsistent_sentences(inconsistent, measured),
+        *map(_excess_sentence, excesses),
+        *_no_excess_sentences(measured, bool(excesses), detectable),
+        *_unreached_sentences(reached, fits),
+        *([] if margins is None else [start_sentence(margins)]),
+        *(f"Not assessed: '{name}'. {reason}" for name, reason in (unmeasured or {}).items()),
+        *notes,
     ]
-    sentences += notes
     if not_assessed:
         rules = join_names(dict.fromkeys(f"{rule} ('{output}')" for rule, output in not_assessed))
         sentences.append(
@@ -408,12 +354,75 @@ def verdict_of(
         word,
         detectable,
         tuple(sentences),
-        tuple(NotAssessed(*one) for one in not_assessed),
+        tuple(NotAssessed(rule, output) for rule, output in not_assessed),
         tuple(unmeasured or ()),
     )
 
 
-def _of_start(prior: Estimate) -> str:
+def _word(
+    measured: bool | None, inconsistent: bool, excess: bool, reached: float, detectable: float
+) -> Word:
+    """The first that holds."""
+    words: dict[Word, bool] = {
+        "outputs inconsistent": inconsistent,
+        "rules only": measured is None,
+        "nothing measured": not measured,
+        "excess found": excess,
+        "not reached (lower bound)": reached < 1.0,
+        "too uncertain": math.isinf(detectable),
+        "no excess found": True,
+    }
+    return next(word for word, holds in words.items() if holds)
+
+
+def _inconsistent_sentences(names: Sequence[str], measured: bool | None) -> Iterator[str]:
+    if names:
+        quoted = ", ".join(f"'{name}'" for name in names)
+        anew = ": the risk was measured with numbers computed anew" if measured else ""
+        yield f"The published numbers of {quoted} are not those that the data give, and nothing here vouches for them{anew}."
+
+
+def _excess_sentence(measure: RiskMeasure) -> str:
+    marginal = measure.marginal
+    return (
+        f"An attacker who uses the outputs is right about '{measure.sensitive}' more often for people in the data than for others: "
+        f"by {marginal.value:.3f} ({marginal.low:.3f} to {marginal.high:.3f}; convention {measure.convention})."
+        + _margins_sentence(measure.prior_marginal)
+    )
+
+
+def _no_excess_sentences(measured: bool | None, excess: bool, detectable: float) -> Iterator[str]:
+    """Why there is no excess: nothing was measured, or what would have been found."""
+    if measured is None:
+        yield "Only the rules were asked: what an attacker could do with the numbers was not measured."
+    elif not measured:
+        yield "No output could be measured: only the rules say something."
+    elif not excess and math.isinf(detectable):
+        yield (
+            "No difference was found between people in the data and people held out, but none could have been: with so few datasets or people even "
+            "the largest, 1, would be missed with a chance above 20 %. Ask for more syntheses."
+        )
+    elif not excess and math.isnan(detectable):
+        yield "No dataset was certain about anyone under any key set, so nothing was attributed and there is no rate to compare."
+    elif not excess:
+        yield (
+            "No difference was found between people in the data and people held out; "
+            f"one of {detectable:.3f} would have been found with a chance of 80 %."
+        )
+
+
+def _unreached_sentences(reached: float, fits: Sequence[OutputFit]) -> Iterator[str]:
+    """How many datasets have every output, and how far the others came from those that fewest have."""
+    if reached < 1.0:
+        yield (
+            f"Only {100 * reached:.0f} % of the datasets reproduce every output within its precision: what was measured is a lower bound. "
+            "Give the search more proposals."
+        )
+        worst = sorted(fits, key=lambda fit: fit.reached)[:MOST_FITS]
+        yield from (fit.how_far for fit in worst if fit.reached < 1.0)
+
+
+def _margins_sentence(prior: Estimate) -> str:
     """What the margins tell of their own people without any output, where that is more than nothing."""
     if not prior.low > 0.0:
         return ""

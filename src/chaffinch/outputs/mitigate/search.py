@@ -22,19 +22,15 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from ..._base.errors import ChaffinchError
-from ..._base.runtime import Progress, silent
-from ..._base.seeds import Seed
 from ..cells import TOTAL
-from ..check.assess import check_recipes, codes_of_records, columns_of_data
-from ..check.measurement import OutputSet
+from ..check.assess import check_recipes
+from ..check.measurement import CheckInputs
 from ..check.mitigation import AssessedPlan, Loss, MitigationOption, MitigationPlan, MitigationStep
 from ..check.result import CheckResult
-from ..check.settings import CheckSettings
 from ..document import Outputs
-from ..domain import Codes
 from ..kinds.base import OutputSpec
 from ..numbers import is_withheld
-from ..rules import Policy, RuleReport
+from ..rules import RuleReport
 from ..rules.findings import Status
 from .base import (
     MITIGATIONS,
@@ -47,8 +43,7 @@ from .base import (
 )
 
 if TYPE_CHECKING:
-    from ...table import Table
-    from ..records import TableCoder
+    pass
 
 
 MOST_ASKED = 600
@@ -118,6 +113,36 @@ class _State:
     reviewed: Mapping[str, set[str]] = field(
         default_factory=dict
     )  # By output, the rules that a person had to look at before
+    not_mended: Mapping[str, str] = field(
+        default_factory=dict
+    )  # By output of which nothing is tried, why
+
+    @classmethod
+    def begin(cls, inputs: CheckInputs, result: CheckResult, max_asked: int) -> _State:
+        """Return the outputs as they came to a check."""
+        outputs, codes = inputs.encode()
+        new = outputs.recipes.only(outputs.new)
+        trial = RuleTrial(new, codes, inputs.policy, outputs.released, max_asked)
+        recipes = {recipe.name: recipe for recipe in new.outputs}
+        reviewed = {
+            name: {finding.rule for finding in result.rules.of(name) if finding.status == "review"}
+            for name in recipes
+        }
+        return cls(
+            trial,
+            recipes,
+            dict(recipes),
+            reviewed=reviewed,
+            not_mended=_not_mended(result, inputs.uncertain),
+        )
+
+    @property
+    def changes(self) -> str:
+        """What was done to each output, in words."""
+        return "; ".join(
+            f"'{name}': {', then '.join(form.words for form in forms)}"
+            for name, forms in self.taken.items()
+        )
 
     def take(self, found: _Found, *, anew: bool = False) -> None:
         """Put a form in the place of its output; `anew`: it was made of the output as it came, so what was done before is undone."""
@@ -145,89 +170,58 @@ class _State:
 
 
 def find_mitigations(
-    recipes: Outputs,
-    data: Table | TableCoder | Codes,
-    settings: CheckSettings,
+    inputs: CheckInputs,
     result: CheckResult,
     *,
-    released: Outputs | None = None,
-    policy: Policy | None = None,
-    uncertain: Mapping[str, str] | None = None,
-    seed: Seed = None,
-    workers: int | None = None,
-    most_asked: int = MOST_ASKED,
-    most_assessed: int = MOST_ASSESSED,
-    progress: Progress = silent,
+    max_asked: int = MOST_ASKED,
+    max_assessed: int = MOST_ASSESSED,
 ) -> tuple[MitigationPlan, CheckResult | None]:
-    """Return what to change of outputs that a check held back, so that they pass, and the check of the changed ones; `result` is the first check, the rest
-    what it was made of. The check is None where nothing was changed, or nothing is left."""
-    policy = policy or Policy()
-    outputs = OutputSet.of(
-        recipes, released, settings, settings.least_shown(policy), known=columns_of_data(data)
-    )
-    codes = codes_of_records(outputs.recipes.fields, data, recipes.fields)
-    fields = outputs.recipes.fields.counted(codes)
-    every = replace(outputs.recipes, fields=fields)
-    old = every.only(outputs.old) if outputs.old else None
-    not_mended = _not_mended(result, uncertain or {})
-    trial = RuleTrial(every.only(outputs.new), codes, policy, old, most_asked)
-    specs = {one.name: one for one in trial.outputs.outputs}
-    reviewed = {
-        name: {one.rule for one in result.rules.of(name) if one.status == "review"}
-        for name in specs
-    }
-    state = _State(trial, specs, dict(specs), reviewed=reviewed)
-    progress("mitigations", 0.0)
+    """Return what to change of outputs that a check held back, so that they pass, and the check of the changed ones.
+
+    `result` is the first check, of the same inputs. The second is None where nothing was changed, or nothing is left.
+    """
+    inputs.progress("mitigations", 0.0)
+    state = _State.begin(inputs, result, max_asked)
     for row in result.summary:
-        if row.output in not_mended and row.verdict in HELD:
-            _hold_back(state, row.output, not_mended[row.output])
-    _mend_alone(state, not_mended)
-    _mend_together(state, not_mended)
+        if row.output in state.not_mended and row.verdict in HELD:
+            _hold_back(state, row.output, state.not_mended[row.output])
+    _mend_alone(state)
+    _mend_together(state)
     if not state.taken and _excess(result):
-        _mend_risk(state, result, not_mended, 0)
-
-    def check() -> CheckResult | None:
-        """The outputs as they stand, by everything that the first check was made of; None where none are left or none changed."""
-        if not state.current or not state.taken:
-            return None
-        left = Outputs(fields, tuple(state.current.values()))
-        asked, _ = OutputSet.of(
-            left, released, settings, settings.least_shown(policy), known=columns_of_data(data)
-        ).attackable(settings)
-        still = {name: why for name, why in (uncertain or {}).items() if name in state.current}
-        return check_recipes(
-            left,
-            data,
-            asked,
-            released=released,
-            policy=policy,
-            uncertain=still,
-            seed=seed,
-            workers=workers,
-            progress=progress,
-        )
-
-    after = check()
-    assessed = [] if settings.rules_only else [_assessed("as they came", result)]
-    while after is not None and not settings.rules_only:
-        done = [
-            f"'{name}': {', then '.join(one.words for one in every)}"
-            for name, every in state.taken.items()
-        ]
-        assessed.append(_assessed("; ".join(done), after))
-        if after.passed or len(assessed) > most_assessed:
+        _mend_risk(state, result, 0)
+    after = _check_again(state, inputs)
+    assessed = [] if inputs.settings.rules_only else [_assessed("as they came", result)]
+    while after is not None and not inputs.settings.rules_only:
+        assessed.append(_assessed(state.changes, after))
+        if (
+            after.passed
+            or len(assessed) > max_assessed
+            or not _change_more(state, after, len(assessed) - 1)
+        ):
             break
-        if not _excess(after) or not _mend_risk(state, after, not_mended, len(assessed) - 1):
-            held = [
-                row for row in after.summary if row.output in state.current and row.verdict in HELD
-            ]
-            for row in held:  # what could not be measured, or reached: no pass is said of it
-                _hold_back(state, row.output, "; ".join(row.why) or row.verdict)
-            if not held:
-                break
-        after = check()
-    progress("done", 1.0)
-    return _plan(state, result, after, tuple(assessed), not_mended), after
+        after = _check_again(state, inputs)
+    inputs.progress("done", 1.0)
+    return _plan(state, result, after, tuple(assessed)), after
+
+
+def _check_again(state: _State, inputs: CheckInputs) -> CheckResult | None:
+    """The check of the outputs as they are now, by everything that the first was made of; None where none are left or none changed."""
+    if not state.current or not state.taken:
+        return None
+    uncertain = {name: why for name, why in inputs.uncertain.items() if name in state.current}
+    inputs = replace(inputs, recipes=state.trial.outputs, uncertain=uncertain)
+    settings, _ = inputs.output_set.attackable(inputs.settings)
+    return check_recipes(replace(inputs, settings=settings))
+
+
+def _change_more(state: _State, after: CheckResult, attempt: int) -> bool:
+    """Change outputs that do not pass by more; whether there was a way."""
+    if _excess(after) and _mend_risk(state, after, attempt):
+        return True
+    rows = [row for row in after.summary if row.output in state.current and row.verdict in HELD]
+    for row in rows:  # what could not be measured, or reached: no pass is said of it
+        _hold_back(state, row.output, "; ".join(row.why) or row.verdict)
+    return bool(rows)
 
 
 def _not_mended(result: CheckResult, uncertain: Mapping[str, str]) -> dict[str, str]:
@@ -251,10 +245,10 @@ def _hold_back(state: _State, name: str, why: str) -> None:
         state.take(replace(_dropped(state, name), why=why), anew=True)
 
 
-def _mend_alone(state: _State, not_mended: Mapping[str, str]) -> None:
+def _mend_alone(state: _State) -> None:
     for name, output in list(state.current.items()):
         state.trial.together = False
-        if name not in not_mended and bad_findings(state.trial.judge(output), name):
+        if name not in state.not_mended and bad_findings(state.trial.judge(output), name):
             state.take(min(_options(state, output), key=lambda one: one.order))
 
 
@@ -306,7 +300,7 @@ def _dropped(state: _State, name: str) -> _Found:
     return _Found(DROP, None, everything(state.original[name], state.trial), "pass", name)
 
 
-def _mend_together(state: _State, not_mended: Mapping[str, str]) -> None:
+def _mend_together(state: _State) -> None:
     state.trial.together = True
     for _ in range(ROUNDS):
         report = state.report()
@@ -314,7 +308,7 @@ def _mend_together(state: _State, not_mended: Mapping[str, str]) -> None:
         names = [
             name
             for name in dict.fromkeys(name for one in bad for name in one.names)
-            if name in state.current and name not in not_mended
+            if name in state.current and name not in state.not_mended
         ]
         ways = [way for name in names for way in _together(state, state.current[name], len(bad))]
         if not ways:
@@ -350,14 +344,12 @@ def _assessed(words: str, plan: CheckResult) -> AssessedPlan:
     return AssessedPlan(words, plan.verdict.text, worst.value, worst.low, worst.high)
 
 
-def _mend_risk(
-    state: _State, result: CheckResult, not_mended: Mapping[str, str], attempt: int
-) -> bool:
+def _mend_risk(state: _State, result: CheckResult, attempt: int) -> bool:
     """Change the output that adds most to the risk, by more with each attempt, and drop it at the last; whether there was a way."""
     rows = [
         row
         for row in result.summary
-        if row.output in state.current and row.output not in not_mended
+        if row.output in state.current and row.output not in state.not_mended
     ]
     if not rows:
         return False
@@ -380,7 +372,7 @@ def _mend_risk(
             if one.loss.share >= LEAST_LOSS[attempt] and not one.bad
         ]
     state.take(min([*ways, _dropped(state, name)], key=lambda one: one.order), anew=True)
-    _mend_together(state, not_mended)
+    _mend_together(state)
     return True
 
 
@@ -398,7 +390,6 @@ def _plan(
     result: CheckResult,
     after: CheckResult | None,
     assessed: tuple[AssessedPlan, ...],
-    not_mended: Mapping[str, str],
 ) -> MitigationPlan:
     steps = []
     for name, every in state.taken.items():
@@ -423,7 +414,7 @@ def _plan(
     ]
     names = list(state.original)
     options.sort(key=lambda one: (names.index(one.output), one.loss.share, one.words))
-    left = dict(not_mended.items())
+    left = dict(state.not_mended)
     final_rules = after.rules if after is not None else None if state.taken else result.rules
     bad = [] if final_rules is None else bad_findings(final_rules)
     for one in bad:
