@@ -1,5 +1,5 @@
 # Outputs of R from examples/data/cmc.csv, as an analyst would write them to files. Run by make.sh, in examples/outputs.
-suppressMessages({library(broom); library(survival)})
+suppressMessages({library(broom); library(survival); library(lme4)})
 cmc <- read.csv("../data/cmc.csv")
 cmc$education <- factor(cmc$wife_education, labels = c("low", "lower", "higher", "high"))
 place <- function(file) file.path("brought", file)
@@ -29,6 +29,12 @@ text("r_kruskal.txt", kruskal.test(num_children ~ contraceptive_method, data = c
 text("r_wilcox.txt", wilcox.test(num_children ~ media_exposure, data = cmc))
 text("r_coxph.txt", summary(coxph(Surv(wife_age, contraceptive_method == 1) ~ wife_education, data = cmc)))
 text("r_prop_table.txt", round(prop.table(with(cmc, table(wife_education, wife_now_working)), 1), 3))
+text("r_cor_test.txt", with(cmc, cor.test(wife_age, num_children)))
+text("r_cor_matrix.txt", cor(cmc[c("wife_age", "num_children", "husband_education")]))
+text("r_anova.txt", anova(lm(num_children ~ factor(wife_education), data = cmc)))
+text("../brought_survival/r_survfit.txt", summary(survfit(Surv(wife_age, contraceptive_method == 1) ~ 1, data = cmc)))
+text("r_lmer.txt", summary(lmer(num_children ~ wife_age + factor(wife_education) + (1 | standard_of_living), data = cmc)))
+text("r_hist.txt", hist(cmc$wife_age, breaks = c(10, 25, 35, 60), plot = FALSE))
 
 write.csv(tidy(family), place("broom_tidy.csv"), row.names = FALSE)
 write.csv(glance(family), place("broom_glance.csv"), row.names = FALSE)

@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import openpyxl
 import pandas as pd
+import statsmodels.api as sm
 import statsmodels.formula.api as smf
 
 PLACE = Path("brought")
@@ -380,3 +381,75 @@ part += [
     "",
 ]
 write("modelsummary.csv", "\n".join(part))
+
+# Correlations, a histogram, an analysis of variance, a mixed model and sums of weights, as pandas and statsmodels print them.
+cmc[["wife_age", "num_children", "husband_education"]].corr().to_csv(PLACE / "pandas_corr.csv")
+cmc.wife_age.value_counts(bins=[10, 25, 35, 60], sort=False).rename_axis("wife_age").to_csv(
+    PLACE / "pandas_bins.csv"
+)
+pd.crosstab(
+    cmc.wife_education, cmc.wife_now_working, values=cmc.standard_of_living, aggfunc="sum"
+).to_csv(PLACE / "pandas_weighted.csv")
+by_education = smf.ols("num_children ~ C(wife_education)", cmc).fit()
+variance = sm.stats.anova_lm(by_education)
+write("statsmodels_anova.txt", f"{variance}\n")
+variance.to_csv(PLACE / "statsmodels_anova.csv")
+mixed = smf.mixedlm("num_children ~ wife_age + wife_now_working", cmc, groups="wife_education")
+write("statsmodels_mixed.txt", f"{mixed.fit().summary()}\n")
+
+# lifelines' and Stata's forms of these.
+happened = cmc.contraceptive_method == 1
+steps, survival = [], 1.0
+for age in sorted(cmc.wife_age.unique()):
+    at_risk, events = int((cmc.wife_age >= age).sum()), int(happened[cmc.wife_age == age].sum())
+    survival *= 1 - events / at_risk
+    steps.append((age, at_risk, events, int((cmc.wife_age == age).sum()) - events, survival))
+curve = "".join(f"{age:.1f},{share}\n" for age, *_, share in steps)
+write("../brought_survival/lifelines_survival.csv", f"timeline,KM_estimate\n0.0,1.0\n{curve}")
+rows = "".join(
+    f"{age:6d}{risk:9,d}{events:7d}{lost:7d}{share:19.4f}    0.0000     0.0000    0.0000\n"
+    for age, risk, events, lost, share in steps
+)
+write(
+    "../brought_survival/stata_sts_list.log",
+    ". sts list\n\n        Failure _d: contraceptive_method==1\n  Analysis time _t: wife_age\n\n"
+    "Kaplan\u2013Meier survivor function\n\n"
+    "             Beg.            Net           Survivor      Std.\n"
+    "  Time      total   Fail   lost           function     error     [95% conf. int.]\n"
+    f"{'-' * 79}\n{rows}{'-' * 79}\n",
+)
+sums = pd.crosstab(
+    cmc.wife_education, cmc.wife_now_working, values=cmc.standard_of_living, aggfunc="sum"
+)
+lines = [
+    ". tabulate wife_education wife_now_working [fw=standard_of_living]",
+    "",
+    "wife_educa |   wife_now_working",
+    "      tion |         0          1 |     Total",
+    "-----------+----------------------+----------",
+]
+for level, row in sums.iterrows():
+    lines.append(f"{level:10d} |{row[0]:10,d} {row[1]:10,d} |{row.sum():10,d} ")
+total = sums.sum()
+lines.append("-----------+----------------------+----------")
+lines.append(f"     Total |{total[0]:10,d} {total[1]:10,d} |{total.sum():10,d} ")
+write("stata_fweights.log", "\n".join([*lines, ""]))
+between, within = variance.iloc[0], variance.iloc[1]
+write(
+    "stata_anova.log",
+    ". oneway num_children wife_education\n\n"
+    "                        Analysis of variance\n"
+    "    Source              SS         df      MS            F     Prob > F\n"
+    f"{'-' * 72}\n"
+    f"Between groups {between.sum_sq:15.6f}{between.df:7.0f} {between.mean_sq:12.6f} {between.F:9.2f}     {between['PR(>F)']:.4f}\n"
+    f" Within groups {within.sum_sq:15.5f}{within.df:7.0f} {within.mean_sq:12.8f}\n"
+    f"{'-' * 72}\n"
+    f"    Total      {variance.sum_sq.sum():15.5f}{variance.df.sum():7.0f} {variance.sum_sq.sum() / variance.df.sum():12.8f}\n",
+)
+matrix = cmc[["wife_age", "num_children"]].corr()
+write(
+    "stata_correlate.log",
+    f". correlate wife_age num_children\n(obs={N:,})\n\n"
+    "             | wife_age num_ch~n\n-------------+------------------\n"
+    f"    wife_age |   1.0000 \nnum_children |   {matrix.iloc[0, 1]:.4f}   1.0000 \n",
+)

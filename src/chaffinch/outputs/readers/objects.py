@@ -10,7 +10,7 @@ from .lifelines import cox_of
 from .pandas import table_of
 from .scipy import scipy_test
 from .statsmodels import outputs_of
-from .summaries import summaries_of
+from .summaries import histogram_of, summaries_of
 
 
 def entries_of_objects(objects: Sequence[Any]) -> list[dict[str, Any]]:
@@ -32,7 +32,7 @@ def entries_of_objects(objects: Sequence[Any]) -> list[dict[str, Any]]:
             entries.append({"name": name, **item})
             continue
         package = type(item).__module__.split(".")[0]
-        if package not in _READERS:
+        if package not in _READERS or (package == "builtins" and not isinstance(item, tuple)):
             raise InputError(
                 f"Output {number} is of type {type(item).__name__}, which is not read. Pass results of statsmodels, lifelines or scipy, tables of "
                 "pandas or polars, or what a function of chaffinch.outputs.readers makes of it."
@@ -46,15 +46,33 @@ def _table_entries(table: Any, *, name: str) -> list[dict[str, Any]]:
     """A crosstab has a name on each axis, a series of counts whole numbers and named levels; other tables are summaries."""
     index, columns = getattr(table, "index", None), getattr(table, "columns", None)
     axes = [*getattr(index, "names", [None]), *getattr(columns, "names", [])]
-    is_counted = columns is not None or str(table.dtype).startswith("int")
+    is_binned = str(getattr(index, "dtype", "")).startswith("interval")
+    is_counted = columns is not None or (str(table.dtype).startswith("int") and not is_binned)
     if is_counted and None not in axes:
         return [table_of(table, name=name)]
     return summaries_of(table, name=name)
 
 
+def _lifelines_entry(fitter: Any, *, name: str) -> dict[str, Any]:
+    """A Cox regression; of a Kaplan-Meier table the columns are asked for."""
+    if type(fitter).__name__ == "KaplanMeierFitter":
+        raise InputError(
+            f"Output '{name}' is a Kaplan-Meier table, which does not know its columns. Say them: lifelines.kaplan_meier_of(fitter, name=..., time=..., event=...)."
+        )
+    return cox_of(fitter, name=name)
+
+
+def _histogram_entry(bins: Any, *, name: str) -> dict[str, Any]:
+    """What `numpy.histogram` gives back; InputError for another tuple, and since it does not know its column."""
+    if len(bins) != 2 or any(type(part).__module__ != "numpy" for part in bins):
+        raise InputError(f"Output '{name}' is a tuple, which is not read. Pass its parts.")
+    return histogram_of(bins, name=name)
+
+
 _READERS: dict[str, Callable[..., Any]] = {
     "statsmodels": outputs_of,
-    "lifelines": cox_of,
+    "builtins": _histogram_entry,
+    "lifelines": _lifelines_entry,
     "scipy": scipy_test,
     "pandas": _table_entries,
     "polars": _table_entries,

@@ -6,11 +6,13 @@ An object does not say all of what made it. What is not certain is not guessed: 
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 from ..._base.errors import InputError, join_names, unknown_name
 from ..._base.results import without_none
+from .files.parsed import interval_edges, label_interval
 from .pandas import plain, table_of
 
 FUNCTIONS = {
@@ -47,7 +49,7 @@ def summaries_of(
 ) -> list[dict[str, Any]]:
     """Return a summary of pandas or polars as entries of a specification's outputs: one for each column, or function of one.
 
-    Read are `describe()` of a column, a table or groups; `corr()`; `quantile()` of several points; `groupby().agg()` with functions by name.
+    Read are `describe()` of a column, a table or groups; `corr()`; `value_counts(bins=...)`; `anova_lm()` of statsmodels; `quantile()` of several points; `groupby().agg()` with functions by name.
     Counts and crosstabs are `table_of`'s.
 
     Parameters
@@ -85,6 +87,10 @@ def summaries_of(
     heads = (
         [label if isinstance(label, tuple) else (label,) for label in table.columns] if wide else []
     )
+    if str(table.index.dtype).startswith("interval"):
+        return [histogram_of(table, name=name, of=of, where=where, threshold=threshold)]
+    if wide and {"df", "sum_sq", "F", "PR(>F)"} <= {str(head[0]) for head in heads}:
+        return [_variance(table, name, of, by, keys)]
     if _is_described(index):
         return _described(table, name, of, keys)
     if any(
@@ -106,6 +112,78 @@ def summaries_of(
         f"Output '{name}' is a series by {join_names(_index_names(table)) or 'an index without a name'}, and does not say what its numbers are: "
         'use table_of with kind="mean" (or another) and of=..., or agg(["mean"]) in place of mean().'
     )
+
+
+def histogram_of(
+    bins: Any,
+    *,
+    name: str,
+    of: str | None = None,
+    where: str | None = None,
+    threshold: int | None = None,
+) -> dict[str, Any]:
+    """Return counts of bins as an entry: a series by intervals, as `value_counts(bins=...)` gives it, or counts and edges, as `numpy.histogram` does.
+
+    `of` is the column, where a series does not name it.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> histogram_of(np.histogram([16.0, 17.0, 25.0], bins=[15, 20, 30]), name="ages", of="age")
+    {'name': 'ages', 'kind': 'histogram', 'of': 'age', 'edges': [15.0, 20.0, 30.0], 'counts': [2, 1]}
+    """
+    keys = without_none({"where": where, "threshold": threshold})
+    if isinstance(bins, tuple):
+        counts, numbers = ([plain(number) for number in part] for part in bins)
+        edges: tuple[float, ...] | None = tuple(map(float, numbers))
+    else:
+        rows = sorted((str(label), plain(count)) for label, count in bins.items())
+        rows.sort(key=lambda row: label_interval(row[0]) or ())
+        edges, counts = interval_edges([label for label, _ in rows]), [count for _, count in rows]
+        of = of or bins.index.name
+    if of is None:
+        raise InputError(
+            f"Output '{name}' counts bins of a column without a name. Say which: of=..."
+        )
+    if edges is None or len(edges) != len(counts) + 1:
+        raise InputError(
+            f"Output '{name}' has bins that do not meet, or end nowhere. Make them with edges that are numbers."
+        )
+    if any(int(count) != count for count in counts):
+        raise InputError(
+            f"Output '{name}' has shares of bins, and only counts are read: leave out density and normalize."
+        )
+    about = {"name": name, "kind": "histogram", "of": str(of)}
+    return {**about, "edges": list(edges), "counts": [int(count) for count in counts], **keys}
+
+
+def _variance(
+    table: Any, name: str, of: str | None, by: Sequence[str] | None, keys: Mapping[str, Any]
+) -> dict[str, Any]:
+    """`anova_lm()` of a model with one factor."""
+    rows = {str(label): table.loc[label].to_dict() for label in table.index if label != "Intercept"}
+    within = rows.pop("Residual", {})
+    if len(rows) != 1 or not within:
+        raise InputError(
+            f"Output '{name}' is an analysis of variance of {len(rows)} terms, and those of one factor are read. Describe it in a file of outputs."
+        )
+    ((term, between),) = rows.items()
+    factor = re.fullmatch(r"C\(\s*([^\W\d]\w*)\s*(?:,.*)?\)", term)
+    columns = list(by) if by is not None else [factor[1]] if factor else []
+    if of is None or len(columns) != 1:
+        raise InputError(
+            f"Output '{name}' is an analysis of variance of {term!r}, and does not say of which column between which groups. Say it: summaries_of(table, name=..., of=..., by=[...])."
+        )
+    numbers = {
+        f"{key}_{group}": float(row[column])
+        for group, row in (("between", between), ("within", within))
+        for key, column in (("ss", "sum_sq"), ("ms", "mean_sq"))
+        if column in row
+    }
+    numbers |= {"statistic": float(between["F"]), "p_value": float(between["PR(>F)"])}
+    dof = {"dof_between": int(between["df"]), "dof_within": int(within["df"])}
+    about = {"name": name, "kind": "anova", "of": of, "by": columns}
+    return {**about, **dof, **numbers, **keys}
 
 
 def _is_described(words: Sequence[str]) -> bool:

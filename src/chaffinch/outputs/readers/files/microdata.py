@@ -217,7 +217,8 @@ class RecordLookup:
         ):  # text: row numbers have no name
             shift = 1
         body = [row for row in body[:MAX_ROWS] if len(row) == len(header) + shift]
-        if not body:
+        is_matrix = bool(shift) and [row[0] for row in body] == list(header)  # of correlations
+        if not body or is_matrix:
             return None
         columns = [[_canonical(row[k + shift]) for row in body] for k in range(len(header))]
         names = [self.names.get(name.strip().lower()) for name in header]

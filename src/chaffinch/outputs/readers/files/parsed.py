@@ -5,11 +5,13 @@ Each says what it is of columns of data (`entries`), and what the rules say of i
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import product
-from typing import Any, Literal
+from functools import cached_property
+from itertools import pairwise, product
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -56,6 +58,8 @@ PERSONS = (
     "case",
 )
 """What a column is called, in small letters and one of them, whose levels are persons where there are many."""
+COMPARISONS = ("t-test", "anova", "kruskal-wallis", "mann-whitney")
+"""Tests that compare a column between groups."""
 MANY_SERIAL = 20
 """Levels from which serial numbers (P001, P002; or 1, 2, 3 ...) are taken for those of persons."""
 
@@ -152,14 +156,24 @@ class ParsedTable(_Form):
     where: str | None = None
     is_stated: bool = True
     is_confirmed: bool = False
+    of: str | None = None
 
-    kind = "table"
-    of = None
+    @property
+    def kind(self) -> str:
+        """The kind of output that it is: its labels may be intervals, and its numbers sums of weights."""
+        is_histogram = self.edges is not None and not self.percentages
+        return "weighted-table" if self.of else "histogram" if is_histogram else "table"
+
+    @cached_property
+    def edges(self) -> tuple[float, ...] | None:
+        """The edges of the intervals that its only axis has, as a histogram has them; None for other labels."""
+        return interval_edges(self.labels[0]) if len(self.labels) == 1 else None
 
     @property
     def understood(self) -> str:
         """What was understood, in a sentence."""
         what = f"percentages (of {self.percentages})" if self.percentages else "counts"
+        what = f"sums of '{self.of}'" if self.of else what
         names = [
             f"'{name}'" if name not in UNNAMED else f"{name[1:-1]} whose column is not named"
             for name in self.by
@@ -175,7 +189,7 @@ class ParsedTable(_Form):
     def people(self) -> int | None:
         """The total, where all cells are shown as they are."""
         cells = [cell for key, cell in self.cells.items() if TOTAL not in key]
-        exact = not self.percentages and self.base == 1
+        exact = not self.percentages and self.base == 1 and not self.of
         return sum(cells) if exact and all(isinstance(cell, int) for cell in cells) else None
 
     def entry(self, name: str) -> dict[str, Any]:
@@ -197,14 +211,35 @@ class ParsedTable(_Form):
             raise InputError(
                 f"the file does not say which columns stand in its {join_names(axis[1:-1] for axis in unnamed)}: write by = [...]"
             )
-        self.check_columns(fields, self.by, "by = [...]")
-        yield [self.entry(name)]
+        self.check_columns(fields, self.variables, "by = [...]")
+        if self.of:
+            yield [self._weighted_entry(name)]
+        elif self.kind == "histogram" and fields[self.by[0]].numeric:
+            yield [self._histogram_entry(name)]
+        else:
+            yield [self.entry(name)]
+
+    def _weighted_entry(self, name: str) -> dict[str, Any]:
+        values = {SEPARATOR.join(key): cell for key, cell in self.cells.items() if TOTAL not in key}
+        keys = without_none({"percentages": self.percentages, "where": self.where})
+        about = {"kind": "weighted-table", "by": list(self.by), "weight": self.of}
+        return {"name": name, **about, "values": values, **keys}
+
+    def _histogram_entry(self, name: str) -> dict[str, Any]:
+        """The intervals in rising order; their total follows."""
+        labels = sorted(self.labels[0], key=lambda label: label_interval(label) or ())
+        keys = {"threshold": self.threshold, "base": self.base if self.base > 1 else None}
+        about = without_none({**keys, "where": self.where})
+        counts = [self.cells[label,] for label in labels]
+        head = {"name": name, "kind": "histogram", "of": self.by[0]}
+        return {**head, "edges": list(self.edges or ()), "counts": counts, **about}
 
     def findings(self, name: str, policy: Policy) -> list[RuleFinding]:
         """Return what the rules say of the counts: small cells, zeros, full lines, withheld cells that follow."""
-        if self.percentages:
-            words = "Percentages without counts do not say how many people are behind them. Name the records: --data."
-            return [open_finding(name, "table", "threshold", words)]
+        if self.percentages or self.of:
+            what = "Sums of weights" if self.of else "Percentages"
+            words = f"{what} without counts do not say how many people are behind them. Name the records: --data."
+            return [open_finding(name, self.kind, "threshold", words)]
         fields = Fields(
             tuple(
                 Field(column, labels) for column, labels in zip(self.by, self.labels, strict=True)
@@ -213,15 +248,26 @@ class ParsedTable(_Form):
         counts = self.completed(policy.threshold)
         codes = np.argwhere(counts > 0).astype(np.int32)
         entry = {key: value for key, value in self.entry(name).items() if key != "where"}
-        return self._by_form(name) + list(
-            check_entries(
-                [entry],
-                fields,
-                codes,
-                policy.model_copy(update={"household": None, "weight": None}),
-                weights=counts[counts > 0],
+        return (
+            self._by_form(name)
+            + self._ends_unknown(name)
+            + list(
+                check_entries(
+                    [entry],
+                    fields,
+                    codes,
+                    policy.model_copy(update={"household": None, "weight": None}),
+                    weights=counts[counts > 0],
+                )
             )
         )
+
+    def _ends_unknown(self, name: str) -> list[RuleFinding]:
+        """That the first and last edge of intervals may be the smallest and the largest value there is."""
+        if self.edges is None:
+            return []
+        words = "Whether its first or last edge is the smallest or largest value shows with the records alone. Name them: --data."
+        return [open_finding(name, self.kind, "ends", words)]
 
     def _by_form(self, name: str) -> list[RuleFinding]:
         """That numbers are taken for counts by their form alone, where nothing says so; and that rows may be persons, and numbers what each has."""
@@ -411,9 +457,26 @@ class ParsedTest(_Form):
 
     def findings(self, name: str, policy: Policy) -> list[RuleFinding]:
         """Return what n says, and that groups need the records."""
+        if self.kind == "correlation":
+            return self._findings_of_correlation(name, policy)
         known = [] if self.n is None else judge(name, self.kind, [People(self.n)], policy)
         words = "The file does not say how many people are in each group. Name the records: --data."
         return [*known, open_finding(name, self.kind, "small groups behind the test", words)]
+
+    def _findings_of_correlation(self, name: str, policy: Policy) -> list[RuleFinding]:
+        """What n says of one correlation; a matrix may be of other people in each pair, and one of 1 is a column that follows from the other."""
+        if self.n is None:
+            words = "The file does not say how many people are behind it. Write n = ..., or name the records: --data."
+            return [open_finding(name, self.kind, "threshold", words)]
+        pieces = [People(self.n), DegreesOfFreedom(max(self.n - 2, 0))]
+        findings = judge(name, self.kind, pieces, policy)
+        if "values" in self.numbers:
+            words = "Each pair may have fewer people, those who have both values. Name the records: --data."
+            findings.append(open_finding(name, self.kind, "threshold", words))
+        elif abs(float(self.numbers["value"])) >= 1.0:
+            words = "A correlation of 1 says that each value follows from the other. Name the records: --data."
+            findings.append(open_finding(name, self.kind, "perfect correlation", words))
+        return findings
 
     def entries(self, name: str, fields: Fields) -> Iterator[list[dict[str, Any]]]:
         """Give the test's entry."""
@@ -424,7 +487,11 @@ class ParsedTest(_Form):
             raise InputError(
                 "the file does not say which columns it is a test of: write by = [...]"
             )
-        about = without_none({"by": list(self.by), "of": self.of, "where": self.where, "n": self.n})
+        if self.of is None and self.kind in COMPARISONS:
+            raise InputError("the file does not say which column it compares: write of = ...")
+        is_correlation = self.kind == "correlation"
+        columns = {"of": list(self.by)} if is_correlation else {"by": list(self.by), "of": self.of}
+        about = without_none({**columns, "where": self.where, "n": self.n})
         yield [{"name": name, "kind": self.kind, **about, **self.numbers}]
 
 
@@ -436,7 +503,7 @@ class ParsedFit(_Form):
     does not tell. `extremes`: whether the least and largest residual are shown. `robust`: whether standard errors are not the usual ones.
     `exponentiated`: whether coefficients are odds ratios and the like. `columns` renames: from what is printed to what the data have. `unresolved_reason`: why the
     records behind it cannot be told, if so. `extra` are keys that its kind alone has. `left_out`: how many records were left
-    out, where the file says so.
+    out, `smallest_group` how many the smallest group of a mixed model has, where the file says so.
     """
 
     kind: str
@@ -458,6 +525,7 @@ class ParsedFit(_Form):
     unresolved_reason: str = ""
     extra: Mapping[str, Any] = field(default_factory=dict, repr=False)
     left_out: int | None = None
+    smallest_group: int | None = None
 
     @property
     def understood(self) -> str:
@@ -487,7 +555,7 @@ class ParsedFit(_Form):
             if self.formula
             else " ".join(coefficient_columns([patsy_name(name, {}) for name in self.coefficients]))
         )
-        text = f"{text} {self.label or ''} {self.where or ''} {self.extra.get('event', '')}"
+        text = f"{text} {self.label or ''} {self.where or ''} {self.extra.get('event', '')} {self.extra.get('group', '')}"
         return [*re.findall(r"[^\W\d][\w.]*", text), *self.columns.values()]
 
     def beside(self, name: str, policy: Policy) -> list[RuleFinding]:
@@ -496,6 +564,10 @@ class ParsedFit(_Form):
         if self.left_out is not None and 0 < self.left_out < policy.threshold:
             words = f"It says how many records were left out for missing values: fewer than {policy.threshold}."
             findings.append(review(name, self.kind, "records left out", words, "left out"))
+        if self.smallest_group is not None and self.smallest_group < policy.threshold:
+            bad = f"It says how many people its smallest group has: fewer than {policy.threshold}."
+            where = ["smallest group"]
+            findings.append(finding(name, self.kind, "threshold", where, of=1, good="", bad=bad))
         if self.extremes:
             words = "The least and the largest residual are shown: each is that of one person."
             extremes = ("least", "largest")
@@ -585,6 +657,68 @@ def review(name: str, kind: str, rule: str, words: str, *where: str) -> RuleFind
 def open_finding(name: str, kind: str, rule: str, words: str) -> RuleFinding:
     """Return that a rule could not be asked without the records."""
     return finding(name, kind, rule, [rule], of=1, good="", bad=words, status="not assessed")
+
+
+class Interval(NamedTuple):
+    """An interval of numbers as a program names it, with whether its ends belong to it."""
+
+    low: float
+    high: float
+    has_low: bool
+    has_high: bool
+
+
+_INTERVAL = re.compile(r"([\[(])\s*([-+.\deE]+)\s*,\s*([-+.\deE]+)\s*([\])])")
+LOWERED = 1e-3
+"""The share of its range by which pandas lowers the first edge, so that the smallest value is inside."""
+
+
+def label_interval(label: str) -> Interval | None:
+    """Return the interval that a label names; None where it names none.
+
+    Examples
+    --------
+    >>> label_interval("(15, 20.5]"), label_interval("15-20")
+    (Interval(low=15.0, high=20.5, has_low=False, has_high=True), None)
+    """
+    match = _INTERVAL.fullmatch(label.strip())
+    try:
+        low, high = (float(match[2]), float(match[3])) if match else (0.0, 0.0)
+    except ValueError:
+        return None
+    is_interval = match is not None and math.isfinite(low) and low < high
+    return Interval(low, high, match[1] == "[", match[4] == "]") if match and is_interval else None
+
+
+def interval_edges(labels: Sequence[str]) -> tuple[float, ...] | None:
+    """Return the edges of intervals that meet, in any order, for bins that have their lower edge and not their upper one, the last with both.
+
+    An edge that belongs to the bin below it becomes the next number above it. The first edge of pandas is its smallest value, lowered a little: it is that value.
+
+    Examples
+    --------
+    >>> interval_edges(["[10,20)", "[20,30]"]), interval_edges(["(15.985, 20.5]", "(20.5, 25.0]", "(25.0, 29.5]", "(29.5, 34.0]"])[0]
+    ((10.0, 20.0, 30.0), 16.0)
+    """
+    intervals = sorted(interval for interval in map(label_interval, labels) if interval)
+    if len(intervals) < max(len(labels), 2) or any(
+        lower.high != upper.low or lower.has_high == upper.has_low
+        for lower, upper in pairwise(intervals)
+    ):
+        return None
+    first, last = intervals[0], intervals[-1]
+    edges = [
+        bin_.low if bin_.has_low else float(np.nextafter(bin_.low, np.inf)) for bin_ in intervals
+    ]
+    widths = [upper.low - lower.low for lower, upper in pairwise(intervals[1:])]
+    width = last.high - last.low
+    smallest = round(first.high - width, 9)
+    is_even = all(abs(other - width) < LOWERED * width for other in widths)
+    if not first.has_low and is_even and smallest > first.low:
+        lowered = LOWERED * (last.high - smallest)
+        is_lowered = abs(smallest - first.low - lowered) <= 0.5 * lowered + 1e-9
+        edges[0] = smallest if is_lowered else edges[0]
+    return (*edges, last.high if last.has_high else float(np.nextafter(last.high, -np.inf)))
 
 
 def are_persons(axis: str, labels: Sequence[str]) -> bool:

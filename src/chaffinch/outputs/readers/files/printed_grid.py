@@ -22,7 +22,15 @@ from .numbers import (
     sign_of,
     whole,
 )
-from .parsed import STATISTICS, UNNAMED, Cell, ParsedOutput, ParsedSummary, ParsedTable
+from .parsed import (
+    STATISTICS,
+    UNNAMED,
+    Cell,
+    ParsedOutput,
+    ParsedSummary,
+    ParsedTable,
+    ParsedTest,
+)
 from .protocol import Annotation, LineError, OpenQuestionError
 
 TOTALS = (
@@ -170,6 +178,8 @@ def parse_table(grid: PrintedGrid, annotation: Annotation) -> ParsedTable:
     sign = decimal_sign(grid.all_cells, annotation, understood, fallback=fallback)
     _check_names(grid, annotation)
     cells = [[_cell(cell, sign) for cell in row] for row in grid.cells]
+    if annotation.kind == "weighted-table":
+        return _weighted(grid, cells, by, annotation)
     share = annotation.percentages
     if share is None and not all(
         is_whole(cell) for row in cells for cell in row if not is_withheld_mark(cell)
@@ -363,6 +373,25 @@ def _percentages(
     return replace(table, cells={**table.cells, **numbers}, percentages=share)
 
 
+def _weighted(
+    grid: PrintedGrid, cells: list[list[str]], by: tuple[str, ...], annotation: Annotation
+) -> ParsedTable:
+    """Sums of weights, or percentages of them; totals follow."""
+    about = {"kind": "weighted-table", "by": list(by)}
+    if annotation.of is None:
+        question = "Which column holds the weights?"
+        raise OpenQuestionError("a table of sums of weights.", question, {**about, "of": "WEIGHT"})
+    if annotation.percentages:
+        table = _percentages(grid, cells, by, annotation.percentages, annotation)
+    else:
+        totals = grid.has_totals if annotation.totals is not False else (False, False)
+        if any(totals) and (lines := _wrong_lines(grid, cells)):
+            question = f"The numbers of line {lines[0]} do not add up to their total: leave the totals out, or say totals = false."
+            raise OpenQuestionError("a table of sums of weights, with totals.", question)
+        table = _labelled(grid, cells, by, annotation, totals)
+    return replace(table, of=annotation.of, is_confirmed=True)
+
+
 def _times_hundred(text: str) -> str:
     """A share as a percentage with the same digits.
 
@@ -376,11 +405,56 @@ def _times_hundred(text: str) -> str:
     return same_position(text, format(shown, "f"))
 
 
+# Correlations.
+
+
+def is_correlation(grid: PrintedGrid) -> bool:
+    """Return whether a table has the form of a matrix of correlations: the same names on both sides, ones on the diagonal, and its lower half at least."""
+    if grid.rows != list(grid.columns) or len(grid.rows) < 2 or len(grid.row_names) > 1:
+        return False
+    cells = [[number_text(cell, ".") for cell in row] for row in grid.cells]
+    lower = [cells[a][b] for a in range(len(cells)) for b in range(a + 1)]
+    upper = [cells[a][b] for a in range(len(cells)) for b in range(a + 1, len(cells))]
+    numbers = [float(cell) for cell in (*lower, *upper) if cell is not None]
+    has_ones = all(float(cells[k][k] or 0.0) == 1.0 for k in range(len(cells)))
+    is_apart = any("." in cell and float(cell) != 1.0 for cell in lower if cell is not None)
+    is_full = None not in lower and (None not in upper or set(upper) == {None})
+    return is_full and has_ones and is_apart and all(abs(number) <= 1.0 for number in numbers)
+
+
+def parse_correlation(grid: PrintedGrid, annotation: Annotation) -> ParsedTest:
+    """Return a matrix of correlations, of which a line says that they are Pearson's; OpenQuestionError where none does."""
+    if annotation.kind != "correlation":
+        raise OpenQuestionError(
+            f"a matrix of correlations of {len(grid.rows)} columns.",
+            "Are they Pearson's, and of how many people?",
+            {"kind": "correlation", "n": 1000},
+        )
+    columns = annotation.by or [annotation.columns.get(name, name) for name in grid.rows]
+    cells = [[number_text(cell) for cell in row] for row in grid.cells]
+    for (b, row), a in product(enumerate(cells), range(len(cells))):
+        first, second = row[a], cells[a][b]
+        if a >= b or first is None or second is None:
+            continue
+        # R prints each column with digits of its own: the half that has more of them is kept.
+        short, long = sorted((first, second), key=len)
+        if abs(float(short) - float(long)) > 0.51 * 10.0 ** -len(short.partition(".")[2]):
+            raise LineError(grid.lines[b], "the two halves of the correlations are not the same.")
+        row[a], cells[a][b] = long, None
+    title = "Pearson correlations"
+    numbers = {"values": cells}
+    return ParsedTest(
+        "correlation", title, numbers, tuple(columns), None, annotation.n, annotation.where
+    )
+
+
 # Tables by what their headers say.
 
 
 def parse_grid(grid: PrintedGrid, annotation: Annotation) -> ParsedOutput:
     """Return what a table is by its header: counts, one row for each cell, or summaries."""
+    if is_correlation(grid):
+        return parse_correlation(grid, annotation)
     heads = [name.lower() for name in grid.columns]
     counted = [k for k, name in enumerate(heads) if name in COUNTS]
     others = [k for k, name in enumerate(heads) if name not in (*COUNTS, *PERCENTS)]

@@ -12,6 +12,8 @@ from .numbers import is_number, is_remark, is_withheld_mark
 from .parsed import STATISTICS
 from .printed_grid import TOTALS, PrintedGrid, parse_described, parse_grid
 from .protocol import LineError, Match, unreadable_match
+from .survival_grid import is_survival_table, parse_survival
+from .variance_grid import is_variance_table, parse_variance
 
 
 def grid_matches(grid: CellGrid, program: str = "table") -> list[Match]:
@@ -54,7 +56,12 @@ def _matches(block: CellGrid, program: str) -> list[Match]:
     if names and all(name in STATISTICS for name in names) and len(grid.row_names) == 1:
         described = (partial(parse_described, grid, k) for k in range(len(grid.columns)))
         return [Match(lines, program, parse) for parse in described]
-    return [Match(lines, program, partial(parse_grid, grid))]
+    forms = (
+        (is_variance_table, parse_variance),
+        (is_survival_table, parse_survival),
+    )
+    parse = next((parse for is_form, parse in forms if is_form(grid)), parse_grid)
+    return [Match(lines, program, partial(parse, grid))]
 
 
 def _printed(block: CellGrid) -> PrintedGrid:

@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+from typing import Any
+
 import pytest
 
 from chaffinch.outputs.readers.files.parsed import ParsedFit, ParsedOutput, ParsedTable, ParsedTest
-from chaffinch.outputs.readers.files.programs.r_models import arguments, read_r_models
+from chaffinch.outputs.readers.files.programs.r_models import (
+    arguments,
+    read_r_mixed,
+    read_r_models,
+)
 from chaffinch.outputs.readers.files.programs.r_tables import read_r_tables
 from chaffinch.outputs.readers.files.programs.r_tests import read_r_tests
 from chaffinch.outputs.readers.files.protocol import Annotation, LineError, OpenQuestionError
 from chaffinch.outputs.rules import Policy
 
+BROUGHT = Path(__file__).parents[5] / "examples" / "outputs" / "brought"
 # summary(lm(mpg ~ wt + factor(cyl), data = mtcars))
 LM = """
 Call:
@@ -463,3 +471,67 @@ def test_a_test_that_is_cut_or_unknown_says_so() -> None:
             CHI.replace("Pearson's Chi-squared test", "Bartlett test of homogeneity of variances")
         )
     assert "Bartlett" in asked.value.understood
+
+
+MIXED = (BROUGHT / "r_lmer.txt").read_text(encoding="utf-8")
+
+
+def mixed(text: str, **keys: Any) -> ParsedFit:
+    (match,) = read_r_mixed(text.splitlines())
+    parsed = match.parse(Annotation(**keys))
+    assert isinstance(parsed, ParsedFit)
+    return parsed
+
+
+def test_a_mixed_model_has_its_groups_and_variances() -> None:
+    fit = mixed(MIXED)
+    assert (fit.kind, fit.label, fit.n) == ("mixed", "num_children", 1473)
+    assert fit.formula == "num_children ~ wife_age + factor(wife_education)"
+    assert fit.extra == {
+        "group": "standard_of_living",
+        "reml": True,
+        "group_variance": "0.008562",
+        "residual_variance": "3.747405",
+    }
+    assert (fit.coefficients["wife_age"], fit.standard_errors["wife_age"]) == (
+        "0.159325",
+        "0.006373",
+    )
+    assert fit.extremes
+
+
+def test_a_printed_mixed_model_has_names_over_numbers() -> None:
+    text = """Linear mixed model fit by maximum likelihood  ['lmerMod']
+Formula: num_children ~ wife_age + (1 | husband_occupation)
+   Data: cmc
+      AIC       BIC    logLik  deviance  df.resid
+ 6142.340  6163.520 -3067.170  6134.340      1469
+Random effects:
+ Groups             Name        Std.Dev.
+ husband_occupation (Intercept) 0.2808
+ Residual                       2.3616
+Number of obs: 1409, groups:  husband_occupation, 4
+Fixed Effects:
+(Intercept)     wife_age
+    -2.9309       0.1483
+"""
+    fit = mixed(text)
+    assert fit.coefficients == {"(Intercept)": "-2.9309", "wife_age": "0.1483"}
+    assert (fit.standard_errors, fit.extra) == ({}, {"group": "husband_occupation", "reml": False})
+    assert mixed(text.replace("Data: cmc", "Data: cmc[1:9, ]")).unresolved_reason.startswith(
+        "it is of some of the records"
+    )
+    assert mixed(text.replace("   Data: cmc", "   Data: cmc\nWeights: w")).unresolved_reason == (
+        "it is weighted"
+    )
+
+
+def test_other_mixed_models_are_asked_for() -> None:
+    slopes = MIXED.replace("(1 | standard_of_living)", "(wife_age | standard_of_living)")
+    for text in (slopes, MIXED.replace("Linear mixed", "Generalized linear mixed", 1)):
+        with pytest.raises(OpenQuestionError, match="random intercept of one group"):
+            mixed(text)
+    with pytest.raises(LineError, match="before its fixed effects"):
+        mixed(MIXED[: MIXED.index("Fixed effects")])
+    warning = "optimizer (nloptwrap) convergence code: 0 (OK)\nModel failed to converge with max|grad| = 2\n"
+    assert "did not converge" in mixed(MIXED + warning).unresolved_reason

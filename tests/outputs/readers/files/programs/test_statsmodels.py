@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+from typing import Any
+
 import pandas as pd
 import pytest
 
@@ -9,9 +12,11 @@ from chaffinch.outputs.readers.files.parsed import ParsedFit
 from chaffinch.outputs.readers.files.programs.drawn import read_drawn
 from chaffinch.outputs.readers.files.programs.statsmodels import read_statsmodels_text
 from chaffinch.outputs.readers.files.protocol import Annotation, LineError, OpenQuestionError
+from chaffinch.outputs.rules import Policy
 
 from .....factories import people
 
+BROUGHT = Path(__file__).parents[5] / "examples" / "outputs" / "brought"
 smf = pytest.importorskip("statsmodels.formula.api")
 
 
@@ -74,3 +79,46 @@ def test_other_models_and_fits_that_did_not_converge(frame: pd.DataFrame) -> Non
     with pytest.raises(OpenQuestionError) as asked:
         fits(str(smf.wls("children ~ age", frame, weights=frame.age).fit().summary()))
     assert "a model of WLS" in asked.value.understood
+
+
+MIXED = (BROUGHT / "statsmodels_mixed.txt").read_text(encoding="utf-8")
+
+
+def mixed(text: str, **keys: Any) -> ParsedFit:
+    (match,) = read_statsmodels_text(text.splitlines())
+    parsed = match.parse(Annotation(**keys))
+    assert isinstance(parsed, ParsedFit)
+    return parsed
+
+
+def test_a_mixed_model_has_its_groups_and_variances() -> None:
+    fit = mixed(MIXED)
+    assert (fit.kind, fit.label, fit.n) == ("mixed", "num_children", 1473)
+    assert fit.coefficients["wife_now_working"] == "0.576"
+    assert fit.standard_errors["Intercept"] == "0.322"
+    assert fit.extra == {
+        "group": "wife_education",
+        "reml": True,
+        "group_variance": "0.194",
+        "residual_variance": "3.6943",
+    }
+    assert [one.status for one in fit.beside("m", Policy())] == []
+
+
+def test_the_size_of_the_smallest_group_is_looked_at() -> None:
+    small = mixed(MIXED.replace("size:   152 ", "size:   9   "))
+    assert [(one.rule, one.status) for one in small.beside("m", Policy())] == [
+        ("threshold", "fail")
+    ]
+
+
+def test_a_mixed_model_without_groups_or_with_several_effects_is_asked_for() -> None:
+    unnamed = MIXED.replace("wife_education Var", "Group Var         ")
+    assert "by = [...]" in mixed(unnamed).unresolved_reason
+    assert mixed(unnamed, by=["wife_education"]).extra["group"] == "wife_education"
+    row = next(line for line in MIXED.splitlines() if " Var " in line)
+    with pytest.raises(OpenQuestionError, match="random intercept of one group"):
+        mixed(MIXED.replace(row, f"{row}\n{row.replace('wife_education', 'other         ')}"))
+    assert "did not converge" in mixed(MIXED.replace("Yes", "No ")).unresolved_reason
+    with pytest.raises(LineError, match="the file is cut"):
+        mixed(MIXED[: MIXED.index("wife_age  ")])

@@ -20,7 +20,7 @@ from ..numbers import (
     whole,
     words_in,
 )
-from ..parsed import ParsedFit
+from ..parsed import UNCONVERGED, ParsedFit
 from ..protocol import (
     READERS,
     Annotation,
@@ -30,10 +30,13 @@ from ..protocol import (
     TextReader,
     fit_keys,
 )
+from ..survival_grid import survival_label
 
-_ROW = re.compile(
-    rf"(?P<name>\S.*?)\s+(?P<numbers>(?:(?:{NUMBER}|NA|NaN|-?Inf)\s+){{3,4}})(?P<p>{P_VALUE}|NA|NaN)\s*(?:\*+|\.)?\s*"
+_HEADS = re.compile(
+    r"(?<!\S)(?:Estimate|Std\. Error|coef|exp\(coef\)|se\(coef\)|df|[tz]|[tz] value|Pr\(>\|[tz]\|\))(?!\S)"
 )
+_ERRORS = ("Std. Error", "se(coef)")
+_CELL = rf"(?:{NUMBER}|NA|NaN|-?Inf)"
 _FAMILIES = {
     ("binomial", "logit"): "logit",
     ("binomial", "probit"): "probit",
@@ -67,7 +70,7 @@ def read_r_models(lines: Sequence[str]) -> list[Match]:
     starts = [k for k, line in enumerate(lines) if line.strip() == "Call:"]
     matches = []
     for start, stop in pairwise([*starts, len(lines)]):
-        function, _ = _call(lines[start:stop])
+        function, _ = call_of(lines[start:stop])
         last = _LAST.get(function)
         ends = [k for k in range(start, stop) if last is not None and last.match(lines[k].strip())]
         # No end, or of an intercept alone: up to the last line that says something of a fit.
@@ -77,7 +80,7 @@ def read_r_models(lines: Sequence[str]) -> list[Match]:
     return matches
 
 
-def _call(body: Sequence[str]) -> tuple[str, dict[str, str]]:
+def call_of(body: Sequence[str]) -> tuple[str, dict[str, str]]:
     """The function and the arguments of the call after the first line."""
     call = " ".join(line.strip() for line in body[1 : _call_end(body)])
     return call.split("(")[0].split("::")[-1], arguments(call)
@@ -105,7 +108,7 @@ def arguments(call: str) -> dict[str, str]:
 
 
 def _parse_model(body: Sequence[str], first: int, annotation: Annotation) -> ParsedFit:
-    function, keys = _call(body)
+    function, keys = call_of(body)
     if function not in _LAST:
         raise OpenQuestionError(
             f"R: a model by {function or 'a call that is cut off'}.",
@@ -119,16 +122,16 @@ def _parse_model(body: Sequence[str], first: int, annotation: Annotation) -> Par
         "ols",
         None if formula is None else formula.split("~")[0].strip(),
         formula,
-        **_coefficients(body, first, cox=function == "coxph"),
+        **_coefficients(body, first),
         extremes=any(re.search(r"\bMin\s.*\bMax\b", line) for line in body),
-        unresolved_reason=_unresolved_reason(keys, annotation),
+        unresolved_reason=unresolved_reason(keys, annotation),
         left_out=int(deleted[1]) if deleted else None,
     )
     fit = {"lm": _lm, "glm": _glm, "coxph": _cox}[function](fit, text, keys, first)
     return replace(fit, **fit_keys(annotation))
 
 
-def _unresolved_reason(keys: Mapping[str, str], annotation: Annotation) -> str:
+def unresolved_reason(keys: Mapping[str, str], annotation: Annotation) -> str:
     """Why the call does not say which records the model is of, or how they count."""
     if "weights" in keys:
         return "it is weighted"
@@ -141,30 +144,33 @@ def _unresolved_reason(keys: Mapping[str, str], annotation: Annotation) -> str:
     return ""
 
 
-def _coefficients(body: Sequence[str], first: int, *, cox: bool) -> dict[str, Any]:
-    """Estimates and standard errors by name."""
-    head = r"\bcoef\s+exp\(coef\)\s+se\(coef\)" if cox else r"\bEstimate\s+Std\. Error\b"
+def _coefficients(body: Sequence[str], first: int) -> dict[str, Any]:
+    """Estimates and standard errors by name, from the table whose header names both."""
     last = first + len(body) - 1
-    start = next((k for k in range(_call_end(body), len(body)) if re.search(head, body[k])), None)
-    if start is None:
+    heads = ((k, _HEADS.findall(body[k])) for k in range(_call_end(body), len(body)))
+    start, names = next(((k, names) for k, names in heads if set(names) & set(_ERRORS)), (0, []))
+    if not names:
         raise LineError(
             last,
             "the summary ends before its table of coefficients: the file is cut, or it is no summary().",
         )
+    error_column = next(k for k, name in enumerate(names) if name in _ERRORS)
+    row_pattern = re.compile(
+        rf"(\S.*?)\s+(?:{_CELL}\s+){{{len(names) - 1}}}(?:{P_VALUE}|NA|NaN)\s*(?:\*+|\.)?\s*"
+    )
     rows: list[Row] = []
     numbers: list[PrintedText] = []
     for line, text in enumerate(body[start + 1 :], first + start + 1):
         if not text.strip() or text.startswith("---"):
             break
-        match = _ROW.fullmatch(text.strip())
-        names = match["name"].split() if match else []
-        cells = words_in(text, line)[len(names) :][: len(match["numbers"].split())] if match else []
-        if match is None or len(cells) != (4 if cox else 3):
+        match = row_pattern.fullmatch(text.strip())
+        if match is None:
             raise LineError(
                 line,
                 "a row of coefficients must have a name, its estimate, its standard error, a statistic and a p-value.",
             )
-        rows.append((match["name"], cells[0], cells[2 if cox else 1]))
+        cells = words_in(text, line)[len(match[1].split()) :][: len(names) - 1]
+        rows.append((match[1], cells[0], cells[error_column]))
         numbers += cells
     else:
         raise LineError(
@@ -225,19 +231,110 @@ def _cox(fit: ParsedFit, text: str, keys: Mapping[str, str], first: int) -> Pars
     if match is None:
         raise _cut(text, first, "its n")
     fit = replace(fit, kind="cox", n=whole(group_of(match, 1, first)))
-    label = re.fullmatch(
-        r"Surv\(\s*([\w.]+)\s*,\s*([\w.]+)(?:\s*==\s*([\w.\"']+))?\s*\)", fit.label or ""
-    )
+    label = survival_label(fit.label)
     if label is None or re.search(r"\b(strata|cluster|frailty|tt)\(", fit.formula or ""):
         reason = "its label, strata or clusters are written in R's own words: describe it in a file of outputs"
         return replace(fit, unresolved_reason=fit.unresolved_reason or reason)
-    time, event, level = label.groups()
     ties = "breslow" if "breslow" in keys.get("ties", keys.get("method", "")) else "efron"
-    extra: dict[str, Any] = {"event": event, "ties": ties}
-    if level:
-        extra["level"] = int(level) if level.isdigit() else level.strip("\"'")
-    formula = f"{time} ~ {(fit.formula or '~').split('~', 1)[1].strip()}"
-    return replace(fit, label=time, formula=formula, extra=extra)
+    extra: dict[str, Any] = {**label.keys, "ties": ties}
+    formula = f"{label.time} ~ {(fit.formula or '~').split('~', 1)[1].strip()}"
+    return replace(fit, label=label.time, formula=formula, extra=extra)
 
 
 READERS.register(TextReader("r models", "summary() of lm, glm and coxph in R", read_r_models))
+
+
+# Mixed models of lme4.
+
+_MIXED = re.compile(r"(Generalized l|L)inear mixed model fit by (REML|maximum likelihood)\b.*")
+_RANDOM = re.compile(r"\+?\s*\(\s*1\s*\|\s*([\w.]+)\s*\)")
+_REMARK = re.compile(
+    r"optimizer \(|Model failed to converge|Model is nearly|boundary \(sing| - Rescale"
+)
+_VARIANCE = re.compile(rf"\s*(\S+)\s+(?:\(Intercept\)\s+)?({NUMBER})\s+{NUMBER}\s*")
+
+
+def read_r_mixed(lines: Sequence[str]) -> list[Match]:
+    """Return a match for each printed model of lmer in some lines, or its summary."""
+    starts = [k for k, line in enumerate(lines) if _MIXED.fullmatch(line.strip())]
+    matches = []
+    for start, stop in pairwise([*starts, len(lines)]):
+        effects = (k for k in range(start, stop) if lines[k].strip().lower() == "fixed effects:")
+        head = next(effects, stop - 1)
+        end = _block_end(lines, head + 1, stop)
+        if lines[end + 1 : end + 2] == ["Correlation of Fixed Effects:"]:
+            n_effects = end - head - 2
+            end = _block_end(lines, end + 1, min(stop, end + 2 + n_effects))
+        while end < stop and _REMARK.match(lines[end]):
+            end += 1
+        parse = partial(_parse_mixed, lines[start : end + 1], start + 1)
+        matches.append(Match(range(start + 1, end + 1), "R", parse))
+    return matches
+
+
+def _block_end(lines: Sequence[str], start: int, stop: int) -> int:
+    """The next line that is blank, or a remark on the fit."""
+    ends = (k for k in range(start, stop) if not lines[k].strip() or _REMARK.match(lines[k]))
+    return next(ends, stop)
+
+
+def _parse_mixed(body: Sequence[str], first: int, annotation: Annotation) -> ParsedFit:
+    text = "\n".join(body)
+    body = ["" if _REMARK.match(line) else line for line in body]
+    written = re.search(r"^Formula:\s*(.*(?:\n\s+\S.*)*?)\n\s*Data:", text, re.MULTILINE)
+    records = re.search(
+        r"Number of obs:\s*(\d+), groups:\s*([\w.]+), (\d+)\s*$", text, re.MULTILINE
+    )
+    formula = " ".join(written[1].split()) if written else ""
+    group = _RANDOM.search(formula)
+    if written is None or not re.search(r"\nFixed effects:\n", text, re.IGNORECASE):
+        raise _cut(text, first, "its fixed effects")
+    if body[0].startswith("Gen") or records is None or group is None or formula.count("|") > 1:
+        raise OpenQuestionError(
+            "R: a mixed model.",
+            "Linear ones with a random intercept of one group are read: describe it in a file of outputs.",
+        )
+    label, _, terms = formula.partition("~")
+    fixed = _RANDOM.sub("", terms).strip().removeprefix("+").strip() or "1"
+    keys = {"group": group[1], "reml": "REML" in body[0]}
+    variances = {
+        match[1]: group_of(match, 2, number)
+        for number, line in enumerate(body, first)
+        if (match := _VARIANCE.fullmatch(line))
+    }
+    if "Variance" in text:
+        names = {"group_variance": group[1], "residual_variance": "Residual"}
+        keys |= {key: variances[name] for key, name in names.items() if name in variances}
+    is_summary = "Std. Error" in text
+    data = re.findall(r"^\s*(Data|Weights|Offset|Subset): (.*)", text, re.MULTILINE)
+    calls = {name.lower(): words for name, words in data} | {"formula": formula}
+    has_converged = "failed to converge" not in text
+    fit = ParsedFit(
+        "mixed",
+        label.strip(),
+        f"{label.strip()} ~ {fixed}",
+        **(_coefficients if is_summary else _fixed_effects)(body, first),
+        n=whole(group_of(records, 1, first)),
+        extremes=is_summary and bool(re.search(r"\bMin\s.*\bMax\b", text)),
+        extra=keys,
+        unresolved_reason=unresolved_reason(calls, annotation) if has_converged else UNCONVERGED,
+    )
+    return replace(fit, **fit_keys(annotation))
+
+
+def _fixed_effects(body: Sequence[str], first: int) -> dict[str, Any]:
+    """Estimates as lmer prints them: names over numbers that end where these do, in as many lines as they need."""
+    start = body.index("Fixed Effects:") + 1
+    rows: list[Row] = []
+    for k in range(start, len(body) - 1, 2):
+        numbers = words_in(body[k + 1], first + k + 1)
+        ends = [number.position.column - 1 + len(number) for number in numbers]
+        names = [body[k][low:high].strip() for low, high in pairwise([0, *ends])]
+        rows += [(name, number, "") for name, number in zip(names, numbers, strict=True)]
+    if not rows:
+        raise LineError(first + start, "the model ends before its fixed effects: the file is cut.")
+    fault = "a fixed effect is no number, or a name stands there twice."
+    return coefficients_of(rows, ".", fault, absent=("",))
+
+
+READERS.register(TextReader("r mixed models", "lmer() of lme4 in R", read_r_mixed))

@@ -14,8 +14,14 @@ from ..numbers import (
     PrintedText,
     words_in,
 )
-from ..parsed import UNNAMED, Cell, ParsedTable
-from ..printed_grid import PrintedGrid, axis_names, parse_table
+from ..parsed import UNNAMED, Cell, ParsedTable, ParsedTest
+from ..printed_grid import (
+    PrintedGrid,
+    axis_names,
+    is_correlation,
+    parse_correlation,
+    parse_table,
+)
 from ..protocol import (
     READERS,
     Annotation,
@@ -45,12 +51,17 @@ def read_r_tables(lines: Sequence[str]) -> list[Match]:
     matches: list[Match] = []
     start = 0
     while start < len(lines):
-        if _LAYER.fullmatch(lines[start].rstrip()):
-            match = _layers(lines, start)
+        match = _histogram(lines, start) or _layers(lines, start)
+        if match is not None:
             matches.append(match)
             start = match.lines[-1]
             continue
-        block = _series(lines, start) or _two(lines, start) or _one(lines, start)
+        block = (
+            _series(lines, start)
+            or _matrix(lines, start)
+            or _two(lines, start)
+            or _one(lines, start)
+        )
         if block is None:
             start += 1
             continue
@@ -59,8 +70,10 @@ def read_r_tables(lines: Sequence[str]) -> list[Match]:
     return matches
 
 
-def _parse_block(block: _Block, annotation: Annotation) -> ParsedTable:
+def _parse_block(block: _Block, annotation: Annotation) -> ParsedTable | ParsedTest:
     grid = block.grid
+    if is_correlation(grid):
+        return parse_correlation(grid, annotation)
     if block.either_way:
         raise OpenQuestionError(
             "two lines of two numbers.",
@@ -131,6 +144,20 @@ def _two(lines: Sequence[str], start: int) -> _Block | None:
         grid = replace(grid, columns=grid.columns + more.grid.columns, cells=tuple(joined))
         last = more.lines[-1]
     return _Block(range(start + 1, last + 1), grid)
+
+
+def _matrix(lines: Sequence[str], start: int) -> _Block | None:
+    """Correlations as R and pandas print them: names over the columns, and a row for each."""
+    names = lines[start].split() if lines[start].startswith(" ") else []
+    if len(names) < 2 or start + len(names) >= len(lines):
+        return None
+    rows = [words_in(lines[k], k + 1) for k in range(start + 1, start + 1 + len(names))]
+    if any(len(row) != 1 + len(names) for row in rows):
+        return None
+    labels = [str(row[0]) for row in rows]
+    cells = [tuple(row[1:]) for row in rows]
+    grid = _grid((None, None), labels, names, cells)
+    return _Block(range(start + 1, start + 2 + len(names)), grid) if is_correlation(grid) else None
 
 
 def _grid(
@@ -209,8 +236,40 @@ def _one(lines: Sequence[str], start: int) -> _Block | None:
     return _Block(range(start + 1, start + 4), grid, either_way=either_way)
 
 
-def _layers(lines: Sequence[str], start: int) -> Match:
+def _histogram(lines: Sequence[str], start: int) -> Match | None:
+    """What `hist()` gives back, as R prints it: its parts after their names, up to its class."""
+    if lines[start].rstrip() != "$breaks":
+        return None
+    stop = start + 1
+    while stop < len(lines) and lines[stop].strip() != '[1] "histogram"':
+        stop += 1
+    parse = partial(_parse_histogram, lines[start : stop + 1], start + 1)
+    return Match(range(start + 1, min(stop + 1, len(lines)) + 1), "R", parse)
+
+
+def _parse_histogram(body: Sequence[str], first: int, annotation: Annotation) -> ParsedTable:
+    """A histogram whose intervals have their upper edge, as they have unless R is told otherwise."""
+    parts: dict[str, list[PrintedText]] = {}
+    for number, line in enumerate(body, first):
+        words = words_in(line, number)
+        if line.startswith("$"):
+            parts[line.strip()] = numbers = []
+        elif words and re.fullmatch(r"\[\d+\]", words[0]):
+            numbers += words[1:]
+    breaks, counts = parts.get("$breaks", []), parts.get("$counts", [])
+    if len(breaks) != len(counts) + 1 or body[-1].strip() != '[1] "histogram"':
+        raise LineError(first, "a histogram must have breaks and a count between each two.")
+    edges = pairwise(breaks)
+    labels = [f"{'(' if k else '['}{low},{high}]" for k, (low, high) in enumerate(edges)]
+    column = (parts.get("$xname") or [PrintedText("")])[0].strip('"').split("$")[-1]
+    grid = _grid((column or None, None), labels, (), [(count,) for count in counts], is_stated=True)
+    return parse_table(grid, annotation)
+
+
+def _layers(lines: Sequence[str], start: int) -> Match | None:
     """The tables of a third column's levels, one after the other."""
+    if not _LAYER.fullmatch(lines[start].rstrip()):
+        return None
     layers: list[tuple[str | None, str, PrintedGrid]] = []
     fault: int | None = None
     end = start
@@ -264,4 +323,6 @@ def _parse_layers(
     )
 
 
-READERS.register(TextReader("r tables", "table(), xtabs() and prop.table() in R", read_r_tables))
+READERS.register(
+    TextReader("r tables", "table(), xtabs(), prop.table(), cor() and hist() in R", read_r_tables)
+)

@@ -15,7 +15,7 @@ from ..numbers import (
     same_position,
     whole,
 )
-from ..parsed import ParsedTest
+from ..parsed import COMPARISONS, ParsedTest
 from ..protocol import (
     READERS,
     Annotation,
@@ -43,6 +43,7 @@ _TEST_KINDS = {
     "t-test": "t-test",
     "Kruskal-Wallis": "kruskal-wallis",
     "Wilcoxon": "mann-whitney",
+    "Pearson's product-moment correlation": "correlation",
 }
 """What the title of a test has in it, and the kind that it is."""
 _TWO_SAMPLES = {"t-test": "Two Sample", "mann-whitney": "rank sum"}
@@ -76,18 +77,22 @@ def _parse_test(title: str, data: str, body: str, first: int, annotation: Annota
         raise OpenQuestionError(
             f"R: {title}.", "Tests of this kind are not read: describe it in a file of outputs."
         )
-    is_by_groups = kind not in ("chi-square", "fisher")
+    is_by_groups = kind in COMPARISONS
     match = (_GROUPED if is_by_groups else _TWO).fullmatch(data)
     columns = [part.split("$")[-1] for part in match.groups() if part] if match else []
     of = (annotation.of or next(iter(columns), None)) if is_by_groups else None
     is_one_sample = _TWO_SAMPLES.get(kind, "") not in title
+    numbers = _test_numbers(kind, title, body, result, first)
+    n = annotation.n
+    if kind == "correlation":
+        n = n or whole(result["dof"]) + 2
     return ParsedTest(
         kind,
         title,
-        _test_numbers(kind, title, body, result, first),
+        numbers,
         tuple(annotation.by or columns[is_by_groups:]),
         of,
-        annotation.n,
+        n,
         annotation.where,
         "it is of one sample or paired: describe it in a file of outputs" if is_one_sample else "",
     )
@@ -96,7 +101,12 @@ def _parse_test(title: str, data: str, body: str, first: int, annotation: Annota
 def _test_numbers(
     kind: str, title: str, body: str, result: re.Match[str], first: int
 ) -> dict[str, Any]:
-    """The statistic, its degrees of freedom and the p-value, as printed; and what a kind has beside these."""
+    """The statistic, its degrees of freedom and the p-value, as printed; and what a kind has beside these. Of a correlation they follow."""
+    if kind == "correlation":
+        value = re.search(rf"\bcor\s+({NUMBER})\s*$", body)
+        if value is None:
+            raise LineError(first, "the test ends before its estimate: the file is cut.")
+        return {"value": group_of(value, 1, first)}
     numbers: dict[str, Any] = {
         key: group_of(result, key, first) for key in ("statistic", "dof", "p_value") if result[key]
     }
@@ -147,7 +157,7 @@ def _vouched(ratio: str) -> str:
 READERS.register(
     TextReader(
         "r tests",
-        "t.test(), chisq.test(), fisher.test(), kruskal.test() and wilcox.test() in R",
+        "t.test(), chisq.test(), fisher.test(), kruskal.test(), wilcox.test() and cor.test() in R",
         read_r_tests,
     )
 )

@@ -1,4 +1,4 @@
-"""Logs of Stata: `regress`, `logit`, `probit`, `poisson`, `tabulate` and `summarize`, each after the line of its command (". regress y x")."""
+"""Logs of Stata: `regress`, `logit`, `probit`, `poisson`, `tabulate`, `summarize`, `correlate`, `oneway` and `sts list`, each after the line of its command (". regress y x")."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from functools import partial
 from itertools import pairwise
 
 from ..coefficient_grid import Row, coefficients_of
-from ..numbers import NUMBER, group_of, number_text, whole, words_in
-from ..parsed import Cell, ParsedFit, ParsedOutput, ParsedSummary, ParsedTable
-from ..printed_grid import PrintedGrid, parse_table
+from ..numbers import NUMBER, PrintedText, group_of, number_text, whole, words_in
+from ..parsed import Cell, ParsedFit, ParsedOutput, ParsedSummary, ParsedTable, ParsedTest
+from ..printed_grid import PrintedGrid, parse_correlation, parse_table
 from ..protocol import (
     READERS,
     Annotation,
@@ -22,6 +22,8 @@ from ..protocol import (
     fit_keys,
     unreadable_match,
 )
+from ..survival_grid import ParsedSurvival, parse_survival
+from ..variance_grid import parse_variance
 
 _COMMAND = re.compile(r"\. (?P<command>\S.*)")
 _KINDS = {
@@ -32,6 +34,7 @@ _KINDS = {
     "probit": "probit",
     "poisson": "poisson",
 }
+_CORRELATIONS = ("correlate", "corr", "cor", "pwcorr")
 _TABLES = ("tabulate", "tab", "tabul", "ta", "tab1", "tab2")
 _SUMMARIES = ("summarize", "sum", "summ", "su")
 _SILENT = re.compile(
@@ -75,6 +78,13 @@ class _Command:
             return 'it is of some of the records, which ones Stata says in its own words: write where = "..."'
         return ""
 
+    def check_records(self, annotation: Annotation, understood: str, keys: dict[str, str]) -> None:
+        """Raise OpenQuestionError where it does not say in our words which records it is of, or how they count."""
+        if reason := self.unresolved_reason(annotation):
+            raise OpenQuestionError(
+                f"Stata: {understood}", f"{reason[0].upper()}{reason[1:]}.", keys
+            )
+
     def cut(self, words: str) -> LineError:
         """Return the error for output that ends too early."""
         return LineError(self.first + len(self.body) - 1, words)
@@ -108,6 +118,12 @@ def _parse(command: _Command, annotation: Annotation) -> ParsedOutput:
         return _table(command, annotation)
     if command.verb in _SUMMARIES:
         return _summary(command, annotation)
+    if command.verb in _CORRELATIONS:
+        return _correlation(command, annotation)
+    if command.verb == "oneway":
+        return _variance(command, annotation)
+    if command.verb == "sts" and command.variables[:1] == ["list"]:
+        return _survival(command, annotation)
     raise OpenQuestionError(
         f"Stata: the output of '{command.verb}'.",
         "Output of this command is not read: describe it in a file of outputs.",
@@ -222,12 +238,11 @@ def _table(command: _Command, annotation: Annotation) -> ParsedTable:
             "Stata: a table with percentages or means beside counts.",
             "Give it with counts alone, or describe it in a file of outputs.",
         )
-    if reason := command.unresolved_reason(annotation):
-        raise OpenQuestionError(
-            "Stata: a table of counts.",
-            f"{reason[0].upper()}{reason[1:]}.",
-            {"kind": "table", "where": "..."},
-        )
+    weight = _WEIGHT.search(command.text)
+    if weight:
+        annotation = annotation.model_copy(update={"kind": "weighted-table", "of": weight[1]})
+        command = replace(command, text=_WEIGHT.sub("", command.text))
+    command.check_records(annotation, "a table of counts.", {"kind": "table", "where": "..."})
     body, first = command.body, command.first
     bars = [k for k, line in enumerate(body) if re.fullmatch(r"\s*-+\+[-+]+\s*", line)]
     if not bars:
@@ -272,6 +287,100 @@ def _table(command: _Command, annotation: Annotation) -> ParsedTable:
     return parse_table(grid, annotation)
 
 
+_WEIGHT = re.compile(r"\[\s*(?:fw|fweight|iw|iweight)\s*=\s*([^\W\d]\w*)\s*\]")
+"""Weights that a table sums up: of others Stata makes numbers that are no sums."""
+
+
+def _correlation(command: _Command, annotation: Annotation) -> ParsedTest:
+    """The lower half of a matrix of correlations, with the number of people where all pairs have the same."""
+    if re.search(r"\b(cov\w*|m\w*|sig|obs|star|print|bon\w*|sid\w*)\b", command.options):
+        raise OpenQuestionError(
+            "Stata: correlations with more beside them.",
+            "Give them alone, or describe it in a file of outputs.",
+        )
+    command.check_records(annotation, "correlations.", {"kind": "correlation", "where": "..."})
+    rows = [
+        (label.strip(), words_in(f"{' ' * len(label)} {numbers}", command.first + k))
+        for k, line in enumerate(command.body)
+        for label, bar, numbers in (line.partition("|"),)
+        if bar and numbers.strip()
+    ]
+    if len(rows) < 3 or [len(cells) for _, cells in rows[1:]] != [*range(1, len(rows))]:
+        raise command.cut(
+            "the correlations end before their last row, or are folded: the log is cut."
+        )
+    names = [_whole_name(label, command.variables) for label, _ in rows[1:]]
+    blank = PrintedText("", command.first)
+    cells = tuple((*row, *[blank] * (len(names) - len(row))) for _, row in rows[1:])
+    labels = tuple((name,) for name in names)
+    grid = PrintedGrid((None,), None, labels, tuple(names), cells)
+    n_records = re.search(r"\(obs=([\d,]+)\)", "\n".join(command.body))
+    n = whole(group_of(n_records, 1, command.first)) if n_records else None
+    keys = {"kind": "correlation", "n": annotation.n or n}
+    return parse_correlation(grid, annotation.model_copy(update=keys))
+
+
+def _variance(command: _Command, annotation: Annotation) -> ParsedTest:
+    if re.search(r"\b(t\w*|su\w*|me\w*|st\w*|f\w*|o\w*|bon\w*|sch\w*|sid\w*)\b", command.options):
+        raise OpenQuestionError(
+            "Stata: an analysis of variance with more beside it.",
+            "Give it alone, or describe it in a file of outputs.",
+        )
+    command.check_records(annotation, "an analysis of variance.", {"where": "..."})
+    rows = []
+    for k, line in enumerate(command.body):
+        if match := re.match(r"\s*(Between groups|Within groups)\s", line):
+            cells = words_in(" " * match.end() + line[match.end() :], command.first + k)
+            rows.append((match[1], cells))
+    if [len(cells) for _, cells in rows] != [5, 3]:
+        raise command.cut("the analysis of variance ends before its rows: the log is cut.")
+    (_, between), (_, within) = rows
+    blank = PrintedText("", command.first)
+    names = ("SS", "df", "MS", "F", "Prob > F")
+    labels = tuple((label,) for label, _ in rows)
+    sources = (tuple(between), (*within, blank, blank))
+    of, by, *_ = (*command.variables, None, None)
+    return parse_variance(
+        PrintedGrid((None,), None, labels, names, sources), annotation, of=of, by=by
+    )
+
+
+def _survival(command: _Command, annotation: Annotation) -> ParsedSurvival:
+    if re.search(r"\b(fail\w*|cumh\w*|na|comp\w*|at|ent\w*|haz\w*|adj\w*)\b", command.options):
+        raise OpenQuestionError(
+            "Stata: a survival table of another form.",
+            "Give sts list alone, or describe it in a file of outputs.",
+        )
+    text = "\n".join(command.body)
+    event = re.search(r"(?im)failure _d:\s*(\w+)(?:\s*==\s*(\w+))?\s*$", text)
+    time = re.search(r"(?im)analysis time _t:\s*(\w+)\s*$", text)
+    by = re.search(r"\bby\((\w+)\)", command.options)
+    labels, rows, stratum = list[tuple[str, ...]](), list[tuple[PrintedText, ...]](), ""
+    rules = [k for k, line in enumerate(command.body) if re.fullmatch(r"\s*-{20,}\s*", line)]
+    if not rules:
+        raise command.cut("the survival table ends before its rows: the log is cut.")
+    for number, line in enumerate(command.body[rules[0] + 1 :], command.first + rules[0] + 1):
+        words = words_in(line, number)
+        if len(words) > 4 and re.match(r"[\d.]", words[0]):
+            clock, at_risk, events, _, function, *_ = words
+            labels.append((clock,))
+            rows.append((at_risk, events, function, PrintedText(stratum, number)))
+        elif by and words and not line.lstrip().startswith("--"):
+            label = line.strip().partition("=")[2] or line.strip()
+            stratum = f"{by[1]}={label.strip()}"
+        elif words and not line.lstrip().startswith("--"):
+            raise LineError(number, "a row of the survival table must have a time and numbers.")
+    columns = ("n.risk", "n.event", "survival", "strata")
+    grid = PrintedGrid(("time",), None, tuple(labels), columns, tuple(rows))
+    level = f" == {event[2]}" if event and event[2] else ""
+    formula = f"Surv({time[1]}, {event[1]}{level}) ~ 1" if time and event else None
+    reason = command.unresolved_reason(annotation)
+    if not rows:
+        raise command.cut("the survival table has no rows: the log is cut.")
+    survival = parse_survival(grid, annotation, formula)
+    return replace(survival, unresolved_reason=reason or survival.unresolved_reason)
+
+
 def _summary(command: _Command, annotation: Annotation) -> ParsedSummary:
     """A summary of one or more variables; several are one output each, which a table of several columns cannot be."""
     if re.search(r",.*\bd(etail)?\b", command.text):
@@ -302,10 +411,7 @@ def _summary(command: _Command, annotation: Annotation) -> ParsedSummary:
         if number is None:
             raise LineError(line, "a cell of the summary is no number.")
         statistics[statistic] = {(): number}
-    if reason := command.unresolved_reason(annotation):
-        raise OpenQuestionError(
-            "Stata: a summary.", f"{reason[0].upper()}{reason[1:]}.", {"where": "..."}
-        )
+    command.check_records(annotation, "a summary.", {"where": "..."})
     of = annotation.of or _whole_name(name.strip(), command.variables)
     return ParsedSummary(annotation.columns.get(of, of), (), ((),), statistics, annotation.where)
 
@@ -313,7 +419,7 @@ def _summary(command: _Command, annotation: Annotation) -> ParsedSummary:
 READERS.register(
     TextReader(
         "stata logs",
-        "logs of Stata: regress, logit, probit, poisson, tabulate, summarize",
+        "logs of Stata: regress, logit, probit, poisson, tabulate, summarize, correlate, oneway, sts list",
         read_stata_logs,
     )
 )

@@ -9,7 +9,7 @@ from functools import partial
 from itertools import pairwise
 
 from ..coefficient_grid import Row, coefficients_of
-from ..numbers import NUMBER, group_of, number_text, whole, words_in
+from ..numbers import NUMBER, PrintedText, group_of, number_text, whole, words_in
 from ..parsed import UNCONVERGED, ParsedFit
 from ..protocol import (
     READERS,
@@ -40,27 +40,35 @@ def read_statsmodels_text(lines: Sequence[str]) -> list[Match]:
     ]
     matches = []
     for start, stop in pairwise([*starts, len(lines)]):
+        is_mixed = lines[start].strip().startswith("Mixed Linear Model")
         ends = [k for k in range(start, stop) if _DOUBLE.fullmatch(lines[k])]
-        if len(ends) < 3:  # cut: all that is there
+        if len(ends) < (2 if is_mixed else 3):  # cut: all that is there
             ends = [k for k in range(start, stop) if lines[k].strip()]
         after = ends[-1] + 1
         while after < stop and (
             not lines[after].strip() or re.match(r"Notes:|Warnings:|\[\d\] ", lines[after])
         ):
             after += 1
-        parse = partial(_parse, lines[start : ends[-1] + 1], start + 1)
+        parse = partial(
+            _parse_mixed if is_mixed else _parse, lines[start : ends[-1] + 1], start + 1
+        )
         matches.append(Match(range(start + 1, after + 1), "statsmodels", parse))
     return matches
+
+
+def _facts(lines: Sequence[str], first: int, pattern: re.Pattern[str]) -> dict[str, PrintedText]:
+    """What stands above the coefficients, by name."""
+    return {
+        match[1].strip(): group_of(match, 2, number)
+        for number, line in enumerate(lines, first)
+        for match in pattern.finditer(line)
+    }
 
 
 def _parse(body: Sequence[str], first: int, annotation: Annotation) -> ParsedFit:
     heads = (k for k, line in enumerate(body) if _HEAD.fullmatch(line))
     start = next(heads, len(body))
-    facts = {
-        match[1].strip(): group_of(match, 2, number)
-        for number, line in enumerate(body[:start], first)
-        for match in _FACT.finditer(line)
-    }
+    facts = _facts(body[:start], first, _FACT)
     rows, is_closed = list[Row](), False
     fault = "a row of coefficients must have a name of its own, an estimate, its standard error and four more numbers."
     for number, line in enumerate(body[start + 1 :], first + start + 1):
@@ -104,10 +112,63 @@ def _parse(body: Sequence[str], first: int, annotation: Annotation) -> ParsedFit
     return replace(fit, **fit_keys(annotation))
 
 
+# Mixed models: `summary()` of MixedLM.
+
+_MIXED_ROW = re.compile(rf"(\S.*?)\s+({NUMBER})\s+({NUMBER})(?:\s+(?:{NUMBER}|nan|-?inf)){{4}}\s*")
+_GROUP_ROW = re.compile(rf"(\S.*) Var\s+({NUMBER})(?:\s+{NUMBER})?\s*")
+_MIXED_FACT = re.compile(r"([A-Z][\w.() -]*?):\s+(\S+)(?=\s|$)")
+
+
+def _parse_mixed(body: Sequence[str], first: int, annotation: Annotation) -> ParsedFit:
+    rules = [k for k, line in enumerate(body) if re.fullmatch(r"\s*-{20,}\s*", line)]
+    if len(rules) < 2 or not _DOUBLE.fullmatch(body[-1]):
+        raise LineError(
+            first + len(body) - 1,
+            "the summary ends before the end of its table of coefficients: the file is cut.",
+        )
+    facts = _facts(body[: rules[0]], first, _MIXED_FACT)
+    rows, variances = list[Row](), list[tuple[str, PrintedText]]()
+    for number, line in enumerate(body[rules[1] + 1 : -1], first + rules[1] + 1):
+        effect = _MIXED_ROW.fullmatch(line.strip())
+        variance = _GROUP_ROW.fullmatch(line.strip())
+        words = words_in(line, number)
+        if effect:
+            estimate, error, *_ = words[len(effect[1].split()) :]
+            rows.append((effect[1], estimate, error))
+        elif variance:
+            variances.append((variance[1], words[len(variance[1].split()) + 1]))
+        else:
+            raise LineError(number, "a row of the mixed model must have a name and its numbers.")
+    if len(variances) != 1:
+        raise OpenQuestionError(
+            "statsmodels: a mixed model.",
+            "Those with a random intercept of one group are read: describe it in a file of outputs.",
+        )
+    ((group, variance_text),) = variances
+    (group,) = annotation.by or ["" if group == "Group" else annotation.columns.get(group, group)]
+    has_converged = facts.get("Converged") == "Yes"
+    unnamed_group = "the file does not say its groups: write by = [...]"
+    fit = ParsedFit(
+        "mixed",
+        facts["Dependent Variable"],
+        **coefficients_of(rows, ".", "a coefficient is no number, or a name stands there twice."),
+        n=whole(facts["No. Observations"]),
+        extra={
+            "group": group,
+            "reml": facts["Method"] == "REML",
+            "group_variance": variance_text,
+            "residual_variance": number_text(facts["Scale"]),
+        },
+        smallest_group=whole(facts["Min. group size"]),
+        unresolved_reason=UNCONVERGED if not has_converged else "" if group else unnamed_group,
+    )
+    return replace(fit, **fit_keys(annotation))
+
+
 READERS.register(
     TextReader(
         "statsmodels text",
-        "summary() of OLS, Logit, Probit and Poisson in statsmodels",
+        "summary() of OLS, Logit, Probit, Poisson and MixedLM in statsmodels",
         read_statsmodels_text,
     )
 )

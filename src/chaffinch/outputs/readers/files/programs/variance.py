@@ -1,0 +1,91 @@
+"""Analyses of variance as R (`anova()`, `summary()` of aov) and statsmodels (`anova_lm()`) print them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from functools import partial
+
+from ..numbers import P_VALUE, PrintedText
+from ..parsed import ParsedTest
+from ..printed_grid import PrintedGrid
+from ..protocol import READERS, Annotation, LineError, Match, OpenQuestionError, TextReader
+from ..variance_grid import is_variance_table, parse_variance
+
+_NAMES = r"Df|Sum Sq|Mean Sq|F value|Pr\(>F\)|df|sum_sq|mean_sq|F|PR\(>F\)"
+_HEAD = re.compile(rf"\s+(?:(?:{_NAMES})\s+){{3,4}}P[Rr]\(>F\)\s*")
+_CELL = re.compile(rf"(?:{P_VALUE}|NaN|NA)(?!\S)")
+_CELLS_AT_END = re.compile(rf"\s(?:(?:{P_VALUE}|NaN|NA)\s*)+$")
+_STARS = re.compile(r"\s(\*{1,3}|\.)?\s*$")
+
+
+def read_variance_tables(lines: Sequence[str]) -> list[Match]:
+    """Return a match for each table of variance of R or statsmodels in some lines, with its title where it has one."""
+    matches = []
+    for head in (k for k, line in enumerate(lines) if _HEAD.fullmatch(line)):
+        start = head
+        while start and head - start < 4 and _is_title(lines[start - 1]):
+            start -= 1
+        while not lines[start].strip():
+            start += 1
+        stop = head + 1
+        while stop < len(lines) and lines[stop].strip() and not lines[stop].startswith("---"):
+            stop += 1
+        program = "statsmodels" if "PR" in lines[head] else "R"
+        parse = partial(_parse_lines, lines[start:stop], head - start, start + 1)
+        matches.append(Match(range(start + 1, stop + 1), program, parse))
+    return matches
+
+
+def _is_title(line: str) -> bool:
+    return not line.strip() or bool(
+        re.match(r"Analysis of Variance Table|Anova Table|Response:|Error:", line)
+    )
+
+
+def _parse_lines(body: Sequence[str], head: int, first: int, annotation: Annotation) -> ParsedTest:
+    if any(line.startswith("Error:") for line in body[:head]):
+        raise OpenQuestionError(
+            "an analysis of variance of several strata.",
+            "Those of one factor are read: describe it in a file of outputs.",
+        )
+    names = re.findall(_NAMES, body[head])
+    labels, rows = list[tuple[str, ...]](), list[tuple[PrintedText, ...]]()
+    for number, line in enumerate(body[head + 1 :], first + head + 1):
+        text = _STARS.sub("", f"{line.rstrip()} ")
+        cells = [
+            PrintedText(match.group(), number, match.start() + 1)
+            for match in _CELL.finditer(text, _label_end(text))
+        ]
+        if not cells or len(cells) > len(names):
+            raise LineError(
+                number, "a row of an analysis of variance must have a name and numbers."
+            )
+        labels.append((text[: cells[0].position.column - 1].strip(),))
+        blanks = [PrintedText("", number)] * (len(names) - len(cells))
+        rows.append((*cells, *blanks))
+    if not rows:
+        raise LineError(first + head, "the analysis of variance has no rows: the file is cut.")
+    grid = PrintedGrid((None,), None, tuple(labels), tuple(names), tuple(rows))
+    if not is_variance_table(grid):
+        raise LineError(
+            first + head + len(rows),
+            "the analysis of variance ends before its residuals: the file is cut.",
+        )
+    responses = (re.match(r"Response: (\S+)", line) for line in body[:head])
+    return parse_variance(grid, annotation, of=next((m[1] for m in responses if m), None))
+
+
+def _label_end(text: str) -> int:
+    """Where the first of the numbers at the end of a line begins."""
+    numbers = re.search(rf"\s(?:(?:{P_VALUE}|NaN|NA)\s*)+$", text)
+    return numbers.start() if numbers else len(text)
+
+
+READERS.register(
+    TextReader(
+        "analyses of variance",
+        "anova() and summary() of aov in R, anova_lm() of statsmodels",
+        read_variance_tables,
+    )
+)
