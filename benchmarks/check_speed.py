@@ -30,7 +30,7 @@ from benchmarks.evolving_cases import refit as refit_logit
 from chaffinch import check
 from chaffinch.outputs.check.attribution import attack_of, ensemble_tcap
 from chaffinch.outputs.document import recipes_of
-from chaffinch.outputs.domain import Field, Fields
+from chaffinch.outputs.domain import OutputColumn, OutputDomain
 from chaffinch.outputs.evolve import evolve_spec
 from chaffinch.outputs.numbers import numbers
 from chaffinch.outputs.records import TableCoder, codes_of_table
@@ -42,9 +42,9 @@ from chaffinch.table import read
 
 N = 50_000
 KEYS = [name for name in LEVELS if name != "tenure"]
-FIELDS = Fields(
+FIELDS = OutputDomain(
     tuple(
-        Field(
+        OutputColumn(
             name,
             tuple(range(size))
             if name in ("age", "tenure")
@@ -293,10 +293,10 @@ def cases() -> list[list[object]]:
     )
     print(rows[-1], flush=True)
     problem = paper_case()
-    incremental.solve(problem, problem.columns.start(200, seed=0), proposals=1, seed=0)
+    incremental.solve(problem, problem.domain.start(200, seed=0), proposals=1, seed=0)
     times, exact = [], 0
     for seed in range(10):
-        start = problem.columns.start(PAPER_ROWS, seed=seed)
+        start = problem.domain.start(PAPER_ROWS, seed=seed)
         began = time.process_time()
         solved = incremental.solve(problem, start, seed=seed)
         times.append(time.process_time() - began)

@@ -59,7 +59,7 @@ Row = list[object]
 def warm_up(problem: Problem) -> None:
     """Compile, or load what was compiled."""
     for engine in (incremental, maxent):
-        engine.solve(problem, problem.columns.start(200, seed=0), proposals=1, seed=0)
+        engine.solve(problem, problem.domain.start(200, seed=0), proposals=1, seed=0)
 
 
 def timed(work: Callable[[], Solved]) -> tuple[Solved, float, float]:
@@ -88,7 +88,7 @@ def paper(runs: int = 10) -> tuple[list[Row], list[Row]]:
     for engine, times in ((incremental, runs), (maxent, max(1, runs // 3))):
         name = engine.__name__.rsplit(".", 1)[1]
         for seed in range(times):
-            start = problem.columns.start(PAPER_ROWS, seed=seed)
+            start = problem.domain.start(PAPER_ROWS, seed=seed)
             solved, wall, cpu = timed(lambda: engine.solve(problem, start, seed=seed))  # noqa: B023
             off = np.abs(refit(problem, solved.codes) - target)
             seconds, proposals = sooner(solved)
@@ -126,7 +126,7 @@ def ratio(problem: Problem, codes: Codes, whole: float, soon: float) -> list[Row
     system = problem.outputs[0]
     x = np.sum([terms.of(codes, system.size) for terms in system.terms], axis=0)  # type: ignore[union-attr]
     y = system.model.label.of(codes)[:, 0]  # type: ignore[union-attr]
-    frame = pd.DataFrame(codes, columns=list(problem.columns.names))
+    frame = pd.DataFrame(codes, columns=list(problem.domain.names))
     formula = "tenure ~ age + C(areap) + C(ethgroup) + C(ltill) + C(mstatus) + C(sex)"
     bare = best(lambda: sm.Logit(y, x).fit(disp=0), repeats=5)
     fit = best(lambda: smf.logit(formula, frame).fit(disp=0), repeats=5)
@@ -169,7 +169,7 @@ def wrong_cells(problem: Problem, codes: Codes) -> int:
     for table in problem.outputs:
         if isinstance(table, CountTable):
             positions = [position for position, _ in table.groups]
-            sizes = [problem.columns.sizes[position] for position in positions]
+            sizes = [problem.domain.sizes[position] for position in positions]
             cells = np.ravel_multi_index(codes[:, positions].T, sizes)
             wrong += int((np.bincount(cells, minlength=len(table.lo)) != table.lo).sum())
     return wrong
@@ -185,7 +185,7 @@ def joint(runs: int = 5) -> list[Row]:
     n_cells = sum(len(table.lo) for table in problem.outputs if isinstance(table, CountTable))
     rows: list[Row] = []
     for seed in range(runs):
-        start = problem.columns.start(JOINT_ROWS, seed=seed)
+        start = problem.domain.start(JOINT_ROWS, seed=seed)
         solved, wall, cpu = timed(lambda: incremental.solve(problem, start, seed=seed))  # noqa: B023
         off = np.abs(refit(problem, solved.codes) - target)
         rows.append(
@@ -210,7 +210,7 @@ def literal() -> list[Row]:
     problem = paper_case()
     ea.solve(
         problem,
-        problem.columns.start(200, seed=0),
+        problem.domain.start(200, seed=0),
         seed=0,
         settings=ea.EvolutionSettings(generations=1),
     )  # compiles
@@ -224,7 +224,7 @@ def literal() -> list[Row]:
         ("truncation", "score"),
     ):
         settings = ea.EvolutionSettings(selection=selection, fitness=fitness)  # type: ignore[arg-type]
-        start = problem.columns.start(PAPER_ROWS, seed=0)
+        start = problem.domain.start(PAPER_ROWS, seed=0)
         first = np.abs(refit(problem, start) - target)
         solved, _, cpu = timed(lambda: ea.solve(problem, start, seed=1, settings=settings))  # noqa: B023
         off, generations = (

@@ -7,7 +7,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from chaffinch.outputs.domain import CodeColumn, Codes, Columns, Floats
+from chaffinch.outputs.domain import Codes, Floats, OutputColumn, OutputDomain
 from chaffinch.outputs.equations import CountTable, Lookup, Problem, SumSystem, Terms, regression
 
 PAPER_ROWS = 50_357
@@ -49,18 +49,18 @@ ORIGINAL = {
 FOUR_DECIMALS = 5e-5
 
 
-def schema(*, with_age: bool = True) -> Columns:
+def schema(*, with_age: bool = True) -> OutputDomain:
     """Return the columns of the paper's dataset; without age every column is categorical, and no move is small."""
-    return Columns(
+    return OutputDomain(
         tuple(
-            CodeColumn(name, size, np.arange(float(size)) if name == "age" else None)
+            OutputColumn(name, size, np.arange(float(size)) if name == "age" else None)
             for name, size in LEVELS.items()
             if with_age or name != "age"
         )
     )
 
 
-def design(columns: Columns, features: Sequence[str]) -> list[Terms]:
+def design(columns: OutputDomain, features: Sequence[str]) -> list[Terms]:
     """Return the terms of features named as in the paper's table 2."""
     at = {feature: j for j, feature in enumerate(features)}
     constant = np.zeros((1, len(at)))
@@ -80,7 +80,7 @@ def design(columns: Columns, features: Sequence[str]) -> list[Terms]:
 
 
 def tenure_logit(
-    columns: Columns, coefficients: Floats, *, half_widths: float, with_age: bool = True
+    columns: OutputDomain, coefficients: Floats, *, half_widths: float, with_age: bool = True
 ) -> SumSystem:
     """Return the logit of tenure on everything else."""
     features = [feature for feature in ORIGINAL if with_age or feature != "age"]
@@ -157,7 +157,7 @@ def census(n_rows: int, *, seed: int = 0) -> Codes:
     return codes
 
 
-def exact_table(columns: Columns, codes: Codes, names: Sequence[str]) -> CountTable:
+def exact_table(columns: OutputDomain, codes: Codes, names: Sequence[str]) -> CountTable:
     """Return the table of counts of some columns of a dataset, every cell exact."""
     positions = [columns.position(name) for name in names]
     groups = tuple((p, np.arange(columns.sizes[p])) for p in positions)
@@ -200,10 +200,10 @@ def main(runs: int = 10) -> None:
         ("paper without age", paper_case(with_age=False), PAPER_ROWS, max(1, runs // 3)),
         ("joint", joint, JOINT_ROWS, max(1, runs // 3)),
     ]
-    solve(joint, joint.columns.start(100, seed=0), proposals=1, seed=0)  # compiles
+    solve(joint, joint.domain.start(100, seed=0), proposals=1, seed=0)  # compiles
     for name, problem, n_rows, times in cases:
         for seed in range(times):
-            start = problem.columns.start(n_rows, seed=seed)
+            start = problem.domain.start(n_rows, seed=seed)
             cpu = time.process_time()
             solved = solve(problem, start, seed=seed)
             cpu = time.process_time() - cpu

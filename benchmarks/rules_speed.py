@@ -18,23 +18,24 @@ from typing import Any
 
 import numpy as np
 
-from chaffinch.outputs.domain import Field, Fields
+from chaffinch.outputs.domain import OutputColumn, OutputDomain
 from chaffinch.outputs.rules import Policy, check_entries
 
 RESULTS = Path(__file__).parent / "results" / "rules_speed.csv"
 
 
-def columns(*sizes: int) -> tuple[Field, ...]:
+def columns(*sizes: int) -> tuple[OutputColumn, ...]:
     return tuple(
-        Field(f"C{k}", tuple(f"l{level}" for level in range(size))) for k, size in enumerate(sizes)
+        OutputColumn(f"C{k}", tuple(f"l{level}" for level in range(size)))
+        for k, size in enumerate(sizes)
     )
 
 
 def table(
     rows: int, width: int, height: int, *, others: bool = False
-) -> tuple[Fields, Any, list[dict[str, Any]]]:
+) -> tuple[OutputDomain, Any, list[dict[str, Any]]]:
     """A table by two columns with small counts withheld and totals shown; with others beside it, by a third column."""
-    fields = Fields(columns(width, height, 3))
+    fields = OutputDomain(columns(width, height, 3))
     # Levels of which the first are frequent and the last rare, as they are in life.
     codes = (np.random.default_rng(1).random((rows, 3)) ** 2 * (width, height, 3)).astype(np.int32)
     entries = [
@@ -57,9 +58,9 @@ def table(
 
 def web(
     rows: int, n_columns: int, levels: int, *, filters: bool = False
-) -> tuple[Fields, Any, list[dict[str, Any]]]:
+) -> tuple[OutputDomain, Any, list[dict[str, Any]]]:
     """All tables by two of several columns; with filters by age that end a year apart."""
-    fields = Fields((*columns(*[levels] * n_columns), Field("AGE", tuple(range(100)))))
+    fields = OutputDomain((*columns(*[levels] * n_columns), OutputColumn("AGE", tuple(range(100)))))
     rng = np.random.default_rng(2)
     codes = np.append(
         rng.integers(0, levels, (rows, n_columns)), rng.integers(0, 100, (rows, 1)), axis=1
@@ -81,9 +82,9 @@ def web(
     )
 
 
-def three() -> tuple[Fields, Any, list[dict[str, Any]]]:
+def three() -> tuple[OutputDomain, Any, list[dict[str, Any]]]:
     """Three outputs that leave one person together."""
-    fields = Fields((*columns(4, 4), Field("AGE", tuple(range(100)))))
+    fields = OutputDomain((*columns(4, 4), OutputColumn("AGE", tuple(range(100)))))
     codes = np.random.default_rng(3).integers(0, (4, 4, 80), (100_000, 3)).astype(np.int32)
     codes[0, 2] = 90
     ages = {"young": "AGE < 50", "old": "AGE >= 50 and AGE < 80"}
@@ -94,7 +95,7 @@ def three() -> tuple[Fields, Any, list[dict[str, Any]]]:
     return fields, codes, [{"name": "all", "kind": "table", "by": ["C0", "C1"]}, *parts]
 
 
-def cases() -> Iterator[tuple[str, tuple[Fields, Any, list[dict[str, Any]]]]]:
+def cases() -> Iterator[tuple[str, tuple[OutputDomain, Any, list[dict[str, Any]]]]]:
     yield "three outputs, 100,000 records", three()
     yield "80 x 70 table, 10,000 records", table(10_000, 80, 70)
     yield "80 x 70 table and two others, 10,000 records", table(10_000, 80, 70, others=True)

@@ -27,8 +27,8 @@ from chaffinch.outputs.check.attribution import (
 )
 from chaffinch.outputs.domain import (
     Codes,
-    Field,
-    Fields,
+    OutputColumn,
+    OutputDomain,
 )
 from experiments.p1_output_risk.people import people
 
@@ -72,7 +72,9 @@ def of_formula() -> tuple[Draw, KeyAttack]:
         y = np.where(rng.random(n) < 0.5, (x[:, 0] + x[:, 1]) % 3, rng.integers(0, 3, n))
         return np.c_[x, y].astype(np.int32)
 
-    fields = Fields(tuple(Field("abcdy"[k], tuple(range(size))) for k, size in enumerate(SIZES)))
+    fields = OutputDomain(
+        tuple(OutputColumn("abcdy"[k], tuple(range(size))) for k, size in enumerate(SIZES))
+    )
     return draw, attack_of(fields, "abcd", "y", sizes=(2, 4))
 
 

@@ -58,10 +58,10 @@ def walk(
     --------
     Only the margin of the second column was published, so its values go anywhere, and none is lost:
 
-    >>> from chaffinch.outputs.domain import CodeColumn, Columns
+    >>> from chaffinch.outputs.domain import OutputColumn, OutputDomain
     >>> from chaffinch.outputs.equations import CountTable
     >>> margin = CountTable("b", ((1, np.arange(2)),), np.array([4, 4]), np.array([4, 4]))
-    >>> problem = Problem(Columns((CodeColumn("a", 8), CodeColumn("b", 2))), (margin,))
+    >>> problem = Problem(OutputDomain((OutputColumn("a", tuple("01234567")), OutputColumn("b", tuple("01")))), (margin,))
     >>> start = np.stack([np.arange(8), np.repeat([0, 1], 4)], axis=1)
     >>> after = walk(problem, start, seed=1)
     >>> np.bincount(after.codes[:, 1]).tolist(), after.changed > 0
@@ -70,9 +70,9 @@ def walk(
     if rounds < 0:
         raise InputError(f"rounds must be at least 0. Got {rounds}.")
     rng = generator(seed)
-    start = problem.columns.check(codes)
+    start = problem.domain.check(codes)
     now = start.copy()
-    free = [c for c, column in enumerate(problem.columns) if not column.fixed and column.size > 1]
+    free = [c for c, column in enumerate(problem.domain) if not column.fixed and column.size > 1]
     flips = 0
     for _ in range(rounds):
         for column in rng.permutation(free):
@@ -267,4 +267,4 @@ def equal_on(problem: Problem, codes: Codes, column: int, others: Iterable[int])
 def only_trades(problem: Problem, column: int, others: Iterable[int]) -> bool:
     """Return whether records that agree on the other columns agree on all but the column: they would only trade places."""
     exact = {other for other, group in _maps(problem, column, others) if group is None}
-    return exact | {column} >= set(range(len(problem.columns)))
+    return exact | {column} >= set(range(len(problem.domain)))

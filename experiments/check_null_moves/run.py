@@ -65,7 +65,7 @@ class Chain:
             first, search, moves = stream.spawn(3)
             if self.rounds is None or not datasets:
                 solved = incremental.solve(
-                    problem, problem.columns.start(rows, seed=first), seed=search
+                    problem, problem.domain.start(rows, seed=first), seed=search
                 )
                 datasets.append(solved.codes)
                 reached.append(solved.reached)

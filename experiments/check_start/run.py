@@ -21,7 +21,7 @@ from benchmarks.data import bundled
 from chaffinch.outputs.check import CheckInputs, CheckSettings, check_recipes
 from chaffinch.outputs.check.assessment import DatasetEnsemble
 from chaffinch.outputs.document import Outputs, recipes_of
-from chaffinch.outputs.domain import Field, Fields
+from chaffinch.outputs.domain import OutputColumn, OutputDomain
 from chaffinch.outputs.solve.engines import incremental
 from experiments.p1_output_risk.paper_figures import prepared, whole_data
 from experiments.p1_output_risk.people import DATASETS, People, people
@@ -77,7 +77,7 @@ def made_here(spec: Outputs, *, copies: int, seed: Any, progress: Any = None) ->
     problem, solved = spec.problem(), []
     for stream in seed.spawn(copies):
         first, search = stream.spawn(2)
-        start = problem.columns.start(spec.n_rows(), seed=first)
+        start = problem.domain.start(spec.n_rows(), seed=first)
         solved.append(incremental.solve(problem, start, proposals=PROPOSALS, seed=search))
     return DatasetEnsemble(tuple(one.codes for one in solved), tuple(one.reached for one in solved))
 
@@ -88,7 +88,9 @@ def other(name: str) -> People:
     frame = bundled(name).to_pandas()[[*keys, label]].dropna()
     columns = {key: frame[key].tolist() for key in keys}
     columns[label] = (frame[label] == success).astype(int).tolist()
-    fields = Fields(tuple(Field(key, tuple(sorted(set(some)))) for key, some in columns.items()))
+    fields = OutputDomain(
+        tuple(OutputColumn(key, tuple(sorted(set(some)))) for key, some in columns.items())
+    )
     return People(fields, fields.codes(columns), label)
 
 
@@ -118,8 +120,10 @@ def rows_of(name: str, who: People) -> list[list[Any]]:
         )
         for k, field in enumerate(who.fields)
     ]
-    kept = Fields(
-        tuple(Field(field.name, some) for field, some in zip(who.fields, levels, strict=True))
+    kept = OutputDomain(
+        tuple(
+            OutputColumn(field.name, some) for field, some in zip(who.fields, levels, strict=True)
+        )
     )
     codes = kept.codes(
         {

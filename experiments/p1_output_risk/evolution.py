@@ -19,7 +19,7 @@ import numpy as np
 
 from benchmarks.evolving_cases import census
 from chaffinch._base.svg import Axis
-from chaffinch.outputs.domain import Codes, Columns
+from chaffinch.outputs.domain import Codes, OutputDomain
 from chaffinch.outputs.equations import Problem
 from chaffinch.outputs.numbers import compared
 from chaffinch.outputs.solve.engines import incremental
@@ -92,9 +92,9 @@ def problem_of(rows: int, start: str) -> Problem:
             column.values,
             0.5 + np.bincount(people[:, c], minlength=column.size),
         )
-        for c, column in enumerate(problem.columns)
+        for c, column in enumerate(problem.domain)
     )
-    return Problem(Columns(columns), problem.outputs)
+    return Problem(OutputDomain(columns), problem.outputs)
 
 
 def ran(case: Case) -> dict[str, Any]:
@@ -105,7 +105,7 @@ def ran(case: Case) -> dict[str, Any]:
     began = time.process_time()
     solved = solve(
         problem,
-        problem.columns.start(case.rows, seed=first),
+        problem.domain.start(case.rows, seed=first),
         seed=search,
         settings=settings,
     )
@@ -155,7 +155,7 @@ def run() -> None:
     done = {tuple(row[name] for name in KEYS) for row in finished_rows(RESULTS)}
     warm = problem_of(12_589, "univariate")
     solve(
-        warm, warm.columns.start(200, seed=0), seed=0, settings=EvolutionSettings(generations=1)
+        warm, warm.domain.start(200, seed=0), seed=0, settings=EvolutionSettings(generations=1)
     )  # compiles
     for case in cases():
         if case.key in done:
@@ -338,10 +338,10 @@ def shrink() -> None:
     for rows in RUNS:
         problem = problem_of(rows, "uniform")
         target = np.array(list(originals(rows).values()))
-        arrived = incremental.solve(problem, problem.columns.start(rows, seed=1), seed=2)
+        arrived = incremental.solve(problem, problem.domain.start(rows, seed=1), seed=2)
         settings = EvolutionSettings()
         population = Population(
-            problem.columns, arrived.codes, settings.population_size, np.random.default_rng(3)
+            problem.domain, arrived.codes, settings.population_size, np.random.default_rng(3)
         )
         for generation in (0, 250, 500, 750, 1_000):
             rate = settings.mutation_at(generation)

@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow.parquet as pq
 
 from benchmarks.data import shared_folder
-from chaffinch.outputs.domain import Codes, Field, Fields
+from chaffinch.outputs.domain import Codes, OutputColumn, OutputDomain
 
 __all__ = ["DATASETS", "People", "people"]
 
@@ -24,7 +24,7 @@ DATASETS = tuple(FILES)
 class People:
     """Records of one source: columns, codes, and the formula of the logit, P1's as far as the columns go."""
 
-    fields: Fields
+    fields: OutputDomain
     codes: Codes
     label: str
 
@@ -77,7 +77,9 @@ def people(dataset: str) -> People | None:
             "ill": (frame["health"] >= 3).astype(int),  # fair, bad or very bad
         }
         label = "ill"
-    fields = Fields(tuple(_field(name, np.asarray(values)) for name, values in columns.items()))
+    fields = OutputDomain(
+        tuple(_field(name, np.asarray(values)) for name, values in columns.items())
+    )
     return People(
         fields,
         fields.codes({name: list(np.asarray(v).tolist()) for name, v in columns.items()}),
@@ -85,7 +87,7 @@ def people(dataset: str) -> People | None:
     )
 
 
-def _field(name: str, values: np.ndarray) -> Field:
+def _field(name: str, values: np.ndarray) -> OutputColumn:
     if name == "age":  # a number, with every value between the ends: what a code book would say
-        return Field(name, tuple(range(int(values.min()), int(values.max()) + 1)))
-    return Field(name, tuple(sorted(set(values.tolist()))))
+        return OutputColumn(name, tuple(range(int(values.min()), int(values.max()) + 1)))
+    return OutputColumn(name, tuple(sorted(set(values.tolist()))))

@@ -65,8 +65,8 @@ def synthesis(who: People, data: str, fold: str, number: int) -> Iterator[list[A
     spec = recipes_of([logit(who)], who.fields).computed(who.codes[behind])
     problem = spec.problem(len(behind))
     first, search, other = np.random.SeedSequence([number, list(FOLDS).index(fold)]).spawn(3)
-    solved = solve(problem, problem.columns.start(len(behind), seed=first), seed=search)
-    ignorant = problem.columns.start(len(behind), seed=other)
+    solved = solve(problem, problem.domain.start(len(behind), seed=first), seed=search)
+    ignorant = problem.domain.start(len(behind), seed=other)
     group = np.full(len(who.codes), -1, dtype=np.int8)
     group[behind], group[held_out] = 0, 1
     for target in TARGETS[data]:

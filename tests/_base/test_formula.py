@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from chaffinch._base.formula import Expression, Grammar, Part, parts_of, unique
 from chaffinch._base.tokens import Reader
 from chaffinch.errors import InputError
-from chaffinch.outputs.domain import Field, Fields
+from chaffinch.outputs.domain import OutputColumn, OutputDomain
 from chaffinch.outputs.formula import read_formula
 from chaffinch.table import Column, Schema
 from chaffinch.table.formula import formula_of
@@ -85,14 +85,14 @@ SCHEMA = Schema(
         Column("m.n", "integer"),
     )
 )
-FIELDS = Fields(
+FIELDS = OutputDomain(
     (
-        Field("y", (0, 1)),
-        Field("a", ("u", "v")),
-        Field("b", ("q", "p")),
-        Field("x", (1, 2, 3)),
-        Field("a b", ("k", "l")),
-        Field("m.n", (1, 2)),
+        OutputColumn("y", (0, 1)),
+        OutputColumn("a", ("u", "v")),
+        OutputColumn("b", ("q", "p")),
+        OutputColumn("x", (1, 2, 3)),
+        OutputColumn("a b", ("k", "l")),
+        OutputColumn("m.n", (1, 2)),
     )
 )
 UNSUPPORTED = "which is not supported. A formula may have: names"

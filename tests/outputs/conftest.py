@@ -8,25 +8,25 @@ from typing import Any
 import numpy as np
 import pytest
 
-from chaffinch.outputs.domain import Field, Fields
+from chaffinch.outputs.domain import OutputColumn, OutputDomain
 from chaffinch.outputs.rules import Policy, RuleFinding, RuleReport, check_entries
 
 
 @pytest.fixture(scope="session")
-def people_fields() -> Fields:
-    return Fields(
+def people_fields() -> OutputDomain:
+    return OutputDomain(
         (
-            Field("A", ("a1", "a2", "a3")),
-            Field("B", ("b1", "b2")),
-            Field("Y", ("no", "yes")),
-            Field("AGE", tuple(range(100))),
-            Field("PAY", tuple(range(-5, 1001))),
+            OutputColumn("A", ("a1", "a2", "a3")),
+            OutputColumn("B", ("b1", "b2")),
+            OutputColumn("Y", ("no", "yes")),
+            OutputColumn("AGE", tuple(range(100))),
+            OutputColumn("PAY", tuple(range(-5, 1001))),
         )
     )
 
 
 @pytest.fixture(scope="session")
-def people_by_cell(people_fields: Fields) -> Callable[..., np.ndarray]:
+def people_by_cell(people_fields: OutputDomain) -> Callable[..., np.ndarray]:
     """From (number, {column: level, ...}) pairs to codes; columns that are not named have their first level, PAY 0."""
 
     def make(*groups: tuple[int, Mapping[str, Any]]) -> np.ndarray:
@@ -43,7 +43,7 @@ def people_by_cell(people_fields: Fields) -> Callable[..., np.ndarray]:
 
 
 @pytest.fixture(scope="session")
-def judged(people_fields: Fields) -> Callable[..., RuleReport]:
+def judged(people_fields: OutputDomain) -> Callable[..., RuleReport]:
     def run(
         codes: np.ndarray, *entries: Mapping[str, Any], policy: Policy | None = None, **options: Any
     ) -> RuleReport:

@@ -11,7 +11,6 @@ import pytest
 from chaffinch._base.errors import InputError
 from chaffinch.outputs.cells import (
     Crossing,
-    Frame,
     cell_names,
     crossed,
     crosstab,
@@ -23,12 +22,16 @@ from chaffinch.outputs.cells import (
     whole_of,
     with_margins,
 )
-from chaffinch.outputs.domain import Field, Fields
+from chaffinch.outputs.domain import OutputColumn, OutputDomain
 from chaffinch.outputs.equations import CountTable, SumSystem
 from chaffinch.outputs.filters import read_filter
 
-FIELDS = Fields(
-    (Field("sex", ("f", "m")), Field("age", tuple(range(6))), Field("area", ("n", "e", "s", "w")))
+FIELDS = OutputDomain(
+    (
+        OutputColumn("sex", ("f", "m")),
+        OutputColumn("age", tuple(range(6))),
+        OutputColumn("area", ("n", "e", "s", "w")),
+    )
 )
 GROUPS = {"age": [[0, 1], [3, 5]], "area": {"up": ["n"], "sides": ["e", "w"]}}
 
@@ -82,7 +85,7 @@ def test_records_of_each_cell(cells: Crossing, codes: Any) -> None:
 @pytest.mark.parametrize("where", [None, "sex == 'm' and age > 1", "sex == 'm' or age > 3"])
 def test_equations_count_what_is_counted(cells: Crossing, codes: Any, where: str | None) -> None:
     """A filter of single columns is folded into the table; one that ties columns together makes sums of indicators."""
-    frame, kept = Frame(FIELDS, len(codes)), read_filter(where, FIELDS)
+    frame, kept = FIELDS.with_rows(len(codes)), read_filter(where, FIELDS)
     counts = crosstab(cells, codes[kept.of(codes)])
     part = table_of_counts("t", frame, cells.steps, kept, counts, counts)
     assert isinstance(part, SumSystem if where and " or " in where else CountTable)
@@ -97,7 +100,7 @@ def test_equations_count_what_is_counted(cells: Crossing, codes: Any, where: str
 
 def test_sums_by_cell_by_hand(cells: Crossing, codes: Any) -> None:
     terms = sums_by_cell(
-        Frame(FIELDS, 200), cells, [((1,), lambda grid: FIELDS["age"].values[grid[1]])]
+        FIELDS.with_rows(200), cells, [((1,), lambda grid: FIELDS["age"].values[grid[1]])]
     )
     sums = terms.of(codes, 2 * cells.size).sum(axis=0).reshape(-1, 2)
     for k, rows in enumerate(record_groups(cells, codes)):
@@ -148,8 +151,8 @@ def test_groups_that_cannot_be(by: list[str], groups: dict[str, Any], words: str
 def test_groups_that_messages_may_name() -> None:
     """Of the areas n, e and s are common; a group's own name is as common as any of its levels, a name made of levels as all of them."""
     common = frozenset({"n", "e", "s", "0"})
-    fields = Fields(
-        tuple(Field(one.name, one.levels, common=common & set(one.labels)) for one in FIELDS)
+    fields = OutputDomain(
+        tuple(OutputColumn(one.name, one.levels, common=common & set(one.labels)) for one in FIELDS)
     )
     area = crossed(["area"], {"area": [["n", "e"], ["s", "w"]]}, fields, output="t")
     assert (area.names, area.safe_names) == ((("n+e", "s+w"),), (("n+e", "…"),))

@@ -12,7 +12,6 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from chaffinch._base.errors import InputError
-from chaffinch.outputs.cells import Frame
 from chaffinch.outputs.contradictions import check_contradictions, contradictions
 from chaffinch.outputs.document import Outputs
 from chaffinch.outputs.kinds.base import SLACK
@@ -441,7 +440,7 @@ def test_three_correlations_hold_together_if_their_matrix_has_no_negative_eigenv
         }
     )
     least = np.linalg.eigvalsh(np.array(matrix)).min()
-    reason = spec.outputs[0].contradiction(Frame(spec.fields, 50))
+    reason = spec.outputs[0].contradiction(spec.fields.with_rows(50))
     if least > 10 * SLACK:
         assert reason is None
     elif least < -10 * SLACK:

@@ -10,13 +10,16 @@ import numpy as np
 import pytest
 
 from chaffinch._base.errors import FileError, InputError, UnknownNameError
-from chaffinch.outputs.cells import Frame
 from chaffinch.outputs.document import Outputs, named_columns, read_outputs, recipes_of
-from chaffinch.outputs.domain import Field, Fields
+from chaffinch.outputs.domain import OutputColumn, OutputDomain
 
 HEAD = {"format": "chaffinch-outputs", "version": 1}
-FIELDS = Fields(
-    (Field("sex", ("f", "m")), Field("area", ("n", "e", "s")), Field("age", tuple(range(5))))
+FIELDS = OutputDomain(
+    (
+        OutputColumn("sex", ("f", "m")),
+        OutputColumn("area", ("n", "e", "s")),
+        OutputColumn("age", tuple(range(5))),
+    )
 )
 COLUMNS = [
     {"name": "sex", "levels": ["f", "m"]},
@@ -27,7 +30,7 @@ CODES = np.array([[0, 0, 1], [1, 1, 2], [0, 2, 3], [1, 0, 4], [0, 0, 0], [0, 1, 
 
 
 def recipe(made: Outputs) -> dict[str, Any]:
-    return made.outputs[0].without_numbers(Frame(made.fields, 10**9)).to_dict()
+    return made.outputs[0].without_numbers(made.fields.with_rows(10**9)).to_dict()
 
 
 def one(**entry: Any) -> dict[str, Any]:
@@ -158,7 +161,7 @@ def test_digits_and_withheld_of_other_kinds() -> None:
         "digits": {"survival": "0.0"},
         "withheld": ["n survival at 2", "e survival at 2", "s survival at 2"],
     }
-    three = Fields((*FIELDS, Field("income", (0, 1)), Field("height", (0, 1))))
+    three = OutputDomain((*FIELDS, OutputColumn("income", (0, 1)), OutputColumn("height", (0, 1))))
     matrix = [[1, "0.5", "x"], ["0.5", 1, "x"], ["x", "0.1", 1]]
     made = recipes_of(
         [{"kind": "correlation", "of": ["age", "income", "height"], "values": matrix}], three
@@ -204,7 +207,7 @@ def test_sets_of_recipes() -> None:
         made.only(["table 2"])
     more = recipes_of(
         [{"name": "more", "kind": "table", "by": ["b", "sex"]}],
-        Fields((Field("b", (0, 1)), FIELDS["sex"])),
+        OutputDomain((OutputColumn("b", (0, 1)), FIELDS["sex"])),
     )
     both = made.including(more)
     assert both.fields.names == ("sex", "area", "age", "b")
@@ -212,7 +215,8 @@ def test_sets_of_recipes() -> None:
     with pytest.raises(InputError, match="Two are called 'table 1'"):
         made.including(made)
     other = recipes_of(
-        [{"name": "more", "kind": "table", "by": ["sex"]}], Fields((Field("sex", ("m", "f")),))
+        [{"name": "more", "kind": "table", "by": ["sex"]}],
+        OutputDomain((OutputColumn("sex", ("m", "f")),)),
     )
     with pytest.raises(InputError, match="Column 'sex' has other levels"):
         made.including(other)
@@ -351,7 +355,7 @@ def test_columns() -> None:
             {"name": "b", "levels": [False, True], "weights": [1, 3]},
         ]
     )
-    assert spec.columns.names == ("sex", "age", "n", "b")
+    assert spec.fields.names == ("sex", "age", "n", "b")
     assert spec.fields["age"].levels == (
         0.0,
         0.1,
@@ -366,7 +370,7 @@ def test_columns() -> None:
         1.0,
     )  # no 0.30000000000000004
     assert spec.fields["n"].levels == (0, 2, 4)
-    assert spec.columns.every[3].chances.tolist() == [0.25, 0.75]
+    assert spec.fields.columns[3].chances.tolist() == [0.25, 0.75]
     assert not spec.fields["b"].numeric
 
 

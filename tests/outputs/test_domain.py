@@ -1,4 +1,4 @@
-"""Columns with their words: levels to codes and back, combinations of levels, and which levels a message may name."""
+"""OutputDomain with their words: levels to codes and back, combinations of levels, and which levels a message may name."""
 
 from __future__ import annotations
 
@@ -9,9 +9,15 @@ import pytest
 
 from chaffinch._base.errors import InputError
 from chaffinch.outputs import domain as fields_module
-from chaffinch.outputs.domain import CodeColumn, Columns, Field, Fields, same_column_checked
+from chaffinch.outputs.domain import MAX_ROWS, OutputColumn, OutputDomain, same_column_checked
 
-FIELDS = Fields((Field("sex", ("f", "m")), Field("age", (0, 1.5, 3)), Field("ill", (False, True))))
+FIELDS = OutputDomain(
+    (
+        OutputColumn("sex", ("f", "m")),
+        OutputColumn("age", (0, 1.5, 3)),
+        OutputColumn("ill", (False, True)),
+    )
+)
 
 
 @pytest.mark.parametrize(
@@ -26,13 +32,13 @@ FIELDS = Fields((Field("sex", ("f", "m")), Field("age", (0, 1.5, 3)), Field("ill
 )
 def test_levels_that_are_refused(levels: tuple[object, ...], message: str) -> None:
     with pytest.raises(InputError, match=message):
-        Field("c", levels)  # type: ignore[arg-type]
+        OutputColumn("c", levels)  # type: ignore[arg-type]
 
 
 def test_levels_and_codes() -> None:
     sex, age, ill = FIELDS
     assert (sex.numeric, age.numeric, ill.numeric) == (False, True, False)
-    assert (age.whole, Field("n", (1, 2.0)).whole) == (False, True)
+    assert (age.is_whole, OutputColumn("n", (1, 2.0)).is_whole) == (False, True)
     assert [age.code(level) for level in (0, "1.5", 3.0)] == [0, 1, 2]
     assert ill.code(True) == ill.code("True") == 1
     assert age.values.tolist() == [0.0, 1.5, 3.0]
@@ -81,10 +87,10 @@ def test_a_column_is_named_once() -> None:
         same_column_checked(["a", "a"], output="o")
 
 
-COLUMNS = Columns(
+COLUMNS = OutputDomain(
     (
-        CodeColumn("sex", 2, weights=np.array([3.0, 1.0])),
-        CodeColumn("age", 3, values=np.array([0.0, 1.0, 5.0])),
+        OutputColumn("sex", tuple("01"), weights=(3.0, 1.0)),
+        OutputColumn("age", tuple(np.array([0.0, 1.0, 5.0]).tolist())),
     )
 )
 
@@ -92,32 +98,34 @@ COLUMNS = Columns(
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"size": 0}, "between 1 and"),
-        ({"values": np.zeros(3)}, "one finite number for each of its 2 levels as values"),
-        ({"values": np.array([0.0, np.inf])}, "one finite number"),
-        ({"values": np.array([1.0, 1.0])}, "must rise"),
-        ({"weights": np.array([1.0, -1.0])}, "at least 0"),
-        ({"weights": np.zeros(2)}, "not all 0"),
+        ({"levels": ()}, "needs at least one level"),
+        ({"weights": (1.0,) * 3}, "one finite number for each of its 2 levels as weights"),
+        ({"levels": (0.0, np.inf)}, "one finite number for each of its 2 levels as values"),
+        ({"levels": (2.0, 1.0)}, "must rise"),
+        ({"weights": (1.0, -1.0)}, "at least 0"),
+        ({"weights": (0.0, 0.0)}, "not all 0"),
+        ({"weights": ()}, "not all 0"),
     ],
 )
 def test_what_a_column_may_not_be(options: dict[str, object], message: str) -> None:
     with pytest.raises(InputError, match=message):
-        CodeColumn(**{"name": "c", "size": 2, **options})  # type: ignore[arg-type]
+        OutputColumn(**{"name": "c", "levels": (0, 1), **options})  # type: ignore[arg-type]
 
 
-def test_columns_have_names_sizes_and_cells() -> None:
+def test_columns_have_names_sizes_and_a_number_of_rows() -> None:
     assert (COLUMNS.names, COLUMNS.sizes, len(COLUMNS)) == (("sex", "age"), (2, 3), 2)
-    assert (COLUMNS.cells([]), COLUMNS.cells([0, 1])) == (1, 6)
-    assert COLUMNS.every[0].chances.tolist() == [0.75, 0.25]
-    assert COLUMNS.every[1].chances.tolist() == [1 / 3] * 3
+    assert (COLUMNS.shape([]), COLUMNS.shape([1, 0])) == ((), (3, 2))
+    assert (COLUMNS.n_rows, COLUMNS.with_rows(5).n_rows) == (MAX_ROWS, 5)
+    assert COLUMNS.columns[0].chances.tolist() == [0.75, 0.25]
+    assert COLUMNS.columns[1].chances.tolist() == [1 / 3] * 3
     with pytest.raises(InputError, match=r"Unknown column 'agee'\. Did you mean 'age'"):
         COLUMNS.position("agee")
     for every, message in (
         ((), "at least one column"),
-        ((CodeColumn("a", 2),) * 2, "different names"),
+        ((OutputColumn("a", tuple("01")),) * 2, "different names"),
     ):
         with pytest.raises(InputError, match=message):
-            Columns(every)
+            OutputDomain(every)
 
 
 def test_starts_are_repeated_by_their_seed() -> None:

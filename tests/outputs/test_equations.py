@@ -8,7 +8,7 @@ import statsmodels.api as sm
 from scipy.special import gammaln
 
 from chaffinch._base.errors import InputError, UnknownNameError
-from chaffinch.outputs.domain import CodeColumn, Columns
+from chaffinch.outputs.domain import OutputColumn, OutputDomain
 from chaffinch.outputs.equations import (
     CountTable,
     Lookup,
@@ -21,8 +21,12 @@ from chaffinch.outputs.equations import (
 from chaffinch.outputs.families import FAMILIES, FamilyName, moments, multipliers
 
 N = 40
-COLUMNS = Columns(
-    (CodeColumn("a", 3), CodeColumn("x", 5, values=np.linspace(-1.0, 1.0, 5)), CodeColumn("y", 4))
+COLUMNS = OutputDomain(
+    (
+        OutputColumn("a", tuple("012")),
+        OutputColumn("x", tuple(np.linspace(-1.0, 1.0, 5).tolist())),
+        OutputColumn("y", tuple("0123")),
+    )
 )
 CODES = COLUMNS.start(N, seed=3)
 TERMS = (
@@ -207,7 +211,7 @@ def test_a_table_counts_what_it_keeps() -> None:
             "levels",
         ),
         (lambda: COLUMNS.check(np.full((2, 3), 3)), "Column 'a' has codes outside"),
-        (lambda: CodeColumn("x", 2, values=np.array([1.0, 1.0])), "must rise"),
+        (lambda: OutputColumn("x", (1.0, 0.5)), "must rise"),
     ],
 )
 def test_what_breaks_a_rule_is_named(make: object, said: str) -> None:
@@ -223,7 +227,7 @@ def test_unknown_names_are_told_with_a_suggestion() -> None:
 
 
 def test_starts_follow_the_chances() -> None:
-    columns = Columns((CodeColumn("a", 3, weights=np.array([1.0, 0.0, 3.0])),))
+    columns = OutputDomain((OutputColumn("a", tuple("012"), weights=(1.0, 0.0, 3.0)),))
     counts = np.bincount(columns.start(10_000, seed=1)[:, 0], minlength=3)
     # Binomial(10,000, 0.75): within 5 standard deviations (217), which fails once in 1.7 million if right.
     assert counts[1] == 0

@@ -13,7 +13,7 @@ from chaffinch._base.errors import InputError
 from chaffinch._base.results import RunFacts
 from chaffinch.outputs import evolve as module
 from chaffinch.outputs.document import read_outputs
-from chaffinch.outputs.domain import CodeColumn, Columns
+from chaffinch.outputs.domain import OutputColumn, OutputDomain
 from chaffinch.outputs.equations import CountTable, Problem, SumSystem, Terms
 from chaffinch.outputs.evolve import (
     MOST_BYTES,
@@ -207,7 +207,7 @@ def test_engines_do_not_say_reached_of_what_no_dataset_has(engine, output):
     solve = {"incremental": incremental, "maxent": maxent, "ea": ea}[engine].solve
     solved = solve(
         wrong.problem(),
-        wrong.columns.start(100, seed=1),
+        wrong.fields.start(100, seed=1),
         proposals=60_000 if engine != "ea" else 320,
         seed=1,
     )
@@ -284,8 +284,8 @@ def test_searches_start_from_the_margins_that_outputs_tell():
 
 def test_tables_hold_the_words_and_numbers_of_the_columns(spec, tmp_path):
     schema = schema_of(spec.fields)
-    assert schema.sizes == spec.columns.sizes
-    codes = spec.columns.start(50, seed=1)
+    assert schema.sizes == spec.fields.sizes
+    codes = spec.fields.start(50, seed=1)
     table = table_of_codes(spec.fields, codes)
     back = spec.fields.codes(
         {name: table.to_arrow().column(name).to_pylist() for name in table.columns}
@@ -402,7 +402,7 @@ def test_a_number_is_published_where_it_was_printed():
     assert ShownNumber.of(interval, 1e-3) == ShownNumber("m", None, 1.0, 9.0, 3.0, True)
 
 
-ONE_COLUMN = Columns((CodeColumn("a", 2),))
+ONE_COLUMN = OutputDomain((OutputColumn("a", tuple("01")),))
 TABLE = CountTable("t", ((0, np.array([0, 1])),), np.array([1, 2]), np.array([1, 2]))
 
 
@@ -433,7 +433,7 @@ def test_the_most_rows_are_those_that_the_message_names(
 
 def test_a_start_from_margins_needs_some() -> None:
     check_start("uniform", ONE_COLUMN)
-    check_start("margins", Columns((CodeColumn("a", 2, weights=np.array([1.0, 2.0])),)))
+    check_start("margins", OutputDomain((OutputColumn("a", tuple("01"), weights=(1.0, 2.0)),)))
     with pytest.raises(InputError, match="A start from margins needs the margin of a column"):
         check_start("margins", ONE_COLUMN)
 

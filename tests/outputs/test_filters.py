@@ -9,19 +9,19 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from chaffinch._base.errors import InputError
-from chaffinch.outputs.domain import Field, Fields
+from chaffinch.outputs.domain import OutputColumn, OutputDomain
 from chaffinch.outputs.filters import read_filter
 
-FIELDS = Fields(
+FIELDS = OutputDomain(
     (
-        Field("sex", ("f", "m")),
-        Field("age", tuple(range(10))),
-        Field("job", ("no", "part", "full's")),
-        Field("wage", (0.0, 0.5, 1.5, 2.5)),
-        Field("a name", (1, 2, 3)),
+        OutputColumn("sex", ("f", "m")),
+        OutputColumn("age", tuple(range(10))),
+        OutputColumn("job", ("no", "part", "full's")),
+        OutputColumn("wage", (0.0, 0.5, 1.5, 2.5)),
+        OutputColumn("a name", (1, 2, 3)),
     )
 )
-CODES = FIELDS.columns.start(400, seed=3)
+CODES = FIELDS.start(400, seed=3)
 FRAME = pd.DataFrame(
     {f.name: np.array(f.levels, dtype=object)[CODES[:, k]] for k, f in enumerate(FIELDS)}
 ).infer_objects()

@@ -14,25 +14,25 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from chaffinch._base.errors import InputError
-from chaffinch.outputs.domain import Field, Fields
+from chaffinch.outputs.domain import OutputColumn, OutputDomain
 from chaffinch.outputs.filters import Filter, read_filter
 from chaffinch.outputs.formula import Factor, Parser, plain_name, read_formula, unlearnt_words
 from chaffinch.outputs.solve.process import FORBIDDEN
 
-FIELDS = Fields(
+FIELDS = OutputDomain(
     (
-        Field("y", (0, 1)),
-        Field("a", ("u", "v", "w")),
-        Field("b", ("q", "p")),
-        Field("x", (1, 2, 3, 4, 5)),
-        Field("z", (0.5, 1.5, 2.5)),
-        Field("g", (1, 2, 3)),
-        Field("a b", ("k", "l")),
-        Field("t", (False, True)),
-        Field("w", tuple(range(20, 60))),
+        OutputColumn("y", (0, 1)),
+        OutputColumn("a", ("u", "v", "w")),
+        OutputColumn("b", ("q", "p")),
+        OutputColumn("x", (1, 2, 3, 4, 5)),
+        OutputColumn("z", (0.5, 1.5, 2.5)),
+        OutputColumn("g", (1, 2, 3)),
+        OutputColumn("a b", ("k", "l")),
+        OutputColumn("t", (False, True)),
+        OutputColumn("w", tuple(range(20, 60))),
     )
 )
-CODES = FIELDS.columns.start(120, seed=5)
+CODES = FIELDS.start(120, seed=5)
 FRAME = pd.DataFrame(
     {
         f.name: np.array(f.levels)[CODES[:, k]]
@@ -247,9 +247,9 @@ def test_reading_a_formula_loads_nothing_that_could_open_records() -> None:
     """The processes of engines read formulas, and fail where one of these packages is loaded."""
     code = (
         "import sys\n"
-        "from chaffinch.outputs.domain import Field, Fields\n"
+        "from chaffinch.outputs.domain import OutputColumn, OutputDomain\n"
         "from chaffinch.outputs.formula import read_formula\n"
-        "assert read_formula('y ~ x', Fields((Field('y', (0, 1)), Field('x', (0, 1))))).size == 2\n"
+        "assert read_formula('y ~ x', OutputDomain((OutputColumn('y', (0, 1)), OutputColumn('x', (0, 1))))).size == 2\n"
         f"print([name for name in {FORBIDDEN!r} if name in sys.modules])"
     )
     done = subprocess.run(
@@ -258,12 +258,12 @@ def test_reading_a_formula_loads_nothing_that_could_open_records() -> None:
     assert done.stdout.strip() == "[]"
 
 
-GRAMMAR_FIELDS = Fields(
+GRAMMAR_FIELDS = OutputDomain(
     (
-        Field("y", (0, 1)),
-        Field("a", ("u", "v", "w"), common=frozenset({"u", "v"})),
-        Field("x", (1, 2, 4)),
-        Field("z", (0.5, 2.0)),
+        OutputColumn("y", (0, 1)),
+        OutputColumn("a", ("u", "v", "w"), common=frozenset({"u", "v"})),
+        OutputColumn("x", (1, 2, 4)),
+        OutputColumn("z", (0.5, 2.0)),
     )
 )
 
@@ -345,15 +345,13 @@ def test_a_formula_is_a_label_and_terms_the_intercept_first() -> None:
     assert label.text == "y"
     assert [":".join(factor.text for factor in term) for term in terms] == ["", "a", "a:x"]
     assert (
-        Parser(
-            "y ~ x", GRAMMAR_FIELDS, Filter((), GRAMMAR_FIELDS.columns.sizes), output=""
-        ).reader.what
+        Parser("y ~ x", GRAMMAR_FIELDS, Filter((), GRAMMAR_FIELDS.sizes), output="").reader.what
         == "The formula"
     )
 
 
 def test_powers_are_bounded() -> None:
-    fields = Fields(tuple(Field(f"v{k}", (0, 1)) for k in range(40)))
+    fields = OutputDomain(tuple(OutputColumn(f"v{k}", (0, 1)) for k in range(40)))
     every = " + ".join(fields.names[1:])
     with pytest.raises(InputError, match="has over 2000 terms"):
-        Parser(f"v0 ~ ({every})**4", fields, Filter((), fields.columns.sizes), output="o").formula()
+        Parser(f"v0 ~ ({every})**4", fields, Filter((), fields.sizes), output="o").formula()

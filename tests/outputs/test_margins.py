@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chaffinch.outputs.document import Outputs, recipes_of
-from chaffinch.outputs.domain import Field, Fields
+from chaffinch.outputs.domain import OutputColumn, OutputDomain
 from chaffinch.outputs.margins import (
     KnownMargins,
     counted_margins,
@@ -16,8 +16,12 @@ from chaffinch.outputs.margins import (
     without_margins,
 )
 
-FIELDS = Fields(
-    (Field("sex", ("f", "m")), Field("age", (1, 2, 3, 4)), Field("area", ("n", "s", "w")))
+FIELDS = OutputDomain(
+    (
+        OutputColumn("sex", ("f", "m")),
+        OutputColumn("age", (1, 2, 3, 4)),
+        OutputColumn("area", ("n", "s", "w")),
+    )
 )
 
 
@@ -103,7 +107,7 @@ def test_declared_weights_stand_and_others_are_added():
     assert margins.fields["sex"].weights == (3.0, 1.0)
     assert sum(margins.fields["age"].weights) == 60.0
     assert margins.compiled() is spec.compiled()  # equations are not made again
-    assert margins.columns.every[1].weights is not None
+    assert margins.fields.columns[1].weights is not None
     bare = without_margins(margins)
     assert all(field.weights is None for field in bare.fields)
     assert Outputs.from_dict(margins.to_dict()).fields == margins.fields

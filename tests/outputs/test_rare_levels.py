@@ -14,7 +14,7 @@ import pytest
 import chaffinch
 from chaffinch._base.errors import InputError
 from chaffinch.outputs.document import Outputs, read_outputs
-from chaffinch.outputs.domain import Field, Fields
+from chaffinch.outputs.domain import OutputColumn, OutputDomain
 from chaffinch.outputs.filters import read_filter
 from chaffinch.outputs.formula import read_formula
 from chaffinch.outputs.readers.acro.read import AcroDirectory, AcroFile, AcroResult
@@ -45,7 +45,7 @@ def one_from_sark() -> Any:
 
 
 @pytest.fixture(scope="module")
-def fields(one_from_sark: Any) -> Fields:
+def fields(one_from_sark: Any) -> OutputDomain:
     return fields_of_table(one_from_sark, one_from_sark.columns)
 
 
@@ -54,7 +54,7 @@ def document(*outputs: dict[str, Any], **more: Any) -> dict[str, Any]:
     return {"format": "chaffinch-outputs", "version": 1, "outputs": named, **more}
 
 
-def entry(**keys: Any) -> Callable[[Fields], Any]:
+def entry(**keys: Any) -> Callable[[OutputDomain], Any]:
     return lambda fields: read_outputs(document(keys), fields=fields)
 
 
@@ -62,7 +62,7 @@ AREA = {"kind": "table", "by": ["area"]}
 LOGIT = {"kind": "logit", "formula": "ill ~ area", "success": "yes"}
 ONE = dict.fromkeys(("Intercept", "area[T.north]", "area[T.south]"), 0.5)
 
-TYPOS: dict[str, Callable[[Fields], Any]] = {
+TYPOS: dict[str, Callable[[OutputDomain], Any]] = {
     "a filter": lambda fields: read_filter("area == 'Srak'", fields),
     "a list in a filter": lambda fields: read_filter("area in ['north', 'Srak']", fields),
     "a number in a filter": lambda fields: read_filter("age == 98", fields),
@@ -129,7 +129,7 @@ TYPOS: dict[str, Callable[[Fields], Any]] = {
 
 
 @pytest.mark.parametrize("where", TYPOS)
-def test_a_rare_level_is_in_no_message(fields: Fields, where: str) -> None:
+def test_a_rare_level_is_in_no_message(fields: OutputDomain, where: str) -> None:
     with pytest.raises(InputError) as caught:
         TYPOS[where](fields)
     assert RARE not in str(caught.value)
@@ -140,8 +140,10 @@ def test_a_rare_level_is_in_no_message(fields: Fields, where: str) -> None:
 
 
 @pytest.mark.parametrize("where", TYPOS)
-def test_no_level_is_listed_where_records_were_not_counted(fields: Fields, where: str) -> None:
-    uncounted = Fields(tuple(Field(one.name, one.levels) for one in fields))
+def test_no_level_is_listed_where_records_were_not_counted(
+    fields: OutputDomain, where: str
+) -> None:
+    uncounted = OutputDomain(tuple(OutputColumn(one.name, one.levels) for one in fields))
     with pytest.raises(InputError) as caught:
         TYPOS[where](uncounted)
     words = str(caught.value)
@@ -177,7 +179,7 @@ def test_no_level_is_listed_where_records_were_not_counted(fields: Fields, where
     ],
 )
 def test_a_common_level_is_named(
-    fields: Fields, typo: Callable[[Fields], Any], message: str
+    fields: OutputDomain, typo: Callable[[OutputDomain], Any], message: str
 ) -> None:
     with pytest.raises(InputError) as caught:
         typo(fields)
@@ -186,7 +188,7 @@ def test_a_common_level_is_named(
 
 
 def test_levels_are_counted_in_the_table_also_where_they_are_declared(one_from_sark: Any) -> None:
-    declared = [Field("area", ("Sark", "south", "north", "Herm"))]
+    declared = [OutputColumn("area", ("Sark", "south", "north", "Herm"))]
     assert fields_of_table(one_from_sark, ["area", "age"], declared=declared)["area"].common == {
         "north",
         "south",
@@ -230,7 +232,7 @@ FOLDS = [
     "output", FOLDS, ids=lambda one: f"{one['kind']} {one.get('formula', one.get('by'))}"
 )
 def test_what_a_fold_lacks_is_not_named_if_it_is_rare(
-    one_from_sark: Any, fields: Fields, output: dict[str, Any]
+    one_from_sark: Any, fields: OutputDomain, output: dict[str, Any]
 ) -> None:
     """With one record of a level, one of the two folds has none of it: the result says why, and not of whom.
 
@@ -266,7 +268,7 @@ def named(output: dict[str, Any]) -> list[str]:
     return [name for name in ("area", "sex", "age", "ill") if name in words]
 
 
-def test_words_of_rules_have_no_rare_reference(one_from_sark: Any, fields: Fields) -> None:
+def test_words_of_rules_have_no_rare_reference(one_from_sark: Any, fields: OutputDomain) -> None:
     recipes = read_outputs(
         document({**LOGIT, "formula": "ill ~ C(area, Treatment('Sark'))*age"}), fields=fields
     )
@@ -277,7 +279,7 @@ def test_words_of_rules_have_no_rare_reference(one_from_sark: Any, fields: Field
     assert RARE in str(report.confidential())
 
 
-def test_contradictions_name_no_level(fields: Fields) -> None:
+def test_contradictions_name_no_level(fields: OutputDomain) -> None:
     outputs = [
         {
             "name": "a",
@@ -342,10 +344,10 @@ def test_reasons_for_skipping_name_no_rare_level(tmp_path: Any, one_from_sark: A
         assert RARE not in acro(tmp_path, one_from_sark, {**logit, "command": command}, rows)
 
 
-def test_codes_and_uncounted_columns(fields: Fields) -> None:
+def test_codes_and_uncounted_columns(fields: OutputDomain) -> None:
     """What the library is given as codes it can count itself."""
     codes = np.zeros((30, len(fields)), dtype=np.int32)
-    assert Fields(tuple(Field(one.name, one.levels) for one in fields)).counted(codes)[
+    assert OutputDomain(tuple(OutputColumn(one.name, one.levels) for one in fields)).counted(codes)[
         "area"
     ].common == {"Sark"}
 
@@ -353,7 +355,11 @@ def test_codes_and_uncounted_columns(fields: Fields) -> None:
 def test_sentences_say_the_threshold_by_which_levels_were_counted() -> None:
     """North has 30 records and is named; the east has 15, and is not where twenty are needed."""
     codes = np.array([[0]] * 30 + [[1]] * 15 + [[2]], dtype=np.int32)
-    counted = Fields((Field("area", ("north", "east", "Sark")),)).with_threshold(20).counted(codes)
+    counted = (
+        OutputDomain((OutputColumn("area", ("north", "east", "Sark")),))
+        .with_threshold(20)
+        .counted(codes)
+    )
     for again in (counted, counted.counted(codes)):
         assert again["area"].common == {"north"}
         with pytest.raises(InputError, match=r"Levels that 20 or more records have: north."):

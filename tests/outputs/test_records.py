@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 import chaffinch
 from chaffinch._base.errors import InputError
 from chaffinch.outputs import records
-from chaffinch.outputs.domain import Field, Fields
+from chaffinch.outputs.domain import OutputColumn, OutputDomain
 from chaffinch.outputs.records import (
     MOST_GRID,
     CodedRecords,
@@ -32,7 +32,7 @@ from chaffinch.table import Column, Schema, read
 def coded(values: Any, levels: tuple[Any, ...], *, schema: Schema | None = None) -> list[int]:
     """The codes of one column, missing ones as -1."""
     table = read(pa.table({"c": values, "n": pa.array(range(len(values)))}), schema=schema)
-    found = codes_of_table(table, Fields((Field("c", levels),)))
+    found = codes_of_table(table, OutputDomain((OutputColumn("c", levels),)))
     return found.codes[:, 0].tolist()
 
 
@@ -113,7 +113,9 @@ def test_rows_with_a_missing_value_stay_since_each_output_has_its_own_records() 
     frame = pd.DataFrame(
         {"a": ["x", None, "y", "x"], "b": [1.0, 2.0, np.nan, 2.0], "other": [None, None, None, 1.0]}
     )
-    found = codes_of_table(read(frame), Fields((Field("a", ("x", "y")), Field("b", (1, 2)))))
+    found = codes_of_table(
+        read(frame), OutputDomain((OutputColumn("a", ("x", "y")), OutputColumn("b", (1, 2))))
+    )
     assert found.codes.tolist() == [[0, 0], [-1, 1], [1, -1], [0, 1]]
     assert found.complete.tolist() == [True, False, False, True]
     assert found.codes.dtype == np.int32
@@ -167,7 +169,9 @@ def test_levels_from_data() -> None:
         [0, 1, 0, 1, 2, -1],
     ]
     declared = fields_of_table(
-        table, ["word", "int"], declared=[Field("word", ("b", "a")), Field("else", (1,))]
+        table,
+        ["word", "int"],
+        declared=[OutputColumn("word", ("b", "a")), OutputColumn("else", (1,))],
     )
     assert [field.levels for field in declared] == [("b", "a"), (1, 2, 3)]
     with pytest.raises(InputError, match="Column 'none' of the data has no values"):
@@ -205,22 +209,22 @@ def test_columns_that_the_data_lack() -> None:
     with pytest.raises(InputError, match=r"The data lack a column.*'incme'. Did you mean 'income'"):
         fields_of_table(table, ["sex", "incme"])
     with pytest.raises(InputError, match=r"The data lack a column.*'incme'. Did you mean 'income'"):
-        codes_of_table(table, Fields((Field("incme", (1, 2)),)))
+        codes_of_table(table, OutputDomain((OutputColumn("incme", (1, 2)),)))
 
 
 @given(st.integers(0, 2**32 - 1), st.integers(2, 40))
 @settings(deadline=None, max_examples=40)
 def test_codes_survive_a_table(seed: int, rows: int) -> None:
     """Codes as a table of pandas, polars or Arrow, and back."""
-    fields = Fields(
+    fields = OutputDomain(
         (
-            Field("w", ("x", "y z", "|")),
-            Field("b", (False, True)),
-            Field("i", tuple(range(-3, 9))),
-            Field("f", (0.1, 0.2, 1.5)),
+            OutputColumn("w", ("x", "y z", "|")),
+            OutputColumn("b", (False, True)),
+            OutputColumn("i", tuple(range(-3, 9))),
+            OutputColumn("f", (0.1, 0.2, 1.5)),
         )
     )
-    codes = fields.columns.start(rows, seed=seed)
+    codes = fields.start(rows, seed=seed)
     table = table_of_codes(fields, codes)
     for same in (table, read(table.to_pandas()), read(pl.from_arrow(table.to_arrow()))):
         found = codes_of_table(same, fields)
@@ -229,12 +233,12 @@ def test_codes_survive_a_table(seed: int, rows: int) -> None:
         assert found.complete.all()
 
 
-FIELDS = Fields(
+FIELDS = OutputDomain(
     (
-        Field("sex", ("f", "m")),
-        Field("age", (0, 5, 10)),
-        Field("dose", (0.5, 1.0)),
-        Field("ill", (False, True)),
+        OutputColumn("sex", ("f", "m")),
+        OutputColumn("age", (0, 5, 10)),
+        OutputColumn("dose", (0.5, 1.0)),
+        OutputColumn("ill", (False, True)),
     )
 )
 

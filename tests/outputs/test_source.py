@@ -13,7 +13,7 @@ import chaffinch
 from chaffinch.errors import ChaffinchError, InputError
 from chaffinch.outputs.check.settings import SourceSettings
 from chaffinch.outputs.document import recipes_of
-from chaffinch.outputs.domain import Field, Fields
+from chaffinch.outputs.domain import OutputColumn, OutputDomain
 from chaffinch.outputs.records import TableCoder
 from chaffinch.outputs.rules import Policy
 from chaffinch.outputs.source import DataColumns, open_outputs, select_outputs
@@ -23,7 +23,9 @@ CMC = ROOT / "examples" / "data" / "cmc.csv"
 ACRO = ROOT / "tests" / "data" / "acro" / "cmc"
 TABLE = {"name": "t", "kind": "table", "by": ["area", "ill"]}
 DOCUMENT = {"format": "chaffinch-outputs", "version": 1, "outputs": [TABLE]}
-FIELDS = Fields((Field("area", ("north", "south")), Field("ill", ("no", "yes"))))
+FIELDS = OutputDomain(
+    (OutputColumn("area", ("north", "south")), OutputColumn("ill", ("no", "yes")))
+)
 
 
 @pytest.fixture
@@ -67,7 +69,7 @@ def test_columns_that_no_file_describes_have_the_levels_that_occur(coder, tmp_pa
 
 
 def test_columns_that_are_declared_have_their_levels(coder):
-    declared = (Field("area", ("east", "north", "south")),)
+    declared = (OutputColumn("area", ("east", "north", "south")),)
     placed = open_outputs(DOCUMENT).place(DataColumns(coder, declared=declared))
     assert [field.levels for field in placed.recipes.fields] == [
         ("east", "north", "south"),

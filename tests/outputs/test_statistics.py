@@ -11,7 +11,7 @@ import statsmodels.api as sm
 import statsmodels.formula.api as smf
 
 from chaffinch.outputs.document import Outputs, recipes_of
-from chaffinch.outputs.domain import Field, Fields
+from chaffinch.outputs.domain import OutputColumn, OutputDomain
 from chaffinch.outputs.equations import SumSystem
 from chaffinch.outputs.statistics import (
     Observed,
@@ -23,12 +23,12 @@ from chaffinch.outputs.statistics import (
     spread_at,
 )
 
-FIELDS = Fields(
+FIELDS = OutputDomain(
     (
-        Field("y", (0, 1)),
-        Field("count", tuple(range(12))),
-        Field("x", tuple(range(5))),
-        Field("g", ("a", "b")),
+        OutputColumn("y", (0, 1)),
+        OutputColumn("count", tuple(range(12))),
+        OutputColumn("x", tuple(range(5))),
+        OutputColumn("g", ("a", "b")),
     )
 )
 

@@ -17,11 +17,10 @@ import pytest
 import chaffinch
 from chaffinch.errors import FileError, InputError
 from chaffinch.outputs import records
-from chaffinch.outputs.cells import Frame
 from chaffinch.outputs.check.released import read_released
 from chaffinch.outputs.check.settings import CheckJob, DeliverySettings, SourceSettings
 from chaffinch.outputs.document import recipes_of
-from chaffinch.outputs.domain import Field, Fields
+from chaffinch.outputs.domain import OutputColumn, OutputDomain
 from chaffinch.outputs.records import TableCoder
 from chaffinch.outputs.rules import Policy
 from chaffinch.workflows.check import (
@@ -71,7 +70,9 @@ def test_whatever_holds_outputs_and_records_will_do(people_of_two_areas, tmp_pat
         other = chaffinch.check(DOCUMENT, source, **ASK)
         assert told(other) == told(one)
         assert other.about.data is None
-    fields = Fields((Field("area", ("north", "south")), Field("ill", ("no", "yes"))))
+    fields = OutputDomain(
+        (OutputColumn("area", ("north", "south")), OutputColumn("ill", ("no", "yes")))
+    )
     codes = fields.codes({name: people_of_two_areas[name].tolist() for name in fields.names})
     assert told(chaffinch.check(recipes_of([TABLE], fields), codes, **ASK)) == told(one)
 
@@ -512,7 +513,7 @@ def test_places_that_cannot_be_written_to(tmp_path):
         job = CheckJob(delivery=DeliverySettings(acro_write_back=back))
         with pytest.raises(error, match=words) if error else nullcontext():
             check_destinations(outputs, None, job, Destinations(json=json_file))
-    recipes = recipes_of([{**TABLE, "by": ["x"]}], Fields((Field("x", (0, 1)),)))
+    recipes = recipes_of([{**TABLE, "by": ["x"]}], OutputDomain((OutputColumn("x", (0, 1)),)))
     for released in (None, recipes):
         with pytest.raises(InputError, match="--record needs --released FILE"):
             SourceSettings(record=True, released=released)
@@ -599,13 +600,13 @@ def test_a_folder_that_exists_is_refused_before_anything_is_read(tmp_path):
 
 
 def test_rows_of_a_table_and_of_other_outputs():
-    fields = Fields((Field("x", ("a", "=b")), Field("v", (1, 2, 3))))
+    fields = OutputDomain((OutputColumn("x", ("a", "=b")), OutputColumn("v", (1, 2, 3))))
     entries = [
         {"name": "t", "kind": "table", "by": ["x"], "margins": True, "counts": [12, "?", 30]},
         {"name": "q", "kind": "quantiles", "of": "v", "at": [0.25, 0.5], "values": [1, 2], "n": 30},
     ]
     table, quantiles = recipes_of(entries, fields).outputs
-    frame = Frame(fields, 30)
+    frame = fields.with_rows(30)
     assert list(table_of_output(table, frame)) == [
         ["x", "counts"],
         ["a", 12],

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from .._base.checks import check_name
 from .._base.errors import InputError
 from .._base.masking import HIDDEN, THRESHOLD, unknown_level, without_levels
-from .domain import Codes, Field, Fields, Floats, Ints, Scalar, same_column_checked
+from .domain import Codes, Floats, Ints, OutputColumn, OutputDomain, Scalar, same_column_checked
 from .equations import CountTable, SumSystem, Terms
 from .filters import Filter
 
@@ -26,19 +26,6 @@ Step = tuple[int, Ints]
 SEPARATOR = "|"
 TOTAL = "All"
 """What the margins of a table are called, as pandas does."""
-
-
-@dataclass(frozen=True)
-class Frame:
-    """What an output is compiled for: the columns, and the number of records."""
-
-    fields: Fields
-    rows: int
-
-    @property
-    def threshold(self) -> int:
-        """How many records must share what a message tells of the data."""
-        return self.fields.threshold
 
 
 @dataclass(frozen=True)
@@ -92,7 +79,7 @@ class Crossing:
 
 
 def crossed(
-    by: Sequence[str], groups: Mapping[str, Any], fields: Fields, *, output: str
+    by: Sequence[str], groups: Mapping[str, Any], fields: OutputDomain, *, output: str
 ) -> Crossing:
     """Return columns crossed into cells: each level a group of its own, or the groups that are given.
 
@@ -101,7 +88,7 @@ def crossed(
 
     Examples
     --------
-    >>> fields = Fields((Field("sex", ("f", "m")), Field("age", (0, 1, 2, 3))))
+    >>> fields = OutputDomain((OutputColumn("sex", ("f", "m")), OutputColumn("age", (0, 1, 2, 3))))
     >>> crossed(["age"], {"age": [[0, 1], [2, 3]]}, fields, output="t").steps[0][1].tolist()
     [0, 0, 1, 1]
     """
@@ -125,7 +112,7 @@ def crossed(
 
 
 def _grouped(
-    field: Field, groups: Any, output: str
+    field: OutputColumn, groups: Any, output: str
 ) -> tuple[Ints, tuple[str, ...], tuple[str, ...]]:
     """The group of each level, what the groups are called, and what messages may call them."""
     what = f"Output '{output}': the groups of column '{field.name}'"
@@ -249,7 +236,7 @@ def _fill(
 
 def table_of_counts(
     name: str,
-    frame: Frame,
+    domain: OutputDomain,
     steps: Sequence[Step],
     where: Filter,
     lo: NDArray[Any],
@@ -288,12 +275,12 @@ def table_of_counts(
         ]
         groups = (*folded, *others)
         if not groups:  # all records: any column will do
-            groups = ((0, np.zeros(frame.fields.columns.sizes[0], dtype=np.int64)),)
+            groups = ((0, np.zeros(domain.sizes[0], dtype=np.int64)),)
         return CountTable(name, tuple(groups), lo, hi)
     cells = Crossing(
         tuple(folded), tuple(tuple(map(str, range(int(g.max()) + 1))) for _, g in folded)
     )
-    terms = sums_by_cell(frame, cells, ())
+    terms = sums_by_cell(domain, cells, ())
     return SumSystem(
         name,
         len(lo),
@@ -306,7 +293,7 @@ def table_of_counts(
 
 
 def sums_by_cell(
-    frame: Frame,
+    domain: OutputDomain,
     cells: Crossing,
     numbers: Sequence[tuple[tuple[int, ...], Any]],
     *,
@@ -318,8 +305,8 @@ def sums_by_cell(
     the number of records.
     """
     positions = tuple(sorted({*cells.positions, *(p for columns, _ in numbers for p in columns)}))
-    grid = frame.fields.grid(positions)
-    sizes = frame.fields.sizes(positions)
+    grid = domain.grid(positions)
+    sizes = domain.shape(positions)
     size = int(np.prod(sizes, dtype=np.int64))
     cell = cells.of(grid, size)
     parts = [np.ones(size)] if count else []
@@ -336,7 +323,7 @@ def sums_by_cell(
     return Terms(positions, sizes, starts, equations, matrix[inside].ravel().astype(float))
 
 
-def scalar_code(field: Field, level: Scalar | None, *, output: str, key: str) -> int:
+def scalar_code(field: OutputColumn, level: Scalar | None, *, output: str, key: str) -> int:
     """Return the code of a level that an output names; where none is named the last of two."""
     if level is None:
         if len(field.levels) != 2:
@@ -393,7 +380,7 @@ def record_groups(cells: Crossing, codes: Codes) -> Iterator[NDArray[np.intp]]:
         yield order[ends[k] : ends[k + 1]]
 
 
-def column_numbers(name: str, fields: Fields, codes: Codes) -> Floats:
+def column_numbers(name: str, fields: OutputDomain, codes: Codes) -> Floats:
     """Return the numbers of a column, record by record."""
     return fields[name].values[codes[:, fields.position(name)]]
 

@@ -19,9 +19,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._base.errors import InputError, join_names
-from .cells import Frame
 from .document import Compiled, Outputs
-from .domain import Columns, Floats
+from .domain import Floats, OutputDomain
 from .equations import CountTable, Output, SumSystem
 from .numbers import people
 
@@ -63,17 +62,17 @@ def contradictions(
     Outputs 'a' and 'b' cannot both hold: no dataset has both; what they have in common is sex.
     """
     n = spec.n_rows(rows)
-    frame = Frame(spec.fields, n)
+    domain = spec.fields.with_rows(n)
     compiled = spec.compiled(n)
-    clashes = [each for one in compiled for each in _alone(one, frame)]
+    clashes = [each for one in compiled for each in _alone(one, domain)]
     wrong = {name for each in clashes for name in each.outputs}
     rest = [one for one in compiled if one.output.name not in wrong]
     for one in rest:
-        if not _feasible(one.equations, spec.columns, n):
+        if not _feasible(one.equations, spec.fields, n):
             clashes.append(
                 Contradiction(
                     (one.output.name,),
-                    f"no dataset of {people(n, frame.threshold)} rows has all its numbers",
+                    f"no dataset of {people(n, domain.threshold)} rows has all its numbers",
                 )
             )
             wrong.add(one.output.name)
@@ -90,8 +89,8 @@ def contradictions(
         n_pairs += 1
         if n_pairs > pairs:
             break
-        if not _feasible((*first.equations, *second.equations), spec.columns, n):
-            names = join_names([spec.columns.names[c] for c in sorted(common)], max_names=4)
+        if not _feasible((*first.equations, *second.equations), spec.fields, n):
+            names = join_names([spec.fields.names[c] for c in sorted(common)], max_names=4)
             both = (first.output.name, second.output.name)
             clashes.append(
                 Contradiction(both, f"no dataset has both; what they have in common is {names}")
@@ -113,21 +112,21 @@ def _columns(one: Compiled) -> set[int]:
 # Rules for one output.
 
 
-def _alone(one: Compiled, frame: Frame) -> Iterator[Contradiction]:
-    output, rows = one.output, frame.rows
+def _alone(one: Compiled, domain: OutputDomain) -> Iterator[Contradiction]:
+    output, rows = one.output, domain.n_rows
     name = (output.name,)
-    few = partial(people, threshold=frame.threshold)
+    few = partial(people, threshold=domain.threshold)
     n = output.n if isinstance(output.n, int) else None
     if n is not None and n > rows:
         yield Contradiction(name, f"its n is {few(n)}, more than the {few(rows)} rows")
         return
-    if n is not None and not output.filter(frame).masks and n != rows:
+    if n is not None and not output.filter(domain).masks and n != rows:
         yield Contradiction(
             name,
             f"it has no filter, so its n must be the number of rows: {few(n)} is not {few(rows)}",
         )
         return
-    if reason := output.contradiction(frame):
+    if reason := output.contradiction(domain):
         yield Contradiction(name, reason)
 
 
@@ -143,7 +142,7 @@ def _linear(part: Output) -> bool:
     return part.reported == "sums" or _reading(part, np.zeros((part.size, 1))) is not None
 
 
-def _feasible(parts: Sequence[Output], columns: Columns, rows: int) -> bool:
+def _feasible(parts: Sequence[Output], columns: OutputDomain, rows: int) -> bool:
     """Whether fractions of `rows` records can satisfy the linear ones among some equation sets; True where that is too large to try."""
     from scipy.optimize import linprog
     from scipy.sparse import coo_array, vstack

@@ -42,12 +42,10 @@ from .._base.documents import Syntax, check_head, parse_document, validate_docum
 from .._base.errors import InputError, unknown_name
 from .._base.files import read_small
 from .._base.masking import THRESHOLD
-from .cells import Frame
-from .domain import Codes, Columns, Field, Fields, Scalar
+from .domain import MAX_ROWS, Codes, OutputColumn, OutputDomain, Scalar
 from .equations import Output, Problem
 from .formula import column_words
 from .kinds import KINDS, OutputSpec
-from .kinds.base import ROWS
 
 FORMAT = "chaffinch-outputs"
 VERSION = 1
@@ -67,7 +65,7 @@ class Compiled:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Outputs:
-    """Columns, and outputs about them: with numbers, as published, or without (recipes), to be computed on any records.
+    """OutputDomain, and outputs about them: with numbers, as published, or without (recipes), to be computed on any records.
 
     Examples
     --------
@@ -76,14 +74,14 @@ class Outputs:
     ...     "columns": [{"name": "sex", "levels": ["f", "m"]}],
     ...     "outputs": [{"name": "by sex", "kind": "table", "by": ["sex"], "counts": [1, 2]}],
     ... })
-    >>> [output.name for output in outputs.problem().outputs], outputs.columns.sizes
+    >>> [output.name for output in outputs.problem().outputs], outputs.fields.sizes
     (['by sex'], (2,))
     >>> import numpy as np
     >>> outputs.computed(np.array([[0], [1], [1], [1]], dtype=np.int32)).outputs[0].counts
     [1, 3]
     """
 
-    fields: Fields
+    fields: OutputDomain
     outputs: tuple[OutputSpec, ...]
     rows: int | None = (
         None  # The number of records that they are of; None if it is not known, or to be given later
@@ -109,11 +107,6 @@ class Outputs:
         check_name("output", name, self.names)
         return self.outputs[self.names.index(name)]
 
-    @property
-    def columns(self) -> Columns:
-        """The columns as the engines see them."""
-        return self.fields.columns
-
     @classmethod
     def from_dict(
         cls,
@@ -121,7 +114,7 @@ class Outputs:
         *,
         name: str = "the specification",
         numbers: Numbers = "required",
-        fields: Fields | None = None,
+        fields: OutputDomain | None = None,
         threshold: int = THRESHOLD,
     ) -> Outputs:
         """Return the outputs in a mapping with the file's keys; InputError with the place and the rule where it breaks one.
@@ -155,12 +148,12 @@ class Outputs:
 
     def _check_recipes(self) -> None:
         """Raise for outputs that could be computed on no records, or whose numbers do not fit the number of rows."""
-        frame = Frame(self.fields, ROWS)
+        domain = self.fields.with_rows(MAX_ROWS)
         for output in self.outputs:
             with _naming(output):
-                output.without_numbers(frame).check_recipe(frame)
+                output.without_numbers(domain).check_recipe(domain)
                 if output.has_numbers and self.rows is not None:
-                    output.equations(Frame(self.fields, self.rows))
+                    output.equations(self.fields.with_rows(self.rows))
 
     # Sets of outputs.
 
@@ -181,11 +174,11 @@ class Outputs:
                 )
             if field.name not in mine or mine[field.name].weights is None:
                 mine[field.name] = field
-        return Outputs(Fields(tuple(mine.values())), (*self.outputs, *other.outputs))
+        return Outputs(OutputDomain(tuple(mine.values())), (*self.outputs, *other.outputs))
 
     def weighted(self, weights: Mapping[str, Sequence[float] | None]) -> Outputs:
         """Return the same outputs over columns of which some have other weights, or none (None)."""
-        fields = Fields(
+        fields = OutputDomain(
             tuple(
                 replace(field, weights=None if some is None else tuple(some))
                 if field.name in weights
@@ -255,8 +248,8 @@ class Outputs:
         """Return the equations of each output for a dataset of `rows` records, the file's number if absent."""
         n = self.n_rows(rows)
         if n not in self._compiled:
-            frame = Frame(self.fields, n)
-            self._compiled[n] = tuple(_compiled(output, frame) for output in self.outputs)
+            domain = self.fields.with_rows(n)
+            self._compiled[n] = tuple(_compiled(output, domain) for output in self.outputs)
         return self._compiled[n]
 
     def n_rows(self, rows: int | None = None) -> int:
@@ -274,7 +267,7 @@ class Outputs:
         if not self.outputs:
             raise InputError("There are no outputs to reproduce. Add at least one as [[outputs]].")
         return Problem(
-            self.columns, tuple(part for one in self.compiled(rows) for part in one.equations)
+            self.fields, tuple(part for one in self.compiled(rows) for part in one.equations)
         )
 
     def source(self, equation: str, rows: int | None = None) -> OutputSpec:
@@ -292,7 +285,7 @@ class Outputs:
 def read_outputs(
     source: str | os.PathLike[str] | Mapping[str, Any],
     *,
-    fields: Fields | None = None,
+    fields: OutputDomain | None = None,
     numbers: Numbers = "optional",
     threshold: int = THRESHOLD,
 ) -> Outputs:
@@ -315,7 +308,7 @@ def read_outputs(
 
 
 def recipes_of(
-    entries: Sequence[Mapping[str, Any]], fields: Fields, *, name: str = "the outputs"
+    entries: Sequence[Mapping[str, Any]], fields: OutputDomain, *, name: str = "the outputs"
 ) -> Outputs:
     """Return outputs, with or without numbers, over columns; InputError with the place and the rule where one breaks it."""
     head = {"format": FORMAT, "version": VERSION, "outputs": list(entries)}
@@ -333,21 +326,26 @@ def _naming(output: OutputSpec) -> Iterator[None]:
         raise InputError(f"Output '{output.name}': {error}") from None
 
 
-def _compiled(output: OutputSpec, frame: Frame) -> Compiled:
+def _compiled(output: OutputSpec, domain: OutputDomain) -> Compiled:
     with _naming(output):
-        return Compiled(output, output.equations(frame))
+        return Compiled(output, output.equations(domain))
 
 
 class Parsed(NamedTuple):
     """What a file holds: columns, outputs and the number of rows."""
 
-    fields: Fields
+    fields: OutputDomain
     outputs: tuple[OutputSpec, ...]
     rows: int | None
 
 
 def parsed(
-    data: Mapping[str, Any], *, name: str, numbers: Numbers, fields: Fields | None, threshold: int
+    data: Mapping[str, Any],
+    *,
+    name: str,
+    numbers: Numbers,
+    fields: OutputDomain | None,
+    threshold: int,
 ) -> Parsed:
     """Return what a file holds; InputError with the place and the rule where it breaks one. Columns are the file's own unless given."""
     check_head(data, name, what="description of outputs", format_=FORMAT, version=VERSION)
@@ -355,7 +353,7 @@ def parsed(
     model = validate_document(_FileModel, content, name)
     if fields is None:
         columns = (_column(entry, i, name) for i, entry in enumerate(model.columns, 1))
-        fields = Fields(tuple(columns)).with_threshold(threshold)
+        fields = OutputDomain(tuple(columns)).with_threshold(threshold)
     outputs = tuple(
         _output(entry, number, name, numbers) for number, entry in enumerate(model.outputs, 1)
     )
@@ -374,14 +372,14 @@ class _ColumnModel(BaseModel):
     fixed: bool = False
     comment: str | None = None
 
-    def field(self) -> Field:
+    def field(self) -> OutputColumn:
         weights = None if self.weights is None else tuple(float(w) for w in self.weights)
         if (self.levels is None) == (self.first is None) or (self.first is None) != (
             self.to is None
         ):
             raise InputError(f"Column '{self.name}' must have levels, or from and to (and step).")
         levels = tuple(self.levels) if self.levels is not None else self._grid()
-        return Field(self.name, levels, weights, self.fixed)
+        return OutputColumn(self.name, levels, weights, self.fixed)
 
     def _grid(self) -> tuple[Scalar, ...]:
         first, last, step = (Decimal(repr(number)) for number in (self.first, self.to, self.step))
@@ -454,7 +452,7 @@ def named_columns(entries: Sequence[Mapping[str, Any]], known: Sequence[str]) ->
     return tuple(name for name in known if name in words)
 
 
-def _column(entry: Mapping[str, Any], number: int, name: str) -> Field:
+def _column(entry: Mapping[str, Any], number: int, name: str) -> OutputColumn:
     called = entry.get("name")
     where = f"{name}, column '{called}'" if isinstance(called, str) else f"{name}, column {number}"
     return validate_document(_ColumnModel, entry, where).field()

@@ -1,4 +1,4 @@
-"""The columns that outputs are about: their levels in words (`Fields`), and as the engines see them, codes with a number of levels each (`Columns`)."""
+"""The columns that outputs are about: their levels, whose places are the codes that engines see."""
 
 from __future__ import annotations
 
@@ -29,137 +29,22 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Mask = NDArray[np.bool_]
 MOST_LEVELS = 2**31 - 1
-
-
-@dataclass(frozen=True, eq=False)
-class CodeColumn:
-    """A column: how many levels it has, what they are worth, and from which distribution new ones are drawn.
-
-    `values` are the numbers behind the codes of a numeric column, rising: a step of a few codes is then a small change. `weights` are the
-    chance of each level in starts and proposals, in any unit; None for all alike. The search leaves a `fixed` column as it starts.
-    """
-
-    name: str
-    size: int
-    values: Floats | None = None
-    weights: Floats | None = None
-    fixed: bool = False
-
-    def __post_init__(self) -> None:
-        if not 1 <= self.size <= MOST_LEVELS:
-            raise InputError(
-                f"Column '{self.name}' must have between 1 and {MOST_LEVELS} levels. Got {self.size}."
-            )
-        for what, numbers in (("values", self.values), ("weights", self.weights)):
-            if numbers is not None and (
-                numbers.shape != (self.size,) or not np.isfinite(numbers).all()
-            ):
-                raise InputError(
-                    f"Column '{self.name}' needs one finite number for each of its {self.size} levels as {what}."
-                )
-        if self.values is not None and (np.diff(self.values) <= 0).any():
-            raise InputError(f"The values of column '{self.name}' must rise from level to level.")
-        if self.weights is not None and ((self.weights < 0).any() or self.weights.sum() <= 0):
-            raise InputError(
-                f"The weights of column '{self.name}' must be at least 0, and not all 0."
-            )
-
-    @property
-    def chances(self) -> Floats:
-        """The chance of each level in starts and proposals; they add up to 1."""
-        weights = np.ones(self.size) if self.weights is None else self.weights
-        return weights / weights.sum()
-
-
-@dataclass(frozen=True, eq=False)
-class Columns:
-    """The columns of a dataset, in order.
-
-    Examples
-    --------
-    >>> columns = Columns((CodeColumn("sex", 2), CodeColumn("age", 3, values=np.array([0.0, 1.0, 2.0]))))
-    >>> columns.position("age"), columns.sizes
-    (1, (2, 3))
-    >>> columns.start(4, seed=1).shape
-    (4, 2)
-    """
-
-    every: tuple[CodeColumn, ...]
-
-    def __post_init__(self) -> None:
-        if not self.every:
-            raise InputError("A dataset needs at least one column. Got none.")
-        if len(set(self.names)) < len(self.every):
-            raise InputError("Columns must have different names.")
-
-    def __iter__(self) -> Iterator[CodeColumn]:
-        return iter(self.every)
-
-    def __len__(self) -> int:
-        return len(self.every)
-
-    @cached_property
-    def names(self) -> tuple[str, ...]:
-        """The names, in order."""
-        return tuple(column.name for column in self.every)
-
-    @cached_property
-    def sizes(self) -> tuple[int, ...]:
-        """The number of levels of each column."""
-        return tuple(column.size for column in self.every)
-
-    def position(self, name: str) -> int:
-        """Return the position of a column by its name."""
-        check_name("column", name, self.names)
-        return self.names.index(name)
-
-    def cells(self, positions: Sequence[int]) -> int:
-        """Return the number of combinations of levels of some columns: 1 for none."""
-        return int(np.prod([self.sizes[p] for p in positions], dtype=np.int64))
-
-    def start(self, n_rows: int, *, seed: Seed = None) -> Codes:
-        """Return a random dataset: every cell drawn on its own from its column's `chances`."""
-        check_at_least("n_rows", n_rows, 1)
-        rng = generator(seed)
-        codes = np.empty((n_rows, len(self)), dtype=np.int32)
-        for position, column in enumerate(self):
-            if column.weights is None:
-                codes[:, position] = rng.integers(0, column.size, n_rows)
-            else:
-                codes[:, position] = rng.choice(column.size, n_rows, p=column.chances)
-        return codes
-
-    def check(self, codes: NDArray[np.integer], *, may_miss: bool = False) -> Codes:
-        """Return codes as the engines want them: int32, rows together in memory; InputError if they do not fit.
-
-        `may_miss`: whether some of them may be `MISSING`.
-        """
-        if codes.ndim != 2 or codes.shape[1] != len(self) or codes.shape[0] < 1:
-            raise InputError(
-                f"Codes must be a matrix of at least 1 row and {len(self)} columns. Got shape {codes.shape}."
-            )
-        outside = ((codes < (MISSING if may_miss else 0)) | (codes >= np.array(self.sizes))).any(
-            axis=0
-        )
-        if outside.any():
-            raise InputError(
-                f"Column '{self.names[int(np.argmax(outside))]}' has codes outside its levels."
-            )
-        return np.ascontiguousarray(codes, dtype=np.int32)
+MAX_ROWS = 10**9
+"""The number of records of a domain that does not say how many: more than any data have, so that what is checked on reading does not depend on it."""
 
 
 @dataclass(frozen=True)
-class Field:
-    """A column: its name and its levels in order. Levels that are all numbers make it numeric; they must rise.
+class OutputColumn:
+    """A column: its name and its levels in order, which are its codes from 0 on. Levels that are all numbers make it numeric; they must rise.
 
-    `weights` say how often each level is drawn to begin with; the search leaves a `fixed` column alone. `common` are the labels that
-    `threshold` records or more are known to have: a message names no other level. None, where records were not counted.
+    `weights` say how often each level is drawn in starts and proposals, in any unit; None: all alike. The search leaves a `fixed` column as it starts. `common` are
+    the labels that `threshold` records or more are known to have: a message names no other level.
 
     Examples
     --------
-    >>> Field("sex", ("f", "m")).numeric, Field("age", (0, 1, 2)).numeric
+    >>> OutputColumn("sex", ("f", "m")).numeric, OutputColumn("age", (0, 1, 2)).numeric
     (False, True)
-    >>> Field("sex", ("f", "m")).code("m")
+    >>> OutputColumn("sex", ("f", "m")).code("m")
     1
     """
 
@@ -175,27 +60,46 @@ class Field:
             raise InputError(
                 f"Column '{self.name}' needs at least one level, or from, to and step."
             )
-        if len(set(self.labels)) < len(self.levels):
+        if len(set(self.labels)) < self.size:
             raise InputError(f"Column '{self.name}' must name each of its levels once.")
-        if not self.numeric and any(
-            isinstance(level, int | float) and not isinstance(level, bool) for level in self.levels
-        ):
+        if not self.numeric and any(map(_is_number, self.levels)):
             raise InputError(
                 f"Column '{self.name}' mixes words and numbers. Write all its levels as words, in quotes."
             )
-        self.column  # noqa: B018  CodeColumn's own rules: numbers rise, weights fit
+        weights = self.weights or ()
+        numbers = {"values": self.values if self.numeric else (), "weights": weights}
+        for what, entries in numbers.items():
+            if len(entries) not in (0, self.size) or not np.isfinite(entries).all():
+                raise InputError(
+                    f"Column '{self.name}' needs one finite number for each of its {self.size} levels as {what}."
+                )
+        if self.numeric and (np.diff(self.values) <= 0).any():
+            raise InputError(f"The values of column '{self.name}' must rise from level to level.")
+        if self.weights is not None and (min(weights, default=0.0) < 0 or sum(weights) <= 0):
+            raise InputError(
+                f"The weights of column '{self.name}' must be at least 0, and not all 0."
+            )
 
     @property
+    def size(self) -> int:
+        """The number of levels."""
+        return len(self.levels)
+
+    @cached_property
     def numeric(self) -> bool:
         """Whether the levels are numbers."""
-        return all(
-            isinstance(level, int | float) and not isinstance(level, bool) for level in self.levels
-        )
+        return all(map(_is_number, self.levels))
 
     @property
-    def whole(self) -> bool:
+    def is_whole(self) -> bool:
         """Whether the levels are whole numbers."""
         return self.numeric and all(float(level).is_integer() for level in self.levels)
+
+    @property
+    def chances(self) -> Floats:
+        """The chance of each level in starts and proposals; they add up to 1."""
+        weights = np.ones(self.size) if self.weights is None else np.array(self.weights)
+        return weights / weights.sum()
 
     @cached_property
     def labels(self) -> tuple[str, ...]:
@@ -208,14 +112,6 @@ class Field:
         if not self.numeric:
             raise InputError(f"Column '{self.name}' has words as levels, where numbers are needed.")
         return np.array([float(level) for level in self.levels])
-
-    @cached_property
-    def column(self) -> CodeColumn:
-        """The column as the engines see it."""
-        weights = None if self.weights is None else np.array(self.weights, dtype=float)
-        return CodeColumn(
-            self.name, len(self.levels), self.values if self.numeric else None, weights, self.fixed
-        )
 
     @cached_property
     def _codes(self) -> dict[Scalar, int]:
@@ -248,7 +144,7 @@ class Field:
 
         Examples
         --------
-        >>> area = Field("area", ("north", "Sark"), common=frozenset({"north"}))
+        >>> area = OutputColumn("area", ("north", "Sark"), common=frozenset({"north"}))
         >>> area.safe_label(0), area.safe_label(1)
         ('north', '…')
         """
@@ -262,116 +158,157 @@ class Field:
 
 
 @dataclass(frozen=True)
-class Fields:
-    """The columns of a dataset, in order.
+class OutputDomain:
+    """The columns of a dataset, in order, and how many records outputs are compiled for.
 
     Examples
     --------
-    >>> fields = Fields((Field("sex", ("f", "m")), Field("age", (0, 1, 2))))
-    >>> {position: codes.tolist() for position, codes in fields.grid([1, 0]).items()}
+    >>> domain = OutputDomain((OutputColumn("sex", ("f", "m")), OutputColumn("age", (0, 1, 2))))
+    >>> domain.position("age"), domain.sizes
+    (1, (2, 3))
+    >>> domain.start(4, seed=1).shape
+    (4, 2)
+    >>> {position: codes.tolist() for position, codes in domain.grid([1, 0]).items()}
     {1: [0, 0, 1, 1, 2, 2], 0: [0, 1, 0, 1, 0, 1]}
     """
 
-    every: tuple[Field, ...]
+    columns: tuple[OutputColumn, ...]
+    n_rows: int = MAX_ROWS
 
     def __post_init__(self) -> None:
-        self.columns  # noqa: B018  Columns' own rules: at least one, different names
+        if not self.columns:
+            raise InputError("A dataset needs at least one column. Got none.")
+        if len(set(self.names)) < len(self.columns):
+            raise InputError("Columns must have different names.")
 
-    def __iter__(self) -> Iterator[Field]:
-        return iter(self.every)
+    def __iter__(self) -> Iterator[OutputColumn]:
+        return iter(self.columns)
 
     def __len__(self) -> int:
-        return len(self.every)
+        return len(self.columns)
+
+    def __getitem__(self, name: str) -> OutputColumn:
+        return self.columns[self.position(name)]
 
     @cached_property
-    def columns(self) -> Columns:
-        """The columns as the engines see them."""
-        return Columns(tuple(field.column for field in self.every))
-
-    @property
     def names(self) -> tuple[str, ...]:
         """The names, in order."""
-        return self.columns.names
+        return tuple(column.name for column in self.columns)
+
+    @cached_property
+    def sizes(self) -> tuple[int, ...]:
+        """The number of levels of each column."""
+        return tuple(column.size for column in self.columns)
+
+    def with_rows(self, n_rows: int) -> OutputDomain:
+        """Return the columns with another number of records."""
+        return OutputDomain(self.columns, n_rows)
 
     def position(self, name: str) -> int:
         """Return the position of a column by its name."""
-        return self.columns.position(name)
+        check_name("column", name, self.names)
+        return self.names.index(name)
+
+    def shape(self, positions: Sequence[int]) -> tuple[int, ...]:
+        """Return the numbers of levels of some columns."""
+        return tuple(self.sizes[p] for p in positions)
+
+    def start(self, n_rows: int, *, seed: Seed = None) -> Codes:
+        """Return a random dataset: every cell drawn on its own from its column's `chances`."""
+        check_at_least("n_rows", n_rows, 1)
+        rng = generator(seed)
+        codes = np.empty((n_rows, len(self)), dtype=np.int32)
+        for position, column in enumerate(self):
+            if column.weights is None:
+                codes[:, position] = rng.integers(0, column.size, n_rows)
+            else:
+                codes[:, position] = rng.choice(column.size, n_rows, p=column.chances)
+        return codes
+
+    def check(self, codes: NDArray[np.integer], *, may_miss: bool = False) -> Codes:
+        """Return codes as the engines want them: int32, rows together in memory; InputError if they do not fit.
+
+        `may_miss`: whether some of them may be `MISSING`.
+        """
+        if codes.ndim != 2 or codes.shape[1] != len(self) or codes.shape[0] < 1:
+            raise InputError(
+                f"Codes must be a matrix of at least 1 row and {len(self)} columns. Got shape {codes.shape}."
+            )
+        outside = ((codes < (MISSING if may_miss else 0)) | (codes >= np.array(self.sizes))).any(
+            axis=0
+        )
+        if outside.any():
+            raise InputError(
+                f"Column '{self.names[int(np.argmax(outside))]}' has codes outside its levels."
+            )
+        return np.ascontiguousarray(codes, dtype=np.int32)
 
     def unknown_column(self, name: str) -> UnknownNameError:
         """Return the error for a word that is no column; where it is a level that may not be named, without the word."""
-        level_of = next((field.name for field in self if name in field.rare), None)
+        level_of = next((column.name for column in self if name in column.rare), None)
         if level_of is not None:
             return UnknownNameError(
                 f"What stands for a column is none, but a level of column '{level_of}'. Columns: {join_names(self.names)}."
             )
         return unknown_name("column", name, self.names)
 
-    def __getitem__(self, name: str) -> Field:
-        return self.every[self.position(name)]
-
-    def sizes(self, positions: Sequence[int]) -> tuple[int, ...]:
-        """Return the numbers of levels of some columns."""
-        return tuple(self.columns.sizes[p] for p in positions)
-
     def grid(self, positions: Sequence[int]) -> dict[int, NDArray[np.intp]]:
         """Return the codes of every combination of levels of some columns, last one fastest; empty for no columns."""
-        sizes = self.sizes(positions)
-        if math.prod(sizes) > MOST_CELLS:
+        shape = self.shape(positions)
+        if math.prod(shape) > MOST_CELLS:
             names = ", ".join(self.names[p] for p in positions)
             raise InputError(
                 f"The columns {names} together have over {MOST_CELLS} combinations of levels. Use coarser grids."
             )
         codes = (
-            np.indices(sizes).reshape(len(sizes), -1) if sizes else np.zeros((0, 1), dtype=np.intp)
+            np.indices(shape).reshape(len(shape), -1) if shape else np.zeros((0, 1), dtype=np.intp)
         )
         return dict(zip(positions, codes, strict=True))
 
     @property
     def threshold(self) -> int:
         """How many records must share what a message tells of the data."""
-        return max((field.threshold for field in self.every), default=THRESHOLD)
+        return max(column.threshold for column in self)
 
-    def with_threshold(self, threshold: int) -> Fields:
+    def with_threshold(self, threshold: int) -> OutputDomain:
         """Return the columns with another threshold for what messages tell."""
-        return Fields(
-            tuple(dataclasses.replace(field, threshold=threshold) for field in self.every)
-        )
+        columns = (dataclasses.replace(column, threshold=threshold) for column in self)
+        return OutputDomain(tuple(columns), self.n_rows)
 
-    def counted(self, codes: NDArray[np.integer]) -> Fields:
+    def counted(self, codes: NDArray[np.integer]) -> OutputDomain:
         """Return the columns with the levels that as many of these records as the threshold or more have added to those that messages may name.
 
         Examples
         --------
-        >>> fields = Fields((Field("area", ("north", "Sark")),)).counted(np.array([[0]] * 12 + [[1]], dtype=np.int32))
-        >>> sorted(fields["area"].common)
+        >>> domain = OutputDomain((OutputColumn("area", ("north", "Sark")),))
+        >>> sorted(domain.counted(np.array([[0]] * 12 + [[1]], dtype=np.int32))["area"].common)
         ['north']
         """
         from ..counts.tally import (
             count_cells,
         )  # here, since engines read this module and must not load counts
 
-        every = []
-        for field, column in zip(self.every, codes.T, strict=True):
-            counts = count_cells([column], [len(field.levels)])
-            common = frozenset(
-                label
-                for label, count in zip(field.labels, counts, strict=True)
-                if count >= field.threshold
-            )
-            every.append(
-                field
-                if common <= field.common
-                else dataclasses.replace(field, common=field.common | common)
-            )
-        return Fields(tuple(every))
+        columns = []
+        for column, column_codes in zip(self, codes.T, strict=True):
+            counts = count_cells([column_codes], [column.size])
+            labels = zip(column.labels, counts, strict=True)
+            common = column.common | {label for label, n in labels if n >= column.threshold}
+            if common != column.common:
+                column = dataclasses.replace(column, common=common)
+            columns.append(column)
+        return OutputDomain(tuple(columns), self.n_rows)
 
     def codes(self, data: dict[str, Sequence[Scalar]]) -> NDArray[np.int32]:
         """Return values by column as a matrix of codes; for tests and teaching, since engines never see records."""
         coded = []
-        for field in self.every:
-            code = {value: field.code(value) for value in set(data[field.name])}
-            coded.append([code[value] for value in data[field.name]])
+        for column in self:
+            code = {value: column.code(value) for value in set(data[column.name])}
+            coded.append([code[value] for value in data[column.name]])
         return np.array(coded, dtype=np.int32).T.copy()
+
+
+def _is_number(level: Scalar) -> bool:
+    return isinstance(level, int | float) and not isinstance(level, bool)
 
 
 def same_column_checked(names: Sequence[str], *, output: str) -> None:

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from .._base.checks import check_name
 from .._base.errors import InputError
-from .domain import Codes, Columns, Floats, Ints
+from .domain import Codes, Floats, Ints, OutputDomain
 from .families import FAMILIES, PARTS, FamilyName, Part, multipliers
 
 Reading = Callable[[Floats], tuple[Floats, Floats]]
@@ -384,16 +384,16 @@ def regression(
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """A dataset's columns and everything that was published about it."""
+    """The columns of a dataset and everything that was published about it."""
 
-    columns: Columns
+    domain: OutputDomain
     outputs: tuple[Output, ...]
 
     def __post_init__(self) -> None:
         names = [output.name for output in self.outputs]
         if not names or len(set(names)) < len(names):
             raise InputError("A problem needs at least one output, all with different names.")
-        sizes = self.columns.sizes
+        sizes = self.domain.sizes
         for output in self.outputs:
             if any(not 0 <= column < len(sizes) for column in output.columns):
                 raise InputError(

@@ -18,7 +18,7 @@ from .._base.runtime import Progress, silent, thread_count
 from .._base.seeds import Seed, seed_sequence
 from .contradictions import check_contradictions
 from .document import Outputs
-from .domain import Codes, Columns
+from .domain import Codes, OutputDomain
 from .equations import Problem, SumSystem
 from .kinds import KINDS
 from .margins import KnownMargins, known_margins, published_margins, with_margins, without_margins
@@ -67,7 +67,7 @@ def evolve_spec(
     spec = spec.searched
     check_size(
         spec.n_rows(settings.rows),
-        len(spec.columns),
+        len(spec.fields),
         copies=settings.copies,
         cell_bytes=cost_of(settings.search).cell_bytes,
     )
@@ -117,7 +117,7 @@ def _begun(spec: Outputs, settings: EvolveSettings) -> tuple[Outputs, KnownMargi
     margins = known_margins(spec)
     spec = with_margins(spec, published_margins(spec))
     if settings.start is not None:
-        check_start(settings.start, spec.columns)
+        check_start(settings.start, spec.fields)
     return spec, margins
 
 
@@ -125,7 +125,7 @@ def _job(spec: Outputs, settings: EvolveSettings) -> EngineJob:
     """What engines are asked for, without seeds; InputError for what cannot be."""
     n_rows, search = spec.n_rows(settings.rows), settings.search
     problem = spec.problem(n_rows)  # says here and at once what is wrong with the specification
-    known = any(column.weights is not None for column in spec.columns)
+    known = any(column.weights is not None for column in spec.fields)
     check_max_error(search.max_error, problem)
     proposals, cost = proposals_of(search, problem, n_rows, default=SECONDS), cost_of(search)
     check_contradictions(spec, n_rows)
@@ -141,7 +141,7 @@ def _job(spec: Outputs, settings: EvolveSettings) -> EngineJob:
 
 
 def _copy(spec: Outputs, solved: Solved, tolerance: float) -> EvolvedCopy:
-    codes = spec.columns.check(solved.codes.astype(np.int32))
+    codes = spec.fields.check(solved.codes.astype(np.int32))
     again = compared(spec, codes, tolerance=max(tolerance, 1e-9))
     lacking = missed(spec, again, solved.errors, len(codes))
     source = {error.name: spec.source(error.name, len(codes)).name for error in solved.errors}
@@ -206,7 +206,7 @@ def check_size(rows: int, columns: int, *, copies: int = 1, cell_bytes: int = SE
             )
 
 
-def check_start(start: str, columns: Columns) -> None:
+def check_start(start: str, columns: OutputDomain) -> None:
     """Raise InputError where a start from known margins is asked for, and no column has any."""
     if start != "uniform" and all(column.weights is None for column in columns):
         raise InputError(

@@ -31,7 +31,7 @@ from .._base.conditions import (
 )
 from .._base.errors import InputError
 from .._base.tokens import Reader
-from .domain import Codes, Field, Fields, Floats, Mask, Scalar
+from .domain import Codes, Floats, Mask, OutputColumn, OutputDomain, Scalar
 from .equations import Lookup
 
 _SIGNS: dict[str, Callable[[Floats, float], Mask]] = {
@@ -96,17 +96,17 @@ class Filter:
         return np.logical_and.reduce([self.levels(column)[codes] for column, codes in grid.items()])
 
 
-def read_filter(text: str | None, fields: Fields, *, output: str = "") -> Filter:
+def read_filter(text: str | None, fields: OutputDomain, *, output: str = "") -> Filter:
     """Return the filter that a text describes; None or nothing keeps all records.
 
     Examples
     --------
-    >>> fields = Fields((Field("sex", ("f", "m")), Field("age", (0, 1, 2, 3))))
+    >>> fields = OutputDomain((OutputColumn("sex", ("f", "m")), OutputColumn("age", (0, 1, 2, 3))))
     >>> adults = read_filter("age >= 1 and sex != 'f'", fields)
     >>> [(columns, mask.tolist()) for columns, mask in adults.masks]
     [((0,), [False, True]), ((1,), [False, True, True, True])]
     """
-    sizes = fields.columns.sizes
+    sizes = fields.sizes
     if text is None or not text.strip():
         return Filter((), sizes)
     reader = Reader(text, what=f"The filter of output '{output}'" if output else "The filter")
@@ -135,7 +135,7 @@ _Masks = list[tuple[tuple[int, ...], Mask]]
 class _Conditions:
     """Conditions as masks. `negated` turns `or` into `and` and the reverse, so that `not (a or b)` is two conditions."""
 
-    def __init__(self, what: str, fields: Fields) -> None:
+    def __init__(self, what: str, fields: OutputDomain) -> None:
         self.what, self.fields = what, fields
 
     def masks(self, condition: Condition, *, negated: bool = False) -> _Masks:
@@ -156,7 +156,7 @@ class _Conditions:
         if len(parts) == 1:
             return parts[0]
         columns = tuple(sorted({column for part in parts for some, _ in part for column in some}))
-        grid, sizes = self.fields.grid(columns), self.fields.columns.sizes
+        grid, sizes = self.fields.grid(columns), self.fields.sizes
         whole = [
             [
                 mask[np.ravel_multi_index([grid[c] for c in some], [sizes[c] for c in some])]
@@ -168,12 +168,12 @@ class _Conditions:
 
     def among(self, condition: Among, *, negated: bool) -> tuple[tuple[int, ...], Mask]:
         field = self.operand(condition.column)
-        if not isinstance(field, Field):
+        if not isinstance(field, OutputColumn):
             raise InputError(f"{self.what} must have a column before 'in'. It is {HELP}")
         mask = np.zeros(len(field.levels), dtype=bool)
         for operand in condition.values:
             value = self.operand(operand)
-            if isinstance(value, Field):
+            if isinstance(value, OutputColumn):
                 raise InputError(
                     f"{self.what} may list numbers and words in quotes after 'in', no columns."
                 )
@@ -184,19 +184,19 @@ class _Conditions:
         masks: _Masks = []
         operands = [self.operand(operand) for operand in condition.operands]
         for (left, right), sign in zip(pairwise(operands), condition.signs, strict=True):
-            if isinstance(left, Field) == isinstance(right, Field):
+            if isinstance(left, OutputColumn) == isinstance(right, OutputColumn):
                 raise InputError(
                     f"{self.what} must compare a column with a number or a word in quotes. It is {HELP}"
                 )
             field, mask = (
                 _compared(left, sign, right)
-                if isinstance(left, Field)
+                if isinstance(left, OutputColumn)
                 else _compared(right, TURNED[sign], left)
             )
             masks.append(((self.fields.position(field.name),), mask ^ negated))
         return masks
 
-    def operand(self, operand: Operand) -> Field | Scalar:
+    def operand(self, operand: Operand) -> OutputColumn | Scalar:
         assert not isinstance(operand, Sum)  # sums are for rules
         if not isinstance(operand, Name):
             return operand
@@ -209,10 +209,12 @@ class _Conditions:
         )
 
 
-def _compared(field: Field | Scalar, sign: str, value: Field | Scalar) -> tuple[Field, Mask]:
+def _compared(
+    field: OutputColumn | Scalar, sign: str, value: OutputColumn | Scalar
+) -> tuple[OutputColumn, Mask]:
     """A column, and for each of its levels whether a comparison holds."""
-    assert isinstance(field, Field)
-    assert not isinstance(value, Field)
+    assert isinstance(field, OutputColumn)
+    assert not isinstance(value, OutputColumn)
     if sign in ("==", "!="):
         return field, (np.arange(len(field.levels)) == field.code(value)) ^ (sign == "!=")
     if not field.numeric or isinstance(value, str | bool):

@@ -25,7 +25,7 @@ from .._base.formula import Expression, Grammar, Part, parts_of, unique
 from .._base.masking import HIDDEN, unknown_level, without_levels
 from .._base.tokens import Reader, Token
 from .basis import BASES, Basis, basis_call
-from .domain import Codes, Field, Fields, Floats, Scalar
+from .domain import Codes, Floats, OutputColumn, OutputDomain, Scalar
 from .equations import Lookup, Terms
 from .filters import Filter
 
@@ -149,7 +149,7 @@ def column_words(text: str, *, what: str = "The text") -> set[str]:
 
 def read_formula(
     text: str,
-    fields: Fields,
+    fields: OutputDomain,
     *,
     within: Filter | None = None,
     output: str = "",
@@ -162,12 +162,12 @@ def read_formula(
 
     Examples
     --------
-    >>> from chaffinch.outputs.domain import Field
-    >>> fields = Fields((Field("rich", ("no", "yes")), Field("sex", ("f", "m")), Field("age", (0, 1, 2))))
+    >>> from chaffinch.outputs.domain import OutputColumn
+    >>> fields = OutputDomain((OutputColumn("rich", ("no", "yes")), OutputColumn("sex", ("f", "m")), OutputColumn("age", (0, 1, 2))))
     >>> read_formula("rich ~ age + C(sex) + sex:age", fields).names
     ('Intercept', 'C(sex)[T.m]', 'age', 'sex[T.m]:age')
     """
-    within = within or Filter((), fields.columns.sizes)
+    within = within or Filter((), fields.sizes)
     parser = Parser(text, fields, within, output=output, records=records)
     label, every = parser.formula()
     offsets = tuple(_offset(term[0], parser) for term in every if term and term[0].is_offset)
@@ -208,7 +208,7 @@ def read_formula(
         if factor.categorical
         for column in factor.columns
     }
-    rare = frozenset(label for column in coded for label in fields.every[column].rare)
+    rare = frozenset(label for column in coded for label in fields.columns[column].rare)
     return Formula(
         label,
         tuple(names),
@@ -228,8 +228,8 @@ def unlearnt_words(formula: Formula) -> str:
 
     Examples
     --------
-    >>> from chaffinch.outputs.domain import Field
-    >>> fields = Fields((Field("rich", (0, 1)), Field("age", (16, 17, 18))))
+    >>> from chaffinch.outputs.domain import OutputColumn
+    >>> fields = OutputDomain((OutputColumn("rich", (0, 1)), OutputColumn("age", (16, 17, 18))))
     >>> unlearnt_words(read_formula("rich ~ poly(age, 2)", fields))
     'the numbers of poly(age, 2) come from the data; give them, as raw=True'
     """
@@ -249,7 +249,7 @@ def unlearnt_words(formula: Formula) -> str:
 def _offset(factor: Factor, parser: Parser) -> Lookup:
     """What an offset adds to the linear predictor; 0 for levels that the filter leaves out."""
     fields, grid = parser.fields, parser.fields.grid(factor.columns)
-    size = prod(fields.sizes(factor.columns))
+    size = prod(fields.shape(factor.columns))
     inside = (
         np.broadcast_to(parser.within.of_grid(grid), size) if grid else np.ones(size, dtype=bool)
     )
@@ -258,7 +258,7 @@ def _offset(factor: Factor, parser: Parser) -> Lookup:
         raise InputError(
             f"{parser.reader.what}: {factor.safe_text} is no finite number for some levels. Leave them out by a filter."
         )
-    return Lookup(factor.columns, fields.sizes(factor.columns), values[:, None])
+    return Lookup(factor.columns, fields.shape(factor.columns), values[:, None])
 
 
 def _pieces(part: Part[Factor]) -> Iterator[tuple[Part[Factor], NDArray[np.intp]]]:
@@ -294,7 +294,7 @@ def _ordered(terms: list[Term]) -> list[Term]:
     return [term for bucket in buckets.values() for term in sorted(bucket, key=len)]
 
 
-def _names(part: Part[Factor], fields: Fields, *, safe: bool) -> list[str]:
+def _names(part: Part[Factor], fields: OutputDomain, *, safe: bool) -> list[str]:
     """The names of a part's columns as patsy prints them, or as messages may have them."""
     whole = dict(zip(part.factors, part.whole, strict=True))
 
@@ -302,7 +302,7 @@ def _names(part: Part[Factor], fields: Fields, *, safe: bool) -> list[str]:
         text = factor.safe_text if safe else factor.text
         if code is None:
             return text
-        field = fields.every[factor.columns[0]]
+        field = fields.columns[factor.columns[0]]
         return f"{text}[{'' if whole[factor] else 'T.'}{field.safe_label(code) if safe else field.labels[code]}]"
 
     return [
@@ -316,7 +316,7 @@ def _block(part: Part[Factor], columns: tuple[int, ...], parser: Parser) -> _Blo
     fields = parser.fields
     grid = fields.grid(columns)
     inside, at, value = part.entries(
-        prod(fields.sizes(columns)), lambda f: grid[f.columns[0]], lambda f: f.numbers(fields, grid)
+        prod(fields.shape(columns)), lambda f: grid[f.columns[0]], lambda f: f.numbers(fields, grid)
     )
     inside &= parser.within.of_grid(grid)
     if not np.isfinite(value[inside]).all():
@@ -328,23 +328,23 @@ def _block(part: Part[Factor], columns: tuple[int, ...], parser: Parser) -> _Blo
     return rows, at[rows], value[rows]
 
 
-def _look_up(columns: tuple[int, ...], blocks: list[_Block], fields: Fields) -> Terms:
+def _look_up(columns: tuple[int, ...], blocks: list[_Block], fields: OutputDomain) -> Terms:
     """Blocks that read the same columns as one look-up."""
     rows, equations, values = (np.concatenate(parts) for parts in zip(*blocks, strict=True))
-    return Terms.sparse(columns, fields.sizes(columns), rows, equations, values)
+    return Terms.sparse(columns, fields.shape(columns), rows, equations, values)
 
 
 class _Number(NamedTuple):
     """Arithmetic: the columns it reads, and its result for each combination of levels in a grid."""
 
     columns: frozenset[int]
-    of: Callable[[Fields, Grid], Floats]
+    of: Callable[[OutputDomain, Grid], Floats]
 
     @classmethod
     def column(cls, position: int) -> _Number:
         return cls(
             frozenset({position}),
-            lambda fields, grid: fields.every[position].values[grid[position]],
+            lambda fields, grid: fields.columns[position].values[grid[position]],
         )
 
     def through(self, function: Callable[..., Floats], *others: _Number) -> _Number:
@@ -390,7 +390,7 @@ class Factor:
         """Its levels and its reference; None for a number."""
         return None if self.levels is None else (self.levels, self.reference)
 
-    def numbers(self, fields: Fields, grid: Grid) -> Floats:
+    def numbers(self, fields: OutputDomain, grid: Grid) -> Floats:
         """Return the number for each combination of levels in a grid; not finite where the arithmetic is not."""
         assert self.number is not None
         with np.errstate(all="ignore"):
@@ -434,7 +434,7 @@ class Parser(Grammar[Factor]):
     def __init__(
         self,
         text: str,
-        fields: Fields,
+        fields: OutputDomain,
         within: Filter,
         *,
         output: str,
@@ -532,7 +532,7 @@ class Parser(Grammar[Factor]):
             return self._levels(text, column, None)
         return Factor(text, (position,), number=_Number.column(position), is_column=True)
 
-    def _column(self, token: Token) -> Field:
+    def _column(self, token: Token) -> OutputColumn:
         reader = self.reader
         name = token.value
         if reader.ahead("("):
@@ -580,7 +580,7 @@ class Parser(Grammar[Factor]):
         return self._levels(_spaced(tokens), column, reference, _spaced(safe))
 
     def _levels(
-        self, text: str, column: Field, reference: Scalar | None, safe_text: str = ""
+        self, text: str, column: OutputColumn, reference: Scalar | None, safe_text: str = ""
     ) -> Factor:
         position = self.fields.position(column.name)
         levels = tuple(np.flatnonzero(self.within.levels(position)).tolist())

@@ -67,10 +67,10 @@ def published_margins(spec: Outputs) -> dict[str, Margin]:
     ]
     for table in tables:
         for position, order, margin in _margins_of(table, spec.n_rows()):
-            name = spec.columns.names[position]
+            name = spec.fields.names[position]
             if name not in margins or order > margins[name][0]:
                 margins[name] = order, margin
-    return {name: margins[name][1] for name in spec.columns.names if name in margins}
+    return {name: margins[name][1] for name in spec.fields.names if name in margins}
 
 
 def _margins_of(table: CountTable, rows: int) -> Iterator[tuple[int, tuple[int, float], Margin]]:

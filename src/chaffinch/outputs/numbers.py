@@ -28,7 +28,7 @@ from .domain import Codes
 
 if TYPE_CHECKING:
     from .document import Outputs
-    from .domain import Fields
+    from .domain import OutputDomain
     from .kinds.base import OutputSpec
 
 Rounding = Literal["nearest", "down", "up", "random"]
@@ -431,7 +431,7 @@ def count_number(name: str, lo: Any, hi: Any, count: Any) -> Number:
     return Number(name, float(lo), float(hi), float(count))
 
 
-def numbers(output: OutputSpec, fields: Fields, codes: Codes) -> Iterator[Number]:
+def numbers(output: OutputSpec, fields: OutputDomain, codes: Codes) -> Iterator[Number]:
     """Give the published numbers of an output with what these records make of them, computed by other code than the engines'.
 
     Raises MissingExtraError for a regression without statsmodels.
@@ -439,8 +439,8 @@ def numbers(output: OutputSpec, fields: Fields, codes: Codes) -> Iterator[Number
     Examples
     --------
     >>> from chaffinch.outputs.document import recipes_of
-    >>> from chaffinch.outputs.domain import Field, Fields
-    >>> fields = Fields((Field("sex", ("f", "m")),))
+    >>> from chaffinch.outputs.domain import OutputColumn, OutputDomain
+    >>> fields = OutputDomain((OutputColumn("sex", ("f", "m")),))
     >>> spec = recipes_of([{"name": "by sex", "kind": "table", "by": ["sex"], "counts": [1, 2]}], fields)
     >>> list(numbers(spec.outputs[0], fields, np.array([[1], [0], [0]], dtype=np.int32)))[0]
     Number(name='f', lo=1.0, hi=1.0, value=2.0, unit=0.0)
@@ -474,7 +474,7 @@ class Compared:
 
 def compared(spec: Outputs, codes: Codes, *, tolerance: float = TOLERANCE) -> tuple[Compared, ...]:
     """Return, for each output, how its numbers computed again compare with what was published."""
-    codes = spec.columns.check(codes, may_miss=True)
+    codes = spec.fields.check(codes, may_miss=True)
     results = []
     for output in spec.outputs:
         try:

@@ -18,7 +18,7 @@ from .._base.checks import check_name
 from .._base.errors import InputError
 from .._base.masking import THRESHOLD, masked_count
 from .document import FORMAT, VERSION, Outputs
-from .domain import MISSING, Codes, Field, Fields, Mask, Scalar
+from .domain import MISSING, Codes, Mask, OutputColumn, OutputDomain, Scalar
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -64,7 +64,7 @@ class TableCoder:
         """Return the coder of a table; a coder as it is."""
         return table if isinstance(table, TableCoder) else cls(table)
 
-    def codes(self, field: Field) -> NDArray[np.int32]:
+    def codes(self, field: OutputColumn) -> NDArray[np.int32]:
         """Return the code of each row: below 0 where it has no value, or one that is no level."""
         key = (field.name, field.levels)
         if key not in self._coded:
@@ -90,7 +90,7 @@ class TableCoder:
         return codec if codec is not None and codec.levels and not codec.other else None
 
 
-def codes_of_table(table: Table | TableCoder, fields: Fields) -> CodedRecords:
+def codes_of_table(table: Table | TableCoder, fields: OutputDomain) -> CodedRecords:
     """Return the records of a table as codes of columns: below 0 where a value is missing. Which of them an output is of, the output says.
 
     InputError for a column that the table does not have, and for values that are none of a column's levels.
@@ -100,7 +100,7 @@ def codes_of_table(table: Table | TableCoder, fields: Fields) -> CodedRecords:
     >>> import pandas as pd
     >>> from chaffinch.table import read
     >>> table = read(pd.DataFrame({"sex": ["m", "f", None], "age": [2.0, 0.0, 1.0]}))
-    >>> records = codes_of_table(table, Fields((Field("sex", ("f", "m")), Field("age", (0, 1, 2)))))
+    >>> records = codes_of_table(table, OutputDomain((OutputColumn("sex", ("f", "m")), OutputColumn("age", (0, 1, 2)))))
     >>> records.codes.tolist(), records.complete.tolist()
     ([[1, 2], [0, 0], [-1, 1]], [True, True, False])
     """
@@ -128,9 +128,9 @@ def fields_of_table(
     table: Table | TableCoder,
     names: Sequence[str],
     *,
-    declared: Sequence[Field] = (),
+    declared: Sequence[OutputColumn] = (),
     threshold: int = THRESHOLD,
-) -> Fields:
+) -> OutputDomain:
     """Return columns by name: as declared, else as the table's schema declares them, else with the values of the records as levels.
 
     Levels that come from records are in the order of the alphabet, numbers ascending.
@@ -146,17 +146,22 @@ def fields_of_table(
     coder = TableCoder.of(table)
     _check_names(names, coder.table)
     by_name = {field.name: field for field in declared}
-    return Fields(
+    return OutputDomain(
         tuple(
             _counted(coder, by_name.get(name) or _field(coder, name), threshold) for name in names
         )
     )
 
 
-def _counted(coder: TableCoder, field: Field, threshold: int) -> Field:
+def _counted(coder: TableCoder, field: OutputColumn, threshold: int) -> OutputColumn:
     """A column with the levels that as many records as the threshold or more have, which messages may name."""
     codes = coder.codes(field)
-    return Fields((field,)).with_threshold(threshold).counted(codes[codes >= 0][:, None]).every[0]
+    return (
+        OutputDomain((field,))
+        .with_threshold(threshold)
+        .counted(codes[codes >= 0][:, None])
+        .columns[0]
+    )
 
 
 def _check_names(names: Sequence[str], table: Table) -> None:
@@ -170,7 +175,7 @@ def _missing(table: Table, name: str) -> tuple[Scalar, ...]:
     return next((tuple(column.missing) for column in table.schema if column.name == name), ())
 
 
-def _field(coder: TableCoder, name: str) -> Field:
+def _field(coder: TableCoder, name: str) -> OutputColumn:
     table = coder.table
     column = next((column for column in table.schema if column.name == name), None)
     if column is not None and (
@@ -184,7 +189,7 @@ def _field(coder: TableCoder, name: str) -> Field:
         return Outputs.from_dict({"format": FORMAT, "version": VERSION, "columns": [entry]}).fields[
             name
         ]
-    return Field(name, _values(coder, name))
+    return OutputColumn(name, _values(coder, name))
 
 
 def _is_number(level: Any) -> bool:
@@ -255,7 +260,9 @@ def _numeric(kind: pa.DataType) -> bool:
     )
 
 
-def _codes(field: Field, column: pa.ChunkedArray, gone: Sequence[Scalar]) -> NDArray[np.int32]:
+def _codes(
+    field: OutputColumn, column: pa.ChunkedArray, gone: Sequence[Scalar]
+) -> NDArray[np.int32]:
     """The code of each row: MISSING where it has no value, UNKNOWN where its value is no level."""
     import pyarrow as pa
 
@@ -282,9 +289,9 @@ def _codes(field: Field, column: pa.ChunkedArray, gone: Sequence[Scalar]) -> NDA
     ]
 
 
-def _nearest(field: Field, numbers: NDArray[np.float64]) -> NDArray[np.int32]:
+def _nearest(field: OutputColumn, numbers: NDArray[np.float64]) -> NDArray[np.int32]:
     values = field.values
-    if len(values) > 1 and field.whole and values[-1] - values[0] == len(values) - 1:
+    if len(values) > 1 and field.is_whole and values[-1] - values[0] == len(values) - 1:
         place = np.rint(np.clip(np.nan_to_num(numbers), values[0], values[-1]) - values[0]).astype(
             np.int32
         )
@@ -304,7 +311,7 @@ def _nearest(field: Field, numbers: NDArray[np.float64]) -> NDArray[np.int32]:
 class _Matcher:
     """The codes of single values, whatever their type."""
 
-    def __init__(self, field: Field, gone: Sequence[Scalar]) -> None:
+    def __init__(self, field: OutputColumn, gone: Sequence[Scalar]) -> None:
         self.field, self.gone = field, {_word(code) for code in gone}
         self.known = {label: code for code, label in enumerate(field.labels)}
         self.truths = {
@@ -357,14 +364,14 @@ def _word(value: Any) -> str:
     return str(value)
 
 
-def schema_of(fields: Fields) -> Schema:
+def schema_of(fields: OutputDomain) -> Schema:
     """Return the schema of a specification's columns, fitted: codes are the specification's own."""
     from ..table import Schema
 
     return Schema(tuple(_column(one) for one in fields), public=True)
 
 
-def _column(one: Field) -> Column:
+def _column(one: OutputColumn) -> Column:
     from ..table import Categories, Intervals
     from ..table.schema import Column
 
@@ -375,7 +382,7 @@ def _column(one: Field) -> Column:
             )
         levels = tuple(str(level) for level in one.levels)
         return Column(one.name, "categorical", levels=levels, codec=Categories(levels))
-    whole = one.whole
+    whole = one.is_whole
     atoms = np.array([int(level) for level in one.levels]) if whole else one.values
     none = np.zeros(0, dtype=np.int64)
     codec = Intervals(atoms, atoms[:0], (), np.arange(len(atoms)), none, whole)
@@ -391,12 +398,12 @@ def _column(one: Field) -> Column:
     )
 
 
-def table_of_codes(fields: Fields, codes: Codes) -> Table:
+def table_of_codes(fields: OutputDomain, codes: Codes) -> Table:
     """Return evolved codes as a table with the words and numbers of the columns.
 
     Examples
     --------
-    >>> fields = Fields((Field("sex", ("f", "m")), Field("age", (0, 5, 10))))
+    >>> fields = OutputDomain((OutputColumn("sex", ("f", "m")), OutputColumn("age", (0, 5, 10))))
     >>> table_of_codes(fields, np.array([[1, 2], [0, 0]], dtype=np.int32)).to_arrow().to_pylist()
     [{'sex': 'm', 'age': 10}, {'sex': 'f', 'age': 0}]
     """

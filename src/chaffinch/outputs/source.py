@@ -16,7 +16,7 @@ from .._base.checks import check_name
 from .._base.errors import InputError
 from .._base.masking import THRESHOLD
 from .document import FORMAT, VERSION, Outputs, named_columns, read_document, read_outputs
-from .domain import Field, Fields
+from .domain import OutputColumn, OutputDomain
 from .records import TableCoder, fields_of_table
 from .rules import Policy
 from .rules.findings import RuleFinding, Status
@@ -89,11 +89,13 @@ class DataColumns:
 
     coder: TableCoder
     names: tuple[str, ...] = ()  # Columns that are wanted though no output is about them
-    declared: tuple[Field, ...] = ()  # Columns whose levels are known; others have those that occur
+    declared: tuple[
+        OutputColumn, ...
+    ] = ()  # Columns whose levels are known; others have those that occur
     threshold: int = THRESHOLD  # Messages tell of the data what so many records share
     policy: Policy = field(default_factory=Policy)
 
-    def fields(self, names: Collection[str]) -> Fields:
+    def fields(self, names: Collection[str]) -> OutputDomain:
         """Return those columns of the records that have some names, in the order of the records."""
         known = [name for name in self.coder.table.columns if name in names]
         return fields_of_table(self.coder, known, declared=self.declared, threshold=self.threshold)
@@ -234,7 +236,7 @@ class DocumentSource(OutputSource):
             head = {**self.content, "outputs": []}
             described = read_outputs(head, threshold=columns.threshold).fields
             if undescribed := wanted.difference(described.names):
-                fields = Fields((*described, *columns.fields(undescribed)))
+                fields = OutputDomain((*described, *columns.fields(undescribed)))
         elif wanted:
             fields = columns.fields(wanted)
         elif not self.entries and self.content.get("format") == FORMAT:

@@ -25,7 +25,7 @@ from .._base.options import takes
 from .._base.results import RunFacts
 from .._base.runtime import Progress, silent
 from .._base.seeds import Seed
-from ..outputs.cells import TOTAL, Frame
+from ..outputs.cells import TOTAL
 from ..outputs.check import CheckInputs, CheckResult, check_recipes
 from ..outputs.check.printed import check_printed
 from ..outputs.check.released import ReleasedOutputs, write_released
@@ -52,7 +52,7 @@ from .run import Destinations, RunOptions, name_of, path_of
 
 if TYPE_CHECKING:
     from ..keywords import CheckJobOptions
-    from ..outputs.domain import Codes
+    from ..outputs.domain import Codes, OutputDomain
     from ..outputs.kinds import OutputSpec
 
     Records = TableCoder | Codes
@@ -380,13 +380,13 @@ def write_mitigated(folder: Path, result: CheckResult, data: Records | None) -> 
         for number, output in enumerate(computed.outputs, 1):
             text = io.StringIO()
             csv.writer(text, lineterminator="\n").writerows(
-                table_of_output(output, Frame(recipes.fields, len(codes)))
+                table_of_output(output, recipes.fields.with_rows(len(codes)))
             )
             write_text(part / f"{number:02d}-{_slug(output.name)}.csv", text.getvalue())
     return f"Wrote {folder}: {len(new)} mitigated output{'' if len(new) == 1 else 's'}, {DOCUMENT} and a table for each."
 
 
-def table_of_output(output: OutputSpec, frame: Frame) -> Iterator[list[Any]]:
+def table_of_output(output: OutputSpec, frame: OutputDomain) -> Iterator[list[Any]]:
     """Give the rows of an output as a table, head first: a column for each column that it crosses, then its number; else names and numbers."""
     parts = list(output.printed_numbers(frame))
     by: list[str] = list(getattr(output, "by", ()))

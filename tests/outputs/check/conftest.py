@@ -9,7 +9,7 @@ from chaffinch._base.seeds import seed_sequence
 from chaffinch.outputs.check import CheckInputs, CheckSettings, check_recipes
 from chaffinch.outputs.check.assessment import DatasetEnsemble, OutputFit
 from chaffinch.outputs.document import recipes_of
-from chaffinch.outputs.domain import Field, Fields
+from chaffinch.outputs.domain import OutputColumn, OutputDomain
 from chaffinch.outputs.kinds import KINDS
 from chaffinch.outputs.kinds.base import Kind
 from chaffinch.outputs.kinds.table import TableSpec
@@ -26,7 +26,7 @@ def made_here(spec, *, copies, seed, progress=None):
     solved = []
     for stream in seed_sequence(seed).spawn(copies):
         first, search = stream.spawn(2)
-        start = problem.columns.start(rows, seed=first)
+        start = problem.domain.start(rows, seed=first)
         solved.append(incremental.solve(problem, start, seed=search))
     seen = [compared(spec, one.codes) for one in solved]
     fits = [
@@ -55,7 +55,7 @@ def maker():
 @pytest.fixture(scope="session")
 def fields():
     levels = {name: tuple(f"{name}{k}" for k in range(size)) for name, size in SIZES.items()}
-    return Fields(tuple(Field(name, some) for name, some in levels.items()))
+    return OutputDomain(tuple(OutputColumn(name, some) for name, some in levels.items()))
 
 
 @pytest.fixture(scope="session")

@@ -12,7 +12,7 @@ from chaffinch.outputs.check import CheckInputs, CheckSettings, check_recipes
 from chaffinch.outputs.check.assess import compare_published
 from chaffinch.outputs.check.assessment import DatasetEnsemble, prior_datasets
 from chaffinch.outputs.document import recipes_of
-from chaffinch.outputs.domain import Field, Fields
+from chaffinch.outputs.domain import OutputColumn, OutputDomain
 from chaffinch.outputs.kinds.table import TableSpec
 
 JOINT = {"name": "joint", "kind": "table", "by": ["a", "b", "c", "y"]}
@@ -204,14 +204,14 @@ def test_questions_that_cannot_be_asked(checked, options, words):
 
 def test_margins_that_only_the_new_outputs_know_are_used(check, fields, people_whose_y_follows):
     """What was released describes columns without weights: those of the file that is checked must not be lost."""
-    weighted = Fields(
+    weighted = OutputDomain(
         tuple(replace(one, weights=(0.7, 0.2, 0.1)) if one.name == "y" else one for one in fields)
     )
     seen = []
 
     def maker(spec, *, copies, seed, progress=None):
         seen.append({field.name: field.weights for field in spec.fields})
-        datasets = tuple(spec.columns.start(spec.n_rows(), seed=k) for k in range(copies))
+        datasets = tuple(spec.fields.start(spec.n_rows(), seed=k) for k in range(copies))
         return DatasetEnsemble(datasets, (True,) * copies)
 
     asked = {
@@ -246,11 +246,11 @@ def test_datasets_start_from_margins_as_numbers(check, fields, people_whose_y_fo
     def maker(spec, *, copies, seed, progress=None):
         seen.append({field.name: field.weights for field in spec.fields})
         return DatasetEnsemble(
-            tuple(spec.columns.start(spec.n_rows(), seed=k) for k in range(copies)),
+            tuple(spec.fields.start(spec.n_rows(), seed=k) for k in range(copies)),
             (True,) * copies,
         )
 
-    numbers = Fields(
+    numbers = OutputDomain(
         tuple(replace(one, levels=(0, 1, 2, 3)) if one.name == "b" else one for one in fields)
     )
     mean = {"name": "m", "kind": "mean", "of": "b", "by": ["y"]}
@@ -480,9 +480,10 @@ def test_standard_errors_that_r_prints_are_those_of_the_data(change, same):
     births = pytest.importorskip("statsmodels.genmod.tests.results.results_glm").Lbw()
     table = births.exog.drop(columns="const").assign(low=births.endog).astype(int)
     names = ["age", "lwt", "race_black", "race_other", "smoke", "ptl", "ht", "ui"]
-    fields = Fields(
+    fields = OutputDomain(
         tuple(
-            Field(name, tuple(sorted(int(one) for one in table[name].unique()))) for name in table
+            OutputColumn(name, tuple(sorted(int(one) for one in table[name].unique())))
+            for name in table
         )
     )
     errors = dict(zip([*names, "Intercept"], births.bse, strict=True))

@@ -18,7 +18,7 @@ from chaffinch.outputs.check.assessment import (
 from chaffinch.outputs.check.attribution import attack_of
 from chaffinch.outputs.check.settings import CheckSettings
 from chaffinch.outputs.document import recipes_of
-from chaffinch.outputs.domain import Fields
+from chaffinch.outputs.domain import OutputDomain
 from chaffinch.outputs.solve.settings import SearchSettings
 
 TABLES = [
@@ -156,7 +156,7 @@ def test_evolved_datasets_reproduce_the_outputs(fields, people_whose_y_follows):
 
 def test_the_start_is_that_of_the_columns_weights(fields):
     """Of 3,000 draws a third are of each of three levels, by 0.06 at most but for a chance of 1e-10; margins leave one level alone."""
-    weighted = Fields(
+    weighted = OutputDomain(
         tuple(replace(one, weights=(1.0, 0.0, 0.0)) if one.name == "y" else one for one in fields)
     )
     uniform, margins = (

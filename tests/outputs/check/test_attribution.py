@@ -17,13 +17,15 @@ from chaffinch.outputs.check.attribution import (
     tcap_of_dataset,
 )
 from chaffinch.outputs.check.settings import CheckSettings
-from chaffinch.outputs.domain import Field, Fields
+from chaffinch.outputs.domain import OutputColumn, OutputDomain
 from chaffinch.risk.attribution import tcap as measures
 from chaffinch.risk.attribution.tcap import tcap
 from chaffinch.stats.intervals import CrossedPart, crossed_difference, crossed_mean
 
 SIZES = (5, 3, 2, 4, 3)
-FIELDS = Fields(tuple(Field("abcdy"[k], tuple(range(size))) for k, size in enumerate(SIZES)))
+FIELDS = OutputDomain(
+    tuple(OutputColumn("abcdy"[k], tuple(range(size))) for k, size in enumerate(SIZES))
+)
 
 
 def drawn(rng, n):
@@ -136,7 +138,12 @@ def test_attacks_that_cannot_be():
         attack_of(FIELDS, ["y"], "y")
     with pytest.raises(InputError, match="tau must be above"):
         CheckSettings(tau=0.5)
-    wide = Fields((*(Field(name, tuple(range(40_000))) for name in "abcdefg"), Field("y", (0, 1))))
+    wide = OutputDomain(
+        (
+            *(OutputColumn(name, tuple(range(40_000))) for name in "abcdefg"),
+            OutputColumn("y", (0, 1)),
+        )
+    )
     with pytest.raises(InputError, match="combinations"):
         attack_of(wide, "abcdefg", "y")
 
@@ -182,8 +189,8 @@ def test_claims_are_added_up():
 
 
 POPULATION_SIZES = (6, 4, 3, 2, 3)
-POPULATION_FIELDS = Fields(
-    tuple(Field("abcdy"[k], tuple(range(size))) for k, size in enumerate(POPULATION_SIZES))
+POPULATION_FIELDS = OutputDomain(
+    tuple(OutputColumn("abcdy"[k], tuple(range(size))) for k, size in enumerate(POPULATION_SIZES))
 )
 
 

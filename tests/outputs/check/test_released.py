@@ -12,9 +12,9 @@ from chaffinch.outputs.check.released import (
     write_released,
 )
 from chaffinch.outputs.document import recipes_of
-from chaffinch.outputs.domain import Field, Fields
+from chaffinch.outputs.domain import OutputColumn, OutputDomain
 
-FIELDS = Fields((Field("sex", ("f", "m")), Field("age", (0, 1, 2))))
+FIELDS = OutputDomain((OutputColumn("sex", ("f", "m")), OutputColumn("age", (0, 1, 2))))
 FIRST = {"name": "by sex", "kind": "table", "by": ["sex"], "counts": [10, 20]}
 SECOND = {"name": "by age", "kind": "table", "by": ["age"], "counts": [10, 10, 10]}
 USED = {"by sex": ("sex",), "by age": ("age",)}
@@ -78,7 +78,7 @@ def test_the_same_name_and_other_levels_are_refused():
     one = ReleasedOutputs().including([FIRST], FIELDS, used=USED)
     with pytest.raises(InputError, match="released already"):
         one.including([FIRST], FIELDS, used=USED)
-    other = Fields((Field("sex", ("m", "f")),))
+    other = OutputDomain((OutputColumn("sex", ("m", "f")),))
     with pytest.raises(InputError, match="other levels"):
         one.including([{**FIRST, "name": "again"}], other, used={"again": ("sex",)})
 

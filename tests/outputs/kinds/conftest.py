@@ -59,7 +59,7 @@ class Study:
     def codes(self, frame: pd.DataFrame | None = None) -> np.ndarray:
         frame = self.frame if frame is None else frame
         spec = self.spec()
-        return spec.fields.codes({name: frame[name].tolist() for name in spec.columns.names})
+        return spec.fields.codes({name: frame[name].tolist() for name in spec.fields.names})
 
     def shuffled(self, column: str, seed: int = 1) -> np.ndarray:
         """The records with one column in another order: its own margin stays."""

@@ -18,10 +18,10 @@ from typer.testing import CliRunner
 
 from chaffinch._base.errors import InputError
 from chaffinch.cli.app import app
-from chaffinch.outputs.cells import Crossing, Frame, column_numbers, crossed
+from chaffinch.outputs.cells import Crossing, column_numbers, crossed
 from chaffinch.outputs.contradictions import contradictions
 from chaffinch.outputs.document import Outputs, read_outputs, recipes_of
-from chaffinch.outputs.domain import Field, Fields
+from chaffinch.outputs.domain import OutputColumn, OutputDomain
 from chaffinch.outputs.equations import SumSystem
 from chaffinch.outputs.filters import read_filter
 from chaffinch.outputs.kinds import KINDS, Kind, OutputSpec
@@ -39,7 +39,7 @@ from chaffinch.outputs.rules.cell_counts import COUNT, CellCounter, CellCounts
 from chaffinch.outputs.rules.evidence import Counts
 from chaffinch.workflows.evolve import evolve
 
-FIELDS = Fields((Field("sex", ("f", "m")), Field("age", tuple(range(6)))))
+FIELDS = OutputDomain((OutputColumn("sex", ("f", "m")), OutputColumn("age", tuple(range(6)))))
 FILE = """
 format = "chaffinch-outputs"
 version = 1
@@ -60,23 +60,23 @@ class AboveSpec(OutputSpec):
     bound: float
     count: Annotated[int | None, Statistic(presence="required", whole=True)] = None
 
-    def _step(self, fields: Fields) -> tuple[int, Any]:
+    def _step(self, fields: OutputDomain) -> tuple[int, Any]:
         field = fields[self.variable]
         return fields.position(self.variable), np.where(field.values > self.bound, 0, -1).astype(
             np.int64
         )
 
-    def layout(self, frame: Frame) -> Iterator[NumberBlock]:
+    def layout(self, frame: OutputDomain) -> Iterator[NumberBlock]:
         yield NumberBlock("count", ["count"], [self.count] if self.has_numbers else [], "whole")
 
     def estimates(self, sample: Sample) -> Mapping[str, Estimates]:
-        ages = column_numbers(self.variable, sample.fields, sample.inside)
+        ages = column_numbers(self.variable, sample.domain, sample.inside)
         return {"count": Estimates([int((ages > self.bound).sum())])}
 
     def tallies(self, counter: CellCounter) -> list[CellCounts]:
         return [
             counter.tally(
-                "cells", Crossing((self._step(counter.fields),), (("above",),)), quantities=[COUNT]
+                "cells", Crossing((self._step(counter.domain),), (("above",),)), quantities=[COUNT]
             )
         ]
 
@@ -248,13 +248,13 @@ def test_json_says_the_same(documented: Outputs, tmp_path: Path) -> None:
             np.testing.assert_array_equal(mine.hi, theirs.hi)
 
 
-AGES = Fields((Field("age", (0, 1, 2, 5)),))
+AGES = OutputDomain((OutputColumn("age", (0, 1, 2, 5)),))
 
 
 def test_a_part_without_values_can_have_no_records() -> None:
     (group,) = groups_of(
         [""],
-        Frame(AGES, 6),
+        AGES.with_rows(6),
         0,
         crossed([], {}, AGES, output="t"),
         read_filter(None, AGES, output="t"),

@@ -13,13 +13,17 @@ from scipy.stats import chi2_contingency
 from chaffinch._base.errors import InputError
 from chaffinch.outputs.contradictions import contradictions
 from chaffinch.outputs.document import Outputs, recipes_of
-from chaffinch.outputs.domain import Field, Fields
+from chaffinch.outputs.domain import OutputColumn, OutputDomain
 from chaffinch.outputs.kinds.chi_square import ChiSquare
 from chaffinch.outputs.numbers import compared
 from chaffinch.outputs.rules import Policy, check_entries
 
-FIELDS = Fields(
-    (Field("A", ("a", "b", "c")), Field("B", ("x", "y")), Field("AGE", tuple(range(5))))
+FIELDS = OutputDomain(
+    (
+        OutputColumn("A", ("a", "b", "c")),
+        OutputColumn("B", ("x", "y")),
+        OutputColumn("AGE", tuple(range(5))),
+    )
 )
 TEST: dict[str, Any] = {
     "name": "t",
@@ -79,7 +83,13 @@ def test_yates_correction_is_that_of_scipy(counts: list[int]) -> None:
     table = np.array(counts).reshape(2, 2)
     if 0 in (*table.sum(axis=0), *table.sum(axis=1)):
         return
-    fields = Fields((Field("A", ("a", "b")), Field("B", ("x", "y")), Field("AGE", tuple(range(5)))))
+    fields = OutputDomain(
+        (
+            OutputColumn("A", ("a", "b")),
+            OutputColumn("B", ("x", "y")),
+            OutputColumn("AGE", tuple(range(5))),
+        )
+    )
     computed = recipes_of([{**TEST, "correction": True, "counts": True}], fields).computed(
         records(table)
     )

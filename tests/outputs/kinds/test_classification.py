@@ -19,15 +19,15 @@ from sklearn.metrics import (
 from chaffinch._base.errors import InputError
 from chaffinch.outputs.contradictions import contradictions
 from chaffinch.outputs.document import Outputs, recipes_of
-from chaffinch.outputs.domain import Field, Fields
+from chaffinch.outputs.domain import OutputColumn, OutputDomain
 from chaffinch.outputs.rules import Policy, check_entries
 
 # The levels of what is predicted stand in another order on purpose.
-FIELDS = Fields(
+FIELDS = OutputDomain(
     (
-        Field("truth", ("no", "yes")),
-        Field("guess", ("yes", "no")),
-        Field("score", tuple(k / 20 for k in range(21))),
+        OutputColumn("truth", ("no", "yes")),
+        OutputColumn("guess", ("yes", "no")),
+        OutputColumn("score", tuple(k / 20 for k in range(21))),
     )
 )
 MATRIX: dict[str, Any] = {
@@ -202,5 +202,5 @@ def test_records_without_rates_and_too_many_scores() -> None:
         recipes_of([{**ROC, "auc": True}], FIELDS).computed(alone)
     with pytest.raises(InputError, match="nobody is, or is predicted to be"):
         recipes_of([{**MATRIX, "sensitivity": True}], FIELDS).computed(alone)
-    wide = Fields((*FIELDS.every[:2], Field("score", tuple(range(900)))))
+    wide = OutputDomain((*FIELDS.columns[:2], OutputColumn("score", tuple(range(900)))))
     assert "more values than the 600" in recipes_of([{**ROC, "auc": True}], wide).rules_only["r"]

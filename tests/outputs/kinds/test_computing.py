@@ -18,9 +18,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from chaffinch._base.errors import InputError, MissingExtraError
-from chaffinch.outputs.cells import Frame
 from chaffinch.outputs.document import Outputs, read_outputs, recipes_of
-from chaffinch.outputs.domain import Field, Fields
+from chaffinch.outputs.domain import OutputColumn, OutputDomain
 from chaffinch.outputs.kinds import KINDS
 from chaffinch.outputs.numbers import compared
 
@@ -70,7 +69,7 @@ def test_the_page_computed_on_its_records_is_the_page(documented: Outputs, codes
 def test_numbers_are_nowhere_in_a_recipe(documented: Outputs, codes: Any) -> None:
     """Recipes of the page on half of the records: numbers of the page would be seen."""
     half = codes[::2]
-    frame = Frame(documented.fields, len(codes))
+    frame = documented.fields.with_rows(len(codes))
     recipes = [recipe.without_numbers(frame).to_dict() for recipe in documented.outputs]
     bare = recipes_of(recipes, documented.fields)
     assert all(recipe.published is None for recipe in bare.outputs)
@@ -122,7 +121,9 @@ def test_alpha_is_estimated_where_it_was_published_as_an_estimate(
         {"coefficients": {"Intercept": 0.1, "AGE": "0.0500", "alpha": "0.1000"}},
     ):
         made = recipes_of([{**entry, **more}], documented.fields)
-        assert made.outputs[0].without_numbers(Frame(made.fields, 1473)).to_dict()["alpha"] is True
+        assert (
+            made.outputs[0].without_numbers(made.fields.with_rows(1473)).to_dict()["alpha"] is True
+        )
         found = made.entries(codes)[0]
         assert found["alpha"] == pytest.approx(wanted.params["alpha"], abs=1e-4)
         assert float(found["coefficients"]["AGE"]) == pytest.approx(wanted.params["AGE"], abs=1e-4)
@@ -156,14 +157,14 @@ def test_observed_and_expected_information(documented: Outputs, codes: Any) -> N
 
 # --- any records -----------------------------------------------------------------------------------------------------
 
-FIELDS = Fields(
+FIELDS = OutputDomain(
     (
-        Field("word", ("a", "b", "c")),
-        Field("flag", (False, True)),
-        Field("count", tuple(range(6))),
-        Field("grid", (0.5, 1.0, 1.5, 2.0, 4.0)),
-        Field("time", (1, 2, 3, 5)),
-        Field("code", (0, 1)),
+        OutputColumn("word", ("a", "b", "c")),
+        OutputColumn("flag", (False, True)),
+        OutputColumn("count", tuple(range(6))),
+        OutputColumn("grid", (0.5, 1.0, 1.5, 2.0, 4.0)),
+        OutputColumn("time", (1, 2, 3, 5)),
+        OutputColumn("code", (0, 1)),
     )
 )
 WHERES = [None, "count >= 1", "word != 'c'", "word == 'a' or count < 3"]
@@ -286,7 +287,7 @@ def refusal(made: Outputs, codes: Any) -> str | None:
 @given(simple_recipe(), st.integers(0, 2**32 - 1), st.integers(1, 60))
 @settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 def test_tables_and_summaries_of_any_records(entry: dict[str, Any], seed: int, rows: int) -> None:
-    codes = FIELDS.columns.start(rows, seed=seed)
+    codes = FIELDS.start(rows, seed=seed)
     made = recipes_of([entry], FIELDS)
     words = refusal(made, codes)
     if words is not None:
@@ -357,7 +358,7 @@ def regression_recipe(draw: Any) -> dict[str, Any]:
 @given(regression_recipe(), st.integers(0, 2**32 - 1), st.sampled_from([12, 60, 200]))
 @settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 def test_regressions_of_any_records(entry: dict[str, Any], seed: int, rows: int) -> None:
-    codes = FIELDS.columns.start(rows, seed=seed)
+    codes = FIELDS.start(rows, seed=seed)
     made = recipes_of([entry], FIELDS)
     words = refusal(made, codes)
     if words is None:
@@ -369,12 +370,12 @@ def test_regressions_of_any_records(entry: dict[str, Any], seed: int, rows: int)
 
 # --- what does not exist ---------------------------------------------------------------------------------------------
 
-SMALL = Fields(
+SMALL = OutputDomain(
     (
-        Field("label", ("no", "yes")),
-        Field("AREA", ("n", "e", "x")),
-        Field("sex", ("f", "m")),
-        Field("age", tuple(range(9))),
+        OutputColumn("label", ("no", "yes")),
+        OutputColumn("AREA", ("n", "e", "x")),
+        OutputColumn("sex", ("f", "m")),
+        OutputColumn("age", tuple(range(9))),
     )
 )
 
@@ -491,10 +492,12 @@ def test_what_a_fold_lacks_is_named(entry: dict[str, Any], rows: Any, message: s
     fields = SMALL
     if "age2" in entry.get("of", []):
         fields, codes = (
-            Fields((*SMALL, Field("age2", (1, 2)))),
+            OutputDomain((*SMALL, OutputColumn("age2", (1, 2)))),
             np.column_stack([codes, 0 * codes[:, 0]]),
         )
-    counted = Fields(tuple(replace(field, common=frozenset(field.labels)) for field in fields))
+    counted = OutputDomain(
+        tuple(replace(field, common=frozenset(field.labels)) for field in fields)
+    )
     made = recipes_of([{"name": "it", **entry}], counted)
     with pytest.raises(
         InputError, match=r"^Output 'it' cannot be computed on the first fold: "
@@ -556,7 +559,9 @@ def test_a_saturated_logit_has_no_estimate_exactly_if_a_cell_has_one_label(
     rows: list[tuple[int, int, int]],
 ) -> None:
     """Brute force over cells: with a parameter for each, an estimate exists if and only if each cell has both labels."""
-    fields = Fields((Field("y", (0, 1)), Field("a", ("p", "q")), Field("b", ("r", "s"))))
+    fields = OutputDomain(
+        (OutputColumn("y", (0, 1)), OutputColumn("a", ("p", "q")), OutputColumn("b", ("r", "s")))
+    )
     codes = np.array(rows, dtype=np.int32)
     cells = {
         (a, b): {int(y) for y, c, d in rows if (c, d) == (a, b)} for a in (0, 1) for b in (0, 1)
@@ -576,7 +581,7 @@ def test_a_regression_on_one_number_has_no_estimate_exactly_if_labels_do_not_ove
     kind: str, rows: list[tuple[int, int]]
 ) -> None:
     """On a line: separated if all numbers of one label are at most, or at least, those of the other."""
-    fields = Fields((Field("y", (0, 1)), Field("x", tuple(range(9)))))
+    fields = OutputDomain((OutputColumn("y", (0, 1)), OutputColumn("x", tuple(range(9)))))
     of = [[x for y, x in rows if y == label] for label in (0, 1)]
     made = recipes_of([{"name": "it", "kind": kind, "formula": "y ~ x"}], fields)
     exists = bool(of[0] and of[1] and min(of[0]) < max(of[1]) and min(of[1]) < max(of[0]))
@@ -592,7 +597,7 @@ def test_a_regression_on_one_number_has_no_estimate_exactly_if_labels_do_not_ove
 @settings(max_examples=40, deadline=None)
 def test_counts_and_classes_by_cell(rows: list[tuple[int, int]]) -> None:
     """A saturated Poisson regression needs a count above 0 in each cell, a multinomial one each class in each."""
-    fields = Fields((Field("y", (0, 1, 2)), Field("a", ("p", "q"))))
+    fields = OutputDomain((OutputColumn("y", (0, 1, 2)), OutputColumn("a", ("p", "q"))))
     codes = np.array(rows, dtype=np.int32)
     cells = [{y for y, a in rows if a == k} for k in (0, 1)]
     for kind, exists in (

@@ -9,7 +9,7 @@ import pytest
 
 from chaffinch._base.errors import InputError
 from chaffinch.outputs.document import Outputs, recipes_of
-from chaffinch.outputs.domain import Field, Fields
+from chaffinch.outputs.domain import OutputColumn, OutputDomain
 from chaffinch.outputs.kinds.cox import PartialLikelihood, RiskSums
 from chaffinch.outputs.numbers import compared
 from chaffinch.outputs.rules import Policy, check_entries
@@ -89,12 +89,12 @@ def test_strata(cmc: Any, ties: str) -> None:
     np.testing.assert_allclose([float(number) for number in numbers], STRATA[ties], atol=1e-5)
 
 
-TRIAL = Fields(
+TRIAL = OutputDomain(
     (
-        Field("years", tuple(range(1, 11))),
-        Field("died", (0, 1)),
-        Field("arm", ("new", "old")),
-        Field("age", (40, 45, 50, 55, 60, 65)),
+        OutputColumn("years", tuple(range(1, 11))),
+        OutputColumn("died", (0, 1)),
+        OutputColumn("arm", ("new", "old")),
+        OutputColumn("age", (40, 45, 50, 55, 60, 65)),
     )
 )
 
@@ -171,8 +171,12 @@ def test_what_it_needs_is_asked_for(cmc: Any) -> None:
 
 
 def test_many_times_are_for_rules_only() -> None:
-    fields = Fields(
-        (Field("days", tuple(range(900))), Field("died", (0, 1)), Field("x", (0, 1, 2)))
+    fields = OutputDomain(
+        (
+            OutputColumn("days", tuple(range(900))),
+            OutputColumn("died", (0, 1)),
+            OutputColumn("x", (0, 1, 2)),
+        )
     )
     spec = recipes_of(
         [{"name": "o", "kind": "cox", "formula": "days ~ x", "event": "died"}], fields
@@ -180,7 +184,7 @@ def test_many_times_are_for_rules_only() -> None:
     assert spec.rules_only == {
         "o": "with 900 risk sets it has more than 2000 sums; use coarser times"
     }
-    codes = fields.columns.start(200, seed=1)
+    codes = fields.start(200, seed=1)
     assert (
         "x" in spec.computed(codes).outputs[0].coefficients
     )  # but it can be computed, and compared with the data

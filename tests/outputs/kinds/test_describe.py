@@ -9,10 +9,10 @@ import pytest
 
 from chaffinch._base.errors import InputError
 from chaffinch.outputs.document import recipes_of
-from chaffinch.outputs.domain import Field, Fields
+from chaffinch.outputs.domain import OutputColumn, OutputDomain
 from chaffinch.outputs.rules import Policy, check_entries
 
-FIELDS = Fields((Field("g", ("a", "b")), Field("x", tuple(range(40)))))
+FIELDS = OutputDomain((OutputColumn("g", ("a", "b")), OutputColumn("x", tuple(range(40)))))
 ENTRY: dict[str, Any] = {"name": "d", "kind": "describe", "of": "x"}
 
 

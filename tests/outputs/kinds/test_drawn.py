@@ -13,11 +13,11 @@ from typer.testing import CliRunner
 from chaffinch._base.errors import InputError
 from chaffinch.cli.app import app
 from chaffinch.outputs.document import recipes_of
-from chaffinch.outputs.domain import Field, Fields
+from chaffinch.outputs.domain import OutputColumn, OutputDomain
 from chaffinch.outputs.numbers import compared
 from chaffinch.outputs.rules import Policy, check_entries
 
-FIELDS = Fields((Field("x", tuple(range(10))), Field("y", tuple(range(10)))))
+FIELDS = OutputDomain((OutputColumn("x", tuple(range(10))), OutputColumn("y", tuple(range(10)))))
 SCATTER: dict[str, Any] = {"name": "s", "kind": "scatter", "x": "x", "y": "y"}
 RESIDUALS: dict[str, Any] = {"name": "e", "kind": "residuals", "formula": "y ~ x"}
 

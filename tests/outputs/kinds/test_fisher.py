@@ -14,12 +14,12 @@ from scipy.stats import fisher_exact
 from chaffinch._base.errors import InputError
 from chaffinch.outputs.contradictions import contradictions
 from chaffinch.outputs.document import Outputs, recipes_of
-from chaffinch.outputs.domain import Field, Fields
+from chaffinch.outputs.domain import OutputColumn, OutputDomain
 from chaffinch.outputs.kinds.fisher import FisherExact
 from chaffinch.outputs.kinds.formulas import scaled
 from chaffinch.outputs.rules import Policy, check_entries
 
-FIELDS = Fields((Field("A", ("a", "b")), Field("B", ("x", "y"))))
+FIELDS = OutputDomain((OutputColumn("A", ("a", "b")), OutputColumn("B", ("x", "y"))))
 TEST: dict[str, Any] = {"name": "f", "kind": "fisher", "by": ["A", "B"]}
 HEAD = {
     "format": "chaffinch-outputs",
@@ -139,7 +139,7 @@ def test_rules_on_the_cells_behind_it() -> None:
     ],
 )
 def test_what_is_not_said_is_asked_for(entry: dict[str, Any], message: str) -> None:
-    fields = Fields((*FIELDS.every, Field("C", ("p", "q", "r"))))
+    fields = OutputDomain((*FIELDS.columns, OutputColumn("C", ("p", "q", "r"))))
     with pytest.raises(InputError, match=message):
         recipes_of([{**TEST, **entry}], fields)
 

@@ -13,17 +13,17 @@ from scipy.stats import multivariate_normal
 
 from chaffinch._base.errors import InputError
 from chaffinch.outputs.document import recipes_of
-from chaffinch.outputs.domain import Field, Fields
+from chaffinch.outputs.domain import OutputColumn, OutputDomain
 from chaffinch.outputs.kinds.grouped import random_intercept
 from chaffinch.outputs.numbers import compared
 from chaffinch.outputs.rules import Policy, check_entries
 
-FIELDS = Fields(
+FIELDS = OutputDomain(
     (
-        Field("school", tuple(f"s{k}" for k in range(12))),
-        Field("sex", ("f", "m")),
-        Field("hours", tuple(range(10))),
-        Field("marks", tuple(range(60))),
+        OutputColumn("school", tuple(f"s{k}" for k in range(12))),
+        OutputColumn("sex", ("f", "m")),
+        OutputColumn("hours", tuple(range(10))),
+        OutputColumn("marks", tuple(range(60))),
     )
 )
 

@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 from chaffinch._base.errors import InputError
 from chaffinch.outputs.contradictions import contradictions
 from chaffinch.outputs.document import Outputs, recipes_of
-from chaffinch.outputs.domain import Field, Fields
+from chaffinch.outputs.domain import OutputColumn, OutputDomain
 from chaffinch.outputs.numbers import compared
 from chaffinch.outputs.rules import Policy, check_entries
 
-FIELDS = Fields((Field("g", ("a", "b")), Field("x", tuple(range(30)))))
+FIELDS = OutputDomain((OutputColumn("g", ("a", "b")), OutputColumn("x", tuple(range(30)))))
 GINI: dict[str, Any] = {"name": "i", "kind": "gini", "of": "x"}
 LORENZ: dict[str, Any] = {"name": "l", "kind": "lorenz", "of": "x", "at": [0.2, 0.5, 0.9]}
 
@@ -125,5 +125,5 @@ def test_points_must_rise_and_values_be_few() -> None:
         recipes_of([{**LORENZ, "at": [0.5, 0.2]}], FIELDS)
     with pytest.raises(InputError, match="must have 3 values"):
         recipes_of([{**LORENZ, "values": [0.1]}], FIELDS).problem(10)
-    wide = Fields((Field("x", tuple(range(2000))),))
+    wide = OutputDomain((OutputColumn("x", tuple(range(2000))),))
     assert "more values than the 1,200" in recipes_of([GINI, LORENZ], wide).rules_only["i"]

@@ -8,9 +8,8 @@ import numpy as np
 import pytest
 
 from chaffinch._base.errors import InputError, MissingExtraError
-from chaffinch.outputs.cells import Frame
 from chaffinch.outputs.document import Outputs, recipes_of
-from chaffinch.outputs.domain import Field, Fields
+from chaffinch.outputs.domain import OutputColumn, OutputDomain
 from chaffinch.outputs.formula import read_formula
 from chaffinch.outputs.kinds.model import (
     JointLevels,
@@ -22,15 +21,15 @@ from chaffinch.outputs.kinds.model import (
 )
 from chaffinch.outputs.numbers import compared
 
-FIELDS = Fields(
+FIELDS = OutputDomain(
     (
-        Field("t", (1, 2, 3, 4)),
-        Field("e", (0, 1)),
-        Field("a", ("u", "v")),
-        Field("x", tuple(range(30))),
+        OutputColumn("t", (1, 2, 3, 4)),
+        OutputColumn("e", (0, 1)),
+        OutputColumn("a", ("u", "v")),
+        OutputColumn("x", tuple(range(30))),
     )
 )
-CODES = FIELDS.columns.start(200, seed=1)
+CODES = FIELDS.start(200, seed=1)
 RECIPE = {"name": "m", "kind": "cox", "formula": "t ~ a + x", "event": "e"}
 
 
@@ -41,7 +40,7 @@ def model(**keys: Any) -> ModelSpec:
 
 
 def test_a_recipe_says_which_standard_errors_are_published() -> None:
-    frame = Frame(FIELDS, 200)
+    frame = FIELDS.with_rows(200)
     every = model(standard_errors=True, loglik=True)
     assert every.error_names(every.compiled(frame)) == ("a[T.v]", "x")
     some = model(standard_errors=["x"])
@@ -71,7 +70,7 @@ def test_a_fit_that_fails_gives_no_number_and_other_records_other_ones(
     output = model(standard_errors=True, loglik=True, decimals=6).computed(FIELDS, CODES)
     spec = Outputs(FIELDS, (output,), 200)
     assert compared(spec, CODES)[0].within
-    assert not compared(spec, FIELDS.columns.start(200, seed=2))[0].within
+    assert not compared(spec, FIELDS.start(200, seed=2))[0].within
     monkeypatch.setattr(
         type(output), "fitted", lambda *_: (_ for _ in ()).throw(InputError("nothing to be had."))
     )
@@ -146,14 +145,19 @@ def test_one_step_from_anywhere_is_the_least_squares_estimate(slopes_hold: Any) 
 
 
 def test_joint_levels_have_the_design_of_records() -> None:
-    fields = Fields(
-        (Field("y", (0, 1, 2)), Field("a", ("u", "v")), Field("z", (1, 2)), Field("x", (1, 2, 5)))
+    fields = OutputDomain(
+        (
+            OutputColumn("y", (0, 1, 2)),
+            OutputColumn("a", ("u", "v")),
+            OutputColumn("z", (1, 2)),
+            OutputColumn("x", (1, 2, 5)),
+        )
     )
     formula = read_formula("y ~ a*x + offset(log(x))", fields)
     columns = joint_columns(formula, 0)
     assert columns == (0, 1, 3)
-    joint = JointLevels.of(formula, Frame(fields, 10), columns)
-    codes = fields.columns.start(40, seed=1)
+    joint = JointLevels.of(formula, fields.with_rows(10), columns)
+    codes = fields.start(40, seed=1)
     terms = joint.terms(np.c_[joint.x, joint.offset])
     theirs = np.sum([one.of(codes, formula.size) for one in formula.terms], axis=0)
     np.testing.assert_allclose(

@@ -10,7 +10,7 @@ from scipy.optimize import approx_fprime
 
 from chaffinch._base.errors import InputError
 from chaffinch.outputs.document import Outputs, recipes_of
-from chaffinch.outputs.domain import Fields
+from chaffinch.outputs.domain import OutputDomain
 from chaffinch.outputs.kinds.ordered import ordered_parts
 from chaffinch.outputs.numbers import compared
 from chaffinch.outputs.rules import check_entries
@@ -120,7 +120,7 @@ def test_a_dataset_is_evolved_from_published_numbers(evolved: Any, cmc: Any) -> 
         "decimals": 3,
     }
     spec = recipes_of([recipe], cmc.spec().fields).computed(cmc.codes()[:400])
-    fields = Fields(
+    fields = OutputDomain(
         tuple(
             field
             for field in spec.fields

@@ -12,13 +12,17 @@ import statsmodels.formula.api as smf
 
 from chaffinch._base.errors import InputError
 from chaffinch.outputs.document import Outputs, recipes_of
-from chaffinch.outputs.domain import Field, Fields
+from chaffinch.outputs.domain import OutputColumn, OutputDomain
 from chaffinch.outputs.kinds.quantile_regression import tilted_loss
 from chaffinch.outputs.numbers import compared
 from chaffinch.outputs.rules import Policy, check_entries
 
-FIELDS = Fields(
-    (Field("a", ("u", "v")), Field("x", tuple(range(12))), Field("y", tuple(range(400))))
+FIELDS = OutputDomain(
+    (
+        OutputColumn("a", ("u", "v")),
+        OutputColumn("x", tuple(range(12))),
+        OutputColumn("y", tuple(range(400))),
+    )
 )
 
 

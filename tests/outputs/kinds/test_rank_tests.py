@@ -11,12 +11,18 @@ from hypothesis import strategies as st
 
 from chaffinch._base.errors import InputError
 from chaffinch.outputs.document import recipes_of
-from chaffinch.outputs.domain import Field, Fields
+from chaffinch.outputs.domain import OutputColumn, OutputDomain
 from chaffinch.outputs.numbers import compared
 from chaffinch.outputs.rules import Policy, check_entries
 
 BY = {"of": "num_children", "by": ["media_exposure"]}
-FIELDS = Fields((Field("g", ("a", "b")), Field("x", tuple(range(9))), Field("y", tuple(range(9)))))
+FIELDS = OutputDomain(
+    (
+        OutputColumn("g", ("a", "b")),
+        OutputColumn("x", tuple(range(9))),
+        OutputColumn("y", tuple(range(9))),
+    )
+)
 
 # R 4.2.2, d <- read.csv("examples/data/cmc.csv"); x <- d$num_children; m <- d$media_exposure
 R = [
@@ -108,7 +114,7 @@ def test_a_dataset_evolves_from_a_statistic(evolved: Any, key: str, seed: int) -
 
 
 def test_of_columns_with_too_many_values_only_the_rules_are_checked() -> None:
-    fields = Fields((Field("g", ("a", "b")), Field("x", tuple(range(1000)))))
+    fields = OutputDomain((OutputColumn("g", ("a", "b")), OutputColumn("x", tuple(range(1000)))))
     codes = np.array([[k % 2, 7 * k % 1000] for k in range(200)], dtype=np.int32)
     entry = {"name": "m", "kind": "mann-whitney", "of": "x", "by": ["g"]}
     recipes = recipes_of([entry, {"name": "t", "kind": "table", "by": ["g"]}], fields)

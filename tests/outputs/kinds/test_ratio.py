@@ -11,17 +11,17 @@ import pytest
 from chaffinch._base.errors import InputError
 from chaffinch.outputs.contradictions import contradictions
 from chaffinch.outputs.document import Outputs, recipes_of
-from chaffinch.outputs.domain import Field, Fields
+from chaffinch.outputs.domain import OutputColumn, OutputDomain
 from chaffinch.outputs.kinds.ratio import Ratios
 from chaffinch.outputs.numbers import compared
 from chaffinch.outputs.rules import Policy, check_entries
 
-FIELDS = Fields(
+FIELDS = OutputDomain(
     (
-        Field("g", ("a", "b")),
-        Field("x", tuple(range(101))),
-        Field("y", tuple(range(11))),
-        Field("w", (0.5, 1.0, 2.5)),
+        OutputColumn("g", ("a", "b")),
+        OutputColumn("x", tuple(range(101))),
+        OutputColumn("y", tuple(range(11))),
+        OutputColumn("w", (0.5, 1.0, 2.5)),
     )
 )
 RATIO: dict[str, Any] = {"name": "r", "kind": "ratio", "of": "x", "over": "y"}
@@ -171,7 +171,9 @@ def test_what_is_not_said_is_asked_for(entry: dict[str, Any], message: str) -> N
 
 
 def test_too_many_combinations_are_for_rules_only() -> None:
-    wide = Fields((Field("x", tuple(range(2100))), Field("w", tuple(range(2100)))))
+    wide = OutputDomain(
+        (OutputColumn("x", tuple(range(2100))), OutputColumn("w", tuple(range(2100))))
+    )
     entry = {"name": "m", "kind": "weighted-mean", "of": "x", "weight": "w"}
     assert "over 4000000 combinations" in recipes_of([entry], wide).rules_only["m"]
 
@@ -192,7 +194,7 @@ def test_a_mean_outside_its_column_is_a_contradiction() -> None:
 
 
 BY = ["media_exposure", "contraceptive_method"]
-SURVEY_FIELDS = Fields((Field("g", ("a", "b")), Field("w", (0.5, 1.0, 40.0))))
+SURVEY_FIELDS = OutputDomain((OutputColumn("g", ("a", "b")), OutputColumn("w", (0.5, 1.0, 40.0))))
 ENTRY: dict[str, Any] = {"name": "t", "kind": "weighted-table", "by": ["g"], "weight": "w"}
 
 

@@ -11,9 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import norm
 
-from chaffinch.outputs.cells import Frame
 from chaffinch.outputs.document import recipes_of
-from chaffinch.outputs.domain import Field, Fields
+from chaffinch.outputs.domain import OutputColumn, OutputDomain
 from chaffinch.outputs.kinds.formulas import (
     Derived,
     Formulas,
@@ -94,7 +93,7 @@ def test_intervals_keep_their_order() -> None:
     assert scaled_interval("statistic", Interval(1.0, 2.0)) == (1.0, 2.0)
 
 
-FIELDS = Fields((Field("g", ("a", "b", "c")), Field("x", tuple(range(6)))))
+FIELDS = OutputDomain((OutputColumn("g", ("a", "b", "c")), OutputColumn("x", tuple(range(6)))))
 CODES = np.array(
     [[0, k % 6] for k in range(24)]
     + [[1, k % 5] for k in range(30)]
@@ -105,7 +104,7 @@ ENTRY: dict[str, Any] = {"name": "a", "kind": "anova", "of": "x", "by": ["g"]}
 
 
 def test_a_recipe_publishes_what_it_says_and_else_the_usual() -> None:
-    frame = Frame(FIELDS, 58)
+    frame = FIELDS.with_rows(58)
     (usual, means) = recipes_of([ENTRY, {**ENTRY, "name": "b", "means": True}], FIELDS).outputs
     assert set(usual.announcements(frame)) == {"statistic", "dof_between", "dof_within", "p_value"}
     assert set(means.announcements(frame)) == {"means"}
@@ -123,7 +122,7 @@ def test_parts_are_printed_and_withheld_as_they_were() -> None:
     entry = {**ENTRY, "counts": [24, 30, "x"], "threshold": 10, "means": ["2.50", "2.00", "x"]}
     recipe = recipes_of([entry], FIELDS).outputs[0]
     assert recipe.computed(FIELDS, CODES).to_dict() == entry
-    bare = recipe.without_numbers(Frame(FIELDS, 58))
+    bare = recipe.without_numbers(FIELDS.with_rows(58))
     assert bare.to_dict()["digits"] == {"means": "0.00"}
     assert bare.computed(FIELDS, CODES).to_dict() == entry
     by_name = {**ENTRY, "means": ["2.5", "x", "0.8"]}

@@ -13,13 +13,17 @@ from scipy.stats import ttest_ind
 from chaffinch._base.errors import InputError
 from chaffinch.outputs.contradictions import contradictions
 from chaffinch.outputs.document import Outputs, recipes_of
-from chaffinch.outputs.domain import Field, Fields
+from chaffinch.outputs.domain import OutputColumn, OutputDomain
 from chaffinch.outputs.numbers import compared
 from chaffinch.outputs.rules import Policy, check_entries
 
 BY = {"of": "num_children", "by": ["media_exposure"]}
-FIELDS = Fields(
-    (Field("g", ("a", "b", "c")), Field("x", tuple(range(12))), Field("y", tuple(range(12))))
+FIELDS = OutputDomain(
+    (
+        OutputColumn("g", ("a", "b", "c")),
+        OutputColumn("x", tuple(range(12))),
+        OutputColumn("y", tuple(range(12))),
+    )
 )
 TWO = {"name": "t", "kind": "t-test", "of": "x", "by": ["g"], "groups": {"g": [["a"], ["b"]]}}
 
@@ -263,7 +267,7 @@ def test_groups_that_no_records_have_are_named(cmc: Any) -> None:
 
 
 def test_rules_and_what_cannot_be_computed() -> None:
-    fields = Fields((Field("g", ("a", "b", "c")), Field("x", tuple(range(5)))))
+    fields = OutputDomain((OutputColumn("g", ("a", "b", "c")), OutputColumn("x", tuple(range(5)))))
     codes = np.array(
         [[0, k % 5] for k in range(30)] + [[1, k % 5] for k in range(30)] + [[2, 4]] * 3,
         dtype=np.int32,

@@ -12,10 +12,10 @@ from scipy.stats import wilcoxon
 
 from chaffinch._base.errors import InputError
 from chaffinch.outputs.document import recipes_of
-from chaffinch.outputs.domain import Field, Fields
+from chaffinch.outputs.domain import OutputColumn, OutputDomain
 from chaffinch.outputs.numbers import compared
 
-FIELDS = Fields((Field("x", tuple(range(9))), Field("y", tuple(range(9)))))
+FIELDS = OutputDomain((OutputColumn("x", tuple(range(9))), OutputColumn("y", tuple(range(9)))))
 TEST = {"name": "w", "kind": "wilcoxon", "of": "x", "paired": "y"}
 
 # R 4.2.2, d <- read.csv("examples/data/cmc.csv"); x <- d$num_children; s <- d$standard_of_living

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from chaffinch.outputs.document import recipes_of
-from chaffinch.outputs.domain import Field, Fields
+from chaffinch.outputs.domain import OutputColumn, OutputDomain
 from chaffinch.outputs.mitigate.base import RuleTrial
 from chaffinch.outputs.rules import Policy
 
@@ -27,7 +27,7 @@ def fields_of(shape, *, numeric=False):
         tuple(range(size)) if numeric else tuple(f"{'abcdef'[axis]}{k}" for k in range(size))
         for axis, size in enumerate(shape)
     ]
-    return Fields(tuple(Field("xyz"[axis], some) for axis, some in enumerate(levels)))
+    return OutputDomain(tuple(OutputColumn("xyz"[axis], some) for axis, some in enumerate(levels)))
 
 
 @pytest.fixture

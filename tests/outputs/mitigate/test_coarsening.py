@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from chaffinch.outputs.document import recipes_of
-from chaffinch.outputs.domain import Field, Fields
+from chaffinch.outputs.domain import OutputColumn, OutputDomain
 from chaffinch.outputs.mitigate.base import RuleTrial
 from chaffinch.outputs.mitigate.coarsening import (
     BAND,
@@ -37,7 +37,7 @@ def test_groups_hold_every_level_once_and_counts_add_up(trial_of, numeric):
     by_x = series_of(BAND, trial)[0]
     assert [len(form.recipe.groups["x"]) for form in by_x] == [3, 2]
     for form in by_x:
-        cells = form.recipe.crossing(trial.frame)
+        cells = form.recipe.crossing(trial.domain)
         group = cells.steps[0][1]
         assert set(group.tolist()) == set(range(len(form.recipe.groups["x"])))
         printed = np.array(form.recipe.computed(trial.outputs.fields, trial.codes).counts)
@@ -97,7 +97,7 @@ def test_many_levels_have_few_forms_that_span_all(trial_of):
 
 def test_bins_of_a_histogram():
     values = np.array([16] * 2 + [17] * 20 + [25] * 30 + [40] * 12 + [49] * 3)
-    fields = Fields((Field("age", tuple(range(16, 50))),))
+    fields = OutputDomain((OutputColumn("age", tuple(range(16, 50))),))
     codes = (values - 16).astype(np.int32)[:, None]
     entry = {"name": "h", "kind": "histogram", "of": "age", "edges": [16, 17, 20, 30, 45, 49]}
     trial = RuleTrial(recipes_of([entry], fields.counted(codes)), codes, Policy())

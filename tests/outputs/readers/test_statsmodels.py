@@ -320,7 +320,7 @@ def test_columns_come_from_what_a_schema_declares(frame):
     found = columns_of(schema)
     assert found[0] == {"name": "works", "levels": ["no", "yes"]}
     assert found[1] == {"name": "age", "from": 16, "to": 49, "step": 1}
-    assert spec_of(found, [], rows=3).columns.sizes == (2, 34, 6, 2)
+    assert spec_of(found, [], rows=3).fields.sizes == (2, 34, 6, 2)
     assert [c["name"] for c in columns_of(schema, names=["age"])] == ["age"]
     table = read(frame)
     with pytest.raises(InputError, match="declares no levels and no bounds"):

@@ -210,7 +210,7 @@ def evolved(
     spec = Outputs.from_dict(data)
     assert contradictions(spec) == []
     if engine is None:
-        start = spec.columns.start(spec.n_rows(), seed=seed)
+        start = spec.fields.start(spec.n_rows(), seed=seed)
         problem = spec.problem()
         proposals = proposals_of(SearchSettings(), problem, spec.n_rows(), default=seconds)
         solved = solve(problem, start, proposals=proposals, seed=seed)

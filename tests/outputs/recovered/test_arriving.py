@@ -126,7 +126,7 @@ def test_few_digits_are_met_by_the_fitted_coefficients(records, decimals, with_t
     outputs = [{"kind": "logit", "formula": "y ~ x + g", "coefficients": printed}]
     outputs += [{"kind": "table", "by": ["g", "y"], "counts": counts}] if with_table else []
     spec = spec_of(*outputs, rows=800)
-    solved = solve(spec.problem(), spec.columns.start(800, seed=1), seed=1)
+    solved = solve(spec.problem(), spec.fields.start(800, seed=1), seed=1)
     assert solved.reached
     again = smf.logit("y ~ x + g", frame_of(solved.codes)).fit(disp=0).params
     assert {

@@ -6,12 +6,12 @@ from collections.abc import Callable
 
 import pytest
 
-from chaffinch.outputs.domain import Fields
+from chaffinch.outputs.domain import OutputDomain
 from chaffinch.outputs.rules import RuleReport
 
 
 @pytest.fixture(scope="session")
-def fields(people_fields: Fields) -> Fields:
+def fields(people_fields: OutputDomain) -> OutputDomain:
     return people_fields
 
 

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from chaffinch.outputs.document import output_of
-from chaffinch.outputs.domain import Field, Fields
+from chaffinch.outputs.domain import OutputColumn, OutputDomain
 from chaffinch.outputs.rules import atoms
 from chaffinch.outputs.rules.atoms import (
     atoms_of,
@@ -22,8 +22,14 @@ from chaffinch.outputs.rules.atoms import (
 from chaffinch.outputs.rules.cell_counts import CellCounts, tallies_of
 from chaffinch.outputs.rules.small_groups import count_system, small_groups
 
-FIELDS = Fields((Field("A", ("p", "q", "r")), Field("B", ("x", "y")), Field("C", (0, 1, 2, 3))))
-SIZES = FIELDS.columns.sizes
+FIELDS = OutputDomain(
+    (
+        OutputColumn("A", ("p", "q", "r")),
+        OutputColumn("B", ("x", "y")),
+        OutputColumn("C", (0, 1, 2, 3)),
+    )
+)
+SIZES = FIELDS.sizes
 ENTRIES: list[dict[str, Any]] = [
     {"by": ["A"]},
     {"by": ["A", "B"]},
@@ -40,7 +46,7 @@ ROWS = st.lists(
 CHOSEN = st.lists(st.sampled_from(range(len(ENTRIES))), min_size=1, max_size=4, unique=True)
 
 
-def tallies(entries: Any, codes: Any, fields: Fields = FIELDS) -> list[CellCounts]:
+def tallies(entries: Any, codes: Any, fields: OutputDomain = FIELDS) -> list[CellCounts]:
     every = [
         output_of({"name": f"o{k}", "kind": "table", **entry}) for k, entry in enumerate(entries)
     ]
@@ -126,7 +132,7 @@ def test_what_shares_no_column_is_looked_at_apart():
     assert [sum(not used_columns(tally) for tally in part) for part in parts] == [1, 1]
 
 
-AB_FIELDS = Fields((Field("A", ("p", "q")), Field("B", ("x", "y", "z"))))
+AB_FIELDS = OutputDomain((OutputColumn("A", ("p", "q")), OutputColumn("B", ("x", "y", "z"))))
 CODES = np.indices((2, 3)).reshape(2, -1).T.astype(np.int32)
 
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from chaffinch.outputs.cells import crossed
 from chaffinch.outputs.document import output_of
-from chaffinch.outputs.domain import Field, Fields
+from chaffinch.outputs.domain import OutputColumn, OutputDomain
 from chaffinch.outputs.rules import Policy, check_entries
 from chaffinch.outputs.rules.atoms import cells_of
 from chaffinch.outputs.rules.cell_counts import (
@@ -25,17 +25,17 @@ from chaffinch.outputs.rules.cell_counts import (
 )
 
 
-def tallies(entry: Any, fields: Fields, codes: Any) -> list[CellCounts]:
+def tallies(entry: Any, fields: OutputDomain, codes: Any) -> list[CellCounts]:
     return tallies_of(output_of({"name": "t", "kind": "table", **entry}), fields, codes)
 
 
-AGES = Fields((Field("SEX", ("f", "m")), Field("AGE", tuple(range(6)))))
+AGES = OutputDomain((OutputColumn("SEX", ("f", "m")), OutputColumn("AGE", tuple(range(6)))))
 PEOPLE = np.array([[k % 2, k % 6] for k in range(30)], dtype=np.int32)
 
 
 def test_a_margin_is_the_table_by_its_columns():
     names = "ABCDEF"
-    fields = Fields(tuple(Field(name, (0, 1, 2)) for name in names))
+    fields = OutputDomain(tuple(OutputColumn(name, (0, 1, 2)) for name in names))
     codes = np.random.default_rng(2).integers(0, 3, (4_000, 6)).astype(np.int32)
     entry = {
         "name": "t",
@@ -128,8 +128,12 @@ def test_names_and_what_is_shown() -> None:
     )
 
 
-FIELDS = Fields(
-    (Field("A", ("a", "b", "c")), Field("B", ("x", "y")), Field("AGE", tuple(range(5))))
+FIELDS = OutputDomain(
+    (
+        OutputColumn("A", ("a", "b", "c")),
+        OutputColumn("B", ("x", "y")),
+        OutputColumn("AGE", tuple(range(5))),
+    )
 )
 WHERE = {
     None: lambda a, b, age: True,
@@ -223,7 +227,7 @@ def test_records_with_a_missing_value_are_left_out_by_the_definition_of_each_cel
     output, codes = output_of({"name": "t", **entry}), np.array(rows, dtype=np.int32)
     own = list(output.own_columns(FIELDS))
     complete = (codes[:, own] >= 0).all(axis=1)
-    missing = MissingLevels(FIELDS.columns.sizes, codes)
+    missing = MissingLevels(FIELDS.sizes, codes)
     with_missing = missing.coded(codes)
     some = tallies_of(output, FIELDS, np.maximum(codes[complete], 0))
     for one, expected in zip(tallies_of(output, FIELDS, codes), some, strict=True):
@@ -241,9 +245,7 @@ def test_records_with_a_missing_value_are_left_out_by_the_definition_of_each_cel
 def test_what_two_outputs_leave_out_is_looked_at(missing: int, least: int, words: str) -> None:
     """By A: all records. By B: those without a missing value. The totals tell how many have none, and by AGE of what age they are."""
     rng = np.random.default_rng(1)
-    codes = np.stack([rng.integers(0, size, 400) for size in FIELDS.columns.sizes], axis=1).astype(
-        np.int32
-    )
+    codes = np.stack([rng.integers(0, size, 400) for size in FIELDS.sizes], axis=1).astype(np.int32)
     codes[:missing, 1] = -1
     codes[:missing, 2] = 3
     entries = [

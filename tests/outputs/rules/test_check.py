@@ -13,7 +13,7 @@ import pytest
 
 from chaffinch._base.errors import InputError
 from chaffinch.outputs.document import Outputs, recipes_of
-from chaffinch.outputs.domain import Field, Fields
+from chaffinch.outputs.domain import OutputColumn, OutputDomain
 from chaffinch.outputs.kinds import KINDS
 from chaffinch.outputs.kinds.table import TableSpec
 from chaffinch.outputs.rules import Policy, check_entries, check_rules
@@ -151,7 +151,7 @@ def test_the_threshold_is_the_policys(check, people_by_cell, entry, rule, least)
 
 
 def test_recipes_with_numbers_and_without_say_the_same():
-    fields = Fields((Field("A", ("p", "q")), Field("B", ("x", "y"))))
+    fields = OutputDomain((OutputColumn("A", ("p", "q")), OutputColumn("B", ("x", "y"))))
     counts = np.array([[20, 4], [30, 15]])
     codes = np.repeat(np.indices((2, 2)).reshape(2, -1).T, counts.ravel(), axis=0).astype(np.int32)
     bare = {"name": "t", "kind": "table", "by": ["A", "B"], "threshold": 10, "margins": True}
@@ -169,7 +169,7 @@ def test_recipes_with_numbers_and_without_say_the_same():
 
 
 def test_released_recipes():
-    fields = Fields((Field("A", ("p", "q")), Field("B", ("x", "y"))))
+    fields = OutputDomain((OutputColumn("A", ("p", "q")), OutputColumn("B", ("x", "y"))))
     codes = np.repeat([[0, 0], [1, 0], [1, 1]], [20, 30, 2], axis=0).astype(np.int32)
     new = recipes_of([{"name": "t", "kind": "table", "by": ["A"]}], fields)
     old = recipes_of([{"name": "s", "kind": "table", "by": ["A"], "where": "B == 'x'"}], fields)
@@ -273,7 +273,9 @@ def test_missing_values_ask_for_no_large_programme_in_whole_numbers(monkeypatch)
         "chaffinch.outputs.rules.feasible_tables.MOST_PROPOSALS", 0
     )  # no walks: programmes alone
     rng = np.random.default_rng(3)
-    fields = Fields(tuple(Field(name, tuple(f"{name}{k}" for k in range(5))) for name in "ABCD"))
+    fields = OutputDomain(
+        tuple(OutputColumn(name, tuple(f"{name}{k}" for k in range(5))) for name in "ABCD")
+    )
     codes = np.minimum(rng.geometric(0.45, (1_500, 4)) - 1, 4).astype(np.int32)
     codes[rng.random(codes.shape) < 0.01] = -1
     entries = [{"name": name, "kind": "table", "by": [name]} for name in "ABCD"]
@@ -361,7 +363,7 @@ def test_words() -> None:
 @pytest.mark.parametrize("seed", range(4))
 def test_rows_that_stand_for_several_people_are_so_many_records(seed: int) -> None:
     """A table of counts as its own data, in place of one record for each person."""
-    fields = Fields((Field("A", ("a1", "a2", "a3")), Field("B", ("b1", "b2"))))
+    fields = OutputDomain((OutputColumn("A", ("a1", "a2", "a3")), OutputColumn("B", ("b1", "b2"))))
     rng = np.random.default_rng(seed)
     cells = np.indices((3, 2)).reshape(2, -1).T.astype(np.int32)
     counts = rng.integers(0, 25, len(cells))

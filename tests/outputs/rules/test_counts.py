@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from chaffinch.outputs.domain import Field, Fields
+from chaffinch.outputs.domain import OutputColumn, OutputDomain
 from chaffinch.outputs.rules import Policy, check_entries
 
 TABLE = {"kind": "table", "by": ["A", "B"]}
@@ -133,10 +133,12 @@ def test_a_small_three_way_table(check, one, people_by_cell):
 
 def test_acros_documented_table(check, one):
     """Background, section 3: AREAP by ETHGROUP of 3,000 records; ACRO fails the four cells of ETHGROUP 8, and no other."""
-    from chaffinch.outputs.domain import Field, Fields
+    from chaffinch.outputs.domain import OutputColumn, OutputDomain
     from chaffinch.outputs.rules import check_entries
 
-    fields = Fields((Field("AREAP", (57, 58, 59, 60)), Field("ETHGROUP", (1, 2, 3, 8))))
+    fields = OutputDomain(
+        (OutputColumn("AREAP", (57, 58, 59, 60)), OutputColumn("ETHGROUP", (1, 2, 3, 8)))
+    )
     counts = np.array([[708, 59, 27, 3], [662, 47, 25, 1], [649, 44, 27, 2], [669, 48, 27, 2]])
     codes = np.repeat(np.indices(counts.shape).reshape(2, -1).T, counts.ravel(), axis=0).astype(
         np.int32
@@ -287,11 +289,15 @@ def test_survival_by_groups(check, one, people_by_cell):
     st.sampled_from([None, "AGE >= 2", "A != 'a1'", "A == 'a1' or AGE == 0"]),
 )
 def test_the_threshold_agrees_with_plain_counting(rows, least, where):
-    from chaffinch.outputs.domain import Field, Fields
+    from chaffinch.outputs.domain import OutputColumn, OutputDomain
     from chaffinch.outputs.rules import check_entries
 
-    fields = Fields(
-        (Field("A", ("a1", "a2", "a3")), Field("B", ("b1", "b2")), Field("AGE", (0, 1, 2, 3, 4)))
+    fields = OutputDomain(
+        (
+            OutputColumn("A", ("a1", "a2", "a3")),
+            OutputColumn("B", ("b1", "b2")),
+            OutputColumn("AGE", (0, 1, 2, 3, 4)),
+        )
     )
     keep = {
         None: lambda a, age: True,
@@ -310,8 +316,12 @@ def test_the_threshold_agrees_with_plain_counting(rows, least, where):
     assert (found.status == "fail") == bool(small)
 
 
-FIELDS = Fields(
-    (Field("A", ("p", "q")), Field("HOME", tuple(range(60))), Field("WEIGHT", (0.5, 1.0, 2.5)))
+FIELDS = OutputDomain(
+    (
+        OutputColumn("A", ("p", "q")),
+        OutputColumn("HOME", tuple(range(60))),
+        OutputColumn("WEIGHT", (0.5, 1.0, 2.5)),
+    )
 )
 BY_A = {"name": "t", "kind": "table", "by": ["A"]}
 

@@ -11,14 +11,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from chaffinch.outputs.document import output_of
-from chaffinch.outputs.domain import Field, Fields
+from chaffinch.outputs.domain import OutputColumn, OutputDomain
 from chaffinch.outputs.rules import Policy, check_entries
 from chaffinch.outputs.rules import differencing as rule
 from chaffinch.outputs.rules.cell_counts import CellCounts, tallies_of
 from chaffinch.outputs.rules.differencing import Comparer, unions_of
 
 
-def tallies(entry: Any, fields: Fields, codes: Any) -> list[CellCounts]:
+def tallies(entry: Any, fields: OutputDomain, codes: Any) -> list[CellCounts]:
     return tallies_of(output_of(entry), fields, codes)
 
 
@@ -189,7 +189,13 @@ def test_withheld_cells_cannot_be_subtracted(check, codes):
     assert found(check(codes, {**BY_A, "counts": [60, "?", 60]}, cut)) == []
 
 
-FIELDS = Fields((Field("A", ("p", "q", "r")), Field("B", ("x", "y")), Field("C", (0, 1, 2, 3))))
+FIELDS = OutputDomain(
+    (
+        OutputColumn("A", ("p", "q", "r")),
+        OutputColumn("B", ("x", "y")),
+        OutputColumn("C", (0, 1, 2, 3)),
+    )
+)
 WHERE = st.sampled_from([None, "C >= 1", "C != 2", "A != 'p'", "B == 'x'", "C < 3 or A == 'q'"])
 BY = st.sampled_from(
     [
@@ -248,7 +254,9 @@ def test_all_unions_of_cells_agree(rows, by, where, other_by, other_where, thres
 
 def test_unions_beyond_the_limit_of_one_search_are_not_lost_as_totals():
     """Two tables of 144 cells, of which 128 are united in one search, whose totals differ by two people, spread over all cells otherwise."""
-    fields = Fields((*(Field(name, tuple(range(12))) for name in "ABC"), Field("D", (0, 1))))
+    fields = OutputDomain(
+        (*(OutputColumn(name, tuple(range(12))) for name in "ABC"), OutputColumn("D", (0, 1)))
+    )
     codes = np.random.default_rng(3).integers(0, [12, 12, 12, 1], (7_200, 4)).astype(np.int32)
     codes[:2, 3] = 1
     entries = [
@@ -261,7 +269,9 @@ def test_unions_beyond_the_limit_of_one_search_are_not_lost_as_totals():
 
 # --- limits ----------------------------------------------------------------------------------------------------------
 
-MANY = Fields((Field("Z", tuple(range(300))), Field("W", (0, 1)), Field("Y", (0, 1))))
+MANY = OutputDomain(
+    (OutputColumn("Z", tuple(range(300))), OutputColumn("W", (0, 1)), OutputColumn("Y", (0, 1)))
+)
 
 
 def many(few=5):
@@ -361,7 +371,7 @@ def test_a_limit_of_work_leaves_out_no_find_without_a_word(
 
 
 def test_margins_of_a_table_of_many_columns_are_made_where_they_are_wanted():
-    fields = Fields(tuple(Field(name, (0, 1, 2)) for name in "ABCDEF"))
+    fields = OutputDomain(tuple(OutputColumn(name, (0, 1, 2)) for name in "ABCDEF"))
     codes = np.random.default_rng(2).integers(0, 3, (4_000, 6)).astype(np.int32)
     wide, two = ({"name": by, "kind": "table", "by": list(by)} for by in ("ABCDEF", "AC"))
     # Beside a table by A and C it is the margin by A and C.

@@ -11,13 +11,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from chaffinch.outputs.document import output_of
-from chaffinch.outputs.domain import Field, Fields
+from chaffinch.outputs.domain import OutputColumn, OutputDomain
 from chaffinch.outputs.rules import feasible_tables
 from chaffinch.outputs.rules.cell_counts import CellCounts, tallies_of
 from chaffinch.outputs.rules.feasible_tables import FeasibleTables, Guide, WalkTables, walk
 from chaffinch.outputs.rules.linear import LinearSystem
 
-FIELDS = Fields((Field("A", ("p", "q", "r")), Field("B", ("x", "y", "z"))))
+FIELDS = OutputDomain((OutputColumn("A", ("p", "q", "r")), OutputColumn("B", ("x", "y", "z"))))
 
 
 def table_with(counts: Any, hidden: set[int]) -> tuple[CellCounts, Any]:
@@ -73,7 +73,7 @@ def test_safe_is_what_a_table_that_fits_shows(cells, hidden, far):
 def test_tables_that_were_found_fit_all_outputs_of_four_columns():
     """All pairs of four columns, a rectangle withheld in one: programmes in whole numbers have 81 unknowns here, walks have none."""
     rng = np.random.default_rng(3)
-    fields = Fields(tuple(Field(name, ("0", "1", "2")) for name in "ABCD"))
+    fields = OutputDomain(tuple(OutputColumn(name, ("0", "1", "2")) for name in "ABCD"))
     codes = rng.integers(0, 3, (300, 4)).astype(np.int32)
     some = []
     for pair in combinations("ABCD", 2):

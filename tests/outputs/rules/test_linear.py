@@ -11,11 +11,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from chaffinch.outputs.document import output_of
-from chaffinch.outputs.domain import Field, Fields
+from chaffinch.outputs.domain import OutputColumn, OutputDomain
 from chaffinch.outputs.rules.cell_counts import CellCounts, tallies_of
 from chaffinch.outputs.rules.linear import LinearSystem, _ends, _Rest
 
-FIELDS = Fields((Field("A", ("p", "q")), Field("B", ("x", "y", "z")), Field("C", ("u", "v"))))
+FIELDS = OutputDomain(
+    (
+        OutputColumn("A", ("p", "q")),
+        OutputColumn("B", ("x", "y", "z")),
+        OutputColumn("C", ("u", "v")),
+    )
+)
 SHAPE = (2, 3, 2)
 WAYS = [["A"], ["B"], ["C"], ["A", "B"], ["A", "C"], ["B", "C"], ["A", "B", "C"]]
 

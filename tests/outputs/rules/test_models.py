@@ -7,7 +7,7 @@ from itertools import product
 import numpy as np
 import pytest
 
-from chaffinch.outputs.domain import Field, Fields
+from chaffinch.outputs.domain import OutputColumn, OutputDomain
 from chaffinch.outputs.formula import read_formula
 from chaffinch.outputs.rules import Policy, check_entries
 from chaffinch.outputs.rules.models import patterns_of
@@ -34,8 +34,12 @@ def cross(people, few=2, many=30, ages=(20,)):
 
 def test_a_saturated_logit_with_a_cell_of_two(judged, one, people_by_cell):
     """The case that passes ACRO with 353 degrees of freedom: 12 parameters, 12 cells, one of them with two people."""
-    fields = Fields(
-        (Field("A", tuple("pqrs")), Field("B", tuple("xyz")), Field("Y", ("no", "yes")))
+    fields = OutputDomain(
+        (
+            OutputColumn("A", tuple("pqrs")),
+            OutputColumn("B", tuple("xyz")),
+            OutputColumn("Y", ("no", "yes")),
+        )
     )
     sizes = np.full(12, 33)
     sizes[-1] = 2

@@ -7,12 +7,14 @@ from typing import Any
 import numpy as np
 
 from chaffinch.outputs.document import output_of
-from chaffinch.outputs.domain import Field, Fields
+from chaffinch.outputs.domain import OutputColumn, OutputDomain
 from chaffinch.outputs.rules.atoms import atoms_of
 from chaffinch.outputs.rules.cell_counts import tallies_of
 from chaffinch.outputs.rules.ranges import RangeSystem, WorkBudget, _Table, range_system, ranges
 
-FIELDS = Fields((Field("A", ("p", "q")), Field("B", ("x", "y")), Field("C", (0, 1, 2))))
+FIELDS = OutputDomain(
+    (OutputColumn("A", ("p", "q")), OutputColumn("B", ("x", "y")), OutputColumn("C", (0, 1, 2)))
+)
 
 
 def system_of(counts: Any, *entries: dict[str, Any]) -> tuple[RangeSystem, Any]:
@@ -23,7 +25,7 @@ def system_of(counts: Any, *entries: dict[str, Any]) -> tuple[RangeSystem, Any]:
         tallies_of(output_of({"name": f"o{k}", "kind": "table", **entry}), FIELDS, codes)[0]
         for k, entry in enumerate(entries)
     ]
-    return range_system(atoms_of(tallies, FIELDS.columns.sizes)), tallies[0]
+    return range_system(atoms_of(tallies, FIELDS.sizes)), tallies[0]
 
 
 COUNTS = np.array([[[3, 2, 1], [4, 0, 2]], [[5, 1, 1], [2, 2, 2]]])

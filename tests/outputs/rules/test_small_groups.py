@@ -14,7 +14,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from chaffinch.outputs.document import output_of
-from chaffinch.outputs.domain import Field, Fields
+from chaffinch.outputs.domain import OutputColumn, OutputDomain
 from chaffinch.outputs.rules import Policy, check_entries
 from chaffinch.outputs.rules import small_groups as search
 from chaffinch.outputs.rules.atoms import atoms_of, informative
@@ -26,8 +26,10 @@ from chaffinch.outputs.rules.small_groups import (
     small_groups,
 )
 
-FIELDS = Fields((Field("A", ("p", "q")), Field("B", ("x", "y")), Field("C", (0, 1, 2))))
-SIZES = FIELDS.columns.sizes
+FIELDS = OutputDomain(
+    (OutputColumn("A", ("p", "q")), OutputColumn("B", ("x", "y")), OutputColumn("C", (0, 1, 2)))
+)
+SIZES = FIELDS.sizes
 GRID = np.indices(SIZES).reshape(3, -1).T
 ENTRIES: list[dict[str, Any]] = [
     {"by": ["A"]},
@@ -163,7 +165,7 @@ def test_people_alike_in_three_columns():
 
     (Or all, less those with A and not B, with B and not C, with C and not A.)
     """
-    fields = Fields(tuple(Field(name, (0, 1)) for name in "ABC"))
+    fields = OutputDomain(tuple(OutputColumn(name, (0, 1)) for name in "ABC"))
     counts = np.full((2, 2, 2), 20)
     counts[0, 0, 0], counts[1, 1, 1] = 2, 1
     codes = np.repeat(np.indices((2, 2, 2)).reshape(3, -1).T, counts.ravel(), axis=0).astype(
@@ -176,7 +178,7 @@ def test_people_alike_in_three_columns():
             output_of({"name": by, "kind": "table", "by": list(by)}), fields, codes
         )
     )
-    system = count_system(atoms_of(tallies, fields.columns.sizes))
+    system = count_system(atoms_of(tallies, fields.sizes))
     search_result = small_groups(system, 10)
     (found,) = search_result.groups
     assert search_result.finished
@@ -352,7 +354,9 @@ def test_work_that_is_used_up_is_not_assessed(check, codes, monkeypatch):
 def wide(n_columns=12):
     """More combinations of levels than are written out; the same leak of one person."""
     names = [f"C{k}" for k in range(n_columns)]
-    fields = Fields((*(Field(name, (0, 1, 2)) for name in names), Field("AGE", tuple(range(100)))))
+    fields = OutputDomain(
+        (*(OutputColumn(name, (0, 1, 2)) for name in names), OutputColumn("AGE", tuple(range(100))))
+    )
     rng = np.random.default_rng(4)
     codes = np.append(
         rng.integers(0, 3, (4_000, n_columns)), rng.integers(0, 79, (4_000, 1)), axis=1
@@ -371,7 +375,7 @@ def wide(n_columns=12):
 
 def test_more_combinations_of_levels_than_are_written_out(monkeypatch):
     fields, codes, entries = wide()
-    assert np.prod(fields.columns.sizes[:-1]) > 100_000
+    assert np.prod(fields.sizes[:-1]) > 100_000
     report = check_entries(entries, fields, codes, Policy())
     (one,) = [each for each in report if each.rule == "differencing" and each.status == "fail"]
     assert {"young", "old"} < set(one.names)

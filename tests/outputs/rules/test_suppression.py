@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from chaffinch.outputs.document import output_of
-from chaffinch.outputs.domain import Field, Fields
+from chaffinch.outputs.domain import OutputColumn, OutputDomain
 from chaffinch.outputs.rules import Policy, atoms, check_entries, feasible_tables, ranges
 from chaffinch.outputs.rules import suppression as rule
 from chaffinch.outputs.rules.cell_counts import CellCounts, tallies_of
@@ -19,7 +19,7 @@ from chaffinch.outputs.rules.linear import LinearSystem
 from chaffinch.outputs.rules.suppression import bounds
 
 
-def tallies(entry: Any, fields: Fields, codes: Any) -> list[CellCounts]:
+def tallies(entry: Any, fields: OutputDomain, codes: Any) -> list[CellCounts]:
     return tallies_of(output_of(entry), fields, codes)
 
 
@@ -182,7 +182,7 @@ def test_cells_withheld_to_protect_others_need_no_protection(check, one, codes):
     )
 
 
-FIELDS = Fields((Field("A", ("p", "q", "r")), Field("B", ("x", "y", "z"))))
+FIELDS = OutputDomain((OutputColumn("A", ("p", "q", "r")), OutputColumn("B", ("x", "y", "z"))))
 
 
 @settings(max_examples=60, deadline=None)
@@ -306,7 +306,9 @@ def test_an_undone_cell_fails_whatever_was_not_looked_at(fields, programmes):
 
 def test_a_table_beyond_the_limit_says_how_many_were_looked_at(programmes):
     rng = np.random.default_rng(5)
-    fields = Fields(tuple(Field(name, tuple(f"{name}{k}" for k in range(6))) for name in "AB"))
+    fields = OutputDomain(
+        tuple(OutputColumn(name, tuple(f"{name}{k}" for k in range(6))) for name in "AB")
+    )
     codes = rng.integers(0, 6, (180, 2)).astype(np.int32)
     entry = {"name": "t", "kind": "table", "by": ["A", "B"], "margins": True, "threshold": 10}
     programmes(1)
@@ -351,7 +353,7 @@ def test_a_limit_changes_no_answer_but_to_not_assessed(cells, hidden, programmes
 
 def test_what_one_sum_gives_away_is_passed_on_to_the_last():
     """Of 40 cells the last is known; each sum of two neighbours then gives away one more, from the last to the first."""
-    fields = Fields((Field("A", tuple(f"a{k:02}" for k in range(40))),))
+    fields = OutputDomain((OutputColumn("A", tuple(f"a{k:02}" for k in range(40))),))
     codes = np.repeat(np.arange(40), 3)[:, None].astype(np.int32)
     names = fields["A"].levels
     table, *_ = tallies(
@@ -395,7 +397,7 @@ def test_two_filters_that_make_up_a_third(check, people_by_cell):
 
 def test_whole_people_know_more_than_real_numbers():
     """Sums of each two of three cells, 1 to 2 each: 3, 3, 2 leaves no half a person; only 2, 1, 1 fits."""
-    fields = Fields((Field("A", ("p", "q", "r")),))
+    fields = OutputDomain((OutputColumn("A", ("p", "q", "r")),))
     codes = np.repeat([0, 1, 2], [2, 1, 1])[:, None].astype(np.int32)
     table, *_ = tallies(
         {"name": "t", "kind": "table", "by": ["A"], "counts": ["1-2", "1-2", "1-2"]}, fields, codes
@@ -412,7 +414,7 @@ def test_whole_people_know_more_than_real_numbers():
 
 def test_halves_of_people_do_not_count():
     """Of four levels each two have 0 or 1 people together: so have all four, though halves of people would make 2. Everyone else is of B = 1."""
-    fields = Fields((Field("A", ("p", "q", "r", "s")), Field("B", (0, 1))))
+    fields = OutputDomain((OutputColumn("A", ("p", "q", "r", "s")), OutputColumn("B", (0, 1))))
     codes = np.array([[0, 0], *[[0, 1]] * 20], dtype=np.int32)
     table, *pairs = (
         tallies(
@@ -448,7 +450,9 @@ def test_a_total_of_none_and_a_total_that_its_part_reaches():
     assert hi.tolist() == [9, 0, 0, 0, 0, 0, 9, 9, 9]
 
 
-DEEP = Fields((Field("A", (0, 1)), Field("B", (0, 1)), Field("C", (0, 1))))
+DEEP = OutputDomain(
+    (OutputColumn("A", (0, 1)), OutputColumn("B", (0, 1)), OutputColumn("C", (0, 1)))
+)
 BESIDE = [
     {"by": ["A", "B"]},
     {"by": ["A", "C"]},

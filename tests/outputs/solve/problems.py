@@ -6,7 +6,7 @@ import numpy as np
 import statsmodels.api as sm
 from numpy.typing import NDArray
 
-from chaffinch.outputs.domain import CodeColumn, Codes, Columns
+from chaffinch.outputs.domain import Codes, OutputColumn, OutputDomain
 from chaffinch.outputs.equations import (
     CountTable,
     Lookup,
@@ -20,12 +20,12 @@ from chaffinch.outputs.solve.moves import Moves, search
 from chaffinch.outputs.solve.state import State
 
 SIZES = (3, 6, 2, 4)
-COLUMNS = Columns(
+COLUMNS = OutputDomain(
     (
-        CodeColumn("a", 3, weights=np.array([1.0, 2.0, 1.0])),
-        CodeColumn("x", 6, values=np.linspace(-1.0, 1.5, 6)),
-        CodeColumn("b", 2),
-        CodeColumn("y", 4),
+        OutputColumn("a", tuple("012"), weights=(1.0, 2.0, 1.0)),
+        OutputColumn("x", tuple(np.linspace(-1.0, 1.5, 6).tolist())),
+        OutputColumn("b", tuple("01")),
+        OutputColumn("y", tuple("0123")),
     )
 )
 POSITIVE = ("gamma_log", "gamma_inverse", "inverse_gaussian_log", "inverse_gaussian")

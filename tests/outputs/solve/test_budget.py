@@ -14,7 +14,7 @@ from chaffinch import check, evolve
 from chaffinch.errors import InputError
 from chaffinch.outputs import evolve as evolving
 from chaffinch.outputs.document import recipes_of
-from chaffinch.outputs.domain import Field, Fields
+from chaffinch.outputs.domain import OutputColumn, OutputDomain
 from chaffinch.outputs.readers.statsmodels import spec_of
 from chaffinch.outputs.solve import combine, process
 from chaffinch.outputs.solve.engine import cost_of, proposals_in, proposals_of, seconds_of_move
@@ -81,7 +81,7 @@ def plain(result):
 
 @pytest.mark.parametrize("engine", [incremental, maxent, ea], ids=["incremental", "maxent", "ea"])
 def test_an_engine_does_not_look_at_the_clock(engine, spec, wild):
-    problem, start = spec.problem(), spec.columns.start(200, seed=1)
+    problem, start = spec.problem(), spec.fields.start(200, seed=1)
     most = 400_000 if engine is not ea else 400
 
     def solve():
@@ -114,7 +114,7 @@ def test_combinations_count(spec, monkeypatch):
 
     monkeypatch.setattr(incremental, "combine", counted)
     solved = incremental.solve(
-        spec.problem(), spec.columns.start(200, seed=1), proposals=1_500_000, seed=2
+        spec.problem(), spec.fields.start(200, seed=1), proposals=1_500_000, seed=2
     )
     spent = sum(one.proposals for one in looked)
     assert any(one.helped is not None and one.proposals > combine.PAIRING for one in looked)
@@ -138,8 +138,12 @@ def test_seconds_are_proposals_whatever_the_machine_does(engine, spec, here, wil
 @pytest.mark.parametrize("engine", ["incremental", "ea"])
 def test_a_check_does_not_look_at_the_clock(engine, here, wild):
     """With and without outputs that are reached: the verdict that says so is the one that time could change."""
-    fields = Fields(
-        (Field("a", ("a0", "a1", "a2")), Field("x", tuple(range(30))), Field("y", ("n", "y")))
+    fields = OutputDomain(
+        (
+            OutputColumn("a", ("a0", "a1", "a2")),
+            OutputColumn("x", tuple(range(30))),
+            OutputColumn("y", ("n", "y")),
+        )
     )
     rng = np.random.default_rng(1)
     codes = np.stack(

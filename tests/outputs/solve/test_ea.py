@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chaffinch.errors import InputError, MissingExtraError
-from chaffinch.outputs.domain import CodeColumn, Columns
+from chaffinch.outputs.domain import OutputColumn, OutputDomain
 from chaffinch.outputs.equations import CountTable, Lookup, Problem, Terms, regression
 from chaffinch.outputs.solve.engines import maxent
 from chaffinch.outputs.solve.engines.ea import (
@@ -24,7 +24,13 @@ from chaffinch.outputs.solve.settings import EvolutionSettings
 from chaffinch.outputs.solve.state import State
 from chaffinch.outputs.statistics import numbers_of
 
-COLUMNS = Columns((CodeColumn("y", 2), CodeColumn("a", 3), CodeColumn("x", 10, np.arange(10.0))))
+COLUMNS = OutputDomain(
+    (
+        OutputColumn("y", tuple("01")),
+        OutputColumn("a", tuple("012")),
+        OutputColumn("x", tuple(np.arange(10.0).tolist())),
+    )
+)
 QUICK = EvolutionSettings(population_size=16, generations=400, mutation=0.02, mutation_every=100)
 
 
@@ -212,7 +218,9 @@ def test_refit_fitness_reaches_a_tiny_problem():
 
 
 def test_seeds_and_fixed_columns_and_proposals():
-    columns = Columns((*COLUMNS.every[:2], CodeColumn("x", 10, np.arange(10.0), fixed=True)))
+    columns = OutputDomain(
+        (*COLUMNS.columns[:2], OutputColumn("x", tuple(np.arange(10.0).tolist()), fixed=True))
+    )
     problem = Problem(columns, (logit(1e-6),))
     start = columns.start(80, seed=1)
     few = EvolutionSettings(population_size=4, generations=20)

@@ -12,7 +12,7 @@ import statsmodels.api as sm
 from numpy.typing import NDArray
 
 from chaffinch._base.errors import InputError
-from chaffinch.outputs.domain import CodeColumn, Columns
+from chaffinch.outputs.domain import OutputColumn, OutputDomain
 from chaffinch.outputs.equations import CountTable, Lookup, Problem, SumSystem, Terms, regression
 from chaffinch.outputs.families import FamilyName
 from chaffinch.outputs.solve.engines.incremental import solve
@@ -214,7 +214,7 @@ def test_the_same_seed_gives_the_same_dataset(problems: ModuleType) -> None:
 
 def test_what_cannot_be_reached_is_brought_close_and_said() -> None:
     """Two tables that contradict each other: 30 and 20 of 100 records are ones."""
-    columns = Columns((CodeColumn("x", 2), CodeColumn("z", 3)))
+    columns = OutputDomain((OutputColumn("x", tuple("01")), OutputColumn("z", tuple("012"))))
     one, other = (
         CountTable(str(n), ((0, np.array([-1, 0])),), np.array([n]), np.array([n]))
         for n in (30, 20)
@@ -235,7 +235,9 @@ def test_what_cannot_be_reached_is_brought_close_and_said() -> None:
 
 
 def test_fixed_columns_stay() -> None:
-    columns = Columns((CodeColumn("x", 2, fixed=True), CodeColumn("z", 3)))
+    columns = OutputDomain(
+        (OutputColumn("x", tuple("01"), fixed=True), OutputColumn("z", tuple("012")))
+    )
     start = columns.start(90, seed=1)
     n_ones = int(start[:, 0].sum())
     lo = np.array([0, 0, 90 - n_ones, n_ones, 0, 0])
@@ -243,7 +245,7 @@ def test_fixed_columns_stay() -> None:
     solved = solve(Problem(columns, (table,)), start, seed=1)
     assert solved.reached
     np.testing.assert_array_equal(solved.codes[:, 0], start[:, 0])
-    nothing = Columns((CodeColumn("x", 2, fixed=True),))
+    nothing = OutputDomain((OutputColumn("x", tuple("01"), fixed=True),))
     stuck = CountTable("t", ((0, np.array([0, 1])),), np.array([5, 5]), np.array([5, 5]))
     assert not solve(Problem(nothing, (stuck,)), np.zeros((10, 1), dtype=int), seed=1).reached
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from chaffinch.outputs.domain import CodeColumn, Columns
+from chaffinch.outputs.domain import OutputColumn, OutputDomain
 from chaffinch.outputs.equations import (
     CountTable,
     Lookup,
@@ -17,19 +17,19 @@ from chaffinch.outputs.solve.engines import maxent
 from chaffinch.outputs.solve.state import State
 from chaffinch.outputs.statistics import numbers_of
 
-COLUMNS = Columns(
+COLUMNS = OutputDomain(
     (
-        CodeColumn("y", 2),
-        CodeColumn("a", 3),
-        CodeColumn("b", 4),
-        CodeColumn("age", 30, np.arange(30.0)),
+        OutputColumn("y", tuple("01")),
+        OutputColumn("a", tuple("012")),
+        OutputColumn("b", tuple("0123")),
+        OutputColumn("age", tuple(np.arange(30.0).tolist())),
     )
 )
 
 
 def count_table(name, columns, codes, chosen):
     groups = tuple((c, np.arange(columns.sizes[c])) for c in chosen)
-    size = columns.cells(chosen)
+    size = int(np.prod(columns.shape(chosen)))
     blank = CountTable(name, groups, np.zeros(size, int), np.zeros(size, int))
     counts = blank.counts(codes)
     return CountTable(name, groups, counts, counts)
@@ -107,7 +107,7 @@ def test_filtered_suppressed_and_empty_cells():
 )
 def test_the_score_is_zero_on_average(family, levels, coefficients):
     """S / sd(S) is about standard normal for each equation: beyond 5 once in 2 million equations."""
-    columns = Columns((CodeColumn("y", len(levels), levels), *COLUMNS.every[1:]))
+    columns = OutputDomain((OutputColumn("y", tuple(levels.tolist())), *COLUMNS.columns[1:]))
     system = model(family, Lookup((0,), (len(levels),), levels[:, None]), coefficients)
     drawn = maxent.draw(Problem(columns, (system,)), columns.start(4_000, seed=1), seed=2)
     psi = system.contributions(drawn)
@@ -158,7 +158,9 @@ def test_a_small_problem_is_reached_and_refitted():
 
 
 def test_a_label_tabulated_with_a_covariate_is_left_to_the_table_and_fixed_columns_stay():
-    columns = Columns((COLUMNS.every[0], CodeColumn("a", 3, fixed=True), *COLUMNS.every[2:]))
+    columns = OutputDomain(
+        (COLUMNS.columns[0], OutputColumn("a", tuple("012"), fixed=True), *COLUMNS.columns[2:])
+    )
     truth = columns.start(600, seed=1)
     problem = Problem(columns, (model(), count_table("ya", columns, truth, (0, 1))))
     start = columns.start(600, seed=2)

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from chaffinch.outputs.domain import CodeColumn, Columns
+from chaffinch.outputs.domain import OutputColumn, OutputDomain
 from chaffinch.outputs.equations import (
     CountTable,
     Lookup,
@@ -73,7 +73,9 @@ def test_survivors_are_numbered_anew_in_their_order_and_nothing_is_lost():
     ("size", "dtype"), [(256, np.uint8), (257, np.uint16), (70_000, np.uint32)]
 )
 def test_cells_take_as_few_bytes_as_levels_need(size, dtype):
-    columns = Columns((CodeColumn("x", size), CodeColumn("y", 2)))
+    columns = OutputDomain(
+        (OutputColumn("x", tuple(map(str, range(size)))), OutputColumn("y", tuple("01")))
+    )
     first = np.array([[size - 1, 1], [0, 0]], dtype=np.int32)
     population = Population(columns, first, 2, np.random.default_rng(1))
     assert population._codes.dtype == dtype
@@ -82,7 +84,12 @@ def test_cells_take_as_few_bytes_as_levels_need(size, dtype):
 
 
 def test_others_start_anew_but_for_fixed_columns():
-    columns = Columns((CodeColumn("x", 50), CodeColumn("fixed", 9, fixed=True)))
+    columns = OutputDomain(
+        (
+            OutputColumn("x", tuple(map(str, range(50)))),
+            OutputColumn("fixed", tuple("012345678"), fixed=True),
+        )
+    )
     first = columns.start(200, seed=1)
     population = Population(columns, first, 4, np.random.default_rng(3))
     datasets = [population.dataset(k) for k in range(4)]
@@ -93,11 +100,11 @@ def test_others_start_anew_but_for_fixed_columns():
         assert all((datasets[k][:, 0] == other[:, 0]).sum() < 30 for other in datasets[:k])
 
 
-WIDE = Columns(
+WIDE = OutputDomain(
     (
-        CodeColumn("x", 10),
-        CodeColumn("fixed", 5, fixed=True),
-        CodeColumn("w", 4, weights=np.array([0.0, 1, 2, 1])),
+        OutputColumn("x", tuple("0123456789")),
+        OutputColumn("fixed", tuple("01234"), fixed=True),
+        OutputColumn("w", tuple("0123"), weights=(0.0, 1, 2, 1)),
     )
 )
 
@@ -156,8 +163,13 @@ def test_mutation_has_its_rate_and_its_levels():
 
 
 def test_mutations_of_cells_do_not_depend_on_each_other():
-    """Columns of one record, and neighbouring records: both cells change with the product of the chances; 5 sd, once in 1.7 million each."""
-    columns = Columns((CodeColumn("x", 200), CodeColumn("z", 200)))
+    """OutputDomain of one record, and neighbouring records: both cells change with the product of the chances; 5 sd, once in 1.7 million each."""
+    columns = OutputDomain(
+        (
+            OutputColumn("x", tuple(map(str, range(200)))),
+            OutputColumn("z", tuple(map(str, range(200)))),
+        )
+    )
     before, after, _ = bred(columns, 50_000, 2, BreedingRates(0.0, 0.1, 0.2))
     hit = before != after
     chance, n = 0.2 * 199 / 200, 100_000
@@ -182,9 +194,18 @@ def test_crossover_exchanges_whole_records_between_neighbours():
         assert abs(swapped.sum() - 0.1 * n) < 5 * np.sqrt(n * 0.09)
 
 
+class WideColumn(OutputColumn):
+    """A column with more levels than could be listed."""
+
+    size = 2_000_000_000
+
+    def __post_init__(self) -> None:
+        pass
+
+
 def test_pairs_are_crossed_with_their_chance():
     """400 pairs at 0.8, each of which exchanges all records or none; 5 sd: once in 1.7 million."""
-    columns = Columns((CodeColumn("x", 2_000_000_000),))
+    columns = OutputDomain((WideColumn("x", ("0", "1")),))
     before, after, _ = bred(columns, 3, 800, BreedingRates(0.8, 1.0, 0.0))
     pairs = (before[::2] != after[::2]).any(axis=(1, 2)).sum()
     assert abs(pairs - 320) < 5 * np.sqrt(400 * 0.16)
@@ -251,7 +272,7 @@ def test_counts_and_sums_are_those_of_numpy(seed, model, moved):
 
 def test_several_parts_that_read_the_same_columns_are_one_block():
     """Predictors and terms add up, filters multiply: by hand, sum over records of keep * (y - eta) * x."""
-    columns = Columns((CodeColumn("a", 2),))
+    columns = OutputDomain((OutputColumn("a", tuple("01")),))
     terms = tuple(Terms.dense((0,), (2,), np.array([[0.0], [value]])) for value in (1.0, 2.0))
     eta = tuple(Lookup((0,), (2,), np.array([[0.5], [value]])) for value in (1.0, 3.0))
     keep = tuple(Lookup((0,), (2,), np.array([[1.0], [value]])) for value in (0.5, 4.0))

@@ -27,7 +27,7 @@ def test_a_flat_problem_knows_who_reads_a_column_and_the_bounds_of_cells(
         (tables, p.tables_of_starts, p.tables_of),
         (systems, p.systems_of_starts, p.systems_of),
     ):
-        for c in range(len(problem.columns)):
+        for c in range(len(problem.domain)):
             begin, end = p.ints[starts + c], p.ints[starts + c + 1]
             expected = [k for k, output in enumerate(outputs) if c in output.columns]
             assert p.ints[first + begin : first + end].tolist() == expected

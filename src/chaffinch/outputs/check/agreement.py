@@ -17,7 +17,7 @@ from ..._base.seeds import generator
 from ...counts.tally import count_cells
 from ...stats.intervals import NOTHING, CrossedPart, Estimate, crossed_mean
 from ...table.compare.classes import class_ids
-from ..domain import Codes, Fields
+from ..domain import Codes, OutputDomain
 from .attribution import DIFFERENCE, HOLDOUT, ORIGINAL, EnsembleTcap, KeyAttack
 from .settings import LEVEL
 
@@ -135,7 +135,7 @@ def _pinned_right(one: EnsembleTcap) -> tuple[NDArray[np.bool_], NDArray[np.bool
 
 
 def exposed_classes(
-    fields: Fields,
+    fields: OutputDomain,
     codes: Codes,
     attack: KeyAttack,
     tcaps: Sequence[EnsembleTcap],

@@ -17,7 +17,7 @@ from ..._base.errors import InputError, join_names
 from ..._base.masking import masked_count
 from ..contradictions import contradictions
 from ..document import Outputs
-from ..domain import Codes, Fields
+from ..domain import Codes, OutputDomain
 from ..margins import KnownMargins
 from ..numbers import Compared, compared
 from ..rules import Policy, RuleReport, check_rules
@@ -176,7 +176,7 @@ def left_out_sentences(left_out: Mapping[str, int], threshold: int) -> list[str]
     ]
 
 
-def _count_left_out(output: OutputSpec, fields: Fields, codes: Codes) -> int:
+def _count_left_out(output: OutputSpec, fields: OutputDomain, codes: Codes) -> int:
     """How many records an output leaves out for missing values."""
     own = list(output.own_columns(fields))
     return int((codes[:, own] < 0).any(axis=1).sum()) if own else 0

@@ -18,7 +18,7 @@ from ..._base.runtime import Progress, silent
 from ..._base.seeds import Seed, generator, seed_sequence
 from ...stats.intervals import Estimate, crossed_difference
 from ..document import Outputs
-from ..domain import Codes, Fields
+from ..domain import Codes, OutputDomain
 from ..evolve import EvolveResult, evolve_spec, needs_max_error
 from ..kinds import OutputSpec
 from ..margins import counted_margins, published_margins, with_margins, without_margins
@@ -474,7 +474,7 @@ class Evolver:
 
 
 def prior_datasets(
-    fields: Fields, rows: int, *, copies: int, seed: Seed = None
+    fields: OutputDomain, rows: int, *, copies: int, seed: Seed = None
 ) -> tuple[Codes, ...]:
     """Return datasets as a search starts with them: drawn column by column from its weights, knowing nothing of any output."""
-    return tuple(fields.columns.start(rows, seed=one) for one in seed_sequence(seed).spawn(copies))
+    return tuple(fields.start(rows, seed=one) for one in seed_sequence(seed).spawn(copies))

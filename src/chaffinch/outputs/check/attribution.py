@@ -41,7 +41,7 @@ from ...stats.intervals import (
     crossed_means,
     student_quantile,
 )
-from ..domain import Codes, Fields, Floats
+from ..domain import Codes, Floats, OutputDomain
 from .settings import LEVEL
 
 if TYPE_CHECKING:
@@ -80,7 +80,7 @@ class KeyAttack:
 
 
 def attack_of(
-    fields: Fields,
+    fields: OutputDomain,
     keys: Sequence[str],
     sensitive: str,
     *,
@@ -93,8 +93,8 @@ def attack_of(
 
     Examples
     --------
-    >>> from chaffinch.outputs.domain import Field, Fields
-    >>> fields = Fields(tuple(Field(name, ("a", "b")) for name in "wxyz"))
+    >>> from chaffinch.outputs.domain import OutputColumn, OutputDomain
+    >>> fields = OutputDomain(tuple(OutputColumn(name, ("a", "b")) for name in "wxyz"))
     >>> attack_of(fields, ["w", "x", "y"], "z", sizes=(2, 3)).key_sets
     (('w', 'x'), ('w', 'y'), ('x', 'y'), ('w', 'x', 'y'))
     """
@@ -114,7 +114,7 @@ def attack_of(
         )
     columns = np.array([fields.position(name) for one in sets for name in one], dtype=np.int64)
     starts = np.cumsum([0, *(len(one) for one in sets)]).astype(np.int64)
-    radix = np.array(fields.columns.sizes, dtype=np.int64)
+    radix = np.array(fields.sizes, dtype=np.int64)
     return KeyAttack(
         sensitive, tuple(sets), fields.position(sensitive), columns, starts, radix, tau
     )

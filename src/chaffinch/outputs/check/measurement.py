@@ -16,7 +16,7 @@ from ..._base.errors import InputError, join_names
 from ..._base.runtime import Progress, silent
 from ..._base.seeds import Seed, seed_sequence
 from ..document import Outputs, named_columns
-from ..domain import Codes, Fields
+from ..domain import Codes, OutputDomain
 from ..evolve import check_max_error, check_start
 from ..margins import KnownMargins, known_margins
 from ..records import TableCoder, codes_of_table
@@ -116,13 +116,15 @@ def columns_of_data(data: Table | TableCoder | Codes) -> tuple[str, ...]:
     return () if isinstance(data, np.ndarray) else tuple(TableCoder.of(data).table.columns)
 
 
-def codes_of_records(fields: Fields, data: Table | TableCoder | Codes, own: Fields) -> Codes:
+def codes_of_records(
+    fields: OutputDomain, data: Table | TableCoder | Codes, own: OutputDomain
+) -> Codes:
     """Return the records as codes of some columns, `MISSING` where they have no value; `own` are the columns of codes."""
     if not isinstance(data, np.ndarray):
         return codes_of_table(data, fields).codes
-    codes = own.columns.check(data, may_miss=True)
+    codes = own.check(data, may_miss=True)
     positions = [own.position(name) for name in fields.names]
-    return fields.columns.check(codes[:, positions], may_miss=True)
+    return fields.check(codes[:, positions], may_miss=True)
 
 
 def measure(
@@ -243,7 +245,7 @@ def evolver_of(run: CheckRun, settings: CheckSettings, workers: int | None = Non
     """Return what makes ensembles, with as many proposals for each search as were asked for, or as the seconds stand for."""
     if settings.start == "published":
         for fold, spec in zip(run.folds, run.specs, strict=True):
-            check_start("published margins", run.begun(spec, run.codes[fold.original]).columns)
+            check_start("published margins", run.begun(spec, run.codes[fold.original]).fields)
     problems = [spec.searched.problem() for spec in run.specs]
     search = settings.search
     check_max_error(search.max_error, *problems)
@@ -337,9 +339,9 @@ class OutputSet:
                     "There is nothing to leave one out of: there is one output. Leave it out, or check more of them together."
                 )
         seen = {name for some in columns.values() for name in some} or {together.fields.names[0]}
-        fields = Fields(tuple(one for one in together.fields if one.name in seen)).with_threshold(
-            threshold
-        )
+        fields = OutputDomain(
+            tuple(one for one in together.fields if one.name in seen)
+        ).with_threshold(threshold)
         return cls(
             replace(together, fields=fields), columns, () if released is None else released.names
         )

@@ -22,7 +22,7 @@ from ..._base.documents import check_head, parse_document
 from ..._base.errors import InputError
 from ..._base.files import read_small, write_text
 from ..document import Outputs, recipes_of
-from ..domain import Field, Fields
+from ..domain import OutputColumn, OutputDomain
 
 FORMAT = "chaffinch-released"
 VERSION = 1
@@ -64,15 +64,17 @@ class ReleasedOutputs:
         return [entry["output"] for entry in self.outputs]
 
     @property
-    def fields(self) -> tuple[Field, ...]:
+    def fields(self) -> tuple[OutputColumn, ...]:
         """The columns, with the levels that they have in the file."""
-        return tuple(Field(column["name"], tuple(column["levels"])) for column in self.columns)
+        return tuple(
+            OutputColumn(column["name"], tuple(column["levels"])) for column in self.columns
+        )
 
     def as_recipes(self, threshold: int) -> Outputs | None:
         """Return the outputs over columns of which messages tell what so many records share; None for none."""
         if not self.outputs:
             return self.recipes
-        fields = Fields(self.fields).with_threshold(threshold)
+        fields = OutputDomain(self.fields).with_threshold(threshold)
         return recipes_of(self.entries, fields, name="the released outputs")
 
     @property
@@ -92,7 +94,7 @@ class ReleasedOutputs:
     def including(
         self,
         entries: Sequence[Mapping[str, Any]],
-        fields: Fields,
+        fields: OutputDomain,
         *,
         used: Mapping[str, Sequence[str]],
         added: str | None = None,

@@ -41,8 +41,8 @@ from ..._base.checks import check_name, check_whole
 from ..._base.errors import InputError
 from ..._base.masking import HIDDEN
 from ..._base.registry import Registry
-from ..cells import Crossing, Frame, Step, crossed, table_of_counts
-from ..domain import Codes, Fields, Floats
+from ..cells import Crossing, Step, crossed, table_of_counts
+from ..domain import MAX_ROWS, Codes, Floats, OutputDomain
 from ..equations import Output, Reading, SumSystem, Terms
 from ..filters import Filter, read_filter
 from ..numbers import (
@@ -66,8 +66,6 @@ Whole = Annotated[int, Key(ge=0, strict=True)]
 SLACK = 1e-7
 """What a number may lie beyond a bound, as a share of it (at least 1): numbers and bounds are rounded."""
 NOT_SEARCHED = "this kind has no equations"
-ROWS = 10**9
-"""More records than any part will have: what is checked on reading must not depend on their number."""
 NEXT = "Merge levels, leave them out by a filter, give this part a larger share of the records, or split with another seed."
 Grid = Mapping[int, NDArray[Any]]
 NumberStyle = Literal["count", "whole", "number"]
@@ -218,15 +216,15 @@ KINDS: Registry[Kind] = Registry(
 class Sample:
     """Records that an output is computed on: all of them, and those that pass its filter."""
 
-    frame: Frame
+    domain: OutputDomain
     codes: Codes
     inside: Codes
     part: str = "the data"  # What the records are, for messages: "the first fold"
 
     @property
-    def fields(self) -> Fields:
+    def fields(self) -> OutputDomain:
         """The columns."""
-        return self.frame.fields
+        return self.domain
 
 
 @dataclass(frozen=True)
@@ -310,16 +308,16 @@ class OutputSpec(PartialSpec):
 
     # What a kind says of itself.
 
-    def equations(self, frame: Frame) -> tuple[Output, ...]:
+    def equations(self, domain: OutputDomain) -> tuple[Output, ...]:
         """Return what the output says of the records; none for one that is not searched for. Their names begin with the output's."""
         return ()
 
-    def rules_only(self, fields: Fields) -> str:
+    def rules_only(self, fields: OutputDomain) -> str:
         """Return why datasets cannot be evolved from it, so that rules alone say something of it; nothing where they can."""
         return "" if self.definition.searched else NOT_SEARCHED
 
     @abstractmethod
-    def layout(self, frame: Frame) -> Iterator[NumberBlock]:
+    def layout(self, domain: OutputDomain) -> Iterator[NumberBlock]:
         """Give the numbers under each key that is published, with or without them."""
 
     @abstractmethod
@@ -344,23 +342,23 @@ class OutputSpec(PartialSpec):
         """Return what the rules say of the output by itself."""
         return judge(self.name, self.kind, self.evidence(tallies, counter), policy)
 
-    def check_recipe(self, frame: Frame) -> None:
+    def check_recipe(self, domain: OutputDomain) -> None:
         """Raise for columns, filters, formulas and other rules of a recipe that no records could satisfy."""
-        self.with_placeholder_values(frame).equations(frame)
+        self.with_placeholder_values(domain).equations(domain)
 
-    def with_placeholder_values(self, frame: Frame) -> Self:
+    def with_placeholder_values(self, domain: OutputDomain) -> Self:
         """Return a recipe with some numbers or other, to compile it."""
         numbers: dict[str, Any] = {}
-        for block in self.layout(frame):
+        for block in self.layout(domain):
             numbers |= {} if block.numbers else block.placeholders()
-        numbers |= {"n": frame.rows} if "n" in self._announced else {}
+        numbers |= {"n": domain.n_rows} if "n" in self._announced else {}
         return self.changed(**numbers)
 
     def needed_n(self, sample: Sample, numbers: Any) -> Any:
         """Return the n without which its numbers, as printed, would say nothing; None where they do."""
         return None
 
-    def contradiction(self, frame: Frame) -> str | None:
+    def contradiction(self, domain: OutputDomain) -> str | None:
         """Return why no records can have its numbers, where no linear programme over records can say so; None otherwise."""
         return None
 
@@ -413,28 +411,28 @@ class OutputSpec(PartialSpec):
         """Its entry with the numbers, without the keys that only recipes have; None where it has not all its numbers."""
         return self.changed(drop=self.PRINTING).to_dict() if self.has_numbers else None
 
-    def announcements(self, frame: Frame) -> dict[str, Any]:
+    def announcements(self, domain: OutputDomain) -> dict[str, Any]:
         """Return what a recipe of this output says to publish beside the main numbers, by key."""
         there = [key for key in self.optional if key in self.statistics or key == "n"]
         return {**self._announced, **{key: True for key in there if getattr(self, key) is not None}}
 
-    def with_printing(self, frame: Frame) -> Self:
+    def with_printing(self, domain: OutputDomain) -> Self:
         """Return the same with the rules of printing that are read off its numbers: digits, bands, what is withheld."""
         self._check_printing()
         rules: dict[str, Any] = {
             key: getattr(self, key) for key in ("bands", "withheld", "threshold", "digits")
         }
-        parts = list(self.printed_numbers(frame))
+        parts = list(self.printed_numbers(domain))
         _read_counts(rules, [part for part in parts if part.counted])
         for part in parts:
             if not part.counted:
                 _read_numbers(rules, part)
         return self.changed(**{key: value for key, value in rules.items() if value is not None})
 
-    def without_numbers(self, frame: Frame) -> Self:
+    def without_numbers(self, domain: OutputDomain) -> Self:
         """Return the recipe: how to compute the output, and how its numbers are printed."""
-        announced = self.announcements(frame)
-        return self.with_printing(frame).changed(
+        announced = self.announcements(domain)
+        return self.with_printing(domain).changed(
             drop=(*self.statistics, "n", *announced), announced=announced
         )
 
@@ -442,26 +440,26 @@ class OutputSpec(PartialSpec):
         """Return a recipe with its numbers in place."""
         return self.changed(drop=self.PRINTING, announced={}, **numbers)
 
-    def computed(self, fields: Fields, codes: Codes, *, part: str = "the data") -> Self:
+    def computed(self, fields: OutputDomain, codes: Codes, *, part: str = "the data") -> Self:
         """Return the output with its numbers as these records give them and as it prints them.
 
         InputError, with the output, the part and the cell or coefficient, where these records do not have some number;
         MissingExtraError for a regression without statsmodels. `part` is what the records are, for messages: "the first fold".
         """
-        recipe = self.without_numbers(Frame(fields, ROWS))
+        recipe = self.without_numbers(fields.with_rows(MAX_ROWS))
         sample = replace(recipe.sample(fields.counted(codes), codes), part=part)
         numbers = recipe.computed_numbers(sample)
         if recipe.publishes("n"):
             numbers.setdefault("n", len(sample.inside))
         return recipe.with_numbers(**numbers)
 
-    def printed_numbers(self, frame: Frame) -> Iterator[NumberBlock]:
+    def printed_numbers(self, domain: OutputDomain) -> Iterator[NumberBlock]:
         """Give the numbers that stand in the output, those of each key together; none without numbers."""
-        return (block for block in self.layout(frame) if block.numbers and block.style != "whole")
+        return (block for block in self.layout(domain) if block.numbers and block.style != "whole")
 
     def computed_numbers(self, sample: Sample) -> dict[str, Any]:
         """Return the numbers that these records give, by key, as printed; InputError where they lack one."""
-        blocks, numbers = list(self.layout(sample.frame)), dict[str, Any]()
+        blocks, numbers = list(self.layout(sample.domain)), dict[str, Any]()
         estimates = self.estimates(sample) if blocks else {}
         for block in blocks:
             numbers |= block.entry(self.shown(block, estimates[block.key], sample, self.printer))
@@ -493,10 +491,10 @@ class OutputSpec(PartialSpec):
 
     def recomputed(self, sample: Sample) -> Iterator[Number]:
         """Give the published numbers beside what these records give; n is added for every kind."""
-        blocks = [block for block in self.layout(sample.frame) if block.numbers]
+        blocks = [block for block in self.layout(sample.domain) if block.numbers]
         estimates = self.estimates(sample) if blocks else {}
         for block in blocks:
-            yield from self.comparison(block, estimates[block.key], sample.frame.rows)
+            yield from self.comparison(block, estimates[block.key], sample.domain.n_rows)
 
     def comparison(self, block: NumberBlock, estimates: Estimates, rows: int) -> Iterator[Number]:
         """Give the numbers of a block, withheld ones apart, beside those of records."""
@@ -535,13 +533,13 @@ class OutputSpec(PartialSpec):
         lo, hi = np.array(ends, dtype=np.int64).reshape(-1, 2).T
         return lo, hi
 
-    def sample(self, fields: Fields, codes: Codes) -> Sample:
+    def sample(self, fields: OutputDomain, codes: Codes) -> Sample:
         """Return records as the output is computed on them: those that miss none of its columns."""
         codes = self.own_records(fields, codes)
-        frame = Frame(fields, len(codes))
-        return Sample(frame, codes, codes[self.filter(frame).of(codes)])
+        domain = fields.with_rows(len(codes))
+        return Sample(domain, codes, codes[self.filter(domain).of(codes)])
 
-    def own_columns(self, fields: Fields) -> tuple[int, ...]:
+    def own_columns(self, fields: OutputDomain) -> tuple[int, ...]:
         """Return the positions of the columns that it is about, those of its filter and formula among them."""
         from ..document import named_columns  # here, since it reads entries by the kinds
 
@@ -549,7 +547,7 @@ class OutputSpec(PartialSpec):
             fields.position(name) for name in named_columns([self.to_dict()], fields.names)
         )
 
-    def own_records(self, fields: Fields, codes: Codes) -> Codes:
+    def own_records(self, fields: OutputDomain, codes: Codes) -> Codes:
         """Return the records that it is of: those with a value in each of its columns, as a program that leaves out missing values has them.
 
         InputError where there are none.
@@ -578,37 +576,37 @@ class OutputSpec(PartialSpec):
             self.withheld or (),
         )
 
-    def filter(self, frame: Frame) -> Filter:
+    def filter(self, domain: OutputDomain) -> Filter:
         """Return the filter, compiled."""
-        return read_filter(self.where, frame.fields, output=self.name)
+        return read_filter(self.where, domain, output=self.name)
 
-    def crossing(self, frame: Frame) -> Crossing:
+    def crossing(self, domain: OutputDomain) -> Crossing:
         """Return the cells or groups of an output that has `by`, and may have `groups`."""
         return crossed(
-            getattr(self, "by", []), getattr(self, "groups", {}), frame.fields, output=self.name
+            getattr(self, "by", []), getattr(self, "groups", {}), domain, output=self.name
         )
 
-    def kept_values(self, frame: Frame, column: str) -> Floats:
+    def kept_values(self, domain: OutputDomain, column: str) -> Floats:
         """Return the values of a column that the filter leaves."""
-        return frame.fields[column].values[self.filter(frame).levels(frame.fields.position(column))]
+        return domain[column].values[self.filter(domain).levels(domain.position(column))]
 
-    def known_n(self, frame: Frame) -> int | None:
+    def known_n(self, domain: OutputDomain) -> int | None:
         """Return the number of records it was made of, where that is known: given, or all rows without a filter."""
         if isinstance(self.n, int):
             return self.n
-        return frame.rows if not self.filter(frame).masks else None
+        return domain.n_rows if not self.filter(domain).masks else None
 
-    def n_equations(self, frame: Frame) -> tuple[Output, ...]:
+    def n_equations(self, domain: OutputDomain) -> tuple[Output, ...]:
         """Return the filter's n as a table of one cell; none without a filter or without n."""
-        within = self.filter(frame)
+        within = self.filter(domain)
         if self.n is None or not within.masks:
             return ()
         bound = np.array([self.n])
-        return (table_of_counts(f"{self.name}: n", frame, [], within, bound, bound),)
+        return (table_of_counts(f"{self.name}: n", domain, [], within, bound, bound),)
 
     def sum_system(
         self,
-        frame: Frame,
+        domain: OutputDomain,
         size: int,
         terms: Sequence[Terms],
         intervals: Iterable[Interval],
@@ -617,7 +615,7 @@ class OutputSpec(PartialSpec):
         """Return the numbers that a function reads off sums over the records that pass the filter, with their intervals."""
         lo, hi = np.array(list(intervals)).T
         return SumSystem(
-            self.name, size, tuple(terms), lo, hi, keep=self.filter(frame).keep(), reported=reading
+            self.name, size, tuple(terms), lo, hi, keep=self.filter(domain).keep(), reported=reading
         )
 
     def printed(self, number: object, what: str) -> Interval:
@@ -761,7 +759,7 @@ class GroupOfRecords:
     """One group of a cross, within a filter, and a column of numbers that says something of it."""
 
     name: str
-    frame: Frame
+    domain: OutputDomain
     position: int
     steps: tuple[Step, ...]
     within: Filter
@@ -769,7 +767,7 @@ class GroupOfRecords:
     @property
     def values(self) -> Floats:
         """The column's numbers."""
-        return self.frame.fields.every[self.position].values
+        return self.domain.columns[self.position].values
 
     def cut(
         self,
@@ -787,15 +785,17 @@ class GroupOfRecords:
             raise InputError(fault)
         step = (self.position, np.searchsorted(parts, of).astype(np.int64))
         low, high = (np.array([bound[part] for part in parts]) for bound in (lo, hi))
-        return table_of_counts(name, self.frame, [step, *more, *self.steps], self.within, low, high)
+        return table_of_counts(
+            name, self.domain, [step, *more, *self.steps], self.within, low, high
+        )
 
 
 def groups_of(
-    names: Sequence[str], frame: Frame, position: int, cells: Crossing, within: Filter
+    names: Sequence[str], domain: OutputDomain, position: int, cells: Crossing, within: Filter
 ) -> list[GroupOfRecords]:
     """Return the groups of a cross, one by one, called by some names."""
     groups = []
     for name, place in zip(names, np.ndindex(cells.shape), strict=True):
         steps = tuple((p, only(group, k)) for (p, group), k in zip(cells.steps, place, strict=True))
-        groups.append(GroupOfRecords(name, frame, position, steps, within))
+        groups.append(GroupOfRecords(name, domain, position, steps, within))
     return groups

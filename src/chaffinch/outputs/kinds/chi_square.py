@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field as Key
 
-from ..cells import Crossing, Frame, crosstab, sums_by_cell
-from ..domain import Floats
+from ..cells import Crossing, crosstab, sums_by_cell
+from ..domain import Floats, OutputDomain
 from ..equations import Output
 from ..numbers import Interval
 from .base import KINDS, SLACK, Columns, Kind, Sample, Statistic, Whole
@@ -112,45 +112,45 @@ class ChiSquareSpec(GroupTest):
         """Return the table."""
         return KindPart("table", "counts", {"by": self.by, "groups": self.groups})
 
-    def cells(self, frame: Frame) -> Crossing:
+    def cells(self, domain: OutputDomain) -> Crossing:
         """Return the table; two by two with a correction."""
-        cells = self.crossing(frame)
+        cells = self.crossing(domain)
         if self.correction and cells.shape != (2, 2):
             raise self.fault(" has a correction (Yates's), which is for tables of two by two.")
         return cells
 
-    def equations(self, frame: Frame) -> tuple[Output, ...]:
+    def equations(self, domain: OutputDomain) -> tuple[Output, ...]:
         """Return the statistic as a function of the counts of the cells, what follows from it, and the table."""
         if self.statistic is None:
             raise self.fault(" must have its statistic.")
-        return super().equations(frame)
+        return super().equations(domain)
 
-    def system(self, frame: Frame, key: str, interval: Interval) -> Output:
+    def system(self, domain: OutputDomain, key: str, interval: Interval) -> Output:
         """Return a number as a function of the counts of the cells."""
-        cells, (lo, hi) = self.cells(frame), interval
+        cells, (lo, hi) = self.cells(domain), interval
         terms, reading = (
-            sums_by_cell(frame, cells, ()),
+            sums_by_cell(domain, cells, ()),
             ChiSquare(cells.shape, (key,), correction=self.correction),
         )
         return self.sum_system(
-            frame, cells.size, [terms], [Interval(max(lo, 0.0), max(hi, 0.0))], reading
+            domain, cells.size, [terms], [Interval(max(lo, 0.0), max(hi, 0.0))], reading
         )
 
-    def contradiction(self, frame: Frame) -> str | None:
+    def contradiction(self, domain: OutputDomain) -> str | None:
         """Return whether the statistic is below 0, or above n times the smaller number of rows or columns less one."""
-        interval, n = self.intervals()["statistic"], self.known_n(frame) or frame.rows
-        most = float(n * (min(self.crossing(frame).shape) - 1))
+        interval, n = self.intervals()["statistic"], self.known_n(domain) or domain.n_rows
+        most = float(n * (min(self.crossing(domain).shape) - 1))
         if interval.hi < 0:
             return "its statistic is below 0"
         if interval.lo > most + SLACK * max(1.0, most):
             return "its statistic is above the largest that a table of so many rows and columns can have"
-        return super().contradiction(frame)
+        return super().contradiction(domain)
 
     def singles(self, sample: Sample) -> dict[str, Single]:
         """Return the test on records; nan where one row or column has all of them."""
         from scipy.stats import chi2
 
-        table = crosstab(self.cells(sample.frame), sample.inside)
+        table = crosstab(self.cells(sample.domain), sample.inside)
         table = table[table.sum(axis=1) > 0][:, table.sum(axis=0) > 0]
         least = min(table.shape) - 1
         if least < 1:

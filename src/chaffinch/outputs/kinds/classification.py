@@ -16,8 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field as Key
 
-from ..cells import Crossing, Frame, column_numbers, crossed, crosstab, scalar_code, sums_by_cell
-from ..domain import Fields, Floats, Scalar
+from ..cells import Crossing, column_numbers, crossed, crosstab, scalar_code, sums_by_cell
+from ..domain import Floats, OutputDomain, Scalar
 from ..equations import Output
 from ..numbers import Interval
 from ..rules.cell_counts import CellCounter, CellCounts
@@ -104,9 +104,11 @@ class ConfusionSpec(PartedNumbers):
             "table", "counts", {"by": [self.truth, self.predicted], "groups": self.groups}
         )
 
-    def _cells(self, frame: Frame) -> tuple[Crossing, list[tuple[int, int]], tuple[int, int]]:
+    def _cells(
+        self, domain: OutputDomain
+    ) -> tuple[Crossing, list[tuple[int, int]], tuple[int, int]]:
         """The table, its cells where both say the same, and the level that rates are about in either column."""
-        cells = crossed([self.truth, self.predicted], self.groups, frame.fields, output=self.name)
+        cells = crossed([self.truth, self.predicted], self.groups, domain, output=self.name)
         truth, predicted = cells.names
         if sorted(truth) != sorted(predicted):
             raise self.fault(
@@ -124,22 +126,22 @@ class ConfusionSpec(PartedNumbers):
             )
         return cells, agree, agree[-1 if self.level is None else truth.index(str(self.level))]
 
-    def system(self, frame: Frame, key: str, interval: Interval) -> Output:
+    def system(self, domain: OutputDomain, key: str, interval: Interval) -> Output:
         """Return a rate as a formula of the counts."""
-        cells, agree, positive = self._cells(frame)
+        cells, agree, positive = self._cells(domain)
         reading = ConfusionRates(key, cells.shape, agree, positive)
         return self.sum_system(
-            frame, cells.size, [sums_by_cell(frame, cells, ())], [interval], reading
+            domain, cells.size, [sums_by_cell(domain, cells, ())], [interval], reading
         )
 
-    def check_recipe(self, frame: Frame) -> None:
+    def check_recipe(self, domain: OutputDomain) -> None:
         """Raise for columns that do not have the same levels, and where the level is not said."""
-        self._cells(frame)
-        super().check_recipe(frame)
+        self._cells(domain)
+        super().check_recipe(domain)
 
     def singles(self, sample: Sample) -> dict[str, Single]:
         """Return the rates of records, each with the error of a share; nan where nobody is behind one."""
-        cells, agree, positive = self._cells(sample.frame)
+        cells, agree, positive = self._cells(sample.domain)
         table = crosstab(cells, sample.inside).astype(float)
         n, row, column = table.sum(), table[positive[0]].sum(), table[:, positive[1]].sum()
         behind = {
@@ -158,16 +160,16 @@ class ConfusionSpec(PartedNumbers):
             for key, many in behind.items()
         }
 
-    def contradiction(self, frame: Frame) -> str | None:
+    def contradiction(self, domain: OutputDomain) -> str | None:
         """Return whether a rate lies outside 0 to 1."""
         for key, interval in self.intervals().items():
             if interval.hi < 0 or interval.lo > 1:
                 return f"{self.statistics[key].label} does not lie between 0 and 1"
-        return super().contradiction(frame)
+        return super().contradiction(domain)
 
     def tallies(self, counter: CellCounter) -> list[CellCounts]:
         """Return the cells behind the matrix and its rates, and n."""
-        cells = counter.tally("cells", self._cells(counter.frame)[0])
+        cells = counter.tally("cells", self._cells(counter.domain)[0])
         return [*self.part_tallies(counter, cells), *counter.n()]
 
     def evidence(self, tallies: list[CellCounts], counter: CellCounter) -> Iterator[Any]:
@@ -241,7 +243,7 @@ class RocSpec(OutputSpec):
         """What the rates under a key are called."""
         return [f"{key} at {t:g}" for t in self.thresholds or []]
 
-    def layout(self, frame: Frame) -> Iterator[NumberBlock]:
+    def layout(self, domain: OutputDomain) -> Iterator[NumberBlock]:
         """Give the area, and the rates of each point."""
         if self.publishes("auc"):
             yield NumberBlock("auc", ["auc"], as_list(self.auc), label="auc")
@@ -251,17 +253,17 @@ class RocSpec(OutputSpec):
                 raise self.fault(f" must have a {key} for each of its thresholds.")
             yield NumberBlock(key, names, rates or (), shape=(len(names),), label=key)
 
-    def _intervals(self, frame: Frame) -> dict[str, Interval]:
+    def _intervals(self, domain: OutputDomain) -> dict[str, Interval]:
         """The intervals of all published numbers by name."""
         return {
             name: self.printed(number, name)
-            for block in self.layout(frame)
+            for block in self.layout(domain)
             for name, number in zip(block.names, block.numbers, strict=False)
         }
 
-    def _cells(self, frame: Frame) -> Crossing:
+    def _cells(self, domain: OutputDomain) -> Crossing:
         """Each score, of those without the label and of those with it."""
-        field, score = frame.fields[self.label], frame.fields[self.score]
+        field, score = domain[self.label], domain[self.score]
         if self.score == self.label:
             raise self.fault(" must have a score and a label that are different columns.")
         if (self.publishes("tpr") or self.publishes("fpr")) and not self.thresholds:
@@ -271,38 +273,38 @@ class RocSpec(OutputSpec):
         code = scalar_code(field, self.level, output=self.name, key="level")
         having = (np.arange(len(field.levels)) == code).astype(np.int64)
         steps = (
-            (frame.fields.position(self.label), having),
-            (frame.fields.position(self.score), np.arange(len(score.values))),
+            (domain.position(self.label), having),
+            (domain.position(self.score), np.arange(len(score.values))),
         )
         return Crossing(steps, (("without", "with"), score.labels))
 
-    def rules_only(self, fields: Fields) -> str:
+    def rules_only(self, fields: OutputDomain) -> str:
         """Return that there are too many scores for a search, where there are."""
         return too_many_values(self.score, len(fields[self.score].levels), MOST_COUNTS // 2)
 
-    def announcements(self, frame: Frame) -> dict[str, Any]:
+    def announcements(self, domain: OutputDomain) -> dict[str, Any]:
         """Return which of its numbers are published: some must be."""
-        keys = super().announcements(frame)
+        keys = super().announcements(domain)
         if not any(keys.get(key) for key in self.statistics):
             raise self.fault(
                 " must say what it has, with numbers or with auc = true, tpr = true or fpr = true."
             )
         return keys
 
-    def check_recipe(self, frame: Frame) -> None:
+    def check_recipe(self, domain: OutputDomain) -> None:
         """Raise for columns and levels that are not there."""
-        self.filter(frame)
-        self.announcements(frame)
-        self._cells(frame)
+        self.filter(domain)
+        self.announcements(domain)
+        self._cells(domain)
 
-    def equations(self, frame: Frame) -> tuple[Output, ...]:
+    def equations(self, domain: OutputDomain) -> tuple[Output, ...]:
         """Return the rates, and the area, as formulas of how many records with and without the label have each score."""
-        cells, intervals = self._cells(frame), self._intervals(frame)
+        cells, intervals = self._cells(domain), self._intervals(domain)
         if not intervals:
             raise self.fault(" must have auc, tpr or fpr.")
-        if self.rules_only(frame.fields):
+        if self.rules_only(domain):
             return ()
-        values, terms = frame.fields[self.score].values, sums_by_cell(frame, cells, ())
+        values, terms = domain[self.score].values, sums_by_cell(domain, cells, ())
         ends = {f"at {t:g}": int(np.searchsorted(values, t)) for t in self.thresholds or []}
         # A rate that the column's values fix, such as that at its smallest one, tells nothing.
         known = {
@@ -311,18 +313,22 @@ class RocSpec(OutputSpec):
             if name == "auc" or 0 < ends[name.split(" ", 1)[1]] < len(values)
         }
         system = (
-            [self.sum_system(frame, cells.size, [terms], known.values(), RocPoints([*known], ends))]
+            [
+                self.sum_system(
+                    domain, cells.size, [terms], known.values(), RocPoints([*known], ends)
+                )
+            ]
             if known
             else []
         )
-        return (*system, *self.n_equations(frame))
+        return (*system, *self.n_equations(domain))
 
     def estimates(self, sample: Sample) -> Mapping[str, Estimates]:
         """Return the area and the rates of records, with their errors; nan where all have the label, or none."""
         from scipy.stats import rankdata
 
-        x = column_numbers(self.score, sample.fields, sample.inside)
-        (position, having), _ = self._cells(sample.frame).steps
+        x = column_numbers(self.score, sample.domain, sample.inside)
+        (position, having), _ = self._cells(sample.domain).steps
         yes = having[sample.inside[:, position]] == 1
         n1, n0 = int(yes.sum()), int((~yes).sum())
         points = np.array(self.thresholds or [])
@@ -340,9 +346,9 @@ class RocSpec(OutputSpec):
         """Return that there is nothing to tell apart."""
         return "all its records have the label there, or none has"
 
-    def contradiction(self, frame: Frame) -> str | None:
+    def contradiction(self, domain: OutputDomain) -> str | None:
         """Return whether rates rise with the threshold, or a number lies outside 0 to 1."""
-        intervals = self._intervals(frame)
+        intervals = self._intervals(domain)
         if any(one.hi < 0 or one.lo > 1 for one in intervals.values()):
             return "a number does not lie between 0 and 1"
         for key in ("tpr", "fpr"):
@@ -353,11 +359,11 @@ class RocSpec(OutputSpec):
 
     def tallies(self, counter: CellCounter) -> list[CellCounts]:
         """Return the people between two points, with and without the label; those with and without; and n."""
-        (label, scores), names = (cells := self._cells(counter.frame)).steps, cells.names[:1]
+        (label, scores), names = (cells := self._cells(counter.domain)).steps, cells.names[:1]
         sides = counter.tally("cells", Crossing((label,), names))
         if not self.thresholds or not (self.publishes("tpr") or self.publishes("fpr")):
             return [sides, *counter.fit(f"roc {self.score} {self.label}")]
-        values = counter.fields[self.score].values
+        values = counter.domain[self.score].values
         bands = np.searchsorted(np.array(self.thresholds), values, side="right")
         between = (f"below {self.thresholds[0]:g}", *(f"from {t:g}" for t in self.thresholds))
         steps = counter.tally(

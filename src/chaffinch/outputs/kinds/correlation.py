@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field as Key
 
-from ..cells import Crossing, Frame, column_numbers, crossed, sums_by_cell
-from ..domain import Floats
+from ..cells import Crossing, column_numbers, crossed, sums_by_cell
+from ..domain import Floats, OutputDomain
 from ..equations import Output
 from ..numbers import UNSAID, Interval, is_withheld
 from ..rules.cell_counts import CellCounter, CellCounts
@@ -114,45 +114,45 @@ class CorrelationSpec(OutputSpec):
             raise self.fault(": correlations must lie between -1 and 1.")
         return interval
 
-    def equations(self, frame: Frame) -> tuple[Output, ...]:
+    def equations(self, domain: OutputDomain) -> tuple[Output, ...]:
         """Return one system of sums."""
-        cells = crossed(self.variables, {}, frame.fields, output=self.name)  # checks names
+        cells = crossed(self.variables, {}, domain, output=self.name)  # checks names
         intervals, positions = self.intervals(), cells.positions
-        fields = [frame.fields.every[p] for p in positions]
+        fields = [domain.columns[p] for p in positions]
         shifted = [field.values - middle(field.values) for field in fields]
         constant = Crossing((), ())
         k, size = len(positions), 1 + 2 * len(positions) + len(intervals)
-        terms = [placed(sums_by_cell(frame, constant, ()), [0])]
+        terms = [placed(sums_by_cell(domain, constant, ()), [0])]
         for i, p in enumerate(positions):
             powers = [by_code(p, shifted[i] ** power) for power in (1, 2)]
             terms.append(
-                placed(sums_by_cell(frame, constant, powers, count=False), [1 + i, 1 + k + i])
+                placed(sums_by_cell(domain, constant, powers, count=False), [1 + i, 1 + k + i])
             )
         for row, (a, b) in enumerate(intervals):
             columns = (positions[a], positions[b])
             times = [(columns, partial(_cross, shifted[a], shifted[b], *columns))]
             terms.append(
-                placed(sums_by_cell(frame, constant, times, count=False), [1 + 2 * k + row])
+                placed(sums_by_cell(domain, constant, times, count=False), [1 + 2 * k + row])
             )
         reading = Correlations(
             list(intervals), np.array([least_step(field.values) for field in fields])
         )
         return (
-            self.sum_system(frame, size, terms, intervals.values(), reading),
-            *self.n_equations(frame),
+            self.sum_system(domain, size, terms, intervals.values(), reading),
+            *self.n_equations(domain),
         )
 
-    def check_recipe(self, frame: Frame) -> None:
+    def check_recipe(self, domain: OutputDomain) -> None:
         """Raise for columns that are no numbers."""
-        self.filter(frame)
+        self.filter(domain)
         for column in self.variables:
-            frame.fields[column].values  # noqa: B018
+            domain[column].values  # noqa: B018
 
     @property
     def _pairs(self) -> list[tuple[int, int]]:
         return list(combinations(range(len(self.variables)), 2))
 
-    def layout(self, frame: Frame) -> Iterator[NumberBlock]:
+    def layout(self, domain: OutputDomain) -> Iterator[NumberBlock]:
         """Give each pair's correlation, from either half of the matrix."""
         numbers, matrix = as_list(self.value), self.values
         if numbers or matrix is not None:
@@ -169,7 +169,7 @@ class CorrelationSpec(OutputSpec):
         n, values = len(sample.inside), np.full(len(self._pairs), np.nan)
         if n > 1:
             numbers = [
-                column_numbers(name, sample.fields, sample.inside) for name in self.variables
+                column_numbers(name, sample.domain, sample.inside) for name in self.variables
             ]
             with np.errstate(all="ignore"):
                 matrix = np.clip(np.asarray(np.corrcoef(numbers), dtype=float), -1.0, 1.0)
@@ -179,12 +179,12 @@ class CorrelationSpec(OutputSpec):
     def undefined_reason(self, sample: Sample, block: NumberBlock, index: int) -> str:
         """Return which column of a pair has one value only."""
         first, second = (self.variables[k] for k in self._pairs[index])
-        levels = np.unique(sample.inside[:, sample.fields.position(first)])
+        levels = np.unique(sample.inside[:, sample.domain.position(first)])
         return f"column '{first if len(levels) < 2 else second}' has a single value there"
 
     def computed_numbers(self, sample: Sample) -> dict[str, Any]:
         """Return the correlation of two columns, or the matrix."""
-        (block,), k, printer = self.layout(sample.frame), len(self.variables), self.printer
+        (block,), k, printer = self.layout(sample.domain), len(self.variables), self.printer
         pairs = self.shown(block, self.estimates(sample)["values"], sample, printer)
         if k == 2:
             return {"value": pairs[0]}
@@ -193,7 +193,7 @@ class CorrelationSpec(OutputSpec):
             printed[a][b] = printed[b][a] = number
         return {"values": printed}
 
-    def contradiction(self, frame: Frame) -> str | None:
+    def contradiction(self, domain: OutputDomain) -> str | None:
         """Return why no numbers have the published correlations; None if some may.
 
         A column needs two values to have a correlation at all. Of three columns, the angles arccos r obey the triangle inequality and add
@@ -202,9 +202,9 @@ class CorrelationSpec(OutputSpec):
         intervals = self.intervals()
         for pair in intervals:
             for k in pair:
-                if len(self.kept_values(frame, self.variables[k])) < 2:
+                if len(self.kept_values(domain, self.variables[k])) < 2:
                     return f"column '{self.variables[k]}' has one value only, so that nothing is correlated with it"
-        n = self.known_n(frame)
+        n = self.known_n(domain)
         if n is not None and n < 2:
             return "one record has no correlation"
         # Angles fall as correlations rise. Ends that were rounded beyond 1 are taken back.

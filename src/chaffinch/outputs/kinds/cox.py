@@ -24,11 +24,11 @@ from numpy.typing import NDArray
 from pydantic import Field as Key
 
 from ..._base.errors import InputError, MissingExtraError
-from ..cells import Crossing, Frame, crossed, scalar_code
-from ..domain import Codes, Fields, Floats, Scalar
+from ..cells import Crossing, crossed, scalar_code
+from ..domain import MAX_ROWS, Codes, Floats, OutputDomain, Scalar
 from ..equations import Output, Terms
 from ..formula import Formula
-from .base import KINDS, ROWS, Column, Columns, Kind, Sample, Statistic
+from .base import KINDS, Column, Columns, Kind, Sample, Statistic
 from .formulas import STEP, raised
 from .model import (
     JointLevels,
@@ -72,85 +72,83 @@ class CoxSpec(ModelSpec):
     ties: Literal["efron", "breslow"] = "efron"
     strata: Columns = Key(default_factory=list)
 
-    def compiled(self, frame: Frame, records: Codes | None = None) -> Formula:
+    def compiled(self, domain: OutputDomain, records: Codes | None = None) -> Formula:
         """Return the formula, whose label must be a column of numbers."""
-        formula = super().compiled(frame, records)
+        formula = super().compiled(domain, records)
         label = formula.label
         if label.categorical or not label.is_column:
             raise self.fault(
                 ': the label of its formula must be the column of times, "TIME ~ ...", a column of numbers.'
             )
-        time = frame.fields.names[label.columns[0]]
-        crossed(
-            [time, self.event, *self.strata], {}, frame.fields, output=self.name
-        )  # different columns
+        time = domain.names[label.columns[0]]
+        crossed([time, self.event, *self.strata], {}, domain, output=self.name)  # different columns
         return formula
 
-    def _happened(self, fields: Fields) -> NDArray[np.bool_]:
+    def _happened(self, fields: OutputDomain) -> NDArray[np.bool_]:
         """For each level of the column of events whether it says yes."""
         field = fields[self.event]
         code = scalar_code(field, self.level, output=self.name, key="level")
         return np.arange(len(field.levels)) == code
 
-    def _strata(self, frame: Frame) -> Crossing:
-        return crossed(self.strata, {}, frame.fields, output=self.name)
+    def _strata(self, domain: OutputDomain) -> Crossing:
+        return crossed(self.strata, {}, domain, output=self.name)
 
-    def _stratum(self, frame: Frame, codes: Codes) -> NDArray[np.int64]:
+    def _stratum(self, domain: OutputDomain, codes: Codes) -> NDArray[np.int64]:
         """The stratum of each record, from 0."""
-        strata = self._strata(frame)
+        strata = self._strata(domain)
         return strata.of({p: codes[:, p].astype(np.intp) for p in strata.positions}, len(codes))
 
-    def _risk_sums(self, frame: Frame, formula: Formula) -> RiskSums:
-        times = len(frame.fields.every[formula.label.columns[0]].levels)
-        return RiskSums(self._strata(frame).size, times, formula.size - 1, self.ties == "efron")
+    def _risk_sums(self, domain: OutputDomain, formula: Formula) -> RiskSums:
+        times = len(domain.columns[formula.label.columns[0]].levels)
+        return RiskSums(self._strata(domain).size, times, formula.size - 1, self.ties == "efron")
 
-    def _columns(self, frame: Frame, formula: Formula) -> tuple[int, ...]:
-        fields = frame.fields
+    def _columns(self, domain: OutputDomain, formula: Formula) -> tuple[int, ...]:
+        fields = domain
         return joint_columns(
             formula,
             formula.label.columns[0],
             fields.position(self.event),
-            *self._strata(frame).positions,
+            *self._strata(domain).positions,
         )
 
-    def rules_only(self, fields: Fields) -> str:
+    def rules_only(self, fields: OutputDomain) -> str:
         """Return whether there are too many times, strata or joint levels, or a basis that only the data tell."""
         if reason := super().rules_only(fields):
             return reason
-        frame = Frame(fields, ROWS)
-        formula = self.compiled(frame)
-        layout = self._risk_sums(frame, formula)
+        domain = fields.with_rows(MAX_ROWS)
+        formula = self.compiled(domain)
+        layout = self._risk_sums(domain, formula)
         if layout.size > MOST_SUMS:
             return f"with {layout.strata * layout.times} risk sets it has more than {MOST_SUMS} sums; use coarser times"
-        return JointLevels.too_many(fields, self._columns(frame, formula), layout.block)
+        return JointLevels.too_many(fields, self._columns(domain, formula), layout.block)
 
-    def equations(self, frame: Frame) -> tuple[Output, ...]:
+    def equations(self, domain: OutputDomain) -> tuple[Output, ...]:
         """Return coefficients and what was published beside them as a function of sums over each time's records."""
-        formula = self.check_numbers(frame)
-        happened = self._happened(frame.fields)
-        if self.rules_only(frame.fields):
-            return self.n_equations(frame)
+        formula = self.check_numbers(domain)
+        happened = self._happened(domain)
+        if self.rules_only(domain):
+            return self.n_equations(domain)
         intervals, at, keys = self.one_step(formula)
-        layout = self._risk_sums(frame, formula)
+        layout = self._risk_sums(domain, formula)
         reading = PartialLikelihood(layout, at, keys, loglik=self.loglik is not None)
-        joint = JointLevels.of(formula, frame, self._columns(frame, formula))
-        numbers = self._numbers(joint, layout, frame, formula, happened, at)
-        system = self.sum_system(frame, layout.size, [numbers], intervals, reading)
-        return (system, *self.n_equations(frame))
+        joint = JointLevels.of(formula, domain, self._columns(domain, formula))
+        numbers = self._numbers(joint, layout, domain, formula, happened, at)
+        system = self.sum_system(domain, layout.size, [numbers], intervals, reading)
+        return (system, *self.n_equations(domain))
 
     def _numbers(
         self,
         joint: JointLevels,
         layout: RiskSums,
-        frame: Frame,
+        domain: OutputDomain,
         formula: Formula,
         happened: NDArray[np.bool_],
         at: Floats,
     ) -> Terms:
         """What each combination of levels adds to the sums of its stratum and time, and to those of events."""
         x, codes = joint.x[:, 1:], joint.codes
-        event = happened[codes[:, frame.fields.position(self.event)]]
-        stratum = self._stratum(frame, codes)
+        event = happened[codes[:, domain.position(self.event)]]
+        stratum = self._stratum(domain, codes)
         weight = np.exp(np.clip(x @ at + joint.offset, -300.0, 300.0))
         own = weight[:, None] * np.hstack(
             [np.ones((len(x), 1)), x, upper(x[:, :, None] * x[:, None, :])]
@@ -172,20 +170,20 @@ class CoxSpec(ModelSpec):
 
     def fitted(self, sample: Sample, formula: Formula) -> ModelFit:
         """Return the fit by statsmodels."""
-        fields, codes = sample.fields, sample.inside
-        time = fields.every[formula.label.columns[0]].values[codes[:, formula.label.columns[0]]]
+        fields, codes = sample.domain, sample.inside
+        time = fields.columns[formula.label.columns[0]].values[codes[:, formula.label.columns[0]]]
         event = self._happened(fields)[codes[:, fields.position(self.event)]]
-        stratum = self._stratum(sample.frame, codes) if self.strata else None
+        stratum = self._stratum(sample.domain, codes) if self.strata else None
         x, offset = design_of(formula, codes)
         x = x[:, 1:]
         if not event.any():
             raise InputError("none of its records has the event")
         return _by_statsmodels(time, event, x, offset, stratum, self.ties)
 
-    def labels_of(self, frame: Frame, formula: Formula, records: Codes) -> ModelLabels:
+    def labels_of(self, domain: OutputDomain, formula: Formula, records: Codes) -> ModelLabels:
         """Return who has the event."""
-        position = frame.fields.position(self.event)
-        events = self._happened(frame.fields)[records[:, position]].astype(np.int64)
+        position = domain.position(self.event)
+        events = self._happened(domain)[records[:, position]].astype(np.int64)
         return ModelLabels(events, True, events, formula.size - 1)
 
 

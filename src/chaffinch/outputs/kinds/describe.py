@@ -61,7 +61,7 @@ class DescribeSpec(PartsAlone):
     def tallies(self, counter: CellCounter) -> list[CellCounts]:
         """Return the groups behind each part, and n."""
         return [
-            *self.part_tallies(counter, counter.tally("cells", self.crossing(counter.frame))),
+            *self.part_tallies(counter, counter.tally("cells", self.crossing(counter.domain))),
             *counter.n(),
         ]
 

@@ -12,8 +12,8 @@ from typing import Annotated, Any, ClassVar, Literal
 import numpy as np
 from pydantic import Field as Key
 
-from ..cells import Crossing, Frame
-from ..domain import Codes, Floats
+from ..cells import Crossing
+from ..domain import Codes, Floats, OutputDomain
 from ..rules.cell_counts import CellCounter, CellCounts
 from ..rules.evidence import Counts, DegreesOfFreedom, Points, Quantiles
 from ..statistics import observed
@@ -43,25 +43,25 @@ class ScatterSpec(OutputSpec):
     y: Column
     points: Annotated[Whole | None, Statistic(presence="main", whole=True)] = None
 
-    def _points(self, frame: Frame, codes: Codes) -> tuple[Codes, Any]:
+    def _points(self, domain: OutputDomain, codes: Codes) -> tuple[Codes, Any]:
         """The different points, and how many records each has."""
-        columns = codes[:, [frame.fields.position(self.x), frame.fields.position(self.y)]]
+        columns = codes[:, [domain.position(self.x), domain.position(self.y)]]
         points, counts = np.unique(columns, axis=0, return_counts=True)
         return points, counts
 
-    def check_recipe(self, frame: Frame) -> None:
+    def check_recipe(self, domain: OutputDomain) -> None:
         """Raise for columns that are not there."""
-        self.filter(frame)
+        self.filter(domain)
         for name in self.columns:
-            frame.fields.position(name)
+            domain.position(name)
 
-    def layout(self, frame: Frame) -> Iterator[NumberBlock]:
+    def layout(self, domain: OutputDomain) -> Iterator[NumberBlock]:
         """Give the number of points, which is no number of people."""
         yield NumberBlock("points", ["points"], as_list(self.points), "whole")
 
     def estimates(self, sample: Sample) -> Mapping[str, Estimates]:
         """Return how many points there are."""
-        return {"points": Estimates([len(self._points(sample.frame, sample.inside)[0])])}
+        return {"points": Estimates([len(self._points(sample.domain, sample.inside)[0])])}
 
     def tallies(self, counter: CellCounter) -> list[CellCounts]:
         """Return the records as one cell, and n."""
@@ -69,8 +69,8 @@ class ScatterSpec(OutputSpec):
 
     def evidence(self, tallies: list[CellCounts], counter: CellCounter) -> Iterator[Any]:
         """Give n, and the points, each of which is the records that have it."""
-        points, counts = self._points(counter.frame, counter.inside)
-        x, y = counter.fields[self.x].labels, counter.fields[self.y].labels
+        points, counts = self._points(counter.domain, counter.inside)
+        x, y = counter.domain[self.x].labels, counter.domain[self.y].labels
         yield Counts(tallies, self.unit_noun)
         yield Points([f"{x[a]}|{y[b]}" for a, b in points], counts)
 
@@ -95,19 +95,19 @@ class ResidualSpec(OutputSpec):
 
     def _residuals(self, sample: Sample) -> tuple[Floats, int]:
         """The residuals of records, and the number of parameters."""
-        frame, codes, spec = sample.frame, sample.inside, self._model
+        domain, codes, spec = sample.domain, sample.inside, self._model
         if not len(codes):
             raise self.no_estimate(sample, "no record passes its filter")
-        formula = spec.compiled(frame, codes)
-        data = observed(spec.system(frame, formula, published=False), codes)
+        formula = spec.compiled(domain, codes)
+        data = observed(spec.system(domain, formula, published=False), codes)
         estimate, _, rank, _ = np.linalg.lstsq(data.x, data.y - data.offset[:, 0], rcond=None)
         return data.y - data.offset[:, 0] - data.x @ estimate, int(rank)
 
-    def check_recipe(self, frame: Frame) -> None:
+    def check_recipe(self, domain: OutputDomain) -> None:
         """Raise for a formula that cannot be read."""
-        self._model.check_recipe(frame)
+        self._model.check_recipe(domain)
 
-    def layout(self, frame: Frame) -> Iterator[NumberBlock]:
+    def layout(self, domain: OutputDomain) -> Iterator[NumberBlock]:
         """Give the quantiles."""
         if self.values is not None and len(self.values) != len(self.probabilities):
             raise self.fault(f" must have {len(self.probabilities)} values, in the order of `at`.")
@@ -128,7 +128,7 @@ class ResidualSpec(OutputSpec):
         """Give n, records less parameters, and the residuals that are shown: the ends are one person's, unless many share them."""
         inside = tallies[0].labels >= 0
         residuals, parameters = self._residuals(
-            Sample(counter.frame, counter.codes, counter.codes[inside])
+            Sample(counter.domain, counter.codes, counter.codes[inside])
         )
         values = np.zeros(len(counter.codes))
         values[inside] = residuals

@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field as Key
 
-from ..cells import Crossing, Frame, crosstab, sums_by_cell
-from ..domain import Floats
+from ..cells import Crossing, crosstab, sums_by_cell
+from ..domain import Floats, OutputDomain
 from ..equations import Output
 from ..numbers import Interval
 from .base import KINDS, Columns, Kind, Sample, Statistic
@@ -152,9 +152,9 @@ class FisherSpec(GroupTest):
         """Return the table."""
         return KindPart("table", "counts", {"by": self.by, "groups": self.groups})
 
-    def cells(self, frame: Frame) -> Crossing:
+    def cells(self, domain: OutputDomain) -> Crossing:
         """Return the table, which is two by two."""
-        cells = self.crossing(frame)
+        cells = self.crossing(domain)
         if cells.shape != (2, 2):
             raise self.fault(
                 " must be of a table of two by two. Choose two groups of each column, with groups = { ... }."
@@ -165,19 +165,19 @@ class FisherSpec(GroupTest):
             )
         return cells
 
-    def systems(self, frame: Frame, intervals: dict[str, Interval]) -> list[Output]:
+    def systems(self, domain: OutputDomain, intervals: dict[str, Interval]) -> list[Output]:
         """Return p-value and odds ratio as functions of the counts, together: neither follows from the other, but they nearly rise together."""
-        terms = sums_by_cell(frame, self.cells(frame), ())
+        terms = sums_by_cell(domain, self.cells(domain), ())
         reading = FisherExact(
             tuple(intervals), self.toward, self.alternative, conditional=bool(self.conditional)
         )
-        return [self.sum_system(frame, 4, [terms], intervals.values(), reading)]
+        return [self.sum_system(domain, 4, [terms], intervals.values(), reading)]
 
-    def system(self, frame: Frame, key: str, interval: Interval) -> Output:
+    def system(self, domain: OutputDomain, key: str, interval: Interval) -> Output:
         """Return p-value or odds ratio as a function of the counts."""
-        return self.systems(frame, {key: interval})[0]
+        return self.systems(domain, {key: interval})[0]
 
-    def contradiction(self, frame: Frame) -> str | None:
+    def contradiction(self, domain: OutputDomain) -> str | None:
         """Return whether the p-value is above 1, or the odds ratio below 0."""
         intervals = self.intervals()
         if "p_value" in intervals and (
@@ -186,14 +186,14 @@ class FisherSpec(GroupTest):
             return "its p-value does not lie between 0 and 1"
         if "odds_ratio" in intervals and intervals["odds_ratio"].hi < 0.0:
             return "its odds ratio is below 0"
-        return super().contradiction(frame)
+        return super().contradiction(domain)
 
     def singles(self, sample: Sample) -> dict[str, Single]:
         """Return the test on records, by scipy; nan where a row or column has none, and for an odds ratio without end."""
         from scipy.stats import fisher_exact
         from scipy.stats.contingency import odds_ratio
 
-        table = crosstab(self.cells(sample.frame), sample.inside)
+        table = crosstab(self.cells(sample.domain), sample.inside)
         if (table.sum(axis=0) == 0).any() or (table.sum(axis=1) == 0).any():
             return dict.fromkeys(self.statistics, Single(math.nan))
         p_value = float(fisher_exact(table, alternative=self.alternative).pvalue)

@@ -14,8 +14,8 @@ from typing import Annotated, Any, ClassVar, Literal
 import numpy as np
 
 from ..._base.errors import InputError, MissingExtraError
-from ..cells import Frame, scalar_code
-from ..domain import Codes, Floats, Scalar
+from ..cells import scalar_code
+from ..domain import Codes, Floats, OutputDomain, Scalar
 from ..equations import Output
 from ..formula import Formula
 from ..rules.cell_counts import CellCounter, CellCounts
@@ -27,10 +27,10 @@ from .model import ModelFit, ModelLabels, ModelSpec, check_rank, design_of, labe
 class _GroupedModel(ModelSpec):
     group: Column
 
-    def equations(self, frame: Frame) -> tuple[Output, ...]:
+    def equations(self, domain: OutputDomain) -> tuple[Output, ...]:
         """Return n alone; InputError for columns and numbers that cannot be."""
-        formula = self.check_numbers(frame)
-        position = frame.fields.position(self.group)
+        formula = self.check_numbers(domain)
+        position = domain.position(self.group)
         if position in {
             *formula.label.columns,
             *(column for terms in formula.terms for column in terms.columns),
@@ -38,21 +38,21 @@ class _GroupedModel(ModelSpec):
             raise self.fault(
                 f": the column of groups, '{self.group}', must not stand in its formula."
             )
-        self.check_label(frame, formula)
-        return self.n_equations(frame)
+        self.check_label(domain, formula)
+        return self.n_equations(domain)
 
-    def check_label(self, frame: Frame, formula: Formula) -> None:
+    def check_label(self, domain: OutputDomain, formula: Formula) -> None:
         """Raise InputError for a label that the model cannot have."""
         if formula.label.categorical:
             raise self.fault(": the label must be a number.")
 
     def label(self, sample: Sample, formula: Formula) -> Floats:
-        return label_of(formula, sample.fields, sample.inside)
+        return label_of(formula, sample.domain, sample.inside)
 
     def fitted(self, sample: Sample, formula: Formula) -> ModelFit:
         """Return the fit; InputError for one group, or coefficients that records do not determine."""
         x, offset = design_of(formula, sample.inside)
-        groups = sample.inside[:, sample.fields.position(self.group)]
+        groups = sample.inside[:, sample.domain.position(self.group)]
         if len(np.unique(groups)) < 2:
             raise InputError("all its records are in one group")
         check_rank(x)
@@ -65,13 +65,13 @@ class _GroupedModel(ModelSpec):
     def evidence(self, tallies: list[CellCounts], counter: CellCounter) -> Iterator[Any]:
         """Give n, records less parameters, the model, and its groups."""
         yield from super().evidence(tallies, counter)
-        position = counter.fields.position(self.group)
+        position = counter.domain.position(self.group)
         yield ModelGroups(self.group, len(np.unique(counter.inside[:, position])))
 
-    def labels_of(self, frame: Frame, formula: Formula, records: Codes) -> ModelLabels:
+    def labels_of(self, domain: OutputDomain, formula: Formula, records: Codes) -> ModelLabels:
         """Return the label, and the single numbers as parameters too."""
         n_parameters = formula.size + len(self.singles) - 1
-        labels = super().labels_of(frame, formula, records)
+        labels = super().labels_of(domain, formula, records)
         return labels._replace(is_class=self.binary, n_parameters=n_parameters)
 
     @property
@@ -117,17 +117,17 @@ class GeeSpec(_GroupedModel):
         """Whether the label is one of two classes."""
         return self.family == "binomial"
 
-    def check_label(self, frame: Frame, formula: Formula) -> None:
+    def check_label(self, domain: OutputDomain, formula: Formula) -> None:
         """Raise InputError for a label that the family cannot have."""
         if self.publishes("loglik"):
             raise self.fault(" has a log-likelihood, which estimating equations do not have.")
         if self.binary and (formula.label.categorical or self.success is not None):
-            field = frame.fields.every[formula.label.columns[0]]
+            field = domain.columns[formula.label.columns[0]]
             scalar_code(field, self.success, output=self.name, key="success")
             return
-        super().check_label(frame, formula)
+        super().check_label(domain, formula)
         if self.binary and not set(
-            formula.label.numbers(frame.fields, frame.fields.grid(formula.label.columns)).tolist()
+            formula.label.numbers(domain, domain.grid(formula.label.columns)).tolist()
         ) <= {0.0, 1.0}:
             raise self.fault(
                 ": the label must be 0 or 1; its column has other numbers. Say which counts as 1, with success = ..."
@@ -138,7 +138,7 @@ class GeeSpec(_GroupedModel):
         if self.binary and (formula.label.categorical or self.success is not None):
             position = formula.label.columns[0]
             code = scalar_code(
-                sample.fields.every[position], self.success, output=self.name, key="success"
+                sample.domain.columns[position], self.success, output=self.name, key="success"
             )
             return (sample.inside[:, position] == code).astype(float)
         return super().label(sample, formula)

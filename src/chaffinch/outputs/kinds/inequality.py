@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field as Key
 
-from ..cells import Crossing, Frame, column_numbers, sums_by_cell
-from ..domain import Fields, Floats
+from ..cells import Crossing, column_numbers, sums_by_cell
+from ..domain import Floats, OutputDomain
 from ..equations import Output
 from ..numbers import Interval
 from ..rules.cell_counts import CellCounter, CellCounts
@@ -77,28 +77,29 @@ class GiniSpec(GroupedNumbers):
 
     kind: Literal["gini"] = "gini"
 
-    def rules_only(self, fields: Fields) -> str:
+    def rules_only(self, fields: OutputDomain) -> str:
         """Return that there are too many values for a search, where there are."""
         return too_many_values(
-            self.variable, self.crossing(Frame(fields, 1)).size * len(fields[self.variable].levels)
+            self.variable,
+            self.crossing(fields.with_rows(1)).size * len(fields[self.variable].levels),
         )
 
-    def equations(self, frame: Frame) -> tuple[Output, ...]:
+    def equations(self, domain: OutputDomain) -> tuple[Output, ...]:
         """Return the coefficients as formulas of how many records of each group have each value."""
         if self.variable in self.by:
             raise self.fault(f" cannot take the inequality of '{self.variable}' by itself.")
-        if self.rules_only(frame.fields):
+        if self.rules_only(domain):
             return ()
-        groups = self.crossing(frame)
+        groups = self.crossing(domain)
         cells, intervals = (
-            values_by_group(self.variable, groups, frame.fields),
+            values_by_group(self.variable, groups, domain),
             self.intervals(groups),
         )
-        reading = Gini(list(intervals), frame.fields[self.variable].values)
-        terms = sums_by_cell(frame, cells, ())
+        reading = Gini(list(intervals), domain[self.variable].values)
+        terms = sums_by_cell(domain, cells, ())
         return (
-            self.sum_system(frame, cells.size, [terms], intervals.values(), reading),
-            *self.n_equations(frame),
+            self.sum_system(domain, cells.size, [terms], intervals.values(), reading),
+            *self.n_equations(domain),
         )
 
     def group_numbers(self, sample: Sample) -> Iterator[GroupNumber]:
@@ -112,12 +113,12 @@ class GiniSpec(GroupedNumbers):
             gini = float(((2.0 * np.arange(1, n + 1) - n - 1.0) * ranked).sum()) / (n * total)
             yield GroupNumber(n, gini, float(x.std()) / (total / n) / math.sqrt(n))
 
-    def contradiction(self, frame: Frame) -> str | None:
+    def contradiction(self, domain: OutputDomain) -> str | None:
         """Return whether a coefficient lies outside 0 to 1, for values of which none is below 0."""
-        if (frame.fields[self.variable].values < 0).any():
+        if (domain[self.variable].values < 0).any():
             return None
         outside = any(
-            one.hi < 0 or one.lo > 1 for one in self.intervals(self.crossing(frame)).values()
+            one.hi < 0 or one.lo > 1 for one in self.intervals(self.crossing(domain)).values()
         )
         return "a coefficient does not lie between 0 and 1" if outside else None
 
@@ -132,7 +133,7 @@ class LorenzSpec(OutputSpec):
     probabilities: Annotated[list[Annotated[float, Key(gt=0, lt=1)]], Key(min_length=1, alias="at")]
     values: Annotated[list[Any] | None, Statistic(presence="required")] = None
 
-    def layout(self, frame: Frame) -> Iterator[NumberBlock]:
+    def layout(self, domain: OutputDomain) -> Iterator[NumberBlock]:
         """Give the points, which must rise."""
         if sorted(set(self.probabilities)) != list(self.probabilities):
             raise self.fault(": the points of `at` must rise.")
@@ -153,30 +154,30 @@ class LorenzSpec(OutputSpec):
     def _intervals(self) -> list[Interval]:
         return [self.printed(number, "a point") for number in self.values or []]
 
-    def rules_only(self, fields: Fields) -> str:
+    def rules_only(self, fields: OutputDomain) -> str:
         """Return that there are too many values for a search, where there are."""
         return too_many_values(self.variable, len(fields[self.variable].levels))
 
-    def equations(self, frame: Frame) -> tuple[Output, ...]:
+    def equations(self, domain: OutputDomain) -> tuple[Output, ...]:
         """Return the points as formulas of how many records have each value."""
-        list(self.layout(frame))  # checks its points
-        values = frame.fields[self.variable].values
-        if self.rules_only(frame.fields):
+        list(self.layout(domain))  # checks its points
+        values = domain[self.variable].values
+        if self.rules_only(domain):
             return ()
-        cells = values_by_group(self.variable, Crossing((), ()), frame.fields)
+        cells = values_by_group(self.variable, Crossing((), ()), domain)
         intervals = self._intervals()
         system = self.sum_system(
-            frame,
+            domain,
             cells.size,
-            [sums_by_cell(frame, cells, ())],
+            [sums_by_cell(domain, cells, ())],
             intervals,
             Lorenz(self.probabilities, values),
         )
-        return (system, *self.n_equations(frame))
+        return (system, *self.n_equations(domain))
 
     def estimates(self, sample: Sample) -> Mapping[str, Estimates]:
         """Return the curve at each point, between the records; nan where there is nothing to share."""
-        x = np.sort(column_numbers(self.variable, sample.fields, sample.inside))
+        x = np.sort(column_numbers(self.variable, sample.domain, sample.inside))
         total, n = float(x.sum()), len(x)
         if total <= 0.0:
             return {"values": Estimates(np.full(len(self.probabilities), np.nan))}
@@ -188,9 +189,9 @@ class LorenzSpec(OutputSpec):
         """Return that there is nothing to share."""
         return f"column '{self.variable}' has nothing to share there"
 
-    def contradiction(self, frame: Frame) -> str | None:
+    def contradiction(self, domain: OutputDomain) -> str | None:
         """Return whether the curve falls, or lies above the diagonal, for values of which none is below 0."""
-        if (frame.fields[self.variable].values < 0).any():
+        if (domain[self.variable].values < 0).any():
             return None
         shown = self._intervals()
         if any(one.lo > p + 1e-9 for one, p in zip(shown, self.probabilities, strict=True)):
@@ -208,7 +209,7 @@ class LorenzSpec(OutputSpec):
         bands = list(pairwise(ends))
         yield CurveBands([f"{a:g} to {b:g}" for a, b in bands], [(b - a) * n for a, b in bands])
         yield Counts(tallies[1:], self.unit_noun)
-        yield Magnitudes(tallies[0], column_numbers(self.variable, counter.fields, counter.codes))
+        yield Magnitudes(tallies[0], column_numbers(self.variable, counter.domain, counter.codes))
 
 
 KINDS.register(Kind("gini", GiniSpec, "GiniCoefficient", "Gini coefficients, by groups or not"))

@@ -10,17 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field as Key
 
-from ..cells import (
-    Crossing,
-    Frame,
-    Step,
-    cell_names,
-    crossed,
-    record_groups,
-    scalar_code,
-    sums_by_cell,
-)
-from ..domain import Fields, Floats, Scalar
+from ..cells import Crossing, Step, cell_names, crossed, record_groups, scalar_code, sums_by_cell
+from ..domain import Floats, OutputDomain, Scalar
 from ..equations import Output, SumSystem
 from ..numbers import UNSAID, Interval
 from ..rules.cell_counts import COUNT, CellCounter, CellCounts
@@ -66,12 +57,12 @@ class KaplanMeierSpec(Counted):
     by: Columns = Key(default_factory=list)
     groups: dict[str, Any] = Key(default_factory=dict)
 
-    def lists(self, key: str, frame: Frame) -> list[list[Any]] | None:
+    def lists(self, key: str, domain: OutputDomain) -> list[list[Any]] | None:
         """Return one list of numbers for each group: `at_risk`, `events` or `survival`; None if not published."""
         printed = getattr(self, key)
         if printed is None:
             return None
-        n_groups = self.crossing(frame).size
+        n_groups = self.crossing(domain).size
         rows = printed
         for _ in range(len(self.by) - 1):
             rows = [inner for row in rows for inner in (row if isinstance(row, list) else [row])]
@@ -83,14 +74,14 @@ class KaplanMeierSpec(Counted):
             raise self.fault(f": {key} must have {shape} numbers, one for each time.")
         return rows
 
-    def equations(self, frame: Frame) -> tuple[Output, ...]:
+    def equations(self, domain: OutputDomain) -> tuple[Output, ...]:
         """Return tables of counts at risk and of events, and a system for survival, for each group."""
-        cells, fields = self.crossing(frame), frame.fields
+        cells, fields = self.crossing(domain), domain
         crossed(
             [self.time, self.event, *self.by], {}, fields, output=self.name
         )  # three different columns
         times = self._times()
-        at_risk, events, survival = (self.lists(key, frame) for key in self.statistics)
+        at_risk, events, survival = (self.lists(key, domain) for key in self.statistics)
         if at_risk is None and events is None and survival is None:
             raise self.fault(" must have at_risk, events or survival.")
         yes, equations = self._happened(fields), list[Output]()
@@ -98,7 +89,7 @@ class KaplanMeierSpec(Counted):
             f"{self.name}: group {k + 1}, " if self.by else f"{self.name}: "
             for k in range(cells.size)
         ]
-        groups = groups_of(names, frame, fields.position(self.time), cells, self.filter(frame))
+        groups = groups_of(names, domain, fields.position(self.time), cells, self.filter(domain))
         for number, group in enumerate(groups):
             if at_risk is not None:
                 equations += self._risk(group, times, at_risk[number])
@@ -106,7 +97,7 @@ class KaplanMeierSpec(Counted):
                 equations.append(self._events(group, times, yes, events[number]))
             if survival is not None:
                 equations += self._survival(group, times, yes, survival[number])
-        return (*equations, *self.n_equations(frame))
+        return (*equations, *self.n_equations(domain))
 
     def _times(self) -> Floats:
         times = np.array(self.times, dtype=float)
@@ -114,14 +105,14 @@ class KaplanMeierSpec(Counted):
             raise self.fault(": its times must rise.")
         return times
 
-    def _happened(self, fields: Fields) -> Step:
+    def _happened(self, fields: OutputDomain) -> Step:
         """The column of events, with the level that says yes as its only group."""
         field, position = fields[self.event], fields.position(self.event)
         code = scalar_code(field, self.level, output=self.name, key="level")
         return position, only(np.arange(len(field.levels)), code)
 
     def _risk(self, group: GroupOfRecords, times: Floats, printed: list[Any]) -> list[Output]:
-        most, name, values = group.frame.rows, f"{group.name}at risk", group.values
+        most, name, values = group.domain.n_rows, f"{group.name}at risk", group.values
         lo, hi = self.bounds(printed, most)
         # Exact numbers as one table of differences: n unknown before the first time, so any count there.
         if (lo == hi).all():
@@ -152,7 +143,7 @@ class KaplanMeierSpec(Counted):
     def _events(
         self, group: GroupOfRecords, times: Floats, yes: Step, printed: list[Any]
     ) -> Output:
-        rows = group.frame.rows
+        rows = group.domain.n_rows
         lo, hi = (bound.tolist() for bound in self.bounds(printed, rows))
         of = self._event_times(group.values, times)
         of = np.where(of < 0, len(times), of)
@@ -188,7 +179,7 @@ class KaplanMeierSpec(Counted):
             )
         names = (tuple(map(str, range(size))), *(("0",) for _ in steps))
         cells = Crossing(((group.position, of.astype(np.int64)), *steps), names)
-        terms = sums_by_cell(group.frame, cells, [by_code(yes[0], (yes[1] == 0).astype(float))])
+        terms = sums_by_cell(group.domain, cells, [by_code(yes[0], (yes[1] == 0).astype(float))])
         reading = Survival(
             [int(np.searchsorted(values, times[k], side="right")) for k in intervals]
         )
@@ -198,21 +189,21 @@ class KaplanMeierSpec(Counted):
             SumSystem(name, 2 * size, (terms,), lo, hi, keep=group.within.keep(), reported=reading)
         ]
 
-    def announcements(self, frame: Frame) -> dict[str, Any]:
+    def announcements(self, domain: OutputDomain) -> dict[str, Any]:
         """Return which of its numbers are published: some must be."""
-        keys = super().announcements(frame)
+        keys = super().announcements(domain)
         if not any(keys.get(key) for key in self.statistics):
             raise self.fault(
                 " must say what it has, with numbers or with at_risk = true, events = true or survival = true."
             )
         return keys
 
-    def layout(self, frame: Frame) -> Iterator[NumberBlock]:
+    def layout(self, domain: OutputDomain) -> Iterator[NumberBlock]:
         """Give the numbers of each list, group by group, called such as "m at risk at 20"."""
-        cells = self.crossing(frame)
+        cells = self.crossing(domain)
         shape, counts = (*cells.shape, len(self.times)), False
         for key in filter(self.publishes, self.statistics):
-            rows, word = self.lists(key, frame), key.replace("_", " ")
+            rows, word = self.lists(key, domain), key.replace("_", " ")
             numbers = [number for row in rows or () for number in row]
             names = [
                 f"{name} {word} at {t:g}".strip() for name in cell_names(cells) for t in self.times
@@ -227,7 +218,7 @@ class KaplanMeierSpec(Counted):
 
     def estimates(self, sample: Sample) -> Mapping[str, Estimates]:
         """Return, group by group, how many are at risk and have events, and the product of 1 - events / at risk."""
-        fields, codes = sample.fields, sample.inside
+        fields, codes = sample.domain, sample.inside
         values, time = fields[self.time].values, codes[:, fields.position(self.time)]
         position, yes = self._happened(fields)
         event = yes[codes[:, position]] == 0
@@ -237,7 +228,7 @@ class KaplanMeierSpec(Counted):
             np.searchsorted(values, times, side="right"),
         )
         sizes, numbers = list[int](), {key: list[Any]() for key in self.statistics}
-        for rows in record_groups(self.crossing(sample.frame), codes):
+        for rows in record_groups(self.crossing(sample.domain), codes):
             died = np.bincount(time[rows][event[rows]], minlength=len(values))
             seen = np.bincount(time[rows], minlength=len(values))
             risk = np.append(len(rows) - np.cumsum(seen) + seen, 0)
@@ -257,7 +248,7 @@ class KaplanMeierSpec(Counted):
 
     def undefined_reason(self, sample: Sample, block: NumberBlock, index: int) -> str:
         """Return which group has no records."""
-        return f"{called(self.crossing(sample.frame), index // len(self.times))} has no records"
+        return f"{called(self.crossing(sample.domain), index // len(self.times))} has no records"
 
     def other_reading(self, sample: Sample) -> str:
         """Return that events are those since the time before, where these records give them so and not at the very times."""
@@ -271,9 +262,9 @@ class KaplanMeierSpec(Counted):
         )
         return f'Its events are those {meaning}. Say so: events_counted = "{other.events_counted}".'
 
-    def contradiction(self, frame: Frame) -> str | None:
+    def contradiction(self, domain: OutputDomain) -> str | None:
         """Return whether survival rises."""
-        for curve in self.lists("survival", frame) or []:
+        for curve in self.lists("survival", domain) or []:
             shown = [self.printed(chance, "survival") for chance in curve if chance not in UNSAID]
             if any(later.lo > earlier.hi for earlier, later in pairwise(shown)):
                 return "its survival rises with time"
@@ -281,9 +272,9 @@ class KaplanMeierSpec(Counted):
 
     def tallies(self, counter: CellCounter) -> list[CellCounts]:
         """Return the people who leave between times, those with an event at one, and n."""
-        cells, fields, times = self.crossing(counter.frame), counter.fields, self._times()
+        cells, fields, times = self.crossing(counter.domain), counter.domain, self._times()
         time = fields.position(self.time)
-        values, names = fields.every[time].values, tuple(f"from {t:g}" for t in times)
+        values, names = fields.columns[time].values, tuple(f"from {t:g}" for t in times)
         group = np.searchsorted(times, values, side="right") - 1
         between = Crossing((*cells.steps, (time, group.astype(np.int64))), (*cells.names, names))
         tallies = [
@@ -302,7 +293,7 @@ class KaplanMeierSpec(Counted):
 
     def evidence(self, tallies: list[CellCounts], counter: CellCounter) -> Iterator[Any]:
         """Give n, and the numbers at risk and events."""
-        time, n = counter.fields.position(self.time), [one for one in tallies if one.part == "n"]
+        time, n = counter.domain.position(self.time), [one for one in tallies if one.part == "n"]
         yield Counts(n, self.unit_noun)
         yield SurvivalTable(tallies, time, self.threshold or 0, self.base, counter)
 

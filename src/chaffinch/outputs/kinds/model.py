@@ -22,14 +22,13 @@ from pydantic import Field as Key
 
 from ..._base.errors import InputError
 from ..._base.runtime import one_blas_thread
-from ..cells import Frame
-from ..domain import Codes, Fields, Floats, Ints
+from ..domain import MAX_ROWS, Codes, Floats, Ints, OutputDomain
 from ..equations import Lookup, Terms
 from ..formula import Formula, plain_name, read_formula, unlearnt_words
 from ..numbers import Interval, Number, Printer
 from ..rules.cell_counts import CellCounter, CellCounts
 from ..rules.evidence import Counts, DegreesOfFreedom
-from .base import ROWS, Estimates, NumberBlock, OutputSpec, Sample, Statistic, as_list
+from .base import Estimates, NumberBlock, OutputSpec, Sample, Statistic, as_list
 
 MOST_NUMBERS = 4_000_000
 """The most numbers that the look-up of a model may have."""
@@ -102,10 +101,10 @@ class ModelSpec(OutputSpec):
         """Whether coefficients and all that is announced are there."""
         return not self._announced and "coefficients" in self.model_fields_set
 
-    def compiled(self, frame: Frame, records: Codes | None = None) -> Formula:
+    def compiled(self, domain: OutputDomain, records: Codes | None = None) -> Formula:
         """Return the formula, compiled within the filter; what it learns from data is learnt from `records`, those that pass the filter."""
         formula = read_formula(
-            self.formula, frame.fields, within=self.filter(frame), output=self.name, records=records
+            self.formula, domain, within=self.filter(domain), output=self.name, records=records
         )
         if not self.INTERCEPT and formula.names[0] != "Intercept":
             raise self.fault(
@@ -115,9 +114,11 @@ class ModelSpec(OutputSpec):
             raise self.fault(" must have a term besides the intercept in its formula.")
         return formula
 
-    def rules_only(self, fields: Fields) -> str:
+    def rules_only(self, fields: OutputDomain) -> str:
         """Return whether the kind has no equations, or its formula has bases whose numbers only the data tell."""
-        return super().rules_only(fields) or unlearnt_words(self.compiled(Frame(fields, ROWS)))
+        return super().rules_only(fields) or unlearnt_words(
+            self.compiled(fields.with_rows(MAX_ROWS))
+        )
 
     def coefficient_names(self, formula: Formula) -> tuple[str, ...]:
         """Return the names of its coefficients, in the design's order."""
@@ -135,16 +136,16 @@ class ModelSpec(OutputSpec):
             else {written: name for written, name in known.items() if name != "Intercept"}
         )
 
-    def announcements(self, frame: Frame) -> dict[str, Any]:
+    def announcements(self, domain: OutputDomain) -> dict[str, Any]:
         """Return which standard errors there are."""
-        keys = super().announcements(frame)
+        keys = super().announcements(domain)
         errors = (
             self.standard_errors
             if self.standard_errors is not None
             else keys.get("standard_errors")
         )
         if isinstance(errors, list | Mapping):
-            formula = self.compiled(frame)
+            formula = self.compiled(domain)
             known, names = self.known(formula), []
             for name in errors:
                 if plain_name(str(name)) in known:
@@ -207,9 +208,9 @@ class ModelSpec(OutputSpec):
             raise InputError(f"Output '{self.name}': standard errors must be above 0.")
         return keys, np.maximum(bounds, 0.0)
 
-    def check_numbers(self, frame: Frame) -> Formula:
+    def check_numbers(self, domain: OutputDomain) -> Formula:
         """Return the formula; InputError for numbers that are none of it."""
-        formula = self.compiled(frame)
+        formula = self.compiled(domain)
         self.named(self.coefficients, formula, "coefficient")
         if self.standard_errors is not None:
             self.error_keys(formula)
@@ -223,7 +224,7 @@ class ModelSpec(OutputSpec):
         """The keys of single numbers."""
         return [key for key, one in self.statistics.items() if one.label]
 
-    def coefficient_block(self, frame: Frame, formula: Formula) -> NumberBlock:
+    def coefficient_block(self, domain: OutputDomain, formula: Formula) -> NumberBlock:
         """Return the coefficients."""
         names = self.coefficient_names(formula)
         numbers = self._in_order(self.coefficients, formula, names) if self.coefficients else []
@@ -236,10 +237,10 @@ class ModelSpec(OutputSpec):
         by = {known.get(plain_name(name)): number for name, number in numbers.items()}
         return [by[name] for name in names]
 
-    def layout(self, frame: Frame) -> Iterator[NumberBlock]:
+    def layout(self, domain: OutputDomain) -> Iterator[NumberBlock]:
         """Give coefficients, and what is published beside them."""
-        formula = self.check_numbers(frame) if self.coefficients else self.compiled(frame)
-        yield self.coefficient_block(frame, formula)
+        formula = self.check_numbers(domain) if self.coefficients else self.compiled(domain)
+        yield self.coefficient_block(domain, formula)
         if names := self.error_names(formula):
             errors = self.standard_errors
             yield NumberBlock(
@@ -262,7 +263,7 @@ class ModelSpec(OutputSpec):
 
     def estimates(self, sample: Sample) -> Mapping[str, Estimates]:
         """Return the numbers of the fit."""
-        formula = self.compiled(sample.frame, sample.inside if len(sample.inside) else None)
+        formula = self.compiled(sample.domain, sample.inside if len(sample.inside) else None)
         try:
             with one_blas_thread():
                 fit = self.fitted(sample, formula)
@@ -320,10 +321,10 @@ class ModelSpec(OutputSpec):
         try:
             yield from super().recomputed(sample)
         except NoFitError:
-            for block in self.layout(sample.frame):
+            for block in self.layout(sample.domain):
                 if block.numbers:
                     nothing = Estimates(np.full(len(block.names), np.nan), np.nan)
-                    yield from self.comparison(block, nothing, sample.frame.rows)
+                    yield from self.comparison(block, nothing, sample.domain.n_rows)
 
     def block_intervals(self, block: NumberBlock, rows: int) -> list[Interval | None]:
         """Return the interval of each number of a block."""
@@ -361,14 +362,14 @@ class ModelSpec(OutputSpec):
         from ..rules.models import FittedModel
 
         records = counter.inside
-        formula = self.compiled(counter.frame, records if len(records) else None)
-        labels = self.labels_of(counter.frame, formula, records)
+        formula = self.compiled(counter.domain, records if len(records) else None)
+        labels = self.labels_of(counter.domain, formula, records)
         yield Counts([one for one in tallies if one.part == "n"], self.unit_noun)
         yield DegreesOfFreedom(len(records) - labels.n_parameters)
         if len(records):
-            yield FittedModel(self, formula, counter.fields, records, *labels[:3])
+            yield FittedModel(self, formula, counter.domain, records, *labels[:3])
 
-    def labels_of(self, frame: Frame, formula: Formula, records: Codes) -> ModelLabels:
+    def labels_of(self, domain: OutputDomain, formula: Formula, records: Codes) -> ModelLabels:
         """Return the label of records, and how many parameters are fitted to them."""
         from ...table.compare.classes import class_ids  # here, since engines must not load tables
 
@@ -394,7 +395,7 @@ def check_rank(x: Floats) -> None:
         )
 
 
-def label_of(formula: Formula, fields: Fields, codes: Codes) -> Floats:
+def label_of(formula: Formula, fields: OutputDomain, codes: Codes) -> Floats:
     """Return the label of records, which is a number."""
     return formula.label.numbers(
         fields, {column: codes[:, column].astype(np.intp) for column in formula.label.columns}
@@ -418,19 +419,19 @@ class JointLevels:
     offset: Floats
 
     @classmethod
-    def of(cls, formula: Formula, frame: Frame, columns: tuple[int, ...]) -> JointLevels:
+    def of(cls, formula: Formula, domain: OutputDomain, columns: tuple[int, ...]) -> JointLevels:
         """Return the combinations of the levels of columns, as `joint_columns` gives them."""
-        fields = frame.fields
-        sizes, grid = fields.sizes(columns), fields.grid(columns)
+        fields = domain
+        sizes, grid = fields.shape(columns), fields.grid(columns)
         codes = np.zeros((int(np.prod(sizes, dtype=np.int64)), len(fields)), dtype=np.int32)
         for column in columns:
             codes[:, column] = grid[column]
         return cls(columns, sizes, codes, *design_of(formula, codes))
 
     @staticmethod
-    def too_many(fields: Fields, columns: tuple[int, ...], numbers: int) -> str:
+    def too_many(fields: OutputDomain, columns: tuple[int, ...], numbers: int) -> str:
         """Return that the columns of a model have too many combinations of levels, each with so many numbers; nothing where they do not."""
-        if int(np.prod([float(size) for size in fields.sizes(columns)])) * numbers <= MOST_NUMBERS:
+        if int(np.prod([float(size) for size in fields.shape(columns)])) * numbers <= MOST_NUMBERS:
             return ""
         return "its columns together have too many combinations of levels; use coarser grids"
 

@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field as Key
 
-from ..cells import Crossing, Frame, cell_names, column_numbers, record_groups, shaped, sums_by_cell
-from ..domain import Floats
+from ..cells import Crossing, cell_names, column_numbers, record_groups, shaped, sums_by_cell
+from ..domain import Floats, OutputDomain
 from ..equations import Output
 from ..numbers import Interval
 from ..rules.cell_counts import CellCounter, CellCounts
@@ -58,16 +58,16 @@ class SummarySpec(OutputSpec):
         """What is published, in either form; None for a recipe."""
         return self.value if self.values is None else self.values
 
-    def check_recipe(self, frame: Frame) -> None:
+    def check_recipe(self, domain: OutputDomain) -> None:
         """Raise for a column that is no number."""
-        self.filter(frame)
-        self.crossing(frame)
-        frame.fields[self.variable].values  # noqa: B018  raises for words
+        self.filter(domain)
+        self.crossing(domain)
+        domain[self.variable].values  # noqa: B018  raises for words
 
     def by_group(self, sample: Sample) -> Iterator[Floats]:
         """Give the numbers of each group's records."""
-        numbers = column_numbers(self.variable, sample.fields, sample.inside)
-        for rows in record_groups(self.crossing(sample.frame), sample.inside):
+        numbers = column_numbers(self.variable, sample.domain, sample.inside)
+        for rows in record_groups(self.crossing(sample.domain), sample.inside):
             yield numbers[rows]
 
 
@@ -110,9 +110,9 @@ class GroupedNumbers(SummarySpec):
             raise self.fault(" has no value that is not withheld.")
         return intervals
 
-    def layout(self, frame: Frame) -> Iterator[NumberBlock]:
+    def layout(self, domain: OutputDomain) -> Iterator[NumberBlock]:
         """Give each group's number."""
-        cells, numbers = self.crossing(frame), list[Any]()
+        cells, numbers = self.crossing(domain), list[Any]()
         if self.numbers is not None:
             self.intervals(cells)
             numbers = self.printed_cells(cells).ravel().tolist()
@@ -127,11 +127,11 @@ class GroupedNumbers(SummarySpec):
 
     def undefined_reason(self, sample: Sample, block: NumberBlock, index: int) -> str:
         """Return which group has no number, and why."""
-        return f"{called(self.crossing(sample.frame), index)} {self.NO_NUMBER}"
+        return f"{called(self.crossing(sample.domain), index)} {self.NO_NUMBER}"
 
     def tallies(self, counter: CellCounter) -> list[CellCounts]:
         """Return the groups, and n."""
-        cells = self.crossing(counter.frame)
+        cells = self.crossing(counter.domain)
         printed = counter.marked(cells.names)
         if self.values is not None and cells.steps:
             printed = shaped(self.values, cells, what=f"Output '{self.name}'", absent="")
@@ -144,7 +144,7 @@ class GroupedNumbers(SummarySpec):
         yield Counts(tallies, self.unit_noun)
         if self.kind in ("sum", "shares"):
             yield EmptyCells(tallies[:1])
-        yield Magnitudes(tallies[0], column_numbers(self.variable, counter.fields, counter.codes))
+        yield Magnitudes(tallies[0], column_numbers(self.variable, counter.domain, counter.codes))
 
     @property
     def of_columns(self) -> tuple[str, ...]:
@@ -230,23 +230,23 @@ class MomentSpec(GroupedNumbers):
     kind: Literal["mean", "sum", "sd", "variance"]
     ddof: Annotated[int, Key(ge=0, le=1)] = 1
 
-    def equations(self, frame: Frame) -> tuple[Output, ...]:
+    def equations(self, domain: OutputDomain) -> tuple[Output, ...]:
         """Return one system of sums."""
-        position, cells = frame.fields.position(self.variable), self.crossing(frame)
-        values = frame.fields.every[position].values
+        position, cells = domain.position(self.variable), self.crossing(domain)
+        values = domain.columns[position].values
         shift = 0.0 if self.kind == "sum" else middle(values)
         intervals = self.intervals(cells)
         powers = (1,) if self.kind in ("mean", "sum") else (1, 2)
         terms = sums_by_cell(
-            frame, cells, [by_code(position, (values - shift) ** power) for power in powers]
+            domain, cells, [by_code(position, (values - shift) ** power) for power in powers]
         )
         reading = Moments(
             self.kind, list(intervals), shift=shift, ddof=self.ddof, step=least_step(values)
         )
         size = cells.size * (1 + len(powers))
         return (
-            self.sum_system(frame, size, [terms], intervals.values(), reading),
-            *self.n_equations(frame),
+            self.sum_system(domain, size, [terms], intervals.values(), reading),
+            *self.n_equations(domain),
         )
 
     def moment(self, x: Floats) -> float:
@@ -264,7 +264,7 @@ class MomentSpec(GroupedNumbers):
         if self.kind == "mean":
             return super().undefined_reason(sample, block, index)
         return (
-            f"{called(self.crossing(sample.frame), index)} has too few records for its {self.kind}"
+            f"{called(self.crossing(sample.domain), index)} has too few records for its {self.kind}"
         )
 
     def group_numbers(self, sample: Sample) -> Iterator[GroupNumber]:
@@ -279,23 +279,26 @@ class MomentSpec(GroupedNumbers):
             }[self.kind]
             yield GroupNumber(len(x), self.moment(x), error)
 
-    def contradiction(self, frame: Frame) -> str | None:
+    def contradiction(self, domain: OutputDomain) -> str | None:
         """Return why no values of its column have a published spread, as far as a linear programme cannot say: it is too small.
 
         The least variance that is not 0 has one of n numbers a step away from all others: step^2 (n - 1) / (n (n - ddof)).
         """
         if self.kind not in SPREADS:
             return None
-        intervals = self.intervals(self.crossing(frame)).values()
+        intervals = self.intervals(self.crossing(domain)).values()
         if any(interval.hi < 0 for interval in intervals):
             return "a spread is below 0"
-        values, n = self.kept_values(frame, self.variable), None if self.by else self.known_n(frame)
+        values, n = (
+            self.kept_values(domain, self.variable),
+            None if self.by else self.known_n(domain),
+        )
         if n is None or n <= self.ddof or len(values) < 2:
             return None
         least = least_step(values) ** 2 * (n - 1) / (n * (n - self.ddof))
         least = math.sqrt(least) if self.kind == "sd" else least
         if any(interval.lo > 0 and interval.hi < least * (1.0 - SLACK) for interval in intervals):
-            bound = f"{least:.6g}, " if n >= frame.threshold else ""  # n follows from the bound
+            bound = f"{least:.6g}, " if n >= domain.threshold else ""  # n follows from the bound
             what = "a standard deviation" if self.kind == "sd" else "a variance"
             return f"{what} is above 0 and below {bound}the smallest that values with the steps of column '{self.variable}' can have"
         return None

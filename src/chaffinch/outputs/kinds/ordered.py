@@ -17,11 +17,10 @@ import numpy as np
 
 from ..._base.errors import InputError, MissingExtraError
 from ..._base.masking import HIDDEN
-from ..cells import Frame
-from ..domain import Codes, Fields, Floats, Scalar
+from ..domain import MAX_ROWS, Codes, Floats, OutputDomain, Scalar
 from ..equations import Output
 from ..formula import Formula
-from .base import KINDS, ROWS, Estimates, Kind, NumberBlock, Sample, Statistic
+from .base import KINDS, Estimates, Kind, NumberBlock, Sample, Statistic
 from .model import (
     JointLevels,
     ModelFit,
@@ -60,13 +59,13 @@ class OrderedSpec(ModelSpec):
     order: list[Scalar] | None = None
     thresholds: Annotated[list[Any] | dict[str, Any] | None, Statistic()] = None
 
-    def classes(self, frame: Frame, formula: Formula) -> list[int]:
+    def classes(self, domain: OutputDomain, formula: Formula) -> list[int]:
         """Return the codes of the label's classes in order; those that the filter leaves out are none."""
         columns = formula.label.columns
         if not formula.label.is_column:
             raise self.fault(": the label of an ordered regression must be a column.")
-        field = frame.fields.every[columns[0]]
-        codes = np.flatnonzero(self.filter(frame).levels(columns[0])).tolist()
+        field = domain.columns[columns[0]]
+        codes = np.flatnonzero(self.filter(domain).levels(columns[0])).tolist()
         if self.order is not None:
             chosen = [field.code(level) for level in self.order]
             if sorted(chosen) != codes:
@@ -82,15 +81,15 @@ class OrderedSpec(ModelSpec):
             raise self.fault(" must have a label of two classes or more.")
         return codes
 
-    def threshold_names(self, frame: Frame, formula: Formula) -> list[str]:
+    def threshold_names(self, domain: OutputDomain, formula: Formula) -> list[str]:
         """Return what the thresholds are called: "low|middle"."""
-        labels = frame.fields.every[formula.label.columns[0]].labels
-        codes = self.classes(frame, formula)
+        labels = domain.columns[formula.label.columns[0]].labels
+        codes = self.classes(domain, formula)
         return [f"{labels[low]}|{labels[high]}" for low, high in pairwise(codes)]
 
-    def threshold_block(self, frame: Frame, formula: Formula) -> NumberBlock:
+    def threshold_block(self, domain: OutputDomain, formula: Formula) -> NumberBlock:
         """Return the thresholds, which must rise."""
-        names, numbers = self.threshold_names(frame, formula), self.thresholds
+        names, numbers = self.threshold_names(domain, formula), self.thresholds
         if isinstance(numbers, Mapping):
             plain = {
                 "".join(name.split()).replace("/", "|"): number for name, number in numbers.items()
@@ -118,44 +117,46 @@ class OrderedSpec(ModelSpec):
             placeholder=list(range(len(names))),
         )
 
-    def layout(self, frame: Frame) -> Iterator[NumberBlock]:
+    def layout(self, domain: OutputDomain) -> Iterator[NumberBlock]:
         """Give coefficients, thresholds and what is published beside them."""
-        yield from super().layout(frame)
+        yield from super().layout(domain)
         if self.publishes("thresholds"):
-            yield self.threshold_block(frame, self.compiled(frame))
+            yield self.threshold_block(domain, self.compiled(domain))
 
-    def check_numbers(self, frame: Frame) -> Formula:
+    def check_numbers(self, domain: OutputDomain) -> Formula:
         """Return the formula; InputError for numbers that are none of it."""
-        formula = super().check_numbers(frame)
+        formula = super().check_numbers(domain)
         if self.thresholds is not None:
-            self.threshold_block(frame, formula)
+            self.threshold_block(domain, formula)
         return formula
 
-    def rules_only(self, fields: Fields) -> str:
+    def rules_only(self, fields: OutputDomain) -> str:
         """Return whether there are no thresholds, too many joint levels, or a basis that only the data tell."""
         if reason := super().rules_only(fields):
             return reason
         if not self.publishes("thresholds"):
             return "without its thresholds it has no equations"
-        formula = self.compiled(Frame(fields, ROWS))
+        formula = self.compiled(fields.with_rows(MAX_ROWS))
         columns = joint_columns(formula, *formula.label.columns)
-        return JointLevels.too_many(fields, columns, self._n_sums(Frame(fields, ROWS), formula))
+        return JointLevels.too_many(
+            fields, columns, self._n_sums(fields.with_rows(MAX_ROWS), formula)
+        )
 
-    def _n_sums(self, frame: Frame, formula: Formula) -> int:
-        p = formula.size - 1 + len(self.classes(frame, formula)) - 1
+    def _n_sums(self, domain: OutputDomain, formula: Formula) -> int:
+        p = formula.size - 1 + len(self.classes(domain, formula)) - 1
         return p + p * (p + 1) // 2 + 1
 
-    def equations(self, frame: Frame) -> tuple[Output, ...]:
+    def equations(self, domain: OutputDomain) -> tuple[Output, ...]:
         """Return coefficients, thresholds and what was published beside them as one step of Newton's."""
-        formula = self.check_numbers(frame)
-        self.classes(frame, formula)
-        if self.rules_only(frame.fields):
-            return self.n_equations(frame)
-        block, p = self.threshold_block(frame, formula), formula.size - 1
+        formula = self.check_numbers(domain)
+        self.classes(domain, formula)
+        if self.rules_only(domain):
+            return self.n_equations(domain)
+        block, p = self.threshold_block(domain, formula), formula.size - 1
         thresholds = [self.printed(number, block.label) for number in block.numbers]
         intervals, at, keys = self.one_step(formula, thresholds)
-        joint = JointLevels.of(formula, frame, joint_columns(formula, *formula.label.columns))
-        place = self._places(frame, formula)[joint.codes[:, formula.label.columns[0]]]
+        joint = JointLevels.of(formula, domain, joint_columns(formula, *formula.label.columns))
+        place = self._places(domain, formula)[joint.codes[:, formula.label.columns[0]]]
         inside = place >= 0
         score, information, loglik = ordered_parts(
             self.kind, joint.x[:, 1:], np.where(inside, place, 0), joint.offset, at[:p], at[p:]
@@ -163,21 +164,21 @@ class OrderedSpec(ModelSpec):
         numbers = np.hstack([score, upper(information), loglik[:, None]]) * inside[:, None]
         reading = OneStep(at, keys, loglik=self.loglik is not None)
         terms = joint.terms(numbers)
-        system = self.sum_system(frame, reading.size, [terms], intervals, reading)
-        return (system, *self.n_equations(frame))
+        system = self.sum_system(domain, reading.size, [terms], intervals, reading)
+        return (system, *self.n_equations(domain))
 
-    def _places(self, frame: Frame, formula: Formula) -> NDArray[np.int64]:
+    def _places(self, domain: OutputDomain, formula: Formula) -> NDArray[np.int64]:
         """For each level of the label its class from 0, -1 for levels that the filter leaves out."""
-        place = np.full(len(frame.fields.every[formula.label.columns[0]].levels), -1)
-        for number, code in enumerate(self.classes(frame, formula)):
+        place = np.full(len(domain.columns[formula.label.columns[0]].levels), -1)
+        for number, code in enumerate(self.classes(domain, formula)):
             place[code] = number
         return place
 
     def fitted(self, sample: Sample, formula: Formula) -> ModelFit:
         """Return the fit by statsmodels."""
-        place = self._places(sample.frame, formula)[sample.inside[:, formula.label.columns[0]]]
-        field = sample.fields.every[formula.label.columns[0]]
-        for number, code in enumerate(self.classes(sample.frame, formula)):
+        place = self._places(sample.domain, formula)[sample.inside[:, formula.label.columns[0]]]
+        field = sample.domain.columns[formula.label.columns[0]]
+        for number, code in enumerate(self.classes(sample.domain, formula)):
             if not (place == number).any():
                 label = field.safe_label(code)
                 raise InputError(
@@ -206,9 +207,9 @@ class OrderedSpec(ModelSpec):
         """Return the thresholds."""
         return {"thresholds": Estimates(fit.others, 2.0 / math.sqrt(n))}
 
-    def labels_of(self, frame: Frame, formula: Formula, records: Codes) -> ModelLabels:
+    def labels_of(self, domain: OutputDomain, formula: Formula, records: Codes) -> ModelLabels:
         """Return the class of each record; thresholds are parameters too."""
-        n_parameters = formula.size - 1 + len(self.classes(frame, formula)) - 1
+        n_parameters = formula.size - 1 + len(self.classes(domain, formula)) - 1
         label = records[:, formula.label.columns[0]].astype(np.int64)
         return ModelLabels(label, True, None, n_parameters)
 

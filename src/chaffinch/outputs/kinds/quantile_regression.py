@@ -13,8 +13,7 @@ import numpy as np
 from pydantic import Field as Key
 
 from ..._base.errors import InputError
-from ..cells import Frame
-from ..domain import Floats
+from ..domain import Floats, OutputDomain
 from ..equations import Output
 from ..formula import Formula
 from ..numbers import Number
@@ -32,9 +31,9 @@ class QuantileRegressionSpec(ModelSpec):
     kind: Literal["quantile-regression"] = "quantile-regression"
     quantile: Annotated[float, Key(gt=0, lt=1, alias="at")] = 0.5
 
-    def equations(self, frame: Frame) -> tuple[Output, ...]:
+    def equations(self, domain: OutputDomain) -> tuple[Output, ...]:
         """Return n alone; InputError for columns and numbers that cannot be."""
-        formula = self.check_numbers(frame)
+        formula = self.check_numbers(domain)
         if formula.label.categorical:
             raise self.fault(": the label must be a number.")
         for key in ("standard_errors", "loglik"):
@@ -42,12 +41,12 @@ class QuantileRegressionSpec(ModelSpec):
                 raise self.fault(
                     f" has {key}, in which programs differ for quantile regressions. Leave them out."
                 )
-        return self.n_equations(frame)
+        return self.n_equations(domain)
 
     def fitted(self, sample: Sample, formula: Formula) -> ModelFit:
         """Return a minimum by a linear programme; which one, where there are several, is left to it."""
         x, offset = design_of(formula, sample.inside)
-        y = label_of(formula, sample.fields, sample.inside) - offset
+        y = label_of(formula, sample.domain, sample.inside) - offset
         check_rank(x)
         coefficients = _least(x, y, self.quantile)
         spread = (
@@ -58,12 +57,12 @@ class QuantileRegressionSpec(ModelSpec):
     def recomputed(self, sample: Sample) -> Iterator[Number]:
         """Give the coefficients beside themselves where no others do better on these records, and beside better ones otherwise."""
         every = list(super().recomputed(sample))
-        formula = self.compiled(sample.frame, sample.inside if len(sample.inside) else None)
+        formula = self.compiled(sample.domain, sample.inside if len(sample.inside) else None)
         intervals = self.named(self.coefficients, formula, "coefficient")
         best = np.array([number.value for number in every[: len(intervals)]])
         if np.isfinite(best).all():
             x, offset = design_of(formula, sample.inside)
-            y = label_of(formula, sample.fields, sample.inside) - offset
+            y = label_of(formula, sample.domain, sample.inside) - offset
             middle, half = (
                 np.array([getattr(one, key) for one in intervals]) for key in ("middle", "half")
             )

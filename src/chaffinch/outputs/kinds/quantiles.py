@@ -22,16 +22,8 @@ from numpy.typing import NDArray
 from pydantic import Field as Key
 
 from ..._base.errors import InputError
-from ..cells import (
-    Crossing,
-    Frame,
-    cell_names,
-    column_numbers,
-    shaped,
-    sums_by_cell,
-    table_of_counts,
-)
-from ..domain import Floats
+from ..cells import Crossing, cell_names, column_numbers, shaped, sums_by_cell, table_of_counts
+from ..domain import Floats, OutputDomain
 from ..equations import Output, SumSystem
 from ..numbers import UNSAID, WITHHELD, Interval, people
 from ..rules.cell_counts import COUNT, CellCounter, CellCounts, CellMark, is_unsaid
@@ -104,7 +96,7 @@ class QuantileSpec(SummarySpec):
             for one in self.lists(cells)
         ]
 
-    def totals(self, frame: Frame, cells: Crossing) -> list[int | None]:
+    def totals(self, domain: OutputDomain, cells: Crossing) -> list[int | None]:
         """Return the number of records of each group, where known."""
         if not self.by:
             if self.n is not None and not _is_count(self.n):
@@ -112,7 +104,7 @@ class QuantileSpec(SummarySpec):
             return [
                 self.n
                 if self.n is not None
-                else (frame.rows if not self.filter(frame).masks else None)
+                else (domain.n_rows if not self.filter(domain).masks else None)
             ]
         if self.n is None:
             return [None] * cells.size
@@ -125,26 +117,28 @@ class QuantileSpec(SummarySpec):
             raise self.fault(": n must be whole numbers, one for each group.")
         return [n if _is_count(n) else None for n in printed]
 
-    def equations(self, frame: Frame) -> tuple[Output, ...]:
+    def equations(self, domain: OutputDomain) -> tuple[Output, ...]:
         """Return tables of counts below and up to each quantile; sums where the number of records is not known."""
         position, cells, within = (
-            frame.fields.position(self.variable),
-            self.crossing(frame),
-            self.filter(frame),
+            domain.position(self.variable),
+            self.crossing(domain),
+            self.filter(domain),
         )
         if self.variable in self.by:
             raise self.fault(f" cannot take quantiles of '{self.variable}' by itself.")
-        every, totals = self.intervals(cells), self.totals(frame, cells)
+        every, totals = self.intervals(cells), self.totals(domain, cells)
         equations: list[Output] = []
         if any(n is not None for n in totals) and (self.by or within.masks):
             lo = np.array([0 if n is None else n for n in totals])
-            hi = np.array([frame.rows if n is None else n for n in totals])
-            equations.append(table_of_counts(f"{self.name}: n", frame, cells.steps, within, lo, hi))
+            hi = np.array([domain.n_rows if n is None else n for n in totals])
+            equations.append(
+                table_of_counts(f"{self.name}: n", domain, cells.steps, within, lo, hi)
+            )
         if any(n == 0 for n in totals):
             raise self.fault(" has quantiles of no records: some n is 0.")
         names = [f" of group {k + 1}" if self.by else "" for k in range(cells.size)]
         for group, row, n in zip(
-            groups_of(names, frame, position, cells, within), every, totals, strict=True
+            groups_of(names, domain, position, cells, within), every, totals, strict=True
         ):
             for q, interval in zip(self.points, row, strict=True):
                 if interval is not None:
@@ -154,14 +148,14 @@ class QuantileSpec(SummarySpec):
             raise self.fault(" has no value that is not withheld.")
         return tuple(equations)
 
-    def check_recipe(self, frame: Frame) -> None:
+    def check_recipe(self, domain: OutputDomain) -> None:
         """Raise for a column that is no number, and without `at`."""
-        super().check_recipe(frame)
+        super().check_recipe(domain)
         self.points  # noqa: B018  raises without `at`
 
-    def layout(self, frame: Frame) -> Iterator[NumberBlock]:
+    def layout(self, domain: OutputDomain) -> Iterator[NumberBlock]:
         """Give the quantiles of all groups, one after the other; None where a group has none."""
-        cells, points, numbers = self.crossing(frame), self.points, list[Any]()
+        cells, points, numbers = self.crossing(domain), self.points, list[Any]()
         if self.numbers is not None:
             self.intervals(cells)
             numbers = [q for one in self.lists(cells) for q in one]
@@ -189,7 +183,7 @@ class QuantileSpec(SummarySpec):
 
     def undefined_reason(self, sample: Sample, block: NumberBlock, index: int) -> str:
         """Return which group has no records."""
-        return f"{called(self.crossing(sample.frame), index // len(self.points))} has no records"
+        return f"{called(self.crossing(sample.domain), index // len(self.points))} has no records"
 
     def computed_numbers(self, sample: Sample) -> dict[str, Any]:
         """Return the quantiles of each group, and n if it is published or needed."""
@@ -200,23 +194,23 @@ class QuantileSpec(SummarySpec):
     def needed_n(self, sample: Sample, numbers: Any) -> Any:
         """Return n of each group where it is published, or where a quantile between two values says something only together with it."""
         flat = np.array(numbers, dtype=object).ravel().tolist()
-        if not self.publishes("n") and self._on_grid(sample.frame, flat):
+        if not self.publishes("n") and self._on_grid(sample.domain, flat):
             return None
         sizes = [len(x) for x in self.by_group(sample)]
         shown = [WITHHELD if is_gone(self.printer, n) else n for n in sizes]
-        return nested(shown, self.crossing(sample.frame).shape)
+        return nested(shown, self.crossing(sample.domain).shape)
 
-    def _on_grid(self, frame: Frame, printed: list[Any]) -> bool:
+    def _on_grid(self, domain: OutputDomain, printed: list[Any]) -> bool:
         """Whether each quantile as printed may be a value of the column; always where n is known anyway."""
-        if not self.by and not self.filter(frame).masks:
+        if not self.by and not self.filter(domain).masks:
             return True
-        values = frame.fields[self.variable].values
+        values = domain[self.variable].values
         shown = [self.printed(number, "a quantile") for number in printed if number != WITHHELD]
         return all(_inside(values, interval).any() for interval in shown)
 
     def tallies(self, counter: CellCounter) -> list[CellCounts]:
         """Return the groups, and n."""
-        cells, values, printed = self.crossing(counter.frame), self.values, None
+        cells, values, printed = self.crossing(counter.domain), self.values, None
         groups = bool(cells.steps) and self.publishes("n") and not isinstance(self.n, int)
         if len(cells.steps) == 1 and isinstance(values, list) and len(values) == cells.size:
             lists = [value if isinstance(value, list) else [value] for value in values]
@@ -228,7 +222,7 @@ class QuantileSpec(SummarySpec):
 
     def evidence(self, tallies: list[CellCounts], counter: CellCounter) -> Iterator[Any]:
         """Give groups, and their quantiles."""
-        values = column_numbers(self.variable, counter.fields, counter.codes)
+        values = column_numbers(self.variable, counter.domain, counter.codes)
         yield Counts(tallies, self.unit_noun)
         yield Quantiles(tallies[0], values, self.points, self.decimals)
 
@@ -278,9 +272,9 @@ class _Quantile:
             ]
         if j == last:
             raise InputError(
-                f"Output '{self.name}' lies between values of its column, where n = {people(n, self.group.frame.threshold)} leaves none. Check n, or the grid."
+                f"Output '{self.name}' lies between values of its column, where n = {people(n, self.group.domain.threshold)} leaves none. Check n, or the grid."
             )
-        a, b = self._between(h - j, n, self.group.frame.threshold)
+        a, b = self._between(h - j, n, self.group.domain.threshold)
         groups = np.select([values < a, values == a, values < b, values == b], [0, 1, 2, 3], 4)
         return [
             self._cut("around", groups, [0, 1, 0, 1, 0], [j, j + 1, 0, n - j - 1, n - j - 2]),
@@ -306,7 +300,7 @@ class _Quantile:
             raise InputError(
                 f"Output '{self.name}' lies between values of its column: its n is needed to say which. Give n."
             )
-        frame, steps, most = self.group.frame, self.group.steps, float(self.group.frame.rows)
+        domain, steps, most = self.group.domain, self.group.steps, float(self.group.domain.n_rows)
         cells, slack, equations = (
             Crossing(steps, tuple(("0",) for _ in steps)),
             1e-9 * most,
@@ -317,7 +311,7 @@ class _Quantile:
             ("up to", self.values <= self.hi, 1.0 - self.q, most),
         ):
             terms = sums_by_cell(
-                frame,
+                domain,
                 cells,
                 [by_code(self.group.position, mask.astype(float) - self.q)],
                 count=False,

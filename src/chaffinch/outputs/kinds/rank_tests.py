@@ -16,8 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field as Key
 
-from ..cells import Crossing, Frame, column_numbers, record_groups, sums_by_cell
-from ..domain import Fields, Floats
+from ..cells import Crossing, column_numbers, record_groups, sums_by_cell
+from ..domain import Floats, OutputDomain
 from ..equations import Output
 from ..numbers import Interval
 from .base import KINDS, Columns, Kind, Sample, Statistic, Variable, Whole
@@ -39,7 +39,7 @@ def too_many_values(column: str, counts: int, max_counts: int = MOST_COUNTS) -> 
     )
 
 
-def values_by_group(column: str, cells: Crossing, fields: Fields) -> Crossing:
+def values_by_group(column: str, cells: Crossing, fields: OutputDomain) -> Crossing:
     """Return each value of a column in each group."""
     step = (fields.position(column), np.arange(len(fields[column].values)))
     return Crossing((*cells.steps, step), (*cells.names, fields[column].labels))
@@ -166,35 +166,35 @@ class RankSpec(GroupTest):
             else part
         )
 
-    def rules_only(self, fields: Fields) -> str:
+    def rules_only(self, fields: OutputDomain) -> str:
         """Return that there are too many values for a search, where there are."""
         return too_many_values(self.variable, self._size(fields))
 
-    def _size(self, fields: Fields) -> int:
-        return self.crossing(Frame(fields, 1)).size * len(fields[self.variable].values)
+    def _size(self, fields: OutputDomain) -> int:
+        return self.crossing(fields.with_rows(1)).size * len(fields[self.variable].values)
 
-    def _values_by_group(self, frame: Frame) -> Crossing:
+    def _values_by_group(self, domain: OutputDomain) -> Crossing:
         """Each value of the column in each group."""
         if self.variable in self.by:
             raise self.fault(f" cannot rank column '{self.variable}' by itself.")
-        return values_by_group(self.variable, self.crossing(frame), frame.fields)
+        return values_by_group(self.variable, self.crossing(domain), domain)
 
     @abstractmethod
     def reading(self, key: str, groups: int) -> Formulas:
         """Return a number as a formula of counts."""
 
-    def system(self, frame: Frame, key: str, interval: Interval) -> Output:
+    def system(self, domain: OutputDomain, key: str, interval: Interval) -> Output:
         """Return the test as formulas of how many records of each group have each value."""
-        cells = self._values_by_group(frame)
+        cells = self._values_by_group(domain)
         reading = self.reading(key, cells.shape[0])
         return self.sum_system(
-            frame, cells.size, [sums_by_cell(frame, cells, ())], [interval], reading
+            domain, cells.size, [sums_by_cell(domain, cells, ())], [interval], reading
         )
 
     def samples(self, sample: Sample) -> list[Floats]:
         """Return the numbers of each group."""
-        x = column_numbers(self.variable, sample.fields, sample.inside)
-        return [x[rows] for rows in record_groups(self.crossing(sample.frame), sample.inside)]
+        x = column_numbers(self.variable, sample.domain, sample.inside)
+        return [x[rows] for rows in record_groups(self.crossing(sample.domain), sample.inside)]
 
 
 class MannWhitneySpec(RankSpec):
@@ -212,8 +212,8 @@ class MannWhitneySpec(RankSpec):
     medians: Annotated[Any, Statistic(part=True)] = None
     p_below: PBound = None
 
-    def _values_by_group(self, frame: Frame) -> Crossing:
-        cells = super()._values_by_group(frame)
+    def _values_by_group(self, domain: OutputDomain) -> Crossing:
+        cells = super()._values_by_group(domain)
         if cells.shape[0] != 2:
             raise self.fault(
                 f' must be between two groups. Choose them: groups = {{ "{self.by[0]}" = [...] }}.'

@@ -16,8 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field as Key
 
-from ..cells import Frame, column_numbers, record_groups, sums_by_cell
-from ..domain import MOST_CELLS, Fields, Floats
+from ..cells import column_numbers, record_groups, sums_by_cell
+from ..domain import MOST_CELLS, Floats, OutputDomain
 from ..equations import Output, Terms
 from ..numbers import Interval, share_interval
 from ..rules.cell_counts import CellCounter, CellCounts
@@ -82,7 +82,7 @@ class RatioSpec(GroupedNumbers):
         weight = [] if self.weight is None else [self.weight]
         return [*weight, self.variable], [*weight, *([] if self.over is None else [self.over])]
 
-    def rules_only(self, fields: Fields) -> str:
+    def rules_only(self, fields: OutputDomain) -> str:
         """Return that there are too many combinations for a search, where there are."""
         crossed = math.prod(len(fields[name].levels) for name in self.by)
         most = max(
@@ -91,35 +91,35 @@ class RatioSpec(GroupedNumbers):
         )
         return TOO_MANY if crossed * most > MOST_CELLS else ""
 
-    def check_recipe(self, frame: Frame) -> None:
+    def check_recipe(self, domain: OutputDomain) -> None:
         """Raise for columns that are no numbers, or missing."""
-        super().check_recipe(frame)
+        super().check_recipe(domain)
         for name in self.of_columns:
-            frame.fields[name].values  # noqa: B018  raises for words
+            domain[name].values  # noqa: B018  raises for words
         self._sides()
 
-    def equations(self, frame: Frame) -> tuple[Output, ...]:
+    def equations(self, domain: OutputDomain) -> tuple[Output, ...]:
         """Return one system of sums: above and below the line, in each group."""
-        if self.rules_only(frame.fields):
+        if self.rules_only(domain):
             return ()
-        cells, fields, terms = self.crossing(frame), frame.fields, list[Terms]()
+        cells, fields, terms = self.crossing(domain), domain, list[Terms]()
         intervals = self.intervals(cells)
         for side, names in enumerate(self._sides()):
             columns = [(fields.position(name), fields[name].values) for name in names]
             function = (tuple(p for p, _ in columns), partial(_product, columns))
-            sums = sums_by_cell(frame, cells, [function], count=False)
+            sums = sums_by_cell(domain, cells, [function], count=False)
             terms.append(placed(sums, [2 * k + side for k in range(cells.size)]))
         system = self.sum_system(
-            frame, 2 * cells.size, terms, intervals.values(), Ratios(list(intervals))
+            domain, 2 * cells.size, terms, intervals.values(), Ratios(list(intervals))
         )
-        return (system, *self.n_equations(frame))
+        return (system, *self.n_equations(domain))
 
     def _sums(self, sample: Sample | CellCounter) -> tuple[Floats, Floats]:
         """What each record adds above and below the line."""
         codes = sample.codes if isinstance(sample, CellCounter) else sample.inside
         above, below = (
             np.prod(
-                [column_numbers(name, sample.fields, codes) for name in names]
+                [column_numbers(name, sample.domain, codes) for name in names]
                 or [np.ones(len(codes))],
                 axis=0,
             )
@@ -130,7 +130,7 @@ class RatioSpec(GroupedNumbers):
     def group_numbers(self, sample: Sample) -> Iterator[GroupNumber]:
         """Give the ratio of each group, with the error of a ratio to first order."""
         above, below = self._sums(sample)
-        for rows in record_groups(self.crossing(sample.frame), sample.inside):
+        for rows in record_groups(self.crossing(sample.domain), sample.inside):
             a, b = above[rows], below[rows]
             total = float(b.sum())
             if not len(rows) or total == 0.0:
@@ -141,15 +141,15 @@ class RatioSpec(GroupedNumbers):
                 len(rows), ratio, math.sqrt(float(((a - ratio * b) ** 2).sum())) / abs(total)
             )
 
-    def contradiction(self, frame: Frame) -> str | None:
+    def contradiction(self, domain: OutputDomain) -> str | None:
         """Return whether a weighted mean lies outside the values of its column, where no weight is below 0."""
         if (
             self.kind != "weighted-mean"
             or self.weight is None
-            or (frame.fields[self.weight].values < 0).any()
+            or (domain[self.weight].values < 0).any()
         ):
             return None
-        values, cells = frame.fields[self.variable].values, self.crossing(frame)
+        values, cells = domain[self.variable].values, self.crossing(domain)
         outside = any(
             one.hi < values[0] - 1e-7 or one.lo > values[-1] + 1e-7
             for one in self.intervals(cells).values()
@@ -180,14 +180,14 @@ class ShareSpec(GroupedNumbers):
     by: Columns
     percentages: Literal["all", "rows", "columns"] = "all"
 
-    def equations(self, frame: Frame) -> tuple[Output, ...]:
+    def equations(self, domain: OutputDomain) -> tuple[Output, ...]:
         """Return the sums of all cells, as shares."""
-        if self.rules_only(frame.fields):
+        if self.rules_only(domain):
             return ()
         cells, field, position = (
-            self.crossing(frame),
-            frame.fields[self.variable],
-            frame.fields.position(self.variable),
+            self.crossing(domain),
+            domain[self.variable],
+            domain.position(self.variable),
         )
         if (field.values < 0).any():
             raise self.fault(f" has shares of column '{self.variable}', which has values below 0.")
@@ -198,7 +198,7 @@ class ShareSpec(GroupedNumbers):
             for k in self.intervals(cells)
         ]
         sums = sums_by_cell(
-            frame,
+            domain,
             cells,
             [((position,), partial(_product, [(position, field.values)]))],
             count=False,
@@ -208,11 +208,11 @@ class ShareSpec(GroupedNumbers):
         )
         intervals = [Interval(*share) for share in shares if share is not None]
         return (
-            self.sum_system(frame, cells.size, [sums], intervals, reading),
-            *self.n_equations(frame),
+            self.sum_system(domain, cells.size, [sums], intervals, reading),
+            *self.n_equations(domain),
         )
 
-    def rules_only(self, fields: Fields) -> str:
+    def rules_only(self, fields: OutputDomain) -> str:
         """Return that there are too many combinations for a search, where there are."""
         return (
             TOO_MANY
@@ -223,7 +223,7 @@ class ShareSpec(GroupedNumbers):
 
     def group_numbers(self, sample: Sample) -> Iterator[GroupNumber]:
         """Give the percentage of each cell."""
-        cells = self.crossing(sample.frame)
+        cells = self.crossing(sample.domain)
         groups = list(self.by_group(sample))
         whole, sums = (
             numbers_of_wholes(cells.shape, self.percentages),

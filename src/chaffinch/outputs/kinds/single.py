@@ -14,7 +14,8 @@ from typing import Annotated, Any, ClassVar, NamedTuple, Self
 import numpy as np
 from pydantic import Field as Key
 
-from ..cells import Crossing, Frame, table_of_counts
+from ..cells import Crossing, table_of_counts
+from ..domain import OutputDomain
 from ..equations import Output
 from ..numbers import Interval, Printer
 from ..rules.cell_counts import CellCounter, CellCounts, summed
@@ -60,7 +61,7 @@ class PartedNumbers(OutputSpec):
     def part(self, key: str) -> KindPart:
         """Return what stands under the key of a part; an error where it can have none."""
 
-    def system(self, frame: Frame, key: str, interval: Interval) -> Output:
+    def system(self, domain: OutputDomain, key: str, interval: Interval) -> Output:
         """Return the equation of a single number."""
         raise AssertionError(key)
 
@@ -101,16 +102,16 @@ class PartedNumbers(OutputSpec):
             super(PartedNumbers, self).publishes(one) for one in self.statistics
         )
 
-    def announcements(self, frame: Frame) -> dict[str, Any]:
+    def announcements(self, domain: OutputDomain) -> dict[str, Any]:
         """Return what is published; the usual numbers where nothing is said."""
-        keys = super().announcements(frame)
+        keys = super().announcements(domain)
         if any(key in keys for key in self.statistics):
             return keys
         return {**keys, **dict.fromkeys(self.default_statistics, True)}
 
-    def without_numbers(self, frame: Frame) -> Self:
+    def without_numbers(self, domain: OutputDomain) -> Self:
         """Return the recipe, with how small p-values are printed."""
-        recipe, bound = super().without_numbers(frame), self._p_bound()
+        recipe, bound = super().without_numbers(domain), self._p_bound()
         return recipe if bound is None else recipe.changed(p_below=bound)
 
     def _p_bound(self) -> float | None:
@@ -120,18 +121,18 @@ class PartedNumbers(OutputSpec):
             return None
         return self.printed(printed.strip()[1:], self.statistics["p_value"].label).middle
 
-    def with_placeholder_values(self, frame: Frame) -> Self:
+    def with_placeholder_values(self, domain: OutputDomain) -> Self:
         """Return a recipe with some number or other under each single key that it has; its parts are looked at by themselves."""
         keys = [block.key for block in self.single_blocks() if block.style == "number"]
         return self.changed(drop=self.parts, announced={}, **dict.fromkeys(keys, 0.5))
 
-    def check_recipe(self, frame: Frame) -> None:
+    def check_recipe(self, domain: OutputDomain) -> None:
         """Raise for what no records could satisfy, in the parts too."""
-        some = self.with_placeholder_values(frame)
+        some = self.with_placeholder_values(domain)
         if some.intervals():
-            some.equations(frame)
+            some.equations(domain)
         for part in self.parts.values():
-            part.check_recipe(frame)
+            part.check_recipe(domain)
 
     def single_blocks(self) -> Iterator[NumberBlock]:
         """Give the single numbers that are published, whole ones last."""
@@ -141,11 +142,11 @@ class PartedNumbers(OutputSpec):
                 numbers, style = as_list(getattr(self, key)), one.style
                 yield NumberBlock(key, [key], numbers, style, label=one.label)
 
-    def layout(self, frame: Frame) -> Iterator[NumberBlock]:
+    def layout(self, domain: OutputDomain) -> Iterator[NumberBlock]:
         """Give each single number, and the lists of the parts."""
         yield from self.single_blocks()
         for key, part in self.parts.items():
-            for block in part.layout(frame):
+            for block in part.layout(domain):
                 titles = [f"{key} {name or part.kind}" for name in block.titles or block.names]
                 names = [f"{key} {name}" for name in block.names]
                 yield replace(block, key=key, field=key, names=names, titles=titles)
@@ -202,12 +203,12 @@ class PartedNumbers(OutputSpec):
         every = ((block.key, self.block_intervals(block, 0)[0]) for block in blocks)
         return {key: interval for key, interval in every if interval is not None}
 
-    def equations(self, frame: Frame) -> tuple[Output, ...]:
+    def equations(self, domain: OutputDomain) -> tuple[Output, ...]:
         """Return those of the single numbers, and those of the parts."""
         intervals, parts = self.intervals(), self.parts
         if not intervals and not parts:
             raise self.fault(f" has no numbers. It may have {', '.join(self.statistics)}.")
-        if self.rules_only(frame.fields):
+        if self.rules_only(domain):
             return ()
         # Degrees of freedom that are whole say how many records there are, or nothing that the columns do not say.
         singles = {
@@ -215,17 +216,17 @@ class PartedNumbers(OutputSpec):
             for key, interval in intervals.items()
             if not self.statistics[key].whole
         }
-        own = self.systems(frame, singles) if singles else []
-        beside = [one for part in parts.values() for one in part.equations(frame)]
-        return (*own, *beside, *self.n_equations(frame), *self._implied_n(frame))
+        own = self.systems(domain, singles) if singles else []
+        beside = [one for part in parts.values() for one in part.equations(domain)]
+        return (*own, *beside, *self.n_equations(domain), *self._implied_n(domain))
 
-    def implied_n(self, frame: Frame) -> tuple[int, Crossing] | None:
+    def implied_n(self, domain: OutputDomain) -> tuple[int, Crossing] | None:
         """Return the number of records that degrees of freedom imply, and in which cells these are; None where they imply none."""
         return None
 
-    def _implied_n(self, frame: Frame) -> tuple[Output, ...]:
+    def _implied_n(self, domain: OutputDomain) -> tuple[Output, ...]:
         """The number of records that degrees of freedom imply, as a table of one cell; none where that is all records."""
-        implied, within = self.implied_n(frame), self.filter(frame)
+        implied, within = self.implied_n(domain), self.filter(domain)
         if implied is None:
             return ()
         n, cells = implied
@@ -233,15 +234,17 @@ class PartedNumbers(OutputSpec):
         if self.n is not None or (not steps and not within.masks):
             return ()
         return (
-            table_of_counts(f"{self.name}: degrees of freedom", frame, steps, within, bound, bound),
+            table_of_counts(
+                f"{self.name}: degrees of freedom", domain, steps, within, bound, bound
+            ),
         )
 
-    def systems(self, frame: Frame, intervals: dict[str, Interval]) -> list[Output]:
+    def systems(self, domain: OutputDomain, intervals: dict[str, Interval]) -> list[Output]:
         """Return the equations of single numbers, on the scales that equations have them on (`scaled`).
 
         One set for each: most of them follow from each other, and together would leave directions in which nothing is asked.
         """
-        every = ((key, self.system(frame, key, interval)) for key, interval in intervals.items())
+        every = ((key, self.system(domain, key, interval)) for key, interval in intervals.items())
         return [replace(one, name=f"{self.name}: {key}") for key, one in every]
 
     @property
@@ -249,9 +252,9 @@ class PartedNumbers(OutputSpec):
         """The single numbers that are published, by key."""
         return {key: interval.middle for key, interval in self.intervals().items()}
 
-    def contradiction(self, frame: Frame) -> str | None:
+    def contradiction(self, domain: OutputDomain) -> str | None:
         """Return why no records have the numbers of a part."""
-        reasons = ((key, part.contradiction(frame)) for key, part in self.parts.items())
+        reasons = ((key, part.contradiction(domain)) for key, part in self.parts.items())
         return next((f"of its {key}, {reason}" for key, reason in reasons if reason), None)
 
     # Rules.
@@ -293,9 +296,9 @@ class PartsAlone(PartedNumbers):
 class GroupTest(PartedNumbers):
     """A test: single numbers of some cells of records, with the numbers of the cells as parts."""
 
-    def cells(self, frame: Frame) -> Crossing:
+    def cells(self, domain: OutputDomain) -> Crossing:
         """Return the cells or groups that it compares; an error where it cannot."""
-        return self.crossing(frame)
+        return self.crossing(domain)
 
     @property
     def fit_name(self) -> str:
@@ -309,7 +312,7 @@ class GroupTest(PartedNumbers):
 
     def tallies(self, counter: CellCounter) -> list[CellCounts]:
         """Return the cells, what is published of them, the records as one cell, and n, which degrees of freedom may imply."""
-        cells = self.cells(counter.frame)
+        cells = self.cells(counter.domain)
         implied = self.implies_n and not self.publishes("n")
         return [
             *self.part_tallies(counter, counter.tally("cells", cells)),

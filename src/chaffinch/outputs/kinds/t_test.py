@@ -19,8 +19,8 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field as Key
 
-from ..cells import Crossing, Frame, column_numbers, record_groups, sums_by_cell
-from ..domain import Floats
+from ..cells import Crossing, column_numbers, record_groups, sums_by_cell
+from ..domain import Floats, OutputDomain
 from ..equations import Output
 from ..numbers import Interval
 from .base import (
@@ -173,7 +173,7 @@ class TTestSpec(GroupTest):
     sds: Annotated[Any, Statistic(part=True)] = None
     p_below: PBound = None
 
-    def cells(self, frame: Frame) -> Crossing:
+    def cells(self, domain: OutputDomain) -> Crossing:
         """The two groups, or all records as one."""
         if self.by and self.paired is not None:
             raise self.fault(
@@ -189,7 +189,7 @@ class TTestSpec(GroupTest):
             raise self.fault(
                 " has an interval, which is read for two-sided tests only. Leave out low and high."
             )
-        cells = self.crossing(frame)
+        cells = self.crossing(domain)
         if self.by and cells.size != 2:
             raise self.fault(
                 f' must be between two groups. Choose them: groups = {{ "{self.by[0]}" = [...] }}.'
@@ -204,21 +204,21 @@ class TTestSpec(GroupTest):
             )
         return group_part(key, self.variable, self.by, self.groups)
 
-    def implied_n(self, frame: Frame) -> tuple[int, Crossing] | None:
+    def implied_n(self, domain: OutputDomain) -> tuple[int, Crossing] | None:
         """Return the number of records that the degrees of freedom tell, Welch's apart."""
         if self.dof is None or self.welch:
             return None
-        cells = self.cells(frame)
+        cells = self.cells(domain)
         return round(self.intervals()["dof"].middle) + cells.size, cells
 
-    def equations(self, frame: Frame) -> tuple[Output, ...]:
+    def equations(self, domain: OutputDomain) -> tuple[Output, ...]:
         """Return those of the numbers; degrees of freedom other than Welch's are a number of records."""
         drop = "" if self.welch else f"{self.name}: dof"
-        return tuple(one for one in super().equations(frame) if one.name != drop)
+        return tuple(one for one in super().equations(domain) if one.name != drop)
 
-    def system(self, frame: Frame, key: str, interval: Interval) -> Output:
+    def system(self, domain: OutputDomain, key: str, interval: Interval) -> Output:
         """Return the test as formulas of each group's count, sum and sum of squares."""
-        cells, fields = self.cells(frame), frame.fields
+        cells, fields = self.cells(domain), domain
         first, position = fields[self.variable].values, fields.position(self.variable)
         if self.paired is None:
             shift, step = middle(first), least_step(first)
@@ -235,19 +235,19 @@ class TTestSpec(GroupTest):
                 )
                 for power in (1, 2)
             ]
-        terms = sums_by_cell(frame, cells, numbers)
+        terms = sums_by_cell(domain, cells, numbers)
         reading = TTest((key,), self, shift=shift, step=step)
-        return self.sum_system(frame, 3 * cells.size, [terms], [interval], reading)
+        return self.sum_system(domain, 3 * cells.size, [terms], [interval], reading)
 
     def singles(self, sample: Sample) -> dict[str, Single]:
         """Return the test on records, by scipy; nan where a group has one record or none, or no records differ."""
         from scipy.stats import t as student
         from scipy.stats import ttest_1samp, ttest_ind
 
-        x = column_numbers(self.variable, sample.fields, sample.inside)
+        x = column_numbers(self.variable, sample.domain, sample.inside)
         if self.paired is not None:
-            x = x - column_numbers(self.paired, sample.fields, sample.inside)
-        samples = [x[rows] for rows in record_groups(self.cells(sample.frame), sample.inside)]
+            x = x - column_numbers(self.paired, sample.domain, sample.inside)
+        samples = [x[rows] for rows in record_groups(self.cells(sample.domain), sample.inside)]
         if min(map(len, samples)) < 2 or all(np.ptp(some) == 0.0 for some in samples):
             return dict.fromkeys(self.statistics, Single(math.nan))
         if len(samples) == 1:
@@ -371,31 +371,31 @@ class AnovaSpec(GroupTest):
         """Return the n, means and standard deviations of the groups."""
         return group_part(key, self.variable, self.by, self.groups)
 
-    def implied_n(self, frame: Frame) -> tuple[int, Crossing] | None:
+    def implied_n(self, domain: OutputDomain) -> tuple[int, Crossing] | None:
         """Return the number of records that the degrees of freedom within groups tell: so many and one for each group with records."""
         if self.dof_within is None or self.dof_between is None:
             return None
-        return self.dof_within + self.dof_between + 1, self.crossing(frame)
+        return self.dof_within + self.dof_between + 1, self.crossing(domain)
 
-    def system(self, frame: Frame, key: str, interval: Interval) -> Output:
+    def system(self, domain: OutputDomain, key: str, interval: Interval) -> Output:
         """Return the table as formulas of each group's count, sum and sum of squares."""
-        cells, position = self.crossing(frame), frame.fields.position(self.variable)
-        values = frame.fields.every[position].values
+        cells, position = self.crossing(domain), domain.position(self.variable)
+        values = domain.columns[position].values
         shift = middle(values)
         terms = sums_by_cell(
-            frame, cells, [by_code(position, (values - shift) ** power) for power in (1, 2)]
+            domain, cells, [by_code(position, (values - shift) ** power) for power in (1, 2)]
         )
         reading = Anova((key,), step=least_step(values))
-        return self.sum_system(frame, 3 * cells.size, [terms], [interval], reading)
+        return self.sum_system(domain, 3 * cells.size, [terms], [interval], reading)
 
     def singles(self, sample: Sample) -> dict[str, Single]:
         """Return the table of records, F by scipy; nan where there is none."""
         from scipy.stats import f, f_oneway
 
-        x = column_numbers(self.variable, sample.fields, sample.inside)
+        x = column_numbers(self.variable, sample.domain, sample.inside)
         every = [
             x[rows]
-            for rows in record_groups(self.crossing(sample.frame), sample.inside)
+            for rows in record_groups(self.crossing(sample.domain), sample.inside)
             if len(rows)
         ]
         n, k = sum(map(len, every)), len(every)

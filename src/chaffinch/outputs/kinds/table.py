@@ -14,7 +14,6 @@ from pydantic import Field as Key
 from ..cells import (
     TOTAL,
     Crossing,
-    Frame,
     cell_names,
     column_numbers,
     crosstab,
@@ -23,7 +22,7 @@ from ..cells import (
     table_of_counts,
     with_margins,
 )
-from ..domain import Fields, Floats, Ints
+from ..domain import MAX_ROWS, Floats, Ints, OutputDomain
 from ..equations import Output
 from ..filters import Filter
 from ..numbers import (
@@ -37,7 +36,6 @@ from ..rules.cell_counts import COUNT, CellCounter, CellCounts, summed
 from ..rules.evidence import HistogramEnds, TableCells
 from .base import (
     KINDS,
-    ROWS,
     Columns,
     Estimates,
     Kind,
@@ -87,7 +85,7 @@ class TableSpec(Counted):
     totals: Annotated[list[Any] | None, Statistic()] = None
     margins: bool = False
 
-    def printed_cells(self, frame: Frame) -> NDArray[np.object_]:
+    def printed_cells(self, domain: OutputDomain) -> NDArray[np.object_]:
         """Return the numbers as printed, with an axis for each column, margins included."""
         sources = [
             source for source in (self.counts, self.cells, self.values) if source is not None
@@ -96,7 +94,7 @@ class TableSpec(Counted):
             raise self.fault(
                 ' must have counts, or cells, or values with percentages = "all", "rows" or "columns": one of them.'
             )
-        cells = self.crossing(frame)
+        cells = self.crossing(domain)
         absent = 0 if self.cells is not None or (self.percentages and not self.margins) else None
         return shaped(
             sources[0],
@@ -106,36 +104,36 @@ class TableSpec(Counted):
             total=TOTAL if self.margins else None,
         )
 
-    def equations(self, frame: Frame) -> tuple[Output, ...]:
+    def equations(self, domain: OutputDomain) -> tuple[Output, ...]:
         """Return the table, and a table for each of its margins."""
-        cells, within = self.crossing(frame), self.filter(frame)
+        cells, within = self.crossing(domain), self.filter(domain)
         if self.percentages is not None:
-            return (*self._shares(frame, cells, within), *self.n_equations(frame))
+            return (*self._shares(domain, cells, within), *self.n_equations(domain))
         if self.totals is not None:
             raise self.fault(
                 " has totals, which belong to percentages. For counts use margins = true."
             )
-        printed = self.printed_cells(frame)
+        printed = self.printed_cells(domain)
         if not self.margins:
-            lo, hi = self.bounds(printed, frame.rows)
+            lo, hi = self.bounds(printed, domain.n_rows)
             return (
-                table_of_counts(self.name, frame, cells.steps, within, lo, hi),
-                *self.n_equations(frame),
+                table_of_counts(self.name, domain, cells.steps, within, lo, hi),
+                *self.n_equations(domain),
             )
         tables: list[Output] = []
         for out in product((False, True), repeat=len(self.by)):
-            lo, hi = self.bounds(printed[_part(out)], frame.rows)
+            lo, hi = self.bounds(printed[_part(out)], domain.n_rows)
             name = (
                 f"{self.name}: {' by '.join(self._left(out)) or 'all'}" if any(out) else self.name
             )
-            tables.append(table_of_counts(name, frame, summed(cells, out).steps, within, lo, hi))
-        return (*tables, *self.n_equations(frame))
+            tables.append(table_of_counts(name, domain, summed(cells, out).steps, within, lo, hi))
+        return (*tables, *self.n_equations(domain))
 
     def _left(self, out: tuple[bool, ...]) -> list[str]:
         """The columns of a margin: those that are not summed out."""
         return [name for name, gone in zip(self.by, out, strict=True) if not gone]
 
-    def _shares(self, frame: Frame, cells: Crossing, within: Filter) -> tuple[Output, ...]:
+    def _shares(self, domain: OutputDomain, cells: Crossing, within: Filter) -> tuple[Output, ...]:
         if self.margins:
             raise self.fault(
                 ": percentages cannot have margins. Leave out the 100s; give totals instead."
@@ -143,23 +141,23 @@ class TableSpec(Counted):
         what = f"Output '{self.name}': a percentage"
         shares = [
             share_interval(cell, decimals=self.decimals, what=what)
-            for cell in self.printed_cells(frame).ravel()
+            for cell in self.printed_cells(domain).ravel()
         ]
         axis, whole = self.whole_axis, numbers_of_wholes(cells.shape, self.percentages)
         extra: tuple[Output, ...] = ()
         totals: list[int] | None = None
         if axis is None:
-            n = self.known_n(frame)
+            n = self.known_n(domain)
             totals = (
                 None if n is None or any((group < 0).any() for _, group in cells.steps) else [n]
             )
         elif self.totals is not None:
             if len(self.totals) != cells.shape[axis]:
                 raise self.fault(f" must have {cells.shape[axis]} totals. Got {len(self.totals)}.")
-            lo, hi = self.bounds(self.totals, frame.rows)
+            lo, hi = self.bounds(self.totals, domain.n_rows)
             # Exact within the table's columns: the others add nothing, unless some of their levels are in no group.
             steps = summed(cells, self._other_axes).steps
-            extra = (table_of_counts(f"{self.name}: totals", frame, steps, within, lo, hi),)
+            extra = (table_of_counts(f"{self.name}: totals", domain, steps, within, lo, hi),)
             totals = lo.tolist() if (lo == hi).all() else None
         if totals is None:
             reading = TableShares(whole, [k for k, share in enumerate(shares) if share is not None])
@@ -167,17 +165,17 @@ class TableSpec(Counted):
                 return extra
             known = [share for share in shares if share is not None]
             system = self.sum_system(
-                frame, cells.size, [sums_by_cell(frame, cells, ())], known, reading
+                domain, cells.size, [sums_by_cell(domain, cells, ())], known, reading
             )
             return (system, *extra)
         ends = [
             (0, totals[k])
             if share is None
-            else within_share(share, totals[k], what=what, threshold=frame.threshold)
+            else within_share(share, totals[k], what=what, threshold=domain.threshold)
             for share, k in zip(shares, whole, strict=True)
         ]
         lo, hi = np.array(ends, dtype=np.int64).T
-        return (table_of_counts(self.name, frame, cells.steps, within, lo, hi), *extra)
+        return (table_of_counts(self.name, domain, cells.steps, within, lo, hi), *extra)
 
     @property
     def whole_axis(self) -> int | None:
@@ -189,12 +187,12 @@ class TableSpec(Counted):
         """Which columns are summed out of the totals."""
         return tuple(axis != self.whole_axis for axis in range(len(self.by)))
 
-    def layout(self, frame: Frame) -> Iterator[NumberBlock]:
+    def layout(self, domain: OutputDomain) -> Iterator[NumberBlock]:
         """Give counts or percentages, and totals."""
-        cells, key = self.crossing(frame), "counts" if self.percentages is None else "values"
+        cells, key = self.crossing(domain), "counts" if self.percentages is None else "values"
         names, numbers = cell_names(cells, margins=self.margins), list[Any]()
         if any(source is not None for source in (self.counts, self.cells, self.values)):
-            numbers = self.printed_cells(frame).ravel().tolist()
+            numbers = self.printed_cells(domain).ravel().tolist()
         shape = tuple(size + self.margins for size in cells.shape)
         yield NumberBlock(key, names, numbers, "count" if key == "counts" else "number", shape)
         axis = self.whole_axis
@@ -204,12 +202,12 @@ class TableSpec(Counted):
             names = [f"total {k}" for k in range(size)]
             yield NumberBlock("totals", names, self.totals or (), "count", (size,), titles=called)
 
-    def with_placeholder_values(self, frame: Frame) -> Self:
+    def with_placeholder_values(self, domain: OutputDomain) -> Self:
         return self.changed(values={}) if self.percentages is not None else self.changed(cells={})
 
     def estimates(self, sample: Sample) -> Mapping[str, Estimates]:
         """Return counts; or percentages, and their totals. A row, or column, without records has percentages of 0."""
-        counts = crosstab(self.crossing(sample.frame), sample.inside)
+        counts = crosstab(self.crossing(sample.domain), sample.inside)
         if self.percentages is None:
             return {"counts": Estimates((with_margins(counts) if self.margins else counts).ravel())}
         over = tuple(k for k in range(counts.ndim) if k != self.whole_axis)
@@ -217,7 +215,7 @@ class TableSpec(Counted):
         share = counts / whole
         units = 100.0 * np.sqrt(np.maximum(share * (1.0 - share), 1e-12) / whole)
         # An empty cell is few records only where zeros are withheld too.
-        sizes = counts if self.suppressed_zeros else np.where(counts == 0, ROWS, counts)
+        sizes = counts if self.suppressed_zeros else np.where(counts == 0, MAX_ROWS, counts)
         return {
             "values": Estimates((100.0 * share).ravel(), units.ravel(), sizes.ravel()),
             "totals": Estimates(np.atleast_1d(counts.sum(axis=over))),
@@ -232,7 +230,7 @@ class TableSpec(Counted):
 
     def tallies(self, counter: CellCounter) -> list[CellCounts]:
         """Return cells, margins that are printed or follow, and n."""
-        cells = self.crossing(counter.frame)
+        cells = self.crossing(counter.domain)
         if self.percentages:
             return self._share_tallies(counter, cells)
         source = self.counts if self.counts is not None else self.cells
@@ -330,7 +328,7 @@ class HistogramSpec(Counted):
     edges: Annotated[list[float], Key(min_length=2)]
     counts: Annotated[list[Any] | None, Statistic(presence="required")] = None
 
-    def equations(self, frame: Frame) -> tuple[Output, ...]:
+    def equations(self, domain: OutputDomain) -> tuple[Output, ...]:
         """Return the bins as a table."""
         edges, counts = np.array(self.edges, dtype=float), self.counts or []
         if not np.isfinite(edges).all() or (np.diff(edges) <= 0).any():
@@ -339,40 +337,40 @@ class HistogramSpec(Counted):
             raise self.fault(
                 f" has {len(edges)} edges, so it needs {len(edges) - 1} counts. Got {len(counts)}."
             )
-        ((position, group),) = self.bins(frame.fields).steps
-        lo, hi = self.bounds(counts, frame.rows)
+        ((position, group),) = self.bins(domain).steps
+        lo, hi = self.bounds(counts, domain.n_rows)
         last = int(group.max())
         if last < len(edges) - 2:  # bins beyond the column's values
             if (lo[last + 1 :] > 0).any():
                 raise self.fault(f" counts records beyond the values of column '{self.variable}'.")
             lo, hi = lo[: last + 1], hi[: last + 1]
-        table = table_of_counts(self.name, frame, [(position, group)], self.filter(frame), lo, hi)
-        return (table, *self.n_equations(frame))
+        table = table_of_counts(self.name, domain, [(position, group)], self.filter(domain), lo, hi)
+        return (table, *self.n_equations(domain))
 
-    def bins(self, fields: Fields) -> Crossing:
+    def bins(self, fields: OutputDomain) -> Crossing:
         """Return the bins as cells, called "16 to 20"."""
         position, edges = fields.position(self.variable), np.array(self.edges, dtype=float)
-        values = fields.every[position].values
+        values = fields.columns[position].values
         group = np.searchsorted(edges, values, side="right") - 1
         group[values == edges[-1]] = len(edges) - 2
         group[(values < edges[0]) | (values > edges[-1])] = -1
         names = tuple(f"{a:g} to {b:g}" for a, b in pairwise(self.edges))
         return Crossing(((position, group.astype(np.int64)),), (names,))
 
-    def layout(self, frame: Frame) -> Iterator[NumberBlock]:
+    def layout(self, domain: OutputDomain) -> Iterator[NumberBlock]:
         """Give the counts, one for each bin."""
         bins, numbers = len(self.edges) - 1, self.counts
         numbers = numbers if numbers and len(numbers) == bins else []
-        yield NumberBlock("counts", self.bins(frame.fields).names[0], numbers, "count", (bins,))
+        yield NumberBlock("counts", self.bins(domain).names[0], numbers, "count", (bins,))
 
     def estimates(self, sample: Sample) -> Mapping[str, Estimates]:
         """Return the counts."""
-        numbers = column_numbers(self.variable, sample.fields, sample.inside)
+        numbers = column_numbers(self.variable, sample.domain, sample.inside)
         return {"counts": Estimates(np.histogram(numbers, bins=np.array(self.edges))[0])}
 
     def tallies(self, counter: CellCounter) -> list[CellCounts]:
         """Return bins, the total that follows, and n."""
-        cells = self.bins(counter.fields)
+        cells = self.bins(counter.domain)
         printed = counter.marked(cells.names) if self.counts is None else boxed(self.counts)
         tallies = [counter.counts("cells", cells, printed)]
         if tallies[0].is_exact:
@@ -383,7 +381,7 @@ class HistogramSpec(Counted):
 
     def evidence(self, tallies: list[CellCounts], counter: CellCounter) -> Iterator[Any]:
         """Give the bins, and the ends that are the smallest or largest value there is."""
-        values = column_numbers(self.variable, counter.fields, counter.inside)
+        values = column_numbers(self.variable, counter.domain, counter.inside)
         yield from super().evidence(tallies, counter)
         ends = {"the first edge": self.edges[0], "the last edge": self.edges[-1]}
         extremes = values.min(initial=np.inf), values.max(initial=-np.inf)

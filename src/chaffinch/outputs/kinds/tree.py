@@ -11,7 +11,8 @@ from pydantic import Field as Key
 from pydantic import ValidationInfo, field_validator
 
 from ..._base.documents import validate_document
-from ..cells import Crossing, Frame, crossed, crosstab, shaped, table_of_counts
+from ..cells import Crossing, crossed, crosstab, shaped, table_of_counts
+from ..domain import OutputDomain
 from ..equations import Output
 from ..filters import Filter, read_filter
 from ..numbers import Number
@@ -86,10 +87,10 @@ class TreeSpec(Counted):
         """Return the output's entry in a file of outputs."""
         return {**super().to_dict(), "leaves": [leaf.to_dict() for leaf in self.leaves]}
 
-    def without_numbers(self, frame: Frame) -> Self:
+    def without_numbers(self, domain: OutputDomain) -> Self:
         """Return the recipe: each leaf says whether it has counts or n."""
         leaves = [self._announcing(leaf, number) for number, leaf in enumerate(self.leaves, 1)]
-        return super().without_numbers(frame).changed(leaves=leaves)
+        return super().without_numbers(domain).changed(leaves=leaves)
 
     def _announcing(self, leaf: LeafSpec, number: int) -> LeafSpec:
         keys = [key for key in ("counts", "n") if leaf.publishes(key)] or [
@@ -101,7 +102,7 @@ class TreeSpec(Counted):
             )
         return leaf.changed(drop=("counts", "n"), announced={keys[0]: True})
 
-    def with_placeholder_values(self, frame: Frame) -> Self:
+    def with_placeholder_values(self, domain: OutputDomain) -> Self:
         return self.changed(
             leaves=[
                 leaf.changed(n=0) if leaf.publishes("n") else leaf.changed(counts={})
@@ -109,32 +110,30 @@ class TreeSpec(Counted):
             ]
         )
 
-    def _filters(self, frame: Frame) -> Iterator[Filter]:
+    def _filters(self, domain: OutputDomain) -> Iterator[Filter]:
         for number, leaf in enumerate(self.leaves, 1):
             parts = [f"({text})" for text in (self.where, leaf.where) if text]
-            yield read_filter(
-                " and ".join(parts), frame.fields, output=f"{self.name}: leaf {number}"
-            )
+            yield read_filter(" and ".join(parts), domain, output=f"{self.name}: leaf {number}")
 
-    def _labels(self, frame: Frame) -> Crossing:
+    def _labels(self, domain: OutputDomain) -> Crossing:
         assert self.label is not None
-        return crossed([self.label], {}, frame.fields, output=self.name)
+        return crossed([self.label], {}, domain, output=self.name)
 
     def _cells(
-        self, leaf: LeafSpec, number: int, frame: Frame
+        self, leaf: LeafSpec, number: int, domain: OutputDomain
     ) -> tuple[Crossing, list[str], NDArray[np.object_]]:
         """The cells of a leaf with numbers, what they are called, and their numbers as printed."""
         if leaf.counts is None:
             return WHOLE, [f"leaf {number}"], boxed([leaf.n])
-        cells = self._labels(frame)
+        cells = self._labels(domain)
         printed = shaped(leaf.counts, cells, what=f"Output '{self.name}', leaf {number}", absent=0)
         return cells, [f"leaf {number}: {word}" for word in cells.names[0]], printed
 
-    def equations(self, frame: Frame) -> tuple[Output, ...]:
+    def equations(self, domain: OutputDomain) -> tuple[Output, ...]:
         """Return a table for each leaf."""
         tables: list[Output] = []
         for number, (leaf, within) in enumerate(
-            zip(self.leaves, self._filters(frame), strict=True), 1
+            zip(self.leaves, self._filters(domain), strict=True), 1
         ):
             if (leaf.counts is None) == (leaf.n is None):
                 raise self.fault(f": leaf {number} must have counts, or n.")
@@ -142,47 +141,47 @@ class TreeSpec(Counted):
                 raise self.fault(
                     " has counts by level: it must name the label's column, with label = ..."
                 )
-            cells, _, printed = self._cells(leaf, number, frame)
-            lo, hi = self.bounds(printed, frame.rows)
+            cells, _, printed = self._cells(leaf, number, domain)
+            lo, hi = self.bounds(printed, domain.n_rows)
             tables.append(
-                table_of_counts(f"{self.name}: leaf {number}", frame, cells.steps, within, lo, hi)
+                table_of_counts(f"{self.name}: leaf {number}", domain, cells.steps, within, lo, hi)
             )
-        return (*tables, *self.n_equations(frame))
+        return (*tables, *self.n_equations(domain))
 
-    def layout(self, frame: Frame) -> Iterator[NumberBlock]:
+    def layout(self, domain: OutputDomain) -> Iterator[NumberBlock]:
         """Give the counts of each leaf, or its n; `field` says which."""
         for number, leaf in enumerate(self.leaves, 1):
             if leaf.counts is not None and self.label is not None:
-                _, names, printed = self._cells(leaf, number, frame)
+                _, names, printed = self._cells(leaf, number, domain)
                 yield NumberBlock("leaves", names, printed.tolist(), "count", None, field="counts")
             elif leaf.publishes("n") or self.label is None:
                 name = f"leaf {number}"
                 yield NumberBlock("leaves", [name], as_list(leaf.n), "count", field="n")
             else:
-                names = [f"leaf {number}: {word}" for word in self._labels(frame).names[0]]
+                names = [f"leaf {number}: {word}" for word in self._labels(domain).names[0]]
                 yield NumberBlock("leaves", names, (), "count", None, field="counts")
 
     def estimates(self, sample: Sample) -> Mapping[str, Estimates]:
         """Return the counts of each leaf, by its number."""
         estimates = {}
         for number, (leaf, block) in enumerate(
-            zip(self.leaves, self.layout(sample.frame), strict=True), 1
+            zip(self.leaves, self.layout(sample.domain), strict=True), 1
         ):
-            passing = read_filter(leaf.where, sample.fields, output=self.name).of(sample.inside)
-            cells = self._labels(sample.frame) if block.field == "counts" else WHOLE
+            passing = read_filter(leaf.where, sample.domain, output=self.name).of(sample.inside)
+            cells = self._labels(sample.domain) if block.field == "counts" else WHOLE
             estimates[str(number)] = Estimates(crosstab(cells, sample.inside[passing]).ravel())
         return estimates
 
     def computed_numbers(self, sample: Sample) -> dict[str, Any]:
         """Return the leaves with their numbers."""
         leaf_blocks = zip(
-            self.leaves, self.layout(sample.frame), self.estimates(sample).values(), strict=True
+            self.leaves, self.layout(sample.domain), self.estimates(sample).values(), strict=True
         )
         leaves = []
         for leaf, block, estimates in leaf_blocks:
             numbers = self.shown(block, estimates, sample, self.printer)
             if block.field == "counts":
-                words = self._labels(sample.frame).names[0]
+                words = self._labels(sample.domain).names[0]
                 entry: dict[str, Any] = {"counts": dict(zip(words, numbers, strict=True))}
             else:
                 entry = {"n": numbers[0]}
@@ -191,26 +190,26 @@ class TreeSpec(Counted):
 
     def recomputed(self, sample: Sample) -> Iterator[Number]:
         """Give the counts of each leaf beside those of the records."""
-        leaf_blocks = zip(self.layout(sample.frame), self.estimates(sample).values(), strict=True)
+        leaf_blocks = zip(self.layout(sample.domain), self.estimates(sample).values(), strict=True)
         for block, estimates in leaf_blocks:
-            yield from self.comparison(block, estimates, sample.frame.rows)
+            yield from self.comparison(block, estimates, sample.domain.n_rows)
 
     def tallies(self, counter: CellCounter) -> list[CellCounts]:
         """Return each leaf, the total of its counts that follows, and n."""
         tallies = []
         for number, (leaf, within) in enumerate(
-            zip(self.leaves, self._filters(counter.frame), strict=True), 1
+            zip(self.leaves, self._filters(counter.domain), strict=True), 1
         ):
             only_n = self.label is None or (not leaf.publishes("counts") and leaf.publishes("n"))
             cells, name, printed = (
-                WHOLE if only_n else self._labels(counter.frame),
+                WHOLE if only_n else self._labels(counter.domain),
                 f"leaf {number}",
                 None,
             )
             if only_n:
                 printed = None if leaf.n is None else boxed([leaf.n])
             elif leaf.counts is not None:
-                printed = self._cells(leaf, number, counter.frame)[2]
+                printed = self._cells(leaf, number, counter.domain)[2]
             tallies.append(counter.counts(name, cells, printed, within=within))
             if cells.steps and tallies[-1].is_exact:
                 tallies.append(

@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field as Key
 
-from ..cells import Frame, column_numbers
-from ..domain import Fields, Floats
+from ..cells import column_numbers
+from ..domain import Floats, OutputDomain
 from ..equations import Output, Terms
 from ..numbers import Interval
 from .base import KINDS, Kind, OptionalColumn, Sample, Statistic
@@ -69,7 +69,7 @@ class WilcoxonSpec(RankSpec):
     p_value: Annotated[Any, Statistic("the p-value", default=True)] = None
     p_below: PBound = None
 
-    def _differences(self, fields: Fields) -> tuple[tuple[int, ...], Floats]:
+    def _differences(self, fields: OutputDomain) -> tuple[tuple[int, ...], Floats]:
         """The columns, and the difference of each combination of their levels."""
         positions: tuple[int, ...] = (fields.position(self.variable),)
         differences = fields[self.variable].values - self.mu
@@ -84,24 +84,24 @@ class WilcoxonSpec(RankSpec):
             )
         return positions, np.round(differences, 9)
 
-    def _size(self, fields: Fields) -> int:
+    def _size(self, fields: OutputDomain) -> int:
         return 2 * len(np.unique(np.abs(self._differences(fields)[1])))
 
     def reading(self, key: str, groups: int) -> Formulas:
         """Return a number of the test as a formula of counts."""
         return SignedRanks((key,), self.toward, self.alternative, correction=bool(self.correction))
 
-    def system(self, frame: Frame, key: str, interval: Interval) -> Output:
+    def system(self, domain: OutputDomain, key: str, interval: Interval) -> Output:
         """Return the test as formulas of how many records have each difference."""
         self._check_correction()
-        positions, differences = self._differences(frame.fields)
+        positions, differences = self._differences(domain)
         rows = np.flatnonzero(differences)
         sizes, of = np.unique(np.abs(differences[rows]), return_inverse=True)
         below = np.where(differences[rows] < 0.0, len(sizes), 0)
         terms = Terms.sparse(
-            positions, frame.fields.sizes(positions), rows, of.ravel() + below, np.ones(len(rows))
+            positions, domain.shape(positions), rows, of.ravel() + below, np.ones(len(rows))
         )
-        return self.sum_system(frame, 2 * len(sizes), [terms], [interval], self.reading(key, 1))
+        return self.sum_system(domain, 2 * len(sizes), [terms], [interval], self.reading(key, 1))
 
     def _check_correction(self) -> None:
         if self.correction is None and (self.publishes("z") or self.publishes("p_value")):
@@ -114,9 +114,9 @@ class WilcoxonSpec(RankSpec):
         from scipy.stats import norm, rankdata, wilcoxon
 
         self._check_correction()
-        x = column_numbers(self.variable, sample.fields, sample.inside) - self.mu
+        x = column_numbers(self.variable, sample.domain, sample.inside) - self.mu
         if self.paired is not None:
-            x = x - column_numbers(self.paired, sample.fields, sample.inside)
+            x = x - column_numbers(self.paired, sample.domain, sample.inside)
         x = np.round(x, 9)
         x = x[x != 0.0]
         if not len(x):

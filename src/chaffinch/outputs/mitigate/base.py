@@ -16,10 +16,9 @@ from numpy.typing import NDArray
 
 from ..._base.errors import InputError
 from ..._base.registry import Registry
-from ..cells import Frame
 from ..document import Outputs
-from ..domain import Codes
-from ..kinds.base import ROWS, OutputSpec
+from ..domain import MAX_ROWS, Codes, OutputDomain
+from ..kinds.base import OutputSpec
 from ..rules import Policy, RuleReport, check_rules
 from ..rules.cell_counts import CellCounter
 from ..rules.findings import RuleFinding, not_assessed
@@ -75,9 +74,9 @@ class RuleTrial:
     asked: int = field(default=0, init=False)
 
     @property
-    def frame(self) -> Frame:
+    def domain(self) -> OutputDomain:
         """The columns and the number of records."""
-        return Frame(self.outputs.fields, len(self.codes))
+        return self.outputs.fields.with_rows(len(self.codes))
 
     @property
     def exhausted(self) -> bool:
@@ -108,7 +107,7 @@ class RuleTrial:
 
     def recipe_of(self, output: OutputSpec) -> OutputSpec:
         """Return an output without its numbers, with how they are printed."""
-        return output.without_numbers(Frame(self.outputs.fields, ROWS))
+        return output.without_numbers(self.outputs.fields.with_rows(MAX_ROWS))
 
 
 def bad_findings(
@@ -157,7 +156,7 @@ def plain_cells(output: OutputSpec, trial: RuleTrial) -> CellCount | None:
             getattr(plain, "percentages", None) is None
             and plain.definition.statbarn == "Frequencies"
         ):
-            parts = list(plain.computed(fields, trial.codes).printed_numbers(trial.frame))
+            parts = list(plain.computed(fields, trial.codes).printed_numbers(trial.domain))
             if len(parts) != 1 or not parts[0].counted:
                 return None
             return CellCount(list(parts[0].names), np.array(parts[0].numbers, dtype=np.int64), True)
@@ -165,6 +164,6 @@ def plain_cells(output: OutputSpec, trial: RuleTrial) -> CellCount | None:
         return None
     if not tallies or not tallies[0].shape or tallies[0].part != "cells":
         return None
-    if tallies[0].size != plain.crossing(trial.frame).size:
+    if tallies[0].size != plain.crossing(trial.domain).size:
         return None
     return CellCount(tallies[0].called(np.arange(tallies[0].size)), tallies[0].counts, False)

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..domain import Field
+from ..domain import OutputColumn
 from ..kinds.base import OutputSpec
 from ..rules.cell_counts import CellCounter
 from ..rules.suppression import bounds
@@ -71,12 +71,12 @@ def _spread(n: int) -> list[int]:
 
 
 def _bands(output: OutputSpec, trial: RuleTrial, column: str) -> list[_Band]:
-    cells = output.crossing(trial.frame)
+    cells = output.crossing(trial.domain)
     position = trial.outputs.fields.position(column)
     axis = cells.positions.index(position)
     group, names = cells.steps[axis][1], cells.names[axis]
     records = output.own_records(trial.outputs.fields, trial.codes)
-    inside = output.filter(trial.frame).of(records)
+    inside = output.filter(trial.domain).of(records)
     people = np.bincount(records[inside, position], minlength=len(group))
     return [
         _Band(tuple(np.flatnonzero(group == k).tolist()), int(people[group == k].sum()), name)
@@ -85,7 +85,7 @@ def _bands(output: OutputSpec, trial: RuleTrial, column: str) -> list[_Band]:
     ]
 
 
-def _smallest_pair(bands: Sequence[_Band], field: Field) -> tuple[int, int] | None:
+def _smallest_pair(bands: Sequence[_Band], field: OutputColumn) -> tuple[int, int] | None:
     """The group of fewest records, and of those that it may join the one of fewest: a neighbour among numbers, any among words."""
     for k in sorted(range(len(bands)), key=lambda k: bands[k].people):
         others = (
@@ -101,7 +101,7 @@ def _smallest_pair(bands: Sequence[_Band], field: Field) -> tuple[int, int] | No
     return None
 
 
-def _end_pair(bands: Sequence[_Band], field: Field) -> tuple[int, int] | None:
+def _end_pair(bands: Sequence[_Band], field: OutputColumn) -> tuple[int, int] | None:
     """The two groups at the end that has fewer records."""
     ends = [(len(bands) - 2, len(bands) - 1), (0, 1)]
     ends = [(one, other) for one, other in ends if _touch(bands[one], bands[other])]
@@ -113,7 +113,7 @@ def _touch(low: _Band, high: _Band) -> bool:
     return max(low.codes) + 1 == min(high.codes)
 
 
-def _named(bands: Sequence[_Band], field: Field) -> dict[str, Any]:
+def _named(bands: Sequence[_Band], field: OutputColumn) -> dict[str, Any]:
     """Groups as a file of outputs has them: ends of numbers, lists of words."""
     out: dict[str, Any] = {}
     for band in bands:
@@ -145,7 +145,7 @@ def _fewer_edges(output: OutputSpec, trial: RuleTrial, *, ends: bool) -> Series:
     recipe, first = trial.recipe_of(output), len(edges) - 1
     values = np.asarray(trial.outputs.fields[getattr(output, "variable", "")].values)
     records = output.own_records(trial.outputs.fields, trial.codes)
-    inside = output.filter(trial.frame).of(records)
+    inside = output.filter(trial.domain).of(records)
     numbers = values[
         records[inside, trial.outputs.fields.position(getattr(output, "variable", ""))]
     ]

@@ -475,7 +475,7 @@ def _numbers(recipe: OutputSpec, trial: RuleTrial) -> list[Any] | None:
     """All numbers that an output prints on the records."""
     try:
         output = recipe.computed(trial.outputs.fields, trial.codes)
-        parts = [number for part in output.printed_numbers(trial.frame) for number in part.numbers]
+        parts = [number for part in output.printed_numbers(trial.domain) for number in part.numbers]
     except ChaffinchError:
         return None
     return [*parts, *([output.n] if isinstance(output.n, int) else [])]

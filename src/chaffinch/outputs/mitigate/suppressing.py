@@ -135,7 +135,7 @@ def _lines(
     """Lines of a table along each column: the positions of their cells, and of their total, where there is one; and all cells as one."""
     margins = bool(getattr(output, "margins", False))
     shape = (
-        tuple(size + margins for size in output.crossing(trial.frame).shape)
+        tuple(size + margins for size in output.crossing(trial.domain).shape)
         if has_key(output, "by")
         else (len(cells.names),)
     )

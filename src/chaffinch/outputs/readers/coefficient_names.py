@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from ..._base.errors import InputError
-from ..domain import Field, Fields
+from ..domain import OutputColumn, OutputDomain
 from ..filters import Filter
 from .acro.read import UnclearError
 
@@ -167,7 +167,7 @@ def coefficient_columns(names: Sequence[str]) -> list[str]:
 
 
 def rebuilt_formula(
-    label: str, names: Sequence[str], fields: Fields, subset: Filter
+    label: str, names: Sequence[str], fields: OutputDomain, subset: Filter
 ) -> tuple[str, dict[str, str]]:
     """Return the formula that gives coefficients of these names, as patsy prints them (or `const`), and the names that it gives them.
 
@@ -175,7 +175,7 @@ def rebuilt_formula(
 
     Examples
     --------
-    >>> fields = Fields((Field("y", (0, 1)), Field("area", (57, 58)), Field("age", (1, 2))))
+    >>> fields = OutputDomain((OutputColumn("y", (0, 1)), OutputColumn("area", (57, 58)), OutputColumn("age", (1, 2))))
     >>> rebuilt_formula("y", ["const", "area[T.57]", "age"], fields, Filter((), (2, 2, 2)))
     ('y ~ C(area, Treatment(58)) + age', {'area[T.57]': 'C(area, Treatment(58))[T.57]'})
     """
@@ -197,7 +197,7 @@ def rebuilt_formula(
     return f"{label} ~ {' + '.join(dict.fromkeys(terms)) or '1'}", renamed
 
 
-def _written(factor: _Factor, levels: set[str], fields: Fields, subset: Filter) -> str:
+def _written(factor: _Factor, levels: set[str], fields: OutputDomain, subset: Filter) -> str:
     """A factor as our formula writes it."""
     text, column = factor.text, factor.column
     if column not in fields.names:
@@ -219,7 +219,7 @@ def _written(factor: _Factor, levels: set[str], fields: Fields, subset: Filter) 
     return f"C({inside})" if field.numeric and not plain.startswith("C(") else plain
 
 
-def _code(field: Field, level: str) -> int:
+def _code(field: OutputColumn, level: str) -> int:
     try:
         return field.code(level)
     except InputError:
@@ -228,7 +228,7 @@ def _code(field: Field, level: str) -> int:
         ) from None
 
 
-def _bracket(factor: _Factor, fields: Fields) -> str:
+def _bracket(factor: _Factor, fields: OutputDomain) -> str:
     """The level of a factor as our formula prints it."""
     level = factor.level
     if level is None:

@@ -114,13 +114,13 @@ def atoms_of(
     Examples
     --------
     >>> from chaffinch.outputs.document import recipes_of
-    >>> from chaffinch.outputs.domain import Field, Fields
+    >>> from chaffinch.outputs.domain import OutputColumn, OutputDomain
     >>> from chaffinch.outputs.rules.cell_counts import tallies_of
-    >>> fields = Fields((Field("sex", ("f", "m")), Field("age", (0, 1, 2, 3))))
+    >>> fields = OutputDomain((OutputColumn("sex", ("f", "m")), OutputColumn("age", (0, 1, 2, 3))))
     >>> entries = [{"name": "s", "kind": "table", "by": ["sex"]}, {"name": "n", "kind": "mean", "of": "age", "where": "age < 2", "n": True}]
     >>> codes = np.array([[0, 0], [0, 1], [1, 3]], dtype=np.int32)
     >>> tallies = [tallies_of(one, fields, codes)[k] for one, k in zip(recipes_of(entries, fields).outputs, (0, 1))]
-    >>> atoms = atoms_of(tallies, fields.columns.sizes)
+    >>> atoms = atoms_of(tallies, fields.sizes)
     >>> atoms.cells.tolist(), atoms.people.tolist()
     ([[0, -1], [0, 0], [1, -1], [1, 0]], [0, 2, 1, 0])
     """

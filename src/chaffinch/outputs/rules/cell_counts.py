@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..cells import Crossing, Frame, Step, whole_of
-from ..domain import MOST_CELLS, Codes, Fields, Ints, Mask
+from ..cells import Crossing, Step, whole_of
+from ..domain import MOST_CELLS, Codes, Ints, Mask, OutputDomain
 from ..filters import Filter
 from ..numbers import SUPPRESSED, UNKNOWN, UNSAID, count_interval
 from .findings import RuleFinding, finding
@@ -159,9 +159,9 @@ def margin(table: CellCounts, positions: Collection[int]) -> CellCounts:
     Examples
     --------
     >>> from chaffinch.outputs.document import recipes_of
-    >>> from chaffinch.outputs.domain import Field, Fields
+    >>> from chaffinch.outputs.domain import OutputColumn, OutputDomain
     >>> from chaffinch.outputs.rules.cell_counts import tallies_of
-    >>> fields = Fields((Field("sex", ("f", "m")), Field("area", ("n", "s"))))
+    >>> fields = OutputDomain((OutputColumn("sex", ("f", "m")), OutputColumn("area", ("n", "s"))))
     >>> codes = np.array([[0, 0], [0, 1], [1, 1]], dtype=np.int32)
     >>> (output,) = recipes_of([{"name": "t", "kind": "table", "by": ["sex", "area"]}], fields).outputs
     >>> margin(tallies_of(output, fields, codes)[0], {1}).counts.tolist()
@@ -210,9 +210,9 @@ def cells_within(fine: CellCounts, coarse: CellCounts) -> tuple[Ints, Mask]:
     Records of a1 and a3 lie in the one cell of all records, which has others too:
 
     >>> from chaffinch.outputs.document import recipes_of
-    >>> from chaffinch.outputs.domain import Field, Fields
+    >>> from chaffinch.outputs.domain import OutputColumn, OutputDomain
     >>> from chaffinch.outputs.rules.cell_counts import tallies_of
-    >>> fields = Fields((Field("A", ("a1", "a2", "a3")), Field("PAY", (0, 1))))
+    >>> fields = OutputDomain((OutputColumn("A", ("a1", "a2", "a3")), OutputColumn("PAY", (0, 1))))
     >>> entries = [{"name": "s", "kind": "sum", "of": "PAY", "where": "A != 'a2'"}, {"name": "t", "kind": "sum", "of": "PAY"}]
     >>> some, every = (tallies_of(one, fields, np.zeros((3, 2), dtype=np.int32))[0] for one in recipes_of(entries, fields).outputs)
     >>> [part.tolist() for part in cells_within(some, every)]
@@ -362,14 +362,14 @@ class CellCounter:
     def __init__(
         self,
         output: OutputSpec,
-        fields: Fields,
+        fields: OutputDomain,
         codes: Codes,
         *,
         own: tuple[int, ...] | None = None,
         weights: Ints | None = None,
     ) -> None:
-        self.output, self.fields, self.records, self.weights = output, fields, codes, weights
-        self.missing = MissingLevels(fields.columns.sizes, codes)
+        self.output, self.records, self.weights = output, codes, weights
+        self.missing = MissingLevels(fields.sizes, codes)
         self.codes = np.maximum(codes, 0) if self.missing.columns else codes
         if own is None:
             own = (
@@ -380,12 +380,12 @@ class CellCounter:
         self.own = own
         self.complete = np.asarray((codes[:, list(own)] >= 0).all(axis=1))
         complete = self.complete if weights is None else weights[self.complete]
-        self.frame = Frame(fields, int(complete.sum()))
-        if len(codes) and not self.frame.rows:
+        self.domain = fields.with_rows(int(complete.sum()))
+        if len(codes) and not self.domain.n_rows:
             raise output.fault(
                 ": no record of the data has a value in each of its columns. Leave out a column that is mostly missing."
             )
-        self.filter = output.filter(self.frame)
+        self.filter = output.filter(self.domain)
 
     @property
     def n_people(self) -> int:
@@ -399,7 +399,7 @@ class CellCounter:
 
     def of_part(self, part: OutputSpec) -> CellCounter:
         """Return the same for a part of the output, which is of the same records."""
-        return CellCounter(part, self.fields, self.records, own=self.own, weights=self.weights)
+        return CellCounter(part, self.domain, self.records, own=self.own, weights=self.weights)
 
     def tally(
         self,
@@ -426,9 +426,7 @@ class CellCounter:
         )
         told = {*whole.positions, *(c for columns, _ in joint for c in columns)}
         present = [
-            (p, np.zeros(self.fields.columns.sizes[p], dtype=np.int64))
-            for p in self.own
-            if p not in told
+            (p, np.zeros(self.domain.sizes[p], dtype=np.int64)) for p in self.own if p not in told
         ]
         return CellCounts(
             self.output.name,
@@ -469,7 +467,7 @@ class CellCounter:
     def counted(self, cells: Crossing, joint: Joint) -> tuple[Ints, Ints]:
         """Return the cell of each record, -1 for none, and the number of records of each cell."""
         labels = self._labels(
-            cells, joint, {p: self.codes[:, p] for p in range(len(self.fields))}, len(self.codes)
+            cells, joint, {p: self.codes[:, p] for p in range(len(self.domain))}, len(self.codes)
         )
         from ...counts.tally import count_cells  # engines read this module, and must not load it
 
@@ -482,7 +480,7 @@ class CellCounter:
         labels = cells.of(grid, size)
         for columns, mask in joint:
             key = np.ravel_multi_index(
-                tuple(grid[column] for column in columns), self.fields.sizes(columns)
+                tuple(grid[column] for column in columns), self.domain.shape(columns)
             )
             labels[~mask[key]] = -1
         return labels
@@ -493,11 +491,11 @@ class CellCounter:
             present = np.isin(np.arange(width), group)
             possible &= present.reshape([-1 if k == axis else 1 for k in range(len(cells.shape))])
         columns = sorted({*cells.positions, *(c for some, _ in joint for c in some)})
-        size = int(np.prod(self.fields.sizes(columns), dtype=object)) if joint else MOST_CELLS + 1
+        size = int(np.prod(self.domain.shape(columns), dtype=object)) if joint else MOST_CELLS + 1
         if (
             size <= MOST_CELLS
         ):  # else too many to look at: a cell may then count as possible that is not
-            labels = self._labels(cells, joint, self.fields.grid(columns), size)
+            labels = self._labels(cells, joint, self.domain.grid(columns), size)
             possible &= (
                 np.bincount(labels[labels >= 0], minlength=cells.size).reshape(cells.shape) > 0
             )
@@ -549,15 +547,15 @@ class CellCounter:
 
 
 def tallies_of(
-    output: OutputSpec, fields: Fields, codes: Codes, weights: Ints | None = None
+    output: OutputSpec, fields: OutputDomain, codes: Codes, weights: Ints | None = None
 ) -> list[CellCounts]:
     """Return the tallies behind an output, that of its cells first.
 
     Examples
     --------
     >>> from chaffinch.outputs.document import recipes_of
-    >>> from chaffinch.outputs.domain import Field
-    >>> fields = Fields((Field("sex", ("f", "m")),))
+    >>> from chaffinch.outputs.domain import OutputColumn
+    >>> fields = OutputDomain((OutputColumn("sex", ("f", "m")),))
     >>> (output,) = recipes_of([{"name": "by sex", "kind": "table", "by": ["sex"]}], fields).outputs
     >>> [(t.part, t.counts.tolist()) for t in tallies_of(output, fields, np.array([[0], [0], [1]], dtype=np.int32))]
     [('cells', [2, 1]), ('total', [3])]

@@ -10,8 +10,8 @@ import numpy as np
 
 from ..._base.errors import InputError
 from ..._base.runtime import one_blas_thread
-from ..cells import Frame, column_numbers
-from ..domain import Codes, Fields, Floats, Ints
+from ..cells import column_numbers
+from ..domain import Codes, Floats, Ints, OutputDomain
 from .cell_counts import COUNT, CellCounter, CellCounts, MissingLevels, tallies_of
 from .evidence import RULES, PrintedOutput, RecordsBehind, Release, judge
 from .feasible_tables import FeasibleTables
@@ -38,24 +38,24 @@ def check_rules(
     Where the numbers were published they say which cells were withheld; all counts are those of the records. Outputs that are out already
     (`released`) are compared with the new ones, not judged themselves.
     """
-    frame = Frame(outputs.fields, len(codes))
-    before = [] if released is None else [_judged(one, frame) for one in released.outputs]
+    domain = outputs.fields.with_rows(len(codes))
+    before = [] if released is None else [_judged(one, domain) for one in released.outputs]
     with (
         one_blas_thread()
     ):  # matrices of a few hundred cells, on which threads wait more than they work
         return _report(
-            [_judged(one, frame) for one in outputs.outputs], before, outputs.fields, codes, policy
+            [_judged(one, domain) for one in outputs.outputs], before, outputs.fields, codes, policy
         )
 
 
-def _judged(output: OutputSpec, frame: Frame) -> OutputSpec:
+def _judged(output: OutputSpec, domain: OutputDomain) -> OutputSpec:
     """The output with what its numbers say of how they are printed; without any where they are not all there."""
-    return output.with_printing(frame) if output.has_numbers else output.without_numbers(frame)
+    return output.with_printing(domain) if output.has_numbers else output.without_numbers(domain)
 
 
 def check_entries(
     entries: Sequence[Mapping[str, Any]],
-    fields: Fields,
+    fields: OutputDomain,
     codes: Codes,
     policy: Policy,
     *,
@@ -69,8 +69,8 @@ def check_entries(
     Examples
     --------
     >>> import numpy as np
-    >>> from chaffinch.outputs.domain import Field
-    >>> fields = Fields((Field("sex", ("f", "m")),))
+    >>> from chaffinch.outputs.domain import OutputColumn
+    >>> fields = OutputDomain((OutputColumn("sex", ("f", "m")),))
     >>> codes = np.array([[0]] * 12 + [[1]] * 3, dtype=np.int32)
     >>> report = check_entries([{"name": "t", "kind": "table", "by": ["sex"]}], fields, codes, Policy())
     >>> [(one.rule, one.status, one.cells, one.of) for one in report][:2]
@@ -87,25 +87,25 @@ def check_entries(
 def _report(
     outputs: Sequence[OutputSpec],
     released: Sequence[OutputSpec],
-    fields: Fields,
+    fields: OutputDomain,
     codes: Codes,
     policy: Policy,
     weights: Ints | None = None,
 ) -> RuleReport:
-    codes = fields.columns.check(codes, may_miss=True)
-    missing = MissingLevels(fields.columns.sizes, codes)
+    codes = fields.check(codes, may_miss=True)
+    missing = MissingLevels(fields.sizes, codes)
     names = [output.name for output in outputs]
     if twice := next((name for name in names if names.count(name) > 1), None):
         raise InputError(f"Outputs must have different names. Two are called '{twice}'.")
-    frame = Frame(fields, len(codes) if weights is None else int(weights.sum()))
+    domain = fields.with_rows(len(codes) if weights is None else int(weights.sum()))
     new: dict[str, Sequence[CellCounts]] = {}
     findings: dict[str, list[RuleFinding]] = {}
     for output in outputs:
-        rules, printed = policy.of(output.kind), PrintedOutput(output, frame)
+        rules, printed = policy.of(output.kind), PrintedOutput(output, domain)
         try:
             counter = CellCounter(output, fields, codes, weights=weights)
             cells = output.tallies(counter)
-            behind = RecordsBehind(output, cells, counter.frame, codes)
+            behind = RecordsBehind(output, cells, counter.domain, codes)
             findings[output.name] = output.findings(cells, counter, rules)
             findings[output.name] += judge(output.name, output.kind, [behind], rules)
             new[output.name] = cells

@@ -197,14 +197,14 @@ def _households(piece: RecordsBehind, policy: Policy) -> Iterator[Outcome]:
     """
     if policy.household is None:
         return
-    if policy.household not in piece.frame.fields.names:
+    if policy.household not in piece.domain.names:
         bad = (
             f"The policy counts households by column '{policy.household}', which is none of the columns of these outputs: describe it with them, "
             "so that households are counted."
         )
         yield Outcome([piece.output.name], 1, "", bad, "not assessed")
         return
-    unit = piece.codes[:, piece.frame.fields.position(policy.household)].astype(np.int64)
+    unit = piece.codes[:, piece.domain.position(policy.household)].astype(np.int64)
     # People whose household is missing may be of one.
     unit = np.where(unit < 0, int(unit.max(initial=0)) + 1, unit)
     width, least, where, of = int(unit.max(initial=0)) + 1, policy.threshold, list[str](), 0
@@ -244,11 +244,11 @@ def _weights(piece: PrintedOutput, policy: Policy) -> Iterator[Outcome]:
     parts: list[NumberBlock] = []
     # Numbers that do not fit the records are a finding of their own.
     with contextlib.suppress(InputError):
-        parts = list(output.printed_numbers(piece.frame)) if output.has_numbers else []
+        parts = list(output.printed_numbers(piece.domain)) if output.has_numbers else []
     numbers = [number for part in parts if part.counted for number in _numbers(part.numbers)]
     if any(number != round(number) for number in numbers):
         why = "Its counts are not all whole numbers"
-    elif any(number > piece.frame.rows for number in numbers):
+    elif any(number > piece.domain.n_rows for number in numbers):
         why = "It counts more people than there are records"
     if why:
         bad = f"{why}: they are weighted. Rules are run on records, each counted once; add the unweighted counts as an output of their own, so that they can be judged."

@@ -14,13 +14,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from ..._base.registry import Registry
-from ..domain import Codes, Floats, Ints
+from ..domain import Codes, Floats, Ints, OutputDomain
 from ..numbers import printed
 from .findings import RuleFinding, Status, finding
 from .policy import Policy
 
 if TYPE_CHECKING:
-    from ..cells import Frame
     from ..kinds.base import OutputSpec
     from .cell_counts import CellCounter, CellCounts, MissingLevels
 
@@ -107,7 +106,7 @@ class RecordsBehind(NamedTuple):
 
     output: OutputSpec
     tallies: Sequence[CellCounts]
-    frame: Frame
+    domain: OutputDomain
     codes: Codes
 
 
@@ -115,7 +114,7 @@ class PrintedOutput(NamedTuple):
     """An output as it is printed, of so many records."""
 
     output: OutputSpec
-    frame: Frame
+    domain: OutputDomain
 
 
 class Magnitudes:

@@ -45,9 +45,9 @@ class LinearSystem:
     Two tables without totals: the second has one of the first's columns, and so tells its total.
 
     >>> from chaffinch.outputs.document import recipes_of
-    >>> from chaffinch.outputs.domain import Field, Fields
+    >>> from chaffinch.outputs.domain import OutputColumn, OutputDomain
     >>> from chaffinch.outputs.rules.cell_counts import tallies_of
-    >>> fields = Fields((Field("sex", ("f", "m")), Field("ill", ("no", "yes"))))
+    >>> fields = OutputDomain((OutputColumn("sex", ("f", "m")), OutputColumn("ill", ("no", "yes"))))
     >>> codes = np.array([[0, 0]] * 12 + [[0, 1]] * 3 + [[1, 0]] * 20, dtype=np.int32)
     >>> entries = [{"name": "both", "kind": "table", "by": ["sex", "ill"], "threshold": 10}, {"name": "sex", "kind": "table", "by": ["sex"]}]
     >>> both, sex = (tallies_of(one, fields, codes)[0] for one in recipes_of(entries, fields).outputs)

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from ...counts.tally import count_cells
 from ...stats.glm import Influence, class_influence, influence
 from ...table.compare.classes import class_ids
-from ..domain import Codes, Fields, Floats, Ints
+from ..domain import Codes, Floats, Ints, OutputDomain
 from ..formula import Factor, Formula, Term
 from .evidence import RULES, InterpolatingFit, ModelGroups, Outcome, Rule, SortedGroups
 from .findings import some
@@ -66,7 +66,7 @@ class FittedModel:
 
     output: ModelSpec
     formula: Formula
-    fields: Fields
+    fields: OutputDomain
     records: Codes
     label: Ints
     few_labels: bool
@@ -133,15 +133,15 @@ def _design(formula: Formula, patterns: Codes) -> NDArray[np.float64]:
 
 
 def patterns_of(
-    formula: Formula, fields: Fields, records: Codes, *, saturation: float = 0.8
+    formula: Formula, fields: OutputDomain, records: Codes, *, saturation: float = 0.8
 ) -> Patterns:
     """Return the distinct rows of the design, and its rank; the number of columns where patterns are so many that it cannot matter.
 
     Examples
     --------
-    >>> from chaffinch.outputs.domain import Field
+    >>> from chaffinch.outputs.domain import OutputColumn
     >>> from chaffinch.outputs.formula import read_formula
-    >>> fields = Fields((Field("y", (0, 1)), Field("a", ("p", "q")), Field("b", ("r", "s"))))
+    >>> fields = OutputDomain((OutputColumn("y", (0, 1)), OutputColumn("a", ("p", "q")), OutputColumn("b", ("r", "s"))))
     >>> records = np.array([[0, 0, 0], [1, 0, 1], [0, 1, 0], [1, 1, 1], [1, 1, 1]], dtype=np.int32)
     >>> [patterns_of(read_formula(f"y ~ {right}", fields), fields, records).share for right in ("a + b", "a * b")]
     [0.75, 1.0]
@@ -168,7 +168,7 @@ def patterns_of(
     return Patterns(columns, pattern, rank)
 
 
-def _levels_only(terms: tuple[Term, ...], fields: Fields, records: Codes) -> Patterns | None:
+def _levels_only(terms: tuple[Term, ...], fields: OutputDomain, records: Codes) -> Patterns | None:
     """The patterns of the columns that stand in terms of levels alone, and the rank of those terms; None without any."""
     plain = [
         tuple(sorted({c for f in term for c in f.columns}))
@@ -225,12 +225,12 @@ def _patterns(model: FittedModel, policy: Policy) -> Iterator[Outcome]:
     yield Outcome(worst, of, good, f"{what}, {about} fewer than {least} people.")
 
 
-def _called(one: Patterns, which: Ints, fields: Fields, records: Codes) -> list[str]:
+def _called(one: Patterns, which: Ints, fields: OutputDomain, records: Codes) -> list[str]:
     """Patterns by the levels of their first record; for the inside."""
     first = np.unique(one.pattern, return_index=True)[1]
     return [
         ", ".join(
-            f"{fields.names[c]} = {fields.every[c].labels[int(records[first[k], c])]}"
+            f"{fields.names[c]} = {fields.columns[c].labels[int(records[first[k], c])]}"
             for c in one.columns
         )
         for k in which
@@ -246,7 +246,7 @@ class _Group:
     names: tuple[str, ...]
 
 
-def _groups(terms: tuple[Term, ...], fields: Fields, records: Codes) -> list[_Group]:
+def _groups(terms: tuple[Term, ...], fields: OutputDomain, records: Codes) -> list[_Group]:
     """For each term the combinations of its categorical factors that occur; terms of numbers alone have none."""
     groups: dict[tuple[str, ...], _Group] = {}
     for term in terms:
@@ -262,9 +262,9 @@ def _groups(terms: tuple[Term, ...], fields: Fields, records: Codes) -> list[_Gr
     return list(groups.values())
 
 
-def _level(factor: Factor, fields: Fields, record: NDArray[np.int32]) -> str:
+def _level(factor: Factor, fields: OutputDomain, record: NDArray[np.int32]) -> str:
     column = factor.columns[0]
-    return f"{factor.text}[{fields.every[column].labels[int(record[column])]}]"
+    return f"{factor.text}[{fields.columns[column].labels[int(record[column])]}]"
 
 
 @RULES.register(

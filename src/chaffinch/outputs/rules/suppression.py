@@ -56,9 +56,9 @@ def bounds(
     One of two cells is withheld, and the total shown:
 
     >>> from chaffinch.outputs.document import recipes_of
-    >>> from chaffinch.outputs.domain import Field, Fields
+    >>> from chaffinch.outputs.domain import OutputColumn, OutputDomain
     >>> from chaffinch.outputs.rules.cell_counts import tallies_of
-    >>> fields = Fields((Field("sex", ("f", "m")),))
+    >>> fields = OutputDomain((OutputColumn("sex", ("f", "m")),))
     >>> codes = np.array([[0]] * 12 + [[1]] * 3, dtype=np.int32)
     >>> entry = {"name": "t", "kind": "table", "by": ["sex"], "threshold": 10, "margins": True}
     >>> cells, *totals = tallies_of(recipes_of([entry], fields).outputs[0], fields, codes)

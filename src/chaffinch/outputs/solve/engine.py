@@ -51,9 +51,9 @@ def seconds_of_move(problem: Problem, rows: int) -> float:
     Examples
     --------
     >>> import numpy as np
-    >>> from chaffinch.outputs.domain import CodeColumn, Columns
+    >>> from chaffinch.outputs.domain import OutputColumn, OutputDomain
     >>> table = CountTable("t", ((0, np.arange(2)),), np.array([4, 6]), np.array([4, 6]))
-    >>> round(1e6 * seconds_of_move(Problem(Columns((CodeColumn("sex", 2),)), (table,)), 10), 6)
+    >>> round(1e6 * seconds_of_move(Problem(OutputDomain((OutputColumn("sex", ("f", "m")),)), (table,)), 10), 6)
     0.17
     """
     systems = [output for output in problem.outputs if isinstance(output, SumSystem)]

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..._base.compiled import jit
-from ..domain import Codes, Columns, Floats
+from ..domain import Codes, Floats, OutputDomain
 from ..equations import CountTable
 from .program import (
     BLOCK,
@@ -100,7 +100,7 @@ class Moves:
     def __init__(
         self, state: State, rng: np.random.Generator, *, kinds: Collection[Kind] = KINDS
     ) -> None:
-        columns = state.problem.columns
+        columns = state.problem.domain
         free = [c for c, column in enumerate(columns) if not column.fixed and column.size > 1]
         arms = [
             (kind, c)
@@ -180,9 +180,9 @@ class Moves:
             self.kernel.places[c, order[c]] = np.arange(len(codes))
 
 
-def _possible(kind: Kind, column: int, columns: Columns, n_free: int) -> bool:
+def _possible(kind: Kind, column: int, columns: OutputDomain, n_free: int) -> bool:
     if kind == "step":
-        return columns.every[column].values is not None
+        return columns.columns[column].numeric
     return kind != "repair" and (kind != "copy_two" or n_free > 1)
 
 
@@ -194,7 +194,7 @@ def _beside(tables: list[CountTable], n_columns: int) -> list[list[int]]:
     ]
 
 
-def cumulative_chances(columns: Columns) -> tuple[Floats, Ints]:
+def cumulative_chances(columns: OutputDomain) -> tuple[Floats, Ints]:
     """Return the cumulative chances of levels end to end, and where each column's start; -1 for uniform ones."""
     parts, first, size = [np.zeros(0)], [], 0
     for column in columns:

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..._base.compiled import jit
-from ..domain import Codes, Columns, Floats
+from ..domain import Codes, Floats, OutputDomain
 from .moves import cumulative_chances, draw_level, draw_uniform
 from .program import (
     BLOCKS,
@@ -52,7 +52,9 @@ class _Levels(NamedTuple):
 class Population:
     """Candidates, numbered from 0; the first is given, the others are drawn, but for fixed columns."""
 
-    def __init__(self, columns: Columns, first: Codes, size: int, rng: np.random.Generator) -> None:
+    def __init__(
+        self, columns: OutputDomain, first: Codes, size: int, rng: np.random.Generator
+    ) -> None:
         n_rows, n_columns = first.shape
         dtype = np.min_scalar_type(max(columns.sizes) - 1)
         self._codes = np.empty((2 * size, n_rows, n_columns), dtype=dtype)

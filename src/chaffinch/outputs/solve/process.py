@@ -24,7 +24,7 @@ import numpy as np
 
 from ..._base.errors import ChaffinchError, InputError
 from ..._base.results import to_plain
-from ..domain import Codes, Columns
+from ..domain import Codes, OutputDomain
 from ..equations import Problem
 from .engine import PROPOSALS, Checkpoint, Solved
 from .settings import MAX_ERROR, SEARCH_ENGINES, SearchSettings, StartName
@@ -271,18 +271,18 @@ def _work(request: dict[str, Any], answers: IO[bytes]) -> None:
     problem, rows = spec.problem(job.rows), spec.n_rows(job.rows)
     if job.start != "margins":  # without what is known of margins
         problem = Problem(
-            Columns(tuple(replace(column, weights=None) for column in problem.columns)),
+            OutputDomain(tuple(replace(column, weights=None) for column in problem.domain)),
             problem.outputs,
         )
     engine = SEARCH_ENGINES[search.search_engine]
     own_settings = search.engine_settings
     options = {} if own_settings is None else {"settings": own_settings}
-    engine.warm_up(problem, problem.columns.start(50, seed=0), search)
+    engine.warm_up(problem, problem.domain.start(50, seed=0), search)
     for entropy, key in job.seeds:
         first, seed = np.random.SeedSequence(entropy, spawn_key=tuple(key)).spawn(2)
         solved = engine.solve(
             problem,
-            problem.columns.start(rows, seed=first),
+            problem.domain.start(rows, seed=first),
             proposals=PROPOSALS if search.proposals is None else search.proposals,
             tolerance=MAX_ERROR if search.max_error is None else search.max_error,
             seed=seed,

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..._base.compiled import jit
-from ..domain import Codes, Columns, Floats
+from ..domain import Codes, Floats, OutputDomain
 from ..equations import CountTable, Lookup, Problem, SumSystem, Terms
 from ..families import FAMILIES, LEAST_ETA, PARTS
 
@@ -177,8 +177,8 @@ def compile_problem(problem: Problem) -> Program:
         first_multiplier += width
     ints, floats = layout.ints, layout.floats
     table, table_columns = _table_rows(tables, ints)
-    tables_of = _readers(problem.columns, [t.columns for t in tables])
-    systems_of = _readers(problem.columns, [s.columns for s in systems])
+    tables_of = _readers(problem.domain, [t.columns for t in tables])
+    systems_of = _readers(problem.domain, [s.columns for s in systems])
     starts = {
         "tables_of_starts": ints.add(tables_of[0]),
         "tables_of": ints.add(tables_of[1]),
@@ -210,7 +210,7 @@ def compile_problem(problem: Problem) -> Program:
     )
 
 
-def _readers(columns: Columns, reads: list[tuple[int, ...]]) -> tuple[list[int], list[int]]:
+def _readers(columns: OutputDomain, reads: list[tuple[int, ...]]) -> tuple[list[int], list[int]]:
     """For each column the numbers of the outputs that read it, in compressed rows."""
     readers = [[k for k, read in enumerate(reads) if c in read] for c in range(len(columns))]
     starts = [sum(map(len, readers[:c])) for c in range(len(readers) + 1)]

@@ -88,7 +88,7 @@ class State:
         roughly: bool = False,
     ) -> None:
         self.problem, self.tolerance = problem, tolerance
-        self.codes: Codes = problem.columns.check(codes).copy()
+        self.codes: Codes = problem.domain.check(codes).copy()
         self.program = p = compile_problem(problem)
         self.tables = [output for output in problem.outputs if isinstance(output, CountTable)]
         self.systems = [output for output in problem.outputs if isinstance(output, SumSystem)]
@@ -207,7 +207,7 @@ class State:
                 systems[j] = replace(systems[j], model=replace(model, eta=eta))
         new = {s.name: s for s in systems}
         outputs = tuple(new.get(output.name, output) for output in self.problem.outputs)
-        return Problem(self.problem.columns, outputs), systems
+        return Problem(self.problem.domain, outputs), systems
 
     def drifts(self) -> dict[int, tuple[int, Floats]]:
         """Return, for each system that is read off a model with coefficients: which these are, and its numbers' derivatives by them."""
@@ -242,7 +242,7 @@ class State:
         }
         filled = False
         for c in sorted(columns):
-            column = self.problem.columns.every[c]
+            column = self.problem.domain.columns[c]
             absent = np.flatnonzero(np.bincount(self.codes[:, c], minlength=column.size) == 0)
             if not column.fixed and absent.size:
                 share = -(-len(self.codes) // column.size)

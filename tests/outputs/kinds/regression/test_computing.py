@@ -12,16 +12,16 @@ from scipy.optimize import linprog
 
 from chaffinch._base.errors import InputError
 from chaffinch.outputs.document import recipes_of
-from chaffinch.outputs.domain import Field, Fields
+from chaffinch.outputs.domain import OutputColumn, OutputDomain
 from chaffinch.outputs.kinds.regression import computing
 from chaffinch.outputs.numbers import compared
 from chaffinch.outputs.statistics import Observed
 
-FIELDS = Fields(
+FIELDS = OutputDomain(
     (
-        Field("y", ("no", "yes")),
-        Field("the area", ("n", "s", "e"), common=frozenset("ns")),
-        Field("age", (0, 1, 2, 3, 4)),
+        OutputColumn("y", ("no", "yes")),
+        OutputColumn("the area", ("n", "s", "e"), common=frozenset("ns")),
+        OutputColumn("age", (0, 1, 2, 3, 4)),
     )
 )
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from chaffinch._base.errors import InputError
 from chaffinch.outputs.document import recipes_of
-from chaffinch.outputs.domain import Field, Fields
+from chaffinch.outputs.domain import OutputColumn, OutputDomain
 from chaffinch.outputs.equations import Lookup
 from chaffinch.outputs.formula import read_formula
 from chaffinch.outputs.kinds.regression.information import (
@@ -59,16 +59,16 @@ def test_least_squares_as_statsmodels_prints_it(seed: int, slopes_hold: Any) -> 
     st.sampled_from(["a*x", "x + I(x ** 2) + a:b", "a + b", "0 + a:b:x", "1"]),
 )
 def test_sums_of_products_by_brute_force(seed: int, right: str) -> None:
-    fields = Fields(
+    fields = OutputDomain(
         (
-            Field("y", (1, 2, 5)),
-            Field("a", ("u", "v", "w")),
-            Field("b", ("p", "q")),
-            Field("x", (1, 2, 4)),
+            OutputColumn("y", (1, 2, 5)),
+            OutputColumn("a", ("u", "v", "w")),
+            OutputColumn("b", ("p", "q")),
+            OutputColumn("x", (1, 2, 4)),
         )
     )
     formula = read_formula(f"y ~ {right}", fields)
-    codes = fields.columns.start(17, seed=seed)
+    codes = fields.start(17, seed=seed)
     x = sum(t.of(codes, formula.size) for t in formula.terms)
     y = fields["y"].values[codes[:, 0]]
     terms, size = products(formula, fields, what="o")

@@ -11,9 +11,8 @@ import statsmodels.api as sm
 import statsmodels.formula.api as smf
 
 from chaffinch._base.errors import InputError
-from chaffinch.outputs.cells import Frame
 from chaffinch.outputs.document import Outputs, recipes_of
-from chaffinch.outputs.domain import Field, Fields
+from chaffinch.outputs.domain import OutputColumn, OutputDomain
 from chaffinch.outputs.kinds.regression.spec import RegressionSpec
 
 pytestmark = pytest.mark.filterwarnings(
@@ -200,9 +199,8 @@ def test_printed_digits(cmc: Any, frame: Any) -> None:
 
 
 def frame_of(spec: Outputs) -> Any:
-    from chaffinch.outputs.cells import Frame
 
-    return Frame(spec.fields, spec.n_rows())
+    return spec.fields.with_rows(spec.n_rows())
 
 
 def test_an_offset(cmc: Any, check: Any) -> None:
@@ -294,12 +292,12 @@ def test_coefficients_without_a_formula(cmc: Any) -> None:
         cmc.spec({k: v for k, v in LOGIT.items() if k != "formula"})
 
 
-FIELDS = Fields(
+FIELDS = OutputDomain(
     (
-        Field("word", ("a", "b", "c")),
-        Field("truth", (False, True)),
-        Field("count", (0, 1, 2)),
-        Field("x", (0, 1)),
+        OutputColumn("word", ("a", "b", "c")),
+        OutputColumn("truth", (False, True)),
+        OutputColumn("count", (0, 1, 2)),
+        OutputColumn("x", (0, 1)),
     )
 )
 
@@ -307,7 +305,7 @@ FIELDS = Fields(
 def numbers(**keys: Any) -> list[float]:
     (output,) = recipes_of([{"name": "m", **keys}], FIELDS).outputs
     assert isinstance(output, RegressionSpec)
-    frame = Frame(FIELDS, 100)
+    frame = FIELDS.with_rows(100)
     return output.label(frame, output.compiled(frame)).values[:, 0].tolist()
 
 

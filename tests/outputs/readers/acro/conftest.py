@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 import chaffinch
-from chaffinch.outputs.domain import Field, Fields
+from chaffinch.outputs.domain import OutputColumn, OutputDomain
 from chaffinch.outputs.readers.acro.read import AcroDirectory, AcroFile, AcroResult, read_acro
 from chaffinch.outputs.readers.acro.recipes import recipes_of_acro
 
@@ -28,8 +28,8 @@ def frame():
 
 @pytest.fixture(scope="session")
 def fields(frame):
-    return Fields(
-        tuple(Field(name, tuple(sorted(frame[name].unique().tolist()))) for name in frame)
+    return OutputDomain(
+        tuple(OutputColumn(name, tuple(sorted(frame[name].unique().tolist()))) for name in frame)
     )
 
 
@@ -153,7 +153,9 @@ def entries():
     return of
 
 
-SMALL = Fields((Field("a", ("x", "y")), Field("b", (0, 1)), Field("c", tuple(range(10)))))
+SMALL = OutputDomain(
+    (OutputColumn("a", ("x", "y")), OutputColumn("b", (0, 1)), OutputColumn("c", tuple(range(10))))
+)
 
 
 @pytest.fixture(scope="session")

@@ -4,7 +4,7 @@ import ast
 
 import pytest
 
-from chaffinch.outputs.domain import Field
+from chaffinch.outputs.domain import OutputColumn
 from chaffinch.outputs.filters import read_filter
 from chaffinch.outputs.readers.acro.commands import (
     ComparedColumn,
@@ -152,7 +152,7 @@ def test_words_are_quoted_and_columns_ticked():
     assert filters_of([call.arguments["data"]], call) == [r"`my area` == 'it\'s \\ so'"]
 
 
-AGE = Field("age", (20, 30, 40, 50))
+AGE = OutputColumn("age", (20, 30, 40, 50))
 
 
 def compared(text: str) -> ComparedColumn | None:
@@ -206,7 +206,7 @@ def test_groups_are_ranges_of_numbers_and_lists_of_words() -> None:
         "0": [20, 30],
         "1": [40, 50],
     }
-    state = Field("state", ("ill", "so so", "well"))
+    state = OutputColumn("state", ("ill", "so so", "well"))
     assert ComparedColumn("state", ast.Eq, "so so").groups(state, ["False", "True"]) == {
         "False": ["ill", "well"],
         "True": ["so so"],

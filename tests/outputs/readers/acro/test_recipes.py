@@ -9,20 +9,20 @@ import pytest
 import chaffinch
 from chaffinch._base.errors import InputError
 from chaffinch.outputs.document import Outputs
-from chaffinch.outputs.domain import Field, Fields
+from chaffinch.outputs.domain import OutputColumn, OutputDomain
 from chaffinch.outputs.kinds import KINDS
 from chaffinch.outputs.numbers import compared, printed
 from chaffinch.outputs.readers.acro.recipes import columns_of_acro, recipes_of_acro
 from chaffinch.outputs.records import codes_of_table
 
-CENSUS = Fields(
+CENSUS = OutputDomain(
     (
-        Field("AREAP", (57, 58, 59, 60)),
-        Field("ETHGROUP", (1, 2, 3, 8)),
-        Field("SEX", (1, 2)),
-        Field("AGE", tuple(range(96))),
-        Field("TENURE", (0, 1)),
-        Field("INCOME", tuple(range(0, 1_000_001, 1000))),
+        OutputColumn("AREAP", (57, 58, 59, 60)),
+        OutputColumn("ETHGROUP", (1, 2, 3, 8)),
+        OutputColumn("SEX", (1, 2)),
+        OutputColumn("AGE", tuple(range(96))),
+        OutputColumn("TENURE", (0, 1)),
+        OutputColumn("INCOME", tuple(range(0, 1_000_001, 1000))),
     )
 )
 
@@ -185,7 +185,7 @@ def test_the_example_is_read_as_printed(census):
     ],
 )
 def test_reasons_name_no_level_that_only_the_data_have(tmp_path, what, one):
-    fields = Fields((Field("a", ("x", "secret")), Field("b", (0, 1))))
+    fields = OutputDomain((OutputColumn("a", ("x", "secret")), OutputColumn("b", (0, 1))))
     assert "secret'" not in one(tmp_path, fields=fields, **what).skipped[0].reason
     assert "secret," not in one(tmp_path, fields=fields, **what).skipped[0].reason
 

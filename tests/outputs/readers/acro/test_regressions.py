@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from statsmodels.iolib.summary import forg
 
 from chaffinch.errors import InputError
-from chaffinch.outputs.domain import Field, Fields
+from chaffinch.outputs.domain import OutputColumn, OutputDomain
 from chaffinch.outputs.numbers import printed
 from chaffinch.outputs.readers.acro.read import AcroDirectory, AcroFile, AcroResult
 from chaffinch.outputs.readers.acro.recipes import recipes_of_acro
@@ -58,19 +58,19 @@ def regression(
 
 
 def test_a_missing_coefficient_is_not_named(tmp_path):
-    fields = Fields((Field("b", (0, 1)), Field("a", ("u", "v", "secret"))))
+    fields = OutputDomain((OutputColumn("b", (0, 1)), OutputColumn("a", ("u", "v", "secret"))))
     (skipped,) = regression(tmp_path, ["Intercept", "a[T.v]"], fields=fields).skipped
     assert "secret" not in skipped.reason
 
 
-AREA = Field("area", (57, 58, 59))
-PEOPLE = Fields(
+AREA = OutputColumn("area", (57, 58, 59))
+PEOPLE = OutputDomain(
     (
-        Field("b", (0, 1)),
+        OutputColumn("b", (0, 1)),
         AREA,
-        Field("age", (1, 2, 3)),
-        Field("my sex", ("f", "m")),
-        Field("sex", ("f", "m")),
+        OutputColumn("age", (1, 2, 3)),
+        OutputColumn("my sex", ("f", "m")),
+        OutputColumn("sex", ("f", "m")),
     )
 )
 

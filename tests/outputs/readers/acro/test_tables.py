@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 
 from chaffinch.outputs.document import Outputs
-from chaffinch.outputs.domain import Field, Fields
+from chaffinch.outputs.domain import OutputColumn, OutputDomain
 from chaffinch.outputs.kinds import KINDS
 from chaffinch.outputs.readers.acro.read import UnclearError
 from chaffinch.outputs.readers.acro.tables import read_layout
@@ -207,7 +207,7 @@ def test_levels_written_as_floats_are_the_same_levels(tmp_path, one):
 
 
 def test_a_level_called_all_is_no_total(tmp_path, one):
-    fields = Fields((Field("a", ("x", "All")), Field("b", (0, 1))))
+    fields = OutputDomain((OutputColumn("a", ("x", "All")), OutputColumn("b", (0, 1))))
     (output,) = one(
         tmp_path, fields=fields, rows=(("a", "0", "1"), ("x", "3", "4"), ("All", "5", "6"))
     ).outputs

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from chaffinch._base.errors import InputError
 from chaffinch.outputs.document import recipes_of
-from chaffinch.outputs.domain import Field, Fields
+from chaffinch.outputs.domain import OutputColumn, OutputDomain
 from chaffinch.outputs.readers.files.parsed import (
     ParsedFit,
     ParsedOutput,
@@ -47,7 +47,7 @@ def two_by_two(
     return ParsedTable(("sex", "area"), LABELS, numbers, margins=bool(margins), **options)  # type: ignore[arg-type]
 
 
-def entries_of(one: ParsedOutput, name: str, fields: Fields) -> list[dict[str, Any]]:
+def entries_of(one: ParsedOutput, name: str, fields: OutputDomain) -> list[dict[str, Any]]:
     """Return the first way to say an output that the columns allow."""
     tried: list[list[dict[str, Any]]] = []
 
@@ -67,7 +67,7 @@ def statuses(one: ParsedOutput, policy: Policy | None = None) -> dict[str, str]:
 @settings(max_examples=25, deadline=None)
 @given(st.lists(st.integers(0, 30), min_size=4, max_size=4).filter(any))
 def test_the_rules_say_of_printed_counts_what_they_say_of_records(counts: list[int]) -> None:
-    fields = Fields((Field("sex", LABELS[0]), Field("area", LABELS[1])))
+    fields = OutputDomain((OutputColumn("sex", LABELS[0]), OutputColumn("area", LABELS[1])))
     places = np.array(list(np.ndindex(2, 2)))
     codes = np.repeat(places, counts, axis=0).astype(np.int32)
     expected = check_entries(
@@ -119,7 +119,7 @@ def test_very_large_counts_are_judged_without_as_many_records() -> None:
 
 
 def test_axes_without_a_name_and_unknown_columns_are_said() -> None:
-    fields = Fields((Field("sex", LABELS[0]),))
+    fields = OutputDomain((OutputColumn("sex", LABELS[0]),))
     with pytest.raises(InputError, match="which columns stand in its columns: write by"):
         entries_of(ParsedTable(("sex", "(columns)"), LABELS, {}), "t", fields)
     with pytest.raises(InputError, match="'area', which is no column of the data"):
@@ -168,12 +168,12 @@ def test_numbers_by_person_are_not_counts_of_people(
     assert "taken for counts" not in said
 
 
-FIELDS = Fields(
+FIELDS = OutputDomain(
     (
-        Field("y", (0, 1, 2, 3)),
-        Field("age", (1, 2, 3)),
-        Field("sex", ("f", "m", "x")),
-        Field("area", (1, 2)),
+        OutputColumn("y", (0, 1, 2, 3)),
+        OutputColumn("age", (1, 2, 3)),
+        OutputColumn("sex", ("f", "m", "x")),
+        OutputColumn("area", (1, 2)),
     )
 )
 
@@ -281,8 +281,12 @@ def test_words_of_r_are_translated() -> None:
     assert patsy_name("1.foreign#c.weight", {}) == "C(foreign)[T.1]:weight"
 
 
-PEOPLE_FIELDS = Fields(
-    (Field("age", tuple(range(10, 90))), Field("sex", ("f", "m")), Field("area", (1, 2)))
+PEOPLE_FIELDS = OutputDomain(
+    (
+        OutputColumn("age", tuple(range(10, 90))),
+        OutputColumn("sex", ("f", "m")),
+        OutputColumn("area", (1, 2)),
+    )
 )
 GROUPS = (("f",), ("m",))
 

@@ -20,8 +20,7 @@ from ...._base.errors import InputError, join_names
 from ...._base.masking import HIDDEN
 from ...._base.runtime import one_blas_thread
 from ....counts.tally import count_cells
-from ...cells import Frame
-from ...domain import Codes, Fields, Floats
+from ...domain import Codes, Floats, OutputDomain
 from ...equations import SumSystem
 from ...families import FAMILIES, FamilyName, multipliers
 from ...formula import Formula
@@ -54,7 +53,7 @@ def first_fit(output: RegressionSpec, sample: Sample, formula: Formula) -> Model
     assert coefficients is not None
     errors = np.full(system.size, np.nan)
     if output.publishes("standard_errors"):
-        errors = _errors(output, system, data, result, sample.fields, sample.inside)
+        errors = _errors(output, system, data, result, sample.domain, sample.inside)
     return ModelFit(coefficients.T.ravel(), errors, _singles(result))
 
 
@@ -66,7 +65,7 @@ def _observed(
     output: RegressionSpec, sample: Sample, formula: Formula
 ) -> tuple[SumSystem, Observed]:
     """The regression at 0 and what it sees of records; InputError for what counting shows."""
-    system = output.system(sample.frame, formula, published=False)
+    system = output.system(sample.domain, formula, published=False)
     data = observed(system, sample.inside)
     if fault := fault_before(data, output.family_name, system.size // formula.size):
         raise InputError(_words(fault, output, formula, sample))
@@ -75,13 +74,13 @@ def _observed(
 
 def refit(output: RegressionSpec, sample: Sample, formula: Formula) -> ModelFit:
     """Return the fit from the published coefficients; nan where there is none."""
-    frame, codes = sample.frame, sample.codes
-    system = output.system(frame, formula)
+    domain, codes = sample.domain, sample.codes
+    system = output.system(domain, formula)
     data, nothing = observed(system, codes), np.full(system.size, np.nan)
     try:
         result = fitted(system, codes, expected=output.information == "expected")
         values = np.asarray(result.params, dtype=float).T.ravel()
-        errors = _errors(output, system, data, result, frame.fields, codes)
+        errors = _errors(output, system, data, result, domain, codes)
         units, singles = spread_at(result, system), _singles(result)
     except _BROKEN:
         values = nothing[:0]
@@ -101,7 +100,7 @@ def _errors(
     system: SumSystem,
     data: Observed,
     result: Any,
-    fields: Fields,
+    fields: OutputDomain,
     codes: Codes,
 ) -> Floats:
     """The standard errors of a fit as the output has them: statsmodels' own, robust ones, or those of weighted least squares."""
@@ -117,7 +116,7 @@ def _errors(
 
 def printed_alpha(output: RegressionSpec, sample: Sample) -> float:
     """Return alpha as printed: coefficients are then those at the printed alpha, as whoever reads the output would fit them."""
-    formula = output.compiled(sample.frame, sample.inside)
+    formula = output.compiled(sample.domain, sample.inside)
     with one_blas_thread():
         _, data = _observed(output.changed(alpha=1.0), sample, formula)
         try:
@@ -129,11 +128,11 @@ def printed_alpha(output: RegressionSpec, sample: Sample) -> float:
     return alpha
 
 
-def _called(columns: Sequence[int], formula: Formula, fields: Fields) -> str:
+def _called(columns: Sequence[int], formula: Formula, fields: OutputDomain) -> str:
     """A coefficient, with the cell that it stands for, as messages may have it."""
     k = next((k for k in columns if formula.names[k] != "Intercept"), columns[0])
     levels = [
-        (fields.every[f.columns[0]], code)
+        (fields.columns[f.columns[0]], code)
         for f, code in formula.coefficients[k]
         if code is not None
     ]
@@ -146,20 +145,20 @@ def _called(columns: Sequence[int], formula: Formula, fields: Fields) -> str:
 
 
 def _words(fault: Fault, output: RegressionSpec, formula: Formula, sample: Sample) -> str:
-    frame, codes = sample.frame, sample.inside
+    domain, codes = sample.domain, sample.inside
     if fault.kind == "class":
-        code = output.classes(frame, formula)[fault.columns[0]]
-        field = frame.fields.every[formula.label.columns[0]]
+        code = output.classes(domain, formula)[fault.columns[0]]
+        field = domain.columns[formula.label.columns[0]]
         label = field.safe_label(code)
         return f"{'a class' if label == HIDDEN else f'class {label!r}'} of column '{field.name}' has no records"
     names = [formula.safe_names[k] for k in fault.columns]
-    called = _called(fault.columns, formula, frame.fields) if names else ""
+    called = _called(fault.columns, formula, domain) if names else ""
     # That all of a group answer alike would tell each of their answers: it is not said which it is.
     same = "are too few, or too much alike"
     if fault.kind == "empty":
         return f"no record is behind {called}"
     if fault.kind == "dependent":
-        empty = _empty_level(output, formula, frame, codes)
+        empty = _empty_level(output, formula, domain, codes)
         if empty is not None:
             return f"{empty} has no records, so {called} cannot be told apart from others"
         return f"{called} cannot be told apart from others, since its column of the design is a sum of other columns"
@@ -172,7 +171,7 @@ def _words(fault: Fault, output: RegressionSpec, formula: Formula, sample: Sampl
             )
         return f"{called} has no finite estimate, since the records behind it {same}"
     if fault.kind == "separated":
-        if level := _one_label(output, formula, frame, codes):
+        if level := _one_label(output, formula, domain, codes):
             return f"there is no finite estimate, since the records of {level} {same}"
         some = join_names([name for name in names if name != "Intercept"] or names, max_names=4)
         return f"there is no finite estimate, since the labels are separated by a combination of its columns ({some})"
@@ -189,13 +188,13 @@ def _factors(formula: Formula) -> list[int]:
 
 
 def _empty_level(
-    output: RegressionSpec, formula: Formula, frame: Frame, codes: Codes
+    output: RegressionSpec, formula: Formula, domain: OutputDomain, codes: Codes
 ) -> str | None:
     """A level of one of the formula's factors that no record has: often the reference."""
-    passing = output.filter(frame)
+    passing = output.filter(domain)
     inside = codes[passing.of(codes)]
     for position in _factors(formula):
-        field = frame.fields.every[position]
+        field = domain.columns[position]
         counts = count_cells([inside[:, position]], [len(field.levels)])
         empty = np.flatnonzero((counts == 0) & passing.levels(position))
         if empty.size:
@@ -203,13 +202,15 @@ def _empty_level(
     return None
 
 
-def _one_label(output: RegressionSpec, formula: Formula, frame: Frame, codes: Codes) -> str | None:
+def _one_label(
+    output: RegressionSpec, formula: Formula, domain: OutputDomain, codes: Codes
+) -> str | None:
     """A level of one of the formula's factors whose records have all the same label (or lack a class): the reference, since others are found before."""
-    inside = codes[output.filter(frame).of(codes)]
-    label = output.label(frame, formula).of(inside)[:, 0]
+    inside = codes[output.filter(domain).of(codes)]
+    label = output.label(domain, formula).of(inside)[:, 0]
     enough = len(np.unique(label)) if output.family_name == "multinomial" else 2
     for position in _factors(formula):
-        field = frame.fields.every[position]
+        field = domain.columns[position]
         for code in range(len(field.levels)):
             if 0 < len(np.unique(label[inside[:, position] == code])) < enough:
                 return field.safe_name(code)

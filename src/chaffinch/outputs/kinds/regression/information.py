@@ -23,8 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...._base.errors import InputError
-from ...cells import Frame
-from ...domain import MOST_CELLS, Fields, Floats
+from ...domain import MOST_CELLS, Floats, OutputDomain
 from ...equations import Lookup, Output, RegressionModel, SumSystem, Terms
 from ...families import FAMILIES, multipliers
 from ...formula import Formula
@@ -39,7 +38,11 @@ CANONICAL = ("logit", "poisson")
 
 
 def beside_coefficients(
-    output: RegressionSpec, frame: Frame, formula: Formula, model: RegressionModel, at: Floats
+    output: RegressionSpec,
+    domain: OutputDomain,
+    formula: Formula,
+    model: RegressionModel,
+    at: Floats,
 ) -> list[Output]:
     """Return a system for each number that is published beside the coefficients; `at` are these."""
     if (
@@ -49,16 +52,16 @@ def beside_coefficients(
     ):
         rest = output.changed(standard_errors=None)
         return [
-            sandwich_system(output, frame, formula, at),
-            *_leastsquares(rest, frame, formula, model.label, at),
+            sandwich_system(output, domain, formula, at),
+            *_leastsquares(rest, domain, formula, model.label, at),
         ]
     if output.family_name == "gaussian":
-        return _leastsquares(output, frame, formula, model.label, at)
-    return _others(output, frame, formula, model)
+        return _leastsquares(output, domain, formula, model.label, at)
+    return _others(output, domain, formula, model)
 
 
 def _leastsquares(
-    output: RegressionSpec, frame: Frame, formula: Formula, label: Lookup, at: Floats
+    output: RegressionSpec, domain: OutputDomain, formula: Formula, label: Lookup, at: Floats
 ) -> list[Output]:
     if output.standard_errors is None and output.loglik is None and output.dispersion is None:
         return []
@@ -81,17 +84,17 @@ def _leastsquares(
             ),
         ]
     )
-    terms, size = squares(formula, label, frame.fields, what=output.name)
+    terms, size = squares(formula, label, domain, what=output.name)
     reading = LeastSquares(formula.size, at, keys, what)
     name = f"{output.name}: {' and '.join([*(['standard errors'] if keys else []), *what])}"
-    keep = output.filter(frame).keep()
+    keep = output.filter(domain).keep()
     return [SumSystem(name, size, terms, bounds[:, 0], bounds[:, 1], keep=keep, reported=reading)]
 
 
 def _others(
-    output: RegressionSpec, frame: Frame, formula: Formula, model: RegressionModel
+    output: RegressionSpec, domain: OutputDomain, formula: Formula, model: RegressionModel
 ) -> list[Output]:
-    family, keep, systems = output.family_name, output.filter(frame).keep(), list[Output]()
+    family, keep, systems = output.family_name, output.filter(domain).keep(), list[Output]()
     dispersed = FAMILIES[family].dispersed
     constant = Terms((), (), np.array([0, 1]), np.array([0]), np.array([1.0]))
     dispersion = (
@@ -102,7 +105,7 @@ def _others(
             raise InputError(
                 f"Output '{output.name}' has a dispersion, which kind = \"{output.kind}\" does not have."
             )
-        n = output.known_n(frame)
+        n = output.known_n(domain)
         if n is None or n <= formula.size:
             raise InputError(
                 f"Output '{output.name}' has a dispersion: it needs n, above its {formula.size} coefficients."
@@ -138,7 +141,7 @@ def _others(
             )
         keys, errors = output.error_keys(formula)
         weight = RegressionModel(family, model.eta, model.label, "weight", model.parameter)
-        terms, size = products(formula, frame.fields, what=output.name)
+        terms, size = products(formula, domain, what=output.name)
         reading = Information(formula.size, keys, 1.0 if dispersion is None else dispersion.middle)
         name = f"{output.name}: standard errors"
         systems.append(
@@ -177,11 +180,11 @@ def _columns_of(terms: Terms) -> tuple[list[int], Floats]:
 
 
 def _crossed(
-    left: Terms, right: Terms, fields: Fields, place: Callable[[int, int], int], what: str
+    left: Terms, right: Terms, fields: OutputDomain, place: Callable[[int, int], int], what: str
 ) -> Terms:
     """Look-ups of the products of two look-ups' entries."""
     positions = tuple(sorted({*left.columns, *right.columns}))
-    grid, sizes = fields.grid(positions), fields.sizes(positions)
+    grid, sizes = fields.grid(positions), fields.shape(positions)
     size = int(np.prod(sizes, dtype=np.int64))
     sides = []
     for terms in (left, right):
@@ -215,7 +218,7 @@ def _crossed(
     return Terms.sparse(positions, sizes, row, equation, np.concatenate([np.zeros(0), *values]))
 
 
-def products(formula: Formula, fields: Fields, *, what: str) -> tuple[tuple[Terms, ...], int]:
+def products(formula: Formula, fields: OutputDomain, *, what: str) -> tuple[tuple[Terms, ...], int]:
     """Terms of the sums of x_i x_j, i <= j, in that order."""
     pairs = _pairs(formula.size)
     place = lambda i, j: pairs[i, j]  # noqa: E731
@@ -228,7 +231,7 @@ def products(formula: Formula, fields: Fields, *, what: str) -> tuple[tuple[Term
 
 
 def squares(
-    formula: Formula, label: Lookup, fields: Fields, *, what: str
+    formula: Formula, label: Lookup, fields: OutputDomain, *, what: str
 ) -> tuple[tuple[Terms, ...], int]:
     """Terms of all products of the design's columns, y and 1: x_i x_j, then x_i y, then y y, then 1."""
     terms, size = products(formula, fields, what=what)
@@ -244,7 +247,7 @@ def squares(
     return (*terms, *(t for t in crossed if t.equations.size), squared, constant), size + p + 2
 
 
-def _crossed_with(terms: Terms, y: Terms, fields: Fields, first: int, what: str) -> Terms:
+def _crossed_with(terms: Terms, y: Terms, fields: OutputDomain, first: int, what: str) -> Terms:
     far = replace(y, equations=y.equations + 10**9)  # y behind every column of the design
     return _crossed(terms, far, fields, lambda i, _: first + i, what)
 
@@ -403,23 +406,23 @@ def robust_errors(
 
 
 def sandwich_system(
-    output: RegressionSpec, frame: Frame, formula: Formula, at: Floats
+    output: RegressionSpec, domain: OutputDomain, formula: Formula, at: Floats
 ) -> SumSystem:
     """Return HC0 or HC1 standard errors of a linear regression as a function of sums over records."""
     columns = joint_columns(formula, *formula.label.columns)
     p = formula.size
-    if JointLevels.too_many(frame.fields, columns, p * (p + 1) + 1):
+    if JointLevels.too_many(domain, columns, p * (p + 1) + 1):
         raise output.fault(
             ": its columns have too many combinations of levels for robust standard errors. Leave them out."
         )
-    joint = JointLevels.of(formula, frame, columns)
-    label = output.label(frame, formula).of(joint.codes)[:, 0]
+    joint = JointLevels.of(formula, domain, columns)
+    label = output.label(domain, formula).of(joint.codes)[:, 0]
     products = upper(joint.x[:, :, None] * joint.x[:, None, :])
     squares = (label - joint.x @ at - joint.offset)[:, None] ** 2
     numbers = np.hstack([products, squares * products, np.ones((len(label), 1))])
     keys, bounds = output.error_keys(formula)
     reading = Sandwich(p, keys, corrected=output.covariance == "HC1")
-    keep = output.filter(frame).keep()
+    keep = output.filter(domain).keep()
     name = f"{output.name}: standard errors"
     return SumSystem(
         name,

@@ -20,8 +20,8 @@ from pydantic import Field as Key
 from ...._base.checks import check_name
 from ...._base.errors import InputError
 from ...._base.masking import unknown_level, without_levels
-from ...cells import Frame, scalar_code
-from ...domain import Codes, Fields, Scalar
+from ...cells import scalar_code
+from ...domain import Codes, OutputDomain, Scalar
 from ...equations import Lookup, Output, SumSystem, regression
 from ...families import DISTRIBUTIONS, FAMILIES, FamilyName, RegressionFamily
 from ...formula import Formula
@@ -106,9 +106,9 @@ class RegressionSpec(ModelSpec):
         """Whether it is a negative binomial regression."""
         return "negative-binomial" in (self.kind, self.family)
 
-    def announcements(self, frame: Frame) -> dict[str, Any]:
+    def announcements(self, domain: OutputDomain) -> dict[str, Any]:
         """Return which standard errors there are, and whether alpha is estimated."""
-        keys = super().announcements(frame)
+        keys = super().announcements(domain)
         if self.needs_alpha and (
             keys.get("alpha") or "alpha" in self.coefficients or self.alpha is None
         ):
@@ -119,31 +119,31 @@ class RegressionSpec(ModelSpec):
             keys["alpha"] = True
         return keys
 
-    def with_placeholder_values(self, frame: Frame) -> Self:
+    def with_placeholder_values(self, domain: OutputDomain) -> Self:
         """Return a recipe with some numbers or other."""
-        some = super().with_placeholder_values(frame)
+        some = super().with_placeholder_values(domain)
         return some.changed(alpha=1.0) if "alpha" in self._announced else some
 
-    def check_numbers(self, frame: Frame) -> Formula:
+    def check_numbers(self, domain: OutputDomain) -> Formula:
         """Return the formula; InputError for coefficients that are none of it."""
-        formula = self.compiled(frame)
-        self.intervals(frame, formula)
+        formula = self.compiled(domain)
+        self.intervals(domain, formula)
         return formula
 
-    def coefficient_block(self, frame: Frame, formula: Formula) -> NumberBlock:
+    def coefficient_block(self, domain: OutputDomain, formula: Formula) -> NumberBlock:
         """Return the coefficients, of every class but the base one after the other."""
         if self.family_name != "multinomial":
-            return super().coefficient_block(frame, formula)
-        names, numbers, labels = list[str](), list[Any](), self.class_labels(frame, formula)
+            return super().coefficient_block(domain, formula)
+        names, numbers, labels = list[str](), list[Any](), self.class_labels(domain, formula)
         for label in labels:
             names += [f"{label}: {name}" for name in formula.names]
             if self.coefficients:
                 numbers += self._in_order(self.coefficients[label], formula, formula.names)
         return ClassBlock("coefficients", names, numbers, inner=formula.names, labels=labels)
 
-    def printed_numbers(self, frame: Frame) -> Iterator[NumberBlock]:
+    def printed_numbers(self, domain: OutputDomain) -> Iterator[NumberBlock]:
         """Give coefficients, and what was published beside them; alpha where it stands among them."""
-        yield from super().printed_numbers(frame)
+        yield from super().printed_numbers(domain)
         if "alpha" in self.coefficients:
             yield NumberBlock("alpha", ["alpha"], [self.coefficients["alpha"]])
 
@@ -165,13 +165,13 @@ class RegressionSpec(ModelSpec):
             raise self.no_estimate(sample, str(error)) from None
         return {"alpha": alpha, **self.changed(alpha=alpha).computed_numbers(sample)}
 
-    def labels_of(self, frame: Frame, formula: Formula, records: Codes) -> ModelLabels:
+    def labels_of(self, domain: OutputDomain, formula: Formula, records: Codes) -> ModelLabels:
         """Return the label as a number: 1 for the level that counts as a success, where one does."""
         column = formula.label.columns[0]
-        label = super().labels_of(frame, formula, records).label
+        label = super().labels_of(domain, formula, records).label
         binary = self.own_family.is_binary
         if binary and (self.success is not None or formula.label.categorical):
-            field = frame.fields.every[column]
+            field = domain.columns[column]
             success = scalar_code(field, self.success, output=self.name, key="success")
             label = (records[:, column] == success).astype(np.int64)
         outcomes = max(len(np.unique(label)) - 1, 1) if self.kind == "multinomial" else 1
@@ -201,28 +201,28 @@ class RegressionSpec(ModelSpec):
         """What is known of its family."""
         return FAMILIES[self.family_name]
 
-    def rules_only(self, fields: Fields) -> str:
+    def rules_only(self, fields: OutputDomain) -> str:
         """Return whether its standard errors have no equations, or its formula has bases whose numbers only the data tell."""
         return super().rules_only(fields) or without_equations(self)
 
-    def _weights(self, frame: Frame) -> tuple[Lookup, ...]:
+    def _weights(self, domain: OutputDomain) -> tuple[Lookup, ...]:
         """What records count, where they have weights."""
         if self.weights is None:
             return ()
-        position = frame.fields.position(self.weights)
-        field = frame.fields.every[position]
+        position = domain.position(self.weights)
+        field = domain.columns[position]
         if not field.numeric or (field.values < 0).any():
             raise self.fault(
                 f": its weights must be numbers of at least 0. Column '{self.weights}' has others."
             )
         return (Lookup((position,), (len(field.levels),), field.values[:, None]),)
 
-    def classes(self, frame: Frame, formula: Formula) -> list[int]:
+    def classes(self, domain: OutputDomain, formula: Formula) -> list[int]:
         """Return the codes of a multinomial label's classes, the base first; levels that the filter leaves out are none."""
         position = formula.label.columns[0]
         field, codes = (
-            frame.fields.every[position],
-            np.flatnonzero(self.filter(frame).levels(position)).tolist(),
+            domain.columns[position],
+            np.flatnonzero(self.filter(domain).levels(position)).tolist(),
         )
         base = (
             codes[0]
@@ -231,26 +231,26 @@ class RegressionSpec(ModelSpec):
         )
         return [base, *(code for code in codes if code != base)]
 
-    def class_labels(self, frame: Frame, formula: Formula) -> list[str]:
+    def class_labels(self, domain: OutputDomain, formula: Formula) -> list[str]:
         """Return the classes of a multinomial label that have coefficients: all but the base."""
-        labels = frame.fields.every[formula.label.columns[0]].labels
-        return [labels[code] for code in self.classes(frame, formula)[1:]]
+        labels = domain.columns[formula.label.columns[0]].labels
+        return [labels[code] for code in self.classes(domain, formula)[1:]]
 
-    def label(self, frame: Frame, formula: Formula) -> Lookup:
+    def label(self, domain: OutputDomain, formula: Formula) -> Lookup:
         """Return the label's number for each of its levels: 0 or 1, a class, a count or the number itself."""
-        fields, columns = frame.fields, formula.label.columns
+        fields, columns = domain, formula.label.columns
         known, what = self.own_family, f"Output '{self.name}': the label"
         if self.family_name == "multinomial":
             if len(columns) != 1:
                 raise InputError(f"{what} of a multinomial regression must be a column.")
-            numbers = np.zeros(fields.columns.sizes[columns[0]])
-            for number, code in enumerate(self.classes(frame, formula)):
+            numbers = np.zeros(fields.sizes[columns[0]])
+            for number, code in enumerate(self.classes(domain, formula)):
                 numbers[code] = number
-            return Lookup(columns, fields.sizes(columns), numbers[:, None])
+            return Lookup(columns, fields.shape(columns), numbers[:, None])
         grid = fields.grid(columns)
-        inside = np.broadcast_to(self.filter(frame).of_grid(grid), prod(fields.sizes(columns)))
+        inside = np.broadcast_to(self.filter(domain).of_grid(grid), prod(fields.shape(columns)))
         if known.is_binary and (formula.label.categorical or self.success is not None):
-            field = fields.every[columns[0]]
+            field = fields.columns[columns[0]]
             if self.success is None and not all(isinstance(level, bool) for level in field.levels):
                 raise InputError(
                     f"{what} has words: say which of them counts as 1, with success = ..."
@@ -283,16 +283,16 @@ class RegressionSpec(ModelSpec):
             raise InputError(
                 f'{what} must be above 0 for kind = "{self.kind}". Leave other levels out by a filter: where = "... > 0".'
             )
-        return Lookup(columns, fields.sizes(columns), numbers[:, None])
+        return Lookup(columns, fields.shape(columns), numbers[:, None])
 
-    def intervals(self, frame: Frame, formula: Formula) -> list[list[Interval]]:
+    def intervals(self, domain: OutputDomain, formula: Formula) -> list[list[Interval]]:
         """Return the intervals of the coefficients, in the design's order; one list for each class of `multinomial` but the base."""
         if "alpha" in self.coefficients and not self.needs_alpha:
             raise InputError(f"Output '{self.name}': {formula.unknown('coefficient', 'alpha')}")
         if self.family_name != "multinomial":
             return [self.named(self.coefficients, formula, "coefficient")]
-        field = frame.fields.every[formula.label.columns[0]]
-        rest = self.class_labels(frame, formula)
+        field = domain.columns[formula.label.columns[0]]
+        rest = self.class_labels(domain, formula)
         common = [label for label in rest if label in field.common]
         for key, inner in self.coefficients.items():
             if key not in rest:
@@ -329,34 +329,36 @@ class RegressionSpec(ModelSpec):
             raise InputError(f"Output '{self.name}': alpha must be above 0.")
         return middle
 
-    def equations(self, frame: Frame) -> tuple[Output, ...]:
+    def equations(self, domain: OutputDomain) -> tuple[Output, ...]:
         """Return the estimating equations, and systems for standard errors, log-likelihood and dispersion."""
-        formula = self.compiled(frame)
+        formula = self.compiled(domain)
         check_covariance(self)
         if formula.unlearnt or without_equations(self):
-            self.intervals(frame, formula)
-            self.system(frame, formula)
-            return self.n_equations(frame)
-        main = self.system(frame, formula)
+            self.intervals(domain, formula)
+            self.system(domain, formula)
+            return self.n_equations(domain)
+        main = self.system(domain, formula)
         assert main.model is not None
         assert main.at is not None
-        beside = beside_coefficients(self, frame, formula, main.model, main.at)
-        return (main, *beside, *self.n_equations(frame))
+        beside = beside_coefficients(self, domain, formula, main.model, main.at)
+        return (main, *beside, *self.n_equations(domain))
 
-    def system(self, frame: Frame, formula: Formula, *, published: bool = True) -> SumSystem:
+    def system(
+        self, domain: OutputDomain, formula: Formula, *, published: bool = True
+    ) -> SumSystem:
         """Return the estimating equations: at the published coefficients, or at 0."""
-        width = len(self.classes(frame, formula)) - 1 if self.family_name == "multinomial" else 1
+        width = len(self.classes(domain, formula)) - 1 if self.family_name == "multinomial" else 1
         middle, half = np.zeros((formula.size, width)), np.zeros((formula.size, width))
-        label = self.label(frame, formula)
+        label = self.label(domain, formula)
         if published:
-            intervals = self.intervals(frame, formula)
+            intervals = self.intervals(domain, formula)
             middle = np.array([[each.middle for each in one] for one in intervals]).T
             half = np.array([[each.half for each in one] for one in intervals]).T
         offset = formula.offsets
         if self.offset is not None:
-            position = frame.fields.position(self.offset)
-            column = frame.fields.every[position].values[:, None]
-            offset = (*offset, Lookup((position,), frame.fields.sizes([position]), column))
+            position = domain.position(self.offset)
+            column = domain.columns[position].values[:, None]
+            offset = (*offset, Lookup((position,), domain.shape([position]), column))
         if offset and width > 1:
             raise InputError(
                 f"Output '{self.name}': an offset of a multinomial regression is not supported."
@@ -368,7 +370,7 @@ class RegressionSpec(ModelSpec):
             label=label,
             coefficients=middle,
             half_widths=half,
-            keep=(*self.filter(frame).keep(), *self._weights(frame)),
+            keep=(*self.filter(domain).keep(), *self._weights(domain)),
             offset=offset,
             parameter=self.parameter(),
         )

@@ -16,7 +16,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from ...domain import Field
+from ...domain import OutputColumn
 from .read import UnclearError
 
 LONGEST = 20_000
@@ -402,7 +402,7 @@ class ComparedColumn:
     value: Any
     filters: tuple[str, ...] = ()
 
-    def holds(self, field: Field) -> list[bool]:
+    def holds(self, field: OutputColumn) -> list[bool]:
         """Return of which levels it is true; UnclearError where levels cannot be compared with the constant."""
         try:
             return [bool(_OPERATORS[self.sign](level, self.value)) for level in field.levels]
@@ -411,12 +411,12 @@ class ComparedColumn:
                 f"its command compares column '{field.name}' with what is no level of it: give a recipe"
             ) from None
 
-    def groups(self, field: Field, labels: Sequence[str]) -> dict[str, list[Any]]:
+    def groups(self, field: OutputColumn, labels: Sequence[str]) -> dict[str, list[Any]]:
         """Return the levels behind True and False, as a table calls them.
 
         Examples
         --------
-        >>> ComparedColumn("age", ast.Gt, 30).groups(Field("age", (20, 30, 40, 50)), ["False", "True"])
+        >>> ComparedColumn("age", ast.Gt, 30).groups(OutputColumn("age", (20, 30, 40, 50)), ["False", "True"])
         {'False': [20, 30], 'True': [40, 50]}
         """
         true = self.holds(field)
@@ -442,7 +442,7 @@ class ComparedColumn:
             )
         return groups
 
-    def level(self, field: Field) -> Any:
+    def level(self, field: OutputColumn) -> Any:
         """Return the only level of which it is true."""
         (*levels,) = (
             level for level, one in zip(field.levels, self.holds(field), strict=True) if one

@@ -15,7 +15,7 @@ from ...._base.checks import check_name
 from ...._base.errors import InputError, join_names
 from ...._base.masking import THRESHOLD
 from ...document import Outputs
-from ...domain import Field, Fields
+from ...domain import OutputColumn, OutputDomain
 from ...formula import column_words
 from ...kinds import KINDS
 from ...records import TableCoder, fields_of_table
@@ -85,7 +85,7 @@ class SkippedResult:
 class AcroOutputs:
     """The outputs of an ACRO directory, the columns that they are of, and the results that were not read."""
 
-    fields: Fields = field(repr=False)
+    fields: OutputDomain = field(repr=False)
     outputs: tuple[AcroOutput, ...]
     skipped: tuple[SkippedResult, ...]
 
@@ -218,9 +218,9 @@ def columns_of_acro(directory: AcroDirectory, known: Sequence[str]) -> list[str]
 
 def recipes_of_acro(
     directory: AcroDirectory,
-    data: Fields | Table | TableCoder,
+    data: OutputDomain | Table | TableCoder,
     *,
-    declared: Sequence[Field] = (),
+    declared: Sequence[OutputColumn] = (),
     given: Mapping[str, Mapping[str, Any]] | None = None,
     replace_readable: bool = False,
     rows: int | None = None,
@@ -240,7 +240,7 @@ def recipes_of_acro(
     for uid in given:
         check_name("ACRO result", uid, directory.uids)
     table: Table | None = None
-    if not isinstance(data, Fields):
+    if not isinstance(data, OutputDomain):
         from ...document import named_columns
 
         coder = TableCoder.of(data)
@@ -316,7 +316,7 @@ def _statbarn(kind: str) -> str:
 
 
 def _outputs(
-    result: AcroResult, directory: AcroDirectory, fields: Fields, rows: int
+    result: AcroResult, directory: AcroDirectory, fields: OutputDomain, rows: int
 ) -> list[Placement]:
     if result.fault:
         raise UnclearError(result.fault)
@@ -344,7 +344,9 @@ def _outputs(
     return outputs
 
 
-def survival_outputs(result: AcroResult, fields: Fields, call: Call | None) -> list[Placement]:
+def survival_outputs(
+    result: AcroResult, fields: OutputDomain, call: Call | None
+) -> list[Placement]:
     """Return the output in a table of a survival function; UnclearError where time and event cannot be told.
 
     Numbers at risk and of events tell the survival and its errors, which are left out. In tables with suppression ACRO adds a coarser
@@ -401,7 +403,7 @@ def survival_outputs(result: AcroResult, fields: Fields, call: Call | None) -> l
     return [Placement(entry)]
 
 
-def _event(field: Field) -> int:
+def _event(field: OutputColumn) -> int:
     """The level that is 1."""
     for level in (1, True):
         try:
@@ -411,7 +413,7 @@ def _event(field: Field) -> int:
     raise UnclearError(f"column '{field.name}' has no level 1, which is the event: give a recipe")
 
 
-def _check(entry: Mapping[str, Any], fields: Fields, rows: int) -> None:
+def _check(entry: Mapping[str, Any], fields: OutputDomain, rows: int) -> None:
     """Raise InputError for an entry that does not fit the columns."""
     try:
         output = KINDS[str(entry["kind"])].spec.model_validate(dict(entry))

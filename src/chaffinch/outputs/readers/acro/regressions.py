@@ -21,7 +21,7 @@ from itertools import pairwise
 from typing import Any
 
 from ...._base.errors import InputError
-from ...domain import Fields
+from ...domain import OutputDomain
 from ...filters import read_filter
 from ..coefficient_names import column_term, labelled_formula
 from ..files.parsed import UNCONVERGED, ParsedFit
@@ -45,7 +45,10 @@ _NOISE = 1e-12
 
 
 def regression_outputs(
-    result: AcroResult, fields: Fields, call: Call | None, check: Callable[[dict[str, Any]], None]
+    result: AcroResult,
+    fields: OutputDomain,
+    call: Call | None,
+    check: Callable[[dict[str, Any]], None],
 ) -> list[Placement]:
     """Return the output in a regression; UnclearError, with the reason, where it cannot be told."""
     try:
@@ -80,7 +83,7 @@ def regression_outputs(
 
 
 def _unconverged(
-    shared: dict[str, Any], fit: ParsedFit, formula: str | None, fields: Fields
+    shared: dict[str, Any], fit: ParsedFit, formula: str | None, fields: OutputDomain
 ) -> Placement:
     """A fit that did not converge: what it is a fit of, which the rules can be asked about, without its numbers.
 
@@ -111,7 +114,7 @@ def _filters(call: Call) -> list[str]:
     return list(dict.fromkeys(filters))
 
 
-def _label(fit: ParsedFit, call: Call | None, fields: Fields) -> str | None:
+def _label(fit: ParsedFit, call: Call | None, fields: OutputDomain) -> str | None:
     """The label as a formula writes it."""
     name, node = fit.label, None if call is None else call.argument("endog")
     if name not in fields.names and call is not None and node is not None:

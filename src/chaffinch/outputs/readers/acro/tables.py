@@ -28,7 +28,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from ...._base.errors import InputError
-from ...domain import Field, Fields
+from ...domain import OutputColumn, OutputDomain
 from ..files.parsed import ParsedTable
 from ..placing import Placement
 from .commands import Call, ComparedColumn, filters_of, read_comparison, referred_column, where_of
@@ -85,7 +85,7 @@ def functions_of(result: AcroResult) -> list[str]:
 
 
 def table_outputs(
-    result: AcroResult, directory: AcroDirectory, fields: Fields, call: Call | None
+    result: AcroResult, directory: AcroDirectory, fields: OutputDomain, call: Call | None
 ) -> list[Placement]:
     """Return the outputs in a crosstab or pivot table; UnclearError, with the reason, where they cannot be told."""
     functions = functions_of(result)
@@ -169,7 +169,7 @@ class _Table:
         self,
         result: AcroResult,
         directory: AcroDirectory,
-        fields: Fields,
+        fields: OutputDomain,
         layout: Layout,
         functions: list[str],
         where: dict[str, str],
@@ -356,7 +356,7 @@ class _Table:
         return Placement(entry, tuple(notes))
 
 
-def _named(field: Field, labels: list[str]) -> tuple[dict[str, str], dict[str, list[Any]]]:
+def _named(field: OutputColumn, labels: list[str]) -> tuple[dict[str, str], dict[str, list[Any]]]:
     """Labels of a table as the column's own; or, of a number in bands such as (20, 30], the bands."""
     if any(SEPARATOR in label for label in (*labels, *field.labels)):
         raise UnclearError(

@@ -20,7 +20,7 @@ from ...._base.errors import InputError, join_names
 from ...._base.results import without_none
 from ....table.personal.names import FEW, name_sign
 from ...cells import SEPARATOR, TOTAL
-from ...domain import Field, Fields
+from ...domain import OutputColumn, OutputDomain
 from ...filters import read_filter
 from ...kinds import KINDS
 from ...numbers import count_interval
@@ -129,7 +129,7 @@ class _Form:
         """Return what is to be said of numbers that no entry holds."""
         return []
 
-    def check_columns(self, fields: Fields, columns: Sequence[str], keys: str) -> None:
+    def check_columns(self, fields: OutputDomain, columns: Sequence[str], keys: str) -> None:
         """Raise InputError, with the keys to write, where one of some columns is none of the data."""
         if absent := next((name for name in columns if name not in fields.names), None):
             raise InputError(
@@ -205,7 +205,7 @@ class ParsedTable(_Form):
         }
         return {"name": name, "kind": "table", "by": list(self.by), **without_none(keys)}
 
-    def entries(self, name: str, fields: Fields) -> Iterator[list[dict[str, Any]]]:
+    def entries(self, name: str, fields: OutputDomain) -> Iterator[list[dict[str, Any]]]:
         """Give the entry, if the axes are columns of the data."""
         if unnamed := [axis for axis in self.by if axis in UNNAMED]:
             raise InputError(
@@ -240,9 +240,10 @@ class ParsedTable(_Form):
             what = "Sums of weights" if self.of else "Percentages"
             words = f"{what} without counts do not say how many people are behind them. Name the records: --data."
             return [open_finding(name, self.kind, "threshold", words)]
-        fields = Fields(
+        fields = OutputDomain(
             tuple(
-                Field(column, labels) for column, labels in zip(self.by, self.labels, strict=True)
+                OutputColumn(column, labels)
+                for column, labels in zip(self.by, self.labels, strict=True)
             )
         )
         counts = self.completed(policy.threshold)
@@ -398,7 +399,7 @@ class ParsedSummary(_Form):
         labels = (tuple(dict.fromkeys(words)) for words in zip(*self.groups, strict=True))
         return ParsedTable(self.by, tuple(labels), counts, where=self.where)
 
-    def entries(self, name: str, fields: Fields) -> Iterator[list[dict[str, Any]]]:
+    def entries(self, name: str, fields: OutputDomain) -> Iterator[list[dict[str, Any]]]:
         """Give an entry for each statistic, and a table for the numbers of people in groups."""
         if self.of is None or self.of in UNNAMED:
             raise InputError('it does not say which column it summarises: write of = "COLUMN"')
@@ -478,7 +479,7 @@ class ParsedTest(_Form):
             findings.append(open_finding(name, self.kind, "perfect correlation", words))
         return findings
 
-    def entries(self, name: str, fields: Fields) -> Iterator[list[dict[str, Any]]]:
+    def entries(self, name: str, fields: OutputDomain) -> Iterator[list[dict[str, Any]]]:
         """Give the test's entry."""
         if self.unresolved_reason:
             raise InputError(self.unresolved_reason)
@@ -589,7 +590,7 @@ class ParsedFit(_Form):
         findings.append(open_finding(name, self.kind, coefficients, NEEDS_RECORDS))
         return [*findings, *self.beside(name, policy)]
 
-    def entries(self, name: str, fields: Fields) -> Iterator[list[dict[str, Any]]]:
+    def entries(self, name: str, fields: OutputDomain) -> Iterator[list[dict[str, Any]]]:
         """Give the model's entry with its printed formula, then with one that is put together from the names of its coefficients."""
         if self.unresolved_reason:
             raise InputError(self.unresolved_reason)

@@ -11,7 +11,7 @@ import numpy as np
 
 from ...._base.errors import InputError
 from ...._base.results import without_none
-from ...domain import Field, Fields
+from ...domain import OutputColumn, OutputDomain
 from ...rules.check import check_entries
 from ...rules.findings import RuleFinding
 from ...rules.policy import Policy
@@ -125,7 +125,9 @@ class ParsedSurvival(ParsedSummary):
         others = [left - happened for left, happened in zip(leaving, events, strict=True)]
         codes = [(k, level) for k in range(len(at_risk)) for level in (0, 1)]
         weights = [count for pair in zip(others, events, strict=True) for count in pair]
-        fields = Fields((Field("time", tuple(numbers["times"])), Field("event", (0, 1))))
+        fields = OutputDomain(
+            (OutputColumn("time", tuple(numbers["times"])), OutputColumn("event", (0, 1)))
+        )
         label = {"name": name, "kind": self.kind, "time": "time", "event": "event", "level": 1}
         rules = policy.model_copy(update={"household": None, "weight": None})
         shown = np.array(weights) > 0
@@ -139,7 +141,7 @@ class ParsedSurvival(ParsedSummary):
             )
         )
 
-    def entries(self, name: str, fields: Fields) -> Iterator[list[dict[str, Any]]]:
+    def entries(self, name: str, fields: OutputDomain) -> Iterator[list[dict[str, Any]]]:
         """Give an entry for each stratum."""
         if self.unresolved_reason:
             raise InputError(self.unresolved_reason)

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 from ...._base.errors import MissingExtraError
 from ...._base.seeds import Seed, generator
-from ...domain import Codes, Columns, Floats
+from ...domain import Codes, Floats, OutputDomain
 from ...equations import CountTable, Problem, SumSystem
 from ...statistics import numbers_of
 from ..engine import Checkpoint, SearchCost, SearchEngine, Solved, check_proposals, seconds_of_move
@@ -70,14 +70,14 @@ def solve(
     if proposals is not None:
         check_proposals(proposals)
         last = min(last, proposals // settings.population_size)
-    return _Search(problem.columns, settings, fitness, last).run(codes, generator(seed))
+    return _Search(problem.domain, settings, fitness, last).run(codes, generator(seed))
 
 
 @dataclass(frozen=True)
 class _Search:
     """A population under way: until generation `last`, or until a candidate that is looked at has no number outside."""
 
-    columns: Columns
+    columns: OutputDomain
     settings: EvolutionSettings
     fitness: Fitness
     last: int
@@ -305,7 +305,7 @@ class FromSums:
 
     def _flat(self) -> Problem:
         """The problem with all models at coefficients of 0, from where steps are safe, if many."""
-        state = State(self._problem, np.zeros((1, len(self._problem.columns)), dtype=np.int32))
+        state = State(self._problem, np.zeros((1, len(self._problem.domain)), dtype=np.int32))
         at = {
             k: np.zeros(s.size) for k, s in enumerate(state.systems) if s.reported == "coefficients"
         }
@@ -411,10 +411,10 @@ def _cost(search: SearchSettings) -> SearchCost:
 
     Examples
     --------
-    >>> from chaffinch.outputs.domain import CodeColumn
+    >>> from chaffinch.outputs.domain import OutputColumn
     >>> table = CountTable("t", ((0, np.arange(2)),), np.array([4, 6]), np.array([4, 6]))
     >>> cost = _cost(SearchSettings(search_engine="ea"))
-    >>> round(1e6 * cost.seconds(Problem(Columns((CodeColumn("sex", 2),)), (table,)), 300), 6), cost.max_proposals
+    >>> round(1e6 * cost.seconds(Problem(OutputDomain((OutputColumn("sex", ("f", "m")),)), (table,)), 300), 6), cost.max_proposals
     (20.765, 64000)
     """
     evolution = search.evolution

@@ -87,10 +87,10 @@ def solve(
     --------
     Five of eight records are ones:
 
-    >>> from chaffinch.outputs.domain import CodeColumn, Columns
+    >>> from chaffinch.outputs.domain import OutputColumn, OutputDomain
     >>> from chaffinch.outputs.equations import CountTable, Problem
     >>> five = CountTable("ones", ((0, np.array([-1, 0])),), np.array([5]), np.array([5]))
-    >>> problem = Problem(Columns((CodeColumn("x", 2),)), (five,))
+    >>> problem = Problem(OutputDomain((OutputColumn("x", ("no", "yes")),)), (five,))
     >>> solved = solve(problem, np.zeros((8, 1), dtype=np.int32), seed=1)
     >>> solved.reached, int(solved.codes.sum())
     (True, 5)

@@ -1,6 +1,6 @@
 """The maxent engine: records drawn from what the outputs imply and from nothing else, then polished by the incremental engine.
 
-- Columns that tables link are drawn from the joint distribution of largest entropy that has the published cells, by iterative
+- OutputDomain that tables link are drawn from the joint distribution of largest entropy that has the published cells, by iterative
   proportional fitting (Deming and Stephan 1940) from the columns' own chances; where the joint is too large, table by table, each
   given what is drawn already.
 - The label of a regression is then drawn given the covariates: of all distributions over its levels with the mean that the published
@@ -12,6 +12,7 @@ Draws miss the outputs only by chance, about one standard error each, so the pol
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Sequence
 from dataclasses import replace
@@ -20,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...._base.seeds import Seed, generator
-from ...domain import Codes, Columns, Floats
+from ...domain import Codes, Floats, OutputDomain
 from ...equations import CountTable, Problem, RegressionModel, SumSystem
 from ...families import moments
 from ..engine import PROPOSALS, SearchEngine, Solved
@@ -63,14 +64,14 @@ def draw(problem: Problem, codes: NDArray[np.integer], *, seed: Seed = None) -> 
 
     Examples
     --------
-    >>> from chaffinch.outputs.domain import CodeColumn
+    >>> from chaffinch.outputs.domain import OutputColumn
     >>> table = CountTable("t", ((0, np.arange(2)), (1, np.arange(2))), np.array([3, 1, 2, 4]), np.array([3, 1, 2, 4]))
-    >>> problem = Problem(Columns((CodeColumn("a", 2), CodeColumn("b", 2))), (table,))
+    >>> problem = Problem(OutputDomain((OutputColumn("a", ("no", "yes")), OutputColumn("b", ("no", "yes")))), (table,))
     >>> table.counts(draw(problem, np.zeros((10, 2), dtype=np.int32), seed=1)).tolist()
     [3, 1, 2, 4]
     """
     rng = generator(seed)
-    columns = problem.columns
+    columns = problem.domain
     out = columns.check(codes).copy()
     drawn = {c for c, column in enumerate(columns) if column.fixed}
     tables = [output for output in problem.outputs if isinstance(output, CountTable)]
@@ -82,7 +83,7 @@ def draw(problem: Problem, codes: NDArray[np.integer], *, seed: Seed = None) -> 
         drawn |= set(within)
         tabled += [frozenset(table.columns) for table in cluster]
     for system in (output for output in problem.outputs if isinstance(output, SumSystem)):
-        if (label := _label(system)) is None or columns.every[label].fixed:
+        if (label := _label(system)) is None or columns.columns[label].fixed:
             continue
         covariates = set(system.columns) - {label}
         # A table of the label with a covariate says more than the regression: leave it as it was drawn.
@@ -93,15 +94,15 @@ def draw(problem: Problem, codes: NDArray[np.integer], *, seed: Seed = None) -> 
     return out
 
 
-def _clusters(columns: Columns, tables: Sequence[CountTable]) -> list[list[CountTable]]:
+def _clusters(columns: OutputDomain, tables: Sequence[CountTable]) -> list[list[CountTable]]:
     """Gather tables that share columns, as long as their joint is small; tables too large on their own are left to the polish."""
     clusters: list[tuple[set[int], list[CountTable]]] = []
-    for table in sorted(tables, key=lambda t: -columns.cells(t.columns)):
-        if columns.cells(table.columns) > MOST_CELLS:
+    for table in sorted(tables, key=lambda t: -math.prod(columns.shape(t.columns))):
+        if math.prod(columns.shape(table.columns)) > MOST_CELLS:
             continue
         within, members = set(table.columns), [table]
         for other in [c for c in clusters if c[0] & within]:
-            if columns.cells(tuple(within | other[0])) <= MOST_CELLS:
+            if math.prod(columns.shape(tuple(within | other[0]))) <= MOST_CELLS:
                 within |= other[0]
                 members = [*other[1], *members]
                 clusters.remove(other)
@@ -110,13 +111,13 @@ def _clusters(columns: Columns, tables: Sequence[CountTable]) -> list[list[Count
 
 
 def _fitted(
-    columns: Columns, within: tuple[int, ...], tables: Sequence[CountTable], n_rows: int
+    columns: OutputDomain, within: tuple[int, ...], tables: Sequence[CountTable], n_rows: int
 ) -> Floats:
     """Return expected counts of the joint over some columns: fitted to the tables' intervals in turn, from the columns' chances."""
     shape = tuple(columns.sizes[c] for c in within)
     joint = np.full(shape, float(n_rows))
     for axis, c in enumerate(within):
-        joint *= columns.every[c].chances.reshape(
+        joint *= columns.columns[c].chances.reshape(
             [-1 if k == axis else 1 for k in range(len(shape))]
         )
     flat = joint.ravel()
@@ -207,7 +208,7 @@ def _label(system: SumSystem) -> int | None:
 
 
 def _draw_label(
-    out: Codes, columns: Columns, system: SumSystem, label: int, rng: np.random.Generator
+    out: Codes, columns: OutputDomain, system: SumSystem, label: int, rng: np.random.Generator
 ) -> None:
     """Draw the label of the records that the regression counts; in place."""
     assert system.model is not None
@@ -217,7 +218,7 @@ def _draw_label(
         counted &= look.of(out)[:, 0] > 0.0
     eta = np.sum([look.of(out) for look in model.eta], axis=0)
     values = model.label.values[:, 0]
-    chances = columns.every[label].chances
+    chances = columns.columns[label].chances
     rows = np.flatnonzero(counted)
     for part in np.array_split(rows, max(1, len(rows) * len(values) // BLOCK)):
         shares = _shares(model, eta[part], values, chances)
