@@ -36,7 +36,10 @@ def test_each_file_has_its_form_and_its_mode(tmp_path):
     names = ("json", "html", "public", "confidential")
     files = Destinations(**{name: tmp_path / name for name in names})
     lines = files.write(Result(), page)
-    assert lines == tuple(f"Wrote {tmp_path / name}." for name in names)
+    ends = (".", ".", ".", ": confidential.")
+    assert lines == tuple(
+        f"Wrote {tmp_path / name}{end}" for name, end in zip(names, ends, strict=True)
+    )
     assert json.loads(files.json.read_text()) == {"value": 0.5}
     assert json.loads(files.confidential.read_text()) == {"cells": ["a"]}
     assert (files.html.read_text(), files.public.read_text()) == ("inside", "may leave")
