@@ -216,41 +216,12 @@ class Setting:
         """
         if value is None and self.optional:
             return None
-        kind = self.kind
-        if self.option.read is not None and isinstance(value, str) and kind != "word":
+        if self.option.read is not None and isinstance(value, str) and self.kind != "word":
             value = self.option.read(value)
-        if kind in ("whole", "number"):
-            return self._checked_number(value, kind)
-        if kind == "word" and self.choices:
-            if not isinstance(value, str) and len(self.types) - self.optional == 1:
-                raise self.fault(value)
-            check_name(self.name.replace("_", " "), value, self.choices)
         if not self._is_instance(value):
             raise self.fault(value)
-        if kind == "names":
-            if isinstance(value, Mapping) and any(
-                get_origin(entry) is Mapping for entry in self.types
-            ):
-                return value
-            names = self._names(value)
-            for name in names if self.choices else ():
-                check_name(self.name.removesuffix("s").replace("_", " "), name, self.choices)
-            return names
-        if kind == "path":
-            return Path(value) if isinstance(value, str) else value
-        if kind in ("groups", "pairs"):
-            is_listed = isinstance(value, Sequence) and not isinstance(value, str)
-            if not is_listed or any(isinstance(group, str) for group in value):
-                raise self.fault(value)
-            groups = tuple(self._names(group) for group in value)
-            if kind == "pairs" and any(len(group) != 2 for group in groups):
-                raise self.fault(value)
-            return value if value == groups else groups
-        if kind == "sizes":
-            if len(value) != 2 or not all(hasattr(size, "__index__") for size in value):
-                raise self.fault(value)
-            return tuple(value)
-        return value
+        check = _CHECKS.get(self.kind)
+        return value if check is None else check(self, value)
 
     def _is_instance(self, value: Any) -> bool:
         """Whether a value is of the class that a kind alone says; other objects than the command line's, where they are values too, are any."""
@@ -258,33 +229,6 @@ class Setting:
         if not is_sole or (self.kind == "word" and self.type is not str):
             return True
         return isinstance(value, CLASSES.get(self.kind, object))
-
-    def _checked_number(self, value: Any, kind: str) -> Any:
-        is_whole = hasattr(value, "__index__") and not isinstance(value, bool)
-        real = isinstance(value, float) or (
-            kind == "number" and hasattr(value, "__float__") and not isinstance(value, bool | str)
-        )
-        if not (is_whole or (kind == "number" and real)):
-            raise self.fault(value)
-        option = self.option
-        fits = (
-            abs(value) < inf
-            and (option.ge is None or value >= option.ge)
-            and (option.gt is None or value > option.gt)
-            and (option.le is None or value <= option.le)
-            and (option.lt is None or value < option.lt)
-        )
-        if not fits:
-            raise self.fault(value)
-        return value
-
-    def _names(self, value: Any) -> tuple[str, ...]:
-        listed = not isinstance(value, str) and isinstance(value, Sequence)
-        if not listed or not all(isinstance(entry, str) for entry in value):
-            raise InputError(
-                f"{self.name} must be a list of names, as ['age', 'sex']. Got {value_text(value)}."
-            )
-        return value if isinstance(value, tuple) else tuple(value)
 
     def read(self, text: str | Sequence[str]) -> Any:
         """Return the value that words of a command line say.
@@ -504,6 +448,80 @@ _READ: dict[str, Callable[[Setting, str], Any]] = {
     "path": lambda _, text: Path(text),
     "paths": lambda _, text: (Path(text),),
 }
+
+
+def _check_number(setting: Setting, value: Any) -> Any:
+    option, is_number = setting.option, setting.kind == "number"
+    is_whole = hasattr(value, "__index__") and not isinstance(value, bool)
+    is_real = isinstance(value, float) or (
+        hasattr(value, "__float__") and not isinstance(value, bool | str)
+    )
+    fits = (
+        (is_whole or (is_number and is_real))
+        and abs(value) < inf
+        and (option.ge is None or value >= option.ge)
+        and (option.gt is None or value > option.gt)
+        and (option.le is None or value <= option.le)
+        and (option.lt is None or value < option.lt)
+    )
+    if not fits:
+        raise setting.fault(value)
+    return value
+
+
+def _check_word(setting: Setting, value: Any) -> Any:
+    if setting.choices:
+        if not isinstance(value, str) and len(setting.types) - setting.optional == 1:
+            raise setting.fault(value)
+        check_name(setting.name.replace("_", " "), value, setting.choices)
+    return value
+
+
+def _check_names(setting: Setting, value: Any) -> Any:
+    if isinstance(value, Mapping) and any(get_origin(kind) is Mapping for kind in setting.types):
+        return value
+    names = _as_names(setting, value)
+    for name in names if setting.choices else ():
+        check_name(setting.name.removesuffix("s").replace("_", " "), name, setting.choices)
+    return names
+
+
+def _as_names(setting: Setting, value: Any) -> tuple[str, ...]:
+    is_list = not isinstance(value, str) and isinstance(value, Sequence)
+    if not is_list or not all(isinstance(name, str) for name in value):
+        raise InputError(
+            f"{setting.name} must be a list of names, as ['age', 'sex']. Got {value_text(value)}."
+        )
+    return value if isinstance(value, tuple) else tuple(value)
+
+
+def _check_groups(setting: Setting, value: Any) -> Any:
+    is_list = isinstance(value, Sequence) and not isinstance(value, str)
+    if not is_list or any(isinstance(group, str) for group in value):
+        raise setting.fault(value)
+    groups = tuple(_as_names(setting, group) for group in value)
+    if setting.kind == "pairs" and any(len(group) != 2 for group in groups):
+        raise setting.fault(value)
+    return value if value == groups else groups
+
+
+def _check_sizes(setting: Setting, value: Any) -> tuple[int, int]:
+    if len(value) != 2 or not all(hasattr(size, "__index__") for size in value):
+        raise setting.fault(value)
+    return tuple(value)
+
+
+_CHECKS: dict[str, Callable[[Setting, Any], Any]] = {
+    "whole": _check_number,
+    "number": _check_number,
+    "word": _check_word,
+    "names": _check_names,
+    "pairs": _check_groups,
+    "groups": _check_groups,
+    "sizes": _check_sizes,
+    "path": lambda _, value: Path(value) if isinstance(value, str) else value,
+}
+"""What is asked of a value of each kind beside its class; returns the value as a setting holds it."""
 
 
 class _Names(dict[str, Any]):
