@@ -24,6 +24,7 @@ from .options import (
     Cores,
     Html,
     Json,
+    RunRequest,
     RunSeed,
     Secrets,
     Silent,
@@ -37,7 +38,6 @@ if TYPE_CHECKING:
     from ..risk.shown import ShownResult
     from ..risk.singling_out import SinglingOutResult
     from ..stats.intervals import Interval
-    from ..workflows.run import Destinations
 
 
 Result = TypeVar("Result", "MembershipResult", "SinglingOutResult")
@@ -156,7 +156,7 @@ def _beside_limit(end: float, limit: float) -> str:
 
 
 @dataclass(frozen=True, kw_only=True)
-class AttackRequest(Declared):
+class AttackRequest(RunRequest):
     """The files of an attack, how they are read and what attacks share beside its settings."""
 
     data: Annotated[
@@ -175,29 +175,17 @@ class AttackRequest(Declared):
     ] = None
     reading: Reading = field(default_factory=Reading)
     confidential: Secrets = None
-    json: Json = None
     html: Html = None
-    seed: RunSeed = None
-    quiet: Silent = False
-    threads: Cores = None
-
-    @property
-    def files(self) -> Destinations:
-        """Where the result goes."""
-        from ..workflows.run import Destinations
-
-        return Destinations(json=self.json, html=self.html, confidential=self.confidential)
 
     def run(self, study: Callable[..., Any], settings: ShadowSettings) -> Any:
         """Read the data and return the study; a run that is stopped says where its finished shadows are."""
         from ..synth import synthesiser_of
-        from .observer import console_run
         from .reading import read_for
 
         synthesiser = synthesiser_of(self.synth)
         check_outputs(self.data, *self.files.paths, inputs=[self.population])
         try:
-            with console_run(threads=self.threads, quiet=self.quiet) as run:
+            with self.start(plain=False) as run:
                 options: dict[str, Any] = {"quiet": self.quiet, "progress": run.progress}
                 table = read_for(synthesiser, self.data, self.reading, **options)
                 others = None

@@ -14,13 +14,10 @@ from ..risk.settings import RequireShown
 from ..workflows.frontier.settings import FrontierSettings
 from .command import Exit, echo
 from .options import (
-    Cores,
     HoldoutAddress,
     InputFile,
-    Json,
     LedgerFile,
-    RunSeed,
-    Silent,
+    RunRequest,
     Title,
     show_lines,
     show_promise,
@@ -52,10 +49,7 @@ def frontier(
     require_shown: RequireShown = False,
     title: Title = None,
     ledger: LedgerFile = None,
-    seed: RunSeed = None,
-    json: Json = None,
-    quiet: Silent = False,
-    threads: Cores = None,
+    request: RunRequest = RunRequest(),  # noqa: B008
 ) -> None:
     """Try settings, draw what they give away beside what they are worth, and release the most useful that is not seen to exceed limits.
 
@@ -71,13 +65,11 @@ def frontier(
     from ..table.write import ending_like
     from ..workflows.frontier.deliver import deliver
     from ..workflows.frontier.run import STOPPED, check_search_folder, run_frontier
-    from ..workflows.run import TO_RELEASE, Destinations, check_inputs
-    from .observer import console_run
+    from ..workflows.run import TO_RELEASE, check_inputs
 
     reading, max_excess = settings.reading, settings.limits.max_excess
     check_holdout_file(input, holdout)
-    files = Destinations(json=json)
-    check_outputs(input, *files.outside(output), updated=[ledger])
+    check_outputs(input, *request.files.outside(output), updated=[ledger])
     schema, fresh = reading.schema, None if holdout is None else Path(holdout)
     inputs = (input, fresh, schema if isinstance(schema, Path) else None, ledger)
     check_inputs(output, inputs, names=[TO_RELEASE])
@@ -91,7 +83,7 @@ def frontier(
     check_search_folder(output, paid=settings.private)
     with (
         holding(output),
-        console_run(seed=seed, threads=threads, quiet=quiet, plain=True) as run,
+        request.start() as run,
     ):
         others = None if holdout is None else open_source(holdout, **reading.other_file)
         searched = run_frontier(input, settings, holdout=others, run=run, folder=output)
@@ -100,13 +92,13 @@ def frontier(
             searched, output, ending=ending_like(input), title=title, run=run, ledger=ledger
         )
     result = done.result
-    files.write(result)
+    request.files.write(result)
     line = "" if result.choice is None else result.choice.limit_sentence
-    if line and not quiet:
+    if line and not request.quiet:
         show_lines(line)
     elif line and result.choice is not None and result.choice.state is not LimitState.SHOWN:
         echo(line, err=True)
-    if not quiet:
+    if not request.quiet:
         _show(done, output, searched.resumed)
         if settings.private:
             echo(UNCOVERED, err=True)

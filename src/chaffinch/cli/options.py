@@ -12,7 +12,8 @@ import shlex
 import signal
 import sys
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass, fields
 from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
 from importlib.util import find_spec
@@ -21,7 +22,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Annotated
 
 from .._base.errors import LedgerError
-from .._base.options import FILES, MEASURE, PRIVACY, RUN, Option
+from .._base.options import FILES, MEASURE, PRIVACY, RUN, Declared, Option
 from .command import Exit, echo
 
 if TYPE_CHECKING:
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 
     from ..synth import Model
     from ..table import Note
+    from ..workflows.run import Destinations, RunOptions
 
 
 Json = Annotated[
@@ -100,6 +102,49 @@ LedgerFile = Annotated[
     ),
 ]
 Title = Annotated[str | None, Option("Title of the report.", panel=FILES)]
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunRequest(Declared):
+    """How a command runs, and where its result goes."""
+
+    seed: RunSeed = None
+    json: Json = None
+    quiet: Silent = False
+    threads: Cores = None
+
+    @property
+    def files(self) -> Destinations:
+        """Where the result goes: the files that the command has an option for."""
+        from ..workflows.run import Destinations
+
+        names = [entry.name for entry in fields(Destinations) if hasattr(self, entry.name)]
+        return Destinations(**{name: getattr(self, name) for name in names})
+
+    def start(
+        self, *, plain: bool = True, learns: bool = False
+    ) -> AbstractContextManager[RunOptions]:
+        """Give the run, which says how far it is: `console_run`."""
+        from .observer import console_run
+
+        return console_run(
+            seed=self.seed, threads=self.threads, quiet=self.quiet, plain=plain, learns=learns
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReportRequest(RunRequest):
+    """How a command runs that measures a table, and where its report goes."""
+
+    public: Public = None
+    verbose: Long = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class MeasureRequest(ReportRequest):
+    """How a command runs that measures a table and writes no other file: its page is where one names it."""
+
+    html: Html = None
 
 
 # Words.

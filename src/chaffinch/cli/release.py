@@ -12,15 +12,10 @@ from .._base.options import FILES, Option
 from ..workflows.settings import ReleaseSettings
 from .command import echo
 from .options import (
-    Cores,
     DryRunOnly,
     HoldoutAddress,
     InputAddress,
-    Json,
-    Long,
-    Public,
-    RunSeed,
-    Silent,
+    ReportRequest,
     show_lines,
     show_promise,
 )
@@ -51,12 +46,7 @@ def release(
     settings: ReleaseSettings,
     holdout: HoldoutAddress = None,
     dry_run: DryRunOnly = False,
-    seed: RunSeed = None,
-    json: Json = None,
-    public: Public = None,
-    quiet: Silent = False,
-    verbose: Long = False,
-    threads: Cores = None,
+    request: ReportRequest = ReportRequest(),  # noqa: B008
 ) -> None:
     """Synthesise, measure, report: write a synthetic table, its model and a report to decide by into a folder.
 
@@ -69,9 +59,8 @@ def release(
     from ..workflows.engines import engine_of
     from ..workflows.local import copy_paths
     from ..workflows.release import filling_release, run_release
-    from ..workflows.run import Destinations, check_inputs
+    from ..workflows.run import check_inputs
     from .ledger import show_plan
-    from .observer import console_run
     from .risk import end, show_findings, show_limit
     from .utility import show_verdict
 
@@ -79,27 +68,25 @@ def release(
     source, fresh = Path(input), None if holdout is None else Path(holdout)
     synthesis = replace(settings.synthesis, entry=output.name)
     if dry_run:
-        show_plan(synthesis, source, json)
+        show_plan(synthesis, source, request.json)
         return
     ledger, schema = synthesis.ledger, synthesis.reading.schema
     ending = engine_of(synthesis.execution.engine, synthesis.execution.cache).ending(input)
     policy = settings.policy(holdout=holdout is not None)
     check_inputs(output, (source, fresh, schema if isinstance(schema, Path) else None, ledger))
-    files = Destinations(json=json, public=public)
-    check_outputs(source, *files.outside(output), updated=[ledger])
-    plain = not synthesis.private
+    check_outputs(source, *request.files.outside(output), updated=[ledger])
     with (
         filling_release(output, paid=synthesis.private) as folder,
-        console_run(seed=seed, threads=threads, quiet=quiet, plain=plain, learns=True) as run,
+        request.start(plain=not synthesis.private, learns=True) as run,
     ):
         outputs = copy_paths(folder.leaving / f"synthetic{ending}", synthesis.copies)
         asked = replace(settings, synthesis=synthesis)
         result = run_release(input, asked, holdout=holdout, run=run, outputs=outputs)
         names = result.write_beside(folder)
-    files.write(result, result.to_html)
-    show_limit(result.limit, quiet=quiet, fate=_fate(result, output))
-    if not quiet:
-        if verbose:
+    request.files.write(result, result.to_html)
+    show_limit(result.limit, quiet=request.quiet, fate=_fate(result, output))
+    if not request.quiet:
+        if request.verbose:
             show_verdict(result.utility.verdict)
             if result.risk is not None:
                 show_findings(result.risk.cross_fit or result.risk)

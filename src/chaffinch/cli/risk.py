@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -15,16 +16,10 @@ from ..table.settings import Reading
 from ..workflows.settings import Execution
 from .command import Exit, echo
 from .options import (
-    Cores,
     HoldoutAddress,
-    Html,
     InputAddress,
-    Json,
-    Long,
-    Public,
-    RunSeed,
+    MeasureRequest,
     Secrets,
-    Silent,
     console,
     show_lines,
     show_table,
@@ -35,6 +30,13 @@ if TYPE_CHECKING:
     from ..risk import RiskResult
     from ..risk.policy import RiskPolicy
     from ..risk.verdict import LimitVerdict
+
+
+@dataclass(frozen=True, kw_only=True)
+class RiskRequest(MeasureRequest):
+    """How a table is attacked, and where what is found goes."""
+
+    confidential: Secrets = None
 
 
 def risk(
@@ -61,14 +63,7 @@ def risk(
     ] = None,
     execution: Execution,
     reading: Reading = Reading(rare="keep"),  # noqa: B008
-    confidential: Secrets = None,
-    seed: RunSeed = None,
-    json: Json = None,
-    html: Html = None,
-    public: Public = None,
-    quiet: Silent = False,
-    verbose: Long = False,
-    threads: Cores = None,
+    request: RiskRequest = RiskRequest(),
 ) -> None:
     """Attack a synthetic table: what it tells about sensitive columns to someone who knows the keys.
 
@@ -81,22 +76,16 @@ def risk(
     from ..risk.policy import RiskPolicy
     from ..table.holdout import UNSEEN, check_holdout_file, check_holdout_share
     from ..workflows.engines import compared_tables, engine_of
-    from ..workflows.run import Destinations
-    from .observer import console_run
 
     share = settings.holdout_share
     check_holdout_share(share, holdout)
     check_holdout_file(original, holdout)
     policy = RiskPolicy.read(settings.limits, holdout=holdout is not None or share is not None)
-    mine, theirs, fresh = (
-        Path(original),
-        [Path(place) for place in synthetic],
-        None if holdout is None else Path(holdout),
-    )
-    files = Destinations(json=json, html=html, public=public, confidential=confidential)
-    check_outputs(mine, *files.paths, inputs=[*theirs, fresh])
+    source, releases = Path(original), [Path(path) for path in synthetic]
+    fresh = None if holdout is None else Path(holdout)
+    check_outputs(source, *request.files.paths, inputs=[*releases, fresh])
     with (
-        console_run(seed=seed, threads=threads, quiet=quiet, plain=True) as run,
+        request.start() as run,
         compared_tables(
             engine_of(execution.engine, execution.cache),
             original,
@@ -115,22 +104,22 @@ def risk(
             table, released, aside, settings, holdout_share=share, model=model, **run.options
         )
     result = policy.judged(result, run.facts).named(
-        original=mine.name,
-        synthetic=[path.name for path in theirs],
+        original=source.name,
+        synthetic=[path.name for path in releases],
         holdout=fresh.name if fresh else None,
     )
     from ..report.release import render
     from ..report.result import report_of
 
     report = report_of(
-        title=f"What {theirs[0].name} gives away", risk=result, threshold=settings.threshold
+        title=f"What {releases[0].name} gives away", risk=result, threshold=settings.threshold
     )
-    files.write(result, partial(render, report))
-    show_limit(result.limit, quiet=quiet)
-    if not quiet and verbose:
-        show_findings(result)
-    if not quiet:
-        show_risk(report, html, scenario=not verbose)
+    request.files.write(result, partial(render, report))
+    show_limit(result.limit, quiet=request.quiet)
+    if not request.quiet:
+        if request.verbose:
+            show_findings(result)
+        show_risk(report, request.html, scenario=not request.verbose)
         show_lines(UNSEEN if UNSEEN in result.about.notes else "")
         show_lines("" if result.about.sample is None else " ".join(result.about.sample.sentences))
     end(result.limit, policy)

@@ -15,12 +15,10 @@ from .._base.text import count_noun
 from ..workflows.settings import Execution, FitSettings, SynthesisSettings
 from .command import echo
 from .options import (
-    Cores,
     DryRunOnly,
     InputAddress,
     Json,
-    RunSeed,
-    Silent,
+    RunRequest,
     console,
     show_promise,
     show_table,
@@ -66,23 +64,19 @@ def synth(
         Path | None, Option("Also write the fitted model here.", panel=FILES, leaves=False)
     ] = None,
     dry_run: DryRunOnly = False,
-    seed: RunSeed = None,
-    json: Json = None,
-    quiet: Silent = False,
-    threads: Cores = None,
+    request: RunRequest = RunRequest(),  # noqa: B008
 ) -> None:
     """Make a synthetic table: learn a network of the columns, draw new rows from it, write them as the input came.
 
     Without --epsilon there is no formal privacy promise: find out what the table gives away before it leaves.
     """
     from ..workflows.engines import engine_of
-    from ..workflows.run import Destinations
     from .ledger import show_plan
 
     settings.check_protected()
     source = Path(input)
     if dry_run:
-        show_plan(settings, source, json)
+        show_plan(settings, source, request.json)
         return
     engine = engine_of(settings.execution.engine, settings.execution.cache)
     outputs = engine.outputs(
@@ -90,39 +84,32 @@ def synth(
         output,
         settings.copies,
         model=model,
-        json=json,
+        json=request.json,
         ledger=settings.ledger,
         paid=settings.private,
     )
     settings = replace(settings, entry=Path(output).name)
-    with _synthesis(settings, outputs, seed=seed, threads=threads, quiet=quiet) as synthesis:
+    with _synthesis(settings, outputs, request) as synthesis:
         synthesis.read(input)
         fitted = synthesis.fit()
         if model is not None:
             fitted.save(model)
         synthesis.draw(fitted)
-    Destinations(json=json).write(synthesis.account(fitted))
-    if not quiet:
+    request.files.write(synthesis.account(fitted))
+    if not request.quiet:
         say_synthesis(outputs, model, rows=synthesis.rows, private=settings.private)
         show_promise(fitted)
 
 
 @contextmanager
 def _synthesis(
-    settings: SynthesisSettings,
-    outputs: Sequence[Any],
-    *,
-    seed: int | None,
-    threads: int | None,
-    quiet: bool,
+    settings: SynthesisSettings, outputs: Sequence[Any], request: RunRequest
 ) -> Iterator[Synthesis]:
     """Give a synthesis to read, fit and draw, which says how far it is; a project ledger that says no ends the command."""
     from ..workflows.synthesise import Synthesis
-    from .observer import console_run
 
-    plain = not settings.private
     with (
-        console_run(seed=seed, threads=threads, quiet=quiet, plain=plain, learns=True) as run,
+        request.start(plain=not settings.private, learns=True) as run,
         Synthesis(settings, run, outputs) as synthesis,
     ):
         yield synthesis
@@ -147,33 +134,29 @@ def fit(
     ],
     settings: FitSettings,
     dry_run: DryRunOnly = False,
-    seed: RunSeed = None,
-    json: Json = None,
-    quiet: Silent = False,
-    threads: Cores = None,
+    request: RunRequest = RunRequest(),  # noqa: B008
 ) -> None:
     """Learn a network of the columns and save it as one file that opens without running code.
 
     Without --epsilon the file holds counts of records: treat it as confidential.
     """
-    from ..workflows.run import Destinations
     from .ledger import show_plan
 
     settings.check_protected()
     source = Path(input)
     if dry_run:
-        show_plan(settings, source, json)
+        show_plan(settings, source, request.json)
         return
     paid = [output] if settings.private else []
-    check_outputs(source, output, json, updated=[settings.ledger], paid=paid)
+    check_outputs(source, output, request.json, updated=[settings.ledger], paid=paid)
     values = {entry.name: getattr(settings, entry.name) for entry in fields(settings)}
     asked = SynthesisSettings(**{**values, "entry": output.name})
-    with _synthesis(asked, (), seed=seed, threads=threads, quiet=quiet) as synthesis:
+    with _synthesis(asked, (), request) as synthesis:
         synthesis.read(input)
         model = synthesis.fit()
     model.save(output)
-    Destinations(json=json).write(model)
-    if not quiet:
+    request.files.write(model)
+    if not request.quiet:
         say_model(output, model)
 
 
@@ -262,23 +245,18 @@ def sample(
         ),
     ] = None,
     execution: Execution,
-    seed: RunSeed = None,
-    json: Json = None,
-    quiet: Silent = False,
-    threads: Cores = None,
+    request: RunRequest = RunRequest(),  # noqa: B008
 ) -> None:
     """Draw new rows from a model, any number, in bounded memory. --given conditions on values exactly."""
     from ..workflows.engines import engine_of
-    from ..workflows.run import Destinations
     from ..workflows.synthesise import draw_sample
-    from .observer import console_run
 
     drawing = engine_of(execution.engine, execution.cache)
-    (target,) = drawing.outputs(str(model), output, json=json)
-    with console_run(seed=seed, threads=threads, quiet=quiet) as run:
+    (target,) = drawing.outputs(str(model), output, json=request.json)
+    with request.start(plain=False) as run:
         result = draw_sample(
             model, target, engine=drawing, rows=rows, given=dict(given or ()), run=run
         )
-    Destinations(json=json).write(result)
-    if not quiet:
+    request.files.write(result)
+    if not request.quiet:
         echo(f"Wrote {output}: {count_noun(result.rows, 'row')}.", err=True)

@@ -14,15 +14,9 @@ from ..table.settings import Reading
 from ..utility.settings import UtilitySettings
 from ..workflows.settings import Execution
 from .options import (
-    Cores,
     HoldoutAddress,
-    Html,
     InputAddress,
-    Json,
-    Long,
-    Public,
-    RunSeed,
-    Silent,
+    MeasureRequest,
     number,
     show_lines,
     show_table,
@@ -41,13 +35,7 @@ def utility(
     settings: UtilitySettings,
     execution: Execution,
     reading: Reading,
-    seed: RunSeed = None,
-    json: Json = None,
-    html: Html = None,
-    public: Public = None,
-    quiet: Silent = False,
-    verbose: Long = False,
-    threads: Cores = None,
+    request: MeasureRequest = MeasureRequest(),  # noqa: B008
 ) -> None:
     """Say what a synthetic table is worth: how near its columns, pairs and learners come to the original's.
 
@@ -57,19 +45,13 @@ def utility(
     from ..table.holdout import check_holdout_file
     from ..utility import measure_utility
     from ..workflows.engines import compared_tables, engine_of
-    from ..workflows.run import Destinations
-    from .observer import console_run
 
     check_holdout_file(original, holdout)
-    mine, theirs, others = (
-        Path(original),
-        Path(synthetic),
-        None if holdout is None else Path(holdout),
-    )
-    files = Destinations(json=json, html=html, public=public)
-    check_outputs(mine, *files.paths, inputs=[theirs, others])
+    source, release = Path(original), Path(synthetic)
+    others = None if holdout is None else Path(holdout)
+    check_outputs(source, *request.files.paths, inputs=[release, others])
     with (
-        console_run(seed=seed, threads=threads, quiet=quiet, plain=True) as run,
+        request.start() as run,
         compared_tables(
             engine_of(execution.engine, execution.cache),
             original,
@@ -82,20 +64,20 @@ def utility(
     ):
         result = measure_utility(table, other, fresh, settings, **run.options)
     result = result.named(
-        original=mine.name, synthetic=theirs.name, holdout=others.name if others else None
+        original=source.name, synthetic=release.name, holdout=others.name if others else None
     )
     result = replace(result, run=replace(result.run, **run.facts))
     from ..report.release import render
     from ..report.result import report_of
 
-    report = report_of(result, title=f"What {theirs.name} is worth", threshold=settings.threshold)
+    report = report_of(result, title=f"What {release.name} is worth", threshold=settings.threshold)
     data = {**result.to_dict(), "verdict": [row.to_dict() for row in result.verdict]}
-    files.write(result, partial(render, report), data=data)
-    if quiet:
+    request.files.write(result, partial(render, report), data=data)
+    if request.quiet:
         return
-    if verbose:
+    if request.verbose:
         show_verdict(result.verdict)
-    show_worth(report, html)
+    show_worth(report, request.html)
     show_lines("" if result.about.sample is None else " ".join(result.about.sample.sentences))
 
 
