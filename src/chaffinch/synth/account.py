@@ -17,7 +17,8 @@ VERSION = 1
 class ModelAccount(PlainData):
     """What a report says of a model; a model may write more of itself. `privacy` is the account of a promise, yet to be worked out.
 
-    `require` and `forbid` are edges that were asked for, and `protection` is what was cut on purpose, as the model wrote it.
+    `order` is one of the nodes in which parents come before their children, where the model is a network; `first` and `steps` are the networks of first rows and
+    from a row to the next, where it is of sequences. `require` and `forbid` are edges that were asked for, and `protection` is what was cut on purpose, as the model wrote it.
     """
 
     method: str = ""
@@ -25,6 +26,7 @@ class ModelAccount(PlainData):
     score: str = ""
     parents: int | None = None
     nodes: tuple[str, ...] = ()
+    order: tuple[str, ...] = ()
     edges: tuple[tuple[str, str], ...] = ()
     strengths: tuple[float | None, ...] | None = None
     sensitive: tuple[str, ...] = ()
@@ -34,6 +36,8 @@ class ModelAccount(PlainData):
     forbid: tuple[tuple[str, str], ...] = ()
     protection: Any = None
     privacy: Any = None
+    first: ModelAccount | None = None
+    steps: ModelAccount | None = None
 
 
 @dataclass(frozen=True)

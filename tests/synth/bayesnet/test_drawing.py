@@ -11,7 +11,7 @@ import pytest
 
 import chaffinch
 from chaffinch.synth import Network
-from chaffinch.synth.bayesnet.drawing import GAP, layered, spread
+from chaffinch.synth.bayesnet.drawing import GAP, _crossings, layered, spread
 
 
 def model(**settings):
@@ -64,3 +64,15 @@ def test_nothing_overlaps_and_parents_stand_above(seed):
     for layer in layers:
         for a, b in pairwise(layer):
             assert x[b] - x[a] >= (width[a] + width[b]) / 2 + GAP - 1e-6
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_crossings_are_those_of_all_pairs_of_links(seed):
+    rng = np.random.default_rng(seed)
+    upper, lower = [f"u{i}" for i in range(7)], [f"l{i}" for i in range(6)]
+    links = [(a, b) for a in upper for b in lower if rng.random() < 0.4]
+    rng.shuffle(links)
+    links = [tuple(map(str, link)) for link in links]
+    pairs = [(upper.index(a), lower.index(b)) for a, b in links]
+    count = sum((a - c) * (b - d) < 0 for (a, b), (c, d) in combinations(pairs, 2))
+    assert _crossings([upper, lower], links) == count > 0

@@ -6,16 +6,13 @@ the mean place of their neighbours, and places are spread so that nothing overla
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from bisect import bisect_right, insort
+from collections import defaultdict
+from collections.abc import Callable, Collection, Mapping
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
 from ..._base.svg import Drawing, box, canvas, element, text
 from .network import Network
-
-if TYPE_CHECKING:
-    from .model import BayesNetModel
-
 
 # Okabe and Ito's colours, told apart also by those who see red and green alike; the shape of the border tells them too.
 COLOURS = {"label": ("#E69F00", ""), "sensitive": ("#56B4E9", "6 3"), "other": ("#9BD3B8", "")}
@@ -45,13 +42,23 @@ Point = str | tuple[str, str, int]
 Centres = dict[Point, tuple[float, float]]
 
 
-def network_drawing(model: BayesNetModel) -> Drawing:
-    """Return a model's network as a picture.
+def network_drawing(
+    network: Network,
+    strengths: Mapping[tuple[str, str], float],
+    *,
+    label: str | None = None,
+    sensitive: Collection[str] = (),
+    link_of: Callable[[str], str] | None = None,
+) -> Drawing:
+    """Return a network as a picture.
 
     Columns stand in layers, each below its lowest parent; an edge over several layers runs between the columns there, never
-    behind one. The wider an edge, the more its ends tell of each other.
+    behind one. The wider an edge, the higher its strength, in nats. With `link_of` columns lead to the addresses that it returns; to none where that is empty.
     """
-    network = model.network
+    roles = {
+        name: "label" if name == label else "sensitive" if name in sensitive else "other"
+        for name in network.order
+    }
     width_of = {name: 22 + PER_CHARACTER * len(name) for name in network.order}
     layers = layered(network)
     width: dict[Point, float] = {
@@ -68,20 +75,39 @@ def network_drawing(model: BayesNetModel) -> Drawing:
         for point in layer
     }
     legend_y = MARGIN + len(layers) * GAP_Y
-    body = [*_edges(model, centre), *_nodes(model, centre, width_of), *_legend(model, legend_y)]
+    body = _edges(network, strengths, centre)
+    for name, role in roles.items():
+        node = _node(name, role, centre[name], width_of[name])
+        address = "" if link_of is None else link_of(name)
+        body.append(
+            element("a", node, href=address, aria_label=f"Links of {name}") if address else node
+        )
+    body += _legend(set(roles.values()), legend_y)
     families = "; ".join(
         f"{child} from {', '.join(network[child])}" for child in network.order if network[child]
     )
     title = f"Bayesian network of {len(network.order)} columns and {len(network.edges)} edges"
     return Drawing(
-        canvas(breadth, legend_y + 40, body, title=title, desc=families or "No edges", defs=TIP)
+        canvas(
+            breadth,
+            legend_y + 40,
+            body,
+            title=title,
+            desc=families or "No edges",
+            defs=TIP,
+            role="img" if link_of is None else "group",
+        )
     )
 
 
-def _edges(model: BayesNetModel, centre: Centres) -> list[str]:
-    strongest = max(model.fitted.strengths, default=0.0) or 1.0
+def _edges(
+    network: Network, strengths: Mapping[tuple[str, str], float], centre: Centres
+) -> list[str]:
+    strongest = max(strengths.values(), default=0.0) or 1.0
     out = []
-    for (parent, child), strength in zip(model.network.edges, model.fitted.strengths, strict=True):
+    for parent, child in network.edges:
+        strength = strengths.get((parent, child))
+        information = "" if strength is None else f": {strength:.3f} nats"
         points = [centre[point] for point in way((parent, child), centre)]
         (x1, y1), (x2, y2) = points[0], points[-1]
         stops = [(x1, y1 + HEIGHT / 2), *points[1:-1], (x2, y2 - HEIGHT / 2)]
@@ -95,39 +121,33 @@ def _edges(model: BayesNetModel, centre: Centres) -> list[str]:
                 fill="none",
                 stroke="#555",
                 stroke_opacity=".65",
-                stroke_width=f"{0.8 + 3.2 * strength / strongest:.2f}",
+                stroke_width=f"{0.8 + 3.2 * (strength or 0.0) / strongest:.2f}",
                 marker_end="url(#tip)",
-                tooltip=f"{parent} to {child}: {strength:.3f} nats",
+                tooltip=f"{parent} to {child}{information}",
             )
         )
     return out
 
 
-def _nodes(model: BayesNetModel, centre: Centres, width_of: dict[str, float]) -> list[str]:
-    out = []
-    for name in model.network.order:
-        x, y = centre[name]
-        fill, dashes = COLOURS[model.role(name) or "other"]
-        out.append(
-            box(
-                x - width_of[name] / 2,
-                y - HEIGHT / 2,
-                width_of[name],
-                HEIGHT,
-                fill=fill,
-                rx=8,
-                stroke=BORDER,
-                stroke_width=1.2,
-                stroke_dasharray=dashes or None,
-            )
-        )
-        out.append(text(x, y + 4.5, name, anchor="middle", fill="#111"))
-    return out
+def _node(name: str, role: str, centre: tuple[float, float], width: float) -> str:
+    x, y = centre
+    fill, dashes = COLOURS[role]
+    frame = box(
+        x - width / 2,
+        y - HEIGHT / 2,
+        width,
+        HEIGHT,
+        fill=fill,
+        rx=8,
+        stroke=BORDER,
+        stroke_width=1.2,
+        stroke_dasharray=dashes or None,
+    )
+    return frame + text(x, y + 4.5, name, anchor="middle", fill="#111")
 
 
-def _legend(model: BayesNetModel, y: float) -> list[str]:
+def _legend(roles: Collection[str], y: float) -> list[str]:
     out, x = [], float(MARGIN)
-    roles = {model.role(name) or "other" for name in model.network.order}
     for role, (fill, dashes) in COLOURS.items():
         if role in roles:
             out.append(
@@ -155,6 +175,7 @@ def layered(network: Network) -> list[list[Point]]:
         for point, layer_index in zip(between, range(depth[parent] + 1, depth[child]), strict=True):
             layers[layer_index].append(point)
         links += pairwise([parent, *between, child])
+    neighbours = _neighbours(links)
     best, fewest = [list(layer) for layer in layers], _crossings(layers, links)
     for sweep in range(SWEEPS):
         rows = range(1, len(layers)) if sweep % 2 == 0 else range(len(layers) - 2, -1, -1)
@@ -162,7 +183,7 @@ def layered(network: Network) -> list[list[Point]]:
             fixed = layers[row - 1 if sweep % 2 == 0 else row + 1]
             fixed_index = {point: i for i, point in enumerate(fixed)}
             index = {point: i for i, point in enumerate(layers[row])}
-            layers[row].sort(key=lambda p: _mean(_neighbours(p, links, fixed_index), index[p]))
+            layers[row].sort(key=lambda p: _mean(neighbours[p], fixed_index, index[p]))
         if (crossings := _crossings(layers, links)) < fewest:
             best, fewest = [list(layer) for layer in layers], crossings
     return best
@@ -179,10 +200,12 @@ def spread(
             x[point] = edge + width[point] / 2
             edge += width[point] + GAP
     points = list(x)
-    links = [link for edge in network.edges for link in pairwise(way(edge, points))]
+    neighbours = _neighbours(
+        [link for edge in network.edges for link in pairwise(way(edge, points))]
+    )
     for sweep in range(2 * SWEEPS):
         for layer in layers if sweep % 2 == 0 else reversed(layers):
-            wanted = {p: _mean(_neighbours(p, links, x), x[p]) for p in layer}
+            wanted = {p: _mean(neighbours[p], x, x[p]) for p in layer}
             placed: list[float] = []
             for i, point in enumerate(layer):
                 nearest = (
@@ -206,14 +229,17 @@ def way(edge: tuple[str, str], points: Collection[Point]) -> list[Point]:
     return [edge[0], *between, edge[1]]
 
 
-def _neighbours(
-    point: Point, links: list[tuple[Point, Point]], index: Mapping[Point, float]
-) -> list[float]:
-    ends = [b if a == point else a for a, b in links if point in (a, b)]
-    return [index[end] for end in ends if end in index]
+def _neighbours(links: list[tuple[Point, Point]]) -> dict[Point, list[Point]]:
+    ends: dict[Point, list[Point]] = defaultdict(list)
+    for upper, lower in links:
+        ends[upper].append(lower)
+        ends[lower].append(upper)
+    return ends
 
 
-def _mean(values: list[float], otherwise: float) -> float:
+def _mean(points: list[Point], positions: Mapping[Point, float], otherwise: float) -> float:
+    """The mean position of those points that have one."""
+    values = [positions[point] for point in points if point in positions]
     return sum(values) / len(values) if values else otherwise
 
 
@@ -223,8 +249,9 @@ def _crossings(layers: list[list[Point]], links: list[tuple[Point, Point]]) -> i
     for upper, lower in pairwise(layers):
         above = {p: i for i, p in enumerate(upper)}
         below = {p: i for i, p in enumerate(lower)}
-        ends = [(above[a], below[b]) for a, b in links if a in above and b in below]
-        total += sum(
-            (a - c) * (b - d) < 0 for i, (a, b) in enumerate(ends) for c, d in ends[i + 1 :]
-        )
+        ends = sorted((above[a], below[b]) for a, b in links if a in above and b in below)
+        passed: list[int] = []
+        for _, end in ends:  # crosses every link that starts before it and ends behind it
+            total += len(passed) - bisect_right(passed, end)
+            insort(passed, end)
     return total

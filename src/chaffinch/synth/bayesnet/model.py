@@ -387,7 +387,11 @@ class BayesNetModel(FittedModel):
 
     def plot(self) -> Drawing:
         """Return the network as a drawing: parents above children, wider edges where these tell more of each other."""
-        return network_drawing(self)
+        fitted = self.fitted
+        strengths = dict(zip(self.network.edges, fitted.strengths, strict=True))
+        return network_drawing(
+            self.network, strengths, label=fitted.label, sensitive=fitted.sensitive
+        )
 
     def __repr__(self) -> str:
         shown = ", ".join(
