@@ -70,7 +70,7 @@ from chaffinch.report.evolve import _difference as evolve_difference
 from chaffinch.report.evolve import evolve_page
 from chaffinch.report.frontier import front_picture, frontier_page
 from chaffinch.report.frontier_result import CandidateSettings, FrontierResult, Limits, no_candidate
-from chaffinch.report.page import page
+from chaffinch.report.page import PageContent
 from chaffinch.report.promise import _whose as promise_whose
 from chaffinch.report.release import FOUND, UTILITY, render
 from chaffinch.report.result import ReportResult, report_of
@@ -246,7 +246,7 @@ KINDS: dict[str, tuple[Callable[[], Plain], Told]] = {
     **{
         f"check, {name}": (
             lambda told=told: told,
-            lambda plain: [check_page(CheckResult.from_dict(plain))],
+            lambda plain: [check_page(CheckResult.from_dict(plain)).html],
         )
         for name, told in CHECKS.items()
     },
@@ -597,7 +597,9 @@ def _remedy(nodes: int) -> str:
 def _page_with(rows: int) -> str:
     lines = [row for i in range(rows) for row in (Heading(f"h{i}"), ("x", "1"))]
     table = page_table("c", lines, Col("a"), Col("b"))
-    return page("t", [Section("s", "S", (Figure("f", "c", (Markup("<svg></svg>"),), table),))])
+    return PageContent(
+        "t", [Section("s", "S", (Figure("f", "c", (Markup("<svg></svg>"),), table),))]
+    ).html
 
 
 def _plan_lines(share: float, *, options: int = 0, low: float = 0.0) -> str:

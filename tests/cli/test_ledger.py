@@ -153,7 +153,7 @@ def test_release_with_a_promise(run_here, work):
     )
     assert done.code == 0, done.err
     assert names(work / "rel" / "to-release") == ["model.chaffinch", "synthetic.csv"]
-    assert names(work / "rel" / "confidential") == ["report.html", "report.json"]
+    assert names(work / "rel" / "confidential") == ["report.html", "report.json", "shapes.json"]
     assert "Differentially private (epsilon 1" in done.err
     assert (
         chaffinch.load(work / "rel" / "to-release" / "model.chaffinch").fitted.privacy.epsilon == 1

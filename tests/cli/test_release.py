@@ -42,8 +42,9 @@ def test_release_fills_a_folder_and_the_same_seed_gives_the_same(run_here, origi
             "confidential/model.chaffinch": "0o600",
             "confidential/report.html": "0o600",
             "confidential/report.json": "0o600",
+            "confidential/shapes.json": "0o600",
         }
-        assert list(modes)[4:] == ["to-release", "to-release/synthetic.csv"]
+        assert list(modes)[5:] == ["to-release", "to-release/synthetic.csv"]
         assert modes["to-release/synthetic.csv"] & 0o400
     one, two = (
         json.loads((tmp_path / name / "confidential" / "report.json").read_text())
@@ -158,6 +159,7 @@ def test_a_table_that_exceeds_its_limit_never_lies_where_a_release_does(run_here
         "confidential/model.chaffinch",
         "confidential/report.html",
         "confidential/report.json",
+        "confidential/shapes.json",
     ]
     done = run_here(*words, "--keep", kept)
     assert done.code == 1, done.err

@@ -256,7 +256,7 @@ def test_what_a_fold_lacks_is_not_named_if_it_is_rare(
         assert summary.verdict != "pass"
         assert any("cannot be computed on" in why for why in summary.why)
         assert RARE not in json.dumps(result.to_dict())
-        assert RARE not in check_page(result)
+        assert RARE not in check_page(result).html
 
 
 def named(output: dict[str, Any]) -> list[str]:

@@ -11,7 +11,7 @@ import pytest
 import chaffinch
 from chaffinch._base.svg import contrast
 from chaffinch.report.compare import compare
-from chaffinch.report.page import page
+from chaffinch.report.page import PageContent
 from chaffinch.report.release import render
 from chaffinch.report.result import report_of
 from chaffinch.report.sections import Col, Section, page_table
@@ -73,7 +73,7 @@ def schemes(css: str) -> dict[str, dict[str, str]]:
 
 @pytest.fixture(scope="module")
 def css() -> str:
-    return styles(page("t", []))
+    return styles(PageContent("t", []).html)
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
@@ -206,14 +206,15 @@ def test_reports_are_walked_in_order(study_of, risk_of):
     outline(render(report_of(study_of(1, holdout=False, label=False), title="t")))
     outline(render(report_of(title="t", risk=risk_of(holdout=False, extras=False))))
     table = chaffinch.read(pa.table({"a": ["x", "y"] * 40, "b": ["p", "q"] * 40}))
-    network = chaffinch.BayesNet().fit(table, seed=1).plot().svg
-    whole = outline(render(report_of(drawn(), title="t", synthesis=PROTECTED), network_svg=network))
+    network = chaffinch.BayesNet().fit(table, seed=1).to_dict()
+    account = {**PROTECTED, "network": {**network, **PROTECTED["network"]}}
+    whole = outline(render(report_of(drawn(), title="t", synthesis=account)))
     assert whole.pictures >= 5
     outline(compare(study_of(6), study_of(6, noise=2.0)).to_html())
 
 
 def test_faults_are_seen():
-    html = page("t", [Section("a", "A", (page_table("c", [("y",)], Col("x")),))])
+    html = PageContent("t", [Section("a", "A", (page_table("c", [("y",)], Col("x")),))]).html
     assert Outline(html).faults == []
     for good, bad in (
         (' scope="row"', ""),

@@ -26,7 +26,7 @@ from .conftest import whole_page
 
 def page_of(told):
     """The page on plain data, as they come back from a file."""
-    return pages.check_page(CheckResult.from_dict(told))
+    return pages.check_page(CheckResult.from_dict(told)).html
 
 
 def plain_estimate(value, half=0.01):
@@ -438,7 +438,7 @@ def test_sentences_on_rules():
 def test_the_page_says_where_outputs_stand_and_has_the_line_to_write(tmp_path):
     (tmp_path / "t.csv").write_text("sex,n\nf,40\nm,60\n")
     (tmp_path / "u.csv").write_text("sex,a,b\nf,40,11\nm,60,12\n")
-    page = pages.check_page(chaffinch.check(tmp_path, rules_only=True))
+    page = pages.check_page(chaffinch.check(tmp_path, rules_only=True)).html
     assert "What was read" in page
     assert "t.csv, line 1" in page
     assert "a table of counts of &#39;sex&#39;, 2 cells." in page
@@ -490,7 +490,7 @@ def test_the_section_says_what_is_done_and_what_is_not():
 
 
 def test_the_page_has_it_and_escapes_names():
-    page = check_page(result_of())
+    page = check_page(result_of()).html
     assert "What would mend them" in page
     assert "<b>t</b>" not in page
     assert "x1" not in page  # no level
@@ -503,4 +503,4 @@ def test_a_check_without_it_has_no_such_section():
         "version": 1,
         "outputs": [{"name": "t", "kind": "table", "by": ["x"]}],
     }
-    assert "What would mend them" not in check_page(check(document, data, rules_only=True))
+    assert "What would mend them" not in check_page(check(document, data, rules_only=True)).html

@@ -185,6 +185,7 @@ def test_a_toy_is_released(toy, people_csv, tmp_path, run_here):
         "model.chaffinch",
         "report.html",
         "report.json",
+        "shapes.json",
     ]
     assert [p.name for p in (folder / "to-release").iterdir()] == ["synthetic.csv"]
     assert (

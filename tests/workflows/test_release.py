@@ -91,6 +91,7 @@ def test_a_saved_release_is_what_the_command_writes(result, halves, run_here, tm
         "confidential/model.chaffinch",
         "confidential/report.html",
         "confidential/report.json",
+        "confidential/shapes.json",
         "to-release/synthetic.csv",
     ]
     one, other = tmp_path / "command", tmp_path / "library"
@@ -105,7 +106,7 @@ def test_a_saved_release_is_what_the_command_writes(result, halves, run_here, tm
         == without_run(json.loads(json.dumps(result.to_dict())))
     )
     if os.name == "posix":
-        for name in ("report.html", "report.json", "model.chaffinch"):
+        for name in ("report.html", "report.json", "shapes.json", "model.chaffinch"):
             assert stat.S_IMODE((other / "confidential" / name).stat().st_mode) == 0o600
 
 

@@ -148,11 +148,11 @@ def end(verdict: LimitVerdict | None, policy: RiskPolicy) -> None:
 def show_risk(report: ReportResult, page: Path | None, *, scenario: bool = True) -> None:
     """Print what a table gives away in a few lines, what was not tried, and where the page is; who attacks unless that was said."""
     from .._base.results import not_measured
-    from ..report.decision import decision_of, left_out_of
+    from ..report.decision import left_out_of
 
     result = report.risk
     assert result is not None
-    answers = decision_of(report).answers
+    answers = report.decision.answers
     show_lines(
         *((result.about.scenario, *result.about.comparison) if scenario else ()),
         answers[0].sentence,

@@ -84,9 +84,9 @@ def utility(
 def show_worth(report: ReportResult, page: Path | None) -> None:
     """Print what a table is worth in a few lines, what was not measured, and where the page is."""
     from .._base.results import not_measured
-    from ..report.decision import decision_of, left_out_of
+    from ..report.decision import left_out_of
 
-    worth = decision_of(report).answers[1]
+    worth = report.decision.answers[1]
     weakest = min(
         (row for row in report.rows if row.share_kept is not None),
         key=lambda row: row.share_kept or 0.0,

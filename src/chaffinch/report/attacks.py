@@ -43,7 +43,7 @@ from .heads import (
     dots_answer,
     looks_answer,
 )
-from .page import page
+from .page import PageContent
 from .sections import (
     Block,
     Cell,
@@ -84,7 +84,9 @@ def membership_page(result: MembershipResult, title: str = "Was this person in t
         "Membership can be told from what is released." if result.findings[0].excess_found else ""
     )
     answers = membership_answers(result, _membership_limits(result)[1])
-    return page(title, sections, facts=attack_facts(result), alarm=alarm, answers=answers)
+    return PageContent(
+        title, sections, facts=attack_facts(result), alarm=alarm, answers=answers
+    ).html
 
 
 def membership_answers(result: MembershipResult, limit: str) -> tuple[PageAnswer, ...]:
@@ -332,13 +334,13 @@ def singling_out_page(
         else ""
     )
     facts = (*attack_facts(result), ("Releases", f"{result.releases:,}"))
-    return page(
+    return PageContent(
         title,
         sections,
         facts=facts,
         alarm=alarm,
         answers=singling_out_answers(result, _singling_out_limits(result)[2]),
-    )
+    ).html
 
 
 def singling_out_answers(result: SinglingOutResult, limit: str) -> tuple[PageAnswer, ...]:
@@ -535,14 +537,14 @@ def audit_page(audit: AuditResult, title: str = "Is the promise kept?") -> str:
     ]
     if date := audit.run.get("date"):
         facts.append(("Date", display_name(date)))
-    return page(
+    return PageContent(
         title,
         sections,
         facts=facts,
         alarm="The claim is broken: do not rely on this promise." if broken else "",
         answers=audit_answers(audit, AUDIT_LIMITS[0]),
         leaving=LEAVING[any(finding.scope[0] == "average" for finding in audit.findings)],
-    )
+    ).html
 
 
 def audit_answers(audit: AuditResult, limit: str) -> tuple[PageAnswer, ...]:

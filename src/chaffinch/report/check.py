@@ -37,7 +37,7 @@ from .heads import (
     looks_answer,
     untested_sentence,
 )
-from .page import page
+from .page import PageContent
 from .sections import (
     Block,
     Cell,
@@ -73,14 +73,11 @@ LIMITS = (
 )
 
 
-def check_page(result: CheckResult, title: str = "May these outputs leave?") -> str:
-    """Return one HTML file on a check: the verdict, each output, attribution with intervals, what each output adds, agreement, rules.
+def check_page(result: CheckResult, title: str = "May these outputs leave?") -> PageContent:
+    """Return the page on a check: the verdict, each output, attribution with intervals, what each output adds, agreement, rules.
 
     No record, no value of the data and no small count is in it.
     """
-
-    pass
-
     about, settings, level = result.about, result.settings, result.settings.level
     sections = [
         Section("summary", "Each output", _summary(result)),
@@ -135,7 +132,7 @@ def check_page(result: CheckResult, title: str = "May these outputs leave?") -> 
     facts += [("Date", display_name(result.run.date))] if result.run.date else []
     answers = check_answers(result, rules_sentence(result.rules), hold_back_sentence(result))
     folded = [replace(section, folded=section.id not in OPEN) for section in sections]
-    return page(title, folded, facts=facts, alarm=_alarm(result), answers=answers)
+    return PageContent(title, folded, facts=facts, alarm=_alarm(result), answers=answers)
 
 
 def check_answers(result: CheckResult, rules: str, hold_back: str) -> tuple[PageAnswer, ...]:

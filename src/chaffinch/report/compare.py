@@ -48,7 +48,7 @@ from .heads import (
     dots_picture,
     looks_picture,
 )
-from .page import page
+from .page import PageContent
 from .promise import PromiseLine, promise_notes, promise_of, promise_rows
 from .release import FROM_JSON, promises
 from .result import ReportResult, as_report
@@ -348,6 +348,11 @@ class Comparison:
 
     def to_html(self) -> str:
         """Return the comparison as one HTML file."""
+        return self.page.html
+
+    @property
+    def page(self) -> PageContent:
+        """The comparison as a page."""
         seeded = [
             key
             for row in self.promises
@@ -361,7 +366,7 @@ class Comparison:
             else ""
         )
         title = "Two reports" if len(self.names) == 2 else f"{len(self.names)} reports"
-        return page(
+        return PageContent(
             f"{title} compared",
             tuple(self.sections()),
             facts=tuple(zip(self.letters, self.names, strict=True)),

@@ -38,7 +38,7 @@ from .heads import (
     bars_picture,
     looks_answer,
 )
-from .page import page
+from .page import PageContent
 from .sections import (
     Block,
     Cell,
@@ -126,7 +126,9 @@ def evolve_page(result: EvolveResult, title: str = "A dataset from published num
         facts.append(("Date", display_name(result.run.date)))
     alarm = "" if result.reached else "Not all outputs were reached: the dataset is marked so."
     answers = evolve_answers(result, sentence(result), EVOLVE_LIMITS[1])
-    return page(title, sections, facts=facts, alarm=alarm, answers=answers, leaving=LEAVING)
+    return PageContent(
+        title, sections, facts=facts, alarm=alarm, answers=answers, leaving=LEAVING
+    ).html
 
 
 def _start(about: EvolveAbout) -> str:

@@ -28,7 +28,7 @@ from .frontier_result import (
     RiskFigure,
     WorthFigure,
 )
-from .page import page
+from .page import PageContent
 from .sections import (
     Block,
     Cell,
@@ -83,14 +83,14 @@ def frontier_page(result: FrontierResult) -> str:
             "limits", "What this does not say", (Listing((*result.about.notes, *FRONTIER_LIMITS)),)
         ),
     ]
-    return page(
+    return PageContent(
         f"The frontier of {display_name(name)}" if name else "The frontier",
         sections,
         facts=tuple(_facts(result)),
         answers=tuple(_answers(result)),
         alarm=_alarm(result),
         leaving=LEAVING,
-    )
+    ).html
 
 
 # What one decides by.

@@ -1,22 +1,20 @@
-"""Sections to one HTML file: no script, nothing from elsewhere, readable in print, small whatever the data."""
+"""Sections to one HTML file, or to a part of a page of ours: no script, nothing from elsewhere, readable in print, small whatever the data."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Sequence
-from functools import cache
-from html.parser import HTMLParser
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache, cached_property
 from typing import TYPE_CHECKING
 
 from markupsafe import Markup
 
-from .._base.errors import InputError
 from .._base.results import INSIDE, Leaving
 from .._base.text import display_name
 from .sections import PageAnswer, Section
 
 if TYPE_CHECKING:
-    from jinja2 import Template
+    from jinja2 import Environment
 
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
 PRINTED_ROWS = 60
@@ -35,16 +33,9 @@ UNSEEN = dict.fromkeys(
 """Characters that no page may hold, or that turn the words after them, wherever they come from."""
 
 
-def page(
-    title: str,
-    sections: Iterable[Section],
-    *,
-    facts: Sequence[tuple[str, str]] = (),
-    alarm: str = "",
-    answers: Sequence[PageAnswer] = (),
-    leaving: Leaving = INSIDE,
-) -> str:
-    """Return sections as one HTML file, whose first line says whether it may leave, and why.
+@dataclass(frozen=True)
+class PageContent:
+    """What a page shows.
 
     Parameters
     ----------
@@ -54,22 +45,39 @@ def page(
         What has to be said before all other findings, above the title.
     answers
         What one decides by: questions with a sentence and a small picture each, below the title.
+    leaving
+        The first line: whether the page may leave, and why.
     """
-    html = _template().render(
-        title=display_name(title, 120),
-        sections=tuple(sections),
-        facts=facts,
-        policy=POLICY,
-        printed_rows=PRINTED_ROWS,
-        alarm=alarm,
-        answers=tuple(answers),
-        leaving=leaving,
-    )
-    return html.translate(UNSEEN)
+
+    title: str
+    sections: Sequence[Section]
+    facts: Sequence[tuple[str, str]] = ()
+    alarm: str = ""
+    answers: Sequence[PageAnswer] = ()
+    leaving: Leaving = INSIDE
+
+    @cached_property
+    def html(self) -> str:
+        """The page as one HTML file."""
+        return self._rendered("page.html.j2", embedded=False)
+
+    @cached_property
+    def fragment(self) -> Markup:
+        """What stands between the head and the foot of the page, to be shown within another: without its first line, which that one says."""
+        return Markup(self._rendered("content.html.j2", embedded=True))  # noqa: S704  the template escapes all words
+
+    def _rendered(self, template: str, *, embedded: bool) -> str:
+        content = {**vars(self), "title": display_name(self.title, 120)}
+        html = (
+            _environment()
+            .get_template(template)
+            .render(content, policy=POLICY, printed_rows=PRINTED_ROWS, embedded=embedded)
+        )
+        return html.translate(UNSEEN)
 
 
 @cache
-def _template() -> Template:
+def _environment() -> Environment:
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
     loader = PackageLoader("chaffinch.report", "templates")
@@ -81,60 +89,4 @@ def _template() -> Template:
         lstrip_blocks=True,
     )
     environment.filters["kind"] = lambda block: type(block).__name__
-    return environment.get_template("page.html.j2")
-
-
-class _Shapes(HTMLParser):
-    """Lets shapes and text pass, and refuses what could call, run or link."""
-
-    TAGS = frozenset(
-        (
-            "svg",
-            "title",
-            "desc",
-            "g",
-            "rect",
-            "path",
-            "text",
-            "tspan",
-            "circle",
-            "line",
-            "polyline",
-            "polygon",
-            "ellipse",
-            "defs",
-            "marker",
-        )
-    )
-    REFUSED = re.compile(r"^on|href$|^style$|^src")
-    OUTSIDE = re.compile(r"url\(\s*[^#\s]|javascript:", re.IGNORECASE)
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        if tag not in self.TAGS:
-            raise InputError(
-                f"A picture in a report holds shapes and text only. Got an element '{display_name(tag, 30)}'."
-            )
-        for name, value in attrs:
-            if self.REFUSED.search(name) or self.OUTSIDE.search(value or ""):
-                raise InputError(
-                    f"A picture in a report holds shapes and text only. Got an attribute '{display_name(name, 30)}'."
-                )
-
-    def handle_decl(self, data: str) -> None:
-        raise InputError(
-            "A picture in a report is a plain <svg> element. Got a declaration or a comment in it."
-        )
-
-    unknown_decl = handle_pi = handle_comment = handle_decl
-
-
-def checked_picture(svg: str | None) -> Markup | None:
-    """Return a picture that may stand in the page."""
-    if svg is None:
-        return None
-    parser = _Shapes()
-    parser.feed(svg)
-    parser.close()
-    if not svg.lstrip().startswith("<svg"):
-        raise InputError("A picture in a report is a plain <svg> element. Got something else.")
-    return Markup(svg.strip())  # noqa: S704  checked above: shapes and text only
+    return environment

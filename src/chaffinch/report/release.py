@@ -8,7 +8,7 @@ taken from the original at all, since the promise covers none.
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -18,9 +18,9 @@ from .._base.results import Leaving
 from .._base.text import count_noun, display_name, number, percent
 from ..risk.finding import ALPHA
 from ..utility.result import SHARES, TableSummary, UtilityAbout, UtilityResult, metrics_of, rules
-from .decision import Decision, answers_of, decision_of
+from .decision import Decision, answers_of
 from .heads import NOT_TESTED, looks_picture
-from .page import checked_picture, page
+from .page import PageContent
 from .promise import promise_of, promise_section
 from .result import ReportResult
 from .risk import findings_section, risk_facts, risk_sections, setting_words
@@ -41,12 +41,17 @@ from .sections import (
     Wide,
     page_table,
 )
-from .synthesis import SEED, Choices, synthesis_section, why_section
+from .synthesis import SEED, Choices, network_picture, synthesis_section, why_section
 from .text import RISK_RULES, UTILITY_ALONE, UTILITY_BESIDE, UTILITY_LIMITS
 from .tradeoff import tradeoff_section
 from .utility import look_sections, utility_sections, verdict_section
 
 LARGEST = 1_900_000
+"""Bytes of a page with the picture of its network."""
+
+TOO_LARGE = Markup(
+    "<p>The picture of this network is too large for a page. Its edges are in the table.</p>"
+)
 OPEN = frozenset(("promise", "tradeoff", "look-columns", "look-pairs", "why", "synthesis"))
 """Sections of a report that stand open; all others are behind a line that opens them, on paper too."""
 
@@ -54,21 +59,13 @@ MOST_NOTES = 40
 MOST_LISTED = 500
 
 
-def render(
-    report: ReportResult | Mapping[str, Any],
-    *,
-    network_svg: str | None = None,
-    public: bool = False,
-) -> str:
+def render(report: ReportResult | Mapping[str, Any], *, public: bool = False) -> str:
     """Return a report as one HTML file: what is promised, the verdict, then where it is good and where it is bad, then figures.
 
     Parameters
     ----------
     report
         As `report_of` returns it, or the plain data that `report.json` holds.
-    network_svg
-        The picture of the network that made the table, as `model.plot()` draws it; left out with a word in
-        its place where it would make the page too large.
     public
         Whether to return the variant that may leave: without distributions of the original, and where privacy was promised without
         any figure that was taken from it.
@@ -76,23 +73,27 @@ def render(
     Raises
     ------
     InputError
-        If the data are no report, or the picture holds more than shapes and text.
+        If the data are no report.
     """
     result = report if isinstance(report, ReportResult) else ReportResult.from_dict(report)
-    picture = checked_picture(network_svg)
-    html = _rendered(result, picture, public)
-    if picture is not None and len(html.encode()) > LARGEST:
-        html = _rendered(
-            result,
-            Markup(
-                "<p>The picture of this network is too large for a page. Its edges are in the table.</p>"
-            ),
-            public,
-        )
-    return html
+    return release_page(result, public=public).html
 
 
-def _rendered(report: ReportResult, picture: Markup | None, public: bool) -> str:
+def release_page(
+    report: ReportResult, *, public: bool = False, link_of: Callable[[str], str] | None = None
+) -> PageContent:
+    """Return the page of a report, or its `public` variant; with `link_of`, columns in the picture of the network lead to the addresses that it returns.
+
+    A picture of the network that would make the page too large is left out with a word in its place.
+    """
+    picture = network_picture(report.synthesis, link_of)
+    content = _page(report, picture, public)
+    if picture is None or len(content.html.encode()) <= LARGEST:
+        return content
+    return _page(report, TOO_LARGE, public)
+
+
+def _page(report: ReportResult, picture: Markup | None, public: bool) -> PageContent:
     promise = promise_of(report.synthesis)
     verdicts = [verdict_section(report.rows)] if report.rows else []
     attacked = report.risk is not None and bool(report.risk.findings)
@@ -118,7 +119,7 @@ def _rendered(report: ReportResult, picture: Markup | None, public: bool) -> str
         sections.append(words_section(utility=bool(report.rows), risk=attacked))
     sections += closing_sections(report)
     facts = (*header(report), *(risk_facts(report.risk) if report.risk is not None else ()))
-    decision = decision_of(report)
+    decision = report.decision
     alarms = [promise.alarm] if promise else []
     if (
         decision.limit is not None
@@ -133,7 +134,7 @@ def _rendered(report: ReportResult, picture: Markup | None, public: bool) -> str
             public_answers(report, decision, answers),
         )
         facts = public_facts(report, facts)
-    return page(
+    return PageContent(
         report.title or "Report",
         [replace(section, folded=section.id not in OPEN) for section in sections],
         facts=facts,

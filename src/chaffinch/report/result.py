@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
 from .._base.errors import InputError
 from .._base.masking import THRESHOLD
@@ -15,11 +16,15 @@ from ..synth.account import SynthesisAccount
 from ..utility.result import TableSummary, UtilityAbout, UtilityResult, VerdictRow
 from .promise import PromiseRow, promise_of
 
+if TYPE_CHECKING:
+    from .decision import Decision
+
 FORMAT, VERSION = "chaffinch-report", 3
 UTILITY: dict[str, Any] = {"format": "chaffinch-utility", "version": 1}
 RISK: dict[str, Any] = {"format": RiskResult.FORMAT, "version": RiskResult.VERSION}
 APART = frozenset(("format", "version", "run", "verdict"))
 """What a study has of its own and a report once for all."""
+_Plain = dict[str, Any]
 STEP = "Give the JSON of chaffinch utility or chaffinch risk, or report.json of chaffinch release."
 
 
@@ -46,10 +51,15 @@ class ReportResult:
         promise = promise_of(self.synthesis)
         return None if promise is None else promise.row
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the report as plain data: `chaffinch-report`, version 3. `decision` is what a page opens with, worked out anew when read."""
+    @cached_property
+    def decision(self) -> Decision:
+        """What to decide by: what a page opens with."""
         from .decision import decision_of  # which is made of reports
 
+        return decision_of(self)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the report as plain data: `chaffinch-report`, version 3. `decision` is what a page opens with, worked out anew when read."""
         out: dict[str, Any] = {
             "format": FORMAT,
             "version": VERSION,
@@ -69,7 +79,7 @@ class ReportResult:
             out["threshold"] = self.threshold
         verdict: list[VerdictRow | PromiseRow] = [*self.rows]
         verdict += [] if self.promise is None else [self.promise]
-        out["decision"] = decision_of(self).to_dict()
+        out["decision"] = self.decision.to_dict()
         return {**out, "verdict": [row.to_dict() for row in verdict], "run": self.run.to_dict()}
 
     @classmethod
@@ -86,19 +96,21 @@ class ReportResult:
         frame: dict[str, Any] = {
             name: _known(plain[name]) for name in ("about", "run") if name in plain
         }
-        verdict = plain.get("verdict", ())
+        verdict = from_plain(tuple[_Plain, ...], plain.get("verdict", ()), what="'verdict'")
+        studies = {
+            name: from_plain(_Plain, plain.get(name, {}), what=f"'{name}'")
+            for name in ("utility", "risk")
+        }
         # The promise is worked out anew from its account; a row that says so is for readers of the JSON.
         on_utility = (row for row in verdict if row.get("section") != "promise")
         return cls(
             title=str(plain.get("title", "")),
             about=from_plain(UtilityAbout, frame.get("about", {}), what="'about'"),
             synthesis=SynthesisAccount.from_dict(plain.get("synthesis")),
-            utility=UtilityResult.from_dict({**plain.get("utility", {}), **UTILITY, **frame})
+            utility=UtilityResult.from_dict({**studies["utility"], **UTILITY, **frame})
             if "utility" in data
             else None,
-            risk=RiskResult.from_dict({**plain.get("risk", {}), **RISK})
-            if "risk" in data
-            else None,
+            risk=RiskResult.from_dict({**studies["risk"], **RISK}) if "risk" in data else None,
             rows=tuple(map(VerdictRow.from_dict, on_utility)),
             threshold=from_plain(int, plain.get("threshold", THRESHOLD), what="'threshold'"),
             run=from_plain(RunFacts, frame.get("run", {}), what="'run'"),

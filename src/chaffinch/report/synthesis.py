@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from markupsafe import Markup
 
 from .._base.svg import bars
 from .._base.text import capital, count_noun, display_name, format_fixed, is_number, number, percent
 from ..synth.account import ModelAccount, SynthesisAccount
+from ..synth.bayesnet.drawing import network_drawing
+from ..synth.bayesnet.network import Network
 from ..utility.association import Association
 from ..utility.impossible import ImpossiblePairs
 from ..utility.result import UtilityResult, VerdictRow
@@ -72,6 +74,32 @@ def _facts(account: SynthesisAccount) -> Iterator[tuple[str, str]]:
             else f"fewer than {100 * float(equal.removeprefix('<')):.3g}\xa0%"
         )
         yield EQUAL_ROWS, f"{share}, codes compared. By itself this is no measure of risk."
+
+
+def network_picture(
+    account: SynthesisAccount | None, link_of: Callable[[str], str] | None = None
+) -> Markup | None:
+    """Return the picture of the network that made a table, that of its steps where there are two; None where no network did.
+
+    With `link_of` its columns lead to the addresses that it returns.
+    """
+    model = ModelAccount() if account is None else account.model
+    model = model.steps or model.first or model
+    if not model.order:
+        return None
+    strengths = {
+        edge: strength
+        for edge, strength in zip(model.edges, model.strengths or (), strict=False)
+        if strength is not None and is_number(strength)
+    }
+    drawing = network_drawing(
+        Network.from_edges(model.order, model.edges),
+        strengths,
+        label=model.label,
+        sensitive=model.sensitive,
+        link_of=link_of,
+    )
+    return Markup(drawing.svg.strip())  # noqa: S704  all text in it went through escape
 
 
 def network_figures(account: SynthesisAccount | None, picture: Markup | None) -> list[Block]:

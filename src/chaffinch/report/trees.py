@@ -28,7 +28,7 @@ from ..trees import Ensemble, PruneResult, Tree, TreeAudit
 from ..trees.attack import attack_trees
 from ..trees.result import CertificateSummary, score_words
 from .heads import GIVES_AWAY, NOT_TESTED, DecisionFigure, TestedLine, dots_answer, looks_answer
-from .page import page
+from .page import PageContent
 from .sections import (
     Block,
     Col,
@@ -160,7 +160,9 @@ def tree_page(
         scores=scores if after is not None else None,
         isolates=verdict_row,
     )
-    return page(title, sections, facts=facts, alarm=alarm, answers=answers, leaving=LEAVING)
+    return PageContent(
+        title, sections, facts=facts, alarm=alarm, answers=answers, leaving=LEAVING
+    ).html
 
 
 def _check(model: Ensemble, pruned: PruneResult) -> None:

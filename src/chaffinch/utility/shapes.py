@@ -3,7 +3,7 @@
 Cells of fewer people than the threshold are hidden on either side, levels that few people have go into one cell without a name, and all
 other counts are rounded to multiples of the threshold before they become shares: a picture shows no more than a masked table. Bins of
 numbers end at round numbers between robust quantiles, so that no extreme is drawn. Levels are values of the data all the same: a page
-with shapes is confidential, and the plain data of a result hold none.
+with shapes is confidential, and so are their plain data, which those of a result do not hold.
 """
 
 from __future__ import annotations
@@ -12,13 +12,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from math import floor, log10
-from typing import Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
 from .._base.masking import THRESHOLD, masked_count
+from .._base.results import PlainData
 from .._base.text import display_name, number
 from ..stats.intervals import Result
 from ..table import Table
@@ -66,8 +67,12 @@ class PairShape:
 
 
 @dataclass(frozen=True)
-class TableShapes:
+class TableShapes(PlainData):
     """What a page draws of two tables; `n_columns` is how many columns the tables have."""
+
+    FORMAT: ClassVar[str] = "chaffinch-shapes"
+    SUBJECT: ClassVar[str] = "the shapes of columns"
+    NEXT_STEP: ClassVar[str] = "Give shapes.json of chaffinch release."
 
     columns: tuple[ColumnShape, ...] = ()
     pairs: tuple[PairShape, ...] = ()

@@ -183,17 +183,11 @@ class Page:
 
     @cached_property
     def environment(self) -> Environment:
-        """The templates: the page's own, and those of the report."""
-        from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
+        """The templates of the screens."""
+        from jinja2 import Environment, PackageLoader, StrictUndefined
 
-        loader = ChoiceLoader(
-            [
-                PackageLoader("chaffinch.web", "templates"),
-                PackageLoader("chaffinch.report", "templates"),
-            ]
-        )
         every = Environment(
-            loader=loader,
+            loader=PackageLoader("chaffinch.web", "templates"),
             autoescape=True,
             undefined=StrictUndefined,
             trim_blocks=True,

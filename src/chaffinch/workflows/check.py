@@ -311,7 +311,7 @@ class OpenedCheck:
             lines.append(f"{released.path} is as it was: outputs are recorded only if they pass.")
         if delivery.write is not None:
             lines.append(write_mitigated(delivery.write, result, records))
-        return result, (*lines, *files.write(result, lambda: check_page(result)))
+        return result, (*lines, *files.write(result, lambda: check_page(result).html))
 
     def _including(
         self, placed: PlacedOutputs, result: CheckResult, records: Records | None
@@ -337,7 +337,7 @@ class OpenedCheck:
             summary += f" Of {names} recipes were judged, which somebody gave, not the files."
         with tempfile.TemporaryDirectory() as scratch:
             page, data = Path(scratch) / "check.html", Path(scratch) / "check.json"
-            Destinations(json=data, html=page).write(result, lambda: check_page(result))
+            Destinations(json=data, html=page).write(result, lambda: check_page(result).html)
             self.source.write_back(folder, placed, result, report=[page, data], summary=summary)
 
 

@@ -10,17 +10,16 @@ import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from functools import cached_property
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, TypeVar, Unpack
 
 from .._base.errors import InputError, unknown_name
-from .._base.files import filling
+from .._base.files import filling, write_json
 from .._base.options import takes
 from .._base.results import LeftOut, RunFacts
 from .._base.runtime import Progress, Stages
-from ..report.decision import Decision, decision_of, left_out_of
+from ..report.decision import Decision, left_out_of
 from ..report.release import render
 from ..report.result import ReportResult, report_of
 from ..risk import RiskResult, cross_fit, measure_risk
@@ -421,10 +420,10 @@ class ReleaseResult:
         """Whether the tables exceed their limit, so that they are not put where the release lies."""
         return self.limit is not None and self.limit.state is LimitState.EXCEEDS
 
-    @cached_property
+    @property
     def decision(self) -> Decision:
         """What to decide by."""
-        return decision_of(self.report)
+        return self.report.decision
 
     def to_dict(self) -> dict[str, Any]:
         """Return the report as plain data: `chaffinch-report`, version 2."""
@@ -448,10 +447,7 @@ class ReleaseResult:
 
     def to_html(self, *, public: bool = False) -> str:
         """Return the report as one HTML file, to be kept inside; or its `public` variant, which holds only what may leave."""
-        drawing = None if self.model is None else self.model.plot()
-        return render(
-            self.report, network_svg=None if drawing is None else drawing.svg, public=public
-        )
+        return render(self.report, public=public)
 
     def save(self, folder: str | os.PathLike[str], *, overwrite: bool = False) -> tuple[Path, ...]:
         """Write the synthetic tables, the model and the report into a folder, all of them or none, and return where they are.
@@ -474,7 +470,7 @@ class ReleaseResult:
         return tuple(Path(folder) / name for name in names)
 
     def write_beside(self, folder: ResultFolder) -> list[str]:
-        """Write the model and the report beside tables that are there, into the folders of `save`; return the names of all files.
+        """Write the model, the report and the shapes that it draws beside tables that are there, into the folders of `save`; return the names of all files.
 
         Tables that exceed their limit are moved from the folder of what leaves to `confidential/refused`.
         """
@@ -485,6 +481,8 @@ class ReleaseResult:
         target = folder.inside if self.model.confidential else folder.leaving
         self.model.save(target / "model.chaffinch")
         folder.write_report("report", self.to_dict(), self.to_html())
+        if self.utility.shapes is not None:
+            write_json(folder.inside / "shapes.json", self.utility.shapes.to_dict(), mode=0o600)
         if self.refused:
             folder.refuse()
         return folder.finish()

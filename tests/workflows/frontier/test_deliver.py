@@ -49,6 +49,7 @@ def test_the_release_leaves_and_its_figures_stay(
         "confidential/model.chaffinch",
         "confidential/report.html",
         "confidential/report.json",
+        "confidential/shapes.json",
     }
     assert (
         pc.read_csv(tmp_path / "out" / "to-release" / "synthetic.csv").num_rows == people.num_rows

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
+from markupsafe import Markup
 from starlette.requests import Request
 from starlette.responses import Response
 
 from ..._base.errors import ChaffinchError, InputError
 from ..jobs import Job
 from ..page import Page, form_of, go
-from ..project import write_private
-from .result import body_of, finished, report_of_run
+from .result import finished_runs, report_of_run
 
 MOST = 12
 """Runs that are compared at once."""
@@ -19,7 +19,7 @@ MOST = 12
 
 def show(page: Page, request: Request) -> Response:
     """Return the screen: those that were ticked, or all."""
-    done = finished(page)
+    done = finished_runs(page)
     asked = {int(word) for word in request.query_params.getlist("run") if word.isdigit()}
     chosen = [job for job in reversed(done) if not asked or job.number in asked][-MOST:]
     context: dict[str, Any] = {
@@ -31,7 +31,7 @@ def show(page: Page, request: Request) -> Response:
     alert = ""
     if len(chosen) > 1:
         try:
-            context["body"] = _compared(page, chosen)
+            context["body"] = _comparison(chosen)
         except ChaffinchError as error:
             alert = str(error)
     words = (
@@ -44,17 +44,11 @@ def show(page: Page, request: Request) -> Response:
     )
 
 
-def _compared(page: Page, jobs: list[Job]) -> Any:
+def _comparison(jobs: list[Job]) -> Markup:
     from ...report.compare import compare
 
-    path = page.project.path("comparison.html")
-    write_private(
-        path,
-        compare(
-            *[report_of_run(job) for job in jobs], labels=[f"run {job.number}" for job in jobs]
-        ).to_html(),
-    )
-    return body_of(path)
+    labels = [f"run {job.number}" for job in jobs]
+    return compare(*map(report_of_run, jobs), labels=labels).page.fragment
 
 
 def _changed(page: Page, jobs: list[Job]) -> dict[int, str]:

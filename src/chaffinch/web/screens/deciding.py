@@ -24,7 +24,7 @@ from ..decisions import (
 from ..fields import fields_of, texts_of
 from ..jobs import Job
 from ..page import Page, form_of, go
-from .result import finished, report_of_run
+from .result import finished_runs, report_of_run
 from .running import state_words
 
 if TYPE_CHECKING:
@@ -40,14 +40,13 @@ def show(page: Page, request: Request) -> Response:
 def _shown(
     page: Page, chosen: int | None = None, alert: str = "", form: dict[str, str] | None = None
 ) -> Response:
-    done = finished(page)
+    done = finished_runs(page)
     job = next((one for one in done if one.number == chosen), done[0] if done else None)
-    answers: Any = () if job is None else report_of_run(job).get("decision", {}).get("answers", ())
     records = read_records(page.project.path("decisions"))
     context = {
         "done": [one.number for one in done],
         "job": job,
-        "answers": answers,
+        "answers": () if job is None else report_of_run(job).decision.answers,
         "records": records,
         "second": page.choices.second,
         "form": {"word": "", "reason": "", "name": "", **(form or {})},
@@ -88,13 +87,7 @@ def _policy(job: Job | None) -> dict[str, Any]:
 
 
 def _limit(job: Job | None) -> LimitVerdict | None:
-    from ...risk.verdict import LimitVerdict
-
-    return (
-        None
-        if job is None
-        else LimitVerdict.from_policy((report_of_run(job).get("risk") or {}).get("policy"))
-    )
+    return None if job is None else report_of_run(job).decision.limit
 
 
 def decide(page: Page, request: Request) -> Response:
@@ -202,11 +195,10 @@ def _fill(
 
 def _about(job: Job) -> dict[str, Any]:
     """What a record says of the run: the limit and what is known of it, versions, and the command, names of files without their folders."""
-    data = report_of_run(job)
-    run = data.get("run") or {}
+    run = report_of_run(job).run
     return {
         "policy": _policy(job),
-        "versions": run.get("versions", {}),
-        "made": run.get("date", ""),
-        "command": run.get("command", ""),
+        "versions": dict(run.versions),
+        "made": run.date,
+        "command": run.command,
     }

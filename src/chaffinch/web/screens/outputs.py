@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 from starlette.requests import Request
 from starlette.responses import Response
@@ -17,7 +17,9 @@ from ..fields import fields_of, sent_options
 from ..jobs import Job
 from ..page import Page, SentForm, form_of, go
 from ..project import read_json
-from .result import body_of
+
+if TYPE_CHECKING:
+    from ...outputs.check import CheckResult
 
 
 def start(page: Page, request: Request) -> Response:
@@ -39,12 +41,14 @@ def show(page: Page, request: Request) -> Response:
 
 
 def _shown(page: Page, job: Job, alert: str = "") -> Response:
-    data = _checked(job)
+    from ...report.check import check_page
+
+    result = _result_of(job)
     context = {
         "number": job.number,
-        "summary": data.get("summary", ()),
-        "body": body_of(job.written / "check.html"),
-        "about": data.get("about", {}),
+        "summary": result.summary,
+        "body": check_page(result).fragment,
+        "about": result.about,
     }
     return page.show(
         "outputs.html.j2",
@@ -55,23 +59,23 @@ def _shown(page: Page, job: Job, alert: str = "") -> Response:
     )
 
 
-def _checked(job: Job) -> dict[str, Any]:
+def _result_of(job: Job) -> CheckResult:
+    from ...outputs.check import CheckResult
+
     data = read_json(job.written / "check.json") if job.kind == "check" else None
     if data is None:
         raise InputError(f"Run {job.number} is no check that came to an end.")
-    return data
+    return CheckResult.from_dict(data)
 
 
 def decide(page: Page, request: Request) -> Response:
     """Keep what was decided of each output; for an ACRO folder, in a copy of it too."""
     form, job = form_of(request), page.queue.job(request.path_params["number"])
-    data = _checked(job)
+    result = _result_of(job)
     try:
         page.check_decisions(form)
         checker = Checker.now(form.word("name", 200))
-        decided = [
-            _decision(form, place, one["output"]) for place, one in enumerate(data["summary"])
-        ]
+        decided = [_decision(form, index, row.output) for index, row in enumerate(result.summary)]
         words = {one["decision"] for one in decided}
         folder = page.project.next_folder("decisions")
         try:
@@ -88,9 +92,9 @@ def decide(page: Page, request: Request) -> Response:
                 waiting=False,
                 about={
                     "outputs": decided,
-                    "policy": data["rules"]["policy"],
-                    "policy_hash": data["rules"]["policy_hash"],
-                    "versions": data["run"]["versions"],
+                    "policy": result.rules.policy,
+                    "policy_hash": result.rules.policy_hash,
+                    "versions": dict(result.run.versions),
                 },
             )
             if (source := Path(job.words[1])).is_dir():
@@ -105,8 +109,8 @@ def decide(page: Page, request: Request) -> Response:
     return go("/decide")
 
 
-def _decision(form: SentForm, place: int, output: str) -> dict[str, str]:
-    word, reason = form.word(f"word-{place}", 20), form.word(f"reason-{place}", 2000)
+def _decision(form: SentForm, index: int, output: str) -> dict[str, str]:
+    word, reason = form.word(f"word-{index}", 20), form.word(f"reason-{index}", 2000)
     if word not in ("approved", "rejected"):
         raise InputError(f"Say of each output whether it is approved: '{output}' is open.")
     if word == "rejected" and not reason:

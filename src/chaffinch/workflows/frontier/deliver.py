@@ -31,7 +31,7 @@ OF_A_RELEASE = (
     TO_RELEASE,
     *(
         f"{CONFIDENTIAL}/{name}"
-        for name in ("report.json", "report.html", "model.chaffinch", "refused")
+        for name in ("report.json", "shapes.json", "report.html", "model.chaffinch", "refused")
     ),
 )
 """What is of the release, and goes when the search is run again: another choice may release nothing."""
