@@ -13,7 +13,7 @@ from chaffinch.outputs.check.printed import TOGETHER, check_printed, printed_rul
 from chaffinch.outputs.check.result import CheckResult
 from chaffinch.outputs.check.settings import CheckSettings
 from chaffinch.outputs.readers.files.parsed import ParsedFit, ParsedTable
-from chaffinch.outputs.readers.files.protocol import Place, ReadOutput
+from chaffinch.outputs.readers.files.protocol import Location, ReadOutput
 from chaffinch.outputs.rules import Policy
 
 
@@ -21,7 +21,7 @@ def counts_found(name: str, *counts: int | str, **options: object) -> ReadOutput
     labels = tuple(f"l{k}" for k in range(len(counts)))
     cells = {(label,): count for label, count in zip(labels, counts, strict=True)}
     return ReadOutput(
-        name, Place(name, line=1), "table", ParsedTable(("a",), (labels,), cells, **options)
+        name, Location(name, line=1), "table", ParsedTable(("a",), (labels,), cells, **options)
     )  # type: ignore[arg-type]
 
 
@@ -56,7 +56,7 @@ def test_two_outputs_of_nearly_as_many_people_are_for_a_person_to_look_at() -> N
 def test_an_output_that_cannot_be_looked_at_stops_no_other() -> None:
     impossible = ReadOutput(
         "x",
-        Place("x", line=1),
+        Location("x", line=1),
         "table",
         ParsedTable(("a",), (("p", "q"),), {("p",): "<10", ("q",): 5, ("All",): 90}, margins=True),
     )
@@ -64,7 +64,7 @@ def test_an_output_that_cannot_be_looked_at_stops_no_other() -> None:
         [
             impossible,
             counts_found("t", 3, 40),
-            ReadOutput("m", Place("m"), "R", ParsedFit("ols", dof=80)),
+            ReadOutput("m", Location("m"), "R", ParsedFit("ols", dof=80)),
         ],
         CheckSettings(rules_only=True),
     )

@@ -39,7 +39,7 @@ def test_each_object_is_read_by_what_it_is(frame):
 def test_a_check_takes_objects_and_entries(frame):
     groups = [part["age"] for _, part in frame.groupby("religion")]
     test = scipy_test(
-        ttest_ind(*groups), name="by religion", of="age", by=["religion"], welch=False
+        ttest_ind(*groups), name="by religion", variable="age", by=["religion"], welch=False
     )
     table = pd.crosstab(frame["school"], frame["religion"])
     checked = chaffinch.check([table, test], frame, rules_only=True)
@@ -72,7 +72,7 @@ def test_bins_and_analyses_of_variance_are_read_where_they_say_their_columns() -
         with pytest.raises(InputError, match="counts bins of a column without a name"):
             entries_of_objects([unsaid])
     with pytest.raises(InputError, match="only counts are read"):
-        histogram_of(ages.value_counts(bins=[18, 30, 40], normalize=True), name="h", of="age")
+        histogram_of(ages.value_counts(bins=[18, 30, 40], normalize=True), name="h", variable="age")
     with pytest.raises(InputError, match="tuple, which is not read"):
         entries_of_objects([("a", "b")])
 
@@ -87,14 +87,14 @@ def test_anova_lm_is_an_analysis_of_variance_of_one_factor() -> None:
     table = sm.stats.anova_lm(smf.ols("age ~ C(area)", frame).fit())
     with pytest.raises(InputError, match="does not say of which column"):
         entries_of_objects([table])
-    (entry,) = summaries_of(table, name="v", of="age")
+    (entry,) = summaries_of(table, name="v", variable="age")
     expected = f_oneway(*(rows.age for _, rows in frame.groupby("area")))
     assert (entry["kind"], entry["by"], entry["dof_between"]) == ("anova", ["area"], 2)
     assert entry["statistic"] == pytest.approx(expected.statistic)
     assert entry["p_value"] == pytest.approx(expected.pvalue)
     two = sm.stats.anova_lm(smf.ols("age ~ C(area) + C(sex)", frame).fit())
     with pytest.raises(InputError, match="of 2 terms"):
-        summaries_of(two, name="v", of="age")
+        summaries_of(two, name="v", variable="age")
 
 
 def test_a_kaplan_meier_fitter_is_asked_for_its_columns() -> None:

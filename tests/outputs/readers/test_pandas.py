@@ -60,11 +60,11 @@ def test_suppressed_rounded_and_percentages(frame, satisfied):
 def test_summaries_by_groups(frame, satisfied):
     for kind, function in (("mean", "mean"), ("sd", "std"), ("median", "median"), ("sum", "sum")):
         entry = table_of(
-            frame.groupby("school")["age"].agg(function), name="s", kind=kind, of="age"
+            frame.groupby("school")["age"].agg(function), name="s", kind=kind, variable="age"
         )
         assert satisfied(frame, entry).within, kind
     pivot = frame.pivot_table(index="school", columns="works", values="age", aggfunc="mean")
-    assert satisfied(frame, table_of(pivot, name="p", kind="mean", of="age")).within
+    assert satisfied(frame, table_of(pivot, name="p", kind="mean", variable="age")).within
     with pytest.raises(InputError, match="names the column of a summary"):
         table_of(pivot, name="p", kind="mean")
     with pytest.raises(InputError, match="crosses 2 columns: name them"):
@@ -97,7 +97,7 @@ def test_totals_that_cannot_be_read_are_refused(frame):
         index="school", columns="works", values="age", aggfunc="mean", margins=True
     )
     with pytest.raises(InputError, match="only tables of counts can have totals"):
-        table_of(means, name="m", kind="mean", of="age")
+        table_of(means, name="m", kind="mean", variable="age")
     three = pd.crosstab([frame["school"], frame["method"]], frame["works"], margins=True)
     with pytest.raises(InputError, match="Totals are read of tables of one or two columns"):
         table_of(three, name="t")
@@ -122,4 +122,4 @@ def test_weighted_tables_name_their_weight(frame, satisfied):
     ):
         table_of(weighted * 0.7, name="w")
     with pytest.raises(InputError, match="only tables without totals"):
-        table_of(weighted, name="w", weight="method", kind="mean", of="age")
+        table_of(weighted, name="w", weight="method", kind="mean", variable="age")

@@ -14,7 +14,7 @@ def by_works(frame):
     return [frame.loc[frame["works"] == level, "age"] for level in ("no", "yes")]
 
 
-BY = {"of": "age", "by": ["works"]}
+BY = {"variable": "age", "by": ["works"]}
 
 
 @pytest.mark.parametrize("welch", [False, True])
@@ -32,23 +32,23 @@ def test_t_tests(frame, satisfied, groups, welch, alternative):
 
 def test_pairs_and_one_sample(frame, satisfied, groups):
     pairs = stats.ttest_rel(frame["age"], frame["children"])
-    assert satisfied(frame, scipy_test(pairs, name="t", of="age", paired="children")).within
+    assert satisfied(frame, scipy_test(pairs, name="t", variable="age", paired="children")).within
     one = stats.ttest_1samp(frame["age"], 32)
-    assert satisfied(frame, scipy_test(one, name="t", of="age", mu=32.0)).within
+    assert satisfied(frame, scipy_test(one, name="t", variable="age", mu=32.0)).within
     with pytest.raises(InputError, match="not whole, so it is Welch's test between two groups"):
-        scipy_test(stats.ttest_ind(*groups, equal_var=False), name="t", of="age")
+        scipy_test(stats.ttest_ind(*groups, equal_var=False), name="t", variable="age")
     for correction in (False, True):
         ranks = stats.wilcoxon(frame["age"] - 32, correction=correction, method="asymptotic")
         assert satisfied(
-            frame, scipy_test(ranks, name="t", of="age", mu=32.0, correction=correction)
+            frame, scipy_test(ranks, name="t", variable="age", mu=32.0, correction=correction)
         ).within
     with pytest.raises(InputError, match="say correction=False or correction=True"):
-        scipy_test(ranks, name="t", of="age", mu=32.0)
+        scipy_test(ranks, name="t", variable="age", mu=32.0)
 
 
 def test_tests_between_groups(frame, satisfied, groups):
     schools = [some["age"] for _, some in frame.groupby("school")]
-    by = {"of": "age", "by": ["school"]}
+    by = {"variable": "age", "by": ["school"]}
     assert satisfied(frame, scipy_test(stats.f_oneway(*schools), name="t", **by)).within
     assert satisfied(frame, scipy_test(stats.kruskal(*schools), name="t", **by)).within
     assert satisfied(frame, scipy_test(stats.mannwhitneyu(*groups), name="t", **BY)).within
@@ -83,15 +83,17 @@ def test_what_several_tests_return_is_asked_for(frame):
         scipy_test(stats.spearmanr(frame["age"], frame["children"]), name="s", kind="spearman")
     with pytest.raises(InputError, match="which is no result that is read"):
         scipy_test(stats.ks_2samp([1, 2], [2, 3]), name="k")
-    with pytest.raises(InputError, match="Name it: of="):
+    with pytest.raises(InputError, match="Name it: variable="):
         scipy_test(stats.kruskal([1, 2], [2, 3]), name="k", by=["works"])
     with pytest.raises(InputError, match="Unknown key 'wlech'"):
-        scipy_test(stats.kruskal([1, 2], [2, 3]), name="k", of="age", by=["works"], wlech=True)
+        scipy_test(
+            stats.kruskal([1, 2], [2, 3]), name="k", variable="age", by=["works"], wlech=True
+        )
 
 
 def test_correlations_keep_nothing_of_the_records_in_a_result(frame, satisfied):
     result = stats.pearsonr(frame["age"], frame["children"])
-    entry = scipy_test(result, name="r", of=["age", "children"])
+    entry = scipy_test(result, name="r", variable=["age", "children"])
     assert satisfied(frame, entry).within
     assert set(entry) == {"name", "kind", "of", "value"}
     assert not any(isinstance(value, np.ndarray) for value in entry.values())

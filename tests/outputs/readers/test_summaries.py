@@ -29,7 +29,7 @@ def test_describe_of_columns_and_groups(frame, satisfied):
     assert [entry["of"] for entry in several] == ["age", "children", "religion", "method"]
     assert several[0]["at"] == [0.0, 0.1, 0.9, 1.0]
     (by,) = all_satisfied(
-        summaries_of(frame.groupby("school")["age"].describe(), name="d", of="age"),
+        summaries_of(frame.groupby("school")["age"].describe(), name="d", variable="age"),
         frame,
         satisfied,
     )
@@ -110,7 +110,7 @@ def test_a_count_by_a_column_of_fractions_is_no_quantile():
 def test_aggregations(frame, satisfied):
     functions = ["mean", "std", "var", "sum", "median", "min", "max", "size", "count"]
     entries = all_satisfied(
-        summaries_of(frame.groupby("school")["age"].agg(functions), name="a", of="age"),
+        summaries_of(frame.groupby("school")["age"].agg(functions), name="a", variable="age"),
         frame,
         satisfied,
     )
@@ -164,6 +164,6 @@ def test_aggregations(frame, satisfied):
     ],
 )
 def test_what_an_object_does_not_say_is_asked_for(frame, make, message):
-    options = {"of": "age"} if "arange" in message or "in order" in message else {}
+    options = {"variable": "age"} if "arange" in message or "in order" in message else {}
     with pytest.raises(InputError, match=message):
         summaries_of(make(frame), name="o", **options)

@@ -3,7 +3,12 @@
 import pytest
 
 from chaffinch.errors import InputError
-from chaffinch.outputs.readers.understood import Said, renamed, understood_formula, unnamed
+from chaffinch.outputs.readers.understood import (
+    ModelStatements,
+    formula_of_columns,
+    made_up_names,
+    rename_numbers,
+)
 
 
 @pytest.mark.parametrize(
@@ -23,13 +28,13 @@ from chaffinch.outputs.readers.understood import Said, renamed, understood_formu
     ],
 )
 def test_formulas(label, names, intercept, formula):
-    ours, sentence = understood_formula(label, names, output="o", intercept=intercept, named=True)
+    ours, sentence = formula_of_columns(label, names, output="o", intercept=intercept, named=True)
     assert ours == formula
     assert sentence.startswith(f"Fitted without a formula. Understood as {formula}: ")
 
 
 def test_what_was_made_up_is_no_name():
-    assert unnamed(["y", "x1", "x12", "const", "age", "xray", "Var_3", "column_2"]) == [
+    assert made_up_names(["y", "x1", "x12", "const", "age", "xray", "Var_3", "column_2"]) == [
         "y",
         "x1",
         "x12",
@@ -37,26 +42,26 @@ def test_what_was_made_up_is_no_name():
         "column_2",
     ]
     with pytest.raises(InputError, match=r"on columns without names \(y, x1\)"):
-        understood_formula("y", ["const", "x1"], output="o", intercept=True, named=False)
+        formula_of_columns("y", ["const", "x1"], output="o", intercept=True, named=False)
     for odd in ("C(a)[T.b]", "a:b", "a^2", "I(a * 2)"):
         with pytest.raises(InputError, match=r"is not the name of a column alone. Say what it is"):
-            understood_formula("pay", ["const", odd], output="o", intercept=True, named=True)
+            formula_of_columns("pay", ["const", odd], output="o", intercept=True, named=True)
 
 
 def test_what_is_said_is_used_or_refused():
-    said = Said("o", {"group": "school", "event": None}, ("group", "event"))
-    assert said.needed("group", "its groups") == "school"
+    said = ModelStatements("o", {"group": "school", "event": None}, ("group", "event"))
+    assert said.require("group", "its groups") == "school"
     said.finish()
     with pytest.raises(InputError, match=r'the name of its events. Say it: event = "..."'):
-        said.needed("event", "its events")
+        said.require("event", "its events")
     with pytest.raises(InputError, match=r"group = ... was said"):
-        Said("o", {"group": "school"}, ("group",)).finish()
+        ModelStatements("o", {"group": "school"}, ("group",)).finish()
     with pytest.raises(InputError, match="Unknown argument 'grp'"):
-        Said("o", {"grp": "school"}, ("group",))
+        ModelStatements("o", {"grp": "school"}, ("group",))
 
 
 def test_names():
-    assert renamed({"a": 1, "b": 2}, {"a": "c"}, output="o") == {"c": 1, "b": 2}
-    assert renamed({"a": 1}, None, output="o") == {"a": 1}
+    assert rename_numbers({"a": 1, "b": 2}, {"a": "c"}, output="o") == {"c": 1, "b": 2}
+    assert rename_numbers({"a": 1}, None, output="o") == {"a": 1}
     with pytest.raises(InputError, match="names: Unknown coefficient 'z'"):
-        renamed({"a": 1}, {"z": "c"}, output="o")
+        rename_numbers({"a": 1}, {"z": "c"}, output="o")

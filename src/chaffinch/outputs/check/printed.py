@@ -30,7 +30,7 @@ def printed_rules(outputs: Sequence[ReadOutput], policy: Policy) -> RuleReport:
         try:
             findings += one.parsed.findings(one.name, policy.of(one.parsed.kind))
         except InputError as error:
-            words = f"{one.place}: {error}"
+            words = f"{one.location}: {error}"
             findings.append(not_assessed(one.name, one.parsed.kind, "all rules", words))
     if policy.differencing and len(outputs) > 1:
         for one, other in combinations(

@@ -79,21 +79,21 @@ def patsy_name(name: str, columns: Mapping[str, tuple[str, ...]]) -> str:
     if name in _CONSTANTS:
         return INTERCEPT
     parts = re.split(r":|(?<=\w)#(?=[\w.])| × ", name)
-    return ":".join(_patsy_part(part.strip(), columns) for part in parts)
+    return ":".join(_patsy_part(factor.strip(), columns) for factor in parts)
 
 
-def _patsy_part(part: str, columns: Mapping[str, tuple[str, ...]]) -> str:
-    if match := re.fullmatch(rf"{_FACTOR.pattern}\s*(\S.*)", part):
+def _patsy_part(factor: str, columns: Mapping[str, tuple[str, ...]]) -> str:
+    if match := re.fullmatch(rf"{_FACTOR.pattern}\s*(\S.*)", factor):
         return f"C({match[1]})[T.{match[2].strip()}]"
-    if match := re.fullmatch(r"(\d+)b?\.(\w+)", part):
+    if match := re.fullmatch(r"(\d+)b?\.(\w+)", factor):
         return f"C({match[2]})[T.{match[1]}]"
-    if match := re.fullmatch(r"c\.(\w+)", part):
+    if match := re.fullmatch(r"c\.(\w+)", factor):
         return match[1]
     for column, levels in columns.items():
-        level = part.removeprefix(column).strip(" =")
-        if part.startswith(column) and level in levels:
+        level = factor.removeprefix(column).strip(" =")
+        if factor.startswith(column) and level in levels:
             return f"{column}[T.{level}]"
-    return part.replace("^", "**")
+    return factor.replace("^", "**")
 
 
 def label_column(label: str | None, success: Any) -> tuple[str | None, Any]:
@@ -127,12 +127,12 @@ def column_term(name: str) -> str:
 
 @dataclass(frozen=True)
 class _Factor:
-    """A factor of a coefficient's name: as it was written, its column, and its level; `whole` where every level has a coefficient."""
+    """A factor of a coefficient's name: as it was written, its column, and its level; `has_all_levels` where every level has a coefficient."""
 
     text: str
     column: str | None
     level: str | None
-    whole: bool
+    has_all_levels: bool
 
 
 def _factors(name: str) -> list[_Factor]:
@@ -140,13 +140,13 @@ def _factors(name: str) -> list[_Factor]:
     factors = []
     for piece in split_outside(name, ":"):
         bracket = re.fullmatch(
-            r"(?P<text>.*[^\[])\[(?P<whole>T\.)?(?P<level>.*)\]", piece, re.DOTALL
+            r"(?P<text>.*[^\[])\[(?P<reference>T\.)?(?P<level>.*)\]", piece, re.DOTALL
         )
         text = bracket["text"] if bracket else piece
         inside = _INSIDE.fullmatch(text) or _QUOTED.fullmatch(text)
         column = (inside.groupdict().get("name") or inside["quoted"]) if inside else text
         if bracket is not None:
-            factor = _Factor(text, column, bracket["level"], bracket["whole"] is None)
+            factor = _Factor(text, column, bracket["level"], bracket["reference"] is None)
         else:
             is_coded = inside is not None and text.startswith("C(")
             factor = _Factor(text, None if is_coded else column, None, False)
@@ -183,21 +183,21 @@ def rebuilt_formula(
     levels: dict[str, set[str]] = {}
     for factor in (factor for factors in split.values() for factor in factors):
         named = levels.setdefault(factor.text, set())
-        named |= {factor.level} if factor.level is not None and not factor.whole else set()
+        named |= {factor.level} if factor.level is not None and not factor.has_all_levels else set()
     texts: dict[str, str] = {}
     terms = [] if {INTERCEPT, CONSTANT} & set(names) else ["0"]
     renamed: dict[str, str] = {}
     for name, factors in split.items():
         for factor in factors:
             if factor.text not in texts:
-                texts[factor.text] = _written(factor, levels[factor.text], fields, subset)
+                texts[factor.text] = _factor_text(factor, levels[factor.text], fields, subset)
         terms.append(":".join(texts[factor.text] for factor in factors))
         new = ":".join(texts[factor.text] + _bracket(factor, fields) for factor in factors)
         renamed |= {name: new} if new != name else {}
     return f"{label} ~ {' + '.join(dict.fromkeys(terms)) or '1'}", renamed
 
 
-def _written(factor: _Factor, levels: set[str], fields: OutputDomain, subset: Filter) -> str:
+def _factor_text(factor: _Factor, levels: set[str], fields: OutputDomain, subset: Filter) -> str:
     """A factor as our formula writes it."""
     text, column = factor.text, factor.column
     if column not in fields.names:
@@ -213,9 +213,9 @@ def _written(factor: _Factor, levels: set[str], fields: OutputDomain, subset: Fi
     inside = plain[2:-1] if plain.startswith("C(") else plain
     present = np.flatnonzero(subset.levels(fields.position(field.name))).tolist()
     named = {_code(field, level) for level in sorted(levels)}
-    left = [code for code in present if code not in named]
-    if levels and len(left) == 1 and left[0] != present[0]:
-        return f"C({inside}, Treatment({field.levels[left[0]]!r}))"
+    unnamed = [code for code in present if code not in named]
+    if levels and len(unnamed) == 1 and unnamed[0] != present[0]:
+        return f"C({inside}, Treatment({field.levels[unnamed[0]]!r}))"
     return f"C({inside})" if field.numeric and not plain.startswith("C(") else plain
 
 
@@ -236,4 +236,4 @@ def _bracket(factor: _Factor, fields: OutputDomain) -> str:
     if factor.column in fields.names:
         field = fields[str(factor.column)]
         level = field.labels[_code(field, level)]
-    return f"[{'' if factor.whole else 'T.'}{level}]"
+    return f"[{'' if factor.has_all_levels else 'T.'}{level}]"

@@ -6,7 +6,7 @@ from typing import Any
 
 from ..._base.errors import InputError
 from ..._base.results import without_none
-from .understood import Said, column_term, understood_formula
+from .understood import ModelStatements, column_term, formula_of_columns
 
 
 def cox_of(
@@ -30,7 +30,10 @@ def cox_of(
             f"Output '{name}': only the semi-parametric Cox model is supported (baseline_estimation_method=\"breslow\")."
         )
     penalty = fitter.penalizer
-    if any(float(one) != 0.0 for one in (penalty if hasattr(penalty, "__iter__") else [penalty])):
+    if any(
+        float(strength) != 0.0
+        for strength in (penalty if hasattr(penalty, "__iter__") else [penalty])
+    ):
         raise InputError(
             f"Output '{name}' was fitted with a penalty: its coefficients are not those at which the partial likelihood is largest. Fit it with penalizer=0."
         )
@@ -43,13 +46,13 @@ def cox_of(
         raise InputError(
             f"Output '{name}' has robust standard errors, which are not supported for Cox regressions. Leave standard_errors out."
         )
-    said = Said(name, {"event": event or fitter.event_col}, ("event",))
+    statements = ModelStatements(name, {"event": event or fitter.event_col}, ("event",))
     coefficients = {str(key): float(value) for key, value in fitter.params_.items()}
     comment = None
     if isinstance(fitter.formula, str):
         formula = f"{column_term(str(fitter.duration_col))} ~ {fitter.formula}"
     else:
-        formula, comment = understood_formula(
+        formula, comment = formula_of_columns(
             str(fitter.duration_col), list(coefficients), output=name, intercept=True, named=True
         )
     strata = fitter.strata
@@ -57,14 +60,14 @@ def cox_of(
         "comment": comment,
         "where": where,
         "n": int(fitter._n_examples),
-        "event": said.needed("event", "its column of events"),
+        "event": statements.require("event", "its column of events"),
         "level": level,
         "ties": "efron",
         "strata": None
         if strata is None
         else [strata]
         if isinstance(strata, str)
-        else [str(one) for one in strata],
+        else [str(stratum) for stratum in strata],
     }
     entry = {
         "name": name,
@@ -97,7 +100,7 @@ def kaplan_meier_of(
     It does not know the columns of `time` and `event`, nor which people it was fitted on (`where`): these are said.
     """
     _check(fitter, "KaplanMeierFitter", "event_table", name)
-    if unknown := [part for part in parts if part not in ("at_risk", "events", "survival")]:
+    if unknown := [key for key in parts if key not in ("at_risk", "events", "survival")]:
         raise InputError(
             f"Output '{name}': a Kaplan-Meier table has at_risk, events and survival. Got '{unknown[0]}'."
         )
@@ -110,21 +113,21 @@ def kaplan_meier_of(
         raise InputError(
             f"Output '{name}' was fitted with weights or late entries, which are not supported."
         )
-    some = table[table["removed"] > 0]
+    steps = table[table["removed"] > 0]
     survival = fitter.survival_function_.iloc[:, 0]
     numbers = {
-        "at_risk": [int(one) for one in some["at_risk"]],
-        "events": [int(one) for one in some["observed"]],
-        "survival": [float(survival.loc[one]) for one in some.index],
+        "at_risk": [int(count) for count in steps["at_risk"]],
+        "events": [int(count) for count in steps["observed"]],
+        "survival": [float(survival.loc[time]) for time in steps.index],
     }
     keys = without_none({"where": where, "time": time, "event": event, "level": level})
-    times = [int(one) if float(one).is_integer() else float(one) for one in some.index]
+    times = [int(time) if float(time).is_integer() else float(time) for time in steps.index]
     return {
         "name": name,
         "kind": "kaplan-meier",
         **keys,
         "times": times,
-        **{part: numbers[part] for part in parts},
+        **{key: numbers[key] for key in parts},
     }
 
 

@@ -64,7 +64,7 @@ def _lifelines_entry(fitter: Any, *, name: str) -> dict[str, Any]:
 
 def _histogram_entry(bins: Any, *, name: str) -> dict[str, Any]:
     """What `numpy.histogram` gives back; InputError for another tuple, and since it does not know its column."""
-    if len(bins) != 2 or any(type(part).__module__ != "numpy" for part in bins):
+    if len(bins) != 2 or any(type(array).__module__ != "numpy" for array in bins):
         raise InputError(f"Output '{name}' is a tuple, which is not read. Pass its parts.")
     return histogram_of(bins, name=name)
 

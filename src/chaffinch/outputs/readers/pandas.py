@@ -36,7 +36,7 @@ def table_of(
     name: str,
     by: Sequence[str] | None = None,
     kind: Summary = "table",
-    of: str | None = None,
+    variable: str | None = None,
     count: str | None = None,
     percentages: Literal["all", "rows", "columns"] | None = None,
     weight: str | None = None,
@@ -53,8 +53,8 @@ def table_of(
         What to call the output.
     by
         The columns that are crossed, in the order of the table's index and then its columns; by default their names.
-    kind, of
-        What the numbers are: counts, or a summary of the column `of` in each cell.
+    kind, variable
+        What the numbers are: counts, or a summary of the column `variable` in each cell.
     weight
         The column of weights that a weighted table sums up in each cell; with `percentages` they are percentages of the weights.
     percentages, keys
@@ -76,12 +76,12 @@ def table_of(
     check_name("kind", kind, SUMMARIES)
     for key in keys:
         check_name("key", key, _Keys.__annotations__)
-    if (of is None) != (kind == "table"):
+    if (variable is None) != (kind == "table"):
         raise InputError(
-            f"Output '{name}': of = ... names the column of a summary, and only of that."
+            f"Output '{name}': variable = ... names the column of a summary, and only of that."
         )
     columns, cells = (
-        _long(table, by, count, name) if count is not None else _crossed(table, by, name)
+        _long(table, by, count, name) if count is not None else _crosstab_cells(table, by, name)
     )
     if count is None and "margins" not in keys and (totals := _totals(cells)):
         cells = _with_totals(cells, totals, name, counts=kind == "table" and percentages is None)
@@ -90,7 +90,7 @@ def table_of(
         _check_shares(cells, name, percentages)
         _check_whole(cells, name, percentages)
     if weight is not None:
-        return _weighted(cells, columns, name, kind, weight, percentages, keys)
+        return _weighted_entry(cells, columns, name, kind, weight, percentages, keys)
     numbers = {_key(levels, name): _cell(number, kind, percentages) for levels, number in cells}
     if len(numbers) < len(cells):
         raise InputError(f"Output '{name}' has two rows for the same cell.")
@@ -106,7 +106,7 @@ def table_of(
     entry: dict[str, Any] = {"name": name, "kind": kind, "by": columns}
     if kind != "table":
         entry |= {
-            "of": of,
+            "of": variable,
             "values": {key: "x" if number is None else number for key, number in numbers.items()},
         }
     elif percentages is not None:
@@ -140,7 +140,7 @@ def _totals(cells: Cells) -> tuple[Any, ...]:
 
 def _with_totals(cells: Cells, totals: tuple[Any, ...], name: str, *, counts: bool) -> Cells:
     """The cells of a table of counts, its totals called as a specification calls them; InputError where they are no totals of counts."""
-    shown = next(str(plain(one)) for one in totals if one is not None)
+    shown = next(str(plain(total)) for total in totals if total is not None)
     way_out = "Leave them out, or say margins=False if that is a level."
     if not counts:
         raise InputError(
@@ -188,7 +188,7 @@ def _check_shares(cells: Cells, name: str, percentages: str | None) -> None:
     ):
         return
     axes = {"all": None, "rows": 0, "columns": len(numbers[0][0]) - 1}
-    for words, axis in axes.items():
+    for share_of, axis in axes.items():
         sums: dict[Any, float] = {}
         for levels, number in numbers:
             key = None if axis is None else levels[axis]
@@ -198,8 +198,8 @@ def _check_shares(cells: Cells, name: str, percentages: str | None) -> None:
             for total in sums.values()
         ):
             raise InputError(
-                f"Output '{name}' has shares of 1 ({words}) where {'percentages' if percentages else 'counts'} are needed. Make the table without normalize, or pass "
-                f'100 times its numbers with percentages="{words}".'
+                f"Output '{name}' has shares of 1 ({share_of}) where {'percentages' if percentages else 'counts'} are needed. Make the table without normalize, or pass "
+                f'100 times its numbers with percentages="{share_of}".'
             )
 
 
@@ -212,11 +212,11 @@ def _check_whole(cells: Cells, name: str, percentages: str | None) -> None:
     ):
         raise InputError(
             f"Output '{name}' has counts that are not whole. If they are weighted, name the column of weights: weight=...; if they are a summary, say "
-            'which and of what: kind="mean", of=...; percentages are percentages="rows", "columns" or "all".'
+            'which and of what: kind="mean", variable=...; percentages are percentages="rows", "columns" or "all".'
         )
 
 
-def _weighted(
+def _weighted_entry(
     cells: Cells,
     by: list[str],
     name: str,
@@ -247,7 +247,7 @@ def _weighted(
     }
 
 
-def _crossed(table: Any, by: Sequence[str] | None, name: str) -> tuple[list[str], Cells]:
+def _crosstab_cells(table: Any, by: Sequence[str] | None, name: str) -> tuple[list[str], Cells]:
     """Cells of a pandas table or series, by the levels of its index and columns."""
     if not hasattr(table, "index") or not hasattr(table.index, "names"):
         raise InputError(
@@ -255,8 +255,8 @@ def _crossed(table: Any, by: Sequence[str] | None, name: str) -> tuple[list[str]
         )
     wide = hasattr(table, "columns")
     names = [*table.index.names, *(table.columns.names if wide else [])]
-    columns = list(by) if by is not None else [str(one) for one in names]
-    if len(columns) != len(names) or (by is None and any(one is None for one in names)):
+    columns = list(by) if by is not None else [str(axis) for axis in names]
+    if len(columns) != len(names) or (by is None and any(axis is None for axis in names)):
         raise InputError(
             f"Output '{name}' crosses {len(names)} columns: name them in order, by = [...]. Got {join_names(columns)}."
         )
@@ -283,10 +283,10 @@ def _tuple(label: Any) -> tuple[Any, ...]:
 
 
 def _key(levels: Sequence[Any], name: str) -> str:
-    words = [str(plain(level)) for level in levels]
-    if any("|" in word for word in words):
+    texts = [str(plain(level)) for level in levels]
+    if any("|" in word for word in texts):
         raise InputError(f"Output '{name}' has a level with the sign | in it. Rename the level.")
-    return "|".join(words)
+    return "|".join(texts)
 
 
 def plain(level: Any) -> Any:

@@ -29,7 +29,7 @@ SAME = 1e-6
 class ScipyKeys(TypedDict, total=False):
     """Keys of a specification that a result does not have."""
 
-    of: str | list[str]
+    variable: str | list[str]
     by: list[str]
     groups: Mapping[str, Any]
     paired: str
@@ -57,27 +57,31 @@ def scipy_test(
     Examples
     --------
     >>> from scipy.stats import ttest_ind
-    >>> entry = scipy_test(ttest_ind([1.0, 2.0, 4.0], [2.0, 6.0], equal_var=True), name="t", of="age", by=["sex"], welch=False)
+    >>> entry = scipy_test(ttest_ind([1.0, 2.0, 4.0], [2.0, 6.0], equal_var=True), name="t", variable="age", by=["sex"], welch=False)
     >>> entry["kind"], entry["dof"], entry["welch"]
     ('t-test', 3.0, False)
     """
     for key in keys:
         check_name("key", key, ScipyKeys.__annotations__)
-    test, of, by = _kind(result, name, kind), keys.get("of"), keys.get("by")
+    test, variable, by = _kind(result, name, kind), keys.get("variable"), keys.get("by")
     entry: dict[str, Any] = {"name": name, "kind": test}
-    beside = {"where": keys.get("where"), "n": keys.get("n")}
+    records = {"where": keys.get("where"), "n": keys.get("n")}
     if test == "correlation":
-        if not isinstance(of, list) or len(of) != 2:
+        if not isinstance(variable, list) or len(variable) != 2:
             raise InputError(
-                f"Output '{name}' is Pearson's correlation of two columns. Name them: of=[..., ...]."
+                f"Output '{name}' is Pearson's correlation of two columns. Name them: variable=[..., ...]."
             )
-        return {**entry, **without_none({"of": of, "value": float(result.statistic), **beside})}
+        return {
+            **entry,
+            **without_none({"of": variable, "value": float(result.statistic), **records}),
+        }
     if test in ("chi-square", "fisher"):
         if not by or len(by) != 2:
             raise InputError(f"Output '{name}' is a test of two columns. Name them: by=[..., ...].")
-    elif not isinstance(of, str):
-        raise InputError(f"Output '{name}' is a test of a column ({test}). Name it: of=...")
-    about = {key: keys.get(key) for key in ("of", "by", "groups", "paired", "mu", "alternative")}
+    elif not isinstance(variable, str):
+        raise InputError(f"Output '{name}' is a test of a column ({test}). Name it: variable=...")
+    about = {key: keys.get(key) for key in ("by", "groups", "paired", "mu", "alternative")}
+    about["of"] = variable
     numbers = {"statistic": float(result.statistic), "p_value": float(result.pvalue)}
     numbers |= _numbers(test, result, name, keys)
     if test == "fisher":  # the statistic is the odds ratio of the counts
@@ -85,7 +89,7 @@ def scipy_test(
     elif test == "wilcoxon" and keys.get("alternative", "two-sided") == "two-sided":
         # Two-sided, scipy prints the smaller sum of ranks; otherwise that of positive differences.
         numbers["smaller"] = numbers.pop("statistic")
-    return {**entry, **without_none({**about, **numbers, **beside})}
+    return {**entry, **without_none({**about, **numbers, **records})}
 
 
 def _kind(result: Any, name: str, kind: str | None) -> str:

@@ -9,7 +9,7 @@ from typing import Any
 from ..._base.errors import InputError
 from ..._base.results import without_none
 from .pandas import plain
-from .understood import renamed, understood_formula
+from .understood import formula_of_columns, rename_numbers
 
 _KINDS = {"LinearRegression": "ols", "LogisticRegression": "logit", "PoissonRegressor": "poisson"}
 
@@ -54,24 +54,26 @@ def coefficients_of(
         raise InputError(
             f"Output '{name}' was fitted on columns without names. Fit it on a DataFrame, so that its coefficients have names."
         )
-    columns = [str(one) for one in features]
+    columns = [str(feature) for feature in features]
     comment = None
     if formula is None:
-        formula, comment = understood_formula(
+        formula, comment = formula_of_columns(
             label, columns, output=name, intercept=bool(model.fit_intercept), named=True
         )
     keys = without_none({"comment": comment, "where": where, "decimals": decimals})
     entry: dict[str, Any] = {"name": name, "kind": kind, "formula": formula, **keys}
     if kind != "logit":
-        entry["coefficients"] = renamed(
-            _one(model.coef_, model.intercept_, columns, model), names, output=name
+        entry["coefficients"] = rename_numbers(
+            _class_coefficients(model.coef_, model.intercept_, columns, model), names, output=name
         )
         return entry
-    classes = [plain(one) for one in model.classes_]
+    classes = [plain(label) for label in model.classes_]
     if len(classes) == 2:
         entry["success"] = classes[1]
-        entry["coefficients"] = renamed(
-            _one(model.coef_[0], model.intercept_[0], columns, model), names, output=name
+        entry["coefficients"] = rename_numbers(
+            _class_coefficients(model.coef_[0], model.intercept_[0], columns, model),
+            names,
+            output=name,
         )
         return entry
     # Softmax has a set of coefficients for each class; those of the first are taken off, as a base has none.
@@ -84,13 +86,17 @@ def coefficients_of(
         )
     )[1:]
     inner = {
-        str(of): renamed(_one(row, first, columns, model), names, output=name)
-        for row, first, of in rows
+        str(label): rename_numbers(
+            _class_coefficients(row, first, columns, model), names, output=name
+        )
+        for row, first, label in rows
     }
     return {**entry, "kind": "multinomial", "base": classes[0], "coefficients": inner}
 
 
-def _one(row: Any, intercept: Any, columns: list[str], model: Any) -> dict[str, float]:
+def _class_coefficients(
+    row: Any, intercept: Any, columns: list[str], model: Any
+) -> dict[str, float]:
     if getattr(row, "ndim", 1) != 1:
         raise InputError(
             "A model of several labels at once is several outputs. Give each by itself."

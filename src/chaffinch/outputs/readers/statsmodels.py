@@ -15,7 +15,7 @@ from ..._base.errors import InputError
 from ..._base.results import without_none
 from ..document import FORMAT, VERSION, Outputs
 from .pandas import plain
-from .understood import INTERCEPTS, Said, renamed, understood_formula
+from .understood import INTERCEPTS, ModelStatements, formula_of_columns, rename_numbers
 
 _KINDS = {
     "OLS": "ols",
@@ -54,7 +54,7 @@ def outputs_of(
     standard_errors: bool = False,
     loglik: bool = False,
     names: Mapping[str, str] | None = None,
-    **said: Any,
+    **statements: Any,
 ) -> dict[str, Any]:
     """Return a fitted statsmodels result as an entry of a specification's outputs: formula, coefficients and n, in full precision.
 
@@ -85,8 +85,10 @@ def outputs_of(
         raise InputError(
             f"Output '{name}' must be a fitted statsmodels result of {', '.join(_KINDS)}. Got {type(model if model is not None else result).__name__}."
         )
-    known = Said(
-        name, said, ("offset", "weights", "cluster", "group", "event", "level", "strata", "order")
+    known = ModelStatements(
+        name,
+        statements,
+        ("offset", "weights", "cluster", "group", "event", "level", "strata", "order"),
     )
     comment = None
     if formula is None:
@@ -105,26 +107,26 @@ def outputs_of(
     known.finish()
     for key in ("coefficients", "standard_errors"):
         if key in entry and kind != "multinomial":
-            entry[key] = renamed(entry[key], names, output=name)
+            entry[key] = rename_numbers(entry[key], names, output=name)
     return entry
 
 
 def _formula(model: Any, kind: str, name: str) -> tuple[str, str | None]:
     """The model's own formula; or what it stands for, with a sentence that says so."""
-    own = getattr(model, "formula", None)
-    if isinstance(own, str):
-        return own, None
+    written = getattr(model, "formula", None)
+    if isinstance(written, str):
+        return written, None
     is_named = hasattr(getattr(model.data, "orig_exog", None), "columns")
     size = model.exog.shape[1] if kind == "ordered" else None
     columns = [str(column) for column in model.exog_names][:size]
     # Cox and ordered models have no intercept, and their formula says nothing of it.
     intercept = kind in ("cox", "ordered") or not INTERCEPTS.isdisjoint(columns)
-    return understood_formula(
+    return formula_of_columns(
         str(model.endog_names), columns, output=name, intercept=intercept, named=is_named
     )
 
 
-def _columns(model: Any, name: str, known: Said) -> dict[str, Any]:
+def _columns(model: Any, name: str, known: ModelStatements) -> dict[str, Any]:
     """The columns of an offset and of weights, where the model has these."""
     columns: dict[str, Any] = {}
     model_class = type(model).__name__
@@ -156,7 +158,9 @@ def _differs(numbers: Any, plain: float) -> bool:
     return numbers is not None and any(value != plain for value in values)
 
 
-def _kind_keys(result: Any, model: Any, kind: str, name: str, known: Said) -> dict[str, Any]:
+def _kind_keys(
+    result: Any, model: Any, kind: str, name: str, known: ModelStatements
+) -> dict[str, Any]:
     """What a kind has beside formula and coefficients."""
     if kind == "glm":
         return _family(model, name)
@@ -170,7 +174,7 @@ def _kind_keys(result: Any, model: Any, kind: str, name: str, known: Said) -> di
                 f"Output '{name}': of mixed models only those with a random intercept are supported."
             )
         return {
-            "group": known.needed("group", "its groups"),
+            "group": known.require("group", "its groups"),
             "reml": bool(result.reml),
             "group_variance": float(_values(result.cov_re)[0, 0]),
             "residual_variance": float(result.scale),
@@ -178,22 +182,23 @@ def _kind_keys(result: Any, model: Any, kind: str, name: str, known: Said) -> di
     if kind == "gee":
         return _gee(model, name, known)
     if kind == "ordered":
-        return _ordered(result, model, name, known)
+        return _ordered_keys(result, model, name, known)
     if kind == "cox":
         if getattr(model, "entry", None) is not None:
             raise InputError(f"Output '{name}': times of entry are not supported.")
-        event = known.needed("event", "its column of events")
+        event = known.require("event", "its column of events")
         keys = {"event": event, "level": known["level"], "ties": str(model.ties)}
         if getattr(model, "strata", None) is not None:
-            strata = known.needed("strata", "its strata")
+            strata = known.require("strata", "its strata")
             keys["strata"] = [strata] if isinstance(strata, str) else list(strata)
         return keys
     return {}
 
 
-def _gee(model: Any, name: str, known: Said) -> dict[str, Any]:
+def _gee(model: Any, name: str, known: ModelStatements) -> dict[str, Any]:
     family, link, structure = (
-        type(part).__name__ for part in (model.family, model.family.link, model.cov_struct)
+        type(component).__name__
+        for component in (model.family, model.family.link, model.cov_struct)
     )
     if {"Gaussian": "Identity", "Binomial": "Logit", "Poisson": "Log"}.get(
         family
@@ -202,13 +207,13 @@ def _gee(model: Any, name: str, known: Said) -> dict[str, Any]:
             f"Output '{name}': a GEE of family {family} with link {link} and correlation {structure} is not supported."
         )
     return {
-        "group": known.needed("group", "its groups"),
+        "group": known.require("group", "its groups"),
         "family": family.lower(),
         "correlation": structure.lower(),
     }
 
 
-def _ordered(result: Any, model: Any, name: str, known: Said) -> dict[str, Any]:
+def _ordered_keys(result: Any, model: Any, name: str, known: ModelStatements) -> dict[str, Any]:
     kinds = {"logistic": "ordered-logit", "norm": "ordered-probit"}
     link = kinds.get(getattr(model.distr, "name", ""))
     if link is None:
@@ -262,7 +267,7 @@ def _values(params: Any) -> Any:
     return params.to_numpy() if hasattr(params, "to_numpy") else params
 
 
-def _named(params: Any, numbers: Any, model: Any) -> dict[str, float]:
+def _numbers_by_name(params: Any, numbers: Any, model: Any) -> dict[str, float]:
     """Numbers by the names of parameters, of which there may be more."""
     is_indexed = hasattr(params, "index") and not callable(params.index)
     names = params.index if is_indexed else model.exog_names
@@ -274,16 +279,18 @@ def _coefficients(result: Any, model: Any, kind: str) -> dict[str, Any]:
     params = result.fe_params if kind == "mixed" else result.params
     numbers = _values(params)
     if kind == "multinomial":
-        words = [str(word) for _, word in sorted(model._ynames_map.items())][1:]
+        classes = [str(word) for _, word in sorted(model._ynames_map.items())][1:]
         return {
-            re.sub(r"^(-?\d+)\.0$", r"\1", word): _named(params, numbers[:, k], model)
-            for k, word in enumerate(words)
+            re.sub(r"^(-?\d+)\.0$", r"\1", word): _numbers_by_name(params, numbers[:, k], model)
+            for k, word in enumerate(classes)
         }
-    return _named(params, numbers[: model.exog.shape[1]] if kind == "ordered" else numbers, model)
+    return _numbers_by_name(
+        params, numbers[: model.exog.shape[1]] if kind == "ordered" else numbers, model
+    )
 
 
 def _errors(
-    result: Any, model: Any, entry: Mapping[str, Any], name: str, known: Said
+    result: Any, model: Any, entry: Mapping[str, Any], name: str, known: ModelStatements
 ) -> dict[str, Any]:
     """Standard errors, with what else is needed to know which these are."""
     kind, robust = str(entry["kind"]), getattr(result, "cov_type", "nonrobust")
@@ -304,7 +311,7 @@ def _errors(
                 raise InputError(
                     f"Output '{name}' has standard errors by cluster without the usual correction, which are not supported."
                 )
-            keys["cluster"] = known.needed("cluster", "its clusters")
+            keys["cluster"] = known.require("cluster", "its clusters")
     if kind == "quantile-regression":
         raise InputError(
             f"Output '{name}': standard errors of quantile regressions are not supported, since programs differ in them. Leave standard_errors out."
@@ -312,7 +319,7 @@ def _errors(
     bse = _values(result.bse_fe if kind == "mixed" else result.bse)
     keys["standard_errors"] = {
         word: number
-        for word, number in _named(result.params, bse, model).items()
+        for word, number in _numbers_by_name(result.params, bse, model).items()
         if word in entry["coefficients"]
     }
     if kind == "glm":
@@ -363,7 +370,7 @@ def spec_of(
     return Outputs.from_dict(
         {
             **head,
-            "columns": [dict(one) for one in columns],
-            "outputs": [dict(one) for one in outputs],
+            "columns": [dict(column) for column in columns],
+            "outputs": [dict(output) for output in outputs],
         }
     )

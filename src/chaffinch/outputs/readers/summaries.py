@@ -38,7 +38,7 @@ def summaries_of(
     table: Any,
     *,
     name: str,
-    of: str | None = None,
+    variable: str | None = None,
     by: Sequence[str] | None = None,
     method: Literal["pearson", "spearman", "kendall"] | None = None,
     interpolation: str | None = None,
@@ -56,7 +56,7 @@ def summaries_of(
     ----------
     name
         What to call the output; where there are several, followed by the column and the function.
-    of, by
+    variable, by
         The column that is summed up, and those that make the groups, where the object does not name them.
     method
         Of correlations: they do not say which they are. Only Pearson's are read.
@@ -76,7 +76,7 @@ def summaries_of(
     --------
     >>> import pandas as pd
     >>> frame = pd.DataFrame({"sex": ["f", "m", "m"], "age": [30, 40, 50]})
-    >>> summaries_of(frame.groupby("sex")["age"].agg(["mean"]), name="a", of="age")
+    >>> summaries_of(frame.groupby("sex")["age"].agg(["mean"]), name="a", variable="age")
     [{'name': 'a: mean of age', 'kind': 'mean', 'by': ['sex'], 'of': 'age', 'values': {'f': 30.0, 'm': 45.0}}]
     """
     keys = without_none({"where": where, "decimals": decimals, "threshold": threshold})
@@ -88,29 +88,29 @@ def summaries_of(
         [label if isinstance(label, tuple) else (label,) for label in table.columns] if wide else []
     )
     if str(table.index.dtype).startswith("interval"):
-        return [histogram_of(table, name=name, of=of, where=where, threshold=threshold)]
+        return [histogram_of(table, name=name, variable=variable, where=where, threshold=threshold)]
     if wide and {"df", "sum_sq", "F", "PR(>F)"} <= {str(head[0]) for head in heads}:
-        return [_variance(table, name, of, by, keys)]
+        return [_variance(table, name, variable, by, keys)]
     if _is_described(index):
-        return _described(table, name, of, keys)
+        return _description_entries(table, name, variable, keys)
     if any(
-        set(WORDS_DESCRIBED) & {str(part) for part in head}
+        set(WORDS_DESCRIBED) & {str(head_part) for head_part in head}
         for head in (*heads, *((label,) for label in index))
     ):
         raise InputError(
             f"Output '{name}' describes words: how many there are, and the most common. Use table_of with value_counts() of the column."
         )
     if heads and _is_described([str(head[-1]) for head in heads]):
-        return _described_by_groups(table, name, of, by, keys)
+        return _described_by_groups(table, name, variable, by, keys)
     if wide and index and index == [str(head[0]) for head in heads] and _is_correlation(table):
         return [_correlation(table, name, method, keys)]
     if _is_share(table.index):
-        return _quantiles(table, name, of, by, keys)
+        return _quantiles(table, name, variable, by, keys)
     if wide:
-        return _aggregated(table, name, of, by, columns, keys)
+        return _aggregation_entries(table, name, variable, by, columns, keys)
     raise InputError(
         f"Output '{name}' is a series by {join_names(_index_names(table)) or 'an index without a name'}, and does not say what its numbers are: "
-        'use table_of with kind="mean" (or another) and of=..., or agg(["mean"]) in place of mean().'
+        'use table_of with kind="mean" (or another) and variable=..., or agg(["mean"]) in place of mean().'
     )
 
 
@@ -118,32 +118,32 @@ def histogram_of(
     bins: Any,
     *,
     name: str,
-    of: str | None = None,
+    variable: str | None = None,
     where: str | None = None,
     threshold: int | None = None,
 ) -> dict[str, Any]:
     """Return counts of bins as an entry: a series by intervals, as `value_counts(bins=...)` gives it, or counts and edges, as `numpy.histogram` does.
 
-    `of` is the column, where a series does not name it.
+    `variable` is the column, where a series does not name it.
 
     Examples
     --------
     >>> import numpy as np
-    >>> histogram_of(np.histogram([16.0, 17.0, 25.0], bins=[15, 20, 30]), name="ages", of="age")
+    >>> histogram_of(np.histogram([16.0, 17.0, 25.0], bins=[15, 20, 30]), name="ages", variable="age")
     {'name': 'ages', 'kind': 'histogram', 'of': 'age', 'edges': [15.0, 20.0, 30.0], 'counts': [2, 1]}
     """
     keys = without_none({"where": where, "threshold": threshold})
     if isinstance(bins, tuple):
-        counts, numbers = ([plain(number) for number in part] for part in bins)
+        counts, numbers = ([plain(number) for number in array] for array in bins)
         edges: tuple[float, ...] | None = tuple(map(float, numbers))
     else:
         rows = sorted((str(label), plain(count)) for label, count in bins.items())
         rows.sort(key=lambda row: label_interval(row[0]) or ())
         edges, counts = interval_edges([label for label, _ in rows]), [count for _, count in rows]
-        of = of or bins.index.name
-    if of is None:
+        variable = variable or bins.index.name
+    if variable is None:
         raise InputError(
-            f"Output '{name}' counts bins of a column without a name. Say which: of=..."
+            f"Output '{name}' counts bins of a column without a name. Say which: variable=..."
         )
     if edges is None or len(edges) != len(counts) + 1:
         raise InputError(
@@ -153,12 +153,12 @@ def histogram_of(
         raise InputError(
             f"Output '{name}' has shares of bins, and only counts are read: leave out density and normalize."
         )
-    about = {"name": name, "kind": "histogram", "of": str(of)}
+    about = {"name": name, "kind": "histogram", "of": str(variable)}
     return {**about, "edges": list(edges), "counts": [int(count) for count in counts], **keys}
 
 
 def _variance(
-    table: Any, name: str, of: str | None, by: Sequence[str] | None, keys: Mapping[str, Any]
+    table: Any, name: str, variable: str | None, by: Sequence[str] | None, keys: Mapping[str, Any]
 ) -> dict[str, Any]:
     """`anova_lm()` of a model with one factor."""
     rows = {str(label): table.loc[label].to_dict() for label in table.index if label != "Intercept"}
@@ -170,9 +170,9 @@ def _variance(
     ((term, between),) = rows.items()
     factor = re.fullmatch(r"C\(\s*([^\W\d]\w*)\s*(?:,.*)?\)", term)
     columns = list(by) if by is not None else [factor[1]] if factor else []
-    if of is None or len(columns) != 1:
+    if variable is None or len(columns) != 1:
         raise InputError(
-            f"Output '{name}' is an analysis of variance of {term!r}, and does not say of which column between which groups. Say it: summaries_of(table, name=..., of=..., by=[...])."
+            f"Output '{name}' is an analysis of variance of {term!r}, and does not say of which column between which groups. Say it: summaries_of(table, name=..., variable=..., by=[...])."
         )
     numbers = {
         f"{key}_{group}": float(row[column])
@@ -182,26 +182,26 @@ def _variance(
     }
     numbers |= {"statistic": float(between["F"]), "p_value": float(between["PR(>F)"])}
     dof = {"dof_between": int(between["df"]), "dof_within": int(within["df"])}
-    about = {"name": name, "kind": "anova", "of": of, "by": columns}
+    about = {"name": name, "kind": "anova", "of": variable, "by": columns}
     return {**about, **dof, **numbers, **keys}
 
 
-def _is_described(words: Sequence[str]) -> bool:
+def _is_described(names: Sequence[str]) -> bool:
     """Whether words are what `describe()` has, and no more: an aggregation may have all of them, and others."""
-    return set(DESCRIBED) <= set(words) and all(
-        word in DESCRIBED or word.endswith("%") for word in words
+    return set(DESCRIBED) <= set(names) and all(
+        word in DESCRIBED or word.endswith("%") for word in names
     )
 
 
-def _described(
-    table: Any, name: str, of: str | None, keys: Mapping[str, Any]
+def _description_entries(
+    table: Any, name: str, variable: str | None, keys: Mapping[str, Any]
 ) -> list[dict[str, Any]]:
     """`describe()` of a column (a series) or of several."""
     if not hasattr(table, "columns"):
-        column = of if of is not None else table.name
+        column = variable if variable is not None else table.name
         if column is None:
             raise InputError(
-                f"Output '{name}' describes a column without a name. Say which: of=..."
+                f"Output '{name}' describes a column without a name. Say which: variable=..."
             )
         return [
             _one_described(
@@ -237,34 +237,36 @@ def _one_described(
     }
 
 
-def _points(words: Mapping[str, Any] | Sequence[str]) -> dict[float, str]:
+def _points(names: Mapping[str, Any] | Sequence[str]) -> dict[float, str]:
     """The quantiles among what `describe()` has, with their words: min is at 0, "25%" at 0.25."""
     points = {0.0: "min", 1.0: "max"}
-    points |= {round(float(word[:-1]) / 100.0, 9): word for word in words if word.endswith("%")}
+    points |= {round(float(word[:-1]) / 100.0, 9): word for word in names if word.endswith("%")}
     return dict(sorted(points.items()))
 
 
 def _described_by_groups(
-    table: Any, name: str, of: str | None, by: Sequence[str] | None, keys: Mapping[str, Any]
+    table: Any, name: str, variable: str | None, by: Sequence[str] | None, keys: Mapping[str, Any]
 ) -> list[dict[str, Any]]:
     """`groupby(...).describe()` of one column, or of several."""
     groups = _groups(table, name, by)
     nested = isinstance(table.columns[0], tuple)
-    if not nested and of is None:
+    if not nested and variable is None:
         raise InputError(
-            f"Output '{name}' describes a column by {join_names(groups)}, and does not say which column. Say it: of=..."
+            f"Output '{name}' describes a column by {join_names(groups)}, and does not say which column. Say it: variable=..."
         )
     entries = []
-    for column in dict.fromkeys(label[0] for label in table.columns) if nested else [of]:
-        some = table[column] if nested else table
-        words = [str(word) for word in some.columns]
-        if not _is_described(words):
+    for column in dict.fromkeys(label[0] for label in table.columns) if nested else [variable]:
+        statistics = table[column] if nested else table
+        names = [str(word) for word in statistics.columns]
+        if not _is_described(names):
             raise InputError(
                 f"Output '{name}' describes several columns, and '{column}' in another way. Pass them one at a time."
             )
-        labels = [_label(label) for label in some.index]
-        numbers = {word: dict(zip(labels, some[word].tolist(), strict=True)) for word in words}
-        points = _points(words)
+        labels = [_label(label) for label in statistics.index]
+        numbers = {
+            word: dict(zip(labels, statistics[word].tolist(), strict=True)) for word in names
+        }
+        points = _points(names)
         quantiles = {
             label: [plain(numbers[word][label]) for word in points.values()] for label in labels
         }
@@ -276,12 +278,12 @@ def _described_by_groups(
                 "by": groups,
                 "at": list(points),
                 "counts": {label: int(count) for label, count in numbers["count"].items()},
-                "mean": _known(numbers["mean"]),
-                "sd": _known(numbers["std"]),
+                "mean": _mark_missing(numbers["mean"]),
+                "sd": _mark_missing(numbers["std"]),
                 "quantiles": {
-                    label: some
-                    for label, some in quantiles.items()
-                    if not any(math.isnan(q) for q in some)
+                    label: points_of_group
+                    for label, points_of_group in quantiles.items()
+                    if not any(math.isnan(q) for q in points_of_group)
                 },
                 **keys,
             }
@@ -289,7 +291,7 @@ def _described_by_groups(
     return entries
 
 
-def _known(numbers: Mapping[str, Any]) -> dict[str, Any]:
+def _mark_missing(numbers: Mapping[str, Any]) -> dict[str, Any]:
     """Numbers with those that are missing marked as withheld."""
     return {
         label: "x" if math.isnan(number) else plain(number) for label, number in numbers.items()
@@ -301,23 +303,23 @@ def _polars_described(
 ) -> list[dict[str, Any]]:
     """`describe()` of polars; other tables of polars are long, and for `table_of`."""
     heads = list(getattr(table, "columns", []))
-    words = [str(word) for word in table["statistic"]] if "statistic" in heads else []
-    if not _is_described([word for word in words if word != "null_count"]):
+    names = [str(word) for word in table["statistic"]] if "statistic" in heads else []
+    if not _is_described([word for word in names if word != "null_count"]):
         raise InputError(
-            f"Output '{name}' is no summary that is known by its form. Of a long table of polars name the numbers: table_of(table, count=..., kind=..., of=...)."
+            f"Output '{name}' is no summary that is known by its form. Of a long table of polars name the numbers: table_of(table, count=..., kind=..., variable=...)."
         )
     if interpolation not in (None, "linear"):
         raise InputError(
             f'Output \'{name}\': quantiles are read as "linear" ones. Got {interpolation!r}: make them anew with describe(interpolation="linear").'
         )
-    if interpolation is None and any(word.endswith("%") for word in words):
+    if interpolation is None and any(word.endswith("%") for word in names):
         raise InputError(
             f"Output '{name}' is a description of {join_names(str(head) for head in heads if head != 'statistic')}; polars takes the nearest value for a quantile unless told otherwise, and does not "
             'say which. Pass interpolation="linear" if it was made so, or make it with describe(percentiles=None).'
         )
     entries = []
     for column in heads:
-        numbers = dict(zip(words, list(table[column]), strict=True))
+        numbers = dict(zip(names, list(table[column]), strict=True))
         if column != "statistic" and isinstance(numbers["mean"], int | float):
             entries.append(_one_described(f"{name}: {column}", str(column), numbers, keys))
     return entries
@@ -369,7 +371,7 @@ def _is_share(index: Any) -> bool:
 
 
 def _quantiles(
-    table: Any, name: str, of: str | None, by: Sequence[str] | None, keys: Mapping[str, Any]
+    table: Any, name: str, variable: str | None, by: Sequence[str] | None, keys: Mapping[str, Any]
 ) -> list[dict[str, Any]]:
     """`quantile([...])` of a column, of several, or by groups."""
     wide = hasattr(table, "columns")
@@ -379,22 +381,27 @@ def _quantiles(
         )
     if wide:
         return [
-            one
+            entry
             for column in table.columns
-            for one in _quantiles(
+            for entry in _quantiles(
                 table[column].rename(column), f"{name}: {column}", str(column), by, keys
             )
         ]
-    column = of if of is not None else table.name
+    column = variable if variable is not None else table.name
     if column is None:
         raise InputError(
-            f"Output '{name}' has quantiles of a column without a name. Say which: of=..."
+            f"Output '{name}' has quantiles of a column without a name. Say which: variable=..."
         )
-    at = [float(q) for q in dict.fromkeys(table.index.get_level_values(-1))]
-    entry: dict[str, Any] = {"name": name, "kind": "quantiles", "of": str(column), "at": at}
+    probabilities = [float(q) for q in dict.fromkeys(table.index.get_level_values(-1))]
+    entry: dict[str, Any] = {
+        "name": name,
+        "kind": "quantiles",
+        "of": str(column),
+        "at": probabilities,
+    }
     if table.index.nlevels == 1:
         return [{**entry, "values": [plain(number) for number in table.tolist()], **keys}]
-    groups = list(by) if by is not None else [str(one) for one in table.index.names[:-1]]
+    groups = list(by) if by is not None else [str(level) for level in table.index.names[:-1]]
     if len(groups) != table.index.nlevels - 1 or "None" in groups:
         raise InputError(
             f"Output '{name}' has quantiles by groups: name their columns in order, by=[...]."
@@ -405,10 +412,10 @@ def _quantiles(
     return [{**entry, "by": groups, "values": values, **keys}]
 
 
-def _aggregated(
+def _aggregation_entries(
     table: Any,
     name: str,
-    of: str | None,
+    variable: str | None,
     by: Sequence[str] | None,
     columns: Mapping[str, tuple[str, str]] | None,
     keys: Mapping[str, Any],
@@ -416,7 +423,7 @@ def _aggregated(
     """`groupby(...).agg(...)`: a column of functions, several, or names of one's own."""
     groups, entries = _groups(table, name, by), []
     for k, head in enumerate(table.columns):
-        column, function = _made_of(head, name, of, columns)
+        column, function = _made_of(head, name, variable, columns)
         if function not in FUNCTIONS:
             raise InputError(
                 f"Output '{name}': column {_label(head)!r} is the {function!r} of '{column}'. {unknown_name('function', function, FUNCTIONS)} Leave it out."
@@ -426,8 +433,8 @@ def _aggregated(
         if kind in ("min", "max"):
             values = {
                 label: [number]
-                for label, number in _known(
-                    {_label(one): float(number) for one, number in series.items()}
+                for label, number in _mark_missing(
+                    {_label(level): float(number) for level, number in series.items()}
                 ).items()
             }
             entries.append(
@@ -442,13 +449,13 @@ def _aggregated(
                 }
             )
             continue
-        wanted: Any = {"of": None if kind == "table" else column, "kind": kind, **keys}
+        wanted: Any = {"variable": None if kind == "table" else column, "kind": kind, **keys}
         entries.append(table_of(series, name=called, by=groups, margins=False, **wanted))
     return entries
 
 
 def _made_of(
-    head: Any, name: str, of: str | None, columns: Mapping[str, tuple[str, str]] | None
+    head: Any, name: str, variable: str | None, columns: Mapping[str, tuple[str, str]] | None
 ) -> tuple[str, str]:
     """The column and the function behind a column of an aggregation."""
     if columns is not None and not isinstance(head, tuple) and head in columns:
@@ -456,15 +463,15 @@ def _made_of(
         return str(column), str(function)
     if isinstance(head, tuple) and len(head) == 2:
         return str(head[0]), str(head[1])
-    if str(head) in FUNCTIONS and of is not None:
-        return of, str(head)
+    if str(head) in FUNCTIONS and variable is not None:
+        return variable, str(head)
     understood = (
         f"the {head!r} of a column" if str(head) in FUNCTIONS else f"a column called {head!r}"
     )
     raise InputError(
         f"Output '{name}' has {understood}, and does not say of which column or by which function. Say it: "
         + (
-            f"of=... or columns={{{str(head)!r}: (column, {str(head)!r})}}."
+            f"variable=... or columns={{{str(head)!r}: (column, {str(head)!r})}}."
             if str(head) in FUNCTIONS
             else f'columns={{{str(head)!r}: (column, "mean")}}.'
         )
@@ -482,9 +489,9 @@ def _groups(table: Any, name: str, by: Sequence[str] | None) -> list[str]:
 
 
 def _index_names(table: Any) -> list[str]:
-    return [str(one) for one in table.index.names if one is not None]
+    return [str(level) for level in table.index.names if level is not None]
 
 
 def _label(label: Any) -> str:
     parts = label if isinstance(label, tuple) else (label,)
-    return "|".join(str(plain(part)) for part in parts)
+    return "|".join(str(plain(level)) for level in parts)

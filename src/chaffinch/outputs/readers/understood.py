@@ -13,13 +13,13 @@ INTERCEPTS = frozenset(("const", "Intercept", "intercept"))
 _DEFAULT = re.compile(r"(x|y|Var_|column_?)\d*")
 
 
-class Said:
+class ModelStatements:
     """What whoever has a model says of it: columns that it does not know by name, such as its weights or groups.
 
     Examples
     --------
-    >>> said = Said("m", {"group": "school"}, ("group", "event"))
-    >>> said.needed("group", "its groups")
+    >>> said = ModelStatements("m", {"group": "school"}, ("group", "event"))
+    >>> said.require("group", "its groups")
     'school'
     """
 
@@ -36,7 +36,7 @@ class Said:
         self.used.add(key)
         return self.given.get(key)
 
-    def needed(self, key: str, what: str) -> Any:
+    def require(self, key: str, what: str) -> Any:
         """Return what is said; InputError with the line that says it where nothing is."""
         value = self[key]
         if value is None:
@@ -53,18 +53,18 @@ class Said:
             )
 
 
-def unnamed(names: Sequence[str]) -> list[str]:
+def made_up_names(names: Sequence[str]) -> list[str]:
     """Return those of a model's names that a program made up, since its columns came without names.
 
     Examples
     --------
-    >>> unnamed(["const", "x1", "age"])
+    >>> made_up_names(["const", "x1", "age"])
     ['x1']
     """
     return [name for name in names if _DEFAULT.fullmatch(name)]
 
 
-def understood_formula(
+def formula_of_columns(
     label: str, names: Sequence[str], *, output: str, intercept: bool, named: bool
 ) -> tuple[str, str]:
     """Return the formula that a model without one stands for, and a sentence that says so: every column a number, as it is.
@@ -74,12 +74,12 @@ def understood_formula(
 
     Examples
     --------
-    >>> understood_formula("pay", ["const", "age", "hours a week"], output="m", intercept=True, named=True)[0]
+    >>> formula_of_columns("pay", ["const", "age", "hours a week"], output="m", intercept=True, named=True)[0]
     "pay ~ age + Q('hours a week')"
     """
     columns = [name for name in names if name not in INTERCEPTS]
     ask = 'Say what it is: formula = "LABEL ~ ...", and names = {"its name": "the formula\'s name"} where coefficients are called otherwise.'
-    made_up = unnamed([label, *columns])
+    made_up = made_up_names([label, *columns])
     if made_up and not named:
         raise InputError(
             f"Output '{output}' was fitted without a formula, on columns without names ({', '.join(made_up)}). {ask}"
@@ -99,7 +99,7 @@ def understood_formula(
     )
 
 
-def renamed(
+def rename_numbers(
     numbers: Mapping[str, Any], names: Mapping[str, str] | None, *, output: str
 ) -> dict[str, Any]:
     """Return numbers by the names that a formula makes."""

@@ -147,7 +147,8 @@ def entries():
 
     def of(read, uid):
         return {
-            output.name.removeprefix(uid).lstrip(":, "): output.entry for output in read.of(uid)
+            output.name.removeprefix(uid).lstrip(":, "): output.entry
+            for output in read.outputs_of(uid)
         }
 
     return of

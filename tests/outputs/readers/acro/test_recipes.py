@@ -86,7 +86,7 @@ def test_filters_are_translated(read):
 def test_a_recipe_may_be_given(cmc, fields):
     histogram = {"kind": "histogram", "of": "wife_age", "edges": [16, 30, 49]}
     found = recipes_of_acro(cmc, fields, given={"output_25": histogram})
-    (output,) = found.of("output_25")
+    (output,) = found.outputs_of("output_25")
     assert output.entry == {**histogram, "name": "output_25"}
     assert output.status == "pass"
     assert (output.by_recipe, output.replaced) == (True, False)
@@ -103,7 +103,7 @@ def test_a_recipe_for_a_result_that_can_be_read_is_refused_unless_it_is_meant(cm
         ):
             recipes_of_acro(cmc, fields, given=given)
     found = recipes_of_acro(cmc, fields, given={"counts": table}, replace_readable=True)
-    (output,) = found.of("counts")
+    (output,) = found.outputs_of("counts")
     assert output.entry == {**table, "name": "counts"}
     assert (output.by_recipe, output.replaced) == (True, True)
 
@@ -117,9 +117,9 @@ def test_a_recipe_for_no_result_is_an_error(cmc, fields):
 
 def test_without_the_table_the_number_of_records_is_a_note(cmc, fields):
     found = recipes_of_acro(cmc, fields, rows=1473)
-    assert "not made of all records" in found.of("hidden filter")[0].notes[0]
-    assert found.of("cut off")[0].notes == ()
-    assert "cut off" in recipes_of_acro(cmc, fields).of("cut off")[0].notes[0]
+    assert "not made of all records" in found.outputs_of("hidden filter")[0].notes[0]
+    assert found.outputs_of("cut off")[0].notes == ()
+    assert "cut off" in recipes_of_acro(cmc, fields).outputs_of("cut off")[0].notes[0]
 
 
 def test_columns_are_those_that_the_results_are_about(cmc, cmc_table):
@@ -150,7 +150,7 @@ def test_the_example_is_read_as_printed(census):
         "output_5",
     ]
     for uid in ("output_0", "output_1", "output_5"):
-        (output,) = found.of(uid)
+        (output,) = found.outputs_of(uid)
         with open(census.folder / f"{uid}_1.csv", newline="") as handle:
             rows = list(csv.reader(handle))[1:]
         for row in rows:
@@ -163,14 +163,15 @@ def test_the_example_is_read_as_printed(census):
                 assert interval.half == pytest.approx(half)
         assert output.entry["n"] == 3000
     assert (
-        found.of("output_0")[0].entry["formula"] == "TENURE ~ AGE + C(AREAP) + C(ETHGROUP) + C(SEX)"
+        found.outputs_of("output_0")[0].entry["formula"]
+        == "TENURE ~ AGE + C(AREAP) + C(ETHGROUP) + C(SEX)"
     )
-    assert found.of("output_1")[0].entry["formula"] == "TENURE ~ AGE + SEX"
-    assert found.of("output_2")[0].entry["cells"]["57|8"] == 3
+    assert found.outputs_of("output_1")[0].entry["formula"] == "TENURE ~ AGE + SEX"
+    assert found.outputs_of("output_2")[0].entry["cells"]["57|8"] == 3
     with open(census.folder / "output_4_0.csv", newline="") as handle:
         rows = list(csv.reader(handle))
     for place, (output, sex) in enumerate([(0, "1"), (0, "2"), (1, "1"), (1, "2")], 1):
-        values = found.of("output_4")[output].entry["values"]
+        values = found.outputs_of("output_4")[output].entry["values"]
         assert [values[f"{row[0]}|{sex}"] for row in rows[3:]] == [
             float(row[place]) for row in rows[3:]
         ]
@@ -196,8 +197,8 @@ def test_missing_values_of_the_data_are_counted_out(cmc, frame):
         {"wife_education": "Int64"}
     )
     found = recipes_of_acro(cmc, chaffinch.read(data.reset_index(drop=True)))
-    assert found.of("counts")
-    assert found.of("olsr")
+    assert found.outputs_of("counts")
+    assert found.outputs_of("olsr")
     assert "of all complete records" in {one.uid: one.reason for one in found.skipped}["probit"]
 
 

@@ -26,8 +26,8 @@ def test_formulas_come_from_the_command_or_from_the_coefficients(read):
     assert found["probit"] == "uses ~ wife_age + num_children"
     assert found["no constant"] == "uses ~ 0 + wife_age + num_children"
     assert found["logitr cut off"] == "uses ~ C(wife_education) + wife_age"
-    assert any("put together" in note for note in read.of("logitr cut off")[0].notes)
-    assert read.of("olsr")[0].notes == ()
+    assert any("put together" in note for note in read.outputs_of("logitr cut off")[0].notes)
+    assert read.outputs_of("olsr")[0].notes == ()
 
 
 def test_large_coefficients_keep_four_digits(read, entries):
@@ -39,7 +39,7 @@ def test_large_coefficients_keep_four_digits(read, entries):
 
 def test_standard_errors_of_a_probit_are_left_out(read, entries):
     assert "standard_errors" not in entries(read, "probitr")[""]
-    assert "observed information" in read.of("probitr")[0].notes[0]
+    assert "observed information" in read.outputs_of("probitr")[0].notes[0]
     assert "standard_errors" in entries(read, "olsr")[""]
 
 

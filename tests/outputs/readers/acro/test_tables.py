@@ -13,7 +13,7 @@ from chaffinch.outputs.readers.acro.tables import read_layout
 
 
 def test_several_functions_have_their_own_class_and_name(read, entries):
-    found = {output.name: output.statbarn for output in read.of("five functions")}
+    found = {output.name: output.statbarn for output in read.outputs_of("five functions")}
     assert found == {
         "five functions: mean": "LinearAggregations",
         "five functions: std": "Shape",
@@ -27,7 +27,7 @@ def test_several_functions_have_their_own_class_and_name(read, entries):
 def test_means_have_full_precision(read, frame):
     (entry,) = (
         output.entry
-        for output in read.of("means with totals")
+        for output in read.outputs_of("means with totals")
         if output.name == "means with totals"
     )
     assert "decimals" not in entry
@@ -66,7 +66,7 @@ def test_suppressed_counts_are_intervals(read, entries):
 
 def test_totals_of_suppressed_and_rounded_tables_are_left_out(read, entries):
     for uid in ("suppressed with totals", "rounded", "rounded sums"):
-        (output,) = read.of(uid)
+        (output,) = read.outputs_of(uid)
         assert "margins" not in output.entry
         assert any("totals" in note for note in output.notes)
     # The total of rounded cells is 330, where 334 records would round to 335.
@@ -77,14 +77,14 @@ def test_totals_of_suppressed_and_rounded_tables_are_left_out(read, entries):
 
 
 def test_suppression_that_did_not_happen_is_said(read):
-    (output,) = read.of("suppressed with totals")
+    (output,) = read.outputs_of("suppressed with totals")
     assert "it is marked as suppressed, yet shows counts below the threshold" in output.notes
 
 
 def test_rounding_is_an_interval(read, entries):
     assert entries(read, "rounded")[""]["base"] == 5
     assert entries(read, "rounded sums")[""]["decimals"] == -1
-    assert "taken as rounded to 10" in " ".join(read.of("rounded sums")[0].notes)
+    assert "taken as rounded to 10" in " ".join(read.outputs_of("rounded sums")[0].notes)
 
 
 def test_shares_are_percentages_of_rows(read, entries):

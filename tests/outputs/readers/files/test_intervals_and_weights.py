@@ -161,7 +161,11 @@ wife_education      0      1
 def test_sums_of_weights_are_those_of_the_records(name: str) -> None:
     table = OUTPUTS[name]
     assert isinstance(table, ParsedTable)
-    assert (table.kind, table.of, table.people) == ("weighted-table", "standard_of_living", None)
+    assert (table.kind, table.variable, table.people) == (
+        "weighted-table",
+        "standard_of_living",
+        None,
+    )
     sums = RECORDS.groupby(["wife_education", "wife_now_working"]).standard_of_living.sum()
     assert {tuple(map(int, key)): int(text) for key, text in table.cells.items()} == sums.to_dict()
 

@@ -212,7 +212,9 @@ def test_rows_are_found_as_a_plain_count_finds_them(records, threshold, random) 
     table = pa.table({"x": [x for x, _ in records], "y": [y for _, y in records]})
     rows = [(random.choice("abc"), random.randint(0, 4)) for _ in range(8)]
     columns = [[x for x, _ in rows], [str(y) for _, y in rows]]
-    present, rare = RecordLookup(table, threshold=threshold)._found({0: "x", 1: "y"}, columns)
+    present, rare = RecordLookup(table, threshold=threshold)._match_records(
+        {0: "x", 1: "y"}, columns
+    )
     counts = Counter(records)
     assert present.tolist() == [counts[row] > 0 for row in rows]
     assert rare.tolist() == [0 < counts[row] < threshold for row in rows]

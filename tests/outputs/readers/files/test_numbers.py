@@ -12,8 +12,8 @@ from chaffinch.outputs.readers.files.numbers import (
     is_whole,
     is_withheld_mark,
     number_text,
+    parse_count,
     sign_of,
-    whole,
 )
 from chaffinch.outputs.readers.files.protocol import READERS, Annotation, Match, fit_keys
 
@@ -110,7 +110,7 @@ def test_help_gives_only_what_it_says() -> None:
 
 
 def test_counts_have_separators_or_none() -> None:
-    assert [whole(text) for text in ("1,473", "1473", "1.473")] == [1473, 1473, 1473]
+    assert [parse_count(text) for text in ("1,473", "1473", "1.473")] == [1473, 1473, 1473]
 
 
 def test_a_piece_begins_at_its_first_line_and_readers_are_registered() -> None:

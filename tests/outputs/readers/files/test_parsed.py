@@ -100,13 +100,13 @@ def test_a_withheld_cell_that_follows_from_totals_is_undone() -> None:
 
 
 def test_withheld_cells_get_some_counts_that_fit_the_totals() -> None:
-    counts = two_by_two("<10", "<10", "<10", 50, margins=(12, 56, 11, 57, 68)).completed(10)
+    counts = two_by_two("<10", "<10", "<10", 50, margins=(12, 56, 11, 57, 68)).complete_counts(10)
     assert counts.sum() == 68
     assert counts.sum(axis=1).tolist() == [12, 56]
     assert counts.sum(axis=0).tolist() == [11, 57]
     assert counts.ravel()[:3].max() < 10
     with pytest.raises(InputError, match="no counts fit"):
-        two_by_two("<10", 35, 40, 50, margins=(60, 90, 65, 85, 150)).completed(10)
+        two_by_two("<10", 35, 40, 50, margins=(60, 90, 65, 85, 150)).complete_counts(10)
 
 
 def test_percentages_alone_are_not_assessed() -> None:

@@ -46,7 +46,7 @@ FILES = sorted(path for path in BROUGHT.iterdir() if path.suffix in (".txt", ".l
 def test_each_number_is_where_it_says(path: Path) -> None:
     lines = path.read_text(encoding="utf-8").splitlines()
     grid = csv_grid(path.read_text(encoding="utf-8")) if path.suffix == ".csv" else None
-    outputs = [one for one in read_files([BROUGHT]).outputs if one.place.file == path.name]
+    outputs = [one for one in read_files([BROUGHT]).outputs if one.location.file == path.name]
     assert outputs
     for output in outputs:
         for number in printed_numbers(output.parsed):

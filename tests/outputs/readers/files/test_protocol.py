@@ -13,7 +13,7 @@ from chaffinch._base.errors import InputError
 from chaffinch.outputs.readers.files.protocol import (
     SIDECAR,
     LineError,
-    Place,
+    Location,
     Sidecar,
     UnreadOutput,
     toml_line,
@@ -26,14 +26,14 @@ def written(tmp_path: Path, text: str) -> Sidecar:
 
 
 def test_no_file_says_nothing(tmp_path: Path) -> None:
-    assert Sidecar.read(tmp_path / SIDECAR).of("t.csv").kind is None
+    assert Sidecar.read(tmp_path / SIDECAR).annotation("t.csv").kind is None
 
 
 def test_a_line_holds_for_an_output_its_sheet_or_its_file(tmp_path: Path) -> None:
     help_of = written(
         tmp_path,
         '"b.xlsx" = { decimal = "," }\n"b.xlsx::two" = { kind = "table" }\n"b.xlsx::two #2" = { ignore = true }',
-    ).of
+    ).annotation
     assert help_of("b.xlsx::one").decimal == ","
     assert (help_of("b.xlsx::two #1").kind, help_of("b.xlsx::two #1").decimal) == ("table", None)
     assert help_of("b.xlsx::two #2").ignore
@@ -63,20 +63,20 @@ def test_a_line_about_no_output_is_an_error(tmp_path: Path) -> None:
 
 
 def test_a_place_names_file_sheet_and_line() -> None:
-    assert str(Place("b.xlsx", "one", 3)) == "b.xlsx, sheet 'one', line 3"
-    assert str(Place("a.txt")) == "a.txt"
+    assert str(Location("b.xlsx", "one", 3)) == "b.xlsx, sheet 'one', line 3"
+    assert str(Location("a.txt")) == "a.txt"
 
 
 def test_a_question_names_the_line_to_write() -> None:
     line = toml_line("t.csv", {"kind": "table"})
     asked = UnreadOutput(
-        "t.csv", Place("t.csv", line=2), "Understood: numbers.", "Are they counts?", line
+        "t.csv", Location("t.csv", line=2), "Understood: numbers.", "Are they counts?", line
     )
     assert (
         asked.reason
         == 't.csv, line 2: Understood: numbers. Are they counts? Write in outputs.toml beside it: "t.csv" = { kind = "table" }'
     )
-    assert UnreadOutput("t.csv", Place("t.csv"), "", "It is cut.").reason == "t.csv: It is cut."
+    assert UnreadOutput("t.csv", Location("t.csv"), "", "It is cut.").reason == "t.csv: It is cut."
     assert LineError(7, "it is cut").line == 7
 
 

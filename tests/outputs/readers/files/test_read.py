@@ -42,7 +42,7 @@ def test_forty_outputs_are_read_and_judged_as_the_key_says() -> None:
     assert files.unread == ()
     assert verdicts(files) == {name: row["verdict"] for name, row in key().items()}
     assert len(files.outputs) >= 40
-    assert all(one.place.line is not None and one.understood for one in files.outputs)
+    assert all(one.location.line is not None and one.understood for one in files.outputs)
 
 
 def test_most_need_no_help_and_the_others_ask_for_one_line(tmp_path: Path) -> None:
@@ -70,7 +70,7 @@ def folder(tmp_path: Path, **texts: str) -> Path:
 def test_outputs_are_named_by_file_and_number(tmp_path: Path) -> None:
     files = read_files([folder(tmp_path, a_csv=TABLE, b_csv=f"{TABLE}\n{TABLE}")])
     assert files.names == ("a.csv", "b.csv #1", "b.csv #2")
-    assert [str(one.place) for one in files.outputs] == [
+    assert [str(one.location) for one in files.outputs] == [
         "a.csv, line 1",
         "b.csv, line 1",
         "b.csv, line 6",
@@ -100,7 +100,7 @@ def test_no_file_stops_another(tmp_path: Path) -> None:
         "notes.txt": 1,
         "what.docx": None,
     }
-    assert {one.name: one.place.line for one in files.unread} == places
+    assert {one.name: one.location.line for one in files.unread} == places
     reasons = {one.name: one.reason for one in files.unread}
     assert "Quotes are not closed" in reasons["broken.csv"]
     assert "'.docx' are not read" in reasons["what.docx"]
@@ -114,7 +114,7 @@ def test_lines_that_nobody_understands_are_said(tmp_path: Path) -> None:
     files = read_files([folder(tmp_path, log_txt=text)])
     assert [one.name for one in files.outputs] == ["log.txt"]
     (rest,) = files.unread
-    assert (rest.name, rest.place.line) == ("log.txt #rest", 6)
+    assert (rest.name, rest.location.line) == ("log.txt #rest", 6)
     assert rest.line == ""
     (tmp_path / "outputs.toml").write_text('"log.txt #rest" = { ignore = true }')
     files = read_files([tmp_path])
@@ -325,7 +325,7 @@ def test_what_stands_beside_tables_is_said(tmp_path: Path) -> None:
     )
     files = read_files([place])
     assert [one.name for one in files.outputs] == ["a.csv", "b.csv", "c.html"]
-    assert [(one.name, one.place.line) for one in files.unread] == [
+    assert [(one.name, one.location.line) for one in files.unread] == [
         ("b.csv #rest", 6),
         ("c.html #rest", 1),
     ]
@@ -420,7 +420,7 @@ def test_comments_of_the_checkers_own_file_are_looked_at(tmp_path: Path) -> None
     assert read_files([tmp_path]).unread == ()
     (tmp_path / "outputs.toml").write_text('"a.csv" = { kind = "table" }\n# Ann, 34, 987654\n')
     (one,) = read_files([tmp_path]).unread
-    assert (str(one.place), one.verdict) == ("outputs.toml, line 2", "not assessed")
+    assert (str(one.location), one.verdict) == ("outputs.toml, line 2", "not assessed")
     assert read_files([tmp_path / "a.csv"]).unread == ()
 
 

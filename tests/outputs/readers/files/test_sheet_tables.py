@@ -63,7 +63,7 @@ def test_summaries_by_groups_and_describe() -> None:
     assert one.numbers["n"]["m",] == "90"
     first, second = parsed(",age,income\ncount,132,132\nmean,41.2,1012.5\nmin,17,0\nmax,90,99999\n")
     assert isinstance(second, ParsedSummary)
-    assert (second.of, second.numbers["max"][()]) == ("income", "99999")
+    assert (second.variable, second.numbers["max"][()]) == ("income", "99999")
     assert first.people == 132
 
 

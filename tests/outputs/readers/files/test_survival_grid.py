@@ -67,7 +67,11 @@ def test_each_program_s_table_has_the_numbers_of_the_records(name: str) -> None:
     (output,) = (one for one in read_files([FOLDER]).outputs if one.name == name)
     survival, records = output.parsed, pd.read_csv(DATA)
     assert isinstance(survival, ParsedSurvival)
-    assert (survival.of, survival.event, survival.level) == ("wife_age", "contraceptive_method", 1)
+    assert (survival.variable, survival.event, survival.level) == (
+        "wife_age",
+        "contraceptive_method",
+        1,
+    )
     assert len(survival.groups) == 34
     for cell in survival.groups:
         at_risk, events, share = product(records, float(cell[-1]))

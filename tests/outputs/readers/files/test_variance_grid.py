@@ -58,7 +58,7 @@ def test_each_program_s_table_has_the_numbers_of_the_records(name: str) -> None:
     (output,) = (one for one in read_files([BROUGHT]).outputs if one.name == name)
     test, records = output.parsed, pd.read_csv(EXAMPLES / "data" / "cmc.csv")
     assert isinstance(test, ParsedTest)
-    assert (test.kind, test.of, test.by) == ("anova", "num_children", ("wife_education",))
+    assert (test.kind, test.variable, test.by) == ("anova", "num_children", ("wife_education",))
     groups = [rows.num_children for _, rows in records.groupby("wife_education")]
     expected = f_oneway(*groups)
     within = sum(((group - group.mean()) ** 2).sum() for group in groups)
@@ -71,9 +71,9 @@ def test_each_program_s_table_has_the_numbers_of_the_records(name: str) -> None:
 
 def test_summary_of_aov_does_not_say_its_column() -> None:
     test = parse(AOV)
-    assert (test.of, test.by) == (None, ("wife_education",))
+    assert (test.variable, test.by) == (None, ("wife_education",))
     assert (test.numbers["ss_between"], test.numbers["p_value"]) == ("332", "4.06e-13")
-    assert parse(AOV, of="num_children").of == "num_children"
+    assert parse(AOV, of="num_children").variable == "num_children"
     assert parse(AOV.replace("4.06e-13", " <2e-16 ")).numbers["p_value"] == "<2e-16"
 
 

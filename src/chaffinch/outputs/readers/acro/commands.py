@@ -115,7 +115,7 @@ class Call:
             return None
 
 
-def _parsed(text: str, mode: Literal["exec", "eval"]) -> ast.AST | None:
+def _parse_code(text: str, mode: Literal["exec", "eval"]) -> ast.AST | None:
     try:
         return ast.parse(text.strip(), mode=mode) if len(text) <= LONGEST else None
     except (SyntaxError, ValueError, MemoryError, RecursionError):
@@ -137,7 +137,7 @@ def read_call(command: str, method: str) -> Call | None:
     >>> read_call("t = s.crosstab(", "crosstab") is None
     True
     """
-    tree = _parsed(command, "exec")
+    tree = _parse_code(command, "exec")
     if not isinstance(tree, ast.Module) or method not in PARAMETERS:
         return None
     calls = [
@@ -192,11 +192,11 @@ def referred_column(node: ast.expr, call: Call) -> tuple[str | None, list[str]]:
     if isinstance(node, ast.Subscript):
         if (name := _string(node.slice)) is not None:
             return name, _frame(node.value, call)
-        inner, rows, beside = _indexed(node)
-        if beside is not None and (name := _string(beside)) is not None:
-            return name, _frame(inner, call) + _chosen(rows, call)
+        inner, rows, marks = _split_index(node)
+        if marks is not None and (name := _string(marks)) is not None:
+            return name, _frame(inner, call) + _index_filter(rows, call)
         column, filters = referred_column(inner, call)
-        return column, filters + _chosen(node.slice, call)
+        return column, filters + _index_filter(node.slice, call)
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
         if node.func.attr in (*_SAME_RECORDS, *_SAME_VALUES):
             return referred_column(node.func.value, call)
@@ -209,7 +209,7 @@ def referred_column(node: ast.expr, call: Call) -> tuple[str | None, list[str]]:
     raise UnclearError("it is made of an expression, not of a column")
 
 
-def _indexed(node: ast.Subscript) -> tuple[ast.expr, ast.expr, ast.expr | None]:
+def _split_index(node: ast.Subscript) -> tuple[ast.expr, ast.expr, ast.expr | None]:
     """What is in front of brackets, the rows in them, and the columns beside these."""
     inner, key = node.value, node.slice
     if not (isinstance(inner, ast.Attribute) and inner.attr == "loc"):
@@ -245,12 +245,12 @@ def _frame(node: ast.expr, call: Call) -> list[str]:
     if isinstance(node, ast.Attribute):
         return _frame(node.value, call)
     if isinstance(node, ast.Subscript):
-        inner, rows, _ = _indexed(node)
-        return _frame(inner, call) + _chosen(rows, call)
+        inner, rows, _ = _split_index(node)
+        return _frame(inner, call) + _index_filter(rows, call)
     if isinstance(node, ast.Call):
         func = node.func
         if isinstance(func, ast.Attribute) and func.attr == "query":
-            return _frame(func.value, call) + _queried(node)
+            return _frame(func.value, call) + _query_filter(node)
         called = func.attr if isinstance(func, ast.Attribute) else getattr(func, "id", "")
         if called == "add_constant" and node.args:
             return _frame(node.args[0], call)
@@ -259,11 +259,11 @@ def _frame(node: ast.expr, call: Call) -> list[str]:
     raise UnclearError(NO_FILTER)
 
 
-def _chosen(key: ast.expr, call: Call) -> list[str]:
+def _index_filter(key: ast.expr, call: Call) -> list[str]:
     """The filter in brackets; none for columns by name."""
     key = call.looked_up(key)
     names = key.elts if isinstance(key, ast.List) else [key]
-    if names and all(_string(one) is not None for one in names):
+    if names and all(_string(element) is not None for element in names):
         return []
     if isinstance(key, ast.Slice) and key.lower is key.upper is key.step is None:
         return []
@@ -282,13 +282,15 @@ def _own_column(node: ast.expr) -> str | None:
     )
 
 
-def _queried(node: ast.Call) -> list[str]:
+def _query_filter(node: ast.Call) -> list[str]:
     query = _string(node.args[0]) if len(node.args) == 1 and not node.keywords else None
-    tree = None if query is None else _parsed(query, "eval")
+    tree = None if query is None else _parse_code(query, "eval")
     if not isinstance(tree, ast.Expression):
         raise UnclearError(NO_FILTER)
     text = condition_text(
-        tree.body, lambda part: part.id if isinstance(part, ast.Name) else None, lambda part: part
+        tree.body,
+        lambda item_node: item_node.id if isinstance(item_node, ast.Name) else None,
+        lambda item_node: item_node,
     )
     return [] if text is None else [text]
 
@@ -306,20 +308,23 @@ def condition_text(node: ast.expr, column: Column, looked_up: LookUp) -> str | N
     """Return a condition in the words of our filters; None where it keeps all records without missing values."""
     node = looked_up(node)
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.BitAnd | ast.BitOr):
-        return _joined([node.left, node.right], isinstance(node.op, ast.BitAnd), column, looked_up)
+        return _join_conditions(
+            [node.left, node.right], isinstance(node.op, ast.BitAnd), column, looked_up
+        )
     if isinstance(node, ast.BoolOp):
-        return _joined(node.values, isinstance(node.op, ast.And), column, looked_up)
+        return _join_conditions(node.values, isinstance(node.op, ast.And), column, looked_up)
     if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Invert | ast.Not):
         inner = condition_text(node.operand, column, looked_up)
         if inner is not None:
             return f"not ({inner})"
     if isinstance(node, ast.Compare) and all(type(sign) in _SIGNS for sign in node.ops):
-        sides = [_side(side, column) for side in (node.left, *node.comparators)]
+        operands = [_side(side, column) for side in (node.left, *node.comparators)]
         pieces = [
-            f" {_SIGNS[type(sign)]} {side}" for sign, side in zip(node.ops, sides[1:], strict=True)
+            f" {_SIGNS[type(sign)]} {side}"
+            for sign, side in zip(node.ops, operands[1:], strict=True)
         ]
         if not any(isinstance(sign, ast.In | ast.NotIn) for sign in node.ops) or len(node.ops) == 1:
-            return sides[0] + "".join(pieces)
+            return operands[0] + "".join(pieces)
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
         name = column(node.func.value)
         if name is not None:
@@ -327,8 +332,10 @@ def condition_text(node: ast.expr, column: Column, looked_up: LookUp) -> str | N
     raise UnclearError(NO_FILTER)
 
 
-def _joined(parts: Sequence[ast.expr], both: bool, column: Column, looked_up: LookUp) -> str | None:
-    texts = [condition_text(part, column, looked_up) for part in parts]
+def _join_conditions(
+    parts: Sequence[ast.expr], both: bool, column: Column, looked_up: LookUp
+) -> str | None:
+    texts = [condition_text(condition, column, looked_up) for condition in parts]
     if None in texts and not both:
         raise UnclearError(NO_FILTER)
     return _with_word([text for text in texts if text is not None], "and" if both else "or")
@@ -344,20 +351,20 @@ def _with_word(filters: Sequence[str], word: str) -> str | None:
 
 def _method(node: ast.Call, name: str, method: str) -> str | None:
     """A condition written as a method of a column."""
-    words = {str(word.arg): word.value for word in node.keywords}
-    if method in ("notna", "notnull") and not node.args and not words:
+    keywords = {str(word.arg): word.value for word in node.keywords}
+    if method in ("notna", "notnull") and not node.args and not keywords:
         return None
     if (
         method == "isin"
         and len(node.args) == 1
-        and not words
+        and not keywords
         and isinstance(node.args[0], ast.List | ast.Tuple)
     ):
         return f"{name} in {_value(node.args[0])}"
-    if method in _METHODS and len(node.args) == 1 and not words:
+    if method in _METHODS and len(node.args) == 1 and not keywords:
         return f"{name} {_SIGNS[_METHODS[method]]} {_value(node.args[0])}"
     if method == "between":
-        ends = dict(zip(("left", "right", "inclusive"), node.args, strict=False)) | words
+        ends = dict(zip(("left", "right", "inclusive"), node.args, strict=False)) | keywords
         kind = ends.pop("inclusive", ast.Constant("both"))
         if (
             set(ends) == {"left", "right"}
@@ -377,7 +384,7 @@ def _side(node: ast.expr, column: Column) -> str:
 def _value(node: ast.expr) -> str:
     """A constant as our filters write it."""
     if isinstance(node, ast.List | ast.Tuple) and node.elts:
-        return f"[{', '.join(_value(part) for part in node.elts)}]"
+        return f"[{', '.join(_value(element) for element in node.elts)}]"
     sign = ""
     if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
         sign, node = "-", node.operand
@@ -426,7 +433,7 @@ class ComparedColumn:
                 raise UnclearError(
                     f"its command compares column '{field.name}', and its table has other labels than True and False: give a recipe"
                 )
-            places = [k for k, one in enumerate(true) if one == (label in _TRUE)]
+            places = [k for k, is_true in enumerate(true) if is_true == (label in _TRUE)]
             if not places:
                 raise UnclearError(
                     f"no level of column '{field.name}' is where its table has people: give a recipe"
@@ -445,7 +452,7 @@ class ComparedColumn:
     def level(self, field: OutputColumn) -> Any:
         """Return the only level of which it is true."""
         (*levels,) = (
-            level for level, one in zip(field.levels, self.holds(field), strict=True) if one
+            level for level, is_held in zip(field.levels, self.holds(field), strict=True) if is_held
         )
         if len(levels) != 1:
             raise UnclearError(
@@ -469,7 +476,7 @@ def read_comparison(node: ast.expr, call: Call) -> ComparedColumn | None:
         if node.func.attr == "astype":
             return read_comparison(node.func.value, call)
         if node.func.attr in _METHODS and len(node.args) == 1 and not node.keywords:
-            return _compared(node.func.value, _METHODS[node.func.attr], node.args[0], call)
+            return _comparison(node.func.value, _METHODS[node.func.attr], node.args[0], call)
     if (
         not isinstance(node, ast.Compare)
         or len(node.ops) != 1
@@ -477,17 +484,17 @@ def read_comparison(node: ast.expr, call: Call) -> ComparedColumn | None:
     ):
         return None
     sign, right = type(node.ops[0]), node.comparators[0]
-    return _compared(node.left, sign, right, call) or _compared(
+    return _comparison(node.left, sign, right, call) or _comparison(
         right, _MIRRORED[sign], node.left, call
     )
 
 
-def _compared(
-    left: ast.expr, sign: type[ast.cmpop], right: ast.expr, call: Call
+def _comparison(
+    operand: ast.expr, sign: type[ast.cmpop], right: ast.expr, call: Call
 ) -> ComparedColumn | None:
     try:
         value = ast.literal_eval(call.looked_up(right))
-        column, filters = referred_column(left, call)
+        column, filters = referred_column(operand, call)
     except (UnclearError, ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
         return None
     if column is None or not isinstance(value, bool | int | float | str):

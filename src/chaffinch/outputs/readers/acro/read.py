@@ -145,36 +145,42 @@ def read_acro(folder: str | os.PathLike[str], *, lenient: bool = False) -> AcroD
     Every file of a result must lie in the folder itself and have the checksum that ACRO wrote. Links are refused. No file is changed.
     `lenient`: a result with a file that is missing, changed or no table has this as its `fault`, and no files; the others are read.
     """
-    place = Path(folder)
-    if not place.is_dir():
-        raise FileError(f"No such folder: '{place}'. Name the folder that ACRO's finalise wrote.")
-    if not (place / RESULTS).exists():
-        raise InputError(
-            f"'{place}' has no {RESULTS}, so it is no directory of ACRO's.{_instead(place)}"
+    folder_path = Path(folder)
+    if not folder_path.is_dir():
+        raise FileError(
+            f"No such folder: '{folder_path}'. Name the folder that ACRO's finalise wrote."
         )
-    raw = _checked_bytes(place, RESULTS, MOST_JSON_BYTES)
-    data = json_object(raw, f"'{place / RESULTS}'")
-    version = _version(data, place)
+    if not (folder_path / RESULTS).exists():
+        raise InputError(
+            f"'{folder_path}' has no {RESULTS}, so it is no directory of ACRO's.{_instead(folder_path)}"
+        )
+    raw = _checked_bytes(folder_path, RESULTS, MOST_JSON_BYTES)
+    data = json_object(raw, f"'{folder_path / RESULTS}'")
+    version = _version(data, folder_path)
     results = data.get("results")
     if not isinstance(results, dict):
         raise InputError(
-            f"'{place / RESULTS}' must have results by name. Finalise the session again."
+            f"'{folder_path / RESULTS}' must have results by name. Finalise the session again."
         )
     if len(results) > MOST_RESULTS:
-        raise InputError(f"'{place / RESULTS}' has {len(results)} results, over {MOST_RESULTS}.")
-    config = _config(place)
-    every = {uid: _result(uid, entry, place, lenient=lenient) for uid, entry in results.items()}
-    withheld = tuple(uid for uid in every if NOT_FOR_RELEASE in uid)
-    shown = tuple(result for uid, result in every.items() if uid not in withheld)
+        raise InputError(
+            f"'{folder_path / RESULTS}' has {len(results)} results, over {MOST_RESULTS}."
+        )
+    config = _config(folder_path)
+    results_by_uid = {
+        uid: _result(uid, entry, folder_path, lenient=lenient) for uid, entry in results.items()
+    }
+    withheld = tuple(uid for uid in results_by_uid if NOT_FOR_RELEASE in uid)
+    shown = tuple(result for uid, result in results_by_uid.items() if uid not in withheld)
     listed_files = {file.get("name") for entry in results.values() for file in entry["files"]}
     unlisted = tuple(
         sorted(
-            one.name
-            for one in place.iterdir()
-            if one.name not in {RESULTS, CONFIG, CHECKSUMS, *listed_files}
+            entry_path.name
+            for entry_path in folder_path.iterdir()
+            if entry_path.name not in {RESULTS, CONFIG, CHECKSUMS, *listed_files}
         )
     )
-    return AcroDirectory(place, version, config, shown, withheld, unlisted)
+    return AcroDirectory(folder_path, version, config, shown, withheld, unlisted)
 
 
 def json_object(raw: bytes, what: str) -> dict[str, Any]:
@@ -203,44 +209,46 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return mapping
 
 
-def _instead(place: Path) -> str:
-    if (place / "results.xlsx").exists():
+def _instead(folder: Path) -> str:
+    if (folder / "results.xlsx").exists():
         return ' It has results.xlsx: finalise the session as "json".'
-    if (place / "evidence.json").exists():
+    if (folder / "evidence.json").exists():
         return " It has the evidence of a federated session, which has no results."
     return ""
 
 
-def _version(data: Mapping[str, Any], place: Path) -> str:
+def _version(data: Mapping[str, Any], folder: Path) -> str:
     version, tool = data.get("version"), data.get("tool")
     name = tool.get("name") if isinstance(tool, dict) else None
     if not isinstance(version, str) or (name is not None and name != "ACRO"):
-        raise InputError(f"'{place / RESULTS}' must say which version of ACRO wrote it.")
+        raise InputError(f"'{folder / RESULTS}' must say which version of ACRO wrote it.")
     if not _VERSION.fullmatch(version):
         older = (
             " Before 1.0 results do not name their variables." if version.startswith("0.") else ""
         )
         raise InputError(
-            f"'{place / RESULTS}' was written by ACRO {version[:20]}; this release reads 1.0.{older} Run the session with ACRO 1.0, or describe "
+            f"'{folder / RESULTS}' was written by ACRO {version[:20]}; this release reads 1.0.{older} Run the session with ACRO 1.0, or describe "
             "the outputs in a file of their own."
         )
     return version
 
 
-def _config(place: Path) -> Mapping[str, Any]:
-    if not (place / CONFIG).exists():
-        raise InputError(f"'{place}' has no {CONFIG}: the rules that ACRO was run with are needed.")
-    raw = _bytes(place, CONFIG, MOST_JSON_BYTES)
-    if (place / CHECKSUMS / f"{CONFIG}.txt").exists():  # ACRO 1.0.2 writes none
-        _compare(place, CONFIG, hashlib.sha256(raw).hexdigest())
-    config = json_object(raw, f"'{place / CONFIG}'")
+def _config(folder: Path) -> Mapping[str, Any]:
+    if not (folder / CONFIG).exists():
+        raise InputError(
+            f"'{folder}' has no {CONFIG}: the rules that ACRO was run with are needed."
+        )
+    raw = _bytes(folder, CONFIG, MOST_JSON_BYTES)
+    if (folder / CHECKSUMS / f"{CONFIG}.txt").exists():  # ACRO 1.0.2 writes none
+        _compare(folder, CONFIG, hashlib.sha256(raw).hexdigest())
+    config = json_object(raw, f"'{folder / CONFIG}'")
     for key in ("safe_threshold", "safe_round_base"):
-        check_whole(f"'{place / CONFIG}': {key}", config.get(key, 1), 1)
+        check_whole(f"'{folder / CONFIG}': {key}", config.get(key, 1), 1)
     return MappingProxyType(config)
 
 
-def _result(uid: str, entry: object, place: Path, *, lenient: bool) -> AcroResult:
-    what = f"'{place / RESULTS}', result '{uid}'"
+def _result(uid: str, entry: object, folder: Path, *, lenient: bool) -> AcroResult:
+    what = f"'{folder / RESULTS}', result '{uid}'"
     if not isinstance(entry, dict):
         raise InputError(f"{what} must be an object, with keys.")
     if missing := [key for key in ("uid", "status", "type", "files") if key not in entry]:
@@ -251,21 +259,22 @@ def _result(uid: str, entry: object, place: Path, *, lenient: bool) -> AcroResul
     files = entry["files"]
     if not isinstance(files, list) or not all(isinstance(file, dict) for file in files):
         raise InputError(f"{what} must have a list of files.")
-    words = {
+    texts = {
         key: entry.get(key) or ""
         for key in ("type", "command", "summary", "timestamp", "exception")
     }
-    if wrong := next((key for key, text in words.items() if not isinstance(text, str)), None):
+    if wrong := next((key for key, text in texts.items() if not isinstance(text, str)), None):
         raise InputError(f"{what}: its {wrong} must be words.")
     comments = entry.get("comments") or []
     if not isinstance(comments, list):
         raise InputError(f"{what} must have a list of comments.")
     fair, properties = (
-        part if isinstance(part := entry.get(key), dict) else {} for key in ("fair", "properties")
+        section if isinstance(section := entry.get(key), dict) else {}
+        for key in ("fair", "properties")
     )
     independent = fair.get("independent")
     try:
-        checked, fault = tuple(_file(file.get("name"), place, what) for file in files), ""
+        checked, fault = tuple(_file(file.get("name"), folder, what) for file in files), ""
     except _FileFaultError as error:
         if not lenient:
             raise
@@ -281,7 +290,7 @@ def _result(uid: str, entry: object, place: Path, *, lenient: bool) -> AcroResul
         independent=tuple(map(str, independent)) if isinstance(independent, list) else (),
         properties=MappingProxyType(properties),
         fault=fault,
-        **words,
+        **texts,
     )
 
 
@@ -289,7 +298,7 @@ def _word(text: object) -> str | None:
     return text if isinstance(text, str) and text not in ("", "unknown", "none") else None
 
 
-def _file(name: object, place: Path, what: str) -> AcroFile:
+def _file(name: object, folder: Path, what: str) -> AcroFile:
     if (
         not isinstance(name, str)
         or not name
@@ -300,15 +309,15 @@ def _file(name: object, place: Path, what: str) -> AcroFile:
             f"{what} names a file that is not in its folder: names may have no path. Nothing was read."
         )
     if name.lower().endswith(".csv"):
-        raw = _checked_bytes(place, name, MOST_TABLE_BYTES)
-        return AcroFile(name, hashlib.sha256(raw).hexdigest(), _rows(raw, place / name))
-    path = _inside(place, name, MOST_FILE_BYTES)
+        raw = _checked_bytes(folder, name, MOST_TABLE_BYTES)
+        return AcroFile(name, hashlib.sha256(raw).hexdigest(), _rows(raw, folder / name))
+    path = _inside(folder, name, MOST_FILE_BYTES)
     try:
         with open(path, "rb") as handle:
             sha256 = hashlib.file_digest(handle, "sha256").hexdigest()
     except OSError as error:
         raise unreadable(path, error) from None
-    _compare(place, name, sha256)
+    _compare(folder, name, sha256)
     return AcroFile(name, sha256)
 
 
@@ -324,9 +333,9 @@ def _rows(raw: bytes, path: Path) -> tuple[tuple[str, ...], ...]:
         ) from None
 
 
-def _inside(place: Path, name: str, most: int) -> Path:
+def _inside(folder: Path, name: str, max_bytes: int) -> Path:
     """The path of a plain file of the folder, not too large."""
-    path = place / name
+    path = folder / name
     try:
         if path.is_symlink() or (path.exists() and not path.is_file()):
             raise InputError(
@@ -339,35 +348,35 @@ def _inside(place: Path, name: str, most: int) -> Path:
         ) from None
     except OSError as error:
         raise unreadable(path, error) from None
-    if size > most:
-        raise InputError(f"'{path}' is over {most >> 20} MiB, more than is read of one file.")
+    if size > max_bytes:
+        raise InputError(f"'{path}' is over {max_bytes >> 20} MiB, more than is read of one file.")
     return path
 
 
-def _bytes(place: Path, name: str, most: int) -> bytes:
-    path = _inside(place, name, most)
+def _bytes(folder: Path, name: str, max_bytes: int) -> bytes:
+    path = _inside(folder, name, max_bytes)
     try:
         return path.read_bytes()
     except OSError as error:
         raise unreadable(path, error) from None
 
 
-def _checked_bytes(place: Path, name: str, most: int) -> bytes:
+def _checked_bytes(folder: Path, name: str, max_bytes: int) -> bytes:
     """A file's bytes, those that were checked: it is read once."""
-    raw = _bytes(place, name, most)
-    _compare(place, name, hashlib.sha256(raw).hexdigest())
+    raw = _bytes(folder, name, max_bytes)
+    _compare(folder, name, hashlib.sha256(raw).hexdigest())
     return raw
 
 
-def _compare(place: Path, name: str, sha256: str) -> None:
-    path = place / CHECKSUMS / f"{name}.txt"
-    if (place / CHECKSUMS).is_symlink() or not path.exists():
+def _compare(folder: Path, name: str, sha256: str) -> None:
+    path = folder / CHECKSUMS / f"{name}.txt"
+    if (folder / CHECKSUMS).is_symlink() or not path.exists():
         raise _FileFaultError(
-            f"'{place / name}' has no checksum, {CHECKSUMS}/{name}.txt. Finalise the session again."
+            f"'{folder / name}' has no checksum, {CHECKSUMS}/{name}.txt. Finalise the session again."
         )
-    text = _bytes(place / CHECKSUMS, path.name, 4096).decode("ascii", "replace").strip().lower()
+    text = _bytes(folder / CHECKSUMS, path.name, 4096).decode("ascii", "replace").strip().lower()
     if not _SHA256.fullmatch(text) or text != sha256:
         raise _FileFaultError(
-            f"'{place / name}' does not have the checksum in {CHECKSUMS}/{name}.txt: one of them was changed after ACRO wrote them. "
+            f"'{folder / name}' does not have the checksum in {CHECKSUMS}/{name}.txt: one of them was changed after ACRO wrote them. "
             "Finalise the session again."
         )

@@ -100,7 +100,7 @@ class AcroOutputs:
 
         return recipes_of(self.entries, self.fields)
 
-    def of(self, uid: str) -> tuple[AcroOutput, ...]:
+    def outputs_of(self, uid: str) -> tuple[AcroOutput, ...]:
         """Return the outputs of one result."""
         return tuple(output for output in self.outputs if output.uid == uid)
 
@@ -166,7 +166,7 @@ class AcroSource(OutputSource):
             uncertain={
                 output.name: output.uncertain for output in acro.outputs if output.uncertain
             },
-            of_results={uid: tuple(output.name for output in acro.of(uid)) for uid in uids},
+            of_results={uid: tuple(output.name for output in acro.outputs_of(uid)) for uid in uids},
         )
 
     def check_write_back(self) -> None:
@@ -198,22 +198,22 @@ class AcroSource(OutputSource):
 
 def columns_of_acro(directory: AcroDirectory, known: Sequence[str]) -> list[str]:
     """Return which of some columns the results of a directory are about, in the order of `known`."""
-    words: set[str] = set()
+    names: set[str] = set()
     for result in directory.results:
-        words |= {
+        names |= {
             *coefficient_columns(result.independent),
             *([result.dependent] if result.dependent else []),
         }
         for file in result.tables:
-            words |= {
+            names |= {
                 row[1] for row in file.rows or () if len(row) > 1 and row[0] == "Dep. Variable:"
             }
         call = _call(result)
         if call is not None:
             formula = call.constant("formula")
-            words |= set(formula_words(formula)) if isinstance(formula, str) else set()
-            words |= _mentioned(call)
-    return [name for name in known if name in words]
+            names |= set(formula_words(formula)) if isinstance(formula, str) else set()
+            names |= _mentioned_names(call)
+    return [name for name in known if name in names]
 
 
 def recipes_of_acro(
@@ -262,29 +262,29 @@ def recipes_of_acro(
     outputs: list[AcroOutput] = []
     skipped: list[SkippedResult] = []
     for result in directory.results:
-        own, reason = list[AcroOutput](), ""
+        outputs_of_result, reason = list[AcroOutput](), ""
         try:
-            for one in _outputs(result, directory, fields, size):
-                notes = one.notes + _counted(one, result, table, rows)
-                statbarn = _statbarn(one.entry["kind"])
-                own.append(
+            for output in _outputs(result, directory, fields, size):
+                notes = output.notes + _check_count(output, result, table, rows)
+                statbarn = _statbarn(output.entry["kind"])
+                outputs_of_result.append(
                     AcroOutput(
                         result.uid,
                         result.status,
                         statbarn,
-                        one.entry,
+                        output.entry,
                         notes,
-                        uncertain=one.uncertain,
+                        uncertain=output.uncertain,
                     )
                 )
         except InputError as error:
-            own, reason = (
+            outputs_of_result, reason = (
                 [],
                 f"{error}{'' if isinstance(error, UnclearError) else ' Give a recipe.'}",
             )
         if result.uid in given:
             entry = {**given[result.uid], "name": result.uid}
-            readable = any(not one.uncertain for one in own)
+            readable = any(not output.uncertain for output in outputs_of_result)
             outputs.append(
                 AcroOutput(
                     result.uid,
@@ -295,8 +295,8 @@ def recipes_of_acro(
                     replaced=readable,
                 )
             )
-        elif own:
-            outputs += own
+        elif outputs_of_result:
+            outputs += outputs_of_result
         else:
             skipped.append(SkippedResult(result.uid, result.status, result.type, reason))
     replaced = [f"'{output.uid}'" for output in outputs if output.replaced]
@@ -339,8 +339,8 @@ def _outputs(
         raise UnclearError(
             f"results of type '{result.type}' by '{result.method}' are not supported: give a recipe"
         )
-    for one in outputs:
-        check(one.entry)
+    for output in outputs:
+        check(output.entry)
     return outputs
 
 
@@ -363,20 +363,22 @@ def survival_outputs(
     filters: list[str] = []
     names: list[str] = []
     comparison: ComparedColumn | None = None
-    for place in ("time", "status"):
-        node = call.argument(place)
-        comparison = read_comparison(node, call) if node is not None and place == "status" else None
-        column, some = (
+    for argument in ("time", "status"):
+        node = call.argument(argument)
+        comparison = (
+            read_comparison(node, call) if node is not None and argument == "status" else None
+        )
+        column, column_texts = (
             (None, []) if node is None or comparison is not None else referred_column(node, call)
         )
         if comparison is not None:
-            column, some = comparison.column, list(comparison.filters)
+            column, column_texts = comparison.column, list(comparison.filters)
         if column is None or column not in fields.names:
             raise UnclearError(
                 "its command does not say which columns are time and event: give a recipe"
             )
         names.append(column)
-        filters += some
+        filters += column_texts
     lines = result.tables[0].rows or () if result.tables else ()
     head = list(lines[0]) if lines else []
     if not {"Time", "num at risk", "num events"} <= set(head):
@@ -429,28 +431,31 @@ def _call(result: AcroResult) -> Call | None:
     return read_call(result.command, {"surv func": "surv_func"}.get(result.method, result.method))
 
 
-def _counted(
-    one: Placement, result: AcroResult, table: Table | None, rows: int | None
+def _check_count(
+    placement: Placement, result: AcroResult, table: Table | None, rows: int | None
 ) -> tuple[str, ...]:
     """Check the number of records against the data; return what cannot be checked."""
-    if "where" in one.entry:
+    if "where" in placement.entry:
         return ()
     cut = (
         ()
         if _call(result) is not None
         else ("its command is cut off, so that a filter would not show",)
     )
-    if one.n is None:
+    if placement.n is None:
         return cut
     if table is not None:
-        words = {*one.entry.get("by", ()), *column_words(str(one.entry.get("formula", "")))}
-        if one.n == _complete(table, [name for name in table.columns if name in words]):
+        names = {
+            *placement.entry.get("by", ()),
+            *column_words(str(placement.entry.get("formula", ""))),
+        }
+        if placement.n == _complete(table, [name for name in table.columns if name in names]):
             return ()
         raise UnclearError(
             "it was not made of all complete records of the data: of other data, or with a filter that its command does not show. "
             "Give a recipe."
         )
-    if rows is None or one.n == rows:
+    if rows is None or placement.n == rows:
         return cut if rows is None else ()
     return (
         *cut,
@@ -479,13 +484,13 @@ def _largest_n(directory: AcroDirectory) -> int | None:
     return max(numbers, default=None)
 
 
-def _mentioned(call: Call) -> set[str]:
+def _mentioned_names(call: Call) -> set[str]:
     """Attributes and words in quotes that stand in a call's arguments: columns are among them."""
-    words: set[str] = set()
+    names: set[str] = set()
     for argument in (*call.arguments.values(), *call.names.values()):
         for node in ast.walk(argument):
             if isinstance(node, ast.Attribute):
-                words.add(node.attr)
+                names.add(node.attr)
             elif isinstance(node, ast.Constant) and isinstance(node.value, str):
-                words |= {node.value, *formula_words(node.value)}
-    return words
+                names |= {node.value, *formula_words(node.value)}
+    return names

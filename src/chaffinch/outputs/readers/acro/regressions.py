@@ -60,7 +60,11 @@ def regression_outputs(
     where = where_of([] if call is None else _filters(call))
     read_filter(where.get("where"), fields, output=result.uid)
     if fit.unresolved_reason:
-        return [_unconverged({"name": result.uid, "kind": fit.kind, **where}, fit, formula, fields)]
+        return [
+            _unconverged_placement(
+                {"name": result.uid, "kind": fit.kind, **where}, fit, formula, fields
+            )
+        ]
     notes: list[str] = []
     if fit.kind == "probit":
         notes.append("its standard errors, from the observed information, are not used")
@@ -72,17 +76,17 @@ def regression_outputs(
     robust, subset = bool(notes), where.get("where")
     fit = replace(fit, label=label, formula=formula, robust=robust, where=subset)
 
-    def compiled(entries: list[dict[str, Any]]) -> dict[str, Any]:
+    def check_first(entries: list[dict[str, Any]]) -> dict[str, Any]:
         check(entries[0])
         return entries[0]
 
-    entry = place_candidates(fit.entries(result.uid, fields), compiled)
+    entry = place_candidates(fit.entries(result.uid, fields), check_first)
     if formula is None or entry["formula"] != labelled_formula(formula, None):
         notes.append("its formula is put together from the names of its coefficients")
     return [Placement(entry, tuple(notes), fit.n)]
 
 
-def _unconverged(
+def _unconverged_placement(
     shared: dict[str, Any], fit: ParsedFit, formula: str | None, fields: OutputDomain
 ) -> Placement:
     """A fit that did not converge: what it is a fit of, which the rules can be asked about, without its numbers.

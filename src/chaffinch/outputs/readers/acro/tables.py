@@ -116,9 +116,9 @@ def table_outputs(
         raise UnclearError("the header of its table does not say which number is of which function")
     table = _Table(result, directory, fields, layout, functions, where_of(filters), comparisons)
     return [
-        one
+        output
         for name, cells in layout.parts.items()
-        for one in table.outputs(name or functions[0], cells)
+        for output in table.outputs(name or functions[0], cells)
     ]
 
 
@@ -145,20 +145,20 @@ def _columns(result: AcroResult, call: Call) -> tuple[list[str], dict[str, Compa
     comparisons: dict[str, ComparedColumn] = {}
     known = (*result.independent, result.dependent)
     is_renamed = not {"rownames", "colnames"}.isdisjoint(call.arguments)
-    for place in ("index", "columns", "values"):
-        node = call.argument(place)
-        for part in getattr(node, "elts", [node]) if node is not None else []:
-            comparison = None if place == "values" else read_comparison(part, call)
+    for argument in ("index", "columns", "values"):
+        node = call.argument(argument)
+        for element in getattr(node, "elts", [node]) if node is not None else []:
+            comparison = None if argument == "values" else read_comparison(element, call)
             if comparison is not None:
                 if result.independent.count(comparison.column) != 1:
                     raise UnclearError("it is made of an expression, not of a column")
                 comparisons[comparison.column] = comparison
                 filters += comparison.filters
                 continue
-            column, own = referred_column(part, call)
+            column, values = referred_column(element, call)
             if column is not None and column not in known and not is_renamed:
                 raise UnclearError("it is made of an expression, not of a column")
-            filters += own
+            filters += values
     return filters, comparisons
 
 
@@ -183,14 +183,14 @@ class _Table:
         self.base = int(base) if self.rounded else 1
         self.names: list[dict[str, str]] = []
         self.groups: dict[str, dict[str, list[Any]]] = {}
-        for place, name in enumerate(layout.variables):
+        for axis, name in enumerate(layout.variables):
             keys = (key for cells in layout.parts.values() for key in cells)
-            words = sorted({str(key[place]) for key in keys if key[place] is not None})
+            labels = sorted({str(key[axis]) for key in keys if key[axis] is not None})
             if name in comparisons:
-                groups = comparisons[name].groups(fields[name], words)
-                named = {word: word for word in words}
+                groups = comparisons[name].groups(fields[name], labels)
+                named = {word: word for word in labels}
             else:
-                named, groups = _named(fields[name], words)
+                named, groups = _own_labels(fields[name], labels)
             self.names.append(named)
             self.groups |= {name: groups} if groups else {}
         self.counts: dict[Key, int] = {}
@@ -210,12 +210,12 @@ class _Table:
         single = len(self.layout.parts) == 1
         name = self.result.uid if single else f"{self.result.uid}: {function}"
         if function == "count":
-            return self._counted(name, inner, totals, notes)
+            return self._count_placements(name, inner, totals, notes)
         return [
             self._summary(name, function, inner, notes),
             *(
-                self._summary(over, function, part, [])
-                for over, part in self._by_variables(name, totals).items()
+                self._summary(over, function, cells_over, [])
+                for over, cells_over in self._by_variables(name, totals).items()
             ),
         ]
 
@@ -246,7 +246,7 @@ class _Table:
         groups = {name: self.groups[name] for name in by if name in self.groups}
         return {"groups": groups} if groups else {}
 
-    def _parsed(self, cells: Mapping[Key, Any], **options: Any) -> ParsedTable:
+    def _parsed_table(self, cells: Mapping[Key, Any], **options: Any) -> ParsedTable:
         """Counts or percentages by the levels of columns; cells with totals are those of a table that has them."""
         by = self._by(next(iter(cells)))
         numbers = {
@@ -254,10 +254,12 @@ class _Table:
             for key, number in cells.items()
         }
         inner = (key for key in numbers if TOTAL not in key)
-        labels = tuple(tuple(dict.fromkeys(words)) for words in zip(*inner, strict=True))
+        labels = tuple(
+            tuple(dict.fromkeys(level_names)) for level_names in zip(*inner, strict=True)
+        )
         return ParsedTable(by, labels, numbers, where=self.where.get("where"), **options)
 
-    def _counted(
+    def _count_placements(
         self, name: str, inner: dict[Key, str], totals: dict[Key, str], notes: list[str]
     ) -> list[Placement]:
         numbers = {key: number_of(text) if text else None for key, text in inner.items()}
@@ -280,7 +282,7 @@ class _Table:
         }
         margins = bool(sums) and len(self.layout.rows) <= 1 and len(self.layout.columns) <= 1
         threshold = self.directory.threshold if mark == "x" else None
-        table = self._parsed(
+        table = self._parsed_table(
             counts | sums if margins else counts,
             margins=margins,
             threshold=threshold,
@@ -290,9 +292,9 @@ class _Table:
         entry |= {"base": self.base} if self.rounded else {}
         entry |= {"suppressed_zeros": self.directory.zeros_withheld} if mark == "x" else {}
         outputs = [Placement(entry, tuple(notes), n)]
-        for over, part in self._by_variables(name, {} if margins else totals).items():
-            if self._by(next(iter(part))):  # the total of all says no more than the cells
-                table = self._parsed({key: sums[key] for key in part})
+        for over, cells_over in self._by_variables(name, {} if margins else totals).items():
+            if self._by(next(iter(cells_over))):  # the total of all says no more than the cells
+                table = self._parsed_table({key: sums[key] for key in cells_over})
                 outputs.append(Placement(table.entry(over) | self._bands(table.by)))
         return outputs
 
@@ -305,12 +307,14 @@ class _Table:
             )
         width = len(self.layout.rows)
         shares = {key: number or 0.0 for key, number in numbers.items()}
-        of = _of_what(shares, width)
-        if of != "all" and (width > 1 or len(self.layout.columns) > 1):
+        share_of = _of_what(shares, width)
+        if share_of != "all" and (width > 1 or len(self.layout.columns) > 1):
             raise UnclearError(
                 "percentages of rows or columns of more than one variable are not supported"
             )
-        table = self._parsed({key: 100.0 * share for key, share in shares.items()}, percentages=of)
+        table = self._parsed_table(
+            {key: 100.0 * share for key, share in shares.items()}, percentages=share_of
+        )
         if self.layout.totals:
             notes.append("the totals of percentages are left out")
         return Placement(table.entry(name) | self._bands(table.by), tuple(notes))
@@ -347,8 +351,8 @@ class _Table:
             (only,) = values.values()
             return Placement({**entry, "values" if is_quantile else "value": only})
         if function in ("mean", "sum", "std"):
-            words = (SEPARATOR.join(self._levels(key)) for key in cells)
-            values = {word: values.get(word, "x") for word in words}
+            cell_names = (SEPARATOR.join(self._levels(key)) for key in cells)
+            values = {word: values.get(word, "x") for word in cell_names}
         entry["values"] = values
         if kind in ("median", "quantiles") and self.counts:
             counts = {self._levels(key): self.counts.get(key) for key in cells}
@@ -356,21 +360,23 @@ class _Table:
         return Placement(entry, tuple(notes))
 
 
-def _named(field: OutputColumn, labels: list[str]) -> tuple[dict[str, str], dict[str, list[Any]]]:
+def _own_labels(
+    field: OutputColumn, labels: list[str]
+) -> tuple[dict[str, str], dict[str, list[Any]]]:
     """Labels of a table as the column's own; or, of a number in bands such as (20, 30], the bands."""
     if any(SEPARATOR in label for label in (*labels, *field.labels)):
         raise UnclearError(
             f"column '{field.name}' has a level with the sign {SEPARATOR} in it: rename the level"
         )
-    own: dict[str, str] = {}
+    own_labels: dict[str, str] = {}
     strange: list[str] = []
     for label in labels:
         try:
-            own[label] = field.labels[field.code(label)]
+            own_labels[label] = field.labels[field.code(label)]
         except InputError:
             strange.append(label)
     if not strange:
-        return own, {}
+        return own_labels, {}
     bands = {label: band for label in labels if (band := _INTERVAL.fullmatch(label))}
     if not field.numeric or len(bands) < len(labels):
         raise UnclearError(
@@ -399,10 +405,10 @@ def _of_what(numbers: Mapping[Key, float], width: int) -> Literal["all", "rows",
         "rows": slice(width),
         "columns": slice(width, None),
     }
-    for name, part in ways.items():
+    for name, cells_over in ways.items():
         sums: dict[Key, float] = {}
         for key, number in numbers.items():
-            sums[key[part]] = sums.get(key[part], 0.0) + number
+            sums[key[cells_over]] = sums.get(key[cells_over], 0.0) + number
         if all(abs(total - 1.0) < 1e-9 for total in sums.values()):
             return name
     raise UnclearError("its numbers are neither counts nor shares: give a recipe")
@@ -482,15 +488,15 @@ def read_layout(
     ):
         raise UnclearError(OTHER_VARIABLES)
     parts: dict[str, dict[Key, str]] = {}
-    for place in range(width, across):
-        function = _function([line[place] for line in others], functions, values)
-        columns = _levels([line[place] for line in named], total, levels)
+    for column in range(width, across):
+        function = _function([line[column] for line in others], functions, values)
+        columns = _levels([line[column] for line in named], total, levels)
         cells = parts.setdefault(function, {})
         for line in lines[head + 1 :]:
             key = (*_levels(line[:width], total, levels), *columns)
             if key in cells:
                 raise UnclearError("its table has two cells for the same levels")
-            cells[key] = line[place].strip()
+            cells[key] = line[column].strip()
     if not parts or not all(parts.values()):
         raise UnclearError("its table has no cells")
     return Layout(rows, rest, parts)
@@ -522,13 +528,13 @@ def _function(header: Sequence[str], functions: Sequence[str], values: str | Non
     return function
 
 
-def _levels(words: Sequence[str], total: str, levels: Sequence[str]) -> Key:
+def _levels(texts: Sequence[str], total: str, levels: Sequence[str]) -> Key:
     """Levels, or None for each where the line or column is a total: (All), (All, '')."""
     if (
-        words
-        and words[0] == total
+        texts
+        and texts[0] == total
         and total not in levels
-        and all(word in ("", total) for word in words[1:])
+        and all(word in ("", total) for word in texts[1:])
     ):
-        return (None,) * len(words)
-    return tuple(words)
+        return (None,) * len(texts)
+    return tuple(texts)

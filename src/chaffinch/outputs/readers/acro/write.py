@@ -63,14 +63,16 @@ def write_back(
     """
     directory = read_acro(folder)
     reports = (
-        [Path(report)] if isinstance(report, str | os.PathLike) else [Path(one) for one in report]
+        [Path(report)]
+        if isinstance(report, str | os.PathLike)
+        else [Path(result_path) for result_path in report]
     )
     target = _target(directory.folder, out_folder, in_place=in_place)
     _check_words(directory, assessed, (summary, comment))
     contents = _contents(directory, reports)
     data = json_object((directory.folder / RESULTS).read_bytes(), f"'{directory.folder / RESULTS}'")
-    for uid, words in assessed.items():
-        data["results"][uid]["comments"] = [*(data["results"][uid].get("comments") or []), words]
+    for uid, reasons in assessed.items():
+        data["results"][uid]["comments"] = [*(data["results"][uid].get("comments") or []), reasons]
     uid = _new_uid(directory, contents)
     files = {_file_name(uid, path, contents): raw for path, raw in contents.items()}
     data["results"][uid] = {
@@ -89,15 +91,15 @@ def write_back(
     }
     # As ACRO writes it, so that what is not ours keeps its bytes.
     files[RESULTS] = json.dumps(data, indent=4, sort_keys=False).encode("utf-8")
-    with _becoming(target, replacing=in_place) as part:
-        _copy(directory.folder, part)
-        (part / CHECKSUMS).mkdir(exist_ok=True)
+    with _becoming(target, replacing=in_place) as partial_folder:
+        _copy(directory.folder, partial_folder)
+        (partial_folder / CHECKSUMS).mkdir(exist_ok=True)
         for name, raw in files.items():
-            (part / name).write_bytes(raw)
-            (part / CHECKSUMS / f"{name}.txt").write_text(
+            (partial_folder / name).write_bytes(raw)
+            (partial_folder / CHECKSUMS / f"{name}.txt").write_text(
                 hashlib.sha256(raw).hexdigest(), encoding="ascii"
             )
-        _check_kept(directory, read_acro(part), uid)
+        _check_kept(directory, read_acro(partial_folder), uid)
     return target
 
 
@@ -131,8 +133,8 @@ def _check_words(
 ) -> None:
     for uid in assessed:
         check_name("ACRO result", uid, directory.uids)
-    for words in (*assessed.values(), *others):
-        if not isinstance(words, str) or len(words) > LONGEST_COMMENT:
+    for reasons in (*assessed.values(), *others):
+        if not isinstance(reasons, str) or len(reasons) > LONGEST_COMMENT:
             raise InputError(
                 f"Comments and summaries must be words of at most {LONGEST_COMMENT} characters."
             )
@@ -187,11 +189,11 @@ def _new_uid(directory: AcroDirectory, contents: Mapping[Path, bytes]) -> str:
 def _file_name(uid: str, path: Path, contents: Mapping[Path, bytes]) -> str:
     """What a report is called in the directory: by our uid; numbered where two have the same ending."""
     same = [other for other in contents if other.suffix.lower() == path.suffix.lower()]
-    place = f"_{same.index(path)}" if len(same) > 1 else ""
-    return f"{uid}{place}{path.suffix.lower()}"
+    suffix = f"_{same.index(path)}" if len(same) > 1 else ""
+    return f"{uid}{suffix}{path.suffix.lower()}"
 
 
-def _copy(folder: Path, part: Path) -> None:
+def _copy(folder: Path, partial_folder: Path) -> None:
     """Copy a folder's files, and those of its folders; links are refused, since they may lead elsewhere."""
     for entry in sorted(folder.iterdir()):
         if entry.is_symlink() or not (entry.is_file() or entry.is_dir()):
@@ -199,10 +201,10 @@ def _copy(folder: Path, part: Path) -> None:
                 f"'{entry}' must be a file or folder of the directory itself, no link. Nothing was written."
             )
         if entry.is_dir():
-            (part / entry.name).mkdir()
-            _copy(entry, part / entry.name)
+            (partial_folder / entry.name).mkdir()
+            _copy(entry, partial_folder / entry.name)
         else:
-            shutil.copyfile(entry, part / entry.name)
+            shutil.copyfile(entry, partial_folder / entry.name)
 
 
 def _check_kept(before: AcroDirectory, after: AcroDirectory, uid: str) -> None:
@@ -226,20 +228,20 @@ def _becoming(target: Path, *, replacing: bool) -> Iterator[Path]:
 
     A folder that is replaced is renamed aside first, and put back if the second renaming fails: at any moment one of the two is whole.
     """
-    part = target.with_name(f".{target.name}.{secrets.token_hex(4)}.part")
+    partial_folder = target.with_name(f".{target.name}.{secrets.token_hex(4)}.part")
     aside = target.with_name(f".{target.name}.{secrets.token_hex(4)}.old")
     try:
-        part.mkdir()
-        yield part
+        partial_folder.mkdir()
+        yield partial_folder
         if replacing:
             os.rename(target, aside)
             try:
-                os.rename(part, target)
+                os.rename(partial_folder, target)
             except OSError:
                 os.rename(aside, target)
                 raise
         else:
-            os.rename(part, target)
+            os.rename(partial_folder, target)
     except FileError:
         raise
     except OSError as error:
@@ -247,7 +249,7 @@ def _becoming(target: Path, *, replacing: bool) -> Iterator[Path]:
             f"Cannot write '{target}': {error.strerror or 'the system refused'}."
         ) from None
     finally:
-        shutil.rmtree(part, ignore_errors=True)
+        shutil.rmtree(partial_folder, ignore_errors=True)
     shutil.rmtree(aside, ignore_errors=True)
 
 
@@ -305,5 +307,5 @@ def result_comments(
 def _sentence(finding: RuleFinding, names: Collection[str]) -> str:
     """What a rule says of a result, with the outputs of other results that the finding is about."""
     others = [f"'{name}'" for name in finding.names if name not in names]
-    beside = f", with {' and '.join(others)}" if others else ""
-    return f"{finding.status} ({finding.rule}{beside}): {finding.words}"
+    companions = f", with {' and '.join(others)}" if others else ""
+    return f"{finding.status} ({finding.rule}{companions}): {finding.words}"

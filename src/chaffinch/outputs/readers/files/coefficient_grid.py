@@ -9,7 +9,7 @@ from functools import partial
 from typing import Any
 
 from .grids import CellGrid
-from .numbers import PrintedText, is_number, number_text, whole
+from .numbers import PrintedText, is_number, number_text, parse_count
 from .parsed import ParsedFit
 from .printed_grid import decimal_sign
 from .protocol import (
@@ -95,8 +95,8 @@ def _is_modelsummary(block: CellGrid) -> bool:
 def _of_modelsummary(block: CellGrid) -> CellGrid:
     """A file of modelsummary as a table in which what belongs to a coefficient stands below it, without a name."""
     rows = [(PrintedText("", *block.rows[0][0].position), *block.rows[0][3:])]
-    for part, term, statistic, *cells in block.rows[1:]:
-        below = part == "estimates" and statistic not in ("", "estimate")
+    for section, term, statistic, *cells in block.rows[1:]:
+        below = section == "estimates" and statistic not in ("", "estimate")
         rows.append((PrintedText("", *term.position) if below else term, *cells))
     errors = {row[2] for row in block.rows[1:] if row[0] == "estimates"} == {
         "estimate",
@@ -124,7 +124,7 @@ def coefficient_matches(block: CellGrid, program: str) -> list[Match]:
         models = _tall_models(block, head)
         return [Match(lines, program, partial(_tall_fit, block, head, rows)) for rows in models]
     if _is_glance(block):
-        return [Match(lines, program, partial(_glanced, block))]
+        return [Match(lines, program, partial(_parse_glance, block))]
     try:
         columns = _columns(block)
     except LineError as fault:
@@ -139,7 +139,7 @@ def _tall_models(block: CellGrid, head: int) -> list[list[Row]]:
     """The models of a table with a row for each coefficient, by the column `model` where there is one."""
     cells = [cell.lower() for cell in block.rows[head]]
     estimate, error = (
-        next(k for k, cell in enumerate(cells) if cell in words) for words in (_ESTIMATE, _ERROR)
+        next(k for k, cell in enumerate(cells) if cell in titles) for titles in (_ESTIMATE, _ERROR)
     )
     names = [
         k for k in range(estimate) if cells[k] not in ("model", "group", "effect", "component")
@@ -183,7 +183,7 @@ def _tall_fit(block: CellGrid, head: int, rows: list[Row], annotation: Annotatio
     return ParsedFit(**{"label": label, **numbers_by_name, **keys})
 
 
-def _glanced(block: CellGrid, annotation: Annotation) -> ParsedFit:
+def _parse_glance(block: CellGrid, annotation: Annotation) -> ParsedFit:
     """One row of statistics of a fit."""
     cells = [cell.lower() for cell in block.rows[0]]
     if len(block.rows) != 2:
@@ -202,7 +202,7 @@ def _glanced(block: CellGrid, annotation: Annotation) -> ParsedFit:
         )
     row = dict(zip(cells, block.rows[1], strict=True))
     try:
-        sizes = {"n": whole(row["nobs"]), "dof": whole(row["df.residual"])}
+        sizes = {"n": parse_count(row["nobs"]), "dof": parse_count(row["df.residual"])}
     except ValueError:
         raise LineError(block.lines[1], "nobs and df.residual must be whole numbers.") from None
     return ParsedFit(**{**sizes, **keys})
@@ -230,14 +230,14 @@ def _columns(block: CellGrid) -> list[_ModelColumn]:
     for k in range(1, block.width):
         rows, statistics = _column(block, first, k)
         if rows:
-            words = [row[k] for row in block.rows[:first] if row[k]]
+            heads = [row[k] for row in block.rows[:first] if row[k]]
             named = (
                 word
-                for word in reversed(words)
+                for word in reversed(heads)
                 if re.fullmatch(r"[^\W\d][\w.]*", word)
                 and not re.match(r"(?i)model|ols|logit|est\d", word)
             )
-            line, title = block.lines[first], " ".join(words)
+            line, title = block.lines[first], " ".join(heads)
             models.append(_ModelColumn(line, title, next(named, None), rows, statistics, notes))
     if not models:
         raise LineError(block.lines[0], "a table of models has no coefficients.")
@@ -291,7 +291,7 @@ def _column_fit(model: _ModelColumn, annotation: Annotation) -> ParsedFit:
     if "standard errors in" not in model.notes:
         numbers["standard_errors"] = {}
     statistics = model.statistics
-    n = next((whole(text) for name, text in statistics.items() if _N.fullmatch(name)), None)
+    n = next((parse_count(text) for name, text in statistics.items() if _N.fullmatch(name)), None)
     is_linear = any(map(_R2.fullmatch, statistics)) and any(map(_ADJUSTED.fullmatch, statistics))
     keys = fit_keys(annotation)
     if is_linear or re.search(r"(?i)\bols\b", model.title):

@@ -77,11 +77,11 @@ def _check_cells(count: int) -> None:
 
 def csv_grid(text: str) -> CellGrid:
     """Return the rows of a text with delimiters: commas, semicolons, tabs or bars, by which most lines have the same number of cells."""
-    best, most = ",", -1.0
+    best, best_score = ",", -1.0
     for sign in _DELIMITERS:
         score = _evenness(text, sign)
-        if score > most + 1e-9:
-            best, most = sign, score
+        if score > best_score + 1e-9:
+            best, best_score = sign, score
     rows, numbers = [], []
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=best, strict=True)
     begun = 1
@@ -211,8 +211,8 @@ def _is_layout(value: str) -> bool:
     """
     if re.search(r"(?i)url\(|content\s*:|--\w+\s*:|/\*", value):
         return not re.search(r"\d", value)
-    words = re.split(r"[\s:;,{}.>!()]+", re.sub(r"(?i)\brgba?\([\d., %]{1,40}\)", "", value))
-    return all(_MARKUP.fullmatch(word) for word in words if re.search(r"\d", word))
+    tokens = re.split(r"[\s:;,{}.>!()]+", re.sub(r"(?i)\brgba?\([\d., %]{1,40}\)", "", value))
+    return all(_MARKUP.fullmatch(word) for word in tokens if re.search(r"\d", word))
 
 
 class _TableParser(HTMLParser):
@@ -338,24 +338,25 @@ def text_grid(lines: Sequence[str], first: int) -> CellGrid:
     >>> text_grid(["        Model 1   Model 2", "age     0.1 ***   0.2", "work              0.3 *"], 1).rows[2]
     ('work', '', '0.3 *')
     """
-    kept = [
+    rows_of_text = [
         (number, line.expandtabs())
         for number, line in enumerate(lines, first)
         if line.strip() and not re.fullmatch(r"[-=\s_]+", line.strip())
     ]
-    width = max((len(line) for _, line in kept), default=0)
+    width = max((len(line) for _, line in rows_of_text), default=0)
     used = [
-        any(place < len(line) and line[place] != " " for _, line in kept) for place in range(width)
+        any(offset < len(line) and line[offset] != " " for _, line in rows_of_text)
+        for offset in range(width)
     ]
     ends: list[tuple[int, int]] = []
-    for place in (place for place, taken in enumerate(used) if taken):
-        if ends and place - ends[-1][1] <= 1:
-            ends[-1] = (ends[-1][0], place + 1)
+    for offset in (offset for offset, taken in enumerate(used) if taken):
+        if ends and offset - ends[-1][1] <= 1:
+            ends[-1] = (ends[-1][0], offset + 1)
         else:
-            ends.append((place, place + 1))
-    rows = [[line[begin:end].strip() for begin, end in ends] for _, line in kept]
+            ends.append((offset, offset + 1))
+    rows = [[line[begin:end].strip() for begin, end in ends] for _, line in rows_of_text]
     starts = [begin + 1 for begin, _ in ends]
-    return _grid(rows, [number for number, _ in kept], columns=starts)
+    return _grid(rows, [number for number, _ in rows_of_text], columns=starts)
 
 
 def _empty(row: Sequence[str]) -> bool:
@@ -379,7 +380,7 @@ def blocks_of(grid: CellGrid) -> list[CellGrid]:
         stop = start
         while stop < len(rows) and not _empty(rows[stop]):
             stop += 1
-        for table in _beside(grid, start, stop):
+        for table in _adjacent_tables(grid, start, stop):
             first, end = _titles(table), len(table.rows)
             titles += [row[0] for row in table.rows[:first]]
             while (
@@ -428,7 +429,7 @@ def _rest(grid: CellGrid, start: int, stop: int) -> CellGrid:
     return replace(grid, rows=grid.rows[start:stop], filled=filled)
 
 
-def _beside(grid: CellGrid, start: int, stop: int) -> list[CellGrid]:
+def _adjacent_tables(grid: CellGrid, start: int, stop: int) -> list[CellGrid]:
     """Tables that stand side by side in some rows, empty columns around them left out."""
     rows = grid.rows[start:stop]
     full = [any(row[k] for row in rows) for k in range(grid.width)]

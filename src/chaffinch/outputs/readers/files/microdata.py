@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from .numbers import number_text
 from .parsed import STATISTICS
-from .protocol import Place, UnreadOutput
+from .protocol import Location, UnreadOutput
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -67,9 +67,9 @@ class PrintedRows:
     n_values: int | None = None
 
     @property
-    def place(self) -> Place:
+    def location(self) -> Location:
         """Where they begin."""
-        return Place(self.file, self.sheet, self.lines[0])
+        return Location(self.file, self.sheet, self.lines[0])
 
 
 def printed_rows(file: str, lines: Sequence[str]) -> tuple[list[PrintedRows], list[UnreadOutput]]:
@@ -84,10 +84,12 @@ def printed_rows(file: str, lines: Sequence[str]) -> tuple[list[PrintedRows], li
     listed = _listed_records(lines)
     if listed is None:
         return rows, []
-    line, words = listed
-    reason = f"It shows {words}: these are records, not statistics. Take them out of the file."
+    line, description = listed
+    reason = (
+        f"It shows {description}: these are records, not statistics. Take them out of the file."
+    )
     return rows, [
-        UnreadOutput(f"{file} #records", Place(file, line=line), "", reason, verdict="fail")
+        UnreadOutput(f"{file} #records", Location(file, line=line), "", reason, verdict="fail")
     ]
 
 
@@ -107,22 +109,22 @@ def _blocks(lines: Sequence[str]) -> Iterator[tuple[list[int], list[str]]]:
 def _listed_records(lines: Sequence[str]) -> tuple[int, str] | None:
     """Return the first line at which records are listed, and by what; None where none are."""
     for k, line in enumerate(lines):
-        for words, pattern in _FORMS.items():
-            if pattern.fullmatch(line) if "SAS" in words else pattern.match(line):
-                if "SAS" in words and not (
+        for description, pattern in _FORMS.items():
+            if pattern.fullmatch(line) if "SAS" in description else pattern.match(line):
+                if "SAS" in description and not (
                     k + 2 < len(lines)
                     and any(re.match(r"\s*1\s+\S", after) for after in lines[k + 1 : k + 3])
                 ):
                     continue
-                return k + 1, words
-        for words, pattern in _COMMANDS.items():
+                return k + 1, description
+        for description, pattern in _COMMANDS.items():
             if not pattern.match(line):
                 continue
             for after in lines[k + 1 :]:
                 if PROMPT.match(after):
                     break
                 if re.search(r"\d", after):
-                    return k + 1, f"what {words} prints"
+                    return k + 1, f"what {description} prints"
     return None
 
 
@@ -196,14 +198,14 @@ class RecordLookup:
             plain = column.dictionary_decode() if pa.types.is_dictionary(column.type) else column
             coded = plain.dictionary_encode(null_encoding="encode")
             known: dict[str, int] = {}
-            place = np.array(
+            indices = np.array(
                 [
                     known.setdefault(_canonical(value), len(known))
                     for value in coded.dictionary.to_pylist()
                 ],
                 dtype=np.int64,
             )
-            self._coded[name] = known, place[np.asarray(coded.indices, dtype=np.int64)]
+            self._coded[name] = known, indices[np.asarray(coded.indices, dtype=np.int64)]
         return self._coded[name]
 
     def reason(self, printed: PrintedRows) -> str | None:
@@ -222,19 +224,19 @@ class RecordLookup:
             return None
         columns = [[_canonical(row[k + shift]) for row in body] for k in range(len(header))]
         names = [self.names.get(name.strip().lower()) for name in header]
-        kept = [
+        indices = [
             k
             for k, name in enumerate(names)
             if name is not None or not _is_index(header[k], columns[k])
         ]
-        named = {k: name for k in kept if (name := names[k]) is not None}
-        whole = len(named) == len(kept)
+        named = {k: name for k in indices if (name := names[k]) is not None}
+        are_all_named = len(named) == len(indices)
         if len(set(named.values())) < len(named):
             return None
         if not self._is_grouped(named, columns):
-            if reason := self._by_name(named, columns, whole=whole):
+            if reason := self._by_name(named, columns, are_all_named=are_all_named):
                 return reason
-            if not whole and (reason := self._by_value(kept, named, columns, header)):
+            if not are_all_named and (reason := self._by_value(indices, named, columns, header)):
                 return reason
             return self._as_many(len(printed.rows) - 1) or (
                 self._as_many(len(printed.rows)) if not named else None
@@ -247,9 +249,9 @@ class RecordLookup:
         return None
 
     def _by_name(
-        self, named: dict[int, str], columns: Sequence[Sequence[str]], *, whole: bool
+        self, named: dict[int, str], columns: Sequence[Sequence[str]], *, are_all_named: bool
     ) -> str | None:
-        if len(named) == 1 and whole and len(columns[next(iter(named))]) >= self.threshold:
+        if len(named) == 1 and are_all_named and len(columns[next(iter(named))]) >= self.threshold:
             ((k, name),) = named.items()
             known = self.codes(name)[0]
             if (
@@ -259,11 +261,11 @@ class RecordLookup:
                 return "It lists values of one column of the data, a row a person."
         if len(named) < 2:
             return None
-        present, rare = self._found(named, columns)
+        present, rare = self._match_records(named, columns)
         n_rows = len(present)
-        if whole and present.sum() >= max(1, n_rows / 2):
+        if are_all_named and present.sum() >= max(1, n_rows / 2):
             return "Its columns are columns of the data, and its rows are records of the data."
-        if whole and len(named) >= 3 and n_rows >= 3:
+        if are_all_named and len(named) >= 3 and n_rows >= 3:
             return "Its header is that of the data: a row a person."
         if rare.sum() >= max(3, n_rows / 2):
             return (
@@ -273,16 +275,16 @@ class RecordLookup:
 
     def _by_value(
         self,
-        kept: Sequence[int],
+        indices: Sequence[int],
         named: dict[int, str],
         columns: Sequence[Sequence[str]],
         header: Sequence[str],
     ) -> str | None:
         """The same for columns that have another name than in the data: by the values that they have."""
         mapped = dict(named)
-        if len(kept) < 3 or len(columns[0]) < 5:
+        if len(indices) < 3 or len(columns[0]) < 5:
             return None
-        for k in kept:
+        for k in indices:
             if k in mapped or header[k].strip().lower() in STATISTICS:
                 continue
             candidates = [
@@ -294,7 +296,7 @@ class RecordLookup:
                 mapped[k] = candidates[0]
         if len(mapped) < 3 or self._is_grouped(mapped, columns):
             return None
-        _, rare = self._found(mapped, columns)
+        _, rare = self._match_records(mapped, columns)
         if rare.sum() >= max(5, 0.8 * len(rare)):
             return (
                 f"Its rows match records of the data that fewer than {self.threshold} people share."
@@ -306,12 +308,12 @@ class RecordLookup:
         if names not in self._combinations:
             keys = np.zeros(self.n_rows, dtype=np.uint64)
             for name in names:
-                keys = _mixed(keys, self.codes(name)[1])
+                keys = _mix_codes(keys, self.codes(name)[1])
             values, counts = np.unique(keys, return_counts=True)
             self._combinations[names] = values, counts
         return self._combinations[names]
 
-    def _found(
+    def _match_records(
         self, mapped: dict[int, str], columns: Sequence[Sequence[str]]
     ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
         """Which rows of a file are records, and which of them fewer people than the threshold share."""
@@ -322,11 +324,11 @@ class RecordLookup:
             known = self.codes(name)[0]
             cells = np.array([known.get(cell, -1) for cell in columns[k]], dtype=np.int64)
             present &= cells >= 0
-            wanted = _mixed(wanted, cells)
-        place = np.minimum(np.searchsorted(values, wanted), max(len(values) - 1, 0))
+            wanted = _mix_codes(wanted, cells)
+        indices = np.minimum(np.searchsorted(values, wanted), max(len(values) - 1, 0))
         if len(values):
-            present &= values[place] == wanted
-        return present, present & (counts[place] < self.threshold) if len(values) else present
+            present &= values[indices] == wanted
+        return present, present & (counts[indices] < self.threshold) if len(values) else present
 
     def _is_grouped(self, mapped: dict[int, str], columns: Sequence[Sequence[str]]) -> bool:
         """Whether each row is a group: columns of few values, each combination once, and most of those that the data have."""
@@ -340,7 +342,7 @@ class RecordLookup:
             if not chosen:
                 return False
             groups = list(zip(*(columns[k] for k in chosen), strict=True))
-            present, _ = self._found(chosen, columns)
+            present, _ = self._match_records(chosen, columns)
             if len(set(groups)) == len(groups) and present.sum() >= COVERED * len(
                 self._distinct(tuple(chosen.values()))[0]
             ):
@@ -348,7 +350,7 @@ class RecordLookup:
         return False
 
 
-def _mixed(keys: NDArray[np.uint64], codes: NDArray[np.int64]) -> NDArray[np.uint64]:
+def _mix_codes(keys: NDArray[np.uint64], codes: NDArray[np.int64]) -> NDArray[np.uint64]:
     """Hashes with one code more: two combinations that differ share one once in 2**64."""
     with np.errstate(over="ignore"):
         return np.asarray(
@@ -367,16 +369,16 @@ def without_records(files: OutputFiles, records: RecordLookup) -> OutputFiles:
     """Return files with the verdict `fail` for each output whose rows are records of the data, also where it was understood as something else, or ignored."""
     for printed in files.printed:
         if (reason := records.reason(printed)) is not None:
-            files = _failed(files, printed, f"{reason} Take it out of the folder.")
+            files = _fail_rows(files, printed, f"{reason} Take it out of the folder.")
     return files
 
 
 def without_printed_records(files: OutputFiles) -> OutputFiles:
     """Return files with the verdict `fail` for lists of as many numbers as the people of a fit in the folder: residuals, most likely."""
     sizes = {
-        one.parsed.people
-        for one in files.outputs
-        if one.parsed.people is not None and one.parsed.people >= MIN_ROWS
+        output.parsed.people
+        for output in files.outputs
+        if output.parsed.people is not None and output.parsed.people >= MIN_ROWS
     }
     for printed in files.printed:
         count = (
@@ -386,9 +388,9 @@ def without_printed_records(files: OutputFiles) -> OutputFiles:
             if printed.rows and len(printed.rows[-1]) <= 2
             else 0
         )
-        understood = any(_holds(printed, one.place) for one in files.outputs)
+        understood = any(_holds(printed, output.location) for output in files.outputs)
         if count in sizes and not understood:
-            files = _failed(
+            files = _fail_rows(
                 files,
                 printed,
                 "It lists as many values as there are people behind another output: a row a person. Take it out of the folder.",
@@ -396,34 +398,38 @@ def without_printed_records(files: OutputFiles) -> OutputFiles:
     return files
 
 
-def _holds(printed: PrintedRows, place: Place) -> bool:
-    same = (place.file, place.sheet) == (printed.file, printed.sheet)
-    return same and place.line is not None and printed.lines[0] <= place.line <= printed.lines[-1]
+def _holds(printed: PrintedRows, location: Location) -> bool:
+    same = (location.file, location.sheet) == (printed.file, printed.sheet)
+    return (
+        same
+        and location.line is not None
+        and printed.lines[0] <= location.line <= printed.lines[-1]
+    )
 
 
-def _failed(files: OutputFiles, printed: PrintedRows, reason: str) -> OutputFiles:
+def _fail_rows(files: OutputFiles, printed: PrintedRows, reason: str) -> OutputFiles:
     """The files with a fail for some rows: in the place of the output that they are, or beside the others."""
-    names = [one.name for one in files.outputs if _holds(printed, one.place)]
+    names = [output.name for output in files.outputs if _holds(printed, output.location)]
     names += [
-        one.name
-        for one in files.unread
-        if _holds(printed, one.place) and not one.name.endswith((" #rest", " #unread"))
+        output.name
+        for output in files.unread
+        if _holds(printed, output.location) and not output.name.endswith((" #rest", " #unread"))
     ]
-    whole = printed.file if printed.sheet is None else f"{printed.file}::{printed.sheet}"
+    source = printed.file if printed.sheet is None else f"{printed.file}::{printed.sheet}"
     names = (
         names
-        or [name for name in (whole, printed.file) if name in files.names][:1]
+        or [name for name in (source, printed.file) if name in files.names][:1]
         or [f"{printed.file} #records"]
     )
     failed = [
-        UnreadOutput(name, printed.place, "", reason, verdict="fail")
+        UnreadOutput(name, printed.location, "", reason, verdict="fail")
         for name in names
-        if not any(one.name == name and one.verdict == "fail" for one in files.unread)
+        if not any(output.name == name and output.verdict == "fail" for output in files.unread)
     ]
-    new = {one.name for one in failed}
+    new = {output.name for output in failed}
     return replace(
         files,
-        outputs=tuple(one for one in files.outputs if one.name not in new),
-        unread=(*(one for one in files.unread if one.name not in new), *failed),
+        outputs=tuple(output for output in files.outputs if output.name not in new),
+        unread=(*(output for output in files.unread if output.name not in new), *failed),
         ignored=tuple(name for name in files.ignored if name not in new),
     )

@@ -57,7 +57,7 @@ def position_of(number: object) -> Position | None:
 
     Examples
     --------
-    >>> position_of(whole(PrintedText("1,473", 4, 12))), position_of(1473)
+    >>> position_of(parse_count(PrintedText("1,473", 4, 12))), position_of(1473)
     (Position(line=4, column=12), None)
     """
     return getattr(number, "position", None)
@@ -77,8 +77,8 @@ def words_in(text: str, line: int) -> list[PrintedText]:
     >>> [(word, word.position.column) for word in words_in("age  0.12", 3)]
     [('age', 1), ('0.12', 6)]
     """
-    words = re.finditer(r"\S+", text)
-    return [PrintedText(word.group(), line, word.start() + 1) for word in words]
+    matches = re.finditer(r"\S+", text)
+    return [PrintedText(word.group(), line, word.start() + 1) for word in matches]
 
 
 def group_of(match: re.Match[str], group: int | str, first: int) -> PrintedText:
@@ -101,12 +101,12 @@ class DecimalSign:
     mixed: tuple[int, int] | None = None
 
 
-def whole(text: str) -> int:
+def parse_count(text: str) -> int:
     """Return a count as programs print it; ValueError where it is none.
 
     Examples
     --------
-    >>> [whole(text) for text in ("1,473", "1473", "1.473", "1473.0")]
+    >>> [parse_count(text) for text in ("1,473", "1473", "1.473", "1473.0")]
     [1473, 1473, 1473, 1473]
     """
     plain = text.strip()

@@ -36,7 +36,7 @@ from ..coefficient_names import (
     patsy_name,
     rebuilt_formula,
 )
-from .numbers import whole
+from .numbers import parse_count
 
 UNNAMED = ("(rows)", "(columns)", "(layers)")
 """What axes are called of which the file does not say the column."""
@@ -118,14 +118,14 @@ class _Form:
     """What the four forms share."""
 
     by: tuple[str, ...]
-    of: str | None
+    variable: str | None
 
     @property
     def variables(self) -> list[str]:
         """Words among which are the columns that it is about."""
-        return [*self.by, *([self.of] if self.of else [])]
+        return [*self.by, *([self.variable] if self.variable else [])]
 
-    def beside(self, name: str, policy: Policy) -> list[RuleFinding]:
+    def further_findings(self, name: str, policy: Policy) -> list[RuleFinding]:
         """Return what is to be said of numbers that no entry holds."""
         return []
 
@@ -156,13 +156,13 @@ class ParsedTable(_Form):
     where: str | None = None
     is_stated: bool = True
     is_confirmed: bool = False
-    of: str | None = None
+    variable: str | None = None
 
     @property
     def kind(self) -> str:
         """The kind of output that it is: its labels may be intervals, and its numbers sums of weights."""
         is_histogram = self.edges is not None and not self.percentages
-        return "weighted-table" if self.of else "histogram" if is_histogram else "table"
+        return "weighted-table" if self.variable else "histogram" if is_histogram else "table"
 
     @cached_property
     def edges(self) -> tuple[float, ...] | None:
@@ -173,7 +173,7 @@ class ParsedTable(_Form):
     def understood(self) -> str:
         """What was understood, in a sentence."""
         what = f"percentages (of {self.percentages})" if self.percentages else "counts"
-        what = f"sums of '{self.of}'" if self.of else what
+        what = f"sums of '{self.variable}'" if self.variable else what
         names = [
             f"'{name}'" if name not in UNNAMED else f"{name[1:-1]} whose column is not named"
             for name in self.by
@@ -189,7 +189,7 @@ class ParsedTable(_Form):
     def people(self) -> int | None:
         """The total, where all cells are shown as they are."""
         cells = [cell for key, cell in self.cells.items() if TOTAL not in key]
-        exact = not self.percentages and self.base == 1 and not self.of
+        exact = not self.percentages and self.base == 1 and not self.variable
         return sum(cells) if exact and all(isinstance(cell, int) for cell in cells) else None
 
     def entry(self, name: str) -> dict[str, Any]:
@@ -212,7 +212,7 @@ class ParsedTable(_Form):
                 f"the file does not say which columns stand in its {join_names(axis[1:-1] for axis in unnamed)}: write by = [...]"
             )
         self.check_columns(fields, self.variables, "by = [...]")
-        if self.of:
+        if self.variable:
             yield [self._weighted_entry(name)]
         elif self.kind == "histogram" and fields[self.by[0]].numeric:
             yield [self._histogram_entry(name)]
@@ -222,7 +222,7 @@ class ParsedTable(_Form):
     def _weighted_entry(self, name: str) -> dict[str, Any]:
         values = {SEPARATOR.join(key): cell for key, cell in self.cells.items() if TOTAL not in key}
         keys = without_none({"percentages": self.percentages, "where": self.where})
-        about = {"kind": "weighted-table", "by": list(self.by), "weight": self.of}
+        about = {"kind": "weighted-table", "by": list(self.by), "weight": self.variable}
         return {"name": name, **about, "values": values, **keys}
 
     def _histogram_entry(self, name: str) -> dict[str, Any]:
@@ -236,17 +236,17 @@ class ParsedTable(_Form):
 
     def findings(self, name: str, policy: Policy) -> list[RuleFinding]:
         """Return what the rules say of the counts: small cells, zeros, full lines, withheld cells that follow."""
-        if self.percentages or self.of:
-            what = "Sums of weights" if self.of else "Percentages"
-            words = f"{what} without counts do not say how many people are behind them. Name the records: --data."
-            return [open_finding(name, self.kind, "threshold", words)]
+        if self.percentages or self.variable:
+            what = "Sums of weights" if self.variable else "Percentages"
+            sentence = f"{what} without counts do not say how many people are behind them. Name the records: --data."
+            return [open_finding(name, self.kind, "threshold", sentence)]
         fields = OutputDomain(
             tuple(
                 OutputColumn(column, labels)
                 for column, labels in zip(self.by, self.labels, strict=True)
             )
         )
-        counts = self.completed(policy.threshold)
+        counts = self.complete_counts(policy.threshold)
         codes = np.argwhere(counts > 0).astype(np.int32)
         entry = {key: value for key, value in self.entry(name).items() if key != "where"}
         return (
@@ -267,8 +267,8 @@ class ParsedTable(_Form):
         """That the first and last edge of intervals may be the smallest and the largest value there is."""
         if self.edges is None:
             return []
-        words = "Whether its first or last edge is the smallest or largest value shows with the records alone. Name them: --data."
-        return [open_finding(name, self.kind, "ends", words)]
+        sentence = "Whether its first or last edge is the smallest or largest value shows with the records alone. Name them: --data."
+        return [open_finding(name, self.kind, "ends", sentence)]
 
     def _by_form(self, name: str) -> list[RuleFinding]:
         """That numbers are taken for counts by their form alone, where nothing says so; and that rows may be persons, and numbers what each has."""
@@ -277,39 +277,44 @@ class ParsedTable(_Form):
         rule = "taken for counts"
         if persons is not None:
             axis = f"'{persons}'" if persons not in UNNAMED else persons[1:-1].capitalize()
-            words = f'{axis} may have one level for each person: its numbers then are what a person has (visits, say), no counts of people. If they are counts, write kind = "table".'
-            return [open_finding(name, "table", rule, words)]
-        words = 'Nothing in the file says that its numbers are counts of people: sums and largest values look the same. If they are, write kind = "table"; or name the records: --data.'
-        return [] if self.is_stated else [review(name, "table", rule, words, "all")]
+            sentence = f'{axis} may have one level for each person: its numbers then are what a person has (visits, say), no counts of people. If they are counts, write kind = "table".'
+            return [open_finding(name, "table", rule, sentence)]
+        sentence = 'Nothing in the file says that its numbers are counts of people: sums and largest values look the same. If they are, write kind = "table"; or name the records: --data.'
+        return [] if self.is_stated else [review(name, "table", rule, sentence, "all")]
 
-    def interval(self, cell: Any, threshold: int, most: int) -> tuple[int, int]:
+    def interval(self, cell: Any, threshold: int, max_count: int) -> tuple[int, int]:
         """Return the least and largest count that a cell may be."""
         return count_interval(
-            cell, most=most, threshold=self.threshold or threshold, suppressed_zeros=False
+            cell, most=max_count, threshold=self.threshold or threshold, suppressed_zeros=False
         )
 
-    def completed(self, threshold: int) -> NDArray[np.int64]:
+    def complete_counts(self, threshold: int) -> NDArray[np.int64]:
         """Return counts for all cells that fit what is printed: as they are, and for withheld ones some that fit the totals.
 
         Which of those that fit is of no matter to the rules, which ask what a reader can work out. InputError where none fits.
         """
-        keys, shape = list(product(*self.labels)), tuple(len(some) for some in self.labels)
+        keys, shape = (
+            list(product(*self.labels)),
+            tuple(len(axis_labels) for axis_labels in self.labels),
+        )
         cells = [self.cells.get(key, 0) for key in keys]
         if not any(isinstance(cell, str) for cell in cells):
             return np.array(cells, dtype=np.int64).reshape(shape)
         known = [number for number in self.cells.values() if isinstance(number, int)]
-        most = max([threshold, *known])
+        max_count = max([threshold, *known])
         bounds = np.array(
             [
-                self.interval(cell, threshold, most) if isinstance(cell, str) else (cell, cell)
+                self.interval(cell, threshold, max_count) if isinstance(cell, str) else (cell, cell)
                 for cell in cells
             ]
         )
         if not self.margins:
             return np.asarray(bounds[:, 0].reshape(shape), dtype=np.int64)
-        return self._fitted(keys, bounds, most).reshape(shape)
+        return self._fit_counts(keys, bounds, max_count).reshape(shape)
 
-    def _fitted(self, keys: list[Cell], bounds: NDArray[Any], most: int) -> NDArray[np.int64]:
+    def _fit_counts(
+        self, keys: list[Cell], bounds: NDArray[Any], max_count: int
+    ) -> NDArray[np.int64]:
         from scipy.optimize import Bounds, LinearConstraint, milp
 
         rows, low, high = [], [], []
@@ -317,14 +322,19 @@ class ParsedTable(_Form):
             if TOTAL in key:
                 rows.append(
                     [
-                        float(all(mine in (its, TOTAL) for mine, its in zip(key, one, strict=True)))
-                        for one in keys
+                        float(
+                            all(
+                                mine in (its, TOTAL)
+                                for mine, its in zip(key, cell_key, strict=True)
+                            )
+                        )
+                        for cell_key in keys
                     ]
                 )
                 lo, hi = (
-                    (0, 10 * most)
+                    (0, 10 * max_count)
                     if cell == "?"
-                    else self.interval(cell, most, 10 * most)
+                    else self.interval(cell, max_count, 10 * max_count)
                     if isinstance(cell, str)
                     else (cell, cell)
                 )
@@ -347,7 +357,7 @@ class ParsedTable(_Form):
 class ParsedSummary(_Form):
     """Summaries of one number: by statistic, then by group, as printed; groups are labels of the columns `by`, () where there are none."""
 
-    of: str | None
+    variable: str | None
     by: tuple[str, ...]
     groups: tuple[tuple[str, ...], ...] = field(repr=False)
     numbers: Mapping[str, Mapping[tuple[str, ...], str]] = field(repr=False)
@@ -362,11 +372,11 @@ class ParsedSummary(_Form):
     @property
     def understood(self) -> str:
         """What was understood, in a sentence."""
-        words = ", ".join(statistic for statistic in self.numbers if statistic != "n")
-        of = f"'{self.of}'" if self.of else "a number that is not named"
+        statistics = ", ".join(statistic for statistic in self.numbers if statistic != "n")
+        subject = f"'{self.variable}'" if self.variable else "a number that is not named"
         by = f" by {' and '.join(map(repr, self.by))}, {len(self.groups)} groups" if self.by else ""
         n = ", with n" if "n" in self.numbers else ", without n"
-        return f"a summary of {of}{by}: {words}{n}."
+        return f"a summary of {subject}{by}: {statistics}{n}."
 
     @property
     def people(self) -> int | None:
@@ -378,34 +388,36 @@ class ParsedSummary(_Form):
         """Return what the numbers of people say; that dominance and extremes need the records."""
         counts = self._counts
         if counts is None:
-            words = (
+            sentence = (
                 "The file does not say how many people are in each group. Name the records: --data."
             )
-            first = [open_finding(name, self.kind, "threshold", words)]
+            first = [open_finding(name, self.kind, "threshold", sentence)]
         elif self.by:
             first = self._table_of_n(counts).findings(name, policy)
         else:
             first = judge(name, self.kind, [People(counts[()])], policy)
-        words = "Whether one person's value shows (dominance, the least and the largest value) can be looked at with the records alone. Name them: --data."
-        return [*first, open_finding(name, self.kind, "n-k dominance", words)]
+        sentence = "Whether one person's value shows (dominance, the least and the largest value) can be looked at with the records alone. Name them: --data."
+        return [*first, open_finding(name, self.kind, "n-k dominance", sentence)]
 
     @property
     def _counts(self) -> dict[Cell, int] | None:
         if "n" not in self.numbers:
             return None
-        return {group: whole(self.numbers["n"][group]) for group in self.groups}
+        return {group: parse_count(self.numbers["n"][group]) for group in self.groups}
 
     def _table_of_n(self, counts: Mapping[Cell, int]) -> ParsedTable:
-        labels = (tuple(dict.fromkeys(words)) for words in zip(*self.groups, strict=True))
+        labels = (tuple(dict.fromkeys(levels)) for levels in zip(*self.groups, strict=True))
         return ParsedTable(self.by, tuple(labels), counts, where=self.where)
 
     def entries(self, name: str, fields: OutputDomain) -> Iterator[list[dict[str, Any]]]:
         """Give an entry for each statistic, and a table for the numbers of people in groups."""
-        if self.of is None or self.of in UNNAMED:
+        if self.variable is None or self.variable in UNNAMED:
             raise InputError('it does not say which column it summarises: write of = "COLUMN"')
-        self.check_columns(fields, (self.of, *self.by), "of = ... and by = [...]")
+        self.check_columns(fields, (self.variable, *self.by), "of = ... and by = [...]")
         counts = self._counts
-        about = without_none({"of": self.of, "by": list(self.by) or None, "where": self.where})
+        about = without_none(
+            {"of": self.variable, "by": list(self.by) or None, "where": self.where}
+        )
         n: dict[str, Any] = {} if counts is None else {"n": self._by_group(counts)}
         entries = []
         for kind in (statistic for statistic in self.numbers if statistic in _MOMENTS):
@@ -418,8 +430,10 @@ class ParsedSummary(_Form):
                 group: [self.numbers[point][group] for point in points] for group in self.groups
             }
             head = {"name": f"{name}: quantiles", "kind": "quantiles"}
-            at = [_POINTS[point] for point in points]
-            entries.append({**head, "at": at, **about, "values": self._by_group(lists), **n})
+            probabilities = [_POINTS[point] for point in points]
+            entries.append(
+                {**head, "at": probabilities, **about, "values": self._by_group(lists), **n}
+            )
         if counts is not None and self.by:
             entries.append(self._table_of_n(counts).entry(f"{name}: n"))
         yield entries
@@ -439,7 +453,7 @@ class ParsedTest(_Form):
     title: str
     numbers: Mapping[str, Any] = field(default_factory=dict, repr=False)
     by: tuple[str, ...] = ()
-    of: str | None = None
+    variable: str | None = None
     n: int | None = None
     where: str | None = None
     unresolved_reason: str = ""
@@ -447,9 +461,9 @@ class ParsedTest(_Form):
     @property
     def understood(self) -> str:
         """What was understood, in a sentence."""
-        of = f"of '{self.of}'" if self.of else ""
+        subject = f"of '{self.variable}'" if self.variable else ""
         by = f"by {' and '.join(map(repr, self.by))}" if self.by else ""
-        return f"{self.title} {f'{of} {by}'.strip() or 'whose columns are not named'}."
+        return f"{self.title} {f'{subject} {by}'.strip() or 'whose columns are not named'}."
 
     @property
     def people(self) -> int | None:
@@ -461,22 +475,24 @@ class ParsedTest(_Form):
         if self.kind == "correlation":
             return self._findings_of_correlation(name, policy)
         known = [] if self.n is None else judge(name, self.kind, [People(self.n)], policy)
-        words = "The file does not say how many people are in each group. Name the records: --data."
-        return [*known, open_finding(name, self.kind, "small groups behind the test", words)]
+        sentence = (
+            "The file does not say how many people are in each group. Name the records: --data."
+        )
+        return [*known, open_finding(name, self.kind, "small groups behind the test", sentence)]
 
     def _findings_of_correlation(self, name: str, policy: Policy) -> list[RuleFinding]:
         """What n says of one correlation; a matrix may be of other people in each pair, and one of 1 is a column that follows from the other."""
         if self.n is None:
-            words = "The file does not say how many people are behind it. Write n = ..., or name the records: --data."
-            return [open_finding(name, self.kind, "threshold", words)]
+            sentence = "The file does not say how many people are behind it. Write n = ..., or name the records: --data."
+            return [open_finding(name, self.kind, "threshold", sentence)]
         pieces = [People(self.n), DegreesOfFreedom(max(self.n - 2, 0))]
         findings = judge(name, self.kind, pieces, policy)
         if "values" in self.numbers:
-            words = "Each pair may have fewer people, those who have both values. Name the records: --data."
-            findings.append(open_finding(name, self.kind, "threshold", words))
+            sentence = "Each pair may have fewer people, those who have both values. Name the records: --data."
+            findings.append(open_finding(name, self.kind, "threshold", sentence))
         elif abs(float(self.numbers["value"])) >= 1.0:
-            words = "A correlation of 1 says that each value follows from the other. Name the records: --data."
-            findings.append(open_finding(name, self.kind, "perfect correlation", words))
+            sentence = "A correlation of 1 says that each value follows from the other. Name the records: --data."
+            findings.append(open_finding(name, self.kind, "perfect correlation", sentence))
         return findings
 
     def entries(self, name: str, fields: OutputDomain) -> Iterator[list[dict[str, Any]]]:
@@ -488,10 +504,12 @@ class ParsedTest(_Form):
             raise InputError(
                 "the file does not say which columns it is a test of: write by = [...]"
             )
-        if self.of is None and self.kind in COMPARISONS:
+        if self.variable is None and self.kind in COMPARISONS:
             raise InputError("the file does not say which column it compares: write of = ...")
         is_correlation = self.kind == "correlation"
-        columns = {"of": list(self.by)} if is_correlation else {"by": list(self.by), "of": self.of}
+        columns = (
+            {"of": list(self.by)} if is_correlation else {"by": list(self.by), "of": self.variable}
+        )
         about = without_none({**columns, "where": self.where, "n": self.n})
         yield [{"name": name, "kind": self.kind, **about, **self.numbers}]
 
@@ -532,7 +550,7 @@ class ParsedFit(_Form):
     def understood(self) -> str:
         """What was understood, in a sentence."""
         what = KINDS[self.kind].sentence if self.kind in KINDS else self.kind
-        of = f" of '{self.label}'" if self.label else ""
+        subject = f" of '{self.label}'" if self.label else ""
         size = len(self.coefficients)
         terms = f", {size} coefficients" if size else ", without coefficients"
         ratios = " as ratios (exponentiated)" if self.exponentiated else ""
@@ -541,7 +559,7 @@ class ParsedFit(_Form):
         has_errors = self.standard_errors and not self.robust
         errors = "" if has_errors or not size else ", without standard errors"
         formula = "" if self.formula else "; its formula is not printed"
-        return f"{self.kind}: {what}{of}{terms}{ratios}{errors}{n}{formula}."
+        return f"{self.kind}: {what}{subject}{terms}{ratios}{errors}{n}{formula}."
 
     @property
     def people(self) -> int | None:
@@ -559,20 +577,24 @@ class ParsedFit(_Form):
         text = f"{text} {self.label or ''} {self.where or ''} {self.extra.get('event', '')} {self.extra.get('group', '')}"
         return [*re.findall(r"[^\W\d][\w.]*", text), *self.columns.values()]
 
-    def beside(self, name: str, policy: Policy) -> list[RuleFinding]:
+    def further_findings(self, name: str, policy: Policy) -> list[RuleFinding]:
         """Return that the least and the largest residual are those of single people, and that few were left out, where these are shown."""
         findings = []
         if self.left_out is not None and 0 < self.left_out < policy.threshold:
-            words = f"It says how many records were left out for missing values: fewer than {policy.threshold}."
-            findings.append(review(name, self.kind, "records left out", words, "left out"))
+            sentence = f"It says how many records were left out for missing values: fewer than {policy.threshold}."
+            findings.append(review(name, self.kind, "records left out", sentence, "left out"))
         if self.smallest_group is not None and self.smallest_group < policy.threshold:
-            bad = f"It says how many people its smallest group has: fewer than {policy.threshold}."
+            sentence = (
+                f"It says how many people its smallest group has: fewer than {policy.threshold}."
+            )
             where = ["smallest group"]
-            findings.append(finding(name, self.kind, "threshold", where, of=1, good="", bad=bad))
+            findings.append(
+                finding(name, self.kind, "threshold", where, of=1, good="", bad=sentence)
+            )
         if self.extremes:
-            words = "The least and the largest residual are shown: each is that of one person."
+            sentence = "The least and the largest residual are shown: each is that of one person."
             extremes = ("least", "largest")
-            findings.append(review(name, self.kind, "extremes of residuals", words, *extremes))
+            findings.append(review(name, self.kind, "extremes of residuals", sentence, *extremes))
         return findings
 
     def findings(self, name: str, policy: Policy) -> list[RuleFinding]:
@@ -582,21 +604,23 @@ class ParsedFit(_Form):
         if dof is None and self.n is not None and self.coefficients:
             dof = self.n - len(self.coefficients)
         if dof is None:
-            words = "The file does not say how many people the model was fitted to. Write n = ..."
-            findings.append(open_finding(name, self.kind, "residual degrees of freedom", words))
+            sentence = (
+                "The file does not say how many people the model was fitted to. Write n = ..."
+            )
+            findings.append(open_finding(name, self.kind, "residual degrees of freedom", sentence))
         else:
             findings += judge(name, self.kind, [DegreesOfFreedom(dof)], policy)
         coefficients = "small group behind a coefficient"
         findings.append(open_finding(name, self.kind, coefficients, NEEDS_RECORDS))
-        return [*findings, *self.beside(name, policy)]
+        return [*findings, *self.further_findings(name, policy)]
 
     def entries(self, name: str, fields: OutputDomain) -> Iterator[list[dict[str, Any]]]:
         """Give the model's entry with its printed formula, then with one that is put together from the names of its coefficients."""
         if self.unresolved_reason:
             raise InputError(self.unresolved_reason)
-        words = {column.name: column.labels for column in fields if not column.numeric}
+        labels = {column.name: column.labels for column in fields if not column.numeric}
         names = {
-            mine: patsy_name(self.columns.get(mine, mine), words) for mine in self.coefficients
+            mine: patsy_name(self.columns.get(mine, mine), labels) for mine in self.coefficients
         }
         label, success = label_column(self.columns.get(self.label or "", self.label), self.success)
         is_glm = self.kind == "glm"
@@ -650,14 +674,14 @@ def fit_numbers(
     }
 
 
-def review(name: str, kind: str, rule: str, words: str, *where: str) -> RuleFinding:
+def review(name: str, kind: str, rule: str, sentence: str, *where: str) -> RuleFinding:
     """Return what a person should look at."""
-    return finding(name, kind, rule, where, of=len(where), good="", bad=words, status="review")
+    return finding(name, kind, rule, where, of=len(where), good="", bad=sentence, status="review")
 
 
-def open_finding(name: str, kind: str, rule: str, words: str) -> RuleFinding:
+def open_finding(name: str, kind: str, rule: str, sentence: str) -> RuleFinding:
     """Return that a rule could not be asked without the records."""
-    return finding(name, kind, rule, [rule], of=1, good="", bad=words, status="not assessed")
+    return finding(name, kind, rule, [rule], of=1, good="", bad=sentence, status="not assessed")
 
 
 class Interval(NamedTuple):
@@ -742,7 +766,11 @@ def are_persons(axis: str, labels: Sequence[str]) -> bool:
     ):
         return True
     parts = [re.fullmatch(r"(\D*)(\d+)", label.strip()) for label in labels]
-    if len(labels) < MANY_SERIAL or not all(parts) or len({part[1] for part in parts if part}) > 1:
+    if (
+        len(labels) < MANY_SERIAL
+        or not all(parts)
+        or len({match[1] for match in parts if match}) > 1
+    ):
         return False
-    numbers = [int(part[2]) for part in parts if part]
+    numbers = [int(match[2]) for match in parts if match]
     return bool(parts[0] and parts[0][1]) or min(numbers) == 1

@@ -17,10 +17,10 @@ from .numbers import (
     is_whole,
     is_withheld_mark,
     number_text,
+    parse_count,
     plain_text,
     same_position,
     sign_of,
-    whole,
 )
 from .parsed import (
     STATISTICS,
@@ -144,8 +144,8 @@ def decimal_sign(
     if annotation.decimal is not None:
         return annotation.decimal
     if sign.mixed:
-        words = f"its decimal sign is not that of line {min(sign.mixed)}. Write all numbers of the file the same way."
-        raise LineError(max(sign.mixed), words)
+        fault = f"its decimal sign is not that of line {min(sign.mixed)}. Write all numbers of the file the same way."
+        raise LineError(max(sign.mixed), fault)
     if (sign.sign or fallback) is None:
         question = f"In line {sign.line} a comma may be a decimal sign or stand for thousands."
         raise OpenQuestionError(understood, question, {"decimal": ","})
@@ -158,10 +158,10 @@ def axis_names(names: Sequence[str], annotation: Annotation, line: int) -> tuple
     if by is None:
         return tuple(annotation.columns.get(name, name) for name in names)
     if len(by) != len(names):
-        words = (
+        fault = (
             f"the table crosses {len(names)} columns, and outputs.toml names {len(by)}: by = [...]."
         )
-        raise LineError(line, words)
+        raise LineError(line, fault)
     return tuple(by)
 
 
@@ -179,7 +179,7 @@ def parse_table(grid: PrintedGrid, annotation: Annotation) -> ParsedTable:
     _check_names(grid, annotation)
     cells = [[_cell(cell, sign) for cell in row] for row in grid.cells]
     if annotation.kind == "weighted-table":
-        return _weighted(grid, cells, by, annotation)
+        return _weighted_table(grid, cells, by, annotation)
     share = annotation.percentages
     if share is None and not all(
         is_whole(cell) for row in cells for cell in row if not is_withheld_mark(cell)
@@ -192,7 +192,7 @@ def parse_table(grid: PrintedGrid, annotation: Annotation) -> ParsedTable:
                 {"kind": "mean", "of": "COLUMN"},
             )
     if share is not None:
-        return _percentages(grid, cells, by, share, annotation)
+        return _percentage_table(grid, cells, by, share, annotation)
     is_stated = bool(annotation.kind) or bool(grid.counts and grid.is_stated)
     if not is_stated and grid.columns and (share := _share(grid, cells)) in ("rows", "columns"):
         raise OpenQuestionError(
@@ -206,7 +206,7 @@ def parse_table(grid: PrintedGrid, annotation: Annotation) -> ParsedTable:
             "Are they counts of people?",
             {"kind": "table", "by": list(by)},
         )
-    table = _counts(grid, cells, by, annotation)
+    table = _count_table(grid, cells, by, annotation)
     return replace(table, is_stated=is_stated, is_confirmed=bool(annotation.kind))
 
 
@@ -219,8 +219,8 @@ def _check_names(grid: PrintedGrid, annotation: Annotation) -> None:
     for names in (grid.rows, grid.columns):
         if twice := next((name for name, times in Counter(names).items() if times > 1), None):
             what = "see the file" if twice else "a blank one"
-            words = f"two rows or columns have the same name ({what}). Name them apart."
-            raise LineError(grid.lines[0], words)
+            fault = f"two rows or columns have the same name ({what}). Name them apart."
+            raise LineError(grid.lines[0], fault)
     if annotation.totals is not False and any(
         _is_total(name) for names in (grid.rows, grid.columns) for name in names[:-1]
     ):
@@ -295,7 +295,7 @@ def _share(grid: PrintedGrid, cells: Sequence[Sequence[str]]) -> Share | None:
     return None
 
 
-def _counts(
+def _count_table(
     grid: PrintedGrid, cells: list[list[str]], by: tuple[str, ...], annotation: Annotation
 ) -> ParsedTable:
     bottom, right = grid.has_totals if annotation.totals is not False else (False, False)
@@ -314,7 +314,7 @@ def _counts(
             "Below which count are cells withheld?",
             {**about, "threshold": 10},
         )
-    table = _labelled(grid, cells, by, annotation, (bottom, right))
+    table = _labelled_table(grid, cells, by, annotation, (bottom, right))
     totals = [TOTAL] * (bottom or right)
     numbers: dict[Cell, Any] = {}
     for r, row in enumerate([*table.labels[0], *totals]):
@@ -331,10 +331,10 @@ def _counts(
 
 
 def _count(text: str) -> Any:
-    return text if is_withheld_mark(text) else whole(text)
+    return text if is_withheld_mark(text) else parse_count(text)
 
 
-def _labelled(
+def _labelled_table(
     grid: PrintedGrid,
     cells: Sequence[Sequence[str]],
     by: tuple[str, ...],
@@ -346,50 +346,50 @@ def _labelled(
     rows = grid.rows[:-1] if bottom else grid.rows
     columns = grid.columns[:-1] if right else grid.columns
     if any(SEPARATOR in label for label in (*rows, *columns)):
-        words = f"a label has the sign {SEPARATOR} in it. Rename the level."
-        raise LineError(grid.lines[0], words)
+        fault = f"a label has the sign {SEPARATOR} in it. Rename the level."
+        raise LineError(grid.lines[0], fault)
     if TOTAL in (*rows, *columns):
-        words = (
+        fault = (
             f"a level is called '{TOTAL}', as totals are. Rename the level, or put the totals last."
         )
-        raise LineError(grid.lines[0], words)
+        raise LineError(grid.lines[0], fault)
     labels = (tuple(rows), tuple(columns)) if columns else (tuple(rows),)
     body = (cell for row in cells[: len(rows)] for cell in row[: len(columns) or 1])
     numbers = dict(zip(product(*labels), body, strict=True))
     return ParsedTable(by, labels, numbers, threshold=annotation.threshold, where=annotation.where)
 
 
-def _percentages(
+def _percentage_table(
     grid: PrintedGrid,
     cells: list[list[str]],
     by: tuple[str, ...],
     share: Share,
     annotation: Annotation,
 ) -> ParsedTable:
-    table = _labelled(grid, cells, by, annotation, grid.has_totals)
+    table = _labelled_table(grid, cells, by, annotation, grid.has_totals)
     numbers = {key: cell for key, cell in table.cells.items() if not is_withheld_mark(cell)}
     if max(map(float, numbers.values()), default=0.0) <= 1.0:
         numbers = {key: _times_hundred(text) for key, text in numbers.items()}
     return replace(table, cells={**table.cells, **numbers}, percentages=share)
 
 
-def _weighted(
+def _weighted_table(
     grid: PrintedGrid, cells: list[list[str]], by: tuple[str, ...], annotation: Annotation
 ) -> ParsedTable:
     """Sums of weights, or percentages of them; totals follow."""
     about = {"kind": "weighted-table", "by": list(by)}
-    if annotation.of is None:
+    if annotation.variable is None:
         question = "Which column holds the weights?"
         raise OpenQuestionError("a table of sums of weights.", question, {**about, "of": "WEIGHT"})
     if annotation.percentages:
-        table = _percentages(grid, cells, by, annotation.percentages, annotation)
+        table = _percentage_table(grid, cells, by, annotation.percentages, annotation)
     else:
         totals = grid.has_totals if annotation.totals is not False else (False, False)
         if any(totals) and (lines := _wrong_lines(grid, cells)):
             question = f"The numbers of line {lines[0]} do not add up to their total: leave the totals out, or say totals = false."
             raise OpenQuestionError("a table of sums of weights, with totals.", question)
-        table = _labelled(grid, cells, by, annotation, totals)
-    return replace(table, of=annotation.of, is_confirmed=True)
+        table = _labelled_table(grid, cells, by, annotation, totals)
+    return replace(table, variable=annotation.variable, is_confirmed=True)
 
 
 def _times_hundred(text: str) -> str:
@@ -479,11 +479,11 @@ def parse_grid(grid: PrintedGrid, annotation: Annotation) -> ParsedOutput:
             "a table with percentages.", "Its columns are no levels of one variable."
         )
     says_counts = any(
-        _COUNT_TITLE.fullmatch(words.strip()) or "Crosstabulation" in words for words in grid.titles
+        _COUNT_TITLE.fullmatch(title.strip()) or "Crosstabulation" in title for title in grid.titles
     )
     # A title such as "sex by work" or "sex * work Crosstabulation" names the columns.
     title = next(
-        filter(None, (_CROSS_TITLE.fullmatch(words.strip()) for words in grid.titles)), None
+        filter(None, (_CROSS_TITLE.fullmatch(title.strip()) for title in grid.titles)), None
     )
     row_name, column_name = title.groups() if title else (None, None)
     return parse_table(
@@ -509,7 +509,7 @@ def _long_counts(
     """A table that has a row for each cell, or one variable's frequencies."""
     names = [*grid.row_names, *(grid.columns[k] for k in others)]
     if len(names) == 1:
-        title = next((words for words in grid.titles if re.fullmatch(r"[\w.]+", words)), None)
+        title = next((title for title in grid.titles if re.fullmatch(r"[\w.]+", title)), None)
         # SPSS prints two totals: of valid values, and of all.
         totals = [k for k, row in enumerate(grid.rows) if row.lower() in TOTALS]
         shown = [k for k in range(len(grid.rows)) if k not in totals[1:]]
@@ -542,10 +542,10 @@ def _long_counts(
         elif key in cells:
             raise LineError(line, "two rows are of the same cell.")
         else:
-            cells[key] = whole(number)
+            cells[key] = parse_count(number)
     return ParsedTable(
         by,
-        tuple(tuple(dict.fromkeys(words)) for words in zip(*cells, strict=True)),
+        tuple(tuple(dict.fromkeys(labels)) for labels in zip(*cells, strict=True)),
         cells,
         threshold=annotation.threshold,
         base=annotation.base,
@@ -573,8 +573,8 @@ def _summaries(grid: PrintedGrid, annotation: Annotation) -> ParsedSummary:
         STATISTICS[name.lower()]: dict(zip(grid.labels, numbers, strict=True))
         for name, numbers in zip(grid.columns, columns, strict=True)
     }
-    of = annotation.of or grid.column_name
-    return ParsedSummary(of, by, grid.labels, statistics, annotation.where)
+    variable = annotation.variable or grid.column_name
+    return ParsedSummary(variable, by, grid.labels, statistics, annotation.where)
 
 
 def parse_described(grid: PrintedGrid, column: int, annotation: Annotation) -> ParsedSummary:
@@ -584,14 +584,14 @@ def parse_described(grid: PrintedGrid, column: int, annotation: Annotation) -> P
         for row, numbers in zip(grid.rows, _numbers(grid, annotation), strict=True)
     }
     name = grid.columns[column]
-    of = annotation.columns.get(name, name)
-    return ParsedSummary(of, (), ((),), statistics, annotation.where)
+    variable = annotation.columns.get(name, name)
+    return ParsedSummary(variable, (), ((),), statistics, annotation.where)
 
 
 def _by_kind(grid: PrintedGrid, annotation: Annotation) -> ParsedSummary:
     """A crosstab of means or other summaries, of which outputs.toml says what they are."""
-    kind, of = str(annotation.kind), annotation.of
-    if of is None:
+    kind, variable = str(annotation.kind), annotation.variable
+    if variable is None:
         raise OpenQuestionError(
             f"a table of numbers, said to be of kind {kind}.",
             "Which column do they summarise?",
@@ -609,9 +609,9 @@ def _by_kind(grid: PrintedGrid, annotation: Annotation) -> ParsedSummary:
         raise OpenQuestionError(
             f"a table of kind {kind}.",
             "Which columns are crossed?",
-            {"kind": kind, "of": of, "by": ["ROWS", "COLUMNS"]},
+            {"kind": kind, "of": variable, "by": ["ROWS", "COLUMNS"]},
         )
-    return ParsedSummary(of, by, tuple(values), {kind: values}, annotation.where)
+    return ParsedSummary(variable, by, tuple(values), {kind: values}, annotation.where)
 
 
 def _numbers(grid: PrintedGrid, annotation: Annotation) -> list[list[str]]:

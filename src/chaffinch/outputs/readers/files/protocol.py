@@ -38,7 +38,7 @@ READERS: Registry[TextReader] = Registry("reader", __package__, "programs.*")
 
 
 @dataclass(frozen=True)
-class Place:
+class Location:
     """Where an output stands: the file, the sheet of a workbook, the line (or row) at which it begins."""
 
     file: str
@@ -53,9 +53,9 @@ class Place:
 class LineError(InputError):
     """Something in a file that cannot be read, with its line."""
 
-    def __init__(self, line: int, words: str) -> None:
-        super().__init__(f"line {line}: {words}")
-        self.line, self.words = line, words[:1].upper() + words[1:]
+    def __init__(self, line: int, fault: str) -> None:
+        super().__init__(f"line {line}: {fault}")
+        self.line, self.fault = line, fault[:1].upper() + fault[1:]
 
 
 class OpenQuestionError(Exception):
@@ -71,7 +71,7 @@ class ReadOutput:
     """An output that was read from a file."""
 
     name: str
-    place: Place
+    location: Location
     program: str
     parsed: ParsedOutput = field(repr=False)
 
@@ -89,7 +89,7 @@ class UnreadOutput:
     """
 
     name: str
-    place: Place
+    location: Location
     understood: str
     question: str
     line: str = ""
@@ -102,7 +102,9 @@ class UnreadOutput:
         """The question in full."""
         ask = f" Write in outputs.toml beside it: {self.line}" if self.line else ""
         return " ".join(
-            part for part in (f"{self.place}:", self.understood, f"{self.question}{ask}") if part
+            sentence
+            for sentence in (f"{self.location}:", self.understood, f"{self.question}{ask}")
+            if sentence
         )
 
 
@@ -147,11 +149,11 @@ class Annotation(BaseModel):
     pass unless that is accepted.
     """
 
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True, populate_by_name=True)
 
     kind: Annotated[str, Key(min_length=1)] | None = None
     by: list[str] | None = None
-    of: str | None = None
+    variable: str | None = Key(default=None, alias="of")
     formula: str | None = None
     where: str | None = None
     n: Annotated[int, Key(ge=0)] | None = None
@@ -219,7 +221,7 @@ class Sidecar:
         remark = next((number for number, line in numbered if re.match(r"\s*+#.*\d", line)), None)
         return cls(path, lines, remark)
 
-    def of(self, name: str) -> Annotation:
+    def annotation(self, name: str) -> Annotation:
         """Return the help for an output: its own line, that of its sheet or file otherwise."""
         return next(
             (self.lines[home] for home in homes_of(name) if home in self.lines), Annotation()

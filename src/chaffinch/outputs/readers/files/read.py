@@ -40,9 +40,9 @@ from .protocol import (
     SIDECAR,
     Annotation,
     LineError,
+    Location,
     Match,
     OpenQuestionError,
-    Place,
     ReadOutput,
     Sidecar,
     UnreadOutput,
@@ -94,8 +94,8 @@ class OutputFiles(OutputSource):
     @property
     def names(self) -> tuple[str, ...]:
         """The names of all outputs, read or not."""
-        every: list[ReadOutput | UnreadOutput] = [*self.outputs, *self.unread]
-        return (*(output.name for output in every), *self.ignored)
+        outputs: list[ReadOutput | UnreadOutput] = [*self.outputs, *self.unread]
+        return (*(output.name for output in outputs), *self.ignored)
 
     @property
     def about(self) -> CheckAbout:
@@ -107,7 +107,7 @@ class OutputFiles(OutputSource):
             ),
             ignored=self.ignored,
             read=tuple(
-                ReadFrom(output.name, str(output.place), output.understood)
+                ReadFrom(output.name, str(output.location), output.understood)
                 for output in self.outputs
             ),
         )
@@ -137,14 +137,14 @@ class OutputFiles(OutputSource):
                 table.to_arrow(), threshold=policy.threshold, n_persons=table.n_persons
             )
             files = without_records(self, records)
-        words = set(columns.names)
+        names = set(columns.names)
         for output in files.outputs:
-            words.update(output.parsed.variables)
+            names.update(output.parsed.variables)
             with contextlib.suppress(
                 InputError
             ):  # a filter that cannot be read is a fault of its own output
-                words |= column_words(output.parsed.where or "")
-        fields = columns.fields(words.intersection(table.columns) or table.columns[:1])
+                names |= column_words(output.parsed.where or "")
+        fields = columns.fields(names.intersection(table.columns) or table.columns[:1])
         recipes: list[OutputSpec] = []
         outputs, unread = list[ReadOutput](), list(files.unread)
         for output in files.outputs:
@@ -152,20 +152,22 @@ class OutputFiles(OutputSource):
                 candidates = output.parsed.entries(output.name, fields)
                 placed = place_candidates(candidates, lambda entries: recipes_of(entries, fields))
             except InputError as error:
-                unread.append(_unplaced(output, policy, error))
+                unread.append(_unplaced_output(output, policy, error))
                 continue
             outputs.append(output)
             recipes += placed.outputs
         files = replace(files, outputs=tuple(outputs), unread=tuple(unread))
-        beside = [
+        remarks = [
             finding
             for output in outputs
-            for finding in output.parsed.beside(output.name, policy.of(output.parsed.kind))
+            for finding in output.parsed.further_findings(
+                output.name, policy.of(output.parsed.kind)
+            )
         ]
         return PlacedOutputs(
             Outputs(fields, tuple(recipes)) if recipes else None,
             files.about,
-            findings=(*beside, *(finding for output in unread for finding in output.findings)),
+            findings=(*remarks, *(finding for output in unread for finding in output.findings)),
         )
 
 
@@ -175,7 +177,7 @@ def read_files(paths: Sequence[Path]) -> OutputFiles:
     Files outside a folder have their help beside the first. FileError for what is no file; InputError where outputs.toml breaks a rule, or names
     an output that there is not.
     """
-    paths_of_files, folder = _listed(paths)
+    paths_of_files, folder = _list_files(paths)
     sidecar = Sidecar.read(folder / SIDECAR)
     outputs, unread = list[ReadOutput](), list[UnreadOutput]()
     ignored, printed = list[str](), list[PrintedRows]()
@@ -183,9 +185,9 @@ def read_files(paths: Sequence[Path]) -> OutputFiles:
         contents = _contents(path)
         unread += contents.unread
         printed += contents.printed
-        for name, place, match in contents.matches:
-            annotation = sidecar.of(name)
-            output = None if annotation.ignore else _output(name, place, match, annotation)
+        for name, location, match in contents.matches:
+            annotation = sidecar.annotation(name)
+            output = None if annotation.ignore else _output(name, location, match, annotation)
             if output is None:
                 ignored.append(name)
             elif isinstance(output, ReadOutput):
@@ -197,12 +199,14 @@ def read_files(paths: Sequence[Path]) -> OutputFiles:
         raise InputError(f"There are over {MOST_IN_ALL:,} outputs. Check them in parts.")
     sidecar.check(names)
     if sidecar.remark is not None and paths[0].is_dir():
-        words = "Its comments hold numbers, which nobody has looked at. Take them out of the file."
-        unread.append(UnreadOutput(SIDECAR, Place(SIDECAR, line=sidecar.remark), "", words))
+        sentence = (
+            "Its comments hold numbers, which nobody has looked at. Take them out of the file."
+        )
+        unread.append(UnreadOutput(SIDECAR, Location(SIDECAR, line=sidecar.remark), "", sentence))
     ignored += [
         output.name
         for output in unread
-        if sidecar.of(output.name).ignore and output.verdict != "fail"
+        if sidecar.annotation(output.name).ignore and output.verdict != "fail"
     ]
     looked_at = tuple(output for output in unread if output.name not in ignored)
     return without_printed_records(
@@ -211,24 +215,24 @@ def read_files(paths: Sequence[Path]) -> OutputFiles:
 
 
 def _output(
-    name: str, place: Place, match: Match, annotation: Annotation
+    name: str, location: Location, match: Match, annotation: Annotation
 ) -> ReadOutput | UnreadOutput:
     """What an output says, or why that cannot be told."""
     try:
-        return ReadOutput(name, place, match.program, match.parse(annotation))
+        return ReadOutput(name, location, match.program, match.parse(annotation))
     except OpenQuestionError as error:
         line = toml_line(name, error.keys) if error.keys else ""
-        return UnreadOutput(name, place, f"Understood: {error.understood}", error.question, line)
+        return UnreadOutput(name, location, f"Understood: {error.understood}", error.question, line)
     except LineError as error:
-        return UnreadOutput(name, replace(place, line=error.line), "", error.words)
+        return UnreadOutput(name, replace(location, line=error.line), "", error.fault)
     except (
         Exception
     ):  # a count that is none, a row that is too short: of this output alone, whatever it is
-        words = "A number of it cannot be read: it is none, or not of its kind."
-        return UnreadOutput(name, place, "", words)
+        sentence = "A number of it cannot be read: it is none, or not of its kind."
+        return UnreadOutput(name, location, "", sentence)
 
 
-def _listed(paths: Sequence[Path]) -> tuple[list[Path], Path]:
+def _list_files(paths: Sequence[Path]) -> tuple[list[Path], Path]:
     """The files, and the folder in which help stands."""
     files, folder = list(paths), paths[0].parent
     if len(paths) == 1 and paths[0].is_dir():
@@ -252,14 +256,14 @@ def _listed(paths: Sequence[Path]) -> tuple[list[Path], Path]:
 class _Contents(NamedTuple):
     """What a file holds: matches with their names and places, what nobody can read of it, and its rows."""
 
-    matches: Sequence[tuple[str, Place, Match]] = ()
+    matches: Sequence[tuple[str, Location, Match]] = ()
     unread: Sequence[UnreadOutput] = ()
     printed: Sequence[PrintedRows] = ()
 
 
 def _contents(file: Path) -> _Contents:
     ending = file.suffix.lower()
-    place = Place(file.name)
+    location = Location(file.name)
     try:
         if file.is_symlink():
             raise InputError("it is a link. Put the file itself into the folder.")
@@ -280,17 +284,17 @@ def _contents(file: Path) -> _Contents:
             return _of_grids(file.name, [csv_grid(text)])
         if ending in PAGES:
             page = html_page(text)
-            hidden = list(dict.fromkeys(words for _, words in page.unshown))
+            hidden = list(dict.fromkeys(description for _, description in page.unshown))
             line = page.unshown[0][0] if hidden else None
             return _of_grids(file.name, page.grids, page.text, hidden=hidden, line=line)
         return _of_text(file.name, text)
     except LineError as error:
-        place, words = Place(file.name, line=error.line), error.words
+        location, fault = Location(file.name, line=error.line), error.fault
     except (ChaffinchError, OSError, UnicodeDecodeError) as error:
-        words = str(error)
+        fault = str(error)
     except Exception as error:  # of this file alone: the others keep their verdicts
-        words = f"It is damaged, or of a form that is not known here ({type(error).__name__}). Save it anew."
-    return _Contents(unread=[UnreadOutput(file.name, place, "Nothing was read.", words)])
+        fault = f"It is damaged, or of a form that is not known here ({type(error).__name__}). Save it anew."
+    return _Contents(unread=[UnreadOutput(file.name, location, "Nothing was read.", fault)])
 
 
 def _text(file: Path) -> str:
@@ -317,23 +321,23 @@ def _of_grids(
         sheets.setdefault(name, (grid.sheet, []))[1].extend(grid_matches(grid))
     matches = [
         named
-        for name, (sheet, own) in sheets.items()
-        for named in _named(name, Place(file, sheet), own)
+        for name, (sheet, sheet_matches) in sheets.items()
+        for named in _name_matches(name, Location(file, sheet), sheet_matches)
     ]
-    unread = [] if matches else [_nothing(Place(file))]
-    beside = [Place(file, grid.sheet, line) for grid in shown for line in remarks_of(grid)]
-    beside += [Place(file, line=number) for number, words in text if is_remark(words)]
-    if matches and beside:
-        unread.append(_rest(beside[0], len(beside)))
-    words = "The sheet is hidden, and leaves with the workbook. Show it, or delete it."
+    unread = [] if matches else [_nothing(Location(file))]
+    remarks = [Location(file, grid.sheet, line) for grid in shown for line in remarks_of(grid)]
+    remarks += [Location(file, line=number) for number, line_text in text if is_remark(line_text)]
+    if matches and remarks:
+        unread.append(_rest(remarks[0], len(remarks)))
+    sentence = "The sheet is hidden, and leaves with the workbook. Show it, or delete it."
     unread += [
-        UnreadOutput(f"{file}::{grid.sheet}", Place(file, grid.sheet), "", words)
+        UnreadOutput(f"{file}::{grid.sheet}", Location(file, grid.sheet), "", sentence)
         for grid in grids
         if grid.hidden
     ]
     if hidden:
-        words = f"The file also holds what is not looked at: {join_names(hidden)}. Take it out of the file."
-        unread.append(UnreadOutput(f"{file} #unread", Place(file, line=line), "", words))
+        sentence = f"The file also holds what is not looked at: {join_names(hidden)}. Take it out of the file."
+        unread.append(UnreadOutput(f"{file} #unread", Location(file, line=line), "", sentence))
     printed = [
         PrintedRows(file, block.sheet, block.lines, block.rows)
         for grid in grids
@@ -342,23 +346,27 @@ def _of_grids(
     return _Contents(matches, unread, printed)
 
 
-def _rest(place: Place, count: int) -> UnreadOutput:
+def _rest(location: Location, count: int) -> UnreadOutput:
     """What is said of lines that hold numbers and belong to no output."""
-    words = f"{count} of its lines hold{'s' if count == 1 else ''} numbers that are not understood, the first here. Take them out of the file."
-    return UnreadOutput(f"{place.file} #rest", place, "The rest of the file was read.", words)
+    sentence = f"{count} of its lines hold{'s' if count == 1 else ''} numbers that are not understood, the first here. Take them out of the file."
+    return UnreadOutput(
+        f"{location.file} #rest", location, "The rest of the file was read.", sentence
+    )
 
 
-def _nothing(place: Place) -> UnreadOutput:
-    words = "Describe it in a file of outputs, or take it out of the folder."
-    return UnreadOutput(place.file, place, "No output was understood.", words)
+def _nothing(location: Location) -> UnreadOutput:
+    sentence = "Describe it in a file of outputs, or take it out of the folder."
+    return UnreadOutput(location.file, location, "No output was understood.", sentence)
 
 
-def _named(name: str, place: Place, matches: Sequence[Match]) -> list[tuple[str, Place, Match]]:
+def _name_matches(
+    name: str, location: Location, matches: Sequence[Match]
+) -> list[tuple[str, Location, Match]]:
     """Matches with the names of their outputs: that of the file or sheet, and a number where there are several."""
     if len(matches) > MOST_OUTPUTS:
         raise InputError(f"it has over {MOST_OUTPUTS:,} outputs. Check it in parts.")
     return [
-        (f"{name} #{k}" if len(matches) > 1 else name, replace(place, line=match.line), match)
+        (f"{name} #{k}" if len(matches) > 1 else name, replace(location, line=match.line), match)
         for k, match in enumerate(matches, 1)
     ]
 
@@ -398,43 +406,53 @@ def _of_text(file: str, text: str) -> _Contents:
     claimed: set[int] = set()
     matches: list[Match] = []
     for reader in READERS:
-        own = [match for match in reader.matches(lines) if not claimed.intersection(match.lines)]
-        matches += own
-        claimed.update(*(match.lines for match in own))
-    left = [
-        Place(file, line=number)
+        reader_matches = [
+            match for match in reader.matches(lines) if not claimed.intersection(match.lines)
+        ]
+        matches += reader_matches
+        claimed.update(*(match.lines for match in reader_matches))
+    unclaimed = [
+        Location(file, line=number)
         for number, line in enumerate(lines, 1)
         if number not in claimed and is_remark(line) and not _is_decoration(line.strip())
     ]
     printed, records = printed_rows(file, lines)
     matches = [
-        match for match in matches if not any(one.place.line in match.lines for one in records)
+        match
+        for match in matches
+        if not any(record.location.line in match.lines for record in records)
     ]
     if not matches:
-        unread = [replace(one, name=file) for one in records] or [
-            _nothing(left[0] if left else Place(file))
+        unread = [replace(record, name=file) for record in records] or [
+            _nothing(unclaimed[0] if unclaimed else Location(file))
         ]
         return _Contents(unread=unread, printed=printed)
-    unread = [_rest(left[0], len(left)), *records] if left else records
+    unread = [_rest(unclaimed[0], len(unclaimed)), *records] if unclaimed else records
     matches.sort(key=lambda match: match.line)
-    return _Contents(_named(file, Place(file), matches), unread, printed)
+    return _Contents(_name_matches(file, Location(file), matches), unread, printed)
 
 
-def _unplaced(output: ReadOutput, policy: Policy, error: InputError) -> UnreadOutput:
+def _unplaced_output(output: ReadOutput, policy: Policy, error: InputError) -> UnreadOutput:
     """An output that cannot be put over the columns of the data, with what the rules say of it as it is printed."""
     findings: tuple[RuleFinding, ...] = ()
     kind = output.parsed.kind
     with contextlib.suppress(InputError):
         findings = tuple(output.parsed.findings(output.name, policy.of(kind)))
-    bad = list(dict.fromkeys(finding.rule for finding in findings if finding.status == "fail"))
-    more = f" Its printed numbers fail by themselves: {', '.join(bad)}." if bad else ""
+    failed_rules = list(
+        dict.fromkeys(finding.rule for finding in findings if finding.status == "fail")
+    )
+    more = (
+        f" Its printed numbers fail by themselves: {', '.join(failed_rules)}."
+        if failed_rules
+        else ""
+    )
     reason = f"It cannot be put over the columns of the data: {str(error).rstrip('.')}.{more}"
     return UnreadOutput(
         output.name,
-        output.place,
+        output.location,
         f"Understood: {output.understood}",
         reason,
         kind=kind,
-        verdict="fail" if bad else "not assessed",
+        verdict="fail" if failed_rules else "not assessed",
         findings=findings,
     )

@@ -49,7 +49,7 @@ def _matches(block: CellGrid, program: str) -> list[Match]:
     ):
         program = "SPSS"
     try:
-        grid = _printed(block)
+        grid = _printed_grid(block)
     except LineError as fault:
         return [unreadable_match(lines, program, fault)]
     names = [row.lower() for row in grid.rows]
@@ -64,7 +64,7 @@ def _matches(block: CellGrid, program: str) -> list[Match]:
     return [Match(lines, program, partial(parse, grid))]
 
 
-def _printed(block: CellGrid) -> PrintedGrid:
+def _printed_grid(block: CellGrid) -> PrintedGrid:
     """A table with its names, labels and cells apart."""
     if len(block.rows) < 2 or block.width < 2:
         raise LineError(block.lines[0], "a table needs a header, labels and numbers.")
@@ -128,11 +128,11 @@ def _header(block: CellGrid) -> tuple[str | None, str | None, Sequence[str], int
 def _over(rows: Sequence[Sequence[str]]) -> str | None:
     """What stands alone over the labels of columns, totals apart."""
     first, second = rows[0], rows[1]
-    words = [cell for cell in first[1:] if cell and cell.lower() not in TOTALS]
-    if len(words) != 1 or is_number(words[0]) or len(rows) < 3 or all(first[1:]):
+    heads = [cell for cell in first[1:] if cell and cell.lower() not in TOTALS]
+    if len(heads) != 1 or is_number(heads[0]) or len(rows) < 3 or all(first[1:]):
         return None
     has_labels = sum(map(bool, second)) >= 2 and not (first[0] and second[0])
-    return words[0] if has_labels else None
+    return heads[0] if has_labels else None
 
 
 def _label_width(head: Sequence[str], body: Sequence[Sequence[str]]) -> int:

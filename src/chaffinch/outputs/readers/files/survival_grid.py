@@ -15,7 +15,7 @@ from ...domain import OutputColumn, OutputDomain
 from ...rules.check import check_entries
 from ...rules.findings import RuleFinding
 from ...rules.policy import Policy
-from .numbers import number_text, whole
+from .numbers import number_text, parse_count
 from .parsed import Cell, ParsedSummary, open_finding
 from .printed_grid import PrintedGrid, decimal_sign
 from .protocol import Annotation, LineError
@@ -67,7 +67,7 @@ def survival_label(text: str | None) -> SurvivalLabel | None:
 
 @dataclass(frozen=True)
 class ParsedSurvival(ParsedSummary):
-    """A Kaplan-Meier table: a summary by strata and time. `of` is the column of times, `event` that of events, `level` its level that says yes."""
+    """A Kaplan-Meier table: a summary by strata and time. `variable` is the column of times, `event` that of events, `level` its level that says yes."""
 
     event: str | None = None
     level: int | str | None = None
@@ -82,7 +82,9 @@ class ParsedSurvival(ParsedSummary):
     def understood(self) -> str:
         """What was understood, in a sentence."""
         label = (
-            f"of '{self.of}' until '{self.event}'" if self.event else "whose columns are not named"
+            f"of '{self.variable}' until '{self.event}'"
+            if self.event
+            else "whose columns are not named"
         )
         by = f" by {' and '.join(map(repr, self.by))}" if self.by else ""
         columns = ", ".join(key.replace("_", " ") for key in self.numbers)
@@ -97,7 +99,7 @@ class ParsedSurvival(ParsedSummary):
     def people(self) -> int | None:
         """Those at risk at the first time; None by strata, or where this is not printed."""
         at_risk = self.numbers.get("at_risk")
-        return None if self.by or at_risk is None else whole(at_risk[self.groups[0]])
+        return None if self.by or at_risk is None else parse_count(at_risk[self.groups[0]])
 
     def findings(self, name: str, policy: Policy) -> list[RuleFinding]:
         """Return what the rules say of the steps between times, of each stratum by itself."""
@@ -106,8 +108,8 @@ class ParsedSurvival(ParsedSummary):
             findings += self._findings_of_steps(name, cells, policy)
             hidden = hidden or "events" not in self.numbers or self._counts_since(cells)
         if hidden:
-            words = "How many people leave and have the event at each time does not show in the file. Name the records: --data."
-            findings.append(open_finding(name, self.kind, "survival steps", words))
+            sentence = "How many people leave and have the event at each time does not show in the file. Name the records: --data."
+            findings.append(open_finding(name, self.kind, "survival steps", sentence))
         return findings
 
     def _findings_of_steps(
@@ -120,9 +122,9 @@ class ParsedSurvival(ParsedSummary):
             events = [0] * len(at_risk)
             numbers.pop("events", None)
         leaving = [more - fewer for more, fewer in zip(at_risk, [*at_risk[1:], 0], strict=True)]
-        if any(left < happened for left, happened in zip(leaving, events, strict=True)):
+        if any(n_leaving < happened for n_leaving, happened in zip(leaving, events, strict=True)):
             raise InputError("its numbers at risk and of events contradict each other")
-        others = [left - happened for left, happened in zip(leaving, events, strict=True)]
+        others = [n_leaving - happened for n_leaving, happened in zip(leaving, events, strict=True)]
         codes = [(k, level) for k in range(len(at_risk)) for level in (0, 1)]
         weights = [count for pair in zip(others, events, strict=True) for count in pair]
         fields = OutputDomain(
@@ -145,10 +147,12 @@ class ParsedSurvival(ParsedSummary):
         """Give an entry for each stratum."""
         if self.unresolved_reason:
             raise InputError(self.unresolved_reason)
-        if self.of is None or self.event is None:
+        if self.variable is None or self.event is None:
             raise InputError(f"it does not say its columns of times and events: {_SAY}")
-        self.check_columns(fields, (self.of, self.event, *self.by), _SAY.removeprefix("write "))
-        label = {"kind": self.kind, "time": self.of, "event": self.event, "level": self.level}
+        self.check_columns(
+            fields, (self.variable, self.event, *self.by), _SAY.removeprefix("write ")
+        )
+        label = {"kind": self.kind, "time": self.variable, "event": self.event, "level": self.level}
         entries = []
         for stratum, cells in self._strata().items():
             levels = dict(zip(self.by, stratum, strict=True))
@@ -179,7 +183,7 @@ class ParsedSurvival(ParsedSummary):
         }
         for key, texts in self.numbers.items():
             column = [texts[cell] for cell in cells]
-            numbers[key] = column if key == "survival" else [whole(text) for text in column]
+            numbers[key] = column if key == "survival" else [parse_count(text) for text in column]
         return numbers
 
     def _counts_since(self, cells: Sequence[Cell]) -> bool:
@@ -188,7 +192,9 @@ class ParsedSurvival(ParsedSummary):
             return False
         survival = 1.0
         for cell in cells:
-            at_risk, events = (whole(self.numbers[key][cell]) for key in ("at_risk", "events"))
+            at_risk, events = (
+                parse_count(self.numbers[key][cell]) for key in ("at_risk", "events")
+            )
             survival *= 1.0 - events / max(at_risk, 1)
             text = self.numbers["survival"][cell]
             step = 10.0 ** -len(text.partition(".")[2])
@@ -216,7 +222,9 @@ def parse_survival(
     for time, row in zip(grid.rows, grid.cells, strict=True):
         cells = dict(zip(names, row, strict=True))
         line = row[0].position.line
-        strata = [_STRATUM.fullmatch(part) for part in cells.get("strata", "").split(",") if part]
+        strata = [
+            _STRATUM.fullmatch(stratum) for stratum in cells.get("strata", "").split(",") if stratum
+        ]
         levels = {match[1]: match[2] for match in strata if match}
         if len(levels) < len(strata) or (numbers and tuple(levels) != by):
             raise LineError(line, "a stratum must be called by a column and its level.")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from .numbers import PrintedText, number_text, same_position, whole
+from .numbers import PrintedText, number_text, parse_count, same_position
 from .parsed import ParsedTest
 from .printed_grid import TOTALS, PrintedGrid, decimal_sign
 from .protocol import Annotation, LineError, OpenQuestionError
@@ -46,7 +46,7 @@ def is_variance_table(grid: PrintedGrid) -> bool:
 
 
 def parse_variance(
-    grid: PrintedGrid, annotation: Annotation, *, of: str | None = None, by: str | None = None
+    grid: PrintedGrid, annotation: Annotation, *, variable: str | None = None, by: str | None = None
 ) -> ParsedTest:
     """Return the analysis of the column `of` between groups of `by`, where the program says these; OpenQuestionError for one of several terms."""
     understood = "an analysis of variance"
@@ -67,7 +67,7 @@ def parse_variance(
     (term,), between = terms, rows[terms[0]]
     numbers: dict[str, Any] = {}
     for group, row in (("between", between), ("within", within)):
-        numbers[f"dof_{group}"] = whole(_number(row["dof"], sign))
+        numbers[f"dof_{group}"] = parse_count(_number(row["dof"], sign))
         for key in ("ss", "ms"):
             if row.get(key, "").lower() not in _ABSENT:
                 numbers[f"{key}_{group}"] = _number(row[key], sign)
@@ -76,7 +76,9 @@ def parse_variance(
         numbers["p_value"] = _p_value(between["p_value"], sign)
     column = _factor(term, numbers["dof_between"], annotation) or by
     groups = annotation.by or ([annotation.columns.get(column, column)] if column else [])
-    label = annotation.of or (None if of is None else annotation.columns.get(of, of))
+    label = annotation.variable or (
+        None if variable is None else annotation.columns.get(variable, variable)
+    )
     n = annotation.n or numbers["dof_between"] + numbers["dof_within"] + 1
     title = "one-way analysis of variance"
     return ParsedTest("anova", title, numbers, tuple(groups), label, n, annotation.where)

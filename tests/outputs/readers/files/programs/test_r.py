@@ -196,13 +196,18 @@ def test_few_records_that_were_left_out_are_said() -> None:
     )
     assert fits(text)[0].left_out == 3
     (fit,) = fits(text)
-    assert [one.rule for one in fit.beside("m", Policy())] == [
+    assert [one.rule for one in fit.further_findings("m", Policy())] == [
         "records left out",
         "extremes of residuals",
     ]
-    assert [one.rule for one in fit.beside("m", Policy(threshold=3))] == ["extremes of residuals"]
+    assert [one.rule for one in fit.further_findings("m", Policy(threshold=3))] == [
+        "extremes of residuals"
+    ]
     for threshold in (4, 20):  # the count that the policy has, not one of our own
-        assert f"fewer than {threshold}." in fit.beside("m", Policy(threshold=threshold))[0].words
+        assert (
+            f"fewer than {threshold}."
+            in fit.further_findings("m", Policy(threshold=threshold))[0].words
+        )
 
 
 def test_other_functions_are_asked_about() -> None:
@@ -410,7 +415,7 @@ mean in group 0 mean in group 1
 def test_a_t_test_has_its_interval_and_means() -> None:
     test = parsed(T)
     assert isinstance(test, ParsedTest)
-    assert (test.kind, test.of, test.by) == ("t-test", "mpg", ("am",))
+    assert (test.kind, test.variable, test.by) == ("t-test", "mpg", ("am",))
     assert test.numbers == {
         "statistic": "-3.7671",
         "dof": "18.332",

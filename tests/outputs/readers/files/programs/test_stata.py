@@ -136,7 +136,7 @@ def test_a_summary_of_one_variable() -> None:
     text = ". summarize mpg\n\n    Variable |        Obs        Mean    Std. dev.       Min        Max\n-------------+---\n         mpg |         74     21.2973    5.785503         12         41\n"
     (summary,) = parsed(text)
     assert isinstance(summary, ParsedSummary)
-    assert summary.of == "mpg"
+    assert summary.variable == "mpg"
     assert {key: value[()] for key, value in summary.numbers.items()} == {
         "n": "74",
         "mean": "21.2973",

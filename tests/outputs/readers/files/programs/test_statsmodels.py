@@ -102,12 +102,12 @@ def test_a_mixed_model_has_its_groups_and_variances() -> None:
         "group_variance": "0.194",
         "residual_variance": "3.6943",
     }
-    assert [one.status for one in fit.beside("m", Policy())] == []
+    assert [one.status for one in fit.further_findings("m", Policy())] == []
 
 
 def test_the_size_of_the_smallest_group_is_looked_at() -> None:
     small = mixed(MIXED.replace("size:   152 ", "size:   9   "))
-    assert [(one.rule, one.status) for one in small.beside("m", Policy())] == [
+    assert [(one.rule, one.status) for one in small.further_findings("m", Policy())] == [
         ("threshold", "fail")
     ]
 

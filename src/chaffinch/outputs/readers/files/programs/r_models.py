@@ -16,8 +16,8 @@ from ..numbers import (
     P_VALUE,
     PrintedText,
     group_of,
+    parse_count,
     sign_of,
-    whole,
     words_in,
 )
 from ..parsed import UNCONVERGED, ParsedFit
@@ -101,9 +101,9 @@ def arguments(call: str) -> dict[str, str]:
     """
     named: dict[str, str] = {}
     inside = call[call.find("(") + 1 : call.rfind(")")]
-    for number, part in enumerate(split_outside(inside, ",")):
-        match = re.match(r"\s*([\w.]+)\s*=(?!=)\s*", part)
-        named[match[1] if match else str(number)] = part[match.end() if match else 0 :].strip()
+    for number, argument in enumerate(split_outside(inside, ",")):
+        match = re.match(r"\s*([\w.]+)\s*=(?!=)\s*", argument)
+        named[match[1] if match else str(number)] = argument[match.end() if match else 0 :].strip()
     return named
 
 
@@ -185,7 +185,7 @@ def _coefficients(body: Sequence[str], first: int) -> dict[str, Any]:
     return coefficients_of(estimable, sign.sign or ".", fault)
 
 
-def _cut(text: str, first: int, what: str) -> LineError:
+def _cut_error(text: str, first: int, what: str) -> LineError:
     last = first + text.count("\n")
     return LineError(last, f"the summary ends before {what}: the file is cut.")
 
@@ -195,8 +195,8 @@ def _lm(fit: ParsedFit, text: str, keys: Mapping[str, str], first: int) -> Parse
         r"Residual standard error:\s*\S+\s+on\s+([\d,.]+)\s+degrees? of freedom", text
     )
     if match is None:
-        raise _cut(text, first, "its residual degrees of freedom")
-    dof = whole(group_of(match, 1, first))
+        raise _cut_error(text, first, "its residual degrees of freedom")
+    dof = parse_count(group_of(match, 1, first))
     return replace(fit, dof=dof, n=dof + len(fit.coefficients))
 
 
@@ -207,7 +207,7 @@ def _glm(fit: ParsedFit, text: str, keys: Mapping[str, str], first: int) -> Pars
         for name in ("Null", "Residual")
     )
     if family is None or null is None or residual is None:
-        raise _cut(text, first, "its family and degrees of freedom")
+        raise _cut_error(text, first, "its family and degrees of freedom")
     written = re.search(r"link\s*=\s*[\"']?([\w./^]+)", keys.get("family", ""))
     name = family[1].strip()
     link = written[1] if written else _OWN_LINKS.get(name, "")
@@ -217,7 +217,7 @@ def _glm(fit: ParsedFit, text: str, keys: Mapping[str, str], first: int) -> Pars
             f"R: a generalised linear model of family {name}.",
             "Models of this family are not read: describe it in a file of outputs.",
         )
-    dof = whole(group_of(residual, 1, first))
+    dof = parse_count(group_of(residual, 1, first))
     n = dof + len(fit.coefficients)
     if kind != "glm":
         # Probit's standard errors are those of the expected information, which our probit has not.
@@ -229,8 +229,8 @@ def _glm(fit: ParsedFit, text: str, keys: Mapping[str, str], first: int) -> Pars
 def _cox(fit: ParsedFit, text: str, keys: Mapping[str, str], first: int) -> ParsedFit:
     match = re.search(r"\bn=\s*(\d+)", text)
     if match is None:
-        raise _cut(text, first, "its n")
-    fit = replace(fit, kind="cox", n=whole(group_of(match, 1, first)))
+        raise _cut_error(text, first, "its n")
+    fit = replace(fit, kind="cox", n=parse_count(group_of(match, 1, first)))
     label = survival_label(fit.label)
     if label is None or re.search(r"\b(strata|cluster|frailty|tt)\(", fit.formula or ""):
         reason = "its label, strata or clusters are written in R's own words: describe it in a file of outputs"
@@ -288,7 +288,7 @@ def _parse_mixed(body: Sequence[str], first: int, annotation: Annotation) -> Par
     formula = " ".join(written[1].split()) if written else ""
     group = _RANDOM.search(formula)
     if written is None or not re.search(r"\nFixed effects:\n", text, re.IGNORECASE):
-        raise _cut(text, first, "its fixed effects")
+        raise _cut_error(text, first, "its fixed effects")
     if body[0].startswith("Gen") or records is None or group is None or formula.count("|") > 1:
         raise OpenQuestionError(
             "R: a mixed model.",
@@ -307,14 +307,14 @@ def _parse_mixed(body: Sequence[str], first: int, annotation: Annotation) -> Par
         keys |= {key: variances[name] for key, name in names.items() if name in variances}
     is_summary = "Std. Error" in text
     data = re.findall(r"^\s*(Data|Weights|Offset|Subset): (.*)", text, re.MULTILINE)
-    calls = {name.lower(): words for name, words in data} | {"formula": formula}
+    calls = {name.lower(): argument for name, argument in data} | {"formula": formula}
     has_converged = "failed to converge" not in text
     fit = ParsedFit(
         "mixed",
         label.strip(),
         f"{label.strip()} ~ {fixed}",
         **(_coefficients if is_summary else _fixed_effects)(body, first),
-        n=whole(group_of(records, 1, first)),
+        n=parse_count(group_of(records, 1, first)),
         extremes=is_summary and bool(re.search(r"\bMin\s.*\bMax\b", text)),
         extra=keys,
         unresolved_reason=unresolved_reason(calls, annotation) if has_converged else UNCONVERGED,

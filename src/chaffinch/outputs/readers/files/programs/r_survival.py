@@ -52,16 +52,16 @@ def _parse(body: Sequence[str], first: int, annotation: Annotation) -> ParsedSur
     labels, rows = list[tuple[str, ...]](), list[tuple[PrintedText, ...]]()
     columns, stratum, width = tuple[str, ...](), "", 0
     for number, line in enumerate(body, first):
-        words = words_in(line, number)
+        cells = words_in(line, number)
         if _HEAD.fullmatch(line):
             width = line.split().index("survival") + 1
-            columns = (*words[1:width], "strata")
+            columns = (*cells[1:width], "strata")
         elif match := _STRATUM.fullmatch(line) if number > first else None:
             stratum, width = match[1], 0
-        elif width and words and re.match(r"\d", words[0]):
-            labels.append((words[0],))
-            rows.append((*words[1:width], PrintedText(stratum, number)))
-        elif words and width and not re.match(r"(lower|upper) \d+% CI|NA", line.strip()):
+        elif width and cells and re.match(r"\d", cells[0]):
+            labels.append((cells[0],))
+            rows.append((*cells[1:width], PrintedText(stratum, number)))
+        elif cells and width and not re.match(r"(lower|upper) \d+% CI|NA", line.strip()):
             raise LineError(number, "a row of a Kaplan-Meier table must begin with a time.")
     if not rows or any(len(row) != len(columns) for row in rows):
         raise LineError(first, "the table of survfit has no rows, or these are cut off.")

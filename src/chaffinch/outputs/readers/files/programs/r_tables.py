@@ -59,8 +59,8 @@ def read_r_tables(lines: Sequence[str]) -> list[Match]:
         block = (
             _series(lines, start)
             or _matrix(lines, start)
-            or _two(lines, start)
-            or _one(lines, start)
+            or _two_way_table(lines, start)
+            or _one_way_table(lines, start)
         )
         if block is None:
             start += 1
@@ -96,8 +96,8 @@ def _parse_block(block: _Block, annotation: Annotation) -> ParsedTable | ParsedT
 
 def _numbers(lines: Sequence[str], k: int) -> list[PrintedText]:
     """The numbers at the end of a line."""
-    words = reversed(words_in(lines[k], k + 1))
-    return list(takewhile(_CELL.fullmatch, words))[::-1]
+    last_words = reversed(words_in(lines[k], k + 1))
+    return list(takewhile(_CELL.fullmatch, last_words))[::-1]
 
 
 def _end(word: PrintedText) -> int:
@@ -105,7 +105,7 @@ def _end(word: PrintedText) -> int:
     return word.position.column - 1 + len(word)
 
 
-def _two(lines: Sequence[str], start: int) -> _Block | None:
+def _two_way_table(lines: Sequence[str], start: int) -> _Block | None:
     """A table of two columns that begins at a line: the name of the columns, the name of the rows with the columns' labels, then rows."""
     if start + 2 >= len(lines) or ":" in lines[start] or "|" in lines[start]:
         return None
@@ -113,12 +113,12 @@ def _two(lines: Sequence[str], start: int) -> _Block | None:
     if not top.startswith(" ") or len(top.split()) > 1 or not head.strip():
         return None
     named = top if top.strip() else head
-    left = len(named) - len(named.lstrip())
+    indent = len(named) - len(named.lstrip())
     # Cells are the numbers right of the labels.
-    ends = [_end(word) for word in _numbers(lines, start + 2) if word.position.column > left]
+    ends = [_end(word) for word in _numbers(lines, start + 2) if word.position.column > indent]
     width = len(ends)
-    labels = _labels(head[left:], [end - left for end in ends]) if len(head) > left else None
-    row_name = head[:left].strip() or None
+    labels = _labels(head[indent:], [end - indent for end in ends]) if len(head) > indent else None
+    row_name = head[:indent].strip() or None
     if not width or labels is None:
         return None
     rows, cells, last = list[str](), list[tuple[PrintedText, ...]](), start + 2
@@ -126,13 +126,13 @@ def _two(lines: Sequence[str], start: int) -> _Block | None:
         numbers = _numbers(lines, last)[-width:]
         if [_end(word) for word in numbers] != ends:
             break
-        rows.append(lines[last][:left].strip())
+        rows.append(lines[last][:indent].strip())
         cells.append(tuple(numbers))
         last += 1
     if row_name is not None and _CELL.fullmatch(row_name):
         return None  # the number of a row: records, not a table
     goes_on = last < len(lines) and bool(lines[last].strip())
-    more = _two(lines, last) if goes_on else None
+    more = _two_way_table(lines, last) if goes_on else None
     if more is None and goes_on and _numbers(lines, last):  # a row that is out of line
         rows.append("")
         cells.append((PrintedText("", last + 1),) * width)
@@ -208,7 +208,7 @@ def _series(lines: Sequence[str], start: int) -> _Block | None:
     return _Block(range(start + 1, end + 2), grid, program="pandas")
 
 
-def _one(lines: Sequence[str], start: int) -> _Block | None:
+def _one_way_table(lines: Sequence[str], start: int) -> _Block | None:
     """A table of one column: its name, its labels, its counts below them, each ending at the same place."""
     if start + 2 >= len(lines):
         return None
@@ -223,16 +223,16 @@ def _one(lines: Sequence[str], start: int) -> _Block | None:
     ):
         return None
     after = lines[start + 3].strip() if start + 3 < len(lines) else ""
-    words = _labels(labels, [_end(word) for word in numbers])
-    if words is None or len(words) < 2 or (after and not name):
+    level_names = _labels(labels, [_end(word) for word in numbers])
+    if level_names is None or len(level_names) < 2 or (after and not name):
         return None
     # R ends its lines with a blank; where an editor cut it off nothing tells the two apart.
     either_way = (
         not lines[start + 1].endswith(" ")
-        and len(words) == 2
+        and len(level_names) == 2
         and all(re.fullmatch(r"\S+\s+\d+", line) for line in (labels, counts))
     )
-    grid = _grid((name or None, None), words, (), [(word,) for word in numbers])
+    grid = _grid((name or None, None), level_names, (), [(word,) for word in numbers])
     return _Block(range(start + 1, start + 4), grid, either_way=either_way)
 
 
@@ -251,11 +251,11 @@ def _parse_histogram(body: Sequence[str], first: int, annotation: Annotation) ->
     """A histogram whose intervals have their upper edge, as they have unless R is told otherwise."""
     parts: dict[str, list[PrintedText]] = {}
     for number, line in enumerate(body, first):
-        words = words_in(line, number)
+        texts = words_in(line, number)
         if line.startswith("$"):
             parts[line.strip()] = numbers = []
-        elif words and re.fullmatch(r"\[\d+\]", words[0]):
-            numbers += words[1:]
+        elif texts and re.fullmatch(r"\[\d+\]", texts[0]):
+            numbers += texts[1:]
     breaks, counts = parts.get("$breaks", []), parts.get("$counts", [])
     if len(breaks) != len(counts) + 1 or body[-1].strip() != '[1] "histogram"':
         raise LineError(first, "a histogram must have breaks and a count between each two.")
@@ -277,7 +277,7 @@ def _layers(lines: Sequence[str], start: int) -> Match | None:
         head = end + 1
         while head < len(lines) and lines[head] == "":
             head += 1
-        block = _two(lines, head)
+        block = _two_way_table(lines, head)
         if block is None:
             fault, end = end + 1, min(head + 1, len(lines))
             break

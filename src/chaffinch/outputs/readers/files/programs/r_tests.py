@@ -12,8 +12,8 @@ from ..numbers import (
     NUMBER,
     P_VALUE,
     group_of,
+    parse_count,
     same_position,
-    whole,
 )
 from ..parsed import COMPARISONS, ParsedTest
 from ..protocol import (
@@ -72,26 +72,26 @@ def _parse_test(title: str, data: str, body: str, first: int, annotation: Annota
     result = _RESULT.search(body)
     if result is None:
         raise LineError(first + 1, "a test must have its statistic and a p-value in this line.")
-    kind = next((kind for words, kind in _TEST_KINDS.items() if words in title), None)
+    kind = next((kind for title_part, kind in _TEST_KINDS.items() if title_part in title), None)
     if kind is None or (kind == "chi-square" and "given probabilities" in title):
         raise OpenQuestionError(
             f"R: {title}.", "Tests of this kind are not read: describe it in a file of outputs."
         )
     is_by_groups = kind in COMPARISONS
     match = (_GROUPED if is_by_groups else _TWO).fullmatch(data)
-    columns = [part.split("$")[-1] for part in match.groups() if part] if match else []
-    of = (annotation.of or next(iter(columns), None)) if is_by_groups else None
+    columns = [column.split("$")[-1] for column in match.groups() if column] if match else []
+    variable = (annotation.variable or next(iter(columns), None)) if is_by_groups else None
     is_one_sample = _TWO_SAMPLES.get(kind, "") not in title
     numbers = _test_numbers(kind, title, body, result, first)
     n = annotation.n
     if kind == "correlation":
-        n = n or whole(result["dof"]) + 2
+        n = n or parse_count(result["dof"]) + 2
     return ParsedTest(
         kind,
         title,
         numbers,
         tuple(annotation.by or columns[is_by_groups:]),
-        of,
+        variable,
         n,
         annotation.where,
         "it is of one sample or paired: describe it in a file of outputs" if is_one_sample else "",
@@ -112,7 +112,7 @@ def _test_numbers(
     }
     numbers["p_value"] = same_position(numbers["p_value"], result["p_value"].replace(" ", ""))
     if result["dof"] and "." not in result["dof"]:
-        numbers["dof"] = whole(numbers["dof"])
+        numbers["dof"] = parse_count(numbers["dof"])
     alternative = _ALTERNATIVE.search(body)
     if alternative and kind in ("fisher", "t-test", "mann-whitney"):
         numbers["alternative"] = alternative[1]
@@ -121,7 +121,7 @@ def _test_numbers(
     elif kind == "fisher":
         ratio = re.search(rf"odds ratio\s+({NUMBER})\s*$", body)
         numbers |= (
-            {"conditional": True, "odds_ratio": _vouched(group_of(ratio, 1, first))}
+            {"conditional": True, "odds_ratio": _reliable_digits(group_of(ratio, 1, first))}
             if ratio
             else {}
         )
@@ -140,12 +140,12 @@ def _test_numbers(
     return numbers
 
 
-def _vouched(ratio: str) -> str:
+def _reliable_digits(ratio: str) -> str:
     """An odds ratio with the digits that R vouches for: it searches for it (or its inverse, above 1) with a tolerance of 1.2e-4.
 
     Examples
     --------
-    >>> _vouched("1.016303"), _vouched("25.53"), _vouched("0.325")
+    >>> _reliable_digits("1.016303"), _reliable_digits("25.53"), _reliable_digits("0.325")
     ('1.016', '26', '0.325')
     """
     value = float(ratio)

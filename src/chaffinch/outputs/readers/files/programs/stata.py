@@ -9,7 +9,7 @@ from functools import partial
 from itertools import pairwise
 
 from ..coefficient_grid import Row, coefficients_of
-from ..numbers import NUMBER, PrintedText, group_of, number_text, whole, words_in
+from ..numbers import NUMBER, PrintedText, group_of, number_text, parse_count, words_in
 from ..parsed import Cell, ParsedFit, ParsedOutput, ParsedSummary, ParsedTable, ParsedTest
 from ..printed_grid import PrintedGrid, parse_correlation, parse_table
 from ..protocol import (
@@ -85,9 +85,9 @@ class _Command:
                 f"Stata: {understood}", f"{reason[0].upper()}{reason[1:]}.", keys
             )
 
-    def cut(self, words: str) -> LineError:
+    def cut_error(self, fault: str) -> LineError:
         """Return the error for output that ends too early."""
-        return LineError(self.first + len(self.body) - 1, words)
+        return LineError(self.first + len(self.body) - 1, fault)
 
 
 def read_stata_logs(lines: Sequence[str]) -> list[Match]:
@@ -139,8 +139,8 @@ def _whole_name(short: str, names: Sequence[str]) -> str:
     'wife_education'
     """
     head, sign, tail = short.partition("~")
-    parts = (part for name in names for part in re.split(r"#+", name))
-    plain = dict.fromkeys(re.sub(r"^(i|c|b\d+|ib\d+)\.", "", part) for part in parts)
+    parts = (factor for name in names for factor in re.split(r"#+", name))
+    plain = dict.fromkeys(re.sub(r"^(i|c|b\d+|ib\d+)\.", "", factor) for factor in parts)
     fits = [name for name in plain if name.startswith(head) and name.endswith(tail)]
     return fits[0] if sign and len(fits) == 1 else short
 
@@ -151,14 +151,14 @@ def _fit(command: _Command, annotation: Annotation) -> ParsedFit:
     heads = ((k, _HEAD.fullmatch(line.rstrip())) for k, line in enumerate(command.body))
     start, head = next(((k, head) for k, head in heads if head), (0, None))
     if n_records is None or head is None:
-        raise command.cut(
+        raise command.cut_error(
             "the output of the model ends before its table of coefficients: the log is cut."
         )
     rows = _rows(command, start)
     fault = "a coefficient or its standard error is no number, or a name stands there twice."
     numbers = coefficients_of(rows, ".", fault, absent=(".",))
     loglik = re.search(rf"^Log (?:pseudo)?likelihood\s*=\s*({NUMBER})", text, re.MULTILINE)
-    n, kind = whole(group_of(n_records, 1, command.first)), _KINDS[command.verb]
+    n, kind = parse_count(group_of(n_records, 1, command.first)), _KINDS[command.verb]
     dof = re.search(r"^\s*Residual \|\s*\S+\s+([\d,]+)", text, re.MULTILINE)
     is_robust = bool(head["robust"].strip() or re.search(r"\b(vce|robust|cluster|r)\b", options))
     has_offset = re.search(r"\b(offset|exposure)\(", options)
@@ -170,7 +170,9 @@ def _fit(command: _Command, annotation: Annotation) -> ParsedFit:
         _formula(label, names[1:]) if label is not None and has_constant else None,
         **numbers,
         n=n,
-        dof=whole(group_of(dof, 1, command.first)) if dof else n - len(numbers["coefficients"]),
+        dof=parse_count(group_of(dof, 1, command.first))
+        if dof
+        else n - len(numbers["coefficients"]),
         loglik=number_text(group_of(loglik, 1, command.first))
         if loglik and kind != "ols"
         else None,
@@ -187,7 +189,7 @@ def _rows(command: _Command, start: int) -> list[Row]:
     """The coefficients in the lines after the head of their table."""
     rows, names, variable, is_closed = list[Row](), command.variables, "", False
     for number, line in enumerate(command.body[start + 1 :], command.first + start + 1):
-        name, bar, numbers = (part.strip() for part in line.partition("|"))
+        name, bar, numbers = (text.strip() for text in line.partition("|"))
         if re.fullmatch(r"-+", line.strip()):
             is_closed = True
             break
@@ -206,11 +208,13 @@ def _rows(command: _Command, start: int) -> list[Row]:
         name = f"{name}.{variable}" if is_level else _whole_name(name, names)
         rows.append((name, cells[0], cells[1]))
     if not is_closed or not rows:
-        raise command.cut("the table of coefficients is cut off: the log ends in the middle of it.")
+        raise command.cut_error(
+            "the table of coefficients is cut off: the log ends in the middle of it."
+        )
     return rows
 
 
-def _formula(label: str, words: Sequence[str]) -> str | None:
+def _formula(label: str, terms_of_command: Sequence[str]) -> str | None:
     """The formula of a list of variables; None where it has words that are not known here, as ranges of variables are.
 
     Examples
@@ -219,12 +223,12 @@ def _formula(label: str, words: Sequence[str]) -> str | None:
     'y ~ age + C(sex) + age:C(sex)'
     """
     terms = []
-    for word in words:
+    for word in terms_of_command:
         parts = []
-        for part in re.split(r"#+", word):
-            if match := re.fullmatch(r"(?:i\.)([^\W\d]\w*)", part):
+        for factor in re.split(r"#+", word):
+            if match := re.fullmatch(r"(?:i\.)([^\W\d]\w*)", factor):
                 parts.append(f"C({match[1]})")
-            elif match := re.fullmatch(r"(?:c\.)?([^\W\d]\w*)", part):
+            elif match := re.fullmatch(r"(?:c\.)?([^\W\d]\w*)", factor):
                 parts.append(match[1])
             else:
                 return None
@@ -240,13 +244,13 @@ def _table(command: _Command, annotation: Annotation) -> ParsedTable:
         )
     weight = _WEIGHT.search(command.text)
     if weight:
-        annotation = annotation.model_copy(update={"kind": "weighted-table", "of": weight[1]})
+        annotation = annotation.model_copy(update={"kind": "weighted-table", "variable": weight[1]})
         command = replace(command, text=_WEIGHT.sub("", command.text))
     command.check_records(annotation, "a table of counts.", {"kind": "table", "where": "..."})
     body, first = command.body, command.first
     bars = [k for k, line in enumerate(body) if re.fullmatch(r"\s*-+\+[-+]+\s*", line)]
     if not bars:
-        raise command.cut("the table ends before its rows: the log is cut.")
+        raise command.cut_error("the table ends before its rows: the log is cut.")
     head = body[bars[0] - 1]
     rows = [
         (k, label.strip(), words_in(f"{' ' * len(label)} {numbers.replace('|', ' ')}", first + k))
@@ -256,7 +260,7 @@ def _table(command: _Command, annotation: Annotation) -> ParsedTable:
     ]
     total = next((k for k, (_, label, _) in enumerate(rows) if label == "Total"), None)
     if total is None:
-        raise command.cut("the table has no row of totals: the log is cut.")
+        raise command.cut_error("the table has no row of totals: the log is cut.")
     for k in range(rows[total][0] + 1, len(body)):  # tests below it say no more than the table
         if re.search(r"\d", body[k]) and not re.search(
             r"chi2|Cram|Fisher|gamma|Kendall|Pr\s*=|ASE", body[k]
@@ -306,7 +310,7 @@ def _correlation(command: _Command, annotation: Annotation) -> ParsedTest:
         if bar and numbers.strip()
     ]
     if len(rows) < 3 or [len(cells) for _, cells in rows[1:]] != [*range(1, len(rows))]:
-        raise command.cut(
+        raise command.cut_error(
             "the correlations end before their last row, or are folded: the log is cut."
         )
     names = [_whole_name(label, command.variables) for label, _ in rows[1:]]
@@ -315,7 +319,7 @@ def _correlation(command: _Command, annotation: Annotation) -> ParsedTest:
     labels = tuple((name,) for name in names)
     grid = PrintedGrid((None,), None, labels, tuple(names), cells)
     n_records = re.search(r"\(obs=([\d,]+)\)", "\n".join(command.body))
-    n = whole(group_of(n_records, 1, command.first)) if n_records else None
+    n = parse_count(group_of(n_records, 1, command.first)) if n_records else None
     keys = {"kind": "correlation", "n": annotation.n or n}
     return parse_correlation(grid, annotation.model_copy(update=keys))
 
@@ -333,15 +337,15 @@ def _variance(command: _Command, annotation: Annotation) -> ParsedTest:
             cells = words_in(" " * match.end() + line[match.end() :], command.first + k)
             rows.append((match[1], cells))
     if [len(cells) for _, cells in rows] != [5, 3]:
-        raise command.cut("the analysis of variance ends before its rows: the log is cut.")
+        raise command.cut_error("the analysis of variance ends before its rows: the log is cut.")
     (_, between), (_, within) = rows
     blank = PrintedText("", command.first)
     names = ("SS", "df", "MS", "F", "Prob > F")
     labels = tuple((label,) for label, _ in rows)
     sources = (tuple(between), (*within, blank, blank))
-    of, by, *_ = (*command.variables, None, None)
+    variable, by, *_ = (*command.variables, None, None)
     return parse_variance(
-        PrintedGrid((None,), None, labels, names, sources), annotation, of=of, by=by
+        PrintedGrid((None,), None, labels, names, sources), annotation, variable=variable, by=by
     )
 
 
@@ -358,17 +362,17 @@ def _survival(command: _Command, annotation: Annotation) -> ParsedSurvival:
     labels, rows, stratum = list[tuple[str, ...]](), list[tuple[PrintedText, ...]](), ""
     rules = [k for k, line in enumerate(command.body) if re.fullmatch(r"\s*-{20,}\s*", line)]
     if not rules:
-        raise command.cut("the survival table ends before its rows: the log is cut.")
+        raise command.cut_error("the survival table ends before its rows: the log is cut.")
     for number, line in enumerate(command.body[rules[0] + 1 :], command.first + rules[0] + 1):
-        words = words_in(line, number)
-        if len(words) > 4 and re.match(r"[\d.]", words[0]):
-            clock, at_risk, events, _, function, *_ = words
+        cells = words_in(line, number)
+        if len(cells) > 4 and re.match(r"[\d.]", cells[0]):
+            clock, at_risk, events, _, function, *_ = cells
             labels.append((clock,))
             rows.append((at_risk, events, function, PrintedText(stratum, number)))
-        elif by and words and not line.lstrip().startswith("--"):
+        elif by and cells and not line.lstrip().startswith("--"):
             label = line.strip().partition("=")[2] or line.strip()
             stratum = f"{by[1]}={label.strip()}"
-        elif words and not line.lstrip().startswith("--"):
+        elif cells and not line.lstrip().startswith("--"):
             raise LineError(number, "a row of the survival table must have a time and numbers.")
     columns = ("n.risk", "n.event", "survival", "strata")
     grid = PrintedGrid(("time",), None, tuple(labels), columns, tuple(rows))
@@ -376,7 +380,7 @@ def _survival(command: _Command, annotation: Annotation) -> ParsedSurvival:
     formula = f"Surv({time[1]}, {event[1]}{level}) ~ 1" if time and event else None
     reason = command.unresolved_reason(annotation)
     if not rows:
-        raise command.cut("the survival table has no rows: the log is cut.")
+        raise command.cut_error("the survival table has no rows: the log is cut.")
     survival = parse_survival(grid, annotation, formula)
     return replace(survival, unresolved_reason=reason or survival.unresolved_reason)
 
@@ -394,7 +398,7 @@ def _summary(command: _Command, annotation: Annotation) -> ParsedSummary:
         if "|" in line and "Obs" not in line and not re.fullmatch(r"[\s+-]*", line.replace("|", ""))
     ]
     if not rows:
-        raise command.cut("the summary has no rows: the log is cut.")
+        raise command.cut_error("the summary has no rows: the log is cut.")
     if len(rows) > 1:
         raise OpenQuestionError(
             "Stata: a summary of several variables.",
@@ -412,8 +416,10 @@ def _summary(command: _Command, annotation: Annotation) -> ParsedSummary:
             raise LineError(line, "a cell of the summary is no number.")
         statistics[statistic] = {(): number}
     command.check_records(annotation, "a summary.", {"where": "..."})
-    of = annotation.of or _whole_name(name.strip(), command.variables)
-    return ParsedSummary(annotation.columns.get(of, of), (), ((),), statistics, annotation.where)
+    variable = annotation.variable or _whole_name(name.strip(), command.variables)
+    return ParsedSummary(
+        annotation.columns.get(variable, variable), (), ((),), statistics, annotation.where
+    )
 
 
 READERS.register(

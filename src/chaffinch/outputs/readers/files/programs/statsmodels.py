@@ -9,7 +9,7 @@ from functools import partial
 from itertools import pairwise
 
 from ..coefficient_grid import Row, coefficients_of
-from ..numbers import NUMBER, PrintedText, group_of, number_text, whole, words_in
+from ..numbers import NUMBER, PrintedText, group_of, number_text, parse_count, words_in
 from ..parsed import UNCONVERGED, ParsedFit
 from ..protocol import (
     READERS,
@@ -103,8 +103,8 @@ def _parse(body: Sequence[str], first: int, annotation: Annotation) -> ParsedFit
         kind,
         facts["Dep. Variable"],
         **numbers,
-        n=whole(facts["No. Observations"]),
-        dof=whole(facts["Df Residuals"]) if "Df Residuals" in facts else None,
+        n=parse_count(facts["No. Observations"]),
+        dof=parse_count(facts["Df Residuals"]) if "Df Residuals" in facts else None,
         loglik=number_text(facts.get("Log-Likelihood", "")),
         robust=kind == "probit" or facts.get("Covariance Type", "nonrobust") != "nonrobust",
         unresolved_reason="" if has_converged else UNCONVERGED,
@@ -131,12 +131,12 @@ def _parse_mixed(body: Sequence[str], first: int, annotation: Annotation) -> Par
     for number, line in enumerate(body[rules[1] + 1 : -1], first + rules[1] + 1):
         effect = _MIXED_ROW.fullmatch(line.strip())
         variance = _GROUP_ROW.fullmatch(line.strip())
-        words = words_in(line, number)
+        cells = words_in(line, number)
         if effect:
-            estimate, error, *_ = words[len(effect[1].split()) :]
+            estimate, error, *_ = cells[len(effect[1].split()) :]
             rows.append((effect[1], estimate, error))
         elif variance:
-            variances.append((variance[1], words[len(variance[1].split()) + 1]))
+            variances.append((variance[1], cells[len(variance[1].split()) + 1]))
         else:
             raise LineError(number, "a row of the mixed model must have a name and its numbers.")
     if len(variances) != 1:
@@ -152,14 +152,14 @@ def _parse_mixed(body: Sequence[str], first: int, annotation: Annotation) -> Par
         "mixed",
         facts["Dependent Variable"],
         **coefficients_of(rows, ".", "a coefficient is no number, or a name stands there twice."),
-        n=whole(facts["No. Observations"]),
+        n=parse_count(facts["No. Observations"]),
         extra={
             "group": group,
             "reml": facts["Method"] == "REML",
             "group_variance": variance_text,
             "residual_variance": number_text(facts["Scale"]),
         },
-        smallest_group=whole(facts["Min. group size"]),
+        smallest_group=parse_count(facts["Min. group size"]),
         unresolved_reason=UNCONVERGED if not has_converged else "" if group else unnamed_group,
     )
     return replace(fit, **fit_keys(annotation))

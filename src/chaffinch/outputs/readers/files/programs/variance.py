@@ -73,7 +73,7 @@ def _parse_lines(body: Sequence[str], head: int, first: int, annotation: Annotat
             "the analysis of variance ends before its residuals: the file is cut.",
         )
     responses = (re.match(r"Response: (\S+)", line) for line in body[:head])
-    return parse_variance(grid, annotation, of=next((m[1] for m in responses if m), None))
+    return parse_variance(grid, annotation, variable=next((m[1] for m in responses if m), None))
 
 
 def _label_end(text: str) -> int:
