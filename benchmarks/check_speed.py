@@ -238,7 +238,7 @@ def one_check(
 def mixed(name: str) -> list[object]:
     """Six datasets from a mixed folder, in a process of their own and refitted: CPU seconds each."""
     coder = TableCoder(read(bundled(name), rare="keep"))
-    recipes = open_outputs(MIXED[name]).place(DataColumns(coder)).recipes
+    recipes = open_outputs(MIXED[name]).place_on(DataColumns(coder)).recipes
     spec = recipes.computed(codes_of_table(coder, recipes.fields).codes)
     began, wall = cpu_seconds(), time.perf_counter()
     found = evolve_spec(

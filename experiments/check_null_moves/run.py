@@ -98,7 +98,7 @@ def main() -> None:
     for name, (data, outputs, attack) in cases().items():
         coder = TableCoder(read(data, rare="keep"))
         columns = DataColumns(coder, (*attack["keys"], *attack["sensitive"]))
-        recipes = open_outputs(outputs).place(columns).recipes
+        recipes = open_outputs(outputs).place_on(columns).recipes
         settings = CheckSettings(
             **attack, syntheses=SYNTHESES, cumulative=False, leave_one_out="never"
         )

@@ -166,7 +166,7 @@ def whole_data(run: CheckRun, *, runs: int = 10) -> tuple[WholeDataRisk, ...]:
     InputError where all the data cannot give one of them.
     """
     codes, seed = run.codes, seed_sequence(run.entropy).spawn(5)[4]
-    spec = run.begun(run.recipes.computed(codes, only=run.specs[0].names), codes)
+    spec = run.with_known_margins(run.recipes.computed(codes, only=run.specs[0].names), codes)
     ensemble = run.maker(spec, copies=runs, seed=seed)
     risks = []
     for attack in run.attacks:
@@ -228,7 +228,7 @@ def error_lines(
 ) -> tuple[ErrorLine, ...]:
     """Return the lines for the first fold: so many datasets for each of several moments of the search."""
     fold = run.folds[0]
-    spec = run.begun(run.specs[0], run.codes[fold.original])
+    spec = run.with_known_margins(run.specs[0], run.codes[fold.original])
     points: dict[tuple[str, str], list[ErrorPoint]] = {}
     seeds = seed_sequence(run.entropy).spawn(3)[2].spawn(len(STOPS))
     for stop, seed in zip(STOPS, seeds, strict=True):
@@ -236,7 +236,7 @@ def error_lines(
         search = replace(
             evolver.search, proposals=limit if stop is None else min(stop, limit or stop)
         )
-        evolved = replace(evolver, search=search).evolved(spec, copies=copies, seed=seed).copies
+        evolved = replace(evolver, search=search).evolve(spec, copies=copies, seed=seed).copies
         errors = [mean_error(copy.compared) for copy in evolved]
         for attack in run.attacks:
             means = run.tcap([copy.codes for copy in evolved], fold, attack).means

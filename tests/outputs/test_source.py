@@ -41,7 +41,7 @@ def test_an_acro_folder_by_its_path(tmp_path):
     shutil.copytree(ACRO, folder)
     source = open_outputs(folder)
     assert source.policy.name == "ACRO"
-    placed = source.place(DataColumns(TableCoder(chaffinch.read(CMC, rare="keep"))))
+    placed = source.place_on(DataColumns(TableCoder(chaffinch.read(CMC, rare="keep"))))
     assert "counts" in placed.recipes.names
     assert placed.of_results["counts"] == ("counts",)
     assert placed.about.acro == "1.0.2"
@@ -55,7 +55,7 @@ def test_columns_that_no_file_describes_have_the_levels_that_occur(coder, tmp_pa
         source = open_outputs(outputs)
         assert source.path == path
         assert source.policy == Policy()
-        placed = source.place(DataColumns(coder, ("age",), threshold=5))
+        placed = source.place_on(DataColumns(coder, ("age",), threshold=5))
         fields = placed.recipes.fields
         assert [(field.name, field.levels[:2]) for field in fields] == [
             ("area", ("north", "south")),
@@ -70,7 +70,7 @@ def test_columns_that_no_file_describes_have_the_levels_that_occur(coder, tmp_pa
 
 def test_columns_that_are_declared_have_their_levels(coder):
     declared = (OutputColumn("area", ("east", "north", "south")),)
-    placed = open_outputs(DOCUMENT).place(DataColumns(coder, declared=declared))
+    placed = open_outputs(DOCUMENT).place_on(DataColumns(coder, declared=declared))
     assert [field.levels for field in placed.recipes.fields] == [
         ("east", "north", "south"),
         ("no", "yes"),
@@ -81,7 +81,7 @@ def test_recipes_are_placed_as_they_are(coder):
     recipes = recipes_of([TABLE], FIELDS)
     source = open_outputs(recipes)
     assert source.path is None
-    for placed in (source.place(DataColumns(coder)), source.place_codes()):
+    for placed in (source.place_on(DataColumns(coder)), source.place_codes()):
         assert placed.recipes is recipes
     entries = [TABLE, {**TABLE, "name": "u"}]
     selected, left_out = select_outputs(open_outputs(recipes_of(entries, FIELDS)), ["u"])
@@ -92,7 +92,7 @@ def test_recipes_are_placed_as_they_are(coder):
 @pytest.mark.parametrize("outputs", [recipes_of([], FIELDS), {**DOCUMENT, "outputs": []}])
 def test_a_source_without_outputs(outputs, coder):
     with pytest.raises(InputError, match="The document has no outputs"):
-        open_outputs(outputs).place(DataColumns(coder))
+        open_outputs(outputs).place_on(DataColumns(coder))
 
 
 def test_what_each_source_can_be_asked(tmp_path):

@@ -73,10 +73,12 @@ def check(
         result, lines = run_check(spec, data, job, run, Destinations(json=json, html=html))
     if not quiet:
         _show(result)
-        most = result.settings.search.proposals if result.all is not None else None
+        max_proposals = result.settings.search.proposals if result.all is not None else None
         searches = (
-            [f"Each search had up to {most:,} proposals. --proposals {most} repeats this."]
-            if most
+            [
+                f"Each search had up to {max_proposals:,} proposals. --proposals {max_proposals} repeats this."
+            ]
+            if max_proposals
             else []
         )
         for line in (*lines, *searches):
@@ -106,13 +108,22 @@ def _show(result: CheckResult) -> None:
         "detectable",
     )
     rows = []
-    for one in () if result.all is None else result.all.measures:
-        sides = [
-            _fixed(side.value) for side in (one.original, one.holdout, one.prior, one.marginal)
+    for measure in () if result.all is None else result.all.measures:
+        estimates = [
+            _three_decimals(side.value)
+            for side in (measure.original, measure.holdout, measure.prior, measure.marginal)
         ]
-        low, high = _fixed(one.marginal.low), _fixed(one.marginal.high)
+        low, high = _three_decimals(measure.marginal.low), _three_decimals(measure.marginal.high)
         between = f"{low} to {high}" if low and high else ""
-        rows.append((one.sensitive, one.convention, *sides, between, _fixed(one.detectable)))
+        rows.append(
+            (
+                measure.sensitive,
+                measure.convention,
+                *estimates,
+                between,
+                _three_decimals(measure.detectable),
+            )
+        )
     if rows:
         echo()
         show_table(head, rows)
@@ -122,7 +133,7 @@ def _show(result: CheckResult) -> None:
         if output.rules_only:
             echo(f"- Rules only: '{output.name}': {output.rules_only}.")
     for read in result.about.read:
-        echo(f"- Read: '{read.name}' ({read.place}). {read.understood}")
+        echo(f"- Read: '{read.name}' ({read.location}). {read.understood}")
     for skipped in result.about.skipped:
         echo(f"- Not assessed: '{skipped.name}': {skipped.reason}")
     for replaced in result.about.by_recipe:
@@ -134,7 +145,7 @@ def _show(result: CheckResult) -> None:
         names = join_names(f"'{name}'" for name in result.about.not_asked)
         echo(f"- Not asked for, and nothing is said of it: {names}.")
     echo(rules_sentence(result.rules))
-    for line in _bad(result.rules):
+    for line in _finding_lines(result.rules):
         echo(line)
     if sentence := hold_back_sentence(result):
         echo(sentence)
@@ -149,24 +160,28 @@ def mitigation_lines(plan: MitigationPlan) -> list[str]:
     for step in plan.steps:
         now = "not published" if step.dropped else f"rules {step.before}, then {step.after}"
         lines.append(
-            f"- '{step.output}': {', then '.join(step.words)} ({now}; lost: {percent(step.loss.share)}, {step.loss.words})"
+            f"- '{step.output}': {', then '.join(step.actions)} ({now}; lost: {percent(step.loss.share)}, {step.loss.description})"
         )
-    for one in plan.assessed:
+    for assessed in plan.assessed:
         interval = (
-            f"{_fixed(one.low)} to {_fixed(one.high)}"
-            if isfinite(one.low) and isfinite(one.high)
+            f"{_three_decimals(assessed.low)} to {_three_decimals(assessed.high)}"
+            if isfinite(assessed.low) and isfinite(assessed.high)
             else "no interval"
         )
-        risk = f"{format_signed(one.risk)} ({interval})" if isfinite(one.risk) else "not measured"
-        lines.append(f"- Marginal risk {risk}, {one.verdict}: {one.words}.")
-    others = [one for one in plan.options if not one.taken]
+        risk = (
+            f"{format_signed(assessed.risk)} ({interval})"
+            if isfinite(assessed.risk)
+            else "not measured"
+        )
+        lines.append(f"- Marginal risk {risk}, {assessed.verdict}: {assessed.description}.")
+    others = [option for option in plan.options if not option.taken]
     if others:
         lines.append("What else was tried and breaks no rule, least loss first:")
-        for name in dict.fromkeys(one.output for one in others):
-            mine = [one for one in others if one.output == name]
+        for name in dict.fromkeys(option.output for option in others):
+            mine = [option for option in others if option.output == name]
             lines += [
-                f"- '{name}': {one.words} (rules {one.status}; lost: {percent(one.loss.share)}, {one.loss.words})"
-                for one in mine[:MOST_OPTIONS]
+                f"- '{name}': {option.description} (rules {option.status}; lost: {percent(option.loss.share)}, {option.loss.description})"
+                for option in mine[:MOST_OPTIONS]
             ]
             if len(mine) > MOST_OPTIONS:
                 lines.append(
@@ -212,22 +227,22 @@ def _cut(word: str, width: int) -> str:
     return word if len(word) <= width else f"{word[: width - 1]}…"
 
 
-def _bad(findings: Iterable[RuleFinding]) -> list[str]:
+def _finding_lines(findings: Iterable[RuleFinding]) -> list[str]:
     """A line for each rule that failed, was not assessed to the end or wants a look, failed ones first; the same of several pairs in one."""
     alike: dict[tuple[str, ...], list[str]] = {}
-    for one in findings:
-        apart = one.others  # several outputs together are one finding, not pairs
-        beside = alike.setdefault(
-            (one.status, one.rule, one.output, one.words, *apart), list(apart)
+    for finding in findings:
+        apart = finding.others  # several outputs together are one finding, not pairs
+        names = alike.setdefault(
+            (finding.status, finding.rule, finding.output, finding.words, *apart), list(apart)
         )
-        beside += [one.other] if one.other else []
+        names += [finding.other] if finding.other else []
     return [
-        f"- {status}: {rule}, {output!r}{' and ' + join_names(map(repr, others)) if others else ''}: {words}"
+        f"- {status}: {rule}, {output!r}{' and ' + join_names(map(repr, others)) if others else ''}: {reason}"
         for wanted in ("fail", "not assessed", "review")
-        for (status, rule, output, words, *_), others in alike.items()
+        for (status, rule, output, reason, *_), others in alike.items()
         if status == wanted
     ]
 
 
-def _fixed(value: float) -> str:
+def _three_decimals(value: float) -> str:
     return f"{value:.3f}" if isfinite(value) else ""

@@ -67,7 +67,7 @@ def _show(result: EvolveResult, paths: Sequence[Path]) -> None:
     head = ("output", "kind", "numbers", "as published", "off by at most", "computed again by")
     rows = []
     for same in zip(*(copy.outputs for copy in result.copies), strict=True):
-        worst = max(same, key=lambda one: (one.outside, one.largest_error or 0.0))
+        worst = max(same, key=lambda fit: (fit.outside, fit.largest_error or 0.0))
         by = "nobody" if not worst.refitted else "statsmodels" if worst.regression else "counting"
         rows.append(
             (
@@ -81,8 +81,11 @@ def _show(result: EvolveResult, paths: Sequence[Path]) -> None:
         )
     screen = show_table(head, rows)
     screen.print(sentence(result), markup=False)
-    most = result.proposals
-    echo(f"Each search had up to {most:,} proposals. --proposals {most} repeats this.", err=True)
+    max_proposals = result.proposals
+    echo(
+        f"Each search had up to {max_proposals:,} proposals. --proposals {max_proposals} repeats this.",
+        err=True,
+    )
     for path, copy in zip(paths, result.copies, strict=True):
         marked = "" if copy.reached else ", marked as not having all outputs"
         echo(f"Wrote {path}: {count_noun(result.rows, 'record')}{marked}.", err=True)

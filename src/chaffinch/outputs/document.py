@@ -121,7 +121,9 @@ class Outputs:
 
         Columns are the file's own unless there are `fields`; messages tell of the data what `threshold` records share.
         """
-        outputs = cls(*parsed(data, name=name, numbers=numbers, fields=fields, threshold=threshold))
+        outputs = cls(
+            *read_contents(data, name=name, numbers=numbers, fields=fields, threshold=threshold)
+        )
         if numbers == "optional":
             outputs._check_recipes()
         return outputs
@@ -180,11 +182,11 @@ class Outputs:
         """Return the same outputs over columns of which some have other weights, or none (None)."""
         fields = OutputDomain(
             tuple(
-                replace(field, weights=None if some is None else tuple(some))
+                replace(field, weights=None if margin is None else tuple(margin))
                 if field.name in weights
                 else field
                 for field in self.fields
-                for some in (weights.get(field.name),)
+                for margin in (weights.get(field.name),)
             )
         )
         outputs = Outputs(fields, self.outputs, self.rows)
@@ -196,16 +198,18 @@ class Outputs:
     # Numbers.
 
     def computed(
-        self, codes: Codes, *, part: str = "the data", only: Sequence[str] | None = None
+        self, codes: Codes, *, source: str = "the data", only: Sequence[str] | None = None
     ) -> Outputs:
-        """Return the outputs, or some by name, with their numbers computed on these records; `part` names these in messages."""
+        """Return the outputs, or some by name, with their numbers computed on these records; `source` names these in messages."""
         chosen = self if only is None else self.only(only)
-        every = tuple(output.computed(self.fields, codes, part=part) for output in chosen.outputs)
-        return Outputs(self.fields, every, len(codes))
+        outputs = tuple(
+            output.computed(self.fields, codes, part=source) for output in chosen.outputs
+        )
+        return Outputs(self.fields, outputs, len(codes))
 
-    def entries(self, codes: Codes, *, part: str = "the data") -> list[dict[str, Any]]:
+    def entries(self, codes: Codes, *, source: str = "the data") -> list[dict[str, Any]]:
         """Return every output's entry in a file of outputs, its numbers computed on these records."""
-        return [output.to_dict() for output in self.computed(codes, part=part).outputs]
+        return [output.to_dict() for output in self.computed(codes, source=source).outputs]
 
     def published(self, *, rows: int) -> Outputs:
         """Return the outputs as published, of so many rows; InputError for one that has no numbers in its file."""
@@ -214,7 +218,9 @@ class Outputs:
                 f"Output '{bare}' has no numbers in its file. Compute them on records, or add them."
             )
         return Outputs(
-            self.fields, tuple(one.changed(drop=one.PRINTING) for one in self.outputs), rows
+            self.fields,
+            tuple(output.changed(drop=output.PRINTING) for output in self.outputs),
+            rows,
         )
 
     # Equations.
@@ -249,7 +255,7 @@ class Outputs:
         n = self.n_rows(rows)
         if n not in self._compiled:
             domain = self.fields.with_rows(n)
-            self._compiled[n] = tuple(_compiled(output, domain) for output in self.outputs)
+            self._compiled[n] = tuple(_compile(output, domain) for output in self.outputs)
         return self._compiled[n]
 
     def n_rows(self, rows: int | None = None) -> int:
@@ -267,18 +273,25 @@ class Outputs:
         if not self.outputs:
             raise InputError("There are no outputs to reproduce. Add at least one as [[outputs]].")
         return Problem(
-            self.fields, tuple(part for one in self.compiled(rows) for part in one.equations)
+            self.fields,
+            tuple(
+                equations for compiled in self.compiled(rows) for equations in compiled.equations
+            ),
         )
 
     def source(self, equation: str, rows: int | None = None) -> OutputSpec:
         """Return the output that an equation set of the problem, by name, came from."""
-        for one in self.compiled(rows):
-            if any(part.name == equation for part in one.equations):
-                return one.output
+        for compiled in self.compiled(rows):
+            if any(equations.name == equation for equations in compiled.equations):
+                return compiled.output
         raise unknown_name(
             "equation set",
             equation,
-            [part.name for one in self.compiled(rows) for part in one.equations],
+            [
+                equations.name
+                for compiled in self.compiled(rows)
+                for equations in compiled.equations
+            ],
         )
 
 
@@ -326,12 +339,12 @@ def _naming(output: OutputSpec) -> Iterator[None]:
         raise InputError(f"Output '{output.name}': {error}") from None
 
 
-def _compiled(output: OutputSpec, domain: OutputDomain) -> Compiled:
+def _compile(output: OutputSpec, domain: OutputDomain) -> Compiled:
     with _naming(output):
         return Compiled(output, output.equations(domain))
 
 
-class Parsed(NamedTuple):
+class DocumentContents(NamedTuple):
     """What a file holds: columns, outputs and the number of rows."""
 
     fields: OutputDomain
@@ -339,14 +352,14 @@ class Parsed(NamedTuple):
     rows: int | None
 
 
-def parsed(
+def read_contents(
     data: Mapping[str, Any],
     *,
     name: str,
     numbers: Numbers,
     fields: OutputDomain | None,
     threshold: int,
-) -> Parsed:
+) -> DocumentContents:
     """Return what a file holds; InputError with the place and the rule where it breaks one. Columns are the file's own unless given."""
     check_head(data, name, what="description of outputs", format_=FORMAT, version=VERSION)
     content = dict(data) if fields is None else {**data, "columns": []}
@@ -357,7 +370,7 @@ def parsed(
     outputs = tuple(
         _output(entry, number, name, numbers) for number, entry in enumerate(model.outputs, 1)
     )
-    return Parsed(fields, outputs, model.rows)
+    return DocumentContents(fields, outputs, model.rows)
 
 
 class _ColumnModel(BaseModel):
@@ -393,8 +406,8 @@ class _ColumnModel(BaseModel):
                 f"Column '{self.name}' would have {count} levels, over {MOST_LEVELS}. Use a larger step."
             )
         numbers = [first + k * step for k in range(count)]
-        whole = all(isinstance(number, int) for number in (self.first, self.to, self.step))
-        return tuple(int(number) if whole else float(number) for number in numbers)
+        are_whole = all(isinstance(number, int) for number in (self.first, self.to, self.step))
+        return tuple(int(number) if are_whole else float(number) for number in numbers)
 
 
 class _FileModel(BaseModel):
@@ -434,7 +447,7 @@ def named_columns(entries: Sequence[Mapping[str, Any]], known: Sequence[str]) ->
     >>> named_columns([{"kind": "logit", "formula": "rich ~ C(sex) + age"}], ["age", "area", "rich", "sex"])
     ('age', 'rich', 'sex')
     """
-    words: set[str] = set()
+    names_in_use: set[str] = set()
     for entry in entries:
         if not isinstance(entry, Mapping):
             continue
@@ -442,14 +455,14 @@ def named_columns(entries: Sequence[Mapping[str, Any]], known: Sequence[str]) ->
         specs = (
             [KINDS[kind].spec]
             if isinstance(kind, str) and kind in KINDS
-            else [one.spec for one in KINDS]
+            else [definition.spec for definition in KINDS]
         )
         for spec in dict.fromkeys(specs):
             names, texts = spec.mentioned(entry)
-            words.update(names)
+            names_in_use.update(names)
             for text in texts:
-                words |= column_words(text, what=f"Output '{entry.get('name', '')}'")
-    return tuple(name for name in known if name in words)
+                names_in_use |= column_words(text, what=f"Output '{entry.get('name', '')}'")
+    return tuple(name for name in known if name in names_in_use)
 
 
 def _column(entry: Mapping[str, Any], number: int, name: str) -> OutputColumn:
@@ -477,8 +490,8 @@ def _output(entry: Mapping[str, Any], number: int, name: str, numbers: Numbers) 
         missing := next(
             (
                 key
-                for key, one in cls.statistics.items()
-                if one.presence == "required" and key not in entry
+                for key, statistic in cls.statistics.items()
+                if statistic.presence == "required" and key not in entry
             ),
             None,
         )

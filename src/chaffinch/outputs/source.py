@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from .._base.checks import check_name
 from .._base.errors import InputError
 from .._base.masking import THRESHOLD
+from .._base.results import PlainData, plain_form
 from .document import FORMAT, VERSION, Outputs, named_columns, read_document, read_outputs
 from .domain import OutputColumn, OutputDomain
 from .records import TableCoder, fields_of_table
@@ -54,11 +55,11 @@ class ByRecipe:
 
 
 @dataclass(frozen=True)
-class ReadFrom:
+class ReadFrom(PlainData):
     """An output that was read from a file: where it stands, and what was understood."""
 
     name: str
-    place: str
+    location: str = field(metadata=plain_form(key="place"))
     understood: str
 
 
@@ -149,7 +150,7 @@ class OutputSource(Protocol):
     def only(self, names: Collection[str]) -> OutputSource:
         """Return the same with some of the outputs."""
 
-    def place(self, columns: DataColumns) -> PlacedOutputs:
+    def place_on(self, columns: DataColumns) -> PlacedOutputs:
         """Return the outputs over the columns of the data; InputError where there are none."""
 
     def place_codes(self) -> PlacedOutputs:
@@ -194,7 +195,7 @@ class RecipeSource(OutputSource):
     def only(self, names: Collection[str]) -> RecipeSource:
         return RecipeSource(self.recipes.only([name for name in self.names if name in names]))
 
-    def place(self, columns: DataColumns) -> PlacedOutputs:
+    def place_on(self, columns: DataColumns) -> PlacedOutputs:
         return self.place_codes()
 
     def place_codes(self) -> PlacedOutputs:
@@ -229,7 +230,7 @@ class DocumentSource(OutputSource):
         ]
         return replace(self, content={**self.content, "outputs": entries})
 
-    def place(self, columns: DataColumns) -> PlacedOutputs:
+    def place_on(self, columns: DataColumns) -> PlacedOutputs:
         known, fields = columns.coder.table.columns, None
         wanted = {*named_columns(self.entries, known), *columns.names}.intersection(known)
         if "columns" in self.content:
@@ -354,7 +355,7 @@ def select_outputs(
 
 def _split_names(word: str, known: Sequence[str]) -> list[str]:
     """The outputs that a word names: itself, as names may hold commas; or each part between commas."""
-    parts = [word] if word in known else [part.strip() for part in word.split(",") if part.strip()]
-    for part in parts:
-        check_name("output", part, known)
-    return parts
+    names = [word] if word in known else [name.strip() for name in word.split(",") if name.strip()]
+    for name in names:
+        check_name("output", name, known)
+    return names

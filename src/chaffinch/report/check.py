@@ -369,7 +369,7 @@ def _read(result: CheckResult) -> tuple[Block, ...]:
     rows: list[Row] = [
         (
             Cell(display_name(output.name)),
-            display_name(output.place),
+            display_name(output.location),
             display_name(output.understood, MOST_QUESTION),
         )
         for output in result.about.read
@@ -578,7 +578,7 @@ def mitigation_blocks(plan: MitigationPlan) -> tuple[Block, ...]:
                 "What is done, least loss first",
                 plan.steps,
                 Col("Output", lambda step: display_name(step.output)),
-                Wide("Change", lambda step: "; then ".join(step.words)),
+                Wide("Change", lambda step: "; then ".join(step.actions)),
                 Col("Rules before", lambda step: Cell("", word=step.before)),
                 Col(
                     "Rules after",
@@ -589,7 +589,7 @@ def mitigation_blocks(plan: MitigationPlan) -> tuple[Block, ...]:
                     ),
                 ),
                 Num("Lost", lambda step: _share(step.loss)),
-                Wide("What is lost", lambda step: step.loss.words),
+                Wide("What is lost", lambda step: step.loss.description),
                 cards=True,
             )
         )
@@ -598,7 +598,7 @@ def mitigation_blocks(plan: MitigationPlan) -> tuple[Block, ...]:
             page_table(
                 "Marginal risk before and after",
                 plan.assessed,
-                Wide("Outputs", lambda option: option.words),
+                Wide("Outputs", lambda option: option.description),
                 Num("Largest marginal risk", lambda option: format_fixed(option.risk)),
                 Col(
                     "Interval",
@@ -617,11 +617,11 @@ def mitigation_blocks(plan: MitigationPlan) -> tuple[Block, ...]:
                 "Each way that was tried and breaks no rule, least loss first",
                 plan.options,
                 Col("Output", lambda option: display_name(option.output)),
-                Wide("Change", lambda option: option.words),
+                Wide("Change", lambda option: option.description),
                 Col("Rules after", lambda option: Cell("", word=option.status)),
                 Col("", lambda option: "taken" if option.taken else ""),
                 Num("Lost", lambda option: _share(option.loss)),
-                Wide("What is lost", lambda option: option.loss.words),
+                Wide("What is lost", lambda option: option.loss.description),
                 cards=True,
             )
         )

@@ -129,7 +129,7 @@ def run_check(
     files = replace(files or Destinations(), confidential=job.delivery.confidential)
     check_destinations(outputs, data, job, files)
     opened = OpenedCheck.open(outputs, job, run)
-    placed, records = opened.place(data)
+    placed, records = opened.place_on(data)
     opened.check_placed(placed)
     result = opened.judge(placed, records, name_of(data))
     return opened.deliver(result, placed, records, files)
@@ -198,7 +198,7 @@ class OpenedCheck:
         """The smallest count that is told."""
         return self.job.settings.least_shown(self.policy)
 
-    def place(self, data: Any) -> tuple[PlacedOutputs, Records | None]:
+    def place_on(self, data: Any) -> tuple[PlacedOutputs, Records | None]:
         """Return the outputs over the columns of the records, and the records: a table whose columns are coded once, or codes; None where there are none."""
         if data is None:
             return self.source.place_printed(), None
@@ -214,7 +214,7 @@ class OpenedCheck:
             threshold=self.threshold,
             policy=self.policy,
         )
-        return self.source.place(columns), columns.coder
+        return self.source.place_on(columns), columns.coder
 
     def check_placed(self, placed: PlacedOutputs) -> None:
         """Raise where what would be recorded is not what is judged, or the folder to be copied was changed after ACRO wrote it."""
@@ -363,26 +363,26 @@ def write_mitigated(folder: Path, result: CheckResult, data: Records | None) -> 
     if not after.passed:
         return f"Nothing was written to {folder}: the mitigated outputs do not pass."
     check_new_folder(folder)
-    new = [one.name for one in after.outputs if not one.released]
+    new = [output.name for output in after.outputs if not output.released]
     recipes = after.recipes.only(new)
     codes = codes_of_table(data, recipes.fields).codes if not isinstance(data, np.ndarray) else data
     computed = recipes.computed(codes)
-    with filling(folder) as part:
+    with filling(folder) as new_folder:
         document = {
             "format": FORMAT,
             "version": VERSION,
             "outputs": [
-                one.to_dict() if one.published is None else one.published
-                for one in computed.outputs
+                output.to_dict() if output.published is None else output.published
+                for output in computed.outputs
             ],
         }
-        write_json(part / DOCUMENT, document, indent=1)
+        write_json(new_folder / DOCUMENT, document, indent=1)
         for number, output in enumerate(computed.outputs, 1):
             text = io.StringIO()
             csv.writer(text, lineterminator="\n").writerows(
                 table_of_output(output, recipes.fields.with_rows(len(codes)))
             )
-            write_text(part / f"{number:02d}-{_slug(output.name)}.csv", text.getvalue())
+            write_text(new_folder / f"{number:02d}-{_slug(output.name)}.csv", text.getvalue())
     return f"Wrote {folder}: {len(new)} mitigated output{'' if len(new) == 1 else 's'}, {DOCUMENT} and a table for each."
 
 
@@ -392,17 +392,17 @@ def table_of_output(output: OutputSpec, frame: OutputDomain) -> Iterator[list[An
     by: list[str] = list(getattr(output, "by", ()))
     names = output.crossing(frame).names if by else ()
     if getattr(output, "margins", False):
-        names = tuple((*some, TOTAL) for some in names)
-    size = int(np.prod([len(some) for some in names], dtype=np.int64)) if names else 0
+        names = tuple((*labels, TOTAL) for labels in names)
+    size = int(np.prod([len(labels) for labels in names], dtype=np.int64)) if names else 0
     if size and len(parts) == 1 and len(parts[0].numbers) == size:
         yield [*by, parts[0].key]
-        for words, number in zip(product(*names), parts[0].numbers, strict=True):
-            yield [*map(_word, words), SIGN if is_withheld(number) else number]
+        for labels, number in zip(product(*names), parts[0].numbers, strict=True):
+            yield [*map(_word, labels), SIGN if is_withheld(number) else number]
     else:
         yield ["what", "name", "number"]
-        for part in parts:
-            for name, number in zip(part.names, part.numbers, strict=True):
-                yield [part.key, _word(name), SIGN if is_withheld(number) else number]
+        for numbers in parts:
+            for name, number in zip(numbers.names, numbers.numbers, strict=True):
+                yield [numbers.key, _word(name), SIGN if is_withheld(number) else number]
     if isinstance(output.n, int):
         yield ["n", *[""] * (len(by) - 1 if size and len(parts) == 1 else 1), output.n]
 

@@ -76,7 +76,7 @@ def test_a_prior_from_margins_of_folds_is_of_each_fold(run):
     seeds = np.random.SeedSequence(0).spawn(2)[1].spawn(2)
     for mine, fold, spec, seed in zip(run.prior["y"], run.folds, run.specs, seeds, strict=True):
         codes = run.codes[fold.original]
-        begun = run.begun(spec, codes)
+        begun = run.with_known_margins(spec, codes)
         for field in begun.fields:
             position = begun.fields.position(field.name)
             assert field.weights == tuple(

@@ -34,11 +34,11 @@ PLAN = MitigationPlan(
 
 
 def test_words_of_losses():
-    assert Loss(1.0, 5, 0).words == "everything"
-    assert Loss(0.0, 5, 5).words == "next to nothing"
-    assert Loss(0.3, 12, 9).words == "9 numbers instead of 12"
+    assert Loss(1.0, 5, 0).description == "everything"
+    assert Loss(0.0, 5, 5).description == "next to nothing"
+    assert Loss(0.3, 12, 9).description == "9 numbers instead of 12"
     assert (
-        Loss(0.3, 11, 12, largest_error=0.5).words
+        Loss(0.3, 11, 12, largest_error=0.5).description
         == "12 numbers instead of 11, coarser ones; a number may be off by up to 50.0% of itself"
     )
 

@@ -54,7 +54,7 @@ class Stopped:
 
     search: SearchSettings = field(default_factory=lambda: SearchSettings(proposals=60_000))
 
-    def evolved(self, spec, *, copies, seed):
+    def evolve(self, spec, *, copies, seed):
         datasets = prior_datasets(spec.fields, spec.n_rows(), copies=copies, seed=seed)
         table = SimpleNamespace(kind="table", size=2, mean=1.0 / self.search.proposals)
         return SimpleNamespace(

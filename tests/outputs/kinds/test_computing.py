@@ -502,7 +502,7 @@ def test_what_a_fold_lacks_is_named(entry: dict[str, Any], rows: Any, message: s
     with pytest.raises(
         InputError, match=r"^Output 'it' cannot be computed on the first fold: "
     ) as caught:
-        made.entries(codes, part="the first fold")
+        made.entries(codes, source="the first fold")
     assert re.search(message, str(caught.value)), caught.value
     assert "another seed" in str(caught.value)
     # Where ten records are not known to have the level, on all the data or here, it is not named.
@@ -510,7 +510,7 @@ def test_what_a_fold_lacks_is_named(entry: dict[str, Any], rows: Any, message: s
     with pytest.raises(
         InputError, match=r"^Output 'it' cannot be computed on the first fold: "
     ) as caught:
-        made.entries(codes, part="the first fold")
+        made.entries(codes, source="the first fold")
     assert not re.search(r"\bx\b", str(caught.value)), caught.value
 
 

@@ -20,7 +20,7 @@ from chaffinch.outputs.mitigate.coarsening import (
     OMIT,
     ROUND,
     TOP_CODE,
-    _narrowed,
+    _narrows,
 )
 from chaffinch.outputs.rules import Policy
 from tests.outputs.mitigate.conftest import codes_of_counts, fields_of
@@ -48,7 +48,7 @@ def test_groups_hold_every_level_once_and_counts_add_up(trial_of, numeric):
                 np.diff(np.flatnonzero(group == k)).tolist() == [1] * (int((group == k).sum()) - 1)
                 for k in range(len(printed))
             )
-    assert by_x[0].words == "'x' in 3 groups instead of 4"
+    assert by_x[0].description == "'x' in 3 groups instead of 4"
 
 
 def test_the_smallest_joins_the_smaller_of_those_it_may_join(trial_of):
@@ -84,7 +84,7 @@ def test_top_coding_joins_the_end_that_has_fewer(trial_of):
 def test_a_column_may_be_left_out_of_a_table_of_several(trial_of):
     trial = trial_of([[20, 30], [3, 15]])
     every = series_of(BAND, trial)
-    assert [form.words for (form,) in every[-2:]] == ["without 'x'", "without 'y'"]
+    assert [form.description for (form,) in every[-2:]] == ["without 'x'", "without 'y'"]
     assert every[-1][0].recipe.computed(trial.outputs.fields, trial.codes).counts == [50, 18]
     assert len(series_of(BAND, trial_of([20, 30, 3]))) == 1
 
@@ -110,7 +110,7 @@ def test_bins_of_a_histogram():
     assert ends[0].recipe.edges == [16, 20, 30, 45, 49]
     for form in (*bands, *ends):
         assert sum(form.recipe.computed(trial.outputs.fields, codes).counts) == len(values)
-    assert bands[0].words == "4 bins instead of 5"
+    assert bands[0].description == "4 bins instead of 5"
 
 
 def forms_of(mitigation, trial, k=0):
@@ -125,7 +125,7 @@ COUNTS = [[20, 30], [13, 15]]
 def test_n_and_margins_are_left_out_one_by_one(trial_of):
     trial = trial_of(COUNTS, {"margins": True, "n": True})
     forms = forms_of(OMIT, trial)
-    assert [form.words for form in forms] == [
+    assert [form.description for form in forms] == [
         "without the number of records",
         "without the totals of rows and columns",
     ]
@@ -141,7 +141,7 @@ def test_n_and_margins_are_left_out_one_by_one(trial_of):
 def test_totals_of_percentages(trial_of):
     trial = trial_of(COUNTS, {"percentages": "rows", "totals": True, "decimals": 1})
     (form,) = forms_of(OMIT, trial)
-    assert form.words == "without the totals"
+    assert form.description == "without the totals"
     assert "totals" not in form.recipe.computed(trial.outputs.fields, trial.codes).to_dict()
 
 
@@ -164,7 +164,7 @@ def test_smallest_and_largest_values(trial_of):
     )
     (form,) = forms_of(ENDS, trial)
     assert form.recipe.probabilities == [0.5]
-    assert form.words == "without the smallest and the largest value"
+    assert form.description == "without the smallest and the largest value"
 
 
 @settings(deadline=None, max_examples=20)
@@ -189,7 +189,7 @@ def test_rounded_counts_are_multiples_within_half_a_base(counts):
 def test_bases_rise_and_the_threshold_is_among_them(trial_of):
     trial = trial_of([[20, 30], [3, 15]], policy=Policy(threshold=7))
     assert [form.recipe.base for form in forms_of(ROUND, trial)] == [3, 5, 7, 10]
-    assert forms_of(ROUND, trial)[0].words == "counts and totals rounded to multiples of 3"
+    assert forms_of(ROUND, trial)[0].description == "counts and totals rounded to multiples of 3"
     rounded = trial_of([[20, 30], [3, 15]], {"base": 5})
     assert [form.recipe.base for form in forms_of(ROUND, rounded)] == [10]
 
@@ -221,7 +221,7 @@ def test_a_small_count_that_a_rounded_total_gives_away_is_found(trial_of, counts
     given_away = any(
         low == high for (low, high), count in zip(ends, counts, strict=True) if 0 < count < 10
     )
-    assert _narrowed(form, trial) == given_away
+    assert _narrows(form, trial) == given_away
 
 
 def test_one_form_of_that_is_given_away(trial_of):
@@ -238,8 +238,8 @@ def test_fewer_decimals(trial_of):
     trial = trial_of([[20, 30], [30, 15]], entry, numeric=True)
     forms = forms_of(DECIMALS, trial)
     assert [form.recipe.decimals for form in forms] == [2, 1, 0]
-    assert forms[0].words == "numbers printed with 2 decimals instead of 3"
-    assert forms[1].words == "numbers printed with 1 decimal instead of 3"
+    assert forms[0].description == "numbers printed with 2 decimals instead of 3"
+    assert forms[1].description == "numbers printed with 1 decimal instead of 3"
     exact = trial_of([[20, 30], [30, 15]], {**entry, "decimals": None}, numeric=True)
     assert [form.recipe.decimals for form in forms_of(DECIMALS, exact)] == [4, 3, 2, 1, 0]
     assert forms_of(DECIMALS, trial_of([20, 30])) == []

@@ -12,7 +12,7 @@ import pytest
 from chaffinch.outputs.check import CheckInputs, CheckSettings
 from chaffinch.outputs.mitigate import MITIGATIONS, find_mitigations
 from chaffinch.outputs.mitigate.base import bad_findings, has_key, plain_cells
-from chaffinch.outputs.mitigate.search import everything, loss_of
+from chaffinch.outputs.mitigate.search import loss_of, loss_of_all
 from chaffinch.outputs.rules import Policy
 from chaffinch.workflows.check import check
 
@@ -72,7 +72,7 @@ def test_a_small_cell_is_mended_with_the_least_loss_and_checked_anew():
     assert [one.loss.share for one in plan.options] == sorted(
         one.loss.share for one in plan.options
     )
-    assert [one.words for one in plan.options if one.taken] == list(step.words)
+    assert [option.description for option in plan.options if option.taken] == list(step.actions)
     kinds = {one.mitigation for one in plan.options}
     assert {"round", "suppress", "band"} <= kinds
 
@@ -124,7 +124,7 @@ def test_a_model_that_nothing_mends_is_dropped_and_the_rest_stands():
     assert result.rules.status("model") == "fail"
     assert plan.dropped == ("model",)
     assert [one.name for one in result.mitigated.outputs] == ["mean"]
-    assert plan.steps[-1].loss.words == "everything"
+    assert plan.steps[-1].loss.description == "everything"
     assert plan.passed
 
 
@@ -148,7 +148,7 @@ def test_numbers_that_are_not_the_datas_are_held_back_and_the_others_leave():
     result = mended(wrong, {"name": "x", "kind": "table", "by": ["x"]})
     assert result.verdict.word == "outputs inconsistent"
     (step,) = result.mitigation.steps
-    assert (step.output, step.dropped, step.words) == (
+    assert (step.output, step.dropped, step.actions) == (
         "wrong",
         True,
         ("held back: its published numbers are not those of the data",),
@@ -231,7 +231,7 @@ def test_an_excess_is_mended_in_a_few_measurements(cumulative):
     assert result.verdict.word == "excess found"
     plan = result.mitigation
     assert 2 <= len(plan.assessed) <= 4
-    assert plan.assessed[0].words == "as they came"
+    assert plan.assessed[0].description == "as they came"
     assert plan.assessed[1].risk < plan.assessed[0].risk
     assert not plan.assessed[-1].risk > 0  # nothing is attributed once it is dropped, if not before
     assert [step.output for step in plan.steps] == ["fine"]
@@ -252,7 +252,7 @@ def test_withheld_cells(trial_of):
     one = loss(trial_of, withheld=["0|1"])
     assert (one.share, one.withheld, one.numbers_before, one.numbers_after) == (0.25, 1, 4, 4)
     assert one.records_covered == 0.95  # 350 of 354, in steps of 0.05: what is missing is no count
-    assert one.words == "1 of 4 numbers withheld; at least 95% of records covered"
+    assert one.description == "1 of 4 numbers withheld; at least 95% of records covered"
 
 
 def test_bands(trial_of):
@@ -265,7 +265,7 @@ def test_rounding_counts_by_how_far_a_number_may_be_off(trial_of):
     # Printed 100, 0, 200, 50: off by 5 at most, of themselves 0.05, all, 0.025 and 0.1.
     assert one.share == pytest.approx((0.05 + 1 + 0.025 + 0.1) / 4)
     assert one.largest_error == 1.0
-    assert "may be off by up to 100.0% of itself" in one.words
+    assert "may be off by up to 100.0% of itself" in one.description
 
 
 def test_the_loss_of_rounding_depends_on_what_is_published_alone(trial_of):
@@ -290,8 +290,8 @@ def test_a_recipe_that_cannot_be_computed_has_no_loss_and_a_dropped_output_loses
 ):
     assert loss(trial_of, by=["nothing"]) is None
     trial = trial_of(TWO_BY_TWO)
-    gone = everything(trial.outputs.outputs[0], trial)
-    assert (gone.share, gone.numbers_before, gone.numbers_after, gone.words) == (
+    gone = loss_of_all(trial.outputs.outputs[0], trial)
+    assert (gone.share, gone.numbers_before, gone.numbers_after, gone.description) == (
         1.0,
         4,
         0,
@@ -321,7 +321,7 @@ def test_the_rules_are_counted_and_an_output_is_judged_alone_or_beside_others(tr
     assert {one.output for one in report} == {"t"}
     assert trial.asked == 2
     assert not trial.exhausted
-    trial.most = 2
+    trial.max_asked = 2
     assert trial.exhausted
     assert [one.rule for one in bad_findings(report)] == ["threshold"]
     assert bad_findings(report, "u") == []

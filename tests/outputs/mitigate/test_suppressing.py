@@ -191,7 +191,7 @@ def test_groups_of_means_are_withheld_by_their_records(trial_of):
     (series,) = SUPPRESS.series(trial.outputs.outputs[0], trial)
     (form,) = series
     assert form.recipe.withheld == ["0"]
-    assert form.words == "1 of 3 groups withheld"
+    assert form.description == "1 of 3 groups withheld"
     assert form.recipe.computed(trial.outputs.fields, trial.codes).to_dict()["values"][0] == "x"
 
 

@@ -95,12 +95,12 @@ def agreement_of(
         "right_holdout": [],
     }
     parts, by_keys = [], []
-    for one in tcaps:
-        pinned, right = _pinned_right(one)
+    for tcap in tcaps:
+        pinned, right = _pinned_right(tcap)
         score = right.mean(axis=0)
-        influence, mean = np.zeros(len(one.group)), {}
+        influence, mean = np.zeros(len(tcap.group)), {}
         for side, after in ((ORIGINAL, ""), (HOLDOUT, "_holdout")):
-            here = one.group == side
+            here = tcap.group == side
             shares[f"pinned{after}"].append(float(pinned[:, here].mean()))
             mean[side] = float(score[here].mean())
             shares[f"right{after}"].append(mean[side])
@@ -109,9 +109,9 @@ def agreement_of(
         parts.append(
             CrossedPart(np.array([mean[ORIGINAL] - mean[HOLDOUT]]), influence, np.zeros(1))
         )
-        by_keys.append(right[:, one.group == ORIGINAL].sum(axis=1))
+        by_keys.append(right[:, tcap.group == ORIGINAL].sum(axis=1))
     counts = np.array(by_keys)  # folds x key sets
-    people = [int((one.group == ORIGINAL).sum()) for one in tcaps]
+    people = [int((tcap.group == ORIGINAL).sum()) for tcap in tcaps]
     shown = tuple(
         KeysShare(
             keys,
@@ -120,18 +120,18 @@ def agreement_of(
         for k, keys in enumerate(attack.key_sets)
     )
     means = {
-        name: masked_share(float(np.mean(some)), min(people), threshold)
-        for name, some in shares.items()
+        name: masked_share(float(np.mean(values)), min(people), threshold)
+        for name, values in shares.items()
     }
     known = means["right"] is not None and means["right_holdout"] is not None
     excess = crossed_mean(parts, level=level).within(*DIFFERENCE) if known else NOTHING
     return Agreement(attack.sensitive, **means, excess=excess, by_keys=shown)
 
 
-def _pinned_right(one: EnsembleTcap) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-    assert one.claims is not None
-    pinned = one.claims.pinned(SPOKEN)
-    return pinned, pinned & (one.claims.correct == one.claims.spoken)
+def _pinned_right(tcap: EnsembleTcap) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    assert tcap.claims is not None
+    pinned = tcap.claims.pinned(SPOKEN)
+    return pinned, pinned & (tcap.claims.correct == tcap.claims.spoken)
 
 
 def exposed_classes(
@@ -140,7 +140,7 @@ def exposed_classes(
     attack: KeyAttack,
     tcaps: Sequence[EnsembleTcap],
     *,
-    most: int = 1_000,
+    max_classes: int = 1_000,
 ) -> list[Exposed]:
     """Return the classes of people on whom an ensemble of their own outputs agrees rightly, surest and smallest first.
 
@@ -157,14 +157,14 @@ def exposed_classes(
         cells = count_cells([ids, values], [len(size), n_values])
         total = np.zeros(len(size), dtype=np.uint64)
         np.add.at(total, ids, people)
-        for one in tcaps:
-            assert one.claims is not None
-            rows = np.flatnonzero(_pinned_right(one)[1][k] & (one.group == ORIGINAL))
+        for tcap in tcaps:
+            assert tcap.claims is not None
+            rows = np.flatnonzero(_pinned_right(tcap)[1][k] & (tcap.group == ORIGINAL))
             for row in rows[np.unique(ids[rows], return_index=True)[1]]:
-                at = ids[row]
-                if int(total[at]) in sums:
+                class_id = ids[row]
+                if int(total[class_id]) in sums:
                     continue
-                sums.add(int(total[at]))
+                sums.add(int(total[class_id]))
                 known = tuple(
                     (key, fields[key].labels[codes[row, p]])
                     for key, p in zip(keys, positions, strict=True)
@@ -174,10 +174,10 @@ def exposed_classes(
                         known,
                         attack.sensitive,
                         fields[attack.sensitive].labels[values[row]],
-                        int(size[at]),
-                        int(cells[at, values[row]]),
-                        float(one.claims.spoken[k, row]) / one.claims.n_datasets,
+                        int(size[class_id]),
+                        int(cells[class_id, values[row]]),
+                        float(tcap.claims.spoken[k, row]) / tcap.claims.n_datasets,
                     )
                 )
     ranked = sorted(listed, key=lambda each: (-each.spoken, each.people, len(each.keys), each.keys))
-    return ranked[:most]
+    return ranked[:max_classes]

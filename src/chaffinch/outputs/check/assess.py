@@ -148,7 +148,7 @@ def complete_records(outputs: OutputSet, codes: Codes, settings: CheckSettings) 
     wanted = {
         *settings.keys,
         *settings.sensitive,
-        *(name for one in searched for name in outputs.columns[one]),
+        *(name for output in searched for name in outputs.columns[output]),
     }
     complete = (
         codes[:, [fields.position(name) for name in fields.names if name in wanted]] >= 0
@@ -178,8 +178,8 @@ def left_out_sentences(left_out: Mapping[str, int], threshold: int) -> list[str]
 
 def _count_left_out(output: OutputSpec, fields: OutputDomain, codes: Codes) -> int:
     """How many records an output leaves out for missing values."""
-    own = list(output.own_columns(fields))
-    return int((codes[:, own] < 0).any(axis=1).sum()) if own else 0
+    columns = list(output.own_columns(fields))
+    return int((codes[:, columns] < 0).any(axis=1).sum()) if columns else 0
 
 
 def _checked_outputs(
@@ -232,8 +232,8 @@ def compare_published(recipes: Outputs, codes: Codes) -> PublishedNumbers:
         try:
             records = recipes[name].own_records(recipes.fields, codes)
             spec = recipes.only([name]).published(rows=len(records))
-            (one,) = compared(spec, records)
-            if one.within is False and (
+            (comparison,) = compared(spec, records)
+            if comparison.within is False and (
                 reading := spec.outputs[0].other_reading(
                     spec.outputs[0].sample(spec.fields, records)
                 )
@@ -241,21 +241,23 @@ def compare_published(recipes: Outputs, codes: Codes) -> PublishedNumbers:
                 unseen[name] = reading
                 others.append(name)
             elif (
-                one.within is False
-                and (people := fewer_people(one, recipes.fields.threshold)) is not None
+                comparison.within is False
+                and (people := fewer_people(comparison, recipes.fields.threshold)) is not None
             ):
                 unseen[name] = _of_a_subset(*people, recipes.fields.threshold)
                 others.append(name)
-            elif one.within is False or (one.within is None and contradictions(spec, len(records))):
+            elif comparison.within is False or (
+                comparison.within is None and contradictions(spec, len(records))
+            ):
                 differing.append(name)
-            elif one.within is None:
+            elif comparison.within is None:
                 unseen[name] = NOT_REFITTED
         except InputError as error:
             unseen[name] = str(error)
     return PublishedNumbers(tuple(differing), unseen, tuple(others))
 
 
-def fewer_people(one: Compared, threshold: int) -> tuple[int, int] | None:
+def fewer_people(comparison: Compared, threshold: int) -> tuple[int, int] | None:
     """Return how many people an output says it is of and how many records there are of it, where it may be of some of these records alone; else None.
 
     That is so where its n is smaller; without n, where each of its counts is at most that of the records, and not all are equal. A count below the
@@ -268,12 +270,14 @@ def fewer_people(one: Compared, threshold: int) -> tuple[int, int] | None:
     >>> fewer_people(table, 10), fewer_people(table, 13)
     ((32, 33), None)
     """
-    n = next((number for number in one.numbers if number.name == "n"), None)
-    counts = [n] if n is not None else [number for number in one.numbers if number.unit == 0.0]
+    n = next((number for number in comparison.numbers if number.name == "n"), None)
+    counts = (
+        [n] if n is not None else [number for number in comparison.numbers if number.unit == 0.0]
+    )
     if (
         not counts
-        or (n is None and len(counts) < len(one.numbers))
-        or any(0 < number.hi < threshold for number in one.numbers if number.unit == 0.0)
+        or (n is None and len(counts) < len(comparison.numbers))
+        or any(0 < number.hi < threshold for number in comparison.numbers if number.unit == 0.0)
     ):
         return None
     fewer = all(number.lo == number.hi and number.hi <= number.value for number in counts) and any(

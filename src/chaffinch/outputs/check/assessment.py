@@ -112,7 +112,7 @@ class Assessment:
             AddedRisk(
                 **to_plain(
                     crossed_difference(
-                        *([excess_of(one, c) for one in some] for some in (mine, theirs)),
+                        *([excess_of(tcap, c) for tcap in tcaps] for tcaps in (mine, theirs)),
                         level=level,
                     ).within(-2.0, 2.0)
                 ),
@@ -144,21 +144,21 @@ class CheckRun:
     def _computed(self) -> tuple[tuple[Outputs, ...], dict[str, str]]:
         """The outputs that every fold gives, computed on each; and by name why some fold does not give an output."""
         reasons: dict[str, str] = {}
-        every: list[Outputs] = []
+        specs: list[Outputs] = []
         names = [name for name in self.recipes.names if name not in self.recipes.rules_only]
         for fold in self.folds:
-            codes, part = self.codes[fold.original], f"the {fold.name}"
+            codes, fold_name = self.codes[fold.original], f"the {fold.name}"
             numbered: list[OutputSpec] = []
             for name in (name for name in names if name not in reasons):
                 try:
-                    one = self.recipes.computed(codes, part=part, only=[name])
-                    one.compiled()
-                    numbered += one.outputs
+                    computed = self.recipes.computed(codes, source=fold_name, only=[name])
+                    computed.compiled()
+                    numbered += computed.outputs
                 except InputError as error:
                     reasons[name] = str(error)
-            every.append(Outputs(self.recipes.fields, tuple(numbered), len(codes)))
-        left = [name for name in names if name not in reasons]
-        return tuple(spec.only(left) for spec in every), reasons
+            specs.append(Outputs(self.recipes.fields, tuple(numbered), len(codes)))
+        computable = [name for name in names if name not in reasons]
+        return tuple(spec.only(computable) for spec in specs), reasons
 
     @property
     def specs(self) -> tuple[Outputs, ...]:
@@ -177,7 +177,7 @@ class CheckRun:
         tcaps: dict[str, list[EnsembleTcap]] = {attack.sensitive: [] for attack in self.attacks}
         bare = [replace(spec, outputs=()) for spec in self.specs]
         fields = [
-            self.begun(spec, self.codes[fold.original]).fields
+            self.with_known_margins(spec, self.codes[fold.original]).fields
             for fold, spec in zip(self.folds, bare, strict=True)
         ]
         for number, fold in enumerate(self.folds):
@@ -199,15 +199,15 @@ class CheckRun:
                 else prior_datasets(fields[number], rows, copies=self.syntheses, seed=seeds[number])
             )
             for attack in self.attacks:
-                some = tcaps[attack.sensitive]
-                some.append(
+                of_folds = tcaps[attack.sensitive]
+                of_folds.append(
                     self.tcap(datasets, fold, attack)
                     if mirrored is None
-                    else _mirrored(some[mirrored])
+                    else _swap_groups(of_folds[mirrored])
                 )
-        return {name: tuple(some) for name, some in tcaps.items()}
+        return {name: tuple(of_folds) for name, of_folds in tcaps.items()}
 
-    def begun(self, spec: Outputs, codes: Codes) -> Outputs:
+    def with_known_margins(self, spec: Outputs, codes: Codes) -> Outputs:
         """Return outputs of some records over columns with the margins that an attacker knows: numbers, and no record.
 
         Margins that are assumed to be known are of all people: those of a fold tell something of its own people by themselves, which is no
@@ -240,14 +240,14 @@ class CheckRun:
             zip(self.folds, self.specs, seeds, strict=True)
         ):
 
-            def part(_what: str, share: float, number: int = number) -> None:
+            def show(_what: str, share: float, number: int = number) -> None:
                 progress(name, (number + 0.8 * share) / len(self.folds))
 
             wanted = replace(
                 spec, outputs=tuple(output for output in spec.outputs if output.name in names)
             )
-            wanted = self.begun(wanted, self.codes[fold.original])
-            ensemble = self.maker(wanted, copies=self.syntheses, seed=seed, progress=part)
+            wanted = self.with_known_margins(wanted, self.codes[fold.original])
+            ensemble = self.maker(wanted, copies=self.syntheses, seed=seed, progress=show)
             ensembles.append(replace(ensemble, datasets=()))
             for attack in self.attacks:
                 tcaps[attack.sensitive].append(
@@ -255,9 +255,13 @@ class CheckRun:
                 )
             progress(name, (number + 1) / len(self.folds))
         measures = measures_of(tcaps, self.prior, level=self.level)
-        reached = float(np.mean([one for ensemble in ensembles for one in ensemble.reached]))
+        reached = float(
+            np.mean([is_reached for ensemble in ensembles for is_reached in ensemble.reached])
+        )
         stage = Stage(name, tuple(names), reached, _fits(ensembles), measures)
-        return Assessment(stage, {sensitive: tuple(some) for sensitive, some in tcaps.items()})
+        return Assessment(
+            stage, {sensitive: tuple(of_folds) for sensitive, of_folds in tcaps.items()}
+        )
 
     def tcap(
         self, datasets: Sequence[Codes], fold: Fold, attack: KeyAttack, *, with_claims: bool = False
@@ -277,17 +281,17 @@ def _other_side(group: Sides) -> Sides:
     return np.where(group < 0, group, 1 - group).astype(np.int8)
 
 
-def _mirrored(one: EnsembleTcap) -> EnsembleTcap:
+def _swap_groups(tcap: EnsembleTcap) -> EnsembleTcap:
     """What the same datasets give away when the two groups have changed places."""
     return EnsembleTcap(
-        one.values[:, ::-1], one.influence, one.squares[:, ::-1], _other_side(one.group), None
+        tcap.values[:, ::-1], tcap.influence, tcap.squares[:, ::-1], _other_side(tcap.group), None
     )
 
 
 def _fits(ensembles: Sequence[DatasetEnsemble]) -> tuple[OutputFit, ...]:
     """How well outputs are reproduced over all folds."""
-    every = zip(*(ensemble.fits for ensemble in ensembles), strict=True)
-    return tuple(OutputFit.over(some) for some in every)
+    by_output = zip(*(ensemble.fits for ensemble in ensembles), strict=True)
+    return tuple(OutputFit.over(fits) for fits in by_output)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -362,13 +366,15 @@ class OutputFit:
     allowed: Number = 0.0
 
     @classmethod
-    def of(cls, every: Sequence[Compared], reached: Sequence[bool], tolerance: float) -> OutputFit:
+    def from_comparisons(
+        cls, comparisons: Sequence[Compared], reached: Sequence[bool], tolerance: float
+    ) -> OutputFit:
         """Return how well datasets reproduce an output, from what each gives and whether each has it."""
         farthest = [
-            (one.in_precision(tolerance), one)
-            for each in every
-            for one in each.numbers
-            if not one.within(tolerance)
+            (number.in_precision(tolerance), number)
+            for each in comparisons
+            for number in each.numbers
+            if not number.within(tolerance)
         ]
         off, allowed = 0.0, 0.0
         if farthest:
@@ -377,14 +383,14 @@ class OutputFit:
                 worst.error if math.isfinite(worst.error) else math.nan,
                 worst.allowed(tolerance),
             )
-        first = every[0]
+        first = comparisons[0]
         return cls(
             first.name,
             first.kind,
             first.size,
             float(np.mean(reached)),
-            float(np.mean([one.mean for one in every])),
-            float(np.max([one.worst for one in every])),
+            float(np.mean([comparison.mean for comparison in comparisons])),
+            float(np.max([comparison.worst for comparison in comparisons])),
             off,
             allowed,
         )
@@ -394,15 +400,15 @@ class OutputFit:
         """Return how well the ensembles of several folds reproduce an output."""
         worst = max(
             folds,
-            key=lambda one: (
-                math.inf if math.isnan(one.off) else one.off / one.allowed if one.allowed else 0.0
+            key=lambda fit: (
+                math.inf if math.isnan(fit.off) else fit.off / fit.allowed if fit.allowed else 0.0
             ),
         )
         return replace(
             worst,
-            reached=float(np.mean([one.reached for one in folds])),
-            mean=float(np.mean([one.mean for one in folds])),
-            worst=float(np.max([one.worst for one in folds])),
+            reached=float(np.mean([fit.reached for fit in folds])),
+            mean=float(np.mean([fit.mean for fit in folds])),
+            worst=float(np.max([fit.worst for fit in folds])),
         )
 
     @property
@@ -444,7 +450,7 @@ class Evolver:
     workers: int | None = None
     engines: Engines | None = None  # Processes that all ensembles share
 
-    def evolved(
+    def evolve(
         self, spec: Outputs, *, copies: int, seed: Seed, progress: Progress = silent
     ) -> EvolveResult:
         """Return so many datasets that reproduce the outputs of a specification, with how close they come."""
@@ -460,9 +466,9 @@ class Evolver:
         self, spec: Outputs, *, copies: int, seed: Seed, progress: Progress = silent
     ) -> DatasetEnsemble:
         """Return the datasets as an ensemble."""
-        evolved = self.evolved(spec, copies=copies, seed=seed, progress=progress)
+        evolved = self.evolve(spec, copies=copies, seed=seed, progress=progress)
         fits = tuple(
-            OutputFit.of(
+            OutputFit.from_comparisons(
                 [copy.compared[number] for copy in evolved.copies],
                 [output.name not in copy.missed for copy in evolved.copies],
                 evolved.about.settings.search.max_error or 0.0,
@@ -477,4 +483,4 @@ def prior_datasets(
     fields: OutputDomain, rows: int, *, copies: int, seed: Seed = None
 ) -> tuple[Codes, ...]:
     """Return datasets as a search starts with them: drawn column by column from its weights, knowing nothing of any output."""
-    return tuple(fields.start(rows, seed=one) for one in seed_sequence(seed).spawn(copies))
+    return tuple(fields.start(rows, seed=stream) for stream in seed_sequence(seed).spawn(copies))

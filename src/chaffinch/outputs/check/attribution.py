@@ -112,8 +112,10 @@ def attack_of(
         raise InputError(
             "The keys together have over 2^62 combinations of levels. Declare coarser columns, or fewer keys."
         )
-    columns = np.array([fields.position(name) for one in sets for name in one], dtype=np.int64)
-    starts = np.cumsum([0, *(len(one) for one in sets)]).astype(np.int64)
+    columns = np.array(
+        [fields.position(name) for key_set in sets for name in key_set], dtype=np.int64
+    )
+    starts = np.cumsum([0, *(len(key_set) for key_set in sets)]).astype(np.int64)
     radix = np.array(fields.sizes, dtype=np.int64)
     return KeyAttack(
         sensitive, tuple(sets), fields.position(sensitive), columns, starts, radix, tau
@@ -174,7 +176,7 @@ def ensemble_tcap(
     """
     # compiled: loaded when needed
 
-    sides = np.ascontiguousarray(group, dtype=np.int8)
+    groups = np.ascontiguousarray(group, dtype=np.int8)
     people = np.ascontiguousarray(people, dtype=np.int32)
     values = np.ascontiguousarray(people[:, attack.position])
     shape = len(attack.key_sets), len(people)
@@ -183,7 +185,7 @@ def ensemble_tcap(
     influence = np.zeros((len(CONVENTIONS), len(people)))
     tcaps, squares = [], []
 
-    def one(dataset: Codes) -> tuple[Floats, Floats, NDArray[np.int32]]:
+    def attack_dataset(dataset: Codes) -> tuple[Floats, Floats, NDArray[np.int32]]:
         claims, adds = np.empty(shape, dtype=np.int32), np.zeros_like(influence)
         rows = np.ascontiguousarray(dataset, dtype=np.int32)
         label = np.ascontiguousarray(rows[:, attack.position])
@@ -195,7 +197,7 @@ def ensemble_tcap(
             attack.radix,
             people,
             values,
-            sides,
+            groups,
             attack.tau,
             claims,
             adds,
@@ -203,19 +205,21 @@ def ensemble_tcap(
         sets = np.maximum(
             np.isfinite(tcap).sum(axis=2), 1
         )  # groups x conventions: the key sets that the mean is over
-        adds /= sets[np.maximum(sides, 0)].T
+        adds /= sets[np.maximum(groups, 0)].T
         return tcap, adds, claims
 
     step = 8  # so many at a time: claims are large, and are added up in order
-    for at in range(0, len(datasets), step):
-        for tcap, adds, claims in thread_map(one, datasets[at : at + step], threads=threads):
+    for first_dataset in range(0, len(datasets), step):
+        for tcap, adds, claims in thread_map(
+            attack_dataset, datasets[first_dataset : first_dataset + step], threads=threads
+        ):
             tcaps.append(tcap)
             influence += adds
-            squares.append([(adds[:, sides == side] ** 2).sum(axis=1) for side in (0, 1)])
+            squares.append([(adds[:, groups == side] ** 2).sum(axis=1) for side in (0, 1)])
             add_claims(claims, values, first, spoken, agreed, correct)
     together = EnsembleClaims(first, spoken, agreed, correct, len(datasets))
     return EnsembleTcap(
-        np.array(tcaps), influence / max(len(datasets), 1), np.array(squares), sides, together
+        np.array(tcaps), influence / max(len(datasets), 1), np.array(squares), groups, together
     )
 
 
@@ -282,12 +286,12 @@ def measures_of(
     """
     which = [(sensitive, c) for sensitive in evolved for c in range(len(CONVENTIONS))]
     marginals = crossed_means(
-        [[excess_of(one, c) for one in evolved[name]] for name, c in which], level=level
+        [[excess_of(tcap, c) for tcap in evolved[name]] for name, c in which], level=level
     )
     measures = []
     for (sensitive, c), marginal in zip(which, marginals, strict=True):
         original, holdout, before = (
-            [side_of(one, side, c) for one in ensembles[sensitive]]
+            [side_of(tcap, side, c) for tcap in ensembles[sensitive]]
             for ensembles, side in ((evolved, ORIGINAL), (evolved, HOLDOUT), (prior, ORIGINAL))
         )
         measures.append(
@@ -297,7 +301,9 @@ def measures_of(
                 original=crossed_mean(original, level=level).within(*RATE),
                 holdout=crossed_mean(holdout, level=level).within(*RATE),
                 prior=crossed_mean(before, level=level).within(*RATE),
-                prior_marginal=_of_start([excess_of(one, c) for one in prior[sensitive]], level),
+                prior_marginal=_start_estimate(
+                    [excess_of(tcap, c) for tcap in prior[sensitive]], level
+                ),
                 marginal=marginal.within(*DIFFERENCE),
                 beyond_prior=crossed_difference(original, before, level=level).within(*DIFFERENCE),
                 detectable=_detectable(marginal),
@@ -306,7 +312,7 @@ def measures_of(
     return tuple(measures)
 
 
-def _of_start(parts: Sequence[CrossedPart], level: float) -> Estimate:
+def _start_estimate(parts: Sequence[CrossedPart], level: float) -> Estimate:
     """What a start tells of its own people: exactly nothing where both folds have the same, whose people change sides."""
     estimate = crossed_mean(parts, level=level).within(*DIFFERENCE)
     return Estimate(0.0, 0.0, 0.0, 0.0) if estimate.value == 0.0 else estimate
@@ -316,21 +322,23 @@ def _detectable(marginal: Estimate) -> float:
     """The smallest difference of rates that would have been found; infinite where that is more than any can be."""
     if not marginal.error > 0.0:
         return 0.0 if marginal.error == 0.0 else math.nan
-    found = (
+    difference = (
         marginal.quantile + student_quantile(POWER, max(marginal.freedom, 1.0))
     ) * marginal.error
-    return found if found <= DIFFERENCE[1] else math.inf
+    return difference if difference <= DIFFERENCE[1] else math.inf
 
 
-def side_of(one: EnsembleTcap, side: int, convention: int) -> CrossedPart:
+def side_of(tcap: EnsembleTcap, side: int, convention: int) -> CrossedPart:
     """Return the TCAP of an ensemble against one group of people."""
-    influence = np.where(one.group == side, one.influence[convention], 0.0)
-    return CrossedPart(one.means[:, side, convention], influence, one.squares[:, side, convention])
+    influence = np.where(tcap.group == side, tcap.influence[convention], 0.0)
+    return CrossedPart(
+        tcap.means[:, side, convention], influence, tcap.squares[:, side, convention]
+    )
 
 
-def excess_of(one: EnsembleTcap, convention: int) -> CrossedPart:
+def excess_of(tcap: EnsembleTcap, convention: int) -> CrossedPart:
     """Return the TCAP of an ensemble against the people behind the outputs less that against people held out."""
-    return side_of(one, ORIGINAL, convention).less(side_of(one, HOLDOUT, convention))
+    return side_of(tcap, ORIGINAL, convention).less(side_of(tcap, HOLDOUT, convention))
 
 
 @jit
@@ -356,7 +364,7 @@ def tcap_of_dataset(  # type: ignore[no-untyped-def]
     met = np.zeros((2, size), np.int64)
     right = np.zeros((2, size), np.int64)
     where = np.empty(m, np.int64)
-    place = np.empty(n, np.int64)
+    slot_of = np.empty(n, np.int64)
     tcap = np.full((2, 2, k_sets), np.nan)
     for k in range(k_sets):
         # A key that is small enough is its own place in the tables, of which then only the first so many are used.
@@ -376,60 +384,64 @@ def tcap_of_dataset(  # type: ignore[no-untyped-def]
             key = np.int64(0)
             for c in range(starts[k], starts[k + 1]):
                 key = key * radix[columns[c]] + synthetic[i, columns[c]]
-            at = key if dense else _slot(keys, key, mask)
-            keys[at] = key
-            where[i] = at
-            total[at] += 1
-            if balance[at] == 0:
-                claim[at] = label[i]
-                balance[at] = 1
-            elif claim[at] == label[i]:
-                balance[at] += 1
+            slot = key if dense else _slot(keys, key, mask)
+            keys[slot] = key
+            where[i] = slot
+            total[slot] += 1
+            if balance[slot] == 0:
+                claim[slot] = label[i]
+                balance[slot] = 1
+            elif claim[slot] == label[i]:
+                balance[slot] += 1
             else:
-                balance[at] -= 1
+                balance[slot] -= 1
         for i in range(m):
             if claim[where[i]] == label[i]:
                 weight[where[i]] += 1
         selected = np.int64(0)
-        for at in range(span):
-            if total[at] > 0 and weight[at] >= tau * total[at]:
-                selected += weight[at]
+        for slot in range(span):
+            if total[slot] > 0 and weight[slot] >= tau * total[slot]:
+                selected += weight[slot]
             else:
-                weight[at] = 0
+                weight[slot] = 0
         for i in range(n):
             claims[k, i] = -1
-            place[i] = -1
+            slot_of[i] = -1
             if group[i] < 0:
                 continue
             key = np.int64(0)
             for c in range(starts[k], starts[k + 1]):
                 key = key * radix[columns[c]] + people[i, columns[c]]
-            at = key if dense else _slot(keys, key, mask)
-            if keys[at] == NO_KEY or weight[at] == 0:
+            slot = key if dense else _slot(keys, key, mask)
+            if keys[slot] == NO_KEY or weight[slot] == 0:
                 continue
-            place[i] = at
-            claims[k, i] = claim[at]
-            met[group[i], at] += 1
-            right[group[i], at] += claim[at] == values[i]
+            slot_of[i] = slot
+            claims[k, i] = claim[slot]
+            met[group[i], slot] += 1
+            right[group[i], slot] += claim[slot] == values[i]
         above = np.zeros(2)
         below = np.zeros(2)
         for g in range(2):
-            for at in range(span):
-                if met[g, at] > 0:
-                    above[g] += weight[at] * (right[g, at] / met[g, at])
-                    below[g] += weight[at]
+            for slot in range(span):
+                if met[g, slot] > 0:
+                    above[g] += weight[slot] * (right[g, slot] / met[g, slot])
+                    below[g] += weight[slot]
             if below[g] > 0:
                 tcap[g, 0, k] = above[g] / below[g]
             if selected > 0:
                 tcap[g, 1, k] = above[g] / selected
         for i in range(n):
-            at = place[i]
-            if at < 0:
+            slot = slot_of[i]
+            if slot < 0:
                 continue
             g = group[i]
-            w, hit, count = float(weight[at]), 1.0 if claim[at] == values[i] else 0.0, met[g, at]
+            w, hit, count = (
+                float(weight[slot]),
+                1.0 if claim[slot] == values[i] else 0.0,
+                met[g, slot],
+            )
             if count > 1:
-                change = w * (hit - right[g, at] / count) / np.sqrt(count * (count - 1.0))
+                change = w * (hit - right[g, slot] / count) / np.sqrt(count * (count - 1.0))
                 influence[0, i] += change / below[g]
                 influence[1, i] += change / selected
             else:
@@ -442,13 +454,13 @@ def tcap_of_dataset(  # type: ignore[no-untyped-def]
 @jit
 def _slot(keys, key, mask):  # type: ignore[no-untyped-def]
     """The place of a key in the hash table: its own, or the empty one where it would go."""
-    at = (key * np.int64(-7046029254386353131)) ^ (
+    slot = (key * np.int64(-7046029254386353131)) ^ (
         (key * np.int64(-7046029254386353131)) >> np.int64(29)
     )
-    at = at & mask
-    while keys[at] != NO_KEY and keys[at] != key:
-        at = (at + 1) & mask
-    return at
+    slot = slot & mask
+    while keys[slot] != NO_KEY and keys[slot] != key:
+        slot = (slot + 1) & mask
+    return slot
 
 
 @jit

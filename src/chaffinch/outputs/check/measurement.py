@@ -117,13 +117,13 @@ def columns_of_data(data: Table | TableCoder | Codes) -> tuple[str, ...]:
 
 
 def codes_of_records(
-    fields: OutputDomain, data: Table | TableCoder | Codes, own: OutputDomain
+    fields: OutputDomain, data: Table | TableCoder | Codes, own_columns: OutputDomain
 ) -> Codes:
     """Return the records as codes of some columns, `MISSING` where they have no value; `own` are the columns of codes."""
     if not isinstance(data, np.ndarray):
         return codes_of_table(data, fields).codes
-    codes = own.check(data, may_miss=True)
-    positions = [own.position(name) for name in fields.names]
+    codes = own_columns.check(data, may_miss=True)
+    positions = [own_columns.position(name) for name in fields.names]
     return fields.check(codes[:, positions], may_miss=True)
 
 
@@ -217,8 +217,10 @@ def run_of(
 ) -> CheckRun:
     """Return the people in their folds and the attacks on them; `evolver_of` makes its ensembles."""
     attacks = tuple(
-        attack_of(recipes.fields, settings.keys, one, sizes=settings.key_sizes, tau=settings.tau)
-        for one in settings.sensitive
+        attack_of(
+            recipes.fields, settings.keys, sensitive, sizes=settings.key_sizes, tau=settings.tau
+        )
+        for sensitive in settings.sensitive
     )
     entropy = int(seed_sequence(seed).generate_state(1, np.uint64)[0])
     splits = folds(
@@ -245,7 +247,9 @@ def evolver_of(run: CheckRun, settings: CheckSettings, workers: int | None = Non
     """Return what makes ensembles, with as many proposals for each search as were asked for, or as the seconds stand for."""
     if settings.start == "published":
         for fold, spec in zip(run.folds, run.specs, strict=True):
-            check_start("published margins", run.begun(spec, run.codes[fold.original]).fields)
+            check_start(
+                "published margins", run.with_known_margins(spec, run.codes[fold.original]).fields
+            )
     problems = [spec.searched.problem() for spec in run.specs]
     search = settings.search
     check_max_error(search.max_error, *problems)
@@ -270,8 +274,8 @@ def _steps(
     steps = [("released already", old)] if old else []
     at_once = max(1, -(-len(new) // MOST_STEPS))
     for first in range(0, len(new), at_once):
-        some = new[first : first + at_once]
-        steps.append((", ".join(some), (*old, *new[: first + len(some)])))
+        added = new[first : first + at_once]
+        steps.append((", ".join(added), (*old, *new[: first + len(added)])))
     return steps
 
 
@@ -287,14 +291,23 @@ def _without(
     wanted = settings.leave_one_out == "always" or (
         settings.leave_one_out == "excess" and stages[-1].stage.excess
     )
-    every, new = (outputs.searched(some, but=unmeasured) for some in (outputs.names, outputs.new))
-    if len(every) < 2 or not wanted:
+    searched, new = (
+        outputs.searched(names, but=unmeasured) for names in (outputs.names, outputs.new)
+    )
+    if len(searched) < 2 or not wanted:
         return ()
     parts.ahead += len(new)
     without = []
     for name in new:
-        rest = [other for other in every if other != name]
-        same = next((one.stage for one in stages if set(one.stage.outputs) == set(rest)), None)
+        rest = [other for other in searched if other != name]
+        same = next(
+            (
+                assessment.stage
+                for assessment in stages
+                if set(assessment.stage.outputs) == set(rest)
+            ),
+            None,
+        )
         title = f"without {name}"
         progress = parts.next()
         without.append(
@@ -331,16 +344,16 @@ class OutputSet:
             for recipe in together.outputs
         }
         if not settings.rules_only:
-            every = list(dict.fromkeys([*together.fields.names, *known]))
+            column_names = list(dict.fromkeys([*together.fields.names, *known]))
             for name in (*settings.keys, *settings.sensitive):
-                check_name("column", name, every)
+                check_name("column", name, column_names)
             if settings.leave_one_out == "always" and len(together) < 2:
                 raise InputError(
                     "There is nothing to leave one out of: there is one output. Leave it out, or check more of them together."
                 )
-        seen = {name for some in columns.values() for name in some} or {together.fields.names[0]}
+        seen = {name for names in columns.values() for name in names} or {together.fields.names[0]}
         fields = OutputDomain(
-            tuple(one for one in together.fields if one.name in seen)
+            tuple(column for column in together.fields if column.name in seen)
         ).with_threshold(threshold)
         return cls(
             replace(together, fields=fields), columns, () if released is None else released.names
@@ -363,9 +376,11 @@ class OutputSet:
 
     def but(self, names: Collection[str]) -> OutputSet:
         """Return the same without outputs of these names."""
-        left = [name for name in self.names if name not in names]
+        remaining = [name for name in self.names if name not in names]
         return (
-            self if len(left) == len(self.names) else replace(self, recipes=self.recipes.only(left))
+            self
+            if len(remaining) == len(self.names)
+            else replace(self, recipes=self.recipes.only(remaining))
         )
 
     def attackable(self, settings: CheckSettings) -> tuple[CheckSettings, tuple[str, ...]]:
@@ -375,7 +390,7 @@ class OutputSet:
         """
         if settings.rules_only:
             return settings, ()
-        seen = {name for some in self.columns.values() for name in some}
+        seen = {name for names in self.columns.values() for name in names}
         notes = [
             f"The {what} '{name}' is in no output, so no output can tell anything with it: it was left out of the attack."
             for what, names in (("key", settings.keys), ("sensitive attribute", settings.sensitive))
@@ -390,8 +405,8 @@ class OutputSet:
             none = join_names(
                 [
                     what
-                    for what, left in (("key", keys), ("sensitive attribute", sensitive))
-                    if not left
+                    for what, columns in (("key", keys), ("sensitive attribute", sensitive))
+                    if not columns
                 ],
                 max_names=2,
             )

@@ -5,36 +5,43 @@ Plain data: nothing here holds a level, a cell or a count under the threshold. T
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
-from ..._base.results import Number, finite
+from ..._base.results import Number, PlainData, finite, plain_form
 from ..._base.text import count_noun
 from ..rules.findings import Status
 
+DESCRIPTION = plain_form(key="words")
+"""Metadata of what was done, in words."""
+ROUNDED = plain_form(write=lambda loss, share: round(share, 4))
+"""Metadata of shares that are written with four decimals."""
+FINITE = plain_form(write=lambda plan, value: finite(value))
+"""Metadata of numbers that are absent where they are not finite."""
+
 
 @dataclass(frozen=True)
-class Loss:
+class Loss(PlainData):
     """What is lost of an output: `share` of everything, 0 to 1; how many numbers it had and has; how far one that is left may be off, relative to itself.
 
     Examples
     --------
-    >>> Loss(0.25, 12, 12, withheld=3, records_covered=0.95).words
+    >>> Loss(0.25, 12, 12, withheld=3, records_covered=0.95).description
     '3 of 12 numbers withheld; at least 95% of records covered'
     """
 
-    share: float
+    share: float = field(metadata=ROUNDED)
     numbers_before: int
     numbers_after: int
     withheld: int = 0
     records_covered: float | None = (
         None  # The share of records behind what is shown, rounded down; None where numbers are not of cells
     )
-    largest_error: float = 0.0
+    largest_error: float = field(default=0.0, metadata=ROUNDED)
     decimals: int | None = None  # Decimals that are printed now, where they are fewer
 
     @property
-    def words(self) -> str:
+    def description(self) -> str:
         """The loss in words."""
         if self.numbers_after == 0:
             return "everything"
@@ -59,16 +66,11 @@ class Loss:
 
     def to_dict(self) -> dict[str, Any]:
         """Return what JSON can hold."""
-        return {
-            **asdict(self),
-            "share": round(self.share, 4),
-            "largest_error": round(self.largest_error, 4),
-            "words": self.words,
-        }
+        return {**super().to_dict(), "words": self.description}
 
 
 @dataclass(frozen=True)
-class MitigationOption:
+class MitigationOption(PlainData):
     """A way to publish an output with less in it that breaks no rule, and what is lost; `taken`: it is part of the plan.
 
     `status` is what the rules say of the output then: beside the others where it was tried for rules between outputs, else by itself.
@@ -76,48 +78,33 @@ class MitigationOption:
 
     output: str
     mitigation: str
-    words: str
+    description: str = field(metadata=DESCRIPTION)
     status: Status
     loss: Loss
     taken: bool = False
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return what JSON can hold."""
-        return {**asdict(self), "loss": self.loss.to_dict()}
-
 
 @dataclass(frozen=True)
-class MitigationStep:
+class MitigationStep(PlainData):
     """What is done to one output, one thing after the other, and what is lost of it in all; `dropped` where it is not published."""
 
     output: str
-    words: tuple[str, ...]
+    actions: tuple[str, ...] = field(metadata=DESCRIPTION)
     before: Status
     after: Status | None
     loss: Loss
     dropped: bool = False
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return what JSON can hold."""
-        return {**asdict(self), "words": list(self.words), "loss": self.loss.to_dict()}
-
 
 @dataclass(frozen=True)
-class AssessedPlan:
+class AssessedPlan(PlainData):
     """One measurement of the marginal risk of outputs: what was done to them, the verdict and the largest marginal risk with its interval."""
 
-    words: str
+    description: str = field(metadata=DESCRIPTION)
     verdict: str
-    risk: Number
-    low: Number
-    high: Number
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return what JSON can hold."""
-        return {
-            **asdict(self),
-            **{key: finite(getattr(self, key)) for key in ("risk", "low", "high")},
-        }
+    risk: Number = field(metadata=FINITE)
+    low: Number = field(metadata=FINITE)
+    high: Number = field(metadata=FINITE)
 
 
 @dataclass(frozen=True)
@@ -174,7 +161,7 @@ class MitigationPlan:
             "steps": [step.to_dict() for step in self.steps],
             "options": [option.to_dict() for option in self.options],
             "not_mended": dict(self.not_mended),
-            "assessed": [one.to_dict() for one in self.assessed],
+            "assessed": [plan.to_dict() for plan in self.assessed],
             "asked": self.asked,
             "complete": self.complete,
         }

@@ -26,34 +26,34 @@ def printed_rules(outputs: Sequence[ReadOutput], policy: Policy) -> RuleReport:
     together needs the records and is not assessed.
     """
     findings: list[RuleFinding] = []
-    for one in outputs:
+    for output in outputs:
         try:
-            findings += one.parsed.findings(one.name, policy.of(one.parsed.kind))
+            findings += output.parsed.findings(output.name, policy.of(output.parsed.kind))
         except InputError as error:
-            words = f"{one.location}: {error}"
-            findings.append(not_assessed(one.name, one.parsed.kind, "all rules", words))
+            reason = f"{output.location}: {error}"
+            findings.append(not_assessed(output.name, output.parsed.kind, "all rules", reason))
     if policy.differencing and len(outputs) > 1:
-        for one, other in combinations(
-            [one for one in outputs if one.parsed.people is not None], 2
+        for output, other in combinations(
+            [output for output in outputs if output.parsed.people is not None], 2
         ):
-            apart = abs((one.parsed.people or 0) - (other.parsed.people or 0))
+            apart = abs((output.parsed.people or 0) - (other.parsed.people or 0))
             if 0 < apart < policy.threshold:
-                words = "They are of nearly the same number of people: one may be subtracted from the other."
+                reason = "They are of nearly the same number of people: one may be subtracted from the other."
                 findings.append(
                     finding(
-                        one.name,
-                        one.parsed.kind,
+                        output.name,
+                        output.parsed.kind,
                         "differencing",
                         ["n"],
                         of=1,
                         good="",
-                        bad=words,
+                        bad=reason,
                         status="review",
                         other=other.name,
                     )
                 )
-        words = "What outputs give away together can be looked at with the records alone. Name them: --data."
-        findings.append(not_assessed(TOGETHER, "table", "differencing", words))
+        reason = "What outputs give away together can be looked at with the records alone. Name them: --data."
+        findings.append(not_assessed(TOGETHER, "table", "differencing", reason))
     return RuleReport(tuple(findings), policy.name, policy.hash)
 
 
@@ -80,7 +80,7 @@ def check_printed(
         else "that needs the records: --data FILE"
     )
     if released:
-        words = (
+        reason = (
             f"The outputs that are out already (--released) were not compared with these: {why}."
         )
         rules = replace(
@@ -94,7 +94,7 @@ def check_printed(
                     ["released"],
                     of=1,
                     good="",
-                    bad=words,
+                    bad=reason,
                     status="not assessed",
                 ),
             ),
@@ -108,7 +108,11 @@ def check_printed(
         (),
         reached=1.0,
         measured=None,
-        not_assessed=[(one.rule, one.output) for one in rules if one.status == "not assessed"],
+        not_assessed=[
+            (rule_finding.rule, rule_finding.output)
+            for rule_finding in rules
+            if rule_finding.status == "not assessed"
+        ],
         notes=[
             f"{missing}: numbers were not compared with any, and rules that need records are not assessed."
         ],
@@ -120,15 +124,15 @@ def check_printed(
         left_out=0.0,
         outputs=tuple(
             CheckedOutput(
-                one.name,
-                one.parsed.kind,
-                statbarn_of(one.parsed.kind),
+                output.name,
+                output.parsed.kind,
+                statbarn_of(output.parsed.kind),
                 False,
                 None,
-                tuple(one.parsed.variables),
+                tuple(output.parsed.variables),
                 None,
             )
-            for one in outputs
+            for output in outputs
         ),
         all=None,
         cumulative=(),

@@ -137,8 +137,8 @@ class ReleasedOutputs:
 def _hash(
     output: Mapping[str, Any], columns: Sequence[Mapping[str, Any]], added: str, previous: str
 ) -> str:
-    whole = [output, {one["name"]: one["levels"] for one in columns}, added, previous]
-    text = json.dumps(whole, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
+    hashed = [output, {column["name"]: column["levels"] for column in columns}, added, previous]
+    text = json.dumps(hashed, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
     return hashlib.sha256(text.encode()).hexdigest()
 
 
@@ -158,27 +158,27 @@ def read_released(path: str | os.PathLike[str]) -> ReleasedOutputs:
     if not isinstance(columns, list) or not isinstance(outputs, list):
         raise InputError(f"'{file}' must have lists of columns and outputs.")
     known: list[Mapping[str, Any]] = []
-    for number, one in enumerate(outputs, 1):
-        words = ("output", "columns", "added", "previous", "hash")
+    for number, entry in enumerate(outputs, 1):
+        keys = ("output", "columns", "added", "previous", "hash")
         if (
-            not isinstance(one, dict)
-            or any(word not in one for word in words)
-            or not isinstance(one["output"], dict)
+            not isinstance(entry, dict)
+            or any(word not in entry for word in keys)
+            or not isinstance(entry["output"], dict)
         ):
-            raise InputError(f"'{file}': entry {number} must have {', '.join(words)}.")
+            raise InputError(f"'{file}': entry {number} must have {', '.join(keys)}.")
         try:
-            mine = [next(c for c in columns if c["name"] == name) for name in one["columns"]]
-            expected = _hash(one["output"], mine, one["added"], one["previous"])
+            mine = [next(c for c in columns if c["name"] == name) for name in entry["columns"]]
+            expected = _hash(entry["output"], mine, entry["added"], entry["previous"])
         except (StopIteration, KeyError, TypeError):
             raise InputError(
                 f"'{file}': entry {number} is about columns that the file does not describe."
             ) from None
-        if one["previous"] != previous or one["hash"] != expected:
+        if entry["previous"] != previous or entry["hash"] != expected:
             raise InputError(
                 f"'{file}': entry {number} does not have the hash that was recorded with it: the file was changed. Restore it from a copy."
             )
-        previous = one["hash"]
-        known.append(one)
+        previous = entry["hash"]
+        known.append(entry)
     return ReleasedOutputs(tuple(columns), tuple(known), file)
 
 

@@ -83,7 +83,7 @@ class CheckedOutput:
 
 @dataclass(frozen=True, kw_only=True)
 class ResolvedSettings:
-    """What a check settled beside its settings."""
+    """What a check settled outputs its settings."""
 
     key_sets: int = 0  # How many sets of keys there were
     margins: KnownMargins = field(
@@ -179,7 +179,7 @@ class CheckResult:
         return (
             self.verdict.word in against
             or self.rules.worst == "fail"
-            or any(one.verdict == "fail" for one in self.about.skipped)
+            or any(skipped.verdict == "fail" for skipped in self.about.skipped)
         )
 
     @property
@@ -227,7 +227,9 @@ class CheckResult:
             )
         rules: Mapping[str, Any] = data["rules"] if isinstance(data.get("rules"), Mapping) else {}
         findings = [
-            {"where": [], **one} for one in rules.get("findings", ()) if isinstance(one, Mapping)
+            {"where": [], **finding}
+            for finding in rules.get("findings", ())
+            if isinstance(finding, Mapping)
         ]
         kinds = {**get_type_hints(cls), "run": dict[str, Any]}
         plain = {**data, "rules": {**rules, "findings": findings}}
@@ -252,7 +254,7 @@ class CheckResult:
             "format": CONFIDENTIAL_FORMAT,
             "version": 1,
             "confidential": True,
-            "exposed": [one.to_dict() for one in self.exposed],
+            "exposed": [exposed.to_dict() for exposed in self.exposed],
             "rules": self.rules.confidential(),
         }
 
@@ -302,7 +304,7 @@ class CheckVerdict:
             "text": self.text,
             "detectable": finite(self.detectable),
             "sentences": list(self.sentences),
-            "not_assessed": [one._asdict() for one in self.not_assessed],
+            "not_assessed": [rule._asdict() for rule in self.not_assessed],
             "unmeasured": list(self.unmeasured),
         }
 
@@ -363,7 +365,7 @@ def _word(
     measured: bool | None, inconsistent: bool, excess: bool, reached: float, detectable: float
 ) -> Word:
     """The first that holds."""
-    words: dict[Word, bool] = {
+    outcomes: dict[Word, bool] = {
         "outputs inconsistent": inconsistent,
         "rules only": measured is None,
         "nothing measured": not measured,
@@ -372,7 +374,7 @@ def _word(
         "too uncertain": math.isinf(detectable),
         "no excess found": True,
     }
-    return next(word for word, holds in words.items() if holds)
+    return next(word for word, holds in outcomes.items() if holds)
 
 
 def _inconsistent_sentences(names: Sequence[str], measured: bool | None) -> Iterator[str]:
@@ -430,7 +432,7 @@ def _margins_sentence(prior: Estimate) -> str:
 
 
 def start_sentence(margins: KnownMargins) -> str:
-    """Return what an attacker was taken to know beside the outputs, in a sentence.
+    """Return what an attacker was taken to know outputs the outputs, in a sentence.
 
     Examples
     --------
@@ -481,26 +483,33 @@ class OutputSummary:
 
 def summary_of(result: CheckResult) -> tuple[OutputSummary, ...]:
     """Return a verdict for each output that wants to leave, and for each result that could not be read; the worst first."""
-    replaced = {one.name: one.readable for one in result.about.by_recipe}
+    replaced = {recipe.name: recipe.readable for recipe in result.about.by_recipe}
     risks = _risks(result.cumulative, result.all)
     excess = result.all is not None and result.all.excess
     asked = not result.settings.rules_only
     rows = [
-        _row(one, result.rules, risks.get(one.name), excess=excess, replaced=replaced, asked=asked)
-        for one in result.outputs
-        if not one.released
+        _row(
+            output,
+            result.rules,
+            risks.get(output.name),
+            excess=excess,
+            replaced=replaced,
+            asked=asked,
+        )
+        for output in result.outputs
+        if not output.released
     ]
     rows += [
         OutputSummary(
-            one.name,
-            one.kind,
-            result.rules.status(one.name) if result.rules.of(one.name) else None,
+            skipped.name,
+            skipped.kind,
+            result.rules.status(skipped.name) if result.rules.of(skipped.name) else None,
             None,
             0,
-            one.verdict,
-            (one.reason,),
+            skipped.verdict,
+            (skipped.reason,),
         )
-        for one in result.about.skipped
+        for skipped in result.about.skipped
     ]
     return tuple(sorted(rows, key=lambda row: -ORDER.index(row.verdict)))
 
@@ -517,10 +526,10 @@ def counted_words(rows: Sequence[OutputSummary], *, ignored: int = 0) -> str:
     '2 outputs: 1 fail, 1 ignored.'
     """
     counts = Counter(row.verdict for row in rows)
-    words = [f"{counts[status]} {status}" for status in reversed(ORDER) if counts[status]]
-    words += [f"{ignored} ignored"] if ignored else []
+    phrases = [f"{counts[status]} {status}" for status in reversed(ORDER) if counts[status]]
+    phrases += [f"{ignored} ignored"] if ignored else []
     total = len(rows) + ignored
-    return f"{total} output{'' if total == 1 else 's'}: {', '.join(words) or 'none'}."
+    return f"{total} output{'' if total == 1 else 's'}: {', '.join(phrases) or 'none'}."
 
 
 def hold_back(
@@ -539,17 +548,17 @@ def hold_back(
     >>> hold_back(RuleReport(tuple(bad), "default", "0" * 64))
     ((), ('b',))
     """
-    failures = [one for one in rules if one.status == "fail"]
-    alone = tuple(dict.fromkeys(one.output for one in failures if len(one.names) == 1))
-    left = [one for one in failures if not set(one.names) & set(alone)]
+    failures = [finding for finding in rules if finding.status == "fail"]
+    alone = tuple(dict.fromkeys(finding.output for finding in failures if len(finding.names) == 1))
+    between = [finding for finding in failures if not set(finding.names) & set(alone)]
     more: list[str] = []
-    while left:
-        names = [name for one in left for name in one.names if name not in released]
+    while between:
+        names = [name for finding in between for name in finding.names if name not in released]
         if not names:
             break
         name = Counter(names).most_common(1)[0][0]
         more.append(name)
-        left = [one for one in left if name not in one.names]
+        between = [finding for finding in between if name not in finding.names]
     return alone, tuple(more)
 
 
@@ -574,10 +583,10 @@ def _risks(stages: Sequence[CumulativeStage], last: Stage | None) -> Mapping[str
             else list(stage.added)
         )
         rose = stage.excess and (
-            before is None or not before.excess or any(one.low > 0.0 for one in estimates)
+            before is None or not before.excess or any(estimate.low > 0.0 for estimate in estimates)
         )
-        known = [one for one in estimates if math.isfinite(one.value)]
-        largest = max(known, key=lambda one: one.value, default=Estimate(math.nan))
+        known = [estimate for estimate in estimates if math.isfinite(estimate.value)]
+        largest = max(known, key=lambda estimate: estimate.value, default=Estimate(math.nan))
         plain = Estimate(largest.value, largest.error, largest.low, largest.high, largest.freedom)
         risks |= {name: _AddedRisk(plain, len(names), rose) for name in names}
         before = stage
@@ -585,7 +594,7 @@ def _risks(stages: Sequence[CumulativeStage], last: Stage | None) -> Mapping[str
 
 
 def _row(
-    one: CheckedOutput,
+    output: CheckedOutput,
     rules: RuleReport,
     risk: _AddedRisk | None,
     *,
@@ -594,18 +603,18 @@ def _row(
     asked: bool,
 ) -> OutputSummary:
     reasons = [
-        *_measured(one, risk, excess=excess, asked=asked),
-        *_replaced(one, replaced),
-        *_by_rule(one.name, rules.of(one.name)),
+        *_measurement_reasons(output, risk, excess=excess, asked=asked),
+        *_recipe_reasons(output, replaced),
+        *_rule_reasons(output.name, rules.of(output.name)),
     ]
     verdict: Status = max((status for status, _ in reasons), key=ORDER.index, default="pass")
     worst_first = sorted(reasons, key=lambda reason: -ORDER.index(reason[0]))
-    why = tuple(dict.fromkeys(words for _, words in worst_first))
+    why = tuple(dict.fromkeys(reason for _, reason in worst_first))
     estimate = None if risk is None else risk.estimate
     return OutputSummary(
-        one.name,
-        one.kind,
-        rules.status(one.name),
+        output.name,
+        output.kind,
+        rules.status(output.name),
         estimate,
         0 if risk is None else risk.together,
         verdict,
@@ -613,44 +622,46 @@ def _row(
     )
 
 
-def _measured(
-    one: CheckedOutput, risk: _AddedRisk | None, *, excess: bool, asked: bool
+def _measurement_reasons(
+    output: CheckedOutput, risk: _AddedRisk | None, *, excess: bool, asked: bool
 ) -> Iterator[tuple[Status, str]]:
     """What was found of an output's numbers that keeps it from passing; `asked`: whether more than the rules was asked for."""
-    if one.consistent is False:
+    if output.consistent is False:
         yield "fail", OWN_NUMBERS
     if risk is not None and risk.excess:
         yield (
             ("fail" if excess else "review"),
             "adds marginal risk" if risk.together == 1 else "its step adds marginal risk",
         )
-    if one.unmeasured:
-        yield "not assessed", one.unmeasured
-    elif asked and one.fit is None:
-        yield "review", f"rules only: {one.rules_only}" if one.rules_only else "rules only"
-    if one.fit is not None and one.fit.reached < 1.0:
+    if output.unmeasured:
+        yield "not assessed", output.unmeasured
+    elif asked and output.fit is None:
+        yield "review", f"rules only: {output.rules_only}" if output.rules_only else "rules only"
+    if output.fit is not None and output.fit.reached < 1.0:
         yield (
             "not assessed",
-            f"{100 * one.fit.reached:.0f} % of the datasets have its numbers: a lower bound",
+            f"{100 * output.fit.reached:.0f} % of the datasets have its numbers: a lower bound",
         )
 
 
-def _replaced(one: CheckedOutput, replaced: Mapping[str, bool]) -> Iterator[tuple[Status, str]]:
+def _recipe_reasons(
+    output: CheckedOutput, replaced: Mapping[str, bool]
+) -> Iterator[tuple[Status, str]]:
     """That a recipe was judged in the place of a result, which says nothing of its files."""
-    if replaced.get(one.name):
+    if replaced.get(output.name):
         yield "not assessed", "a recipe was judged in its place, though it can be read"
-    elif one.name in replaced:
+    elif output.name in replaced:
         yield "review", "a recipe was judged in its place"
 
 
-def _by_rule(name: str, findings: Sequence[RuleFinding]) -> Iterator[tuple[Status, str]]:
+def _rule_reasons(name: str, findings: Sequence[RuleFinding]) -> Iterator[tuple[Status, str]]:
     """What the rules say of an output: each rule once, with the other outputs that it is about."""
     others: dict[tuple[Status, str], list[str]] = {}
-    for one in findings:
-        if one.status == "pass":
+    for finding in findings:
+        if finding.status == "pass":
             continue
-        beside = others.setdefault((one.status, one.rule), [])
-        beside += [other for other in one.names if other != name and other not in beside]
+        outputs = others.setdefault((finding.status, finding.rule), [])
+        outputs += [other for other in finding.names if other != name and other not in outputs]
     for (status, rule), names in others.items():
         word = "" if status == "fail" else f" ({status})"
         quoted = [f"'{other}'" for other in names]

@@ -28,7 +28,7 @@ class MitigatedForm(NamedTuple):
     """An output with less in it: the recipe, and what was done, in words that may leave (no level, no cell, no count under the threshold)."""
 
     recipe: OutputSpec
-    words: str
+    description: str
 
 
 Series = Iterator[MitigatedForm]
@@ -61,7 +61,7 @@ MITIGATIONS: Registry[Mitigation] = Registry(
 class RuleTrial:
     """Outputs, the records behind them and the rules, to try recipes on; it counts how often the rules were asked.
 
-    `outputs` are those that want to leave, as recipes; `released` are out already. `most` is how often the rules may be asked. `together`: whether
+    `outputs` are those that want to leave, as recipes; `released` are out already. `max_asked` is how often the rules may be asked. `together`: whether
     a recipe is judged beside the other outputs, or beside what is out alone.
     """
 
@@ -69,7 +69,7 @@ class RuleTrial:
     codes: Codes
     policy: Policy
     released: Outputs | None = None
-    most: int = 400
+    max_asked: int = 400
     together: bool = True
     asked: int = field(default=0, init=False)
 
@@ -81,7 +81,7 @@ class RuleTrial:
     @property
     def exhausted(self) -> bool:
         """Whether the rules have been asked as often as they may."""
-        return self.asked >= self.most
+        return self.asked >= self.max_asked
 
     def report(self, outputs: Sequence[OutputSpec]) -> RuleReport:
         """Return what the rules say of some outputs together, beside those that are out."""
@@ -94,8 +94,8 @@ class RuleTrial:
                 released=self.released,
             )
         except InputError as error:  # a recipe that cannot be computed is none
-            bad = not_assessed(outputs[0].name, outputs[0].kind, "all rules", str(error))
-            return RuleReport((bad,), self.policy.name, self.policy.hash)
+            finding = not_assessed(outputs[0].name, outputs[0].kind, "all rules", str(error))
+            return RuleReport((finding,), self.policy.name, self.policy.hash)
 
     def judge(self, recipe: OutputSpec) -> RuleReport:
         """Return what the rules say with a recipe in the place of the output of its name."""
@@ -103,7 +103,9 @@ class RuleTrial:
 
     def with_form(self, recipe: OutputSpec) -> tuple[OutputSpec, ...]:
         """Return all outputs with one in the place of that of its name."""
-        return tuple(recipe if one.name == recipe.name else one for one in self.outputs.outputs)
+        return tuple(
+            recipe if output.name == recipe.name else output for output in self.outputs.outputs
+        )
 
     def recipe_of(self, output: OutputSpec) -> OutputSpec:
         """Return an output without its numbers, with how they are printed."""
@@ -114,10 +116,14 @@ def bad_findings(
     report: RuleReport, output: str | None = None, *, alone: bool = False
 ) -> list[RuleFinding]:
     """Return the findings that fail or were not assessed to the end; those about an output, or about it `alone`, if one is named."""
-    bad = [one for one in report if one.status in ("fail", "not assessed")]
+    broken = [finding for finding in report if finding.status in ("fail", "not assessed")]
     if output is None:
-        return bad
-    return [one for one in bad if (set(one.names) == {output} if alone else output in one.names)]
+        return broken
+    return [
+        finding
+        for finding in broken
+        if (set(finding.names) == {output} if alone else output in finding.names)
+    ]
 
 
 def has_key(output: OutputSpec, *keys: str) -> bool:

@@ -25,10 +25,10 @@ class _Band(NamedTuple):
     name: str | None
 
 
-def _banded(output: OutputSpec, trial: RuleTrial) -> Iterator[Series]:
+def _band_series(output: OutputSpec, trial: RuleTrial) -> Iterator[Series]:
     if has_key(output, "by", "groups"):
         for column in getattr(output, "by", ()):
-            yield _merged(output, trial, column, _smallest_pair)
+            yield _merge_groups(output, trial, column, _smallest_pair)
         if len(getattr(output, "by", ())) > 1:
             for column in getattr(output, "by", ()):
                 yield iter([_without_column(output, trial, column)])
@@ -36,28 +36,35 @@ def _banded(output: OutputSpec, trial: RuleTrial) -> Iterator[Series]:
         yield _fewer_edges(output, trial, ends=False)
 
 
-def _top_coded(output: OutputSpec, trial: RuleTrial) -> Iterator[Series]:
+def _top_code_series(output: OutputSpec, trial: RuleTrial) -> Iterator[Series]:
     if has_key(output, "by", "groups"):
         for column in getattr(output, "by", ()):
             if trial.outputs.fields[column].numeric:
-                yield _merged(output, trial, column, _end_pair)
+                yield _merge_groups(output, trial, column, _end_pair)
     elif has_key(output, "edges", "variable"):
         yield _fewer_edges(output, trial, ends=True)
 
 
-def _merged(output: OutputSpec, trial: RuleTrial, column: str, pair: Any) -> Series:
+def _merge_groups(output: OutputSpec, trial: RuleTrial, column: str, pair: Any) -> Series:
     """Forms in which one more pair of groups of a column is one, until two are left."""
     field, bands = trial.outputs.fields[column], _bands(output, trial, column)
     first, forms = len(bands), []
-    while len(bands) > 2 and (at := pair(bands, field)) is not None:
-        one, other = sorted(at)
+    while len(bands) > 2 and (joined := pair(bands, field)) is not None:
+        first_band, second_band = sorted(joined)
         united = _Band(
-            (*bands[one].codes, *bands[other].codes), bands[one].people + bands[other].people, None
+            (*bands[first_band].codes, *bands[second_band].codes),
+            bands[first_band].people + bands[second_band].people,
+            None,
         )
-        bands = [*bands[:one], united, *bands[one + 1 : other], *bands[other + 1 :]]
+        bands = [
+            *bands[:first_band],
+            united,
+            *bands[first_band + 1 : second_band],
+            *bands[second_band + 1 :],
+        ]
         forms.append(bands)
     for k in _spread(len(forms)):
-        groups = {**getattr(output, "groups", {}), column: _named(forms[k], field)}
+        groups = {**getattr(output, "groups", {}), column: _describe_groups(forms[k], field)}
         recipe = trial.recipe_of(output).changed(drop=("withheld",), groups=groups)
         yield MitigatedForm(recipe, f"'{column}' in {len(forms[k])} groups instead of {first}")
 
@@ -104,8 +111,10 @@ def _smallest_pair(bands: Sequence[_Band], field: OutputColumn) -> tuple[int, in
 def _end_pair(bands: Sequence[_Band], field: OutputColumn) -> tuple[int, int] | None:
     """The two groups at the end that has fewer records."""
     ends = [(len(bands) - 2, len(bands) - 1), (0, 1)]
-    ends = [(one, other) for one, other in ends if _touch(bands[one], bands[other])]
-    return min(ends, key=lambda at: min(bands[at[0]].people, bands[at[1]].people), default=None)
+    ends = [(low, high) for low, high in ends if _touch(bands[low], bands[high])]
+    return min(
+        ends, key=lambda pair: min(bands[pair[0]].people, bands[pair[1]].people), default=None
+    )
 
 
 def _touch(low: _Band, high: _Band) -> bool:
@@ -113,7 +122,7 @@ def _touch(low: _Band, high: _Band) -> bool:
     return max(low.codes) + 1 == min(high.codes)
 
 
-def _named(bands: Sequence[_Band], field: OutputColumn) -> dict[str, Any]:
+def _describe_groups(bands: Sequence[_Band], field: OutputColumn) -> dict[str, Any]:
     """Groups as a file of outputs has them: ends of numbers, lists of words."""
     out: dict[str, Any] = {}
     for band in bands:
@@ -131,7 +140,9 @@ def _named(bands: Sequence[_Band], field: OutputColumn) -> dict[str, Any]:
 
 
 def _without_column(output: OutputSpec, trial: RuleTrial, column: str) -> MitigatedForm:
-    groups = {name: some for name, some in getattr(output, "groups", {}).items() if name != column}
+    groups = {
+        name: levels for name, levels in getattr(output, "groups", {}).items() if name != column
+    }
     by = [name for name in getattr(output, "by", ()) if name != column]
     return MitigatedForm(
         trial.recipe_of(output).changed(drop=("withheld",), by=by, groups=groups),
@@ -152,13 +163,13 @@ def _fewer_edges(output: OutputSpec, trial: RuleTrial, *, ends: bool) -> Series:
     while len(edges) > 3:
         people = np.histogram(numbers, bins=np.array(edges))[0]
         if ends:
-            at = 1 if people[0] < people[-1] else len(edges) - 2
+            edge = 1 if people[0] < people[-1] else len(edges) - 2
         else:
             small = int(people.argmin())
-            left = people[small - 1] if small > 0 else np.inf
-            right = people[small + 1] if small + 1 < len(people) else np.inf
-            at = small if left <= right else small + 1
-        edges = [*edges[:at], *edges[at + 1 :]]
+            below = people[small - 1] if small > 0 else np.inf
+            above = people[small + 1] if small + 1 < len(people) else np.inf
+            edge = small if below <= above else small + 1
+        edges = [*edges[:edge], *edges[edge + 1 :]]
         yield MitigatedForm(
             recipe.changed(drop=("withheld",), edges=list(edges)),
             f"{len(edges) - 1} bins instead of {first}",
@@ -167,12 +178,12 @@ def _fewer_edges(output: OutputSpec, trial: RuleTrial, *, ends: bool) -> Series:
 
 BAND = MITIGATIONS.register(
     Mitigation(
-        "band", "broader categories, a column less, fewer bins", _banded, undoes=("suppress",)
+        "band", "broader categories, a column less, fewer bins", _band_series, undoes=("suppress",)
     )
 )
 TOP_CODE = MITIGATIONS.register(
     Mitigation(
-        "top-code", "the ends of a number in one group each", _top_coded, undoes=("suppress",)
+        "top-code", "the ends of a number in one group each", _top_code_series, undoes=("suppress",)
     )
 )
 
@@ -185,12 +196,12 @@ WORDS = {
 """What is left out, in words, by key."""
 
 
-def _beside(output: OutputSpec, trial: RuleTrial) -> Iterator[Series]:
+def _omission_series(output: OutputSpec, trial: RuleTrial) -> Iterator[Series]:
     recipe = trial.recipe_of(output)
     main = [key for key in output.statistics if key not in output.optional]
-    for key, words in WORDS.items():
+    for key, phrase in WORDS.items():
         if key in output.optional and recipe.publishes(key) and (main or key == "n"):
-            yield iter([MitigatedForm(_without(recipe, key), f"without {words}")])
+            yield iter([MitigatedForm(_without(recipe, key), f"without {phrase}")])
     if getattr(recipe, "margins", False):
         yield iter(
             [MitigatedForm(recipe.changed(margins=False), "without the totals of rows and columns")]
@@ -220,7 +231,9 @@ def _ends(output: OutputSpec, trial: RuleTrial) -> Iterator[Series]:
         )
 
 
-OMIT = MITIGATIONS.register(Mitigation("leave out", "leave out n, totals or margins", _beside))
+OMIT = MITIGATIONS.register(
+    Mitigation("leave out", "leave out n, totals or margins", _omission_series)
+)
 ENDS = MITIGATIONS.register(
     Mitigation("no ends", "leave out the smallest and the largest value", _ends)
 )
@@ -233,7 +246,7 @@ EXACT = 4
 """The decimals that a number printed in full is first cut to."""
 
 
-def _rounded(output: OutputSpec, trial: RuleTrial) -> Iterator[Series]:
+def _base_series(output: OutputSpec, trial: RuleTrial) -> Iterator[Series]:
     if (
         has_key(output, "base", "rounding")
         and output.definition.statbarn == "Frequencies"
@@ -243,8 +256,8 @@ def _rounded(output: OutputSpec, trial: RuleTrial) -> Iterator[Series]:
 
 
 def _bases(output: OutputSpec, trial: RuleTrial) -> Series:
-    recipe, least = trial.recipe_of(output), trial.policy.of(output.kind).threshold
-    for base in sorted({*BASES, max(least, 2)}):
+    recipe, threshold = trial.recipe_of(output), trial.policy.of(output.kind).threshold
+    for base in sorted({*BASES, max(threshold, 2)}):
         if base > int(getattr(output, "base", 1)):
             # A count that is rounded is not withheld as well: the sign would tell that it is small.
             form = recipe.changed(
@@ -252,11 +265,11 @@ def _bases(output: OutputSpec, trial: RuleTrial) -> Series:
                 base=base,
                 rounding="nearest",
             )
-            if not _narrowed(form, trial):
+            if not _narrows(form, trial):
                 yield MitigatedForm(form, f"counts and totals rounded to multiples of {base}")
 
 
-def _narrowed(form: OutputSpec, trial: RuleTrial) -> bool:
+def _narrows(form: OutputSpec, trial: RuleTrial) -> bool:
     """Whether rounded totals and rounded cells together leave a small count no more room than the policy asks for withheld ones."""
     rules = trial.policy.of(form.kind)
     table, *others = form.tallies(CellCounter(form, trial.outputs.fields, trial.codes))
@@ -279,10 +292,10 @@ def _fewer_decimals(output: OutputSpec, trial: RuleTrial) -> Series:
     recipe = trial.recipe_of(output)
     printed = _most_decimals(recipe)
     for decimals in range(EXACT if printed is None else min(printed - 1, EXACT), -1, -1):
-        words = f"numbers printed with {decimals} decimal{'' if decimals == 1 else 's'}"
+        description = f"numbers printed with {decimals} decimal{'' if decimals == 1 else 's'}"
         yield MitigatedForm(
             recipe.changed(drop=("digits",), decimals=decimals),
-            words + ("" if printed is None else f" instead of {printed}"),
+            description + ("" if printed is None else f" instead of {printed}"),
         )
 
 
@@ -290,8 +303,8 @@ def _most_decimals(recipe: OutputSpec) -> int | None:
     """The most decimals that numbers are printed with; None where they are printed in full."""
     styles = [
         style
-        for some in (recipe.digits or {}).values()
-        for style in (some.values() if isinstance(some, dict) else [some])
+        for digits in (recipe.digits or {}).values()
+        for style in (digits.values() if isinstance(digits, dict) else [digits])
     ]
     places = [
         style if isinstance(style, int) else len(str(style).partition("e")[0].partition(".")[2])
@@ -301,7 +314,9 @@ def _most_decimals(recipe: OutputSpec) -> int | None:
 
 
 ROUND = MITIGATIONS.register(
-    Mitigation("round", "round counts and totals to a base", _rounded, undoes=("round", "suppress"))
+    Mitigation(
+        "round", "round counts and totals to a base", _base_series, undoes=("round", "suppress")
+    )
 )
 DECIMALS = MITIGATIONS.register(
     Mitigation(

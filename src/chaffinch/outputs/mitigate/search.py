@@ -73,27 +73,27 @@ COVERED_STEP = 0.05
 
 
 @dataclass(frozen=True)
-class _Found:
-    """A form of an output that is worth having."""
+class _Candidate:
+    """A form of an output that is worth having: what is lost with it, and what the rules say of it."""
 
     mitigation: str
     form: MitigatedForm | None  # None: dropped
     loss: Loss
     status: Status
     output: str
-    bad: int = 0  # Rules that fail or are not assessed with it
+    n_broken: int = 0  # Rules that fail or are not assessed with it
     reviews: int = 0  # Rules that a person has to look at with it, and had not before
     why: str = ""  # Why it is held back, where nothing was tried
 
     @property
     def order(self) -> tuple[int, bool, float, int]:
         """What is better comes first: fewer broken rules, nothing new for a person to look at, less lost."""
-        return self.bad, self.reviews > 0, self.loss.share, self.loss.withheld
+        return self.n_broken, self.reviews > 0, self.loss.share, self.loss.withheld
 
     @property
-    def words(self) -> str:
+    def description(self) -> str:
         return (
-            self.form.words
+            self.form.description
             if self.form is not None
             else f"held back: {self.why}"
             if self.why
@@ -108,8 +108,8 @@ class _State:
     trial: RuleTrial
     original: Mapping[str, OutputSpec]
     current: dict[str, OutputSpec]
-    taken: dict[str, list[_Found]] = field(default_factory=dict)
-    tried: dict[tuple[str, str], _Found] = field(default_factory=dict)
+    taken: dict[str, list[_Candidate]] = field(default_factory=dict)
+    tried: dict[tuple[str, str], _Candidate] = field(default_factory=dict)
     reviewed: Mapping[str, set[str]] = field(
         default_factory=dict
     )  # By output, the rules that a person had to look at before
@@ -140,30 +140,34 @@ class _State:
     def changes(self) -> str:
         """What was done to each output, in words."""
         return "; ".join(
-            f"'{name}': {', then '.join(form.words for form in forms)}"
-            for name, forms in self.taken.items()
+            f"'{name}': {', then '.join(candidate.description for candidate in candidates)}"
+            for name, candidates in self.taken.items()
         )
 
-    def take(self, found: _Found, *, anew: bool = False) -> None:
-        """Put a form in the place of its output; `anew`: it was made of the output as it came, so what was done before is undone."""
-        undone = MITIGATIONS[found.mitigation].undoes if found.form is not None else ()
+    def take(self, candidate: _Candidate, *, anew: bool = False) -> None:
+        """Put a candidate in the place of its output; `anew`: it was made of the output as it came, so what was done before is undone."""
+        undone = MITIGATIONS[candidate.mitigation].undoes if candidate.form is not None else ()
         before = (
             []
-            if anew or found.form is None
-            else [one for one in self.taken.get(found.output, []) if one.mitigation not in undone]
+            if anew or candidate.form is None
+            else [
+                earlier
+                for earlier in self.taken.get(candidate.output, [])
+                if earlier.mitigation not in undone
+            ]
         )
-        self.taken[found.output] = [*before, found]
-        self.tried.setdefault((found.output, found.words), found)
-        if found.form is None:
-            del self.current[found.output]
+        self.taken[candidate.output] = [*before, candidate]
+        self.tried.setdefault((candidate.output, candidate.description), candidate)
+        if candidate.form is None:
+            del self.current[candidate.output]
         else:
-            self.current[found.output] = found.form.recipe
+            self.current[candidate.output] = candidate.form.recipe
         self.trial.outputs = Outputs(self.trial.outputs.fields, tuple(self.current.values()))
 
-    def remember(self, found: _Found) -> None:
-        """Keep a form that may leave among those that are told as options."""
-        if found.status not in HELD:
-            self.tried.setdefault((found.output, found.words), found)
+    def remember(self, candidate: _Candidate) -> None:
+        """Keep a candidate that may leave among those that are told as options."""
+        if candidate.status not in HELD:
+            self.tried.setdefault((candidate.output, candidate.description), candidate)
 
     def report(self) -> RuleReport | None:
         return self.trial.report(list(self.current.values())) if self.current else None
@@ -190,9 +194,9 @@ def find_mitigations(
     if not state.taken and _excess(result):
         _mend_risk(state, result, 0)
     after = _check_again(state, inputs)
-    assessed = [] if inputs.settings.rules_only else [_assessed("as they came", result)]
+    assessed = [] if inputs.settings.rules_only else [_assess_plan("as they came", result)]
     while after is not None and not inputs.settings.rules_only:
-        assessed.append(_assessed(state.changes, after))
+        assessed.append(_assess_plan(state.changes, after))
         if (
             after.passed
             or len(assessed) > max_assessed
@@ -227,65 +231,65 @@ def _change_more(state: _State, after: CheckResult, attempt: int) -> bool:
 def _not_mended(result: CheckResult, uncertain: Mapping[str, str]) -> dict[str, str]:
     """Outputs of which nothing is tried, and why."""
     reasons = {
-        one.name: "its published numbers are not those of the data"
-        for one in result.outputs
-        if one.consistent is False and not one.released
+        output.name: "its published numbers are not those of the data"
+        for output in result.outputs
+        if output.consistent is False and not output.released
     }
     reasons |= {
         name: f"nothing but the rules can be said of it: {why}" for name, why in uncertain.items()
     }
     return reasons | {
-        one.name: f"it could not be read: {one.reason}" for one in result.about.skipped
+        skipped.name: f"it could not be read: {skipped.reason}" for skipped in result.about.skipped
     }
 
 
 def _hold_back(state: _State, name: str, why: str) -> None:
     """Drop an output that cannot be mended, so that the others may leave."""
     if name in state.current:
-        state.take(replace(_dropped(state, name), why=why), anew=True)
+        state.take(replace(_drop(state, name), why=why), anew=True)
 
 
 def _mend_alone(state: _State) -> None:
     for name, output in list(state.current.items()):
         state.trial.together = False
         if name not in state.not_mended and bad_findings(state.trial.judge(output), name):
-            state.take(min(_options(state, output), key=lambda one: one.order))
+            state.take(min(_options(state, output), key=lambda candidate: candidate.order))
 
 
-def _options(state: _State, output: OutputSpec) -> list[_Found]:
+def _options(state: _State, output: OutputSpec) -> list[_Candidate]:
     """Forms of an output that break no rule by themselves, beside what is out already: of each series the first that leaves nothing more for a person to look
     at, and the first that does; dropping it among them."""
     state.trial.together = False
-    good = []
-    for series in _judged_series(state, output):
+    candidates = []
+    for series in _try_series(state, output):
         reviewed = False
-        for found in series:
-            state.remember(found)
-            if found.bad or (found.reviews and reviewed):
+        for candidate in series:
+            state.remember(candidate)
+            if candidate.n_broken or (candidate.reviews and reviewed):
                 continue
-            good.append(found)
+            candidates.append(candidate)
             reviewed = True
-            if not found.reviews:
+            if not candidate.reviews:
                 break
-    return [*good, _dropped(state, output.name)]
+    return [*candidates, _drop(state, output.name)]
 
 
-def _judged_series(state: _State, output: OutputSpec) -> Iterator[Iterator[_Found]]:
-    """Each series of forms of an output, with what the rules say of each form; those that cannot be computed are left out."""
+def _try_series(state: _State, output: OutputSpec) -> Iterator[Iterator[_Candidate]]:
+    """Each series of candidates of an output, with what the rules say of each candidate; those that cannot be computed are left out."""
     for mitigation in MITIGATIONS:
         for series in mitigation.series(output, state.trial):
-            yield _judged(state, mitigation, series)
+            yield _try_forms(state, mitigation, series)
 
 
-def _judged(state: _State, mitigation: Mitigation, series: Series) -> Iterator[_Found]:
+def _try_forms(state: _State, mitigation: Mitigation, series: Series) -> Iterator[_Candidate]:
     for form in series:
         if state.trial.exhausted:
             return
         name, report = form.recipe.name, state.trial.judge(form.recipe)
         loss = loss_of(state.original[name], form.recipe, state.trial)
         if loss is not None:
-            reviews = {one.rule for one in report.of(name) if one.status == "review"}
-            yield _Found(
+            reviews = {finding.rule for finding in report.of(name) if finding.status == "review"}
+            yield _Candidate(
                 mitigation.name,
                 form,
                 loss,
@@ -296,52 +300,54 @@ def _judged(state: _State, mitigation: Mitigation, series: Series) -> Iterator[_
             )
 
 
-def _dropped(state: _State, name: str) -> _Found:
-    return _Found(DROP, None, everything(state.original[name], state.trial), "pass", name)
+def _drop(state: _State, name: str) -> _Candidate:
+    return _Candidate(DROP, None, loss_of_all(state.original[name], state.trial), "pass", name)
 
 
 def _mend_together(state: _State) -> None:
     state.trial.together = True
     for _ in range(ROUNDS):
         report = state.report()
-        bad = [] if report is None else bad_findings(report)
+        broken = [] if report is None else bad_findings(report)
         names = [
             name
-            for name in dict.fromkeys(name for one in bad for name in one.names)
+            for name in dict.fromkeys(name for finding in broken for name in finding.names)
             if name in state.current and name not in state.not_mended
         ]
-        ways = [way for name in names for way in _together(state, state.current[name], len(bad))]
+        ways = [way for name in names for way in _together(state, state.current[name], len(broken))]
         if not ways:
             return
-        state.take(min(ways, key=lambda one: one.order))
+        state.take(min(ways, key=lambda candidate: candidate.order))
 
 
-def _together(state: _State, output: OutputSpec, before: int) -> list[_Found]:
+def _together(state: _State, output: OutputSpec, before: int) -> list[_Candidate]:
     """Forms of an output after which fewer rules are broken by all outputs: of each series up to the first that breaks none; dropping it among them."""
     out = []
-    for series in _judged_series(state, output):
-        for found in series:
-            if found.bad < before:
-                out.append(found)
-                state.remember(found)
-                if not found.bad and not found.reviews:
+    for series in _try_series(state, output):
+        for candidate in series:
+            if candidate.n_broken < before:
+                out.append(candidate)
+                state.remember(candidate)
+                if not candidate.n_broken and not candidate.reviews:
                     break
-    others = [one for one in state.current.values() if one.name != output.name]
-    left = len(bad_findings(state.trial.report(others))) if others else 0
-    return [*out, replace(_dropped(state, output.name), bad=left)] if left < before else out
+    others = [recipe for recipe in state.current.values() if recipe.name != output.name]
+    n_broken = len(bad_findings(state.trial.report(others))) if others else 0
+    return (
+        [*out, replace(_drop(state, output.name), n_broken=n_broken)] if n_broken < before else out
+    )
 
 
 def _excess(result: CheckResult) -> bool:
     return result.verdict.word == "excess found"
 
 
-def _assessed(words: str, plan: CheckResult) -> AssessedPlan:
+def _assess_plan(description: str, plan: CheckResult) -> AssessedPlan:
     measures = () if plan.all is None else plan.all.measures
-    known = [one.marginal for one in measures if math.isfinite(one.marginal.value)]
-    worst = max(known, key=lambda one: one.value, default=None)
+    known = [measure.marginal for measure in measures if math.isfinite(measure.marginal.value)]
+    worst = max(known, key=lambda estimate: estimate.value, default=None)
     if worst is None:
-        return AssessedPlan(words, plan.verdict.text, math.nan, math.nan, math.nan)
-    return AssessedPlan(words, plan.verdict.text, worst.value, worst.low, worst.high)
+        return AssessedPlan(description, plan.verdict.text, math.nan, math.nan, math.nan)
+    return AssessedPlan(description, plan.verdict.text, worst.value, worst.low, worst.high)
 
 
 def _mend_risk(state: _State, result: CheckResult, attempt: int) -> bool:
@@ -360,26 +366,26 @@ def _mend_risk(state: _State, result: CheckResult, attempt: int) -> bool:
         if row.marginal is not None and math.isfinite(row.marginal.value)
     }
     sizes = {
-        row.output: everything(state.original[row.output], state.trial).numbers_before
+        row.output: loss_of_all(state.original[row.output], state.trial).numbers_before
         for row in rows
     }
-    name = max(sizes, key=lambda one: (known.get(one, -1.0), sizes[one]))
+    name = max(sizes, key=lambda output: (known.get(output, -1.0), sizes[output]))
     ways = []
     if attempt < len(LEAST_LOSS):
         ways = [
-            one
-            for one in _every_way(state, state.original[name])
-            if one.loss.share >= LEAST_LOSS[attempt] and not one.bad
+            candidate
+            for candidate in _every_way(state, state.original[name])
+            if candidate.loss.share >= LEAST_LOSS[attempt] and not candidate.n_broken
         ]
-    state.take(min([*ways, _dropped(state, name)], key=lambda one: one.order), anew=True)
+    state.take(min([*ways, _drop(state, name)], key=lambda candidate: candidate.order), anew=True)
     _mend_together(state)
     return True
 
 
-def _every_way(state: _State, output: OutputSpec) -> Iterator[_Found]:
-    """All forms of an output, with what the rules say of each by itself."""
+def _every_way(state: _State, output: OutputSpec) -> Iterator[_Candidate]:
+    """All candidates of an output, with what the rules say of each by itself."""
     state.trial.together = False
-    for series in _judged_series(state, output):
+    for series in _try_series(state, output):
         yield from series
         if state.trial.exhausted:
             return
@@ -392,43 +398,56 @@ def _plan(
     assessed: tuple[AssessedPlan, ...],
 ) -> MitigationPlan:
     steps = []
-    for name, every in state.taken.items():
-        last, report = every[-1], None if after is None else after.rules
-        gone = name not in state.current
-        status = None if gone or report is None else report.status(name)
+    for name, candidates in state.taken.items():
+        last, report = candidates[-1], None if after is None else after.rules
+        is_dropped = name not in state.current
+        status = None if is_dropped or report is None else report.status(name)
         steps.append(
             MitigationStep(
                 name,
-                tuple(one.words for one in every),
+                tuple(candidate.description for candidate in candidates),
                 result.rules.status(name),
                 status,
                 last.loss,
-                gone,
+                is_dropped,
             )
         )
     steps.sort(key=lambda step: step.loss.share)
-    chosen = {(one.output, one.words) for every in state.taken.values() for one in every}
+    chosen = {
+        (candidate.output, candidate.description)
+        for candidates in state.taken.values()
+        for candidate in candidates
+    }
     options = [
-        MitigationOption(one.output, one.mitigation, one.words, one.status, one.loss, key in chosen)
-        for key, one in state.tried.items()
+        MitigationOption(
+            candidate.output,
+            candidate.mitigation,
+            candidate.description,
+            candidate.status,
+            candidate.loss,
+            key in chosen,
+        )
+        for key, candidate in state.tried.items()
     ]
     names = list(state.original)
-    options.sort(key=lambda one: (names.index(one.output), one.loss.share, one.words))
-    left = dict(state.not_mended)
+    options.sort(
+        key=lambda option: (names.index(option.output), option.loss.share, option.description)
+    )
+    not_mended = dict(state.not_mended)
     final_rules = after.rules if after is not None else None if state.taken else result.rules
-    bad = [] if final_rules is None else bad_findings(final_rules)
-    for one in bad:
-        for name in one.names:
-            left.setdefault(name, f"{one.rule}: nothing that was tried mends it")
-    if not state.taken and not result.passed and not left:
-        left[TOGETHER] = f"{result.verdict.text}: nothing that was tried mends it"
+    broken = [] if final_rules is None else bad_findings(final_rules)
+    for finding in broken:
+        for name in finding.names:
+            not_mended.setdefault(name, f"{finding.rule}: nothing that was tried mends it")
+    if not state.taken and not result.passed and not not_mended:
+        not_mended[TOGETHER] = f"{result.verdict.text}: nothing that was tried mends it"
     worst, text, passed = (
         (None, None, False) if after is None else (after.rules.worst, after.text, after.passed)
     )
     return MitigationPlan(
         tuple(steps),
         tuple(options),
-        left,
+        not_mended,
         result.rules.worst,
         worst,
         passed,
@@ -439,7 +458,7 @@ def _plan(
     )
 
 
-def everything(before: OutputSpec, trial: RuleTrial) -> Loss:
+def loss_of_all(before: OutputSpec, trial: RuleTrial) -> Loss:
     """Return the loss of an output that is dropped."""
     return Loss(1.0, max(len(_numbers(before, trial) or []), 1), 0)
 
@@ -450,22 +469,22 @@ def loss_of(before: OutputSpec, after: OutputSpec, trial: RuleTrial) -> Loss | N
     if has is None:
         return None
     had = has if had is None else had
-    first = len([one for one in had if not is_withheld(one)]) or 1
-    shown = [one for one in has if not is_withheld(one)]
+    first = len([number for number in had if not is_withheld(number)]) or 1
+    shown = [number for number in has if not is_withheld(number)]
     coarser = _half_width(after) > _half_width(before)
-    errors = [_error(one, _half_width(after)) if coarser else 0.0 for one in shown]
-    left = sum(1.0 - error for error in errors)
+    errors = [_error(number, _half_width(after)) if coarser else 0.0 for number in shown]
+    remaining = sum(1.0 - error for error in errors)
     withheld = (
         max(len(has) - len(shown) - (len(had) - first), 0)
         if len(has) == len(had)
         else len(has) - len(shown)
     )
     return Loss(
-        share=min(1.0, max(0.0, 1.0 - left / first)),
+        share=min(1.0, max(0.0, 1.0 - remaining / first)),
         numbers_before=len(had),
         numbers_after=len(has),
         withheld=withheld,
-        records_covered=_covered(after, trial),
+        records_covered=_records_covered(after, trial),
         largest_error=max(errors, default=0.0),
         decimals=after.decimals if after.decimals != before.decimals else None,
     )
@@ -475,7 +494,9 @@ def _numbers(recipe: OutputSpec, trial: RuleTrial) -> list[Any] | None:
     """All numbers that an output prints on the records."""
     try:
         output = recipe.computed(trial.outputs.fields, trial.codes)
-        parts = [number for part in output.printed_numbers(trial.domain) for number in part.numbers]
+        parts = [
+            number for printed in output.printed_numbers(trial.domain) for number in printed.numbers
+        ]
     except ChaffinchError:
         return None
     return [*parts, *([output.n] if isinstance(output.n, int) else [])]
@@ -504,13 +525,13 @@ def _error(number: Any, half: float) -> float:
     )
 
 
-def _covered(recipe: OutputSpec, trial: RuleTrial) -> float | None:
+def _records_covered(recipe: OutputSpec, trial: RuleTrial) -> float | None:
     cells = plain_cells(recipe, trial)
     if cells is None or not cells.counts.sum():
         return None
     hidden = set(recipe.withheld or ())
     inner = [k for k, name in enumerate(cells.names) if TOTAL not in name.split("|")]
-    every = sum(int(cells.counts[k]) for k in inner)
+    n_records = sum(int(cells.counts[k]) for k in inner)
     shown = sum(int(cells.counts[k]) for k in inner if cells.names[k] not in hidden)
-    step = max(COVERED_STEP, trial.policy.threshold / max(every, 1))
-    return round(min(1.0, math.floor(shown / max(every, 1) / step + 1e-9) * step), 4)
+    step = max(COVERED_STEP, trial.policy.threshold / max(n_records, 1))
+    return round(min(1.0, math.floor(shown / max(n_records, 1) / step + 1e-9) * step), 4)

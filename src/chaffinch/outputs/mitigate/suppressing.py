@@ -72,20 +72,20 @@ def _forms(
     names = [name for k, name in enumerate(cells.names) if small[k] or k in set(added)]
     if len(names) == len(cells.names):
         return
-    words = f"{len(names)} of {len(cells.names)} {type(output).unit_noun}s withheld"
+    description = f"{len(names)} of {len(cells.names)} {type(output).unit_noun}s withheld"
     if added:
-        words += f", {len(added)} of them so that the others cannot be worked out"
-    yield MitigatedForm(published(output, trial, names), words)
+        description += f", {len(added)} of them so that the others cannot be worked out"
+    yield MitigatedForm(withhold_cells(output, trial, names), description)
 
 
-def published(output: OutputSpec, trial: RuleTrial, names: list[str]) -> OutputSpec:
+def withhold_cells(output: OutputSpec, trial: RuleTrial, names: list[str]) -> OutputSpec:
     """Return the recipe with cells withheld by name, all by the same sign."""
     return trial.recipe_of(output).changed(
         drop=("threshold", "bands", "suppressed_zeros"), withheld=names
     )
 
 
-def _suspected(output: OutputSpec, trial: RuleTrial, names: list[str]) -> OutputSpec:
+def _recipe_for_reader(output: OutputSpec, trial: RuleTrial, names: list[str]) -> OutputSpec:
     """The recipe as a reader has it who knows which of the withheld cells are small: these are bands, the others say nothing."""
     rules = trial.policy.of(output.kind)
     return trial.recipe_of(output).changed(
@@ -107,18 +107,24 @@ def secondary_cells(
         """How many small cells can be worked out."""
         if chosen not in known:
             report = trial.judge(
-                _suspected(output, trial, [cells.names[k] for k in sorted(chosen)])
+                _recipe_for_reader(output, trial, [cells.names[k] for k in sorted(chosen)])
             )
-            bad = [one for one in bad_findings(report, output.name) if one.rule in MENDED_BY_MORE]
-            known[chosen] = sum(max(one.cells, 1) for one in bad)
+            broken = [
+                finding
+                for finding in bad_findings(report, output.name)
+                if finding.rule in MENDED_BY_MORE
+            ]
+            known[chosen] = sum(max(finding.cells, 1) for finding in broken)
         return known[chosen]
 
     lines, chosen = _lines(output, trial, cells), frozenset[int]()
     while undone(chosen) > 0:
-        left = _proposed(small, chosen, may, lines, cells, trial.policy.of(output.kind).threshold)
-        if not left or trial.exhausted:
+        candidates = _next_cells(
+            small, chosen, may, lines, cells, trial.policy.of(output.kind).threshold
+        )
+        if not candidates or trial.exhausted:
             return None
-        chosen |= {min(left, key=lambda k: (undone(chosen | {k}), cells.counts[k], k))}
+        chosen |= {min(candidates, key=lambda k: (undone(chosen | {k}), cells.counts[k], k))}
     for k in sorted(
         chosen, key=lambda k: -cells.counts[k]
     ):  # those of most people are given back first
@@ -148,27 +154,29 @@ def _lines(
     return [*lines, (inner.ravel().tolist(), None)]
 
 
-def _proposed(
+def _next_cells(
     small: NDArray[np.bool_],
     chosen: frozenset[int],
     may: list[int],
     lines: list[tuple[list[int], int | None]],
     cells: CellCount,
-    least: int,
+    threshold: int,
 ) -> list[int]:
     """Cells that may be withheld next: the smallest of lines in which withheld cells are alone or few people together, those of most such lines first."""
     votes: dict[int, int] = {}
-    left = [k for k in may if k not in chosen]
-    free = set(left)
+    open_cells = [k for k in may if k not in chosen]
+    free = set(open_cells)
     for line, total in lines:
         hidden = [k for k in line if small[k] or k in chosen]
         if not hidden or (total is not None and (small[total] or total in chosen)):
             continue
-        if len(hidden) < 2 or sum(int(cells.counts[k]) for k in hidden) < least:
+        if len(hidden) < 2 or sum(int(cells.counts[k]) for k in hidden) < threshold:
             for k in sorted((k for k in line if k in free), key=lambda k: cells.counts[k])[:2]:
                 votes[k] = votes.get(k, 0) + 1
     ranked = sorted(votes, key=lambda k: (-votes[k], cells.counts[k]))
-    return list(dict.fromkeys([*ranked[:TRIED_AT_ONCE], *left[: 2 if ranked else TRIED_AT_ONCE]]))
+    return list(
+        dict.fromkeys([*ranked[:TRIED_AT_ONCE], *open_cells[: 2 if ranked else TRIED_AT_ONCE]])
+    )
 
 
 def _fewer(
@@ -180,18 +188,18 @@ def _fewer(
         same = size == len(chosen)
         sets = sorted(
             combinations(may, size),
-            key=lambda some: (sum(int(cells.counts[k]) for k in some), some),
+            key=lambda cell_set: (sum(int(cells.counts[k]) for k in cell_set), cell_set),
         )
-        for some in sets:
-            if same and sum(int(cells.counts[k]) for k in some) >= sum(
+        for cell_set in sets:
+            if same and sum(int(cells.counts[k]) for k in cell_set) >= sum(
                 int(cells.counts[k]) for k in chosen
             ):
                 return chosen
             if tried >= MOST_TRIED or trial.exhausted:
                 return chosen
             tried += 1
-            if undone(frozenset(some)) == 0:
-                return frozenset(some)
+            if undone(frozenset(cell_set)) == 0:
+                return frozenset(cell_set)
     return chosen
 
 

@@ -48,7 +48,7 @@ def about_of(folder: Path, *, records: bool) -> CheckAbout:
     files = read_files([folder])
     if not records:
         return files.about
-    return files.place(DataColumns(TableCoder(read(PEOPLE, rare="keep")))).about
+    return files.place_on(DataColumns(TableCoder(read(PEOPLE, rare="keep")))).about
 
 
 def verdicts(folder: Path, *, records: bool) -> dict[str, str]:

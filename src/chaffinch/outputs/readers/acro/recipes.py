@@ -135,7 +135,7 @@ class AcroSource(OutputSource):
             recipes={uid: entry for uid, entry in self.recipes.items() if uid not in excluded},
         )
 
-    def place(self, columns: DataColumns) -> PlacedOutputs:
+    def place_on(self, columns: DataColumns) -> PlacedOutputs:
         acro = recipes_of_acro(
             self.directory,
             columns.coder,

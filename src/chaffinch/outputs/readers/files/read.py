@@ -125,7 +125,7 @@ class OutputFiles(OutputSource):
     def place_printed(self) -> PlacedOutputs:
         return PlacedOutputs(None, self.about, printed=self.outputs)
 
-    def place(self, columns: DataColumns) -> PlacedOutputs:
+    def place_on(self, columns: DataColumns) -> PlacedOutputs:
         """Return the outputs over the columns that they are about; no output stops another.
 
         Rows that are records of the table fail. Outputs that do not fit are judged by their printed numbers alone: they may fail, and are not assessed otherwise.
