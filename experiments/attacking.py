@@ -16,7 +16,7 @@ from chaffinch.stats.learners import (
     chosen_models,
     fit,
     is_svm,
-    standardised,
+    standardise,
     subsample,
     work,
 )
@@ -114,7 +114,7 @@ def learners_find(
     As `chaffinch.risk` asks them, but of each combination of keys once, and without asking the original and the label too.
     """
     encoder = Encoder.from_tables([source, original], keys)
-    matrix, asked = standardised(
+    matrix, asked = standardise(
         encoder.matrix(source), encoder.matrix(original), scaled=encoder.scaled
     )
     combinations_asked, inverse = np.unique(asked, axis=0, return_inverse=True)

@@ -22,7 +22,7 @@ from chaffinch.stats.learners import (
     fit,
     is_svm,
     split,
-    standardised,
+    standardise,
     subsample,
     work,
 )
@@ -85,9 +85,7 @@ def confusions(
     encoder = Encoder.from_tables(
         [train, test], [name for name in train.schema.names if name != label]
     )
-    matrix, tested = standardised(
-        encoder.matrix(train), encoder.matrix(test), scaled=encoder.scaled
-    )
+    matrix, tested = standardise(encoder.matrix(train), encoder.matrix(test), scaled=encoder.scaled)
     classes, truth = train.code(label).astype(np.int64), test.code(label)
     few = subsample(classes, len(classes), svm_rows, rng)
     models, _ = chosen_models(None, task="classification")

@@ -21,7 +21,7 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from chaffinch import trees
 from chaffinch.trees.attack import safe_values
 from chaffinch.trees.prune import guesses, prune_trees
-from chaffinch.trees.tree import recounted
+from chaffinch.trees.tree import recount
 
 HERE = Path(__file__).parent
 SMALL = 10
@@ -58,7 +58,7 @@ def covers(folder: Path) -> pd.DataFrame:
         start = perf_counter()
         model = trees.read_xgboost(case["model"])
         seconds = perf_counter() - start
-        real = recounted(model, x.T, [y])
+        real = recount(model, x.T, [y])
         row: dict[str, Any] = {
             "table": case["table"],
             "objective": case["objective"],

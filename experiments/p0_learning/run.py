@@ -189,7 +189,7 @@ def support_vectors() -> None:
     """Table VI, support vectors: what they reach from 5,000, 10,000 and all 32,561 records, original and synthetic (genetic, k = 4, papers)."""
     from sklearn.svm import SVC
 
-    from chaffinch.stats.learners import Encoder, standardised, subsample
+    from chaffinch.stats.learners import Encoder, standardise, subsample
 
     cells = Cells(HERE / "svm_cells.csv", ["trained_on", "rows"], ["accuracy", "accuracy P0"])
     paper = {
@@ -212,7 +212,7 @@ def support_vectors() -> None:
                 encoder = Encoder.from_tables(
                     [source, test], [column for column in table.schema.names if column != label]
                 )
-                matrix, tested = standardised(
+                matrix, tested = standardise(
                     encoder.matrix(source), encoder.matrix(test), scaled=encoder.scaled
                 )
                 classes = source.code(label).astype(np.int64)

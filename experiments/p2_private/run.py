@@ -22,7 +22,7 @@ from chaffinch.risk import ATTACKERS as REGISTERED
 from chaffinch.risk import RiskSettings
 from chaffinch.risk.attribution.attack_data import AttackData
 from chaffinch.risk.attribution.attempt import Attempt, outcomes
-from chaffinch.stats.learners import Encoder, chosen_models, fit, standardised, work
+from chaffinch.stats.learners import Encoder, chosen_models, fit, standardise, work
 from chaffinch.synth.options import Protect
 from chaffinch.table import Table
 from chaffinch.table.schema_file import as_schema
@@ -182,9 +182,7 @@ def label_accuracy(train: Table, test: Table, label: str, seed: int) -> dict[str
     encoder = Encoder.from_tables(
         [train, test], [name for name in train.schema.names if name != label]
     )
-    matrix, tested = standardised(
-        encoder.matrix(train), encoder.matrix(test), scaled=encoder.scaled
-    )
+    matrix, tested = standardise(encoder.matrix(train), encoder.matrix(test), scaled=encoder.scaled)
     classes, truth = train.code(label).astype(np.int64), test.code(label)
     models, _ = chosen_models(list(LEARNERS), task="classification")
 

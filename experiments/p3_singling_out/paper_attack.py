@@ -15,7 +15,12 @@ from numpy.typing import NDArray
 
 from chaffinch._base.seeds import child
 from chaffinch.risk.membership.features import black_box
-from chaffinch.risk.membership.forests import chances_out_of_fold, grown, in_columns, searched
+from chaffinch.risk.membership.forests import (
+    chances_out_of_fold,
+    in_columns,
+    search_settings,
+    train_forest,
+)
 from chaffinch.risk.shadows import AttackPopulation, fresh_draws, neighbour_draws
 from chaffinch.stats.learners import auc
 from experiments.p3_singling_out.compiled import CompiledGenerator, CompiledModel, PackagePrivBayes
@@ -117,7 +122,7 @@ def paper_attack(
         # Both subsets of a pair are in one fold, as in the published code: a classifier that saw one of two neighbours takes the other for its like.
         fold = np.repeat(rng.permutation(plan.pairs) % FOLDS, 2 * plan.tables)
         if known is None and len(chosen) < plan.searches:
-            settings, unseen = searched(columns, member, fold, DRAWS, rng)
+            settings, unseen = search_settings(columns, member, fold, DRAWS, rng)
             chosen.append(settings)
         else:
             settings = chosen[rng.integers(len(chosen))]
@@ -128,7 +133,7 @@ def paper_attack(
             )
         if unseen is not None:
             aucs.append(auc(unseen, member) or 0.5)
-        forest = grown(
+        forest = train_forest(
             columns, member, np.arange(len(member)), settings, seed=int(rng.integers(2**62))
         )
         scores[:, k] = forest.chances(in_columns(mine, kind))

@@ -25,7 +25,7 @@ from chaffinch.risk.membership.learning import ShadowStudy
 from chaffinch.risk.membership.settings import SinglingOutSettings
 from chaffinch.risk.shadows import Generator, Working, world_of
 from chaffinch.risk.shadows.world import fresh_draws
-from chaffinch.risk.singling_out import baseline, judged
+from chaffinch.risk.singling_out import baseline, judge_shadows
 from chaffinch.stats.intervals import clopper_pearson
 from experiments.cells import append_rows, finished_rows
 from experiments.p3_population import declared, population
@@ -205,7 +205,7 @@ def attacked(
     learnt = campaign.learnt()
     rng = np.random.default_rng(campaign.stream(5))
     draws = fresh_draws(whom.n_population, whom.targets, rows=whom.rows, shadows=releases, rng=rng)
-    found = judged(learnt, learnt.look(draws, "attack", 6), rng)
+    found = judge_shadows(learnt, learnt.look(draws, "attack", 6), rng)
     numbers = (
         found.success,
         *found.interval,

@@ -20,7 +20,7 @@ from chaffinch import PrivBayes
 from chaffinch.stats.learners import (
     Encoder,
     split,
-    standardised,
+    standardise,
 )
 from chaffinch.table import Table
 from chaffinch.table.align import align
@@ -69,7 +69,7 @@ def errors(original: Table, table: Table, label: str, repeat: int) -> tuple[floa
     train, test = parts(table, label, repeat)
     _, real = parts(original, label, repeat)
     matrix, others = encoder.matrix(table), encoder.matrix(original)
-    known, own, theirs = standardised(
+    known, own, theirs = standardise(
         matrix[train], matrix[test], others[real], scaled=encoder.scaled
     )
     model = KernelVotes().fit(known, table.code(label)[train])

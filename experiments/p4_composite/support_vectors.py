@@ -237,7 +237,7 @@ def main(n_records: int = 10_000) -> None:
         )
         train, test = split(table.code(label), table.n_rows, 0.2, np.random.default_rng(1))
         matrix, classes = encoder.matrix(table), table.code(label)
-        known, asked = standardised(matrix[train], matrix[test], scaled=encoder.scaled)
+        known, asked = standardise(matrix[train], matrix[test], scaled=encoder.scaled)
         answers = []
         for model in (KernelVotes(), SVC()):
             start = time.process_time()
@@ -257,7 +257,7 @@ if __name__ == "__main__":
     import sys
 
     from benchmarks.data import bundled
-    from chaffinch.stats.learners import Encoder, split, standardised
+    from chaffinch.stats.learners import Encoder, split, standardise
     from experiments.training import whole
 
     main(*map(int, sys.argv[1:2]))

@@ -20,7 +20,7 @@ import pandas as pd
 import chaffinch
 from chaffinch.counts import MemoryCounter
 from chaffinch.table.rules.keep import rules_broken_by
-from chaffinch.table.rules.relations import Order, relations_of, summed, table_values
+from chaffinch.table.rules.relations import Order, relations_of, row_sums, table_values
 from chaffinch.utility.tvd import total_variation
 
 
@@ -48,7 +48,9 @@ def gap_distance(first, second) -> float | None:
                 values = table_values(table, relation.columns)
                 there = np.logical_and.reduce([v.present for v in values.values()])
                 gaps.append(
-                    summed(relation.difference, {n: v.numbers[there] for n, v in values.items()})[0]
+                    row_sums(relation.difference, {n: v.numbers[there] for n, v in values.items()})[
+                        0
+                    ]
                 )
             edges = np.unique(np.quantile(gaps[0], np.linspace(0, 1, 11)))
             shares = [

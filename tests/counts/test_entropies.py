@@ -271,7 +271,7 @@ def test_tables_of_a_pass_stay_within_the_budget(coded, monkeypatch):
 
 @given(st.lists(st.integers(1, 100), min_size=1, max_size=40), st.sampled_from([1, 10, 64]))
 def test_groups_hold_each_column_once_and_few_combinations(sizes, most):
-    groups = entropies._packed(sizes, most)
+    groups = entropies._pack_columns(sizes, most)
     assert sorted(column for group in groups for column in group) == list(range(len(sizes)))
     assert all(
         len(group) == 1 or prod(sizes[column] for column in group) <= most for group in groups

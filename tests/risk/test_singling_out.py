@@ -23,7 +23,7 @@ from chaffinch.risk.singling_out import (
     baseline,
     blind_chance,
     blind_chance_at_most,
-    chosen,
+    choose_targets,
     drawn_chance,
     exclude_weak,
     isolates,
@@ -340,10 +340,10 @@ def test_isolation_is_exactly_one_record():
 
 def test_weights_and_exclusion_before_the_choice():
     odds = np.array([[2.0, 1.0, -1.0], [-3.0, -2.0, -2.5], [0.0, 0.0, 0.0]])
-    assert chosen(odds).tolist() == [0, 1, 0]
-    assert chosen(odds, keep=exclude_weak([0.5, 0.7, 0.9], 0.34)).tolist() == [1, 1, 1]
+    assert choose_targets(odds).tolist() == [0, 1, 0]
+    assert choose_targets(odds, keep=exclude_weak([0.5, 0.7, 0.9], 0.34)).tolist() == [1, 1, 1]
     # Chances 0.047, 0.119, 0.076 times 0, 0.4, 0.8: the last; by weighted log-odds the useless first would win.
-    assert chosen(odds, weights=weights_by_auc([0.5, 0.7, 0.9])).tolist() == [1, 2, 2]
+    assert choose_targets(odds, weights=weights_by_auc([0.5, 0.7, 0.9])).tolist() == [1, 2, 2]
     assert exclude_weak([0.5, 0.6], 1.0).tolist() == [False, True]
     assert exclude_weak([0.5, 0.6, 0.7], 0.0).all()
     with pytest.raises(InputError, match="between 0 and 1"):

@@ -27,7 +27,7 @@ from chaffinch.spark.rows import (
     unpacked_table,
 )
 from chaffinch.stats.pair import with_groups
-from chaffinch.stats.references import resampled
+from chaffinch.stats.references import resample
 from chaffinch.table.align import align
 from chaffinch.table.groups import GROUP
 from chaffinch.table.sample import ChooseRows, choose_slice
@@ -111,13 +111,13 @@ def test_rows_have_the_numbers_codes_and_values_of_one_machine(n_rows, n_parts, 
 def test_groups_and_records_drawn_again_are_those_of_memory(people):
     ours, want = people
     seed = np.random.SeedSequence(7)
-    with ours.cached() as held, resampled(held, 900, seed).cached() as again:
-        for mine, theirs in ((held, want), (again, resampled(want, 900, seed))):
+    with ours.cached() as held, resample(held, 900, seed).cached() as again:
+        for mine, theirs in ((held, want), (again, resample(want, 900, seed))):
             (got,) = counter_of(with_groups(mine)).marginals([(GROUP, "wife_age")])
             assert got.same(counter_of(with_groups(theirs)).marginals([(GROUP, "wife_age")])[0])
             assert mine.n_rows == theirs.n_rows
         rows = again.table()
-    assert rows.data.to_pylist() == resampled(want, 900, seed).data.to_pylist()
+    assert rows.data.to_pylist() == resample(want, 900, seed).data.to_pylist()
 
 
 def test_a_slice_by_values_holds_copies_with_their_people(three, tmp_path):

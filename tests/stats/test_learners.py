@@ -42,7 +42,7 @@ from chaffinch.stats.learners import (
     precision_recall_f2,
     r2_rmse,
     split,
-    standardised,
+    standardise,
     subsample,
     work,
 )
@@ -369,7 +369,7 @@ def test_scaling_is_that_of_imputer_then_scaler(train: np.ndarray, test: np.ndar
         0  # what no training record has says nothing: ours is 0 there
     )
     pieces = make_pipeline(SimpleImputer(keep_empty_features=True), StandardScaler()).fit(train)
-    ours = standardised(train, test)
+    ours = standardise(train, test)
     for found, wanted in zip(ours, (pieces.transform(train), pieces.transform(test)), strict=True):
         np.testing.assert_allclose(found, wanted, rtol=1e-6, atol=1e-6)
 
@@ -377,7 +377,7 @@ def test_scaling_is_that_of_imputer_then_scaler(train: np.ndarray, test: np.ndar
 def test_features_that_are_not_scaled_stay_and_inputs_are_left_alone() -> None:
     train = np.array([[1.0, 0.0], [3.0, 1.0]])
     before = train.copy()
-    (found,) = standardised(train, scaled=np.array([True, False]))
+    (found,) = standardise(train, scaled=np.array([True, False]))
     assert found.tolist() == [[-1, 0], [1, 1]]
     assert np.array_equal(train, before)
 

@@ -15,7 +15,7 @@ from chaffinch.stats.panel import permute, resample, subsets
 def test_gathered_scores_keep_nearly_all_of_the_variance() -> None:
     rng = np.random.default_rng(5)
     score = np.where(rng.random(20_000) < 0.97, rng.random(20_000) / 50, rng.random(20_000))
-    units = panel_module._gathered(score, np.ones(20_000))
+    units = panel_module._gather_people(score, np.ones(20_000))
     assert units.max() < panel_module.CELLS
     means = np.bincount(units, weights=score) / np.bincount(units)
     assert means[units].var() > 0.999 * score.var()
@@ -24,7 +24,7 @@ def test_gathered_scores_keep_nearly_all_of_the_variance() -> None:
 def test_people_with_and_without_weight_are_not_gathered_together() -> None:
     rng = np.random.default_rng(5)
     weight = (rng.random(5000) < 0.5).astype(float)
-    units = panel_module._gathered(rng.random(5000) * weight, weight)
+    units = panel_module._gather_people(rng.random(5000) * weight, weight)
     of_unit = np.bincount(units, weights=weight) / np.bincount(units)
     assert set(of_unit) == {0.0, 1.0}
 

@@ -11,7 +11,7 @@ import pytest
 import chaffinch
 from chaffinch.synth import BayesNet, FittedModel, Independent, Model, ModelDescription
 from chaffinch.synth.model import BATCH_ROWS, batch_rows
-from chaffinch.table.rows import joined
+from chaffinch.table.rows import join_tables
 
 
 @pytest.fixture(scope="module")
@@ -40,7 +40,7 @@ def test_batches_are_the_sample_and_do_not_hang_on_threads(model):
     rows = 2 * BATCH_ROWS + 5
     parts = list(model.batches(rows, seed=3, threads=1))
     assert [len(part) for part in parts] == [BATCH_ROWS, BATCH_ROWS, 5]
-    assert joined(parts).data.equals(model.sample(rows, seed=3, threads=2).data)
+    assert join_tables(parts).data.equals(model.sample(rows, seed=3, threads=2).data)
     assert not any(one[:5].data.equals(other[:5].data) for one, other in pairwise(parts)), (
         "each has its own stream"
     )
@@ -61,7 +61,7 @@ def test_batches_of_many_columns_have_fewer_rows(model, monkeypatch):
     monkeypatch.setattr("chaffinch.synth.model.BATCH_CELLS", 2_048 * d)
     parts = list(model.batches(5_000, seed=3, threads=1))
     assert [len(part) for part in parts] == [2_048, 2_048, 904]
-    assert joined(parts).data.equals(model.sample(5_000, seed=3, threads=2).data)
+    assert join_tables(parts).data.equals(model.sample(5_000, seed=3, threads=2).data)
     (second,) = model.batches(5_000, seed=3, numbers=[1])
     assert second.data.equals(parts[1].data)
 

@@ -18,9 +18,9 @@ from chaffinch.synth import noisy
 from chaffinch.synth.bayesnet.model import FitSummary
 from chaffinch.synth.noisy import (
     SIGMAS,
-    agreed,
+    agree,
     cells_of,
-    clipped,
+    clip,
     conditional_target,
     consistent,
     error_at,
@@ -28,7 +28,7 @@ from chaffinch.synth.noisy import (
     margins_of,
     nonnegative,
     private_model,
-    raked,
+    rake,
 )
 from chaffinch.table import Column, Schema
 
@@ -95,7 +95,7 @@ def test_tables_that_agree_are_kept(seed, found):
         tables, consistent(tables, [t.counts.astype(float) for t in tables]), strict=True
     ):
         assert x == pytest.approx(t.counts, abs=1e-8)
-    for t, m in zip(tables, agreed(tables), strict=True):
+    for t, m in zip(tables, agree(tables), strict=True):
         assert m.counts == pytest.approx(t.counts, abs=1e-8)
 
 
@@ -199,7 +199,7 @@ def test_agreeing_is_nearer_to_the_truth_than_clipping():
                     8 * 2**0.5,
                 )
             )
-        for name, result in (("agreed", agreed(tables)), ("clipped", clipped(tables))):
+        for name, result in (("agreed", agree(tables)), ("clipped", clip(tables))):
             for clique, marginal in zip(families, result, strict=True):
                 assert marginal.counts.min() >= 0
                 error[name] += np.abs(marginal.counts - sums(joint, "abcd", clique)).sum()
@@ -207,13 +207,13 @@ def test_agreeing_is_nearer_to_the_truth_than_clipping():
 
 
 def test_clipping_touches_nothing_but_negative_cells():
-    (result,) = clipped([noisy_table("ab", np.array([[3, -2, 0], [5, 1, -9]]))])
+    (result,) = clip([noisy_table("ab", np.array([[3, -2, 0], [5, 1, -9]]))])
     assert result.counts.tolist() == [[3, 0, 0], [5, 1, 0]]
     assert (result.columns, result.sizes) == (("a", "b"), (2, 3))
 
 
 def test_tables_of_nothing_but_noise_below_zero():
-    result = agreed(
+    result = agree(
         [noisy_table("ab", np.full((2, 3), -4)), noisy_table("b", np.array([-1, -1, -1]))]
     )
     assert all(not m.counts.any() for m in result)
@@ -335,7 +335,7 @@ def test_rows_without_weight_back_off_to_fewer_parents_one_at_a_time():
 def test_raking_gives_the_sums_asked_for_and_keeps_the_odds_ratio(seed):
     rng = np.random.default_rng(seed)
     start, wanted = rng.random((2, 2)) + 0.1, rng.random((2, 2)) + 0.1
-    out = raked(start, [((0,), wanted.sum(axis=1)), ((1,), wanted.sum(axis=0))], rounds=200)
+    out = rake(start, [((0,), wanted.sum(axis=1)), ((1,), wanted.sum(axis=0))], rounds=200)
     np.testing.assert_allclose(out.sum(axis=1), wanted.sum(axis=1))
     np.testing.assert_allclose(out.sum(axis=0), wanted.sum(axis=0))
 

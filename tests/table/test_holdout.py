@@ -16,10 +16,10 @@ from chaffinch.errors import InputError
 from chaffinch.table.holdout import (
     UNSEEN,
     RowClasses,
+    chance_explains,
     check_holdout,
     check_holdout_share,
     check_set_aside,
-    explained,
     is_run_of,
     overlap_unseen,
     set_aside,
@@ -84,7 +84,7 @@ def test_the_test_is_that_of_all_choices_of_the_holdout(pool):
     refused = {}
     for key, own in classes.items():
         tail = (every >= score[key] - 1e-9).mean()
-        refused[key] = not explained(own, level)
+        refused[key] = not chance_explains(own, level)
         if abs(tail - level) > error:
             assert refused[key] == (tail < level)
     assert np.mean([refused[key] for key in keys]) <= level + error
@@ -108,7 +108,7 @@ def test_honest_splits_are_not_refused(data, columns):
     for _ in range(150):
         chosen = np.zeros(len(pool), dtype=bool)
         chosen[rng.choice(len(pool), rng.integers(60, 700), replace=False)] = True
-        refused += not explained(labelled(pool, chosen))
+        refused += not chance_explains(labelled(pool, chosen))
     assert refused <= 3
 
 
@@ -131,7 +131,7 @@ def test_one_honest_split_in_a_thousand_is_refused(data, file, columns):
     for i in range(500):
         order = rng.permutation(table.n_rows)
         size = table.n_rows // (2 if i % 2 else 4)
-        refused += not explained(
+        refused += not chance_explains(
             RowClasses.from_rows(table.take(order[size:]), table.take(order[:size]))
         )
     assert refused <= 4
@@ -155,7 +155,7 @@ def test_splits_that_are_stratified_by_the_label_are_not_refused(data):
         order = order[np.argsort(group[order], kind="stable")]
         chosen = np.zeros(len(pool), dtype=bool)
         chosen[order[rng.integers(0, 4) :: 4]] = True
-        refused += not explained(labelled(pool, chosen))
+        refused += not chance_explains(labelled(pool, chosen))
     assert refused <= 2
 
 

@@ -16,7 +16,7 @@ import chaffinch
 from chaffinch.counts.counter import MemoryCounter, counter_of
 from chaffinch.errors import InputError
 from chaffinch.stats.pair import with_groups
-from chaffinch.stats.references import Resample, resampled, row_uniforms
+from chaffinch.stats.references import Resample, resample, row_uniforms
 from chaffinch.table.align import align
 from chaffinch.table.codes import Codes
 from chaffinch.table.groups import GROUP
@@ -87,7 +87,7 @@ def test_groups_and_draws_do_not_hang_on_chunks(n_rows, drawn, seed):
     groups = [with_groups(own).table().codes[0].tolist() for own in (whole, rows)]
     assert groups[0] == groups[1]
     assert np.bincount(groups[0], minlength=20).tolist() == [6] * 20
-    again = [resampled(own, drawn, root) for own in (whole, rows)]
+    again = [resample(own, drawn, root) for own in (whole, rows)]
     by_hand = np.sort(np.random.default_rng(root).integers(0, 120, drawn))
     for own in again:
         assert own.table().data.to_pylist() == DATA.take(by_hand).to_pylist()
@@ -104,7 +104,7 @@ def test_draws_of_many_windows_are_those_of_one(monkeypatch):
     from chaffinch.stats.references import _times_drawn
 
     _times_drawn.cache_clear()
-    again = resampled(in_batches(50), 500, np.random.SeedSequence(4)).table()
+    again = resample(in_batches(50), 500, np.random.SeedSequence(4)).table()
     _times_drawn.cache_clear()
     assert again.data.to_pylist() == whole.data.to_pylist()
 

@@ -20,7 +20,7 @@ from chaffinch.table.align import align
 from chaffinch.table.guess import SignEvidence, file_sign, thousands_of
 from chaffinch.table.text import (
     Spelling,
-    grouped,
+    group_thousands,
     is_doubtful,
     parse_each_word,
     parse_other_spelling,
@@ -501,7 +501,7 @@ def test_numbers_of_members_with_spaces_are_codes(tmp_path):
 def test_grouping_is_undone(numbers, thousands):
     decimal = "," if thousands == "." else "."
     words = pa.array([f"{x:.2f}".replace(".", decimal) for x in numbers])
-    apart = grouped(words, thousands)
+    apart = group_thousands(words, thousands)
     pythons = [
         f"{x:,.2f}".replace(",", "T").replace(".", decimal).replace("T", thousands) for x in numbers
     ]

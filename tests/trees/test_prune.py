@@ -19,8 +19,14 @@ from chaffinch import trees
 from chaffinch._base.errors import InputError
 from chaffinch.trees import prune, read_model
 from chaffinch.trees.attack import safe_values
-from chaffinch.trees.prune import certain_sides, groups_are_safe, guesses, sides_are_safe, unnamed
-from chaffinch.trees.tree import recounted
+from chaffinch.trees.prune import (
+    certain_sides,
+    groups_are_safe,
+    guesses,
+    sides_are_safe,
+    unnamed_classes,
+)
+from chaffinch.trees.tree import recount
 
 from .conftest import four_classes
 
@@ -51,9 +57,7 @@ def test_no_node_and_no_difference_of_two_isolates(seed, at_least, leaves, missi
         assert_safe_differences(done.model, x, y, at_least)
         again = trees.audit(read_model(done.model), at_least=at_least, columns=x.T, labels=[y])
         assert not again.exposed
-        assert not trees.audit(
-            recounted(read_model(done.model), x.T, [y]), at_least=at_least
-        ).exposed
+        assert not trees.audit(recount(read_model(done.model), x.T, [y]), at_least=at_least).exposed
 
 
 def test_no_split_is_taken_back_without_need():
@@ -282,7 +286,7 @@ def many_classes(seed, n=900, classes=9):
 @given(counts=st.lists(st.integers(0, 9), min_size=1, max_size=6).filter(any), m=st.integers(2, 5))
 def test_what_is_told_together_is_enough_and_no_more_than_needed(counts, m):
     counts = np.array(counts)
-    together = unnamed(counts, counts / counts.sum(), m)
+    together = unnamed_classes(counts, counts / counts.sum(), m)
     few = (counts > 0) & (counts < m)
     if together is None:
         # No group of two or more classes without the largest has all the few, and enough records.

@@ -8,7 +8,7 @@ from sklearn import ensemble as forests
 from sklearn import tree as trees
 
 from chaffinch.trees.formats.from_sklearn import read_model
-from chaffinch.trees.records import predicted
+from chaffinch.trees.records import predict
 
 skops_io = pytest.importorskip("skops.io", reason="skops files need the extra")
 
@@ -53,7 +53,7 @@ MODELS = {
 )
 def test_our_walk_predicts_what_scikit_learn_does(name):
     said = MODELS[name].predict(X)
-    for k, ours in enumerate(predicted(read_model(MODELS[name]), list(X.T))):
+    for k, ours in enumerate(predict(read_model(MODELS[name]), list(X.T))):
         theirs = said if said.ndim == 1 else said[:, k]
         if theirs.dtype.kind == "f":
             np.testing.assert_allclose(ours.astype(float), theirs)

@@ -8,8 +8,8 @@ from sklearn.ensemble import GradientBoostingRegressor, HistGradientBoostingRegr
 from sklearn.tree import DecisionTreeClassifier
 
 from chaffinch._base.errors import InputError
-from chaffinch.trees import Tree, read_model, recounted
-from chaffinch.trees.tree import checked_data, compared
+from chaffinch.trees import Tree, read_model, recount
+from chaffinch.trees.tree import checked_data, comparison_values
 
 from .conftest import four_classes
 
@@ -98,7 +98,7 @@ def test_what_is_no_tree_is_refused(broken):
 
 def test_text_is_no_number():
     with pytest.raises(InputError, match="does not hold numbers"):
-        compared(np.array(["a"], dtype=object))
+        comparison_values(np.array(["a"], dtype=object))
 
 
 def test_inner_nodes_are_sums_of_leaves():
@@ -115,7 +115,7 @@ def fitted():
 
 def test_counts_from_data_are_those_of_the_fit(fitted):
     model, x, y = fitted
-    again = recounted(model, x.T, [y])
+    again = recount(model, x.T, [y])
     for one, other in zip(model.trees, again.trees, strict=True):
         np.testing.assert_array_equal(one.counts, other.counts)
         np.testing.assert_array_equal(one.samples, other.samples)

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from .._base.errors import InputError, SchemaError
 from ..table.infer import suggested_role
-from ..table.personal.detect import DECISIONS, undecided, with_decisions
+from ..table.personal.detect import DECISIONS, undecided_columns, with_decisions
 from ..table.persons import schema_with_persons
 from ..table.schema import ROLES, Schema
 from .command import echo
@@ -46,7 +46,7 @@ def edited_schema(schema: Schema, ask: Callable[[str], str | None] = typed_answe
         )
         open_question = (
             " It stops synth, fit and release until you say drop, fake or keep."
-            if undecided([column])
+            if undecided_columns([column])
             else ""
         )
         echo(

@@ -102,7 +102,7 @@ def _show(screen: Console, result: PlanResult) -> None:
 def show_plan(settings: MethodSettings, input: Path, json: Path | None) -> None:
     """Print how the budget would be split, and what discovery costs. The data are not opened; without a schema their header is read."""
     from .._base.errors import InputError
-    from ..privacy.domain import undeclared
+    from ..privacy.domain import undeclared_error
     from ..privacy.ledger import HEAD
     from ..privacy.prepare import guarantee_schema, left_out
     from ..privacy.session import discovery_price, plan_budget, promised_schema
@@ -113,7 +113,7 @@ def show_plan(settings: MethodSettings, input: Path, json: Path | None) -> None:
     discover = settings.options.guarantee.discover
     given = guarantee_schema(input, reading, discover)
     if given is None:
-        raise undeclared()
+        raise undeclared_error()
     schema = promised_schema(
         given, person=settings.roles.person, rows_per_person=method.unit.rows_per_person
     )

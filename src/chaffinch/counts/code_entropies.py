@@ -104,7 +104,7 @@ def row_entropies(
 ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
     """Return entropies and filled cells as `table_entropies`, each set counted from all rows."""
     n_rows = codes.n_rows
-    spread, filled = spread_of_sets(codes, *padded(sets), threads=threads)
+    spread, filled = spread_of_sets(codes, *pad_sets(sets), threads=threads)
     return np.maximum(np.log(n_rows) - (spread.real + spread.imag) / n_rows, 0.0), filled
 
 
@@ -116,7 +116,7 @@ def spread_of_sets(
     threads: int | None = None,
 ) -> tuple[NDArray[np.complex128], NDArray[np.int64]]:
     """Return the sum of c log c (in two parts, see `count_log_count`) and the number of filled
-    cells of each set in the form of `padded`; -1 cells mark a set that needs too much scratch.
+    cells of each set in the form of `pad_sets`; -1 cells mark a set that needs too much scratch.
     """
     n_rows, width = codes.n_rows, sets.shape[1]
     c_log_c = count_log_count(np.arange(n_rows + 2), n_rows)
@@ -132,7 +132,7 @@ def spread_of_sets(
     return spread, filled
 
 
-def padded(sets: Sequence[Columns]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def pad_sets(sets: Sequence[Columns]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return column sets as the rows of one array, padded with -1, and their widths."""
     widths = np.fromiter(map(len, sets), dtype=np.int64, count=len(sets))
     out = np.full((len(sets), max(1, int(widths.max(initial=0)))), -1, dtype=np.int64)
@@ -225,7 +225,11 @@ def batch_entropies(
     if not 0 < n_rows < 1 << 32:
         return values, filled
     orders = [_column_order(columns, sizes) for columns in sets]
-    waiting, entropy, workers = _grouped(orders, sizes), EntropySum(n_rows), thread_count(threads)
+    waiting, entropy, workers = (
+        _group_prefixes(orders, sizes),
+        EntropySum(n_rows),
+        thread_count(threads),
+    )
     portions = [waiting[i::workers] for i in range(workers)]
     shares = [
         _Share(portion, lambda q: orders[q][-1], sizes, BUDGET // workers)
@@ -260,7 +264,9 @@ def _column_order(columns: Columns, sizes: tuple[int, ...]) -> Columns:
     return order if prod(sizes[c] for c in order[:-1]) <= MAX_PREFIXES else (*order[1:], order[0])
 
 
-def _grouped(orders: list[Columns], sizes: tuple[int, ...]) -> list[tuple[Columns, list[int]]]:
+def _group_prefixes(
+    orders: list[Columns], sizes: tuple[int, ...]
+) -> list[tuple[Columns, list[int]]]:
     """Return the column prefixes, ascending, each with the indices of the sets that add one column
     to it. The complement of an index stands for the set that is the prefix itself: it is summed,
     not counted.
@@ -392,7 +398,7 @@ class _Prefix:
             fold(before, codes, np.uint32(self.size), out)
             return
         known = 1 if self.before is None else self.before.distinct
-        self.numbers = _grown(self.numbers, known * self.size)
+        self.numbers = _grow_cells(self.numbers, known * self.size)
         self.distinct = int(
             number(before, codes, np.uint32(self.size), self.numbers, self.distinct, out)
         )
@@ -407,7 +413,7 @@ class _PrefixTables:
         self, columns: Columns, lasts: list[int], sizes: tuple[int, ...], prefix: _Prefix | None
     ) -> None:
         self.columns, self.lasts, self.prefix = columns, lasts, prefix
-        self.groups = _packed(lasts, sizes)
+        self.groups = _pack_columns(lasts, sizes)
         self.shapes = [tuple(sizes[c] for c in group) for group in self.groups]
         self.tables: list[Numbers] = [np.zeros(0, dtype=np.uint32) for _ in self.groups]
 
@@ -430,7 +436,7 @@ class _PrefixTables:
         """
 
         for i, (group, shape) in enumerate(zip(self.groups, self.shapes, strict=True)):
-            self.tables[i] = _grown(self.tables[i], self.distinct * prod(shape))
+            self.tables[i] = _grow_cells(self.tables[i], self.distinct * prod(shape))
             bump(numbers, codes(group), np.uint32(prod(shape)), self.tables[i])
 
     def results(self, entropy: EntropySum) -> Iterable[tuple[float, int]]:
@@ -445,7 +451,7 @@ class _PrefixTables:
         return [*(by_last[last] for last in self.lasts), alone]
 
 
-def _packed(lasts: list[int], sizes: tuple[int, ...]) -> list[Columns]:
+def _pack_columns(lasts: list[int], sizes: tuple[int, ...]) -> list[Columns]:
     """Return columns in groups of at most `SHARED_LEVELS` combinations; each column joins the first
     group with room for it.
     """
@@ -461,7 +467,7 @@ def _packed(lasts: list[int], sizes: tuple[int, ...]) -> list[Columns]:
     return [tuple(group) for group in groups]
 
 
-def _grown(cells: Numbers, min_cells: int) -> Numbers:
+def _grow_cells(cells: Numbers, min_cells: int) -> Numbers:
     """Return cells with room for at least `min_cells`, twice that where they grow."""
     if min_cells <= len(cells):
         return cells

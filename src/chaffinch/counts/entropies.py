@@ -397,7 +397,9 @@ def pair_entropies(
         return out
     entropy = EntropySum(n_rows)
     runs = _runs(
-        _packed(sizes, max(1, min(GROUP_LEVELS, isqrt(n_rows // ROWS_A_CELL)))), sizes, workers
+        _pack_columns(sizes, max(1, min(GROUP_LEVELS, isqrt(n_rows // ROWS_A_CELL)))),
+        sizes,
+        workers,
     )
     tiles = [_Tile(first, second) for first, second in combinations_with_replacement(runs, 2)]
     for run in runs_of([tile.n_cells for tile in tiles], BUDGET):
@@ -412,7 +414,7 @@ def pair_entropies(
     return out
 
 
-def _packed(sizes: Sequence[int], max_levels: int) -> list[Columns]:
+def _pack_columns(sizes: Sequence[int], max_levels: int) -> list[Columns]:
     """Return columns in groups of at most `max_levels` combinations, unless a single column has
     more; each joins the fullest group with room for it.
     """

@@ -21,7 +21,15 @@ from .._base.checks import check_at_least, check_name
 from .._base.compiled import jit
 from .._base.errors import InputError
 from ..table.compare.classes import class_ids
-from .code_entropies import bump, count_log_count, in_threads, padded, scratch, spread_of_sets, walk
+from .code_entropies import (
+    bump,
+    count_log_count,
+    in_threads,
+    pad_sets,
+    scratch,
+    spread_of_sets,
+    walk,
+)
 from .counter import Counter, MemoryCounter
 from .entropies import batches
 from .marginal import Marginal
@@ -130,7 +138,7 @@ def _plan(families: tuple[Family, ...], d: int, joint: bool) -> _FamilyPlan:
         order = np.argsort(which, kind="stable")
         starts = np.searchsorted(which[order], np.arange(len(sets) + 1)).astype(np.int64)
         parts = np.zeros((0, 3), dtype=np.int64)
-    return _FamilyPlan(tuple(sets), *padded(sets), starts, children[order], order, parts)
+    return _FamilyPlan(tuple(sets), *pad_sets(sets), starts, children[order], order, parts)
 
 
 def _information(counter: Counter, plan: _FamilyPlan, n: int) -> NDArray[np.float64]:
@@ -188,7 +196,7 @@ def _sums(counter: Counter, plan: _FamilyPlan, score: str) -> NDArray[np.float64
         for q, c in zip(which[uncounted], plan.children[uncounted], strict=True)
     ]
     for index, marginal in _marginals(counter, cliques, np.arange(len(cliques))):
-        row, column, counts = _listed(marginal)
+        row, column, counts = _list_families(marginal)
         if score == "F":
             pairs = np.zeros((2, int(row.max(initial=0)) + 1), dtype=np.int64)
             pairs[column, row] = counts
@@ -204,7 +212,9 @@ def _sums(counter: Counter, plan: _FamilyPlan, score: str) -> NDArray[np.float64
     return out
 
 
-def _listed(marginal: Marginal) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+def _list_families(
+    marginal: Marginal,
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
     """Return the parents' combination, the code of the child (the last column) and the count of
     each filled cell.
     """

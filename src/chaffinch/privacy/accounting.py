@@ -80,7 +80,7 @@ def check_epsilon(value: object, name: str = "epsilon") -> float:
     number = _number(value)
     if number is None or not isfinite(number) or number <= 0:
         raise InputError(
-            f"{name} must be a finite number above 0. Got {_shown(value)}. To go without a promise of privacy, leave it out."
+            f"{name} must be a finite number above 0. Got {_show_value(value)}. To go without a promise of privacy, leave it out."
         )
     return number
 
@@ -96,7 +96,7 @@ def check_delta(value: object, name: str = "delta") -> float:
     number = _number(value)
     if number is None or not 0 < number < 1:
         raise InputError(
-            f"{name} must be above 0 and below 1, and far below one over the number of records. Got {_shown(value)}."
+            f"{name} must be above 0 and below 1, and far below one over the number of records. Got {_show_value(value)}."
         )
     return number
 
@@ -115,7 +115,7 @@ def _number(value: object) -> float | None:
         return inf
 
 
-def _shown(value: object) -> str:
+def _show_value(value: object) -> str:
     return repr(value)[:40]
 
 

@@ -573,13 +573,13 @@ def with_decimals(schema: Schema, names: Sequence[str]) -> Schema:
     Done to edges that were released.
     """
     columns = [
-        _rounded(c) if c.name in names and c.kind == "float" and c.decimals is None else c
+        _round_edges(c) if c.name in names and c.kind == "float" and c.decimals is None else c
         for c in schema
     ]
     return replace(schema, columns=tuple(columns))
 
 
-def _rounded(column: Column) -> Column:
+def _round_edges(column: Column) -> Column:
     ends = column.edges or column.bounds
     if ends is None:
         return column

@@ -107,7 +107,7 @@ discover = "all" at its top has all found that is left open, at a price that --d
         )
 
 
-def undeclared(source: str = "DATA") -> PrivacyError:
+def undeclared_error(source: str = "DATA") -> PrivacyError:
     """Return the error for a private fit without any schema."""
     return PrivacyError(
         "A private fit needs a declared domain: levels, bounds and bins that were not read from the data. "
@@ -172,7 +172,7 @@ def declared_column(column: Column) -> Column:
     if column.kind in NUMERIC_KINDS:
         if not is_numeric(kind):
             raise _wrong_type(column)
-        return _binned(column, kind)
+        return _with_bins(column, kind)
     if column.kind == "boolean" and not pa.types.is_boolean(value_type(kind)):
         raise _wrong_type(column)
     if pa.types.is_boolean(value_type(kind)):
@@ -199,7 +199,7 @@ def _wrong_type(column: Column) -> PrivacyError:
     )
 
 
-def _binned(column: Column, kind: pa.DataType) -> Column:
+def _with_bins(column: Column, kind: pa.DataType) -> Column:
     integral = is_whole(kind) or column.kind == "integer"
     column = replace(column, out_of_range="clip")
     if column.edges is None:

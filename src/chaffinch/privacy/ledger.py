@@ -67,7 +67,7 @@ MOST_EXACT = 2.0
 """The largest total in rho that is accounted for as Gaussian unless asked: beyond, noise is so small that rounding adds more than is won."""
 
 
-def shown(value: float) -> str:
+def six_digits(value: float) -> str:
     """Return a number of privacy in six digits, always with a point or an exponent.
 
     Examples
@@ -216,9 +216,9 @@ class Budget:
             ((self.total, self.currency), (self.delta_total, "delta"))
         ):
             if fsum((spent[i], asked[i])) > total * (1 + SLACK):
-                remaining = shown(max(0.0, total - spent[i]))
+                remaining = six_digits(max(0.0, total - spent[i]))
                 raise BudgetError(
-                    f"Privacy budget exceeded: {shown(asked[i])} asked, {remaining} left of {shown(total)}. "
+                    f"Privacy budget exceeded: {six_digits(asked[i])} asked, {remaining} left of {six_digits(total)}. "
                     f"These are {name}s; nothing was touched. Ask for less, or plan with a larger budget."
                 )
 
@@ -621,15 +621,15 @@ def _group_row(budget: Budget, kind: str, charges: Sequence[Charge]) -> tuple[st
     total = f"{budget.currency} {fsum(costs):.4g}" + (
         f", delta {fsum(deltas):.4g}" if has_delta else ""
     )
-    noise = _merged([charge.noise for charge in charges])
+    noise = _merge_texts([charge.noise for charge in charges])
     how = ", ".join(phrase for phrase in (charges[0].mechanism, noise) if phrase)
-    return _queried(kind, charges), str(len(charges)), each, total, how, charges[0].why
+    return _query_names(kind, charges), str(len(charges)), each, total, how, charges[0].why
 
 
-def _queried(kind: str, charges: Sequence[Charge]) -> str:
+def _query_names(kind: str, charges: Sequence[Charge]) -> str:
     """What charges of one kind touch, in words: how many, and the first few by name."""
     whats = [charge.what for charge in charges]
-    if kind in _COUNTED and (merged := _merged(whats, "and" if len(whats) == 2 else "to")):
+    if kind in _COUNTED and (merged := _merge_texts(whats, "and" if len(whats) == 2 else "to")):
         return merged
     named = list(
         dict.fromkeys(what.partition(" of ")[2] if kind in _OF_COLUMNS else what for what in whats)
@@ -649,7 +649,7 @@ def _between(values: Sequence[float]) -> str:
     return f"{low:.3g} to {high:.3g}"
 
 
-def _merged(texts: Sequence[str], joined: str = "to") -> str:
+def _merge_texts(texts: Sequence[str], joined: str = "to") -> str:
     """Texts that differ in numbers alone as one, a range where numbers differ; "" for texts that differ in words.
 
     Examples
@@ -698,8 +698,8 @@ def account_from_dict(data: object) -> Account:
 
 
 def _account(data: Any) -> Account:
-    budget = Budget(**_picked(data, Budget))
-    unit = PrivacyUnit(**_picked(data, PrivacyUnit))
+    budget = Budget(**_pick_fields(data, Budget))
+    unit = PrivacyUnit(**_pick_fields(data, PrivacyUnit))
     charges = data["charges"]
     if not isinstance(charges, list) or not all(
         isinstance(c, dict) and set(c) == _names(Charge) for c in charges
@@ -738,7 +738,7 @@ def _names(kind: type[Any]) -> set[str]:
     return {field.name for field in fields(kind)}
 
 
-def _picked(data: Mapping[str, Any], kind: type[Any]) -> dict[str, Any]:
+def _pick_fields(data: Mapping[str, Any], kind: type[Any]) -> dict[str, Any]:
     if not isinstance(data, dict):
         raise InputError("It is not an object.")
     return {name: data[name] for name in _names(kind)}

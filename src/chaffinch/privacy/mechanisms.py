@@ -625,7 +625,7 @@ def draw_exactly(
         # `lower` falls: U is surely below as many tails as have a larger one, and perhaps below the next.
         sizes = len(lower) - np.searchsorted(lower[::-1], seen, side="right")
         for i in np.flatnonzero(seen < upper[sizes]).tolist():
-            sizes[i] = _continued(law, scale, int(seen[i]), source)
+            sizes[i] = _continue_draw(law, scale, int(seen[i]), source)
         out[start : start + len(drawn)] = np.where(drawn >> np.uint64(WORD), -sizes, sizes)
     return out
 
@@ -649,7 +649,7 @@ def magnitude(tails: Tails, seen: int) -> int | None:
     )  # the tails after the last lie below the first word but none
 
 
-def _continued(
+def _continue_draw(
     law: Law, scale: float, seen: int, source: Callable[[int], NDArray[np.uint64]]
 ) -> int:
     """Return |z| where the first word does not tell."""

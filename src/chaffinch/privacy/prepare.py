@@ -55,7 +55,7 @@ from .domain import (
     declared_codes,
     declared_schema,
     numbers_of,
-    undeclared,
+    undeclared_error,
     with_usual_type,
 )
 
@@ -169,7 +169,7 @@ def declared_of(source: Any, schema: SchemaLike | None) -> Schema:
         )
     declared = as_schema(schema)
     if declared is None:
-        raise undeclared(shown_source(source))
+        raise undeclared_error(shown_source(source))
     return declared
 
 
@@ -457,7 +457,7 @@ def declared_values(
     tokens = None if missing_codes is None else word_tokens(missing_codes, column.missing)
     same = not has_words and type_family(values.type) == type_family(kind) != "none"
     if same and (tokens is not None or not _codes_are_values(column)):
-        return _whole_days(_converted(column, values, kind)), tokens
+        return _whole_days(_convert(column, values, kind)), tokens
     if is_words(kind) and not blank:
         return spell_values(values), tokens
     spelling = spelling_of(column)
@@ -501,14 +501,14 @@ def _narrow(texts: pa.Array, kind: pa.DataType) -> pa.Array | pa.ChunkedArray:
     return pa.chunked_array([*pieces, texts.slice(start).cast(kind)], type=kind)
 
 
-def _converted(column: Column, values: pa.Array, kind: pa.DataType) -> pa.Array:
+def _convert(column: Column, values: pa.Array, kind: pa.DataType) -> pa.Array:
     """Return values as those of another type of the same family."""
     stored = values.type
     if stored == kind:
         return values
     numbers, present = numbers_of(values)
     if type_family(kind) != "number":
-        return _rescaled(numbers, stored, present, kind)
+        return _rescale(numbers, stored, present, kind)
     if pa.types.is_integer(kind) and numbers.dtype == np.float64:
         if column.kind == "categorical":
             present = present & (numbers == np.rint(numbers)) & np.isfinite(numbers)
@@ -518,7 +518,7 @@ def _converted(column: Column, values: pa.Array, kind: pa.DataType) -> pa.Array:
     return from_numbers(numbers, present, kind)
 
 
-def _rescaled(
+def _rescale(
     numbers: NDArray[Any], stored: pa.DataType, present: NDArray[np.bool_], kind: pa.DataType
 ) -> pa.Array:
     """Return moments, times or spans that are counted in units of one type as those of another; none overflows."""

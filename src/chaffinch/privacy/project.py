@@ -51,7 +51,7 @@ from .accounting import (
     rho_to_epsilon,
     width_to_amount,
 )
-from .ledger import ROUNDING, SLACK, Account, Budget, Plan, shown
+from .ledger import ROUNDING, SLACK, Account, Budget, Plan, six_digits
 from .relation import PrivacyUnit
 
 Rule = Literal["gaussian", "zcdp", "basic", "smaller"]
@@ -329,7 +329,7 @@ class Project:
             )
         now = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
         release = Release(label, now, what.budget, what.unit, seeded)
-        with _locked(self.path):
+        with _lock(self.path):
             current = open_project(self.path)
             if seeded and current.epsilon is not None and not allow_test_only:
                 raise PrivacyError(
@@ -386,9 +386,9 @@ def _admit(before: Project, after: Project, release: Release) -> None:
     )
     remaining = max(0.0, limit - earlier.epsilon)
     raise BudgetError(
-        f"Privacy budget exceeded: {shown(asked)} asked, {shown(remaining)} left of {shown(limit)}. These are epsilons of all releases of "
+        f"Privacy budget exceeded: {six_digits(asked)} asked, {six_digits(remaining)} left of {six_digits(limit)}. These are epsilons of all releases of "
         f"'{after.data}' ({total.unit.description}; the ledger counts {total.counted}); with '{release.label}' they would come to "
-        f"{shown(total.epsilon)}. Nothing was touched."
+        f"{six_digits(total.epsilon)}. Nothing was touched."
     )
 
 
@@ -517,7 +517,7 @@ def _no_constant(_name: str) -> None:
 
 
 @contextlib.contextmanager
-def _locked(path: Path) -> Iterator[None]:
+def _lock(path: Path) -> Iterator[None]:
     """Hold the only lock on a project ledger."""
     with contextlib.ExitStack() as stack:
         try:

@@ -215,7 +215,7 @@ def _keep(source: Source, person: str, is_kept: NDArray[np.bool_]) -> Source:
         start = 0
         for batch in source.batches(with_person):
             if start + batch.num_rows > n_rows:
-                raise _changed(source)
+                raise _changed_error(source)
             first, start = start, start + batch.num_rows
             mask = np.unpackbits(bits[first // 8 : start // 8 + 1])[first % 8 :][
                 : batch.num_rows
@@ -232,7 +232,7 @@ def _keep(source: Source, person: str, is_kept: NDArray[np.bool_]) -> Source:
                 else batch.filter(pa.array(mask)).select(names)
             )
         if start != n_rows:
-            raise _changed(source)
+            raise _changed_error(source)
 
     return replace(
         source, read=read, n_rows=None, head=None, files=()
@@ -244,7 +244,7 @@ def _ids(source: Source, person: str) -> Iterator[Any]:
         yield plain_cells(pa.chunked_array([batch.column(0)]))
 
 
-def _changed(source: Source) -> InputError:
+def _changed_error(source: Source) -> InputError:
     return InputError(
         f"'{source.name}' has other rows than when it was first read. Work on a file that nobody writes to."
     )

@@ -407,11 +407,11 @@ def plan_selection(
             "A selection needs a budget whose delta is not reserved: give epsilon alone, or epsilon and delta without accounting."
         )
     if way is not None:
-        plan = _each_once if way == "each once" else _repeated
+        plan = _each_once if way == "each once" else _repetition_plan
         return plan(budget, unit, candidates, choice_share, tried, shape)
     plans = [
         plan(budget, unit, candidates, choice_share, tried, shape)
-        for plan in (_each_once, _repeated)
+        for plan in (_each_once, _repetition_plan)
     ]
     return max(
         plans, key=lambda plan: plan.fit_cost
@@ -434,7 +434,7 @@ def _each_once(
     )
 
 
-def _repeated(
+def _repetition_plan(
     budget: Budget,
     unit: PrivacyUnit,
     candidates: int,
@@ -517,7 +517,7 @@ def select_candidate(
             for fit in fits:
                 ledger.charge(plan._fit_charge())
                 candidates.append(
-                    _checked(fit(plan.fit, streams.next()), plan, release=streams.release)
+                    _check_candidate(fit(plan.fit, streams.next()), plan, release=streams.release)
                 )
             position = counter.select_candidate(
                 workload, [each.released for each in candidates], plan.choice, why=WHY
@@ -549,7 +549,7 @@ def _best_of_runs(
     best: tuple[int, int, Candidate] | None = None
     for _ in range(stopping.draw(below)):
         position = below(len(fits))
-        candidate = _checked(
+        candidate = _check_candidate(
             fits[position](plan.fit, streams.next()), plan, release=streams.release
         )
         run = Ledger(score, plan.unit)
@@ -572,7 +572,7 @@ def _score_budget(plan: SelectionPlan) -> Budget:
     )
 
 
-def _checked(candidate: Candidate, plan: SelectionPlan, *, release: bool) -> Candidate:
+def _check_candidate(candidate: Candidate, plan: SelectionPlan, *, release: bool) -> Candidate:
     """Return a candidate; raise if the account of its fit does not keep to the plan."""
     account = candidate.privacy
     if not isinstance(account, Account):

@@ -361,9 +361,9 @@ class Run:
             first,
             p_value=over_all.p_value,
             strongest=None if over_all.strongest is None else over_all.strongest % findings,
-            adjusted=tuple(min(_known(values), default=None) for values in adjusted),
-            lower=tuple(max(_known(values), default=None) for values in lower),
-            upper=tuple(None if None in values else max(_known(values)) for values in upper),
+            adjusted=tuple(min(_known_values(values), default=None) for values in adjusted),
+            lower=tuple(max(_known_values(values), default=None) for values in lower),
+            upper=tuple(None if None in values else max(_known_values(values)) for values in upper),
         )
 
     def _pairs(self, table: int = 0) -> dict[str, Any]:
@@ -382,7 +382,7 @@ class Run:
         self.seconds[step] = self.seconds.get(step, 0.0) + time.perf_counter() - start
 
 
-def _known(values: Sequence[float | None]) -> list[float]:
+def _known_values(values: Sequence[float | None]) -> list[float]:
     return [value for value in values if value is not None]
 
 

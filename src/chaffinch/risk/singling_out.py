@@ -109,10 +109,10 @@ def singling_out(
     draws = fresh_draws(
         world.n_population, world.targets, rows=world.rows, shadows=settings.releases, rng=rng
     )
-    return judged(learnt, learnt.look(draws, "attack", 6), rng, settings.whom.threshold)
+    return judge_shadows(learnt, learnt.look(draws, "attack", 6), rng, settings.whom.threshold)
 
 
-def judged(
+def judge_shadows(
     learnt: TrainedAttackers,
     seen: ShadowScores,
     rng: np.random.Generator,
@@ -189,7 +189,7 @@ def _choice(
     order = rng.permutation(scores.shape[1])
     weights = weights_by_auc(aucs)[order] if combine == "weighted" else None
     keep = exclude_weak(aucs, 0.5)[order] if combine == "strong" else None
-    return np.asarray(order[chosen(scores[:, order], weights=weights, keep=keep)])
+    return np.asarray(order[choose_targets(scores[:, order], weights=weights, keep=keep)])
 
 
 def _isolations(
@@ -257,7 +257,7 @@ def exclude_weak(aucs: ArrayLike, share: float) -> Bools:
     return keep
 
 
-def chosen(
+def choose_targets(
     log_odds: ArrayLike, *, weights: ArrayLike | None = None, keep: ArrayLike | None = None
 ) -> Ints:
     """Return for each release (row) the target (column) whose chance, times its weight, is highest; the first of equals.

@@ -33,7 +33,7 @@ from ..table.table import Table
 from ..table.weights import without_weight
 from .attribution.attack_data import AttackData, align_sides, data_of_rows
 from .attribution.attempt import Question
-from .attribution.exposure import equal_rows, exposed_records, funnel, matched, spread
+from .attribution.exposure import equal_rows, exposed_records, funnel, match_people, spread
 from .attribution.matching import Match, match_counts
 from .finding import Finding, coarse_sentence, column_findings, record_findings
 from .policy import RiskPolicy
@@ -164,7 +164,7 @@ def measure_risk(
     else:
         _check_engine(source, several, model)
         progress = giving_back(progress)
-    drawn = None if model is None else _drawn(model, source.n_persons, child(root, 7))
+    drawn = None if model is None else _draw_large_table(model, source.n_persons, child(root, 7))
     progress("reading tables", -1)
     rows = align_sides(source, several, holdout, model=drawn)
     remarks = () if holdout_share is None else (set_aside_note(holdout_share),)
@@ -179,7 +179,7 @@ def measure_risk(
     rows |= people_of(rows, child(root, 10))
     questions = settings.questions(child(root, 0), has_holdout=holdout is not None)
     data, sample = data_of_rows(rows, settings, root, progress=progress)
-    run = _attacked(data, questions, settings, root, threads, progress)
+    run = _run_attacks(data, questions, settings, root, threads, progress)
     findings, family = run.finished(settings.threshold)
     n_releases = len(several) + (drawn is not None)
     joint = (
@@ -244,7 +244,7 @@ def _check_engine(source: Rows, several: Sequence[Any], model: Any) -> None:
         )
 
 
-def _attacked(
+def _run_attacks(
     data: AttackData,
     questions: Sequence[Question],
     settings: RiskSettings,
@@ -314,7 +314,7 @@ def _releases(synthetic: Any) -> tuple[tuple[str, ...], list[Any]]:
     return (), list(synthetic) if isinstance(synthetic, list | tuple) else [synthetic]
 
 
-def _drawn(model: Any, n_rows: int, seed: np.random.SeedSequence) -> Table:
+def _draw_large_table(model: Any, n_rows: int, seed: np.random.SeedSequence) -> Table:
     """Return a large table drawn from a model: what somebody has who was given the model."""
     fitted = load_model(model) if isinstance(model, str | os.PathLike) else model
     if not hasattr(fitted, "sample"):
@@ -402,7 +402,7 @@ def _exposure(
         q.sensitive: max((p.keys for p in questions if p.sensitive == q.sensitive), key=len)
         for q in questions
     }
-    matches = {s: matched(data, data.synthetics[0], keys, s) for s, keys in widest.items()}
+    matches = {s: match_people(data, data.synthetics[0], keys, s) for s, keys in widest.items()}
     parts = [spread(matches[s], s, threshold) for s in widest]
     secrets: dict[str, Any] = {
         "attacks": [

@@ -159,7 +159,9 @@ def limit_verdict(result: RiskResult, max_excess: float) -> LimitVerdict:
         reasons.append(f"There are no bounds. {display_name(family.reason, 400)}".strip())
     elif family.unbounded:
         names = [
-            _unbounded(findings[number]) for number in family.unbounded if number < len(findings)
+            _reason_without_bound(findings[number])
+            for number in family.unbounded
+            if number < len(findings)
         ]
         rest = len(names) - FEW_REASONS
         reasons.append(
@@ -178,7 +180,7 @@ def limit_verdict(result: RiskResult, max_excess: float) -> LimitVerdict:
     )
 
 
-def _unbounded(finding: Finding) -> str:
+def _reason_without_bound(finding: Finding) -> str:
     name = finding.title + (
         f" on {display_name(finding.sensitive, 40)}" if finding.sensitive else ""
     )

@@ -27,8 +27,8 @@ from ..counts.marginal import Marginal
 from ..table.code_cache import codes_of_block
 from ..table.codes import Codes
 from ..table.domain import encode_column
-from ..table.fit_schema import typed
-from ..table.rows import RAW, Draw, Names, Rows, RowsOutOfMemory, Step, Task, joined
+from ..table.fit_schema import parse_columns
+from ..table.rows import RAW, Draw, Names, Rows, RowsOutOfMemory, Step, Task, join_tables
 from ..table.schema import Note, Schema
 from ..table.table import Table
 from ..table.text import spelling_of
@@ -243,7 +243,7 @@ class EncodeCells(Step):
     def __call__(self, chunk: Table) -> Table:
         columns = tuple(c for c in self.schema if c.name in chunk.data.column_names)
         schema = replace(self.schema, columns=columns)
-        values = typed(chunk.data, {c.name: spelling_of(c) for c in columns}, text=False)
+        values = parse_columns(chunk.data, {c.name: spelling_of(c) for c in columns}, text=False)
         codes = [encode_column(column, *values[column.name]) for column in schema.modelled]
         data = pa.table({name: cells for name, (cells, _) in values.items()})
         return replace(
@@ -275,7 +275,7 @@ class CollectRows:
             n_rows += chunk.n_rows
             if n_rows > self.limit:
                 break
-        rows = joined(tables)
+        rows = join_tables(tables)
         codes = [pa.array(rows.codes[j]) for j in range(len(rows.codes))]
         return pa.table(
             [*rows.data.columns, *codes],
@@ -285,7 +285,7 @@ class CollectRows:
     def result(self, summaries: Iterator[pa.Table]) -> Table:
         """Return the rows of all partitions."""
         tables = [self._table(summary) for summary in summaries]
-        return joined([table for table in tables if table.n_rows] or tables[:1])
+        return join_tables([table for table in tables if table.n_rows] or tables[:1])
 
     def _table(self, summary: pa.Table) -> Table:
         width = summary.num_columns - len(self.schema.sizes)

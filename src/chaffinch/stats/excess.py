@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from .._base.errors import InputError
 from .._base.seeds import Seed, child, seed_sequence
 from .intervals import clopper_pearson, student_quantile, wilson
-from .panel import AttackPanel, Pair, check_draws, checked
+from .panel import AttackPanel, Pair, check_draws, check_groups
 from .rates import Group, Ratio, Statistic
 
 Floats = NDArray[np.float64]
@@ -113,7 +113,7 @@ def excess(
     """
     check_draws(resamples, level)
     rule = Ratio() if statistic is None else statistic
-    first, second, reason = checked(members, others, rule)
+    first, second, reason = check_groups(members, others, rule)
     sizes = {
         "n_members": len(first[0]),
         "n_others": len(second[0]),
@@ -175,7 +175,7 @@ def interval(
     """
     check_draws(resamples, level)
     rule = Ratio() if statistic is None else statistic
-    group, _, reason = checked((numerator, weight), (numerator, weight), rule)
+    group, _, reason = check_groups((numerator, weight), (numerator, weight), rule)
     if reason:
         return None
     value = value_of(rule, group, len(group[0]))

@@ -29,7 +29,7 @@ from .excess import (
     value_of,
 )
 from .intervals import wilson
-from .panel import AttackPanel, Pair, check_draws, checked
+from .panel import AttackPanel, Pair, check_draws, check_groups
 from .rates import Group, Ratio, Statistic
 
 Floats = NDArray[np.float64]
@@ -176,7 +176,7 @@ def family(
             resamples=resamples,
             excluded=excluded,
             reason=f"There is no family-wise p-value: {reason}",
-            n_counted=_counted(members, others, rules),
+            n_counted=_people_counts(members, others, rules),
         )
     numbers, groups = list(comparable), list(comparable.values())
     panel = AttackPanel.from_groups(
@@ -184,7 +184,7 @@ def family(
     )
     root = seed_sequence(seed)
     permuted = panel.permuted(resamples, child(root, 0), threads=threads)
-    z = standardised(np.vstack([panel.observed(), permuted]))
+    z = standardise(np.vstack([panel.observed(), permuted]))
     evidence = (
         z if level_shares is None else _evidence(z, _shares(level_shares, len(members), numbers))
     )
@@ -223,7 +223,7 @@ def family(
             level,
             about_nobody,
         ),
-        n_counted=_counted(members, others, rules),
+        n_counted=_people_counts(members, others, rules),
     )
 
 
@@ -247,7 +247,7 @@ def upper_bounds(
     groups = {
         j: groups
         for j, rule in enumerate(rules)
-        if not (groups := checked(members[j], others[j], rule))[2]
+        if not (groups := check_groups(members[j], others[j], rule))[2]
     }
     alpha = (1.0 - level) / max(len(groups), 1)
     reach = 0.0 if draws is None else reach_of(-draws, 1.0 - alpha * len(spread))
@@ -273,7 +273,7 @@ def upper_bounds(
     return tuple(out)
 
 
-def _counted(
+def _people_counts(
     members: Sequence[Pair], others: Sequence[Pair], rules: Sequence[Statistic]
 ) -> tuple[int, ...]:
     """Return how many people of the smaller group each attack counts."""
@@ -306,7 +306,7 @@ def comparable_attacks(
     excluded: dict[int, str] = {}
     sizes = set()
     for j, rule in enumerate(rules):
-        first, second, reason = checked(members[j], others[j], rule)
+        first, second, reason = check_groups(members[j], others[j], rule)
         sizes.add((len(first[0]), len(second[0])))
         if not reason and _one_score(first, second, rule):
             reason = "all people whom the measure counts score the same."
@@ -336,7 +336,7 @@ def _one_score(members: Group, others: Group, rule: Statistic) -> bool:
     return bool(np.ptp(scores) < 1e-12)
 
 
-def standardised(excesses: Floats) -> Floats:
+def standardise(excesses: Floats) -> Floats:
     centred = excesses - excesses.mean(axis=0)
     spread = centred.std(axis=0)
     scaled: Floats = np.divide(centred, spread, out=np.zeros_like(centred), where=spread > 1e-12)
@@ -377,7 +377,7 @@ def reach_of(draws: Floats, level: float) -> float:
     """
     from scipy.special import ndtri
 
-    short = -standardised(
+    short = -standardise(
         draws
     )  # percentiles: a draw far below its mean is a value that far above the truth's bound
     return max(float(np.quantile(short.max(axis=1), level, method="weibull")), float(ndtri(level)))
@@ -624,7 +624,7 @@ def contrasts(
     values = (panel.observed() @ weights).ravel()
     permuted = panel.permuted(resamples, child(root, 0), threads=threads) @ weights
     resampled = panel.resampled(resamples, child(root, 1), threads=threads) @ weights
-    z = standardised(np.vstack([values, permuted]))
+    z = standardise(np.vstack([values, permuted]))
     adjusted = (1.0 + np.count_nonzero(z[1:].max(axis=1)[:, None] >= z[0] - 1e-6, axis=0)) / (
         resamples + 1
     )
@@ -651,7 +651,7 @@ def _check(comparison: ScoreComparison) -> tuple[_Checked | None, str]:
     members, others = [], []
     rules = comparison.rules
     for ours, theirs, rule in zip(comparison.members, comparison.others, rules, strict=True):
-        first, second, reason = checked(ours, theirs, rule)
+        first, second, reason = check_groups(ours, theirs, rule)
         if reason:
             return None, f"There is no difference: {reason}"
         members.append(first)

@@ -311,7 +311,7 @@ class Estimate:
         1.0
         """
         return replace(
-            self, low=_clipped(self.low, lowest, highest), high=_clipped(self.high, lowest, highest)
+            self, low=_clip(self.low, lowest, highest), high=_clip(self.high, lowest, highest)
         )
 
     def to_dict(self) -> dict[str, float | None]:
@@ -359,7 +359,7 @@ def crossed_mean(parts: Sequence[CrossedPart], *, level: float = LEVEL) -> Estim
     >>> round(estimate.value, 3), round(estimate.error, 3)
     (0.2, 0.1)
     """
-    return _combined([(1.0 / len(parts), crossed) for crossed in parts], level)
+    return _combine_parts([(1.0 / len(parts), crossed) for crossed in parts], level)
 
 
 def crossed_means(
@@ -460,10 +460,10 @@ def crossed_difference(
         *((1.0 / len(these), crossed) for crossed in these),
         *((-1.0 / len(those), crossed) for crossed in those),
     ]
-    return _combined(weighted, level)
+    return _combine_parts(weighted, level)
 
 
-def _combined(weighted: Sequence[tuple[float, CrossedPart]], level: float) -> Estimate:
+def _combine_parts(weighted: Sequence[tuple[float, CrossedPart]], level: float) -> Estimate:
     """Return the weighted sum of parts whose datasets are independent of each other, and whose
     people may be the same.
     """
@@ -498,7 +498,7 @@ def _estimate(value: float, error: float, freedom: float, level: float) -> Estim
     return Estimate(value, error, value - half, value + half, freedom)
 
 
-def _clipped(number: float, lowest: float, highest: float) -> float:
+def _clip(number: float, lowest: float, highest: float) -> float:
     return number if math.isnan(number) else min(max(number, lowest), highest)
 
 

@@ -129,7 +129,7 @@ class Encoder:
         return 1 if self.encoding == "codes" else column.size
 
 
-def standardised(
+def standardise(
     train: Matrix, *others: Matrix, scaled: NDArray[np.bool_] | None = None
 ) -> list[Matrix]:
     """Return matrices with missing numbers at the training mean, scaled to training mean 0 and
@@ -218,7 +218,9 @@ def chosen_models(models: Models, *, task: Task) -> tuple[dict[str, Any], dict[s
     if not names:
         raise InputError(f"Name at least one model of {', '.join(known)}.")
     if isinstance(models, Mapping):
-        return {name: _checked(name, estimator, task) for name, estimator in models.items()}, {}
+        return {
+            name: _check_estimator(name, estimator, task) for name, estimator in models.items()
+        }, {}
     for name in names:
         if name not in known and name not in _ELSEWHERE:
             raise unknown_name("model", name, known)
@@ -258,7 +260,7 @@ def _regressor(name: str) -> Any:
     return {"lr": LinearRegression, "knn": KNeighborsRegressor, "rf": RandomForestRegressor}[name]()
 
 
-def _checked(name: str, estimator: Any, task: Task) -> Any:
+def _check_estimator(name: str, estimator: Any, task: Task) -> Any:
     from sklearn.base import is_classifier, is_regressor
 
     if not all(hasattr(estimator, method) for method in ("fit", "predict", "get_params")):
@@ -360,7 +362,7 @@ def fit(
         return LearnerFit(
             tuple(Predictions(model.predict(test)) for test in tests),
             np.empty(0),
-            _converged(model),
+            _has_converged(model),
         )
     classes, wanted = np.unique(
         labels, return_inverse=True
@@ -381,7 +383,7 @@ def fit(
     return LearnerFit(
         tuple(Predictions(classes[predicted], scores) for predicted, scores in answers),
         classes,
-        _converged(model),
+        _has_converged(model),
     )
 
 
@@ -485,7 +487,7 @@ def _chances(model: Any, test: Matrix) -> Matrix | None:
     return None
 
 
-def _converged(model: Any) -> bool:
+def _has_converged(model: Any) -> bool:
     max_iter, used = getattr(model, "max_iter", None), getattr(model, "n_iter_", None)
     if max_iter is None or used is None or max_iter < 1:
         return True

@@ -72,13 +72,13 @@ class PanelSide:
         columns, _, weighted = self._ratios
         below = np.full((len(counts), len(columns)), float(people))
         below[:, weighted] = sums[:, len(columns) :]
-        out[:, columns] = _divided(sums[:, : len(columns)].astype(np.float64), below)
+        out[:, columns] = _divide(sums[:, : len(columns)].astype(np.float64), below)
         for at_row in range(0, len(counts), NEAR) if self._classes else ():
             rows = slice(
                 at_row, at_row + NEAR
             )  # all attacks on a few draws, which stay near the processor
             for j, totals in self._classes:
-                out[rows, j] = _divided(*totals(counts[rows], people, common))
+                out[rows, j] = _divide(*totals(counts[rows], people, common))
         return out
 
     def resampled(self, draws: int, common: int, rng: np.random.Generator) -> Floats:
@@ -136,7 +136,7 @@ class AttackPanel:
         """Return the panel of some attacks (at least one); groups are checked arrays, one pair for
         each attack.
         """
-        joined = [_joined(m, o) for m, o in zip(members, others, strict=True)]
+        joined = [_join_groups(m, o) for m, o in zip(members, others, strict=True)]
         n_members, people = len(members[0][0]), len(joined[0][0])
         units = _large_first(_units(joined, statistics))
         size = int(units.max()) + 1
@@ -190,7 +190,7 @@ class AttackPanel:
             ours, theirs = (
                 side.resampled(size, self.common, rng) for side in (self.members, self.others)
             )
-            return _known(ours - theirs)
+            return _known_differences(ours - theirs)
 
         return _in_blocks(block, draws, self.pool.people, root, threads)
 
@@ -212,14 +212,16 @@ class AttackPanel:
         theirs = self._pool_sums - ours
         rest = pool.counts.astype(members.dtype) - members if pool._classes else members
         first = pool.values(members, ours, self.members.people, self.common)
-        return _known(first - pool.values(rest, theirs, self.others.people, self.common))
+        return _known_differences(
+            first - pool.values(rest, theirs, self.others.people, self.common)
+        )
 
     @cached_property
     def _pool_sums(self) -> Counted:
         return self.pool.sums(self.pool.counts[None, :].astype(self.pool.dtype))
 
 
-def checked(members: Pair, others: Pair, statistic: Statistic) -> tuple[Group, Group, str]:
+def check_groups(members: Pair, others: Pair, statistic: Statistic) -> tuple[Group, Group, str]:
     """Return both groups, checked, and why they cannot be compared (empty where they can)."""
     first, second = statistic.check(members), statistic.check(others)
     for group, who in ((first, "the original"), (second, "the holdout")):
@@ -259,15 +261,15 @@ def _in_blocks(
     return np.concatenate(rows)
 
 
-def _joined(members: Group, others: Group) -> Group:
+def _join_groups(members: Group, others: Group) -> Group:
     return np.concatenate([members[0], others[0]]), np.concatenate([members[1], others[1]])
 
 
-def _known(differences: Floats) -> Floats:
+def _known_differences(differences: Floats) -> Floats:
     return np.where(np.isnan(differences), 0.0, differences)
 
 
-def _divided(above: Floats, below: Floats) -> Floats:
+def _divide(above: Floats, below: Floats) -> Floats:
     return np.divide(above, below, out=np.full(above.shape, np.nan), where=below > 0)
 
 
@@ -280,7 +282,7 @@ def _units(joined: Sequence[Group], statistics: Sequence[Statistic]) -> Counts:
     max_units = 2 * CELLS if single else people // 4
     units = alike([column for pair in joined for column in pair], max_units=max_units)
     if units is None:
-        units = _gathered(*joined[0]) if single else np.arange(people)
+        units = _gather_people(*joined[0]) if single else np.arange(people)
     return units
 
 
@@ -309,7 +311,7 @@ def _grid(numbers: Floats, bits: int) -> Floats:
     return np.rint(numbers * 2.0**bits) / 2.0**bits
 
 
-def _gathered(numerator: Floats, weight: Floats) -> Counts:
+def _gather_people(numerator: Floats, weight: Floats) -> Counts:
     """Return a cell for each person: people of nearly equal scores, by their rank and score.
 
     Cells are the same whoever is a member, so a permutation test on their means is exact still; the

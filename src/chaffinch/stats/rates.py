@@ -184,7 +184,7 @@ class ClassStatistic:
 
         def mean(counts: Counted, people: int, common: int) -> tuple[Floats, Floats]:
 
-            seen = _seen(people, common)
+            seen = _chance_included(people, common)
             above, below = np.empty(len(counts)), np.empty(len(counts))
             class_means(counts, unit, right, starts, weight, seen, above, below)
             return above, below if self.empty == "dropped" else np.full(len(counts), total_weight)
@@ -203,7 +203,7 @@ class ClassStatistic:
         index, is_right = classes[inside].astype(np.int64), right[inside]
         present = np.bincount(index, minlength=len(self.weights)).astype(np.float64)
         right_sum = np.bincount(index, weights=is_right, minlength=len(self.weights))
-        seen = _seen(n, common)
+        seen = _chance_included(n, common)
         share = self.weights * seen[present.astype(np.int64)]
         less = self.weights * seen[np.maximum(present - 1, 0).astype(np.int64)]
         numerator = (share * right_sum / np.maximum(present, 1)).sum()
@@ -237,7 +237,7 @@ class ClassStatistic:
 
 
 @lru_cache(maxsize=8)
-def _seen(people: int, common: int) -> Floats:
+def _chance_included(people: int, common: int) -> Floats:
     """Return, for n from 0 on, the probability that `common` people chosen at random include at
     least one of n given ones.
     """

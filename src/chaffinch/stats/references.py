@@ -76,7 +76,7 @@ def _block(stream: Stream, number: int) -> NDArray[np.float64]:
     return np.random.default_rng(seed_of(stream, number)).random(BLOCK)
 
 
-def resampled(rows: Rows, n_rows: int, seed: np.random.SeedSequence) -> Rows:
+def resample(rows: Rows, n_rows: int, seed: np.random.SeedSequence) -> Rows:
     """Return `n_rows` records of a table drawn with replacement, in their order."""
     step = Resample(rows.n_rows, n_rows, stream_of(seed))
     return rows.map(step, rows.schema, n_rows=n_rows)

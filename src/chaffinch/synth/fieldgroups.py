@@ -441,7 +441,7 @@ def tables_of(
             ]
         else:
             for axis, name in enumerate(table.columns):
-                counts = columns[name] if name in columns else _summed(table, axis)
+                counts = columns[name] if name in columns else _column_margin(table, axis)
                 out.append(Marginal((name,), counts.shape, counts.astype(np.float64)))
     return out, linked_groups
 
@@ -488,7 +488,7 @@ def _prefixes(marginal: Marginal) -> list[Marginal]:
     return out
 
 
-def _summed(table: NoisyTable, axis: int) -> Margin:
+def _column_margin(table: NoisyTable, axis: int) -> Margin:
     """A column of a noisy table: the sums over the others, without negative counts; all alike if nothing is left."""
     others = tuple(a for a in range(len(table.sizes)) if a != axis)
     sums = nonnegative(np.asarray(table.counts.sum(axis=others, dtype=np.float64)))

@@ -17,7 +17,7 @@ from .._base.runtime import Progress, silent, thread_count, thread_map
 from .._base.seeds import Seed, seed_sequence
 from .._base.svg import Drawing
 from ..privacy.ledger import Account
-from ..table.rows import joined
+from ..table.rows import join_tables
 from ..table.rules.constraints import AllowedCodes, allowed_codes
 from ..table.rules.keep import relation_groups
 from ..table.schema import FunctionMap, Schema
@@ -174,7 +174,7 @@ class FittedModel:
         `to_native()` of it is the kind of object that was fitted to. `given` fixes values of any columns: rows are drawn from
         the distribution given them, exactly. `like` is a table whose kind of object and Arrow types to follow instead.
         """
-        return joined(
+        return join_tables(
             list(self.batches(n_rows, seed=seed, given=given, like=like, threads=threads))
         )
 

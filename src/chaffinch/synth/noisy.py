@@ -68,7 +68,7 @@ def private_model(
         fitness += mutual_information(joint) if chosen else 0.0
         strengths += [information[p] for p in strongest]
         conditionals.append(
-            table_from_marginal(_filled(joint) if uniform else joint, smoothing=0.0)
+            table_from_marginal(_fill_empty_rows(joint) if uniform else joint, smoothing=0.0)
         )
     network = Network(
         tuple(names[i] for i in order), tuple(table.parents for table in conditionals)
@@ -83,7 +83,7 @@ def private_model(
     return BayesNetModel(schema, network, tuple(conditionals), fitted, origin)
 
 
-def _filled(joint: Marginal) -> Marginal:
+def _fill_empty_rows(joint: Marginal) -> Marginal:
     """The table with a trace of weight, the same everywhere, in the rows that have none."""
     counts = np.asarray(joint.dense(), dtype=np.float64).copy()
     empty = counts.sum(axis=-1) <= 0
@@ -91,7 +91,7 @@ def _filled(joint: Marginal) -> Marginal:
     return Marginal(joint.columns, joint.sizes, counts)
 
 
-def agreed(tables: Sequence[NoisyTable]) -> list[Marginal]:
+def agree(tables: Sequence[NoisyTable]) -> list[Marginal]:
     """Return tables without negative counts that agree with each other as nearly as that allows, in the order given."""
     estimates = [np.asarray(table.counts, dtype=np.float64) for table in tables]
     for _ in range(_ROUNDS):
@@ -102,7 +102,7 @@ def agreed(tables: Sequence[NoisyTable]) -> list[Marginal]:
     ]
 
 
-def clipped(tables: Sequence[NoisyTable]) -> list[Marginal]:
+def clip(tables: Sequence[NoisyTable]) -> list[Marginal]:
     """Return tables with negative counts set to 0, one by one: what other implementations do."""
     return [
         Marginal(t.columns, t.sizes, np.maximum(t.counts, 0).astype(np.float64)) for t in tables
@@ -197,7 +197,7 @@ def of_total(table: Counts, total: float) -> Counts:
     return shifted if shifted.sum() > 0 else np.full_like(table, total / table.size)
 
 
-def raked(table: Counts, targets: Sequence[Target], *, rounds: int) -> Counts:
+def rake(table: Counts, targets: Sequence[Target], *, rounds: int) -> Counts:
     """Return the table nearest to a start (in relative entropy) with given sums, by iterative proportional fitting."""
     out = table
     for _ in range(rounds):

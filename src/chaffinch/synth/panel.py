@@ -29,7 +29,7 @@ from ..table.personal.fake import fake_values
 from ..table.persons import order_numbers, person_rows
 from ..table.profile import Profile
 from ..table.rows import open_table
-from ..table.rules.relations import parsed
+from ..table.rules.relations import parse_rule
 from ..table.schema import Column, Kind, Schema
 from ..table.table import Origin, Table, new_identifiers
 from ..table.types import from_numbers, is_whole, parse_type, to_numbers, type_name, value_type
@@ -444,7 +444,9 @@ class _Drawing:
             amounts, _ = to_numbers(
                 decode_column(steps.schema[step(name)], drawn[step(name)], self.rng)
             )
-            values[name], codes[name] = _moved(self.columns[name], last_values[name], amounts)
+            values[name], codes[name] = _move_numbers(
+                self.columns[name], last_values[name], amounts
+            )
         if dynamics.order is not None:
             inside = self._place_order(values, codes)
             if not inside.all():
@@ -472,7 +474,7 @@ class _Drawing:
         return pa.concat_arrays([values, last_values]).take(pa.array(source))
 
 
-def _moved(
+def _move_numbers(
     column: Column, last: pa.Array, amounts: NDArray[Any]
 ) -> tuple[pa.Array, NDArray[np.uint32]]:
     """Return numbers after a step as values and codes of a column, inside the range that was declared for it.
@@ -562,7 +564,7 @@ class Panel(Settings):
         by_person = [
             text
             for text in schema.rules
-            if isinstance(rule := parsed(text), Determines) and rule.left == person
+            if isinstance(rule := parse_rule(text), Determines) and rule.left == person
         ]  # by how it is drawn
         if any(text not in (*schema.found_rules, *by_person) for text in schema.rules):
             raise InputError(
@@ -660,11 +662,13 @@ def sequences_of(table: Table) -> Sequences:
     whose = np.repeat(np.arange(rows.n_persons), rows.lengths - 1)
     dynamics = _dynamics(table, columns, _Steps(later, earlier, whose), order)
 
-    length, length_codes = _fitted(Column(LENGTH, "integer", type="int64"), pa.array(rows.lengths))
+    length, length_codes = _fit_numbers(
+        Column(LENGTH, "integer", type="int64"), pa.array(rows.lengths)
+    )
     parts: dict[str, tuple[Column, NDArray[np.integer]]] = {}
     for name, column in columns.items():
         parts[name] = (column, codes[name][rows.first])
-    first = _coded({**parts, LENGTH: (length, length_codes)}, rows.n_persons)
+    first = _code_table({**parts, LENGTH: (length, length_codes)}, rows.n_persons)
     if not len(later):
         return Sequences(first, None, dynamics)
 
@@ -677,13 +681,13 @@ def sequences_of(table: Table) -> Sequences:
         numbers, _ = to_numbers(table.data.column(name))
         moved = pa.array(numbers[later] - numbers[earlier])
         kind: Kind = "integer" if pa.types.is_integer(moved.type) else "float"
-        parts[step(name)] = _fitted(
+        parts[step(name)] = _fit_numbers(
             Column(step(name), kind, type=type_name(moved.type), decimals=columns[name].decimals),
             moved,
         )
     for name in dynamics.free:
         parts[name] = (columns[name], codes[name][later])
-    return Sequences(first, _coded(parts, len(later)), dynamics)
+    return Sequences(first, _code_table(parts, len(later)), dynamics)
 
 
 class _Steps(NamedTuple):
@@ -749,10 +753,10 @@ def _as_number(column: Column, values: pa.ChunkedArray) -> tuple[Column, NDArray
     plain = Column(
         column.name, number, "order", type_name(kind), decimals=column.decimals, step=column.step
     )
-    return _fitted(plain, values.combine_chunks().cast(kind))
+    return _fit_numbers(plain, values.combine_chunks().cast(kind))
 
 
-def _fitted(column: Column, values: pa.Array) -> tuple[Column, NDArray[np.integer]]:
+def _fit_numbers(column: Column, values: pa.Array) -> tuple[Column, NDArray[np.integer]]:
     """Return a column of numbers with its codec, and the codes of its values."""
     profile = Profile(values.type)
     profile.add(values)
@@ -760,7 +764,7 @@ def _fitted(column: Column, values: pa.Array) -> tuple[Column, NDArray[np.intege
     return fitted, encode_column(fitted, values)
 
 
-def _coded(parts: Mapping[str, tuple[Column, NDArray[np.integer]]], n_rows: int) -> Table:
+def _code_table(parts: Mapping[str, tuple[Column, NDArray[np.integer]]], n_rows: int) -> Table:
     """Return a table of codes alone: nothing but counts is asked of it."""
     schema = Schema(tuple(replace(column, role="other") for column, _ in parts.values()))
     codes = Codes.from_columns([codes for _, codes in parts.values()], schema.sizes, n_rows=n_rows)

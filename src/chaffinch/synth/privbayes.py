@@ -30,7 +30,7 @@ from ..privacy.settings import EPSILON, NEIGHBOURS, Delta, RowsPerPerson
 from ..table.schema import Schema
 from .bayesnet.model import BayesNetModel, FitSummary
 from .data import private_data
-from .noisy import agreed, clipped, private_model
+from .noisy import agree, clip, private_model
 from .options import DrawnRows
 from .settings import SYNTHESISERS, PureMethod, noise_step
 
@@ -229,7 +229,7 @@ class PrivBayes(PureMethod):
             counter.schema,
             structure.order,
             structure.parents,
-            agreed(tables) if settings.agree else clipped(tables),
+            agree(tables) if settings.agree else clip(tables),
             summary,
             uniform=self.variant != "published",
             origin=origin,
@@ -456,7 +456,7 @@ def exact_candidates(
     return [
         (child, chosen)
         for child in unplaced
-        for chosen in dict.fromkeys(_drawn(placed, width, each, rng))
+        for chosen in dict.fromkeys(_draw_sets(placed, width, each, rng))
     ]
 
 
@@ -544,7 +544,7 @@ def _enumerate(
     return maximal
 
 
-def _drawn(
+def _draw_sets(
     columns: Sequence[int], width: int, many: int, rng: np.random.Generator
 ) -> list[Columns]:
     """Sets of columns drawn at random: where the smallest of as many uniform numbers as there are columns stand."""

@@ -40,10 +40,10 @@ from ..table.rules.relations import (
     Order,
     Relation,
     Values,
-    broken,
     per_unit,
     relations_of,
-    summed,
+    row_sums,
+    rows_breaking,
     unit_of,
     values_of,
 )
@@ -107,12 +107,12 @@ def keep_constraints(
     functions, schema = model.functions, model.schema
     if evidence is not None:
         given = tuple(evidence.codes)
-        codes = mapped(codes, functions, schema, given)
+        codes = map_codes(codes, functions, schema, given)
         return keeping(
             codes,
             groups,
             rng,
-            lambda n, rng, _: mapped(evidence.draw(n, rng), functions, schema, given),
+            lambda n, rng, _: map_codes(evidence.draw(n, rng), functions, schema, given),
             fixed=given,
         )
     order = model.drawing_order
@@ -124,10 +124,10 @@ def keep_constraints(
 
     def redraw(n: int, rng: np.random.Generator, before: CodesByColumn) -> ColumnCodes:
         drawn = model.draw_codes(n, rng, before) if order else model.draw_codes(n, rng)  # type: ignore[call-arg]
-        return mapped(drawn, functions, schema, tuple(before))
+        return map_codes(drawn, functions, schema, tuple(before))
 
     return keeping(
-        mapped(codes, functions, schema, fixed), groups, rng, redraw, order=order, fixed=fixed
+        map_codes(codes, functions, schema, fixed), groups, rng, redraw, order=order, fixed=fixed
     )
 
 
@@ -219,7 +219,7 @@ class _Group:
                     codes[name][wrong[which == i]] = cells[best, k]
 
 
-def mapped(
+def map_codes(
     codes: ColumnCodes,
     functions: Sequence[FunctionMap],
     schema: Schema,
@@ -399,20 +399,20 @@ def keep_relations(
     table = _with_numbers_of(table, functions, fixed)
     if not relations:
         return table
-    table, wrong = _settled(table, relations, functions, rng, fixed)
+    table, wrong = _settle_relations(table, relations, functions, rng, fixed)
     for _ in range(ROW_TRIES):
         if not len(wrong):
             return table
-        fresh, still = _settled(
+        fresh, still = _settle_relations(
             _with_numbers_of(again(wrong), functions, fixed), relations, functions, rng, fixed
         )
-        table = _replaced(table, wrong, fresh, np.arange(len(wrong)))
+        table = _replace_rows(table, wrong, fresh, np.arange(len(wrong)))
         wrong = wrong[still]
     if len(wrong) and fixed:
-        table, wrong = _settled(table, relations, functions, rng, fixed, forced=True)
+        table, wrong = _settle_relations(table, relations, functions, rng, fixed, forced=True)
     if len(wrong) and not fixed and len(wrong) < table.n_rows:
         right = np.setdiff1d(np.arange(table.n_rows), wrong)
-        table = _replaced(table, wrong, table, rng.choice(right, len(wrong)))
+        table = _replace_rows(table, wrong, table, rng.choice(right, len(wrong)))
     return table
 
 
@@ -452,7 +452,7 @@ def _with_column(data: pa.Table, column: Column, rows: Mask, numbers: NDArray[An
     return data.set_column(index, data.schema.field(index), changed)
 
 
-def _replaced(
+def _replace_rows(
     table: Table, rows: NDArray[np.int64], source: Table, chosen: NDArray[np.int64]
 ) -> Table:
     """Return the table with rows of another in the place of some."""
@@ -470,7 +470,7 @@ def _replaced(
     return replace(table, data=data, codes=Codes.from_columns(codes, table.codes.sizes))
 
 
-def _settled(
+def _settle_relations(
     table: Table,
     relations: Sequence[Relation],
     functions: Sequence[FunctionMap],
@@ -495,7 +495,7 @@ def _settled(
         columns = {name: _Cells.from_column(table, name, frozen=name in frozen) for name in names}
         unsettled.append(_settle(component, columns, rng, forced=forced))
         cells_by_name |= columns
-    return _written(table, cells_by_name), np.unique(np.concatenate(unsettled))
+    return _write_cells(table, cells_by_name), np.unique(np.concatenate(unsettled))
 
 
 def _components(relations: Sequence[Relation]) -> list[list[Relation]]:
@@ -524,7 +524,7 @@ def _settle(
     values = {name: cells.values for name, cells in columns.items()}
     solvers = _solvers(relations, columns)
     wrong = np.flatnonzero(
-        np.logical_or.reduce([broken(relation, values) for relation in relations])
+        np.logical_or.reduce([rows_breaking(relation, values) for relation in relations])
     )
     for attempt in range(BIN_TRIES if forced else 0, BIN_TRIES + 1):
         if not len(wrong):
@@ -538,7 +538,9 @@ def _settle(
         for solver in solvers:
             solver(rows, exact=attempt < BIN_TRIES)
         seen = {name: cells.values for name, cells in rows.items()}
-        still_broken = np.logical_or.reduce([broken(relation, seen) for relation in relations])
+        still_broken = np.logical_or.reduce(
+            [rows_breaking(relation, seen) for relation in relations]
+        )
         if not forced:
             still_broken |= np.logical_or.reduce([cells.outside for cells in rows.values()])
         for name, cells in columns.items():
@@ -600,7 +602,7 @@ class _Cells:
 
     def put(self, rows: Mask, numbers: NDArray[np.float64], *, exact: bool) -> None:
         """Put computed numbers into rows, on the digits of the column; what is in no bin, or not in the one drawn, is outside."""
-        on_grid = rounded(self.column, numbers)
+        on_grid = round_numbers(self.column, numbers)
         codes, fits = numbers_to_codes(self.column, on_grid)
         self.numbers[rows] = on_grid
         self.outside[rows] = ~fits | (exact & (codes != self.codes[rows]))
@@ -612,7 +614,7 @@ class _Cells:
         self.changed[rows] = True
 
 
-def rounded(column: Column, numbers: NDArray[np.float64]) -> NDArray[np.float64]:
+def round_numbers(column: Column, numbers: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return numbers on the digits of a column, in the units of rules."""
     unit = unit_of(column)
     if column.kind == "float" and column.decimals is not None:
@@ -683,7 +685,7 @@ def _solver(relation: Equality, free: Sequence[str]) -> Solver:
             if not where.any():
                 continue
             numbers = {each: rows[each].numbers[where] for each in relation.columns}
-            total, _ = summed(relation.terms, numbers)
+            total, _ = row_sums(relation.terms, numbers)
             computed = (
                 total
                 if name == relation.result
@@ -697,13 +699,13 @@ def _solver(relation: Equality, free: Sequence[str]) -> Solver:
 def _force(order: Order, rows: Mapping[str, _Cells]) -> None:
     """Set a free column of an order to where it just holds, in the rows where it does not."""
     seen = {name: rows[name].values for name in order.columns}
-    wrong = broken(order, seen)
+    wrong = rows_breaking(order, seen)
     addend = next(
         (p for p in order.difference.parts if not rows[p.column].frozen and not p.function), None
     )
     if addend is None or not wrong.any():
         return
-    difference, _ = summed(
+    difference, _ = row_sums(
         order.difference, {name: rows[name].numbers[wrong] for name in order.columns}
     )
     cells = rows[addend.column]
@@ -717,7 +719,7 @@ def _force(order: Order, rows: Mapping[str, _Cells]) -> None:
     )
 
 
-def _written(table: Table, columns: Mapping[str, _Cells]) -> Table:
+def _write_cells(table: Table, columns: Mapping[str, _Cells]) -> Table:
     """Return the table with the numbers and codes of columns that changed."""
     data, codes = table.data, [table.codes[j] for j in range(len(table.codes))]
     for name, cells in columns.items():

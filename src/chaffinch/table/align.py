@@ -23,7 +23,7 @@ from .._base.runtime import thread_map
 from .codes import Codes
 from .compare.values import missing_tokens
 from .domain import encode_column
-from .fit_schema import enough_rows, typed
+from .fit_schema import enough_rows, parse_columns
 from .persons import person_numbers
 from .rows import UNKNOWN, Names, Rows, Step
 from .schema import Column, Note, Schema
@@ -145,7 +145,7 @@ def values_of_column(chunk: Table, column: Column, name: str, *, text: bool) -> 
         return parse_other_spelling(cells, spelling_of(column), levels, name=column.name)
     else:
         spelled = {column.name: spelling_of(column)}
-        values, tokens = typed(chunk.data, spelled, text=False)[column.name]
+        values, tokens = parse_columns(chunk.data, spelled, text=False)[column.name]
     return _as_numbers_of(column, values, name), tokens
 
 

@@ -175,7 +175,7 @@ def _find_point_masses(
         return np.array(sorted(column.atoms), dtype=np.int64 if integral else np.float64)
     if column.binning != "quantile":
         return values[:0]
-    if len(values) <= max(column.bins, _grown(column, values, counts)):
+    if len(values) <= max(column.bins, _level_count(column, values, counts)):
         return values[counts >= THRESHOLD]
     order = np.argsort(-counts, kind="stable")
     remaining, taken = float(counts.sum()), 0
@@ -188,7 +188,7 @@ def _find_point_masses(
     return np.sort(values[order[:taken]])
 
 
-def _grown(column: Column, values: Numbers, counts: Counts) -> int:
+def _level_count(column: Column, values: Numbers, counts: Counts) -> int:
     """The number of levels: without a declared one, one for each of up to 150 values with a
     thousand records each.
     """

@@ -72,7 +72,7 @@ def with_digit_preferences(
         for width, classes in family:
             if 3 * width * classes > span:
                 continue
-            fitted = _fitted(codec, values, positions, counts, width, classes)
+            fitted = _fit_preference(codec, values, positions, counts, width, classes)
             if fitted is not None and (best is None or fitted[0] > best[0]):
                 best = fitted
         if best is not None:
@@ -128,7 +128,7 @@ def _families(column: Column, codec: Intervals) -> list[list[tuple[int, int]]]:
     ]
 
 
-def _fitted(
+def _fit_preference(
     codec: Intervals,
     values: Numbers,
     positions: NDArray[np.int64],

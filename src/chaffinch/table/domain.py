@@ -339,7 +339,7 @@ class Intervals(_Domain):
     @classmethod
     def from_dict(cls, data: Any) -> Self:
         """Return the domain of plain data; what is of the wrong type is an error of Python's."""
-        integral, bounds = _checked(data["whole"], bool), data["bounds"]
+        integral, bounds = _of_type(data["whole"], bool), data["bounds"]
         kind: Any = np.int64 if integral else np.float64
         return cls(
             np.array(data["atoms"], dtype=kind),
@@ -350,8 +350,8 @@ class Intervals(_Domain):
             integral,
             int(data["step"]),
             None if data["decimals"] is None else int(data["decimals"]),
-            _checked(data["null"], bool),
-            tuple(_checked(code, Scalar) for code in data["missing"]),
+            _of_type(data["null"], bool),
+            tuple(_of_type(code, Scalar) for code in data["missing"]),
             None if bounds is None else (float(bounds[0]), float(bounds[1])),
             tuple(
                 DigitPreference(
@@ -842,7 +842,7 @@ def domain_from_dict(data: Any) -> ColumnDomain:
     raise SchemaError(f"A column's codes are of no known form. Forms: {', '.join(kinds)}.")
 
 
-def _checked(value: Any, kind: Any) -> Any:
+def _of_type(value: Any, kind: Any) -> Any:
     if not isinstance(value, kind):
         raise TypeError
     return value

@@ -132,7 +132,7 @@ class TableProfile:
 
     def add(self, batch: pa.RecordBatch, *, text: bool = False) -> CellValues:
         """Add a batch of rows, and return its typed cells."""
-        cells = typed(batch, self.spellings, text=text)
+        cells = parse_columns(batch, self.spellings, text=text)
         for name, (values, tokens) in cells.items():
             self.columns[name].add(values, tokens)
         self.n_rows += batch.num_rows
@@ -191,7 +191,9 @@ def fit_profiles(
                 threshold=threshold,
                 keep=keep,
             )
-            column = completed(given, _inferred_column(column, source, spelling, labels, rare))
+            column = complete_column(
+                given, _inferred_column(column, source, spelling, labels, rare)
+            )
         column = fitted_form(replace(column, evidence=evidence_of(column, profile)), profile)
         fitted, column_notes = fit_column(column, profile, rare_below=rare_below)
         columns.append(fitted)
@@ -217,7 +219,7 @@ def fit_column(column: Column, profile: Profile, *, rare_below: int) -> tuple[Co
             f"Column '{column.name}' holds infinite numbers. Replace them by missing, or by a bound, before reading."
         )
     if not column.modelled:
-        return column, [_unmodelled(column)]
+        return column, [_note_unmodelled(column)]
     if profile.n_null + profile.n_nan and not column.nullable:
         raise SchemaError(
             f"Column '{column.name}' has missing values, but its schema does not allow them. Add nullable = true to it."
@@ -242,7 +244,7 @@ def _by_name(schema: Schema | None) -> dict[str, Column]:
     return {} if schema is None else {column.name: column for column in schema}
 
 
-def typed(
+def parse_columns(
     batch: pa.RecordBatch | pa.Table, spellings: Mapping[str, Spelling], *, text: bool
 ) -> CellValues:
     """Return the typed values of the spelled columns of a batch, with the missing codes that a file spelled."""
@@ -271,12 +273,13 @@ def _as_fitted(source: Source, schema: Schema) -> FittedSchema:
     n_rows = sum(batch.num_rows for batch in source.batches(source.schema.names[:1]))
     enough_rows(f"'{source.name}'", n_rows)
     columns = tuple(
-        replace(schema[name], spelled=_spelled(source, name)) for name in source.schema.names
+        replace(schema[name], spelled=_has_missing_words(source, name))
+        for name in source.schema.names
     )
     return FittedSchema(replace(schema, columns=columns, sealed=False), n_rows, source.notes)
 
 
-def _spelled(source: Source, name: str) -> bool:
+def _has_missing_words(source: Source, name: str) -> bool:
     """Return whether missing codes of a column are words beside its values."""
     return source.text or isinstance(source.schema.field(name).type, Tagged)
 
@@ -412,7 +415,7 @@ def _declared_column(column: Column, source: Source, spelling: Spelling) -> Colu
     return replace(
         column,
         type=kind,
-        spelled=_spelled(source, column.name),
+        spelled=_has_missing_words(source, column.name),
         title=column.title or labels.title,
         labels=column.labels or tuple(labels.values.items()),
     )
@@ -430,7 +433,9 @@ def _inferred_column(
     if column.modelled and spelling.thousands:
         column = replace(column, decimal=spelling.decimal, thousands=spelling.thousands)
     ordered = column.ordered or (column.kind == "categorical" and labels.measure == "ordinal")
-    return replace(column, rare=rare, ordered=ordered, spelled=_spelled(source, column.name))
+    return replace(
+        column, rare=rare, ordered=ordered, spelled=_has_missing_words(source, column.name)
+    )
 
 
 def is_open(column: Column | None) -> bool:
@@ -438,7 +443,7 @@ def is_open(column: Column | None) -> bool:
     return column is None or column.kind == UNKNOWN
 
 
-def completed(declared: Column | None, inferred: Column) -> Column:
+def complete_column(declared: Column | None, inferred: Column) -> Column:
     """Return an inferred column with what is declared of it: all that is not at its default.
 
     Examples
@@ -467,7 +472,7 @@ def completed(declared: Column | None, inferred: Column) -> Column:
     return replace(inferred, kind=kind, **declarations)
 
 
-def _unmodelled(column: Column) -> Note:
+def _note_unmodelled(column: Column) -> Note:
     if column.output == "fake":
         return Note(
             column.name,

@@ -198,7 +198,7 @@ class _Parser(Grammar[ColumnFactor]):
         if token.quoted or not self.reader.accept("("):
             return ColumnFactor(self.column(token).name)
         if token.text not in ("C", "log"):
-            raise _placed(unknown_name("function", token.text[:40], ("C", "log")), token)
+            raise _error_at(unknown_name("function", token.text[:40], ("C", "log")), token)
         column = self.column(
             self.name("a column name must stand between the parentheses of a function")
         )
@@ -223,7 +223,7 @@ class _Parser(Grammar[ColumnFactor]):
 
     def column(self, token: Token) -> Column:
         if token.value not in self.order:
-            raise _placed(unknown_name("column", token.value[:80], self.order), token)
+            raise _error_at(unknown_name("column", token.value[:80], self.order), token)
         column = self.schema[token.value]
         if not column.modelled:
             raise InputError(
@@ -248,7 +248,7 @@ class _Parser(Grammar[ColumnFactor]):
         return terms
 
 
-def _placed(error: UnknownNameError, token: Token) -> UnknownNameError:
+def _error_at(error: UnknownNameError, token: Token) -> UnknownNameError:
     return UnknownNameError(f"Formula, position {token.position}: {error} {_QUOTING}")
 
 
@@ -353,7 +353,7 @@ def design(
     for factor in wanted:
         present &= _present(table, factor)
     coded = {
-        factor: _coded(table, factor, present, (references or {}).get(factor, 0))
+        factor: _code_factor(table, factor, present, (references or {}).get(factor, 0))
         for factor in wanted
     }
     response = coded.pop(formula.response)
@@ -378,7 +378,9 @@ def _present(table: Table, factor: ColumnFactor) -> NDArray[np.bool_]:
     return present
 
 
-def _coded(table: Table, factor: ColumnFactor, present: NDArray[np.bool_], reference: int) -> Coded:
+def _code_factor(
+    table: Table, factor: ColumnFactor, present: NDArray[np.bool_], reference: int
+) -> Coded:
     if not _is_number(table, factor):
         codec = table.schema[factor.column].fitted_codec
         levels = tuple(codec.names()[: codec.n_values])

@@ -3,7 +3,7 @@
 Two samples of one population are exchangeable: given all rows, each choice of the rows that are the
 holdout's is as likely as any other. So of `m` equal rows, as many pairs lie one in the input and
 one in the holdout as that choice explains, however often rows repeat in the population. A holdout
-with rows of the input has more: each of these rows is half of such a pair. The test (`explained`)
+with rows of the input has more: each of these rows is half of such a pair. The test (`chance_explains`)
 is a permutation test of that, exact whatever the table. It looks at rows that few share: where many
 do, a split that was stratified by a label is as even as one with copies. A systematic split of a
 file that is sorted by all columns is no random choice, and may be refused.
@@ -189,7 +189,7 @@ class RowClasses:
         return out
 
 
-def explained(classes: RowClasses, level: float = FALSE_REFUSALS) -> bool:
+def chance_explains(classes: RowClasses, level: float = FALSE_REFUSALS) -> bool:
     """Return whether two samples of one population explain the number of equal units in both: False
     for at most a share `level` of honest holdouts.
 
@@ -372,7 +372,7 @@ def _shared_ids(
         np.bincount(table_indices, minlength=int(indices.max()) + 1)
         for table_indices in (indices[: len(first)], indices[len(first) :])
     )
-    refused = not explained(
+    refused = not chance_explains(
         RowClasses(in_input, in_holdout, len(first), len(second), np.ones(len(in_input))), level
     )
     note = f"Values of column '{column.name}' occur in the input and in the holdout. If they say whose row it is, give the column the role person."
@@ -525,7 +525,7 @@ def check_aligned(
     classes = RowClasses.from_rows(first, second)
     if len(classes.sizes) >= ALIKE and (classes.in_input == classes.in_holdout).all():
         raise InputError(f"The holdout is the input itself, in another order. {NEXT_STEP}")
-    if not explained(classes, level):
+    if not chance_explains(classes, level):
         raise InputError(
             f"The holdout has records of the input: {_equal_rows(classes)} {NEXT_STEP}"
         )
@@ -659,7 +659,7 @@ def set_aside(
     if isinstance(data, Source):
         check_name("column", person, data.schema.names, optional=True)
         rest, aside = (SetAside(share, key, person, aside) for aside in (False, True))
-        return _filtered(data, rest), _filtered(data, aside)
+        return _filter_source(data, rest), _filter_source(data, aside)
     person = data.schema.only("person") if person is None else person
     rest, aside = (SetAside(share, key, person, aside) for aside in (False, True))
     parts = _remaining(data, rest, data.schema), _remaining(data.raw(), aside, data.raw().schema)
@@ -723,7 +723,7 @@ def _remaining(rows: Rows, step: SetAside, schema: Schema) -> Rows:
     return rows.map(step, schema, n_rows=n_rows, notes=rows.notes)
 
 
-def _filtered(source: Source, step: SetAside) -> Source:
+def _filter_source(source: Source, step: SetAside) -> Source:
     """Return a source with the rows that a step leaves."""
 
     def read(columns: Sequence[str] | None) -> Iterator[pa.RecordBatch]:
@@ -745,7 +745,7 @@ def check_set_aside(synthetic: Rows, aside: Rows, name: str) -> None:
     (the inequality of Cauchy and Schwarz), so that a table made of other people is refused no more
     often than an honest holdout.
     """
-    if not explained(RowClasses.from_rows(synthetic, aside)):
+    if not chance_explains(RowClasses.from_rows(synthetic, aside)):
         raise InputError(
             f"The {name} table has records of the people who were set aside: it was made from all of the input, and they are no holdout for it. Make it "
             "from the others (`chaffinch release` with the same --holdout-share and --seed), or name a holdout that it was not made from."

@@ -200,7 +200,7 @@ def counted_by_person(table: Table) -> Table:
         if not column.modelled:
             columns.append(column)
             continue
-        refitted, column_notes, column_codes = _refitted(column, table, persons)
+        refitted, column_notes, column_codes = _refit_column(column, table, persons)
         columns.append(refitted)
         codes.append(column_codes)
         notes += [note for note in column_notes if note not in notes]
@@ -225,7 +225,7 @@ def _person_note(schema: Schema) -> Note:
     return Note(str(person), "person", sentence)
 
 
-def _refitted(
+def _refit_column(
     column: Column, table: Table, persons: Rows
 ) -> tuple[Column, list[Note], NDArray[Any]]:
     """Return a column with a codec of values counted once a person, what is to be said of it, and

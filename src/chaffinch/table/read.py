@@ -13,7 +13,7 @@ from .._base.options import takes
 from .._base.runtime import Progress, silent, thread_map
 from .codes import Codes
 from .domain import encode_column
-from .fit_schema import CellValues, FittedSchema, fit_schema, typed
+from .fit_schema import CellValues, FittedSchema, fit_schema, parse_columns
 from .formats import Source
 from .personal.detect import warn_of
 from .persons import table_of_persons
@@ -89,7 +89,7 @@ def read(
         watch=lambda _, cells: batches.append(cells),
     )
     warn_of(fitted.notes)
-    table = encoded(opened, fitted.schema, fitted.notes, _parsed_cells(fitted, batches))
+    table = encode_source(opened, fitted.schema, fitted.notes, _parsed_cells(fitted, batches))
     table = table_of_persons(table, person, order, refit=declared is None or not declared.fitted)
     if declared is None or declared.leaves_rules_open:
         progress("looking for rules", -1)
@@ -126,11 +126,13 @@ def _parsed_cells(fitted: FittedSchema, batches: Sequence[CellValues]) -> CellVa
     }
 
 
-def encoded(source: Source, schema: Schema, notes: Any, cells: CellValues | None = None) -> Table:
+def encode_source(
+    source: Source, schema: Schema, notes: Any, cells: CellValues | None = None
+) -> Table:
     """Return the rows of a source as a table under a fitted schema; `cells` are those that were parsed before."""
     table, cells = source.table(), cells or {}
     unread = {column.name: spelling_of(column) for column in schema if column.name not in cells}
-    values = cells | typed(table, unread, text=source.text)
+    values = cells | parse_columns(table, unread, text=source.text)
     arrays = thread_map(lambda column: encode_column(column, *values[column.name]), schema.modelled)
     fields = [table.schema.field(c.name).with_type(values[c.name][0].type) for c in schema]
     data = pa.Table.from_arrays(

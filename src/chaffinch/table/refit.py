@@ -205,7 +205,7 @@ class SubsetReader:
         inferred = set()
         for column in combined.schema.modelled:
             values, tokens = cells_of(combined, column)
-            again = _inferred(
+            again = _infer_column(
                 column, profile_of(column, values, tokens), combined.schema.rare_below
             )
             if again == column:
@@ -225,7 +225,7 @@ class SubsetReader:
             values, tokens = cells_of(replace(table, data=data), column, rows)
             profile = profile_of(column, values, tokens)
             again = (
-                _inferred(column, profile, table.schema.rare_below)
+                _infer_column(column, profile, table.schema.rare_below)
                 if column.name in self.inferred
                 else None
             )
@@ -262,7 +262,7 @@ def profile_of(column: Column, values: pa.Array, tokens: Tokens) -> Profile:
     return profile
 
 
-def _inferred(column: Column, profile: Profile, rare_below: int) -> Column:
+def _infer_column(column: Column, profile: Profile, rare_below: int) -> Column:
     """The column that is inferred from values, in its given role."""
     spelling = Spelling(
         profile.kind,

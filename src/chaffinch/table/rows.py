@@ -272,7 +272,7 @@ class LocalRows(RowsOutOfMemory):
                 tables.append(chunk)
             if sum(table.n_rows for table in tables) > limit:
                 break
-        merged = joined([table for table in tables if table.n_rows] or tables[:1])
+        merged = join_tables([table for table in tables if table.n_rows] or tables[:1])
         return replace(merged, schema=self.schema, notes=self.notes, first_row=0)
 
     def open(self, other: Any) -> Rows:
@@ -313,7 +313,7 @@ class MappedRows(LocalRows):
         """Return the chunks that the step makes."""
         needed = self.step.needs(columns)
         chunks = map(self.step, self.rows.counted_chunks(needed, values or self.step.values))
-        yield from numbered(chunks) if self.step.filters else chunks
+        yield from number_chunks(chunks) if self.step.filters else chunks
 
 
 @dataclass(frozen=True, eq=False)
@@ -350,7 +350,7 @@ class CachedRows(LocalRows):
             yield from self.rows.chunks(columns)
             return
         bare = pa.table({})
-        yield from numbered(Table(self.schema, bare, codes) for codes in self.cache.batches())
+        yield from number_chunks(Table(self.schema, bare, codes) for codes in self.cache.batches())
 
     def once(self, name: str, work: Callable[[ExitStack], T]) -> T:
         """Return what was worked out before, or work it out."""
@@ -387,7 +387,7 @@ class SourceRows(LocalRows):
 
     def chunks(self, columns: Names = None, *, values: bool = True) -> Iterator[Table]:
         """Return the batches of the source, or all of them as one."""
-        return numbered(self._batches(columns))
+        return number_chunks(self._batches(columns))
 
     def _batches(self, columns: Names) -> Iterator[Table]:
         batches = self.source.batches(None if columns is None else list(columns))
@@ -454,7 +454,7 @@ def as_it_came(data: Any, **options: Any) -> Any:
     return rows.raw()
 
 
-def numbered(chunks: Iterable[Table]) -> Iterator[Table]:
+def number_chunks(chunks: Iterable[Table]) -> Iterator[Table]:
     """Yield chunks that follow one another, with the numbers of their first rows."""
     first_row = 0
     for chunk in chunks:
@@ -462,7 +462,7 @@ def numbered(chunks: Iterable[Table]) -> Iterator[Table]:
         first_row += chunk.codes.n_rows
 
 
-def joined(tables: list[Table]) -> Table:
+def join_tables(tables: list[Table]) -> Table:
     """Return one table of several with the same schema."""
     first = tables[0]
     if len(tables) == 1:

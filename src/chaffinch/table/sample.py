@@ -42,7 +42,7 @@ def choose_rows(
     Where the largest has no more than `n_rows`, all rows of all tables.
     """
     share = _share(tables, n_rows)
-    return {name: _chosen(rows, ChooseRows(share, key, by)) for name, rows in tables.items()}
+    return {name: _choose_rows(rows, ChooseRows(share, key, by)) for name, rows in tables.items()}
 
 
 def choose_slice(
@@ -59,7 +59,7 @@ def choose_slice(
     for name, rows in tables.items():
         fair = share * rows.n_rows
         limit = inf if share == 1.0 else 2 * fair + FEW
-        chosen[name] = _chosen(rows, ChooseRows(share, key, "values"), limit)
+        chosen[name] = _choose_rows(rows, ChooseRows(share, key, "values"), limit)
         too_few = len(chosen) == 1 and chosen[name].n_rows < 0.5 * fair - FEW
         if too_few or chosen[name].n_rows > limit:
             return choose_rows(tables, n_rows, key=key, by="place"), "place"
@@ -74,7 +74,7 @@ def choose_people(rows: Rows, n_rows: int, *, key: int, person: str | None = Non
     none.
     """
     by: ChosenBy = "place" if person is None else "person"
-    table = _chosen(rows, ChooseRows(_share({"": rows}, n_rows), key, by, person))
+    table = _choose_rows(rows, ChooseRows(_share({"": rows}, n_rows), key, by, person))
     if person is None:
         return table
     return replace(table, person_of=person_numbers(table.data.column(person)))
@@ -87,7 +87,7 @@ def _share(tables: Mapping[str, Rows], n_rows: int) -> float:
     return min(1.0, n_rows / max(1, *(rows.n_rows for rows in tables.values())))
 
 
-def _chosen(rows: Rows, step: ChooseRows, limit: float = inf) -> Table:
+def _choose_rows(rows: Rows, step: ChooseRows, limit: float = inf) -> Table:
     if step.share == 1.0:
         return rows.table()
     return rows.map(step, rows.schema, n_rows=UNKNOWN, notes=rows.notes).table(limit)
@@ -135,7 +135,7 @@ def hashes_of_places(start: int, n_rows: int, key: int) -> Hashes:
 
 def hashes_of(places: NDArray[np.int64], key: int) -> Hashes:
     """Return a hash of each number of a row."""
-    return _mixed(_mixed(places.astype(np.uint64) + _seed(key, "place")))
+    return _mix_bits(_mix_bits(places.astype(np.uint64) + _seed(key, "place")))
 
 
 def hashes_of_persons(ids: pa.Array | pa.ChunkedArray, start: int, key: int) -> Hashes:
@@ -169,7 +169,7 @@ def hashes_of_values(table: Table, key: int) -> Hashes:
     """
     out = np.full(table.n_rows, _seed(key, "values"))
     for j, cells in enumerate(_cells(table, key)):
-        out = _mixed(out * _STEP + _mixed(cells + np.uint64(j)))
+        out = _mix_bits(out * _STEP + _mix_bits(cells + np.uint64(j)))
     return out
 
 
@@ -190,7 +190,7 @@ def hashes_without(table: Table, key: int, blocks: int) -> Hashes:
     columns = table.schema.modelled
     out = np.zeros((table.n_rows, blocks + 1), dtype=np.uint64)
     for j, cells in enumerate(_cells(table, key, coarse=True)):
-        mixed = _mixed(cells ^ _seed(key, f"column {j}"))
+        mixed = _mix_bits(cells ^ _seed(key, f"column {j}"))
         out[:, 0] += mixed
         if blocks:
             out[:, 1 + j * blocks // len(columns)] += mixed
@@ -247,7 +247,7 @@ def _digest(key: int, word: bytes) -> np.uint64:
     return np.uint64(int.from_bytes(digest, "little"))
 
 
-def _mixed(numbers: Hashes) -> Hashes:
+def _mix_bits(numbers: Hashes) -> Hashes:
     """Return numbers with their bits mixed: the finaliser of SplitMix64 (Steele, Lea and Flood
     2014), a permutation of 64-bit numbers.
     """

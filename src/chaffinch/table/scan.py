@@ -16,11 +16,11 @@ from .._base.options import takes
 from .._base.runtime import Progress, silent, thread_map
 from .codes import Codes
 from .domain import encode_column
-from .fit_schema import CellValues, TableProfile, fit_schema, typed
+from .fit_schema import CellValues, TableProfile, fit_schema, parse_columns
 from .formats import Source
 from .personal.detect import warn_of
-from .read import encoded
-from .rows import CodedBatch, LocalRows, Names, Rows, SourceRows, numbered
+from .read import encode_source
+from .rows import CodedBatch, LocalRows, Names, Rows, SourceRows, number_chunks
 from .rules.find import RowBatch, sampled_rows
 from .rules.keep import Lazy, rules_of_batches
 from .rules.relations import values_of
@@ -61,7 +61,7 @@ class Scan(LocalRows):
                 first
             )  # something has to be read to learn how many rows a batch has
         for batch in self.source.batches(list(read)):
-            values = typed(batch, read, text=self.source.text)
+            values = parse_columns(batch, read, text=self.source.text)
             weights = None if weight is None else weights_of(self.schema[weight], values[weight][0])
             coded = dict(
                 zip(
@@ -90,7 +90,7 @@ class Scan(LocalRows):
         """Return the rows batch by batch: what `read` gives of them under the schema of all, all columns unless some are named."""
         names = None if columns is None else list(columns)
         batches = self.source.batches(names)
-        return numbered(self.encoded([batch], names) for batch in batches)
+        return number_chunks(self.encoded([batch], names) for batch in batches)
 
     def raw(self) -> Rows:
         """Return the rows as they came."""
@@ -162,7 +162,7 @@ class Scan(LocalRows):
         stored = (
             held_batches[0].schema if held_batches else self.source.schema
         )  # words that are asked for by name may come as dictionaries
-        return encoded(
+        return encode_source(
             replace(self.source, schema=stored, read=lambda _: iter(held_batches), files=()),
             schema,
             self.notes,
@@ -170,7 +170,7 @@ class Scan(LocalRows):
 
     def cells(self, batch: pa.RecordBatch | pa.Table, columns: Sequence[Column]) -> CellValues:
         """Return the typed cells of some rows of the source."""
-        return typed(
+        return parse_columns(
             batch, {column.name: spelling_of(column) for column in columns}, text=self.source.text
         )
 

@@ -170,8 +170,8 @@ class Column:
             raise SchemaError(
                 f"Column '{self.name}' is {self.kind}: edges belong to a numeric column."
             )
-        levels, edges = list(map(_typed, self.levels or ())), self.edges or ()
-        both = len({*levels} & {*map(_typed, self.missing)})
+        levels, edges = list(map(_type_and_value, self.levels or ())), self.edges or ()
+        both = len({*levels} & {*map(_type_and_value, self.missing)})
         rules = {
             f"bins must lie between 1 and 10,000. Got {self.bins}.": 1 <= self.bins <= 10_000,
             f"step must be at least 1. Got {self.step}.": self.step >= 1,
@@ -459,7 +459,7 @@ class FunctionMap(PlainData):
             raise SchemaError("A function among the rules of a model needs a number for each code.")
 
 
-def _typed(value: Scalar) -> tuple[str, Scalar]:
+def _type_and_value(value: Scalar) -> tuple[str, Scalar]:
     """Tell 1 from True and from 1.0, which Python holds equal."""
     return type(value).__name__, value
 

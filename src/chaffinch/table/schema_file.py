@@ -516,7 +516,9 @@ def blank_text(
         "[columns]",
     ]
     for name, stored in types.items():
-        line = _declared(declared[name]) if name in declared else _line(name, stored, decimal)
+        line = (
+            _entry_with_gaps(declared[name]) if name in declared else _line(name, stored, decimal)
+        )
         lines.append(f"{toml_key(name)} = {line}")
     return "\n".join(lines) + "\n"
 
@@ -538,7 +540,7 @@ def _line(name: str, stored: pa.DataType | None, decimal: DecimalSign | None) ->
     )
 
 
-def _declared(column: Column) -> str:
+def _entry_with_gaps(column: Column) -> str:
     """The entry of a column that a codebook declares, and in a comment what it still needs."""
     plain = Column(column.name, column.kind, column.role, column.type)
     keys = {key: value for key in _KEYS if (value := getattr(column, key)) != getattr(plain, key)}

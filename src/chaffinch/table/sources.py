@@ -81,7 +81,7 @@ def open_source(
         options, tolerant=tolerant, columns=columns, line_breaks=line_breaks
     )
     if isinstance(source, str | os.PathLike):
-        path, table = located(source)
+        path, table = split_location(source)
         if table is not None and asked.table not in (None, table):
             raise InputError(
                 f"'{source}' names the table '{table}', and '{asked.table}' was asked for. Name one."
@@ -102,7 +102,7 @@ def open_source(
     return replace(opened, decimal=asked.decimal) if opened.text else opened
 
 
-def located(source: str | os.PathLike[str]) -> tuple[Path, str | None]:
+def split_location(source: str | os.PathLike[str]) -> tuple[Path, str | None]:
     """Return the path of a file, and the table in it where it was named with that: FILE::TABLE.
 
     Examples
@@ -131,7 +131,7 @@ def recognise(source: str | os.PathLike[str], *, by_name: bool = False) -> Forma
     `by_name` asks for a text file by its name alone, whatever its bytes: those are of a record
     where no line has the names of columns.
     """
-    path, _ = located(source)
+    path, _ = split_location(source)
     if path.is_dir() or is_pattern(path):
         return FOLDER
     if not path.exists():
@@ -172,7 +172,7 @@ def expected_shape(path: Path, **options: Unpack[FileOptions]) -> tuple[int, int
     unknown.
     """
     try:
-        form, (file, table) = recognise(path), located(path)
+        form, (file, table) = recognise(path), split_location(path)
         asked = ReadOptions.from_options(options)
         return (
             None
@@ -279,7 +279,7 @@ def choose_engine(
 
 def _file_bytes(path: str | os.PathLike[str]) -> int:
     try:
-        return located(path)[0].stat().st_size
+        return split_location(path)[0].stat().st_size
     except OSError:
         return 0  # reading it says what is wrong
 

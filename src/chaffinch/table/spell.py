@@ -130,14 +130,14 @@ def spell_values(values: pa.Array) -> pa.Array:
             [_spell_float(number) for number in coded.dictionary.to_pylist()], plain
         ).take(coded.indices)
     if pa.types.is_timestamp(kind):
-        bare = _shortened(values.cast(pa.int64()).cast(pa.timestamp(kind.unit)))
+        bare = _drop_trailing_zeros(values.cast(pa.int64()).cast(pa.timestamp(kind.unit)))
         return (
             bare
             if kind.tz is None
             else pc.binary_join_element_wise(bare, pa.scalar("Z", plain), pa.scalar("", plain))
         )
     if pa.types.is_time(kind):
-        return _shortened(values)
+        return _drop_trailing_zeros(values)
     if pa.types.is_duration(kind):
         factor = _NANOSECONDS[kind.unit]
         return pa.array(
@@ -154,7 +154,7 @@ def spell_values(values: pa.Array) -> pa.Array:
     return pa.nulls(len(values), plain)
 
 
-def _shortened(values: pa.Array) -> pa.Array:
+def _drop_trailing_zeros(values: pa.Array) -> pa.Array:
     return pc.replace_substring_regex(
         values.cast(pa.large_string()), r"(\.[0-9]*[1-9])0+$|\.0+$", r"\1"
     )

@@ -265,9 +265,11 @@ class Table:
 
     def draw_rows(self, draw: Draw, schema: Schema, n_rows: int) -> Table:
         """Return a table of rows that are drawn without reading any."""
-        from .rows import joined
+        from .rows import join_tables
 
-        return joined([draw(number) for number in range(max(1, -(-n_rows // draw.chunk_rows)))])
+        return join_tables(
+            [draw(number) for number in range(max(1, -(-n_rows // draw.chunk_rows)))]
+        )
 
     def cached(self) -> AbstractContextManager[Table]:
         """Give the table itself: its codes are in memory."""

@@ -152,7 +152,7 @@ def with_modelled_tails(
     if signed:
         fences = np.append(fences, 0.0)
     piled = counts[below[0]] >= THRESHOLD, counts[above[0]] >= THRESHOLD
-    low, first = _expected(
+    low, first = _expected_values(
         values[below],
         unseen,
         -1,
@@ -160,7 +160,7 @@ def with_modelled_tails(
         piled=bool(piled[0]),
         heaviest=_heaviest(values, ranks, -1),
     )
-    high, last = _expected(
+    high, last = _expected_values(
         values[above], unseen, 1, fences, piled=bool(piled[1]), heaviest=_heaviest(values, ranks, 1)
     )
     ones = np.ones(unseen)
@@ -182,7 +182,7 @@ def summed_counts(
     )
 
 
-def _expected(
+def _expected_values(
     ranked: NDArray[Any],
     unseen: int,
     side: int,

@@ -347,7 +347,7 @@ def format_values(
     if decimal != "." and is_decimal_type(inner):
         cells = pc.replace_substring(cells, ".", decimal)
     return (
-        grouped(cells, thousands)
+        group_thousands(cells, thousands)
         if thousands and (is_decimal_type(inner) or pa.types.is_integer(inner))
         else cells
     )
@@ -401,7 +401,7 @@ def plain_numbers(cells: pa.Array, decimal: str, thousands: str = "") -> pa.Arra
     return cells if decimal == "." else pc.replace_substring(cells, ",", ".")
 
 
-def grouped(cells: pa.Array, thousands: str) -> pa.Array:
+def group_thousands(cells: pa.Array, thousands: str) -> pa.Array:
     """Return numbers with a sign between their thousands.
 
     Examples
@@ -461,7 +461,7 @@ def _format_values(values: pa.Array, spelled: str) -> pa.Array:
         ).partition("/")
         return pc.if_else(values, true, false)
     if pa.types.is_floating(kind) and spelled.startswith("fixed "):
-        return _fixed(values, int(spelled.split()[1]))
+        return _fixed_decimals(values, int(spelled.split()[1]))
     if pa.types.is_floating(kind) and spelled.startswith("least "):
         return _at_least(values, int(spelled.split()[1]))
     if spelled.startswith("%") and (
@@ -471,7 +471,7 @@ def _format_values(values: pa.Array, spelled: str) -> pa.Array:
     return values.cast(pa.string())
 
 
-def _fixed(values: pa.Array, decimals: int) -> pa.Array:
+def _fixed_decimals(values: pa.Array, decimals: int) -> pa.Array:
     """Return floats with a fixed number of decimals, by whole-number arithmetic."""
     numbers = values.cast(pa.float64()).fill_null(0.0).to_numpy(zero_copy_only=False)
     if len(numbers) and np.abs(numbers).max() * 10.0**decimals >= 2.0**53:
@@ -490,11 +490,11 @@ def _at_least(values: pa.Array, decimals: int) -> pa.Array:
     """Return floats as they are, but with no fewer decimals than that: 0.0 and 0.25, and not 0."""
     cells = values.cast(pa.float64()).cast(pa.string())
     coded = cells.dictionary_encode()
-    padded = [_padded(word, decimals) for word in coded.dictionary.to_pylist()]
+    padded = [_pad_decimals(word, decimals) for word in coded.dictionary.to_pylist()]
     return pa.array(padded, pa.string()).take(coded.indices)
 
 
-def _padded(word: str, decimals: int) -> str:
+def _pad_decimals(word: str, decimals: int) -> str:
     if not word.lstrip("+-")[:1].isdigit() or "e" in word.lower():
         return word
     integer, _, fraction = word.partition(".")

@@ -14,7 +14,7 @@ from .._base.errors import FileError
 from .._base.files import replacing
 from .formats import FORMATS
 from .formats.format import Writer
-from .sources import located, recognise
+from .sources import recognise, split_location
 from .table import Table
 from .types import without_metadata
 
@@ -26,7 +26,7 @@ written. No table that is read keeps it.
 
 def file_format(path: str | os.PathLike[str]) -> str:
     """Return the name of the format that a path ends in; raise for an unknown one."""
-    return _written(path)[0]
+    return _writer_of(path)[0]
 
 
 def ending_like(path: str | os.PathLike[str]) -> str:
@@ -38,7 +38,7 @@ def ending_like(path: str | os.PathLike[str]) -> str:
     >>> ending_like("people.csv.gz"), ending_like("people.xlsx::May")
     ('.csv.gz', '.xlsx')
     """
-    file, _ = located(path)
+    file, _ = split_location(path)
     ending = _ending(file.name)
     return ending if ending in _writers() else recognise(file).written_as
 
@@ -64,7 +64,7 @@ def _ending(name: str) -> str:
     )
 
 
-def _written(path: str | os.PathLike[str]) -> tuple[str, Writer]:
+def _writer_of(path: str | os.PathLike[str]) -> tuple[str, Writer]:
     writers = _writers()
     ending = _ending(Path(path).name)
     if not ending:
@@ -86,7 +86,7 @@ def table_writer(
     """Give a function that appends a table to a file; the file takes its place when the block ends
     well.
     """
-    writer = _written(path)[1]
+    writer = _writer_of(path)[1]
     with (
         replacing(path, overwrite=overwrite, paid=paid) as temporary_path,
         writer(temporary_path, Path(path)) as write,

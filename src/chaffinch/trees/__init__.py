@@ -27,6 +27,6 @@ if TYPE_CHECKING:
     from .study import prune as prune
     from .tree import Ensemble as Ensemble
     from .tree import Tree as Tree
-    from .tree import recounted as recounted
+    from .tree import recount as recount
 
 offer_names(__name__)

@@ -17,7 +17,7 @@ from .._base.checks import check_at_least
 from .._base.errors import InputError
 from .._base.masking import THRESHOLD
 from .result import IntersectionSummary, MidpointSummary, TreeAudit, Tries
-from .tree import Ensemble, Kind, Tree, checked_data, compared, label_codes, recounted
+from .tree import Ensemble, Kind, Tree, checked_data, comparison_values, label_codes, recount
 
 Comparison = Literal["=", "<=", ">"]
 
@@ -39,7 +39,7 @@ class Condition:
 
     def holds(self, values: NDArray[Any]) -> NDArray[np.bool_]:
         """Return which values lie in the range."""
-        numbers = compared(values, single=self.single)
+        numbers = comparison_values(values, single=self.single)
         with np.errstate(invalid="ignore"):
             # Minus infinity is no bound here: the smallest value of all lies in a range without one.
             inside = ((numbers > self.low) | (self.low == -np.inf)) & (numbers <= self.high)
@@ -133,7 +133,7 @@ class Predicate:
         top = "CAST('Infinity' AS DOUBLE PRECISION)"
 
         def of_condition(c: Condition) -> str:
-            name = _quoted(c.column)
+            name = _quote_name(c.column)
             value = f"CAST({f'CAST({name} AS REAL)' if c.single else name} AS DOUBLE PRECISION)"
             missing = f"{name} IS NULL OR {value} > {top}"
             return c.code(
@@ -141,7 +141,7 @@ class Predicate:
             )
 
         def of_label(label: Label) -> str:
-            return f"({_quoted(label.column)} {label.comparison} {_sql_value(label.value)})"
+            return f"({_quote_name(label.column)} {label.comparison} {_sql_value(label.value)})"
 
         return self._joined(of_condition, of_label, " AND ") or "TRUE"
 
@@ -227,7 +227,7 @@ def predicate_of(model: Ensemble, number: int, node: int, label: Label | None) -
     return Predicate(number, node, telling, label)
 
 
-def _quoted(name: str) -> str:
+def _quote_name(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
 
 
@@ -288,7 +288,7 @@ def attack_trees(
     tried, real, value_leaves = None, None, None
     if columns is not None and labels is not None:
         data = checked_data(model, columns, labels)
-        real = recounted(model, *data)
+        real = recount(model, *data)
         tried = tuple(
             tries(model, i, *data, names, at_least=at_least, max_tries=max_tries)
             for i in range(len(model.trees))
@@ -657,7 +657,7 @@ def midpoints(model: Ensemble, columns: Sequence[NDArray[Any]]) -> Midpoints:
         for node in np.flatnonzero(tree.left_child >= 0):
             key = int(tree.feature[node]), tree.single
             if key not in seen:
-                numbers = compared(x[key[0]], single=tree.single)
+                numbers = comparison_values(x[key[0]], single=tree.single)
                 seen[key] = numbers, *np.unique(numbers[~np.isnan(numbers)], return_counts=True)
             numbers, values, counts = seen[key]
             here = numbers[rows[node]]

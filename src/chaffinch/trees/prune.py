@@ -14,12 +14,12 @@ that leaves open.
 
 The rule speaks of single leaves, and a split is kept if both children can be cut into safe leaves: so the pruned tree is a refinement of every other pruning
 that follows the rule. It has most leaves, and least loss on the training data by any measure that no split makes worse (squared error, Gini,
-entropy, errors): there is nothing left to choose. More can be kept only by telling less in each leaf: `splits="most"` (`coarsened`).
+entropy, errors): there is nothing left to choose. More can be kept only by telling less in each leaf: `splits="most"` (`coarsen`).
 
 What is not promised: that paths of two trees of a forest together isolate nobody (`intersections`), or that nothing but paths and labels of
 the model is used. With a bootstrap and without data only records drawn for a tree are spoken of.
 
-**Leaves that tell less** (`coarsened`): shares of classes with enough records one by one, and one share for all others together. With many classes some class has a single record in almost every leaf, and few splits survive the rule that each class has none or at least m. A leaf
+**Leaves that tell less** (`coarsen`): shares of classes with enough records one by one, and one share for all others together. With many classes some class has a single record in almost every leaf, and few splits survive the rule that each class has none or at least m. A leaf
 can keep its place and tell less instead. It names classes of at least m records, and spreads the rest evenly over all classes that it does not
 name, with or without a record, so that it does not tell which of them occur. The rest must be at least m records too: then a leaf with a class
 that it names, or with none of them, is true of at least m. The class with the largest share is always named, so predictions stay.
@@ -46,7 +46,7 @@ from .._base.errors import InputError
 from .attack import safe_values
 from .result import PruneResult, SideRule
 from .settings import Splits
-from .tree import Ensemble, Kind, Tree, checked_data, recounted
+from .tree import Ensemble, Kind, Tree, checked_data, recount
 
 TAKEN_OUT = "The numbers of records were taken out of the model."
 
@@ -61,7 +61,7 @@ def prune_trees(
 ) -> PruneResult:
     """Return plain trees in which no predicate isolates fewer than `at_least` records of a class; the released model is an Ensemble without counts.
 
-    With `splits="most"` more splits stay and leaves tell less: see `coarsened`, and `certain_sides` for regression without data.
+    With `splits="most"` more splits stay and leaves tell less: see `coarsen`, and `certain_sides` for regression without data.
     """
     if model.boosted:
         raise InputError(
@@ -72,7 +72,7 @@ def prune_trees(
     counted, values = model, None
     if columns is not None and labels is not None:
         data = checked_data(model, columns, labels)
-        counted = recounted(model, *data)
+        counted = recount(model, *data)
         if model.kind == "regression":
             values = [safe_values(tree, *data, at_least) for tree in model.trees]
     if not counted.counts_known:
@@ -100,7 +100,7 @@ def prune_trees(
         trees.append(pruned_tree(visible, model.kind, at_least, safe_values=checks))
     after = replace(model, classes=classes, trees=tuple(trees))
     if model.kind == "classification" and splits == "most":
-        after = coarsened(after, at_least)
+        after = coarsen(after, at_least)
     n_hidden = int(sum(few.sum() for few in hidden))
     return PruneResult(
         without_counts(after), model, after, at_least, n_hidden, splits=splits, side_rule=side_rule
@@ -242,7 +242,7 @@ def without_counts(model: Ensemble) -> Ensemble:
     return replace(model, trees=tuple(trees))
 
 
-def unnamed(
+def unnamed_classes(
     counts: NDArray[np.int64], shares: NDArray[np.float64], at_least: int
 ) -> NDArray[np.bool_] | None:
     """Return which classes of a leaf are told together; none where all have enough records, None where the rest would be too few.
@@ -281,7 +281,7 @@ def nameable_nodes(
         for output, names in enumerate(classes):
             class_slice = slice(0, len(names))
             if (
-                unnamed(
+                unnamed_classes(
                     counts[node, output, class_slice],
                     tree.value[node, output, class_slice],
                     at_least,
@@ -292,7 +292,7 @@ def nameable_nodes(
     return np.asarray(out)
 
 
-def coarsened(model: Ensemble, at_least: int) -> Ensemble:
+def coarsen(model: Ensemble, at_least: int) -> Ensemble:
     """Return the model with leaves that tell classes of fewer than `at_least` records together."""
     return replace(
         model, trees=tuple(_coarse(tree, model.classes, at_least) for tree in model.trees)
@@ -305,7 +305,7 @@ def _coarse(tree: Tree, classes: tuple[tuple[object, ...], ...], at_least: int) 
     value = tree.value.copy()
     for leaf in tree.leaves.tolist():
         for output, names in enumerate(classes):
-            together = unnamed(
+            together = unnamed_classes(
                 counts[leaf, output, : len(names)], tree.value[leaf, output, : len(names)], at_least
             )
             assert together is not None

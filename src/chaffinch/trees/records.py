@@ -156,7 +156,7 @@ def _labels(column: Any, name: str, classes: tuple[Any, ...]) -> NDArray[Any]:
     return values
 
 
-def predicted(model: Ensemble, columns: Sequence[NDArray[Any]]) -> list[NDArray[Any]] | None:
+def predict(model: Ensemble, columns: Sequence[NDArray[Any]]) -> list[NDArray[Any]] | None:
     """Return what a tree or forest predicts, one array for each output; None of boosting, and where leaves hold scores.
 
     Counted by our own walk through the trees: a stranger's model is not run.
@@ -180,9 +180,9 @@ def predicted(model: Ensemble, columns: Sequence[NDArray[Any]]) -> list[NDArray[
 def worth(model: Ensemble, records: ModelRecords) -> float | None:
     """Return the accuracy of a classification (0 to 1), or R² of a regression (at most 1); the mean over outputs.
 
-    ModelRecords without a label do not count. None where `predicted` is, or where no label is left to compare with.
+    ModelRecords without a label do not count. None where `predict` gives None, or where no label is left to compare with.
     """
-    predictions = predicted(model, records.columns)
+    predictions = predict(model, records.columns)
     if predictions is None:
         return None
     scores = []

@@ -75,7 +75,7 @@ def audit(
     }
     result = attack_trees(ensemble, columns=columns, labels=labels, **asked)
     others = as_records(holdout, opened, settings, what="holdout")
-    scored = _scored(ensemble, records, others, settings.trained_on)
+    scored = _scores(ensemble, records, others, settings.trained_on)
     if records is None:
         return replace(result, **scored)
     pairs = (
@@ -129,9 +129,9 @@ def prune(
         threshold=settings.threshold,
     )
     others = as_records(holdout, opened, settings, what="holdout")
-    before = replace(before, **_scored(ensemble, records, others, settings.trained_on))
+    before = replace(before, **_scores(ensemble, records, others, settings.trained_on))
     result = replace(
-        result, after_score=_scored(result.after, records, others, settings.trained_on).get("score")
+        result, after_score=_scores(result.after, records, others, settings.trained_on).get("score")
     )
     return replace(result, audit=before, model=_rebuilt(opened, result))
 
@@ -153,7 +153,7 @@ def as_records(
     return read_records(source, opened.ensemble, settings.labels, decimal=settings.decimal)
 
 
-def _scored(
+def _scores(
     model: Ensemble, records: ModelRecords | None, holdout: ModelRecords | None, trained_on: bool
 ) -> dict[str, Any]:
     """Return the score of a model with the records that it is of: the holdout where there is one; nothing without records."""
@@ -293,7 +293,7 @@ def certify(
         )
     )
     known = (
-        replace(ensemble, trees=tuple(map(_counted, ensemble.trees, meant.trees)))
+        replace(ensemble, trees=tuple(map(_with_counts, ensemble.trees, meant.trees)))
         if as_pruned
         else ensemble
     )
@@ -327,7 +327,7 @@ def _same(tree: Tree, expected: Tree) -> bool:
     )
 
 
-def _counted(tree: Tree, counted: Tree) -> Tree:
+def _with_counts(tree: Tree, counted: Tree) -> Tree:
     """A tree of the file with the counts that were taken out; splits hold what their leaves do."""
     return replace(
         tree,

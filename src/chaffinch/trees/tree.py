@@ -169,7 +169,7 @@ class Tree:
 
     def goes_left(self, node: int, values: NDArray[Any]) -> NDArray[np.bool_]:
         """Return which values of a split's column go left: compared as the library does, missing ones as the split says."""
-        numbers = compared(values, single=self.single)
+        numbers = comparison_values(values, single=self.single)
         with np.errstate(invalid="ignore"):
             below = numbers <= self.threshold[node]
         return np.where(np.isnan(numbers), self.missing_left[node], below)
@@ -225,7 +225,7 @@ class Tree:
         return out
 
 
-def compared(values: NDArray[Any], *, single: bool = True) -> NDArray[np.float64]:
+def comparison_values(values: NDArray[Any], *, single: bool = True) -> NDArray[np.float64]:
     """Return values as a library compares them: rounded to 32-bit floats if `single`; missing ones are nan.
 
     Examples
@@ -344,7 +344,7 @@ def label_codes(labels: NDArray[Any], classes: Sequence[Any]) -> NDArray[np.int6
     return out
 
 
-def recounted(model: Ensemble, columns: Columns, labels: Columns) -> Ensemble:
+def recount(model: Ensemble, columns: Columns, labels: Columns) -> Ensemble:
     """Return the model with the counts that its nodes have in the data: records, never draws or weights.
 
     A released model tells no counts; with the training data this is what a re-attack on it sees.
@@ -353,10 +353,12 @@ def recounted(model: Ensemble, columns: Columns, labels: Columns) -> Ensemble:
     codes = [
         label_codes(values, classes) for values, classes in zip(y, model.classes, strict=False)
     ]
-    return replace(model, trees=tuple(_recounted(tree, x, codes) for tree in model.trees), note="")
+    return replace(
+        model, trees=tuple(_recount_tree(tree, x, codes) for tree in model.trees), note=""
+    )
 
 
-def _recounted(tree: Tree, columns: Columns, codes: Sequence[NDArray[np.int64]]) -> Tree:
+def _recount_tree(tree: Tree, columns: Columns, codes: Sequence[NDArray[np.int64]]) -> Tree:
     where = tree.apply(columns)
     samples = tree.summed(np.bincount(where, minlength=tree.n_nodes).astype(np.int64))
     counts = None

@@ -119,7 +119,7 @@ class Association(Distance):
 A = TypeVar("A", bound=Association)
 
 
-def associated(
+def association_result(
     kind: type[A],
     pair: TablePair,
     matrices: Sequence[Floats],

@@ -22,7 +22,7 @@ from ..stats.learners import (
     chosen_models,
     fit,
     split,
-    standardised,
+    standardise,
     subsample,
     work,
 )
@@ -246,9 +246,9 @@ class _DeltaRun:
         model, seed = self.models[name], int(child(stream, _STATE).generate_state(1)[0])
         ranked = "auc" in self.settings.scores
         scaled = self.encoder.scaled[self._features(label)]
-        first = standardised(train_o, test_o, scaled=scaled)
+        first = standardise(train_o, test_o, scaled=scaled)
         real = fit(model, first[0], truth_o, first[1:], seed=seed, chances=ranked)
-        second = standardised(train_s, test_s, test_o, scaled=scaled)
+        second = standardise(train_s, test_s, test_o, scaled=scaled)
         learnt = fit(model, second[0], truth_s, second[1:], seed=seed, chances=ranked)
         scores = [
             self._scores(real, 0, wanted_o),

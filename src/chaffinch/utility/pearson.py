@@ -14,7 +14,7 @@ from ..stats.pair import pair_up, with_groups
 from ..table import Table
 from ..table.groups import GROUPS
 from ..table.rows import Rows
-from .association import Association, associated, too_few
+from .association import Association, association_result, too_few
 from .metric import METRICS, Metric
 from .phi_k import with_and_without
 
@@ -60,7 +60,7 @@ def pearson(original: Rows, synthetic: Any) -> Pearson:
     both = either[upper[0]] & either[upper[1]]
     pairs = (slice(None), upper[0][both], upper[1][both])
     apart = np.nan_to_num(seconds[pairs]) - np.nan_to_num(firsts[pairs])
-    return associated(Pearson, pair, [firsts[0], seconds[0]], apart, settings)
+    return association_result(Pearson, pair, [firsts[0], seconds[0]], apart, settings)
 
 
 def _correlations(rows: Rows, groups: int) -> Floats:

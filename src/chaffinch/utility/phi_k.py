@@ -38,7 +38,7 @@ from ..table.groups import GROUP, GROUPS
 from ..table.rows import Names, Rows, Step
 from ..table.schema import NUMERIC_KINDS, Column
 from ..table.types import to_numbers
-from .association import Association, associated, too_few
+from .association import Association, association_result, too_few
 from .marginals import in_runs
 from .metric import METRICS, Metric
 
@@ -111,7 +111,7 @@ def phi_k(
         [phi_k_of_pairs(grid, batch, noise_correction) for batch in batches(grid)], axis=2
     )
     matrices = [_matrix(side[0], pair.names, grid.usable) for side in values]
-    return associated(PhiK, pair, matrices, values[1] - values[0], settings)
+    return association_result(PhiK, pair, matrices, values[1] - values[0], settings)
 
 
 def _matrix(values: Floats, names: Sequence[str], usable: Sequence[str]) -> Floats:
@@ -193,7 +193,7 @@ class ContingencyCells:
 
     def used(self, counts: Floats) -> NDArray[np.int64]:
         """Return for each table how many rows and how many columns hold any record."""
-        return _used(self, self._margins(counts))
+        return _used_levels(self, self._margins(counts))
 
     def phi_k(
         self, counts: Floats, shapes: NDArray[np.int64], *, noise_correction: bool = True
@@ -209,7 +209,7 @@ class ContingencyCells:
                 parts = cells * cells / (rows[self.row] * columns[self.column])
                 parts[cells == 0] = 0.0
             chi[k] = np.maximum(totals[k] * (self._tally(self.table, parts) - 1.0), 0.0)
-            used = _used(self, margins)
+            used = _used_levels(self, margins)
             four = (used == 2).all(axis=1)
             if four.any():
                 chi[k] = np.where(four, self._with_yates(chi[k], *margins, four), chi[k])
@@ -242,7 +242,9 @@ class ContingencyCells:
         return np.asarray(np.bincount(table, values, self.n_tables), dtype=np.float64)
 
 
-def _used(cells: ContingencyCells, margins: tuple[Floats, Floats, Floats]) -> NDArray[np.int64]:
+def _used_levels(
+    cells: ContingencyCells, margins: tuple[Floats, Floats, Floats]
+) -> NDArray[np.int64]:
     """Return the number of rows and of columns with records, one table a row."""
     each = zip((cells.table_of_row, cells.table_of_column), margins[:2], strict=True)
     return np.stack(
@@ -295,7 +297,7 @@ def phi_k_from_chi_square(
         *(np.asarray(a, dtype=np.float64) for a in (chi_square, n, pedestal))
     )
     column = (-1, 1)
-    shapes = np.array([_checked(shape)])
+    shapes = np.array([_check_shape(shape)])
     return _look_up(
         chi.reshape(column), records.reshape(column), shapes, noise.reshape(column)
     ).reshape(chi.shape)
@@ -311,7 +313,7 @@ def chi_square_from_phi_k(
     >>> chi_square_from_phi_k([0.0, 0.5, 1.0], 1000, (10, 10)).round(2)
     array([   0.  ,  271.16, 9000.  ])
     """
-    r, c = _checked(shape)
+    r, c = _check_shape(shape)
     rho = np.asarray(phi_k, dtype=np.float64)
     if not ((rho >= 0) & (rho <= 1)).all():
         raise InputError("phi_k lies between 0 and 1. Got a number outside.")
@@ -319,7 +321,7 @@ def chi_square_from_phi_k(
     return pedestal + (n * (min(r, c) - 1) - pedestal) * root**2
 
 
-def _checked(shape: tuple[int, int]) -> tuple[int, int]:
+def _check_shape(shape: tuple[int, int]) -> tuple[int, int]:
     if min(shape) < 2:
         raise InputError(
             f"phi_k needs at least two rows and two columns. Got {shape[0]} x {shape[1]}."
@@ -500,7 +502,7 @@ class GridCodes(Step):
 
     def __call__(self, chunk: Table) -> Table:
         codes = [
-            _binned(chunk, column, self.cut[column.name])
+            _bin_numbers(chunk, column, self.cut[column.name])
             if column.name in self.cut
             else chunk.code(column.name)
             for column in self.columns
@@ -567,7 +569,7 @@ class RangesOfNumbers:
         }
 
 
-def _binned(chunk: Table, column: Column, edges: Floats) -> NDArray[Any]:
+def _bin_numbers(chunk: Table, column: Column, edges: Floats) -> NDArray[Any]:
     """Return the bin of each number, right-closed; then missing levels."""
     n_values, bins = column.fitted_codec.n_values, len(edges) + 1
     code = chunk.code(column.name)
@@ -600,7 +602,7 @@ def phi_k_of_pairs(grid: PhiKGrid, pairs: list[tuple[str, str]], noise_correctio
     """Return phi_k of pairs of columns: original and synthetic; of all records, then without each group; by pair."""
     cliques = [(GROUP, *pair) for pair in pairs]
     firsts, seconds = (counter_of(table).marginals(cliques) for table in grid.tables)
-    listed = [_listed(a, b) for a, b in zip(firsts, seconds, strict=True)]
+    listed = [_list_cells(a, b) for a, b in zip(firsts, seconds, strict=True)]
     which = np.repeat(np.arange(len(pairs)), [len(keys) for keys, _, _ in listed])
     sizes = np.array([a.sizes[1:] for a in firsts])
     levels = np.array([[grid.levels[name] for name in pair] for pair in pairs])
@@ -625,7 +627,7 @@ def with_and_without(by_group: Floats) -> Floats:
     return np.concatenate([total[None], total - by_group]) if len(by_group) > 1 else total[None]
 
 
-def _listed(
+def _list_cells(
     first: Marginal, second: Marginal
 ) -> tuple[NDArray[np.int64], NDArray[Any], NDArray[Any]]:
     """Return the cells of two columns, as row times columns plus column, and both tables' counts by group.

@@ -111,7 +111,7 @@ def pmse(
         check_at_least(what, number, minimum)
     pair = pair_up(original, synthetic)
     root = seed_sequence(seed)
-    codes, n_synthetic = _stacked(pair, rows, np.random.default_rng(child(root, 0)))
+    codes, n_synthetic = _stack_codes(pair, rows, np.random.default_rng(child(root, 0)))
     share = n_synthetic / len(codes)
     settings: dict[str, Any] = {
         "model": model,
@@ -130,7 +130,7 @@ def pmse(
     return _by_logistic(codes, pair.schema.sizes, share, settings)
 
 
-def _stacked(
+def _stack_codes(
     pair: TablePair, rows: int, rng: np.random.Generator
 ) -> tuple[NDArray[np.uint32], int]:
     """Return the codes of both tables, a row for each record, the original's first; and how many are synthetic."""

@@ -144,17 +144,17 @@ def regression(
     try:
         # One thread: more save little here, change the last digits, and on a busy machine wait for each other for long.
         with one_blas_thread():
-            return _compared(first, second, level, threshold, settings)
+            return _compare_fits(first, second, level, threshold, settings)
     except CannotFitError as error:
         return Regression(value=None, reason=str(error), settings=settings)
 
 
-def _compared(
+def _compare_fits(
     first: Design, second: Design, level: float, threshold: int, settings: dict[str, Any]
 ) -> Regression:
     family, how = _family(first, threshold)
     settings |= how
-    hidden = _hidden(first, threshold)
+    hidden = _hidden_coefficients(first, threshold)
     used, shared, fits = [], np.empty(0, dtype=bool), []
     for name, plan in (("original", first), ("synthetic", second)):
         x, y = _numbers(plan, family, first)
@@ -166,7 +166,7 @@ def _compared(
         else:
             columns = shared
         try:
-            fits.append(_fitted(x[:, columns], y, family, level, threshold).among(columns))
+            fits.append(_fit_regression(x[:, columns], y, family, level, threshold).among(columns))
         except CannotFitError as error:
             raise CannotFitError(f"in the {name} table {error}") from None
         if name == "original":
@@ -253,7 +253,7 @@ def _numbers(
     return (x if rows.all() else x[rows]), plan.response.codes[rows] == yes
 
 
-def _fitted(
+def _fit_regression(
     x: NDArray[np.float64], y: NDArray[Any], family: Family, level: float, threshold: int
 ) -> RegressionFit:
     few = f"there are fewer than {threshold} residual degrees of freedom"
@@ -290,7 +290,7 @@ def _check_dominance(
         )
 
 
-def _hidden(first: Design, threshold: int) -> dict[int, str]:
+def _hidden_coefficients(first: Design, threshold: int) -> dict[int, str]:
     """Return by number the coefficients that fewer original records decide than the threshold, and what to call them.
 
     With interactions, a coefficient speaks of the cell of its own levels and the references of the rest: in a*b the
@@ -358,8 +358,8 @@ def _off_commonest(column: NDArray[np.float64]) -> int:
 
 
 def _row(term: str, j: int, first: RegressionFit, second: RegressionFit) -> CoefficientRow:
-    b, b_interval = _shown(first, j)
-    s, s_interval = _shown(second, j)
+    b, b_interval = _shown_coefficient(first, j)
+    s, s_interval = _shown_coefficient(second, j)
     # One phrase for both reasons: "no finite maximum" would tell that all records of a level answer alike.
     notes = [
         f"not determined in the {name} table"
@@ -375,7 +375,7 @@ def _row(term: str, j: int, first: RegressionFit, second: RegressionFit) -> Coef
     )
 
 
-def _shown(fit: RegressionFit, j: int) -> tuple[float | None, Interval | None]:
+def _shown_coefficient(fit: RegressionFit, j: int) -> tuple[float | None, Interval | None]:
     if np.isnan(fit.values[j]):
         return None, None
     return float(fit.values[j]), (float(fit.low[j]), float(fit.high[j]))
@@ -416,10 +416,12 @@ def _account(
         "compared": sum(row.overlap is not None for row in rows),
         "hidden": hidden,
         "not_determined": {
-            name: _named(rows, fit.aliased) for name, fit in zip(names, fits, strict=True)
+            name: _coefficient_names(rows, fit.aliased)
+            for name, fit in zip(names, fits, strict=True)
         },
         "no_finite_maximum": {
-            name: _named(rows, fit.unbounded) for name, fit in zip(names, fits, strict=True)
+            name: _coefficient_names(rows, fit.unbounded)
+            for name, fit in zip(names, fits, strict=True)
         },
     }
 
@@ -433,7 +435,7 @@ def _share(count: int | str, total: int | str) -> float | None:
     )
 
 
-def _named(rows: tuple[CoefficientRow, ...], chosen: NDArray[np.bool_]) -> list[str]:
+def _coefficient_names(rows: tuple[CoefficientRow, ...], chosen: NDArray[np.bool_]) -> list[str]:
     return [row.term for row, so in zip(rows, chosen, strict=True) if so]
 
 

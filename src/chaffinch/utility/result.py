@@ -368,14 +368,14 @@ def verdict_row(metric: Metric, result: Result, references: References) -> Verdi
     )
     if result.value is None:
         return replace(row, sentence=f"Not applicable: {result.reason.rstrip('.')}.")
-    share, grade, tail = _judged(metric, row, result.value, row.best or 0.0)
+    share, grade, tail = _grade(metric, row, result.value, row.best or 0.0)
     if grade is None:
         return replace(row, sentence=f"{metric.title} is {number(result.value)}. {tail}")
     sentence = f"{metric.sentence(grade, result.value)} {tail}".strip()
     return replace(row, share_kept=share, word=WORDS[grade], sentence=sentence)
 
 
-def _judged(
+def _grade(
     metric: Metric, row: VerdictRow, value: float, best: float
 ) -> tuple[float | None, int | None, str]:
     """Return the share of the way to the best, the grade of the word (0 close to 3 lost), and what else the sentence says."""

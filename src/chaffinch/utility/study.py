@@ -22,7 +22,7 @@ from .._base.runtime import Progress, giving_back, silent
 from .._base.seeds import Seed, child, seed_sequence
 from ..counts.counter import counter_of
 from ..stats.intervals import Result
-from ..stats.references import DrawFromModel, resampled, stream_of
+from ..stats.references import DrawFromModel, resample, stream_of
 from ..stats.sampled import SampledRecords, hash_key
 from ..synth.independent import Independent
 from ..table import Schema, Table
@@ -111,7 +111,7 @@ def measure_utility(
         threads=threads,
         progress=progress if source.in_memory else giving_back(progress),
     ) as run:
-        return _measured(source, run, seed)
+        return _measure(source, run, seed)
 
 
 @contextmanager
@@ -144,7 +144,7 @@ def _run(
         for number in range(max(1, min(MAX_RESAMPLES, RESAMPLED_ROWS // max(n_rows, 1)))):
             side = f"resample-{number + 1}" if number else "resample"
             stream = child(root, RESAMPLE, number) if number else child(root, RESAMPLE)
-            rows[side] = stack.enter_context(resampled(original, n_rows, stream).cached())
+            rows[side] = stack.enter_context(resample(original, n_rows, stream).cached())
         progress("choosing a sample", -1)
         key = hash_key(child(root, _SAMPLE))
         sample = choose_rows(rows, settings.sample_rows, key=key, by="place")
@@ -163,7 +163,7 @@ def _run(
         )
 
 
-def _measured(source: Rows, run: UtilityRun, seed: Seed) -> UtilityResult:
+def _measure(source: Rows, run: UtilityRun, seed: Seed) -> UtilityResult:
     """Return the metrics of a run that were asked for."""
     settings = run.settings
     asked = asked_metrics(settings.measures, thorough=settings.thorough)

@@ -33,7 +33,7 @@ from ..stats.learners import (
     precision_recall_f2,
     r2_rmse,
     split,
-    standardised,
+    standardise,
     subsample,
     work,
 )
@@ -318,7 +318,7 @@ class LearningTrials:
             side = side.take(
                 subsample(labels, len(side), self.settings.svm_rows, self._rng(repeat, _CAP))
             )
-        train, asked = standardised(side.matrix, test.matrix, scaled=self.encoder.scaled)
+        train, asked = standardise(side.matrix, test.matrix, scaled=self.encoder.scaled)
         seed = int(child(self.root, repeat, _STATE).generate_state(1)[0])
         ranked = self.rarer is not None
         done = fit(
@@ -409,7 +409,7 @@ def person_scores(
         threads=threads,
         progress=silent,
     )
-    train, asked = standardised(
+    train, asked = standardise(
         trials.encoder.matrix(tables[1]),
         trials.encoder.matrix(tables[2]),
         scaled=trials.encoder.scaled,

@@ -135,7 +135,7 @@ def marginal_distance(
         if len(chosen) == n_column_sets
         else f"{len(chosen):,} of {n_column_sets:,}, drawn at random"
     )
-    return _compared(pair, chosen, n_column_sets, settings)
+    return _compare_cliques(pair, chosen, n_column_sets, settings)
 
 
 def _of_cliques(pair: TablePair, cliques: list[Clique]) -> MarginalDistance:
@@ -144,10 +144,10 @@ def _of_cliques(pair: TablePair, cliques: list[Clique]) -> MarginalDistance:
         check_name("column", name, pair.names)
     if not cliques or not all(cliques):
         raise InputError("Name at least one set of columns, as [('age', 'sex')].")
-    return _compared(pair, cliques, len(cliques), {"cliques": "named"})
+    return _compare_cliques(pair, cliques, len(cliques), {"cliques": "named"})
 
 
-def _compared(
+def _compare_cliques(
     pair: TablePair, cliques: list[Clique], n_column_sets: int, settings: dict[str, Any]
 ) -> MarginalDistance:
     distances = np.concatenate([_distances(pair, batch) for batch in in_batches(pair, cliques)])
@@ -263,10 +263,10 @@ def _without_groups_of_many(pair: TablePair, clique: Clique) -> Array:
     for axis, name in enumerate(clique, start=1):
         size = pair.schema[name].size
         if domain * size >= 1 << 63:
-            domain, ids = _numbered(ids)
+            domain, ids = _number_ids(ids)
         domain *= size
         ids = ids * size + np.concatenate([cells[:, axis] for cells, _ in filled])
-    cells, ids = _numbered(ids)
+    cells, ids = _number_ids(ids)
     parts = np.split(ids, [len(filled[0][1])])
     groups = [by_cell[:, 0] for by_cell, _ in filled]
     weights = [counts.astype(np.float64) for _, counts in filled]
@@ -285,7 +285,7 @@ def _without_groups_of_many(pair: TablePair, clique: Clique) -> Array:
     return distances
 
 
-def _numbered(ids: NDArray[np.int64]) -> tuple[int, NDArray[np.int64]]:
+def _number_ids(ids: NDArray[np.int64]) -> tuple[int, NDArray[np.int64]]:
     """Return how many distinct ids there are, and the ids numbered from 0."""
     distinct, numbers = np.unique(ids, return_inverse=True)
     return len(distinct), numbers.astype(np.int64)

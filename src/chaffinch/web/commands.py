@@ -16,7 +16,7 @@ from .._base.conditions import Determines
 from .._base.documents import toml_key, toml_value
 from .._base.errors import ChaffinchError, InputError, join_names
 from ..table.rules.constraints import names_in_rule
-from ..table.rules.relations import parsed
+from ..table.rules.relations import parse_rule
 from ..table.schema import Column, Schema
 from ..table.schema_file import schema_from_toml
 from .fields import option_words
@@ -266,7 +266,7 @@ def with_rules_in_step(text: str) -> str:
 def _not_kept(text: str, schema: Schema) -> str:
     """Why a run of the page cannot keep a rule; empty where it can, and where the rule is wrong in itself."""
     try:
-        rule, names = parsed(text), names_in_rule(text, schema)
+        rule, names = parse_rule(text), names_in_rule(text, schema)
     except ChaffinchError:
         return ""
     roles = _roles(schema)

@@ -18,7 +18,7 @@ from ..counts import StreamCounter
 from ..counts import describe as describe_counter
 from ..table import FileOptions, Scan, Schema, scan, schema_text
 from ..table.formats import Source
-from ..table.personal.detect import PERSONAL, undecided
+from ..table.personal.detect import PERSONAL, undecided_columns
 from ..table.scan import profile_source
 from ..table.sources import open_source
 from .project import FOUND, write_json
@@ -100,7 +100,7 @@ def _found(
         "part": part,
         "file": _understood(scanned),
         "personal": {  # as far as nobody decided on them
-            name: str(evidence) for name, evidence in undecided(scanned.schema).items()
+            name: str(evidence) for name, evidence in undecided_columns(scanned.schema).items()
         },
         "schema": schema_text(sparse(scanned.schema), source=Path(source).name),
     }

@@ -43,7 +43,7 @@ from ..table.personal.detect import (
 from ..table.persons import person_numbers, with_persons
 from ..table.profile import Profile
 from ..table.refit import on_codes_of
-from ..table.rows import MEASURED_IN_MEMORY, Rows, as_it_came, as_rows, joined, open_rows
+from ..table.rows import MEASURED_IN_MEMORY, Rows, as_it_came, as_rows, join_tables, open_rows
 from ..table.sources import EngineChoice, choose_engine, open_source
 from ..table.types import is_words, parse_type
 from ..table.weights import weight_note, with_weight, without_weight
@@ -375,7 +375,7 @@ class LocalOriginal:
             )
             before = synthesis.looked_up or 0
             synthesis.looked_up = None if keyed.all_rows else compared + before
-        return as_written(joined(batches)) if batches else None
+        return as_written(join_tables(batches)) if batches else None
 
     def _writer(
         self, synthesis: Synthesis, copy: int

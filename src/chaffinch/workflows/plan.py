@@ -14,7 +14,7 @@ from .._base.results import html_table
 from .._base.text import text_table
 from ..privacy.advice import Advice, Expectation, advise
 from ..privacy.discover import as_words
-from ..privacy.domain import declared_schema, undeclared
+from ..privacy.domain import declared_schema, undeclared_error
 from ..privacy.ledger import HEAD as SPLIT
 from ..privacy.ledger import Plan
 from ..privacy.prepare import with_person
@@ -154,7 +154,7 @@ def plan(
 def _promised(schema: Schema | None, rows: int | None, person: str | None) -> Schema:
     """Return the schema that a fit would follow, with a number of rows."""
     if schema is None:
-        raise undeclared()
+        raise undeclared_error()
     check_at_least("--rows", rows, 0, optional=True)
     if rows is None and schema.rows is None:
         raise InputError(

@@ -29,7 +29,7 @@ from chaffinch.risk.attribution.attempt import (
     guess,
     outcome_of_answers,
     outcomes,
-    pooled,
+    pool_guesses,
 )
 from chaffinch.risk.attribution.learners import FEWEST
 from chaffinch.risk.attribution.tcap import CONVENTIONS
@@ -362,10 +362,10 @@ def test_a_guess_by_hand():
 
 def test_groups_are_pooled_by_how_many_count():
     few, many, none = Guess(0.5, 0.3, 10.0), Guess(0.2, 0.1, 30.0), Guess(None, None, 0.0)
-    assert pooled([few, many]).value == pytest.approx((5 + 6) / 40)
-    assert pooled([few, many]).draw == pytest.approx((3 + 3) / 40)
-    assert pooled([few, none]) == few
-    assert pooled([none, none]) == none
+    assert pool_guesses([few, many]).value == pytest.approx((5 + 6) / 40)
+    assert pool_guesses([few, many]).draw == pytest.approx((3 + 3) / 40)
+    assert pool_guesses([few, none]) == few
+    assert pool_guesses([none, none]) == none
     assert guess(np.array([], dtype=np.int64)).value is None
 
 

@@ -14,7 +14,7 @@ from chaffinch.risk.auditing.canaries import made_canaries, run_canaries
 from chaffinch.risk.auditing.pairs import Pair
 from chaffinch.risk.auditing.runs import Look, Watched
 from chaffinch.risk.shadows import Working
-from chaffinch.risk.shadows.generator import coded
+from chaffinch.risk.shadows.generator import code_array
 
 RECORDS = list(product("ab", repeat=3))
 
@@ -59,14 +59,14 @@ def test_tables_with_one_coin_changed_are_neighbours(unit):
 
 def test_canaries_share_no_cell_of_two_columns():
     made = made_canaries(PrivacyUnit("add-remove"))
-    codes = coded(made.base)[[rows[0] for rows in made.inside]]
+    codes = code_array(made.base)[[rows[0] for rows in made.inside]]
     for i, j in combinations(range(3), 2):
         assert len({tuple(row) for row in codes[:, [i, j]].tolist()}) == 4
 
 
 def test_each_run_has_the_canaries_of_its_coins():
     made = made_canaries(PrivacyUnit("add-remove"))
-    look = Look(made.base, coded(made.base)[:0])
+    look = Look(made.base, code_array(made.base)[:0])
     seen = run_canaries(
         Watched(lambda table, seed: table, made.base),
         made,
@@ -76,7 +76,7 @@ def test_each_run_has_the_canaries_of_its_coins():
         seed=np.random.SeedSequence(1),
         working=Working(workers=1),
     )
-    codes = coded(made.base)
+    codes = code_array(made.base)
     for i, rows in enumerate(made.inside):
         there = (seen.seen.tables == codes[rows[0]]).all(axis=2).any(axis=1)
         np.testing.assert_array_equal(there, seen.member[:, i])

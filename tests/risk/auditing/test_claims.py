@@ -23,10 +23,10 @@ from chaffinch.risk.auditing.claims import (
     Claim,
     Rule,
     Threshold,
+    bonferroni_level,
     choose_rule,
     choose_threshold,
     claim_of,
-    divided,
     epsilon_lower,
     guess,
     least_right,
@@ -325,8 +325,8 @@ def test_without_any_bound_the_largest_difference_of_rates_is_taken():
 
 
 def test_level_is_divided():
-    assert divided(0.99, 10) == pytest.approx(0.999)
-    assert divided(0.99, 1) == pytest.approx(0.99)
+    assert bonferroni_level(0.99, 10) == pytest.approx(0.999)
+    assert bonferroni_level(0.99, 1) == pytest.approx(0.99)
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from chaffinch.privacy.relation import PrivacyUnit
 from chaffinch.risk.auditing.pairs import made_pair
 from chaffinch.risk.auditing.runs import OUTSIDE, Look, Watched, coins, run_pair, table_features
 from chaffinch.risk.shadows import Working
-from chaffinch.risk.shadows.generator import coded
+from chaffinch.risk.shadows.generator import code_array
 from chaffinch.synth.privbayes import PrivBayes
 
 
@@ -20,7 +20,7 @@ def copies(table, seed):
 
 def runs(maker, working):
     pair = made_pair("narrow", PrivacyUnit("add-remove"))
-    look = Look(pair.base, coded(pair.base))
+    look = Look(pair.base, code_array(pair.base))
     return run_pair(
         Watched(maker, pair.base),
         pair,
@@ -91,7 +91,7 @@ def test_look_reads_a_model():
     pair = made_pair("narrow", PrivacyUnit("replace-one"))
     table = pair.base.take(pair.rows_with)
     model = PrivBayes(5.0, variant="dpart").fit(table, seed=1)
-    look = Look(pair.base, coded(pair.base), model.network)
+    look = Look(pair.base, code_array(pair.base), model.network)
     watched = Watched(PrivBayes(5.0, variant="dpart"), pair.base)
     answer = watched.release(table, tables=1, rows=30, seed=np.random.SeedSequence(9)).model
     seen = look.cells(answer)

@@ -24,7 +24,7 @@ from chaffinch.risk.auditing import (
     Skipped,
     attacker,
     audit,
-    divided,
+    bonferroni_level,
     made_pair,
 )
 from chaffinch.risk.auditing.result import claim_share, claim_verdict
@@ -73,7 +73,7 @@ def levels_from_data(table, seed):
 
 
 class NoiseByRows:
-    """The bug of synthcity: a scale for shares on counts, so that noise is divided by the number of rows."""
+    """The bug of synthcity: a scale for shares on counts, so that noise is bonferroni_level by the number of rows."""
 
     unit, budget = PrivBayes(0.5).unit, PrivBayes(0.5).budget
 
@@ -243,7 +243,7 @@ def test_results_are_plain_and_complete():
     found = quick(blind, epsilon=1.0, neighbours="replace-one", pairs=["narrow", "repeated"])
     told = json.loads(json.dumps(found.to_dict()))
     assert told["verdict"] == "not refuted"
-    assert told["level_each"] == pytest.approx(divided(0.999, 2))
+    assert told["level_each"] == pytest.approx(bonferroni_level(0.999, 2))
     first = told["findings"][0]
     assert (first["trials"]["runs"], first["trials"]["judged"]) == (120, 60)
     assert first["detectable"] is None or first["detectable"] > first["claim"]

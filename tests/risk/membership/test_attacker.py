@@ -22,7 +22,7 @@ from chaffinch.risk import ATTACKERS, Attacker
 from chaffinch.risk.attacker import attackers_of_kind
 from chaffinch.risk.membership import MembershipResult
 from chaffinch.risk.membership import forests as extra_trees
-from chaffinch.risk.membership.attacker import calibrated, folds, learner, learners
+from chaffinch.risk.membership.attacker import calibrate, folds, learner, learners
 from chaffinch.risk.membership.linear import Linear
 
 TOY = Attacker(
@@ -230,7 +230,7 @@ def test_calibration_is_a_balanced_logistic_regression(seed, shift):
     rng = np.random.default_rng(seed)
     member = np.arange(40) < 13
     score = rng.normal(size=(40, 2)) + shift * member[:, None]
-    found = calibrated(score, member)
+    found = calibrate(score, member)
     label = np.repeat(np.where(member, 14 / 15, 1 / 29), 2)
     weight = np.repeat(np.where(member, 1 / 13, 1 / 27), 2)
     rows = np.concatenate([score.ravel(), score.ravel()])[:, None]
@@ -250,8 +250,8 @@ def test_calibration_is_a_balanced_logistic_regression(seed, shift):
 @pytest.mark.usefixtures("few_trees")
 def test_scores_that_say_nothing_or_the_contrary_give_even_odds():
     member = np.arange(20) < 10
-    assert calibrated(np.full((20, 3), 0.4), member).slope == 0
-    assert calibrated(-1.0 * member[:, None], member).slope == 0
+    assert calibrate(np.full((20, 3), 0.4), member).slope == 0
+    assert calibrate(-1.0 * member[:, None], member).slope == 0
     x = np.ones((20, 2, 5), dtype=np.float32)
     for name, options in LEARNERS:
         attacker = learner(name, **options).fit(x, member, seed=1)
@@ -262,7 +262,7 @@ def test_scores_that_say_nothing_or_the_contrary_give_even_odds():
 @pytest.mark.usefixtures("few_trees")
 def test_perfect_separation_is_finite():
     member = np.arange(40) < 20
-    found = calibrated(1e6 * member[:, None], member)
+    found = calibrate(1e6 * member[:, None], member)
     odds = found.log_odds(np.array([0.0, 1e6]))
     assert odds == pytest.approx([-np.log(21), np.log(21)], rel=1e-6)  # Platt's labels: 21 to 1
     for name, options in LEARNERS:

@@ -11,7 +11,7 @@ from chaffinch.risk.membership.combined import (
     CombinedLearner,
     _weights,
     combined_of,
-    stacked,
+    stack,
 )
 from chaffinch.risk.membership.layout import FeatureLayout, learner_for
 from chaffinch.stats.learners import auc
@@ -81,7 +81,7 @@ def test_weights_minimise_the_penalised_loss():
     member = rng.permutation(200) < 100
     odds = np.stack([rng.normal(size=(200, 1)) + member[:, None], rng.normal(size=(200, 1))])
     odds[0] -= 0.5
-    weights, unseen, variance = stacked(odds, member, folds(member, rng))
+    weights, unseen, variance = stack(odds, member, folds(member, rng))
     assert unseen.shape == (200, 1)
     losses = [(np.logaddexp(0, part) - member[:, None] * part)[:, 0] for part in odds]
     behind = losses[1] - losses[0]  # the first part tells, the second is noise
@@ -111,7 +111,7 @@ def test_parts_that_chance_tells_apart_share_their_weight():
         rng = np.random.default_rng(seed)
         member = rng.permutation(600) < 300
         odds = member[None, :, None] - 0.5 + rng.normal(size=(2, 600, 1))
-        weights, _, _ = stacked(odds, member, folds(member, rng))
+        weights, _, _ = stack(odds, member, folds(member, rng))
         assert 0.25 < weights[0] / weights[1] < 4
 
 

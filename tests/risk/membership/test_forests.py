@@ -13,9 +13,9 @@ from chaffinch.risk.membership.forests import (
     add_votes,
     chances_out_of_fold,
     grow_forest,
-    grown,
     in_columns,
-    searched,
+    search_settings,
+    train_forest,
 )
 from chaffinch.stats.learners import auc
 
@@ -44,7 +44,7 @@ def test_a_search_keeps_the_settings_that_are_right_most_often(shadows, monkeypa
     monkeypatch.setitem(extra_trees.SEARCH, "n_estimators", [20])
     monkeypatch.setitem(extra_trees.SEARCH, "min_samples_leaf", [1, 60])
     columns, fold = in_columns(x[:, 0], "counts"), np.arange(60) % 5
-    best, unseen = searched(columns, member, fold, 30, np.random.default_rng(1))
+    best, unseen = search_settings(columns, member, fold, 30, np.random.default_rng(1))
     assert best["min_samples_leaf"] == 1
     assert ((unseen > 0.5) == member).mean() > 0.8
 
@@ -63,7 +63,8 @@ def test_threads_change_no_tree(shadows):
     x, member = shadows(12, 60, 1, 8, effect=2)
     columns = in_columns(x[:, 0], "counts")
     forests = [
-        grown(columns, member, np.arange(60), PLAIN, seed=4, threads=threads) for threads in (1, 2)
+        train_forest(columns, member, np.arange(60), PLAIN, seed=4, threads=threads)
+        for threads in (1, 2)
     ]
     np.testing.assert_array_equal(*(forest.chances(columns) for forest in forests))
     assert forests[0].n_trees == 60

@@ -10,8 +10,8 @@ import pytest
 
 from chaffinch.risk.memorisation.predicates import (
     Predicates,
+    count_isolations,
     count_matches,
-    isolated,
     only_match,
     predicates_of_columns,
     predicates_of_values,
@@ -77,7 +77,9 @@ def test_predicates_are_conditions_on_values(rng: np.random.Generator) -> None:
             if sum(true(row, other, names) for other in rows) == 1:
                 matches = [i for i, person in enumerate(everybody) if true(row, person, names)]
                 times[matches] += len(matches) == 1
-    scores = isolated(case, 2)  # 20,000 draws of 180 rows and sets miss one with a chance of 1e-46
+    scores = count_isolations(
+        case, 2
+    )  # 20,000 draws of 180 rows and sets miss one with a chance of 1e-46
     assert scores.numerator == pytest.approx(np.minimum(times, 3) / 3)
     assert len(set(times.tolist())) > 2
 
@@ -102,7 +104,7 @@ def test_members_are_singled_out_by_copies_and_nobody_by_fresh_rows(
     members, others, fresh = (distinct_people(500, rng, 8) for _ in range(3))
     for share, significant in ((0.3, True), (0.0, False)):
         for n_columns in (1, 5):
-            scores = isolated(
+            scores = count_isolations(
                 case_of(with_copies(fresh, members, share), members, others), n_columns
             )
             groups = [
@@ -116,11 +118,11 @@ def test_nothing_to_say_is_said() -> None:
     table = pa.table({"u": ["x", "y"] * 20, "v": ["y"] * 40})
     case = case_of(table, table, table)
     with pytest.raises(NotApplicableError, match="isolates a row"):
-        isolated(case, 2)
+        count_isolations(case, 2)
     with pytest.raises(NotApplicableError, match="fewer than 3 columns"):
-        isolated(case, 3)
+        count_isolations(case, 3)
     with pytest.raises(NotApplicableError, match="isolates a row"):
-        isolated(case, 1)
+        count_isolations(case, 1)
 
 
 def test_a_repr_holds_no_value(rng: np.random.Generator) -> None:

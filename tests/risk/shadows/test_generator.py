@@ -6,7 +6,7 @@ import pytest
 
 from chaffinch import BayesNet, Independent, read
 from chaffinch.risk.shadows import Generator
-from chaffinch.risk.shadows.generator import coded, unknown_code
+from chaffinch.risk.shadows.generator import code_array, unknown_code
 
 from ..conftest import copy
 
@@ -15,7 +15,7 @@ def test_foreign_tables_are_coded_on_the_populations_levels(base):
     frame = base.to_pandas().iloc[:30].copy()
     frame.loc[0, "a"] = "never seen"
     found = Generator(copy, base).codes_of(frame)
-    expected = coded(base)[:30].copy()
+    expected = code_array(base)[:30].copy()
     expected[0, 0] = unknown_code(expected.dtype)
     np.testing.assert_array_equal(found, expected)
     assert found.dtype == np.uint8
@@ -27,7 +27,7 @@ def test_numbers_are_coded_by_the_bins_of_the_population():
         pd.DataFrame({"n": rng.normal(size=500).round(3), "k": rng.choice(list("ab"), 500)})
     )
     found = Generator(copy, base).codes_of(base.to_pandas().iloc[:100])
-    np.testing.assert_array_equal(found, coded(base)[:100])
+    np.testing.assert_array_equal(found, code_array(base)[:100])
 
 
 def rich_frame():

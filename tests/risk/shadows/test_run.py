@@ -14,7 +14,7 @@ from chaffinch import BayesNet, read
 from chaffinch._base.errors import FileError, InputError
 from chaffinch.risk.membership.values import ValueFeatures
 from chaffinch.risk.shadows import Generator, Working, run_shadows
-from chaffinch.risk.shadows.generator import coded
+from chaffinch.risk.shadows.generator import code_array
 from chaffinch.risk.shadows.run import (
     FolderStore,
     OutOfTime,
@@ -50,7 +50,7 @@ def tables_of(shadows):
 
 def test_a_copy_gives_the_subset_back(base, draws):
     shadows = run_shadows(Generator(copy, base), draws, seed=3, working=Working(workers=1))
-    np.testing.assert_array_equal(tables_of(shadows)[:, 0], coded(base)[draws])
+    np.testing.assert_array_equal(tables_of(shadows)[:, 0], code_array(base)[draws])
 
 
 def test_workers_executors_and_order_change_nothing(base, draws):
@@ -112,7 +112,7 @@ def test_a_run_goes_on_where_it_stopped(base, draws, tmp_path):
         Generator(mended, base), draws, seed=3, working=Working(workers=1, shadow_folder=folder)
     )
     assert len(calls) == 12 - fails
-    np.testing.assert_array_equal(tables_of(shadows)[:, 0], coded(base)[draws])
+    np.testing.assert_array_equal(tables_of(shadows)[:, 0], code_array(base)[draws])
 
 
 def test_a_folder_of_other_shadows_is_refused(base, draws, tmp_path):

@@ -6,7 +6,7 @@ import pytest
 
 from chaffinch import read
 from chaffinch.risk.shadows import Generator
-from chaffinch.risk.shadows.generator import coded, unknown_code, value_reader
+from chaffinch.risk.shadows.generator import code_array, unknown_code, value_reader
 
 
 @pytest.fixture(scope="module")
@@ -41,7 +41,9 @@ def test_values_are_equal_where_the_cells_are(frame):
 def test_grid_codes_of_the_population_are_its_own(frame):
     table = read(frame)
     reader = value_reader(table)
-    np.testing.assert_array_equal(reader.grid_codes(reader.read(table), np.uint8), coded(table))
+    np.testing.assert_array_equal(
+        reader.grid_codes(reader.read(table), np.uint8), code_array(table)
+    )
 
 
 def test_a_table_on_a_grid_of_its_own_is_coded_as_the_alignment_does(frame):

@@ -11,7 +11,7 @@ import pytest
 
 import chaffinch
 from chaffinch.synth import Network
-from chaffinch.synth.bayesnet.drawing import GAP, _crossings, layered, spread
+from chaffinch.synth.bayesnet.drawing import GAP, _crossings, network_layers, spread
 
 
 def model(**settings):
@@ -56,7 +56,7 @@ def test_nothing_overlaps_and_parents_stand_above(seed):
     names = [f"n{i}" for i in range(12)]
     edges = [(names[i], names[j]) for i, j in combinations(range(12), 2) if rng.random() < 0.25]
     network = Network.from_edges(names, edges)
-    layers = layered(network)
+    layers = network_layers(network)
     row = {point: i for i, layer in enumerate(layers) for point in layer}
     assert all(row[a] < row[b] for a, b in edges)
     width = {point: 40.0 if isinstance(point, str) else 8.0 for point in row}

@@ -22,7 +22,7 @@ from chaffinch.synth.bayesnet.tables import (
     ConditionalTable,
     Level,
     rows_by_group,
-    shuffled,
+    shuffle_rows,
     sorted_by,
     step_of,
     systematic_codes,
@@ -524,7 +524,7 @@ def test_sorting_is_stable_and_shuffling_is_even():
     assert starts.tolist() == [0, 1, 4]
     seen = np.zeros((4, 4))
     for seed in range(4000):
-        seen[np.arange(4), shuffled(4, np.uint64(seed))] += 1
+        seen[np.arange(4), shuffle_rows(4, np.uint64(seed))] += 1
     assert (
         np.abs(seen - 1000) < 5.2 * np.sqrt(1000 * 0.75)
     ).all()  # 16 cells: fails about 3 times in a million

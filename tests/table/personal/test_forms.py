@@ -9,7 +9,7 @@ import pytest
 
 from chaffinch.table.personal import forms
 from chaffinch.table.personal.fake import parse_form
-from chaffinch.table.personal.forms import FORMS, compacted
+from chaffinch.table.personal.forms import FORMS, compact
 
 
 @pytest.mark.parametrize("name", FORMS.names)
@@ -26,7 +26,7 @@ def test_made_up_values_have_the_form_and_fail_the_check(name):
 
 
 def test_grouping_is_taken_out():
-    assert compacted("ab 12-34.5/6") == "AB123456"
+    assert compact("ab 12-34.5/6") == "AB123456"
     assert FORMS["uk_nhs"].passes("943 476 5919")
 
 

@@ -19,9 +19,9 @@ from chaffinch.table.rules.relations import (
     Function,
     MissingTogether,
     Order,
-    broken,
-    quoted,
+    quote_name,
     relations_of,
+    rows_breaking,
     table_values,
 )
 
@@ -112,7 +112,7 @@ def test_faults_are_named(text, words):
 def test_any_name_can_stand_in_a_rule(name):
     columns = (Column(name, "integer", type="int64"), Column(name + "2", "integer", type="int64"))
     (order,) = relations_of(
-        check_rules(Schema(columns, rules=(f"{quoted(name)} <= {quoted(name + '2')}",)))
+        check_rules(Schema(columns, rules=(f"{quote_name(name)} <= {quote_name(name + '2')}",)))
     )
     assert set(order.columns) == {name, name + "2"}
 
@@ -151,7 +151,7 @@ def test_values_break_relations_as_arithmetic_says():
     )
     schema = check_rules(Schema(table.schema.columns, rules=rules))
     values = table_values(table, table.schema.names)
-    found = {relation.text: broken(relation, values) for relation in relations_of(schema)}
+    found = {relation.text: rows_breaking(relation, values) for relation in relations_of(schema)}
     assert found[rules[0]].tolist() == [
         not m and c != a - b for a, b, c, m in zip(after, before, change, missing, strict=True)
     ]
@@ -170,7 +170,7 @@ def test_a_function_is_broken_by_the_rows_that_differ_from_most():
     )
     table = chaffinch.read(data)
     (relation,) = relations_of(Schema(table.schema.columns, rules=("a determines b",)))
-    assert np.flatnonzero(broken(relation, table_values(table, ("a", "b")))).tolist() == [
+    assert np.flatnonzero(rows_breaking(relation, table_values(table, ("a", "b")))).tolist() == [
         55,
         56,
         57,
@@ -201,5 +201,6 @@ def test_moments_have_parts_and_differences_in_seconds():
         )
     )
     assert not any(
-        broken(relation, table_values(table, table.schema.names)).any() for relation in relations
+        rows_breaking(relation, table_values(table, table.schema.names)).any()
+        for relation in relations
     )

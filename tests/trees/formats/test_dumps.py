@@ -10,7 +10,7 @@ import pytest
 from chaffinch import trees
 from chaffinch._base.errors import InputError
 from chaffinch.trees.formats.dumps import read_lightgbm, read_xgboost
-from chaffinch.trees.tree import recounted
+from chaffinch.trees.tree import recount
 
 HELD = json.loads((Path(__file__).parent / "boosted_dumps.json").read_text())
 X = np.array(HELD["X"], dtype=np.float64)
@@ -46,7 +46,7 @@ def test_predictions_and_counts_are_theirs(name, model, answer):
     np.testing.assert_allclose(
         total - total[0], np.array(HELD[answer]) - HELD[answer][0], atol=1e-5
     )
-    for told, counted in zip(model.trees, recounted(model, X.T, [Y]).trees, strict=True):
+    for told, counted in zip(model.trees, recount(model, X.T, [Y]).trees, strict=True):
         np.testing.assert_array_equal(told.samples, counted.samples)
     audit = trees.audit(model, columns=X.T, labels=[Y])
     assert audit.predicates
@@ -170,7 +170,7 @@ def covered(name, **known):
 )
 def test_covers_of_other_objectives_give_their_counts_back(name):
     model, labels = covered(name)
-    counted = recounted(model, COLUMNS, labels)
+    counted = recount(model, COLUMNS, labels)
     first = len(model.trees) // 2 if name in ("softmax", "parallel") else 1
     for tree, truth in zip(model.trees[:first], counted.trees[:first], strict=True):
         np.testing.assert_array_equal(tree.samples, truth.samples)
@@ -244,5 +244,5 @@ def test_a_dump_needs_objective_and_base_score():
 def test_lightgbm_counts_records_whatever_they_weigh(name):
     model = read_lightgbm(COVERS["lightgbm"][name])
     labels = [np.array(COVERS["labels"]["binary"])]
-    for tree, truth in zip(model.trees, recounted(model, COLUMNS, labels).trees, strict=True):
+    for tree, truth in zip(model.trees, recount(model, COLUMNS, labels).trees, strict=True):
         np.testing.assert_array_equal(tree.samples[tree.leaves], truth.samples[tree.leaves])

@@ -8,7 +8,7 @@ from sklearn import tree as trees
 
 from chaffinch.errors import FileError
 from chaffinch.trees.formats.files import open_model
-from chaffinch.trees.records import predicted
+from chaffinch.trees.records import predict
 
 RNG = np.random.default_rng(0)
 
@@ -45,9 +45,7 @@ def test_an_onnx_tree_sends_records_where_scikit_learn_does(tmp_path, model, onn
     np.testing.assert_array_equal(where, model.apply(ROUGH))
     np.testing.assert_allclose(tree.value[where], model.tree_.value[model.apply(ROUGH)], rtol=1e-6)
     if opened.ensemble.kind == "classification":
-        assert (
-            predicted(opened.ensemble, list(ROUGH.T))[0].tolist() == model.predict(ROUGH).tolist()
-        )
+        assert predict(opened.ensemble, list(ROUGH.T))[0].tolist() == model.predict(ROUGH).tolist()
 
 
 @pytest.mark.parametrize("tracks", [0, 1])

@@ -23,7 +23,7 @@ from ...stats.references import (
     DrawIndependentCodes,
     RedrawByLabel,
     codes_by_label,
-    resampled,
+    resample,
     stream_of,
 )
 from ...stats.sampled import SampledRecords, hash_key
@@ -342,7 +342,7 @@ def label_only_rows(original: Rows, pairs: Mapping[str, Marginal], n_rows: int, 
         columns[name] = codes_by_label(cells.astype(np.int64), counts.astype(np.int64), n_labels)
     streams = {name: 1 + number for number, name in enumerate(original.schema.names)}
     step = RedrawByLabel(LABEL, columns, streams, stream_of(root))
-    return resampled(original, n_rows, root).map(step, original.schema, n_rows=n_rows)
+    return resample(original, n_rows, root).map(step, original.schema, n_rows=n_rows)
 
 
 def whole_counts(

@@ -161,7 +161,7 @@ def guess(
     return Guess(float(shares.max(initial=0.0)), float((shares**2).sum()), total)
 
 
-def pooled(guesses: Sequence[Guess]) -> Guess:
+def pool_guesses(guesses: Sequence[Guess]) -> Guess:
     """Return the guess over groups of people who are each guessed at by themselves: the mean over all who count."""
     counting = [group for group in guesses if group.counted > 0]
     total = sum(group.counted for group in counting)
@@ -229,7 +229,7 @@ class Outcome:
             statistic=statistic,
             group=group,
             value=value,
-            guess=pooled([self.guess, other.guess]),
+            guess=pool_guesses([self.guess, other.guess]),
             n_matched=sum(matched) if len(matched) == 2 else None,
             reason="" if value is not None else self.reason or other.reason,
             about_nobody=self.about_nobody and other.about_nobody,

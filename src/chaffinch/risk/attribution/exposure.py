@@ -113,7 +113,7 @@ def equal_rows(coded: CodedTables, released: str, *, slices: bool = False) -> Me
     return Memorisation(share(rows), share(fresh), "sample", between(rows), between(fresh))
 
 
-def matched(data: AttackData, source: str, keys: Sequence[str], sensitive: str) -> Match:
+def match_people(data: AttackData, source: str, keys: Sequence[str], sensitive: str) -> Match:
     """Return what the original's people share with a source: all of them, where the data are samples of files."""
     if data.all_counts is not None:
         nobody = np.zeros(0, dtype=np.int64)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...stats.learners import chosen_models, fit, is_svm, naive_bayes, standardised, subsample, work
+from ...stats.learners import chosen_models, fit, is_svm, naive_bayes, standardise, subsample, work
 from ...table.compare.classes import class_ids
 from ..attacker import ATTACKERS, Attacker
 from .attempt import Outcome, outcome_of_answers
@@ -87,7 +87,7 @@ def _right_answers(attempt: Attempt) -> dict[str, list[NDArray[np.bool_]]]:
     (rows,) = class_ids([*data.keys(attempt.source, question.keys), labels])
     rng = np.random.default_rng(attempt.seed)
     order = np.argsort(rows, kind="stable")[rng.permutation(len(rows))]
-    train, tested = standardised(matrices[0][order], np.concatenate(matrices[1:])[first])
+    train, tested = standardise(matrices[0][order], np.concatenate(matrices[1:])[first])
     often = np.argsort(-np.bincount(labels), kind="stable")[:MOST_VALUES]
     is_learnt = np.isin(labels[order], often)
     learnt = order[is_learnt]

@@ -16,10 +16,10 @@ if TYPE_CHECKING:
     from .claims import Measure as Measure
     from .claims import Rule as Rule
     from .claims import Threshold as Threshold
+    from .claims import bonferroni_level as bonferroni_level
     from .claims import choose_rule as choose_rule
     from .claims import choose_threshold as choose_threshold
     from .claims import claim_of as claim_of
-    from .claims import divided as divided
     from .claims import epsilon_lower as epsilon_lower
     from .claims import guess as guess
     from .claims import power as power

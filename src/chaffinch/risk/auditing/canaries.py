@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from ..._base.seeds import child
 from ...privacy.relation import PrivacyUnit
 from ...table.table import Table
-from ..shadows.generator import coded
+from ..shadows.generator import code_array
 from ..shadows.run import Working
 from .attacker import attack
 from .claims import Claim, Guessed, least_share
@@ -138,7 +138,7 @@ def attack_canaries(
     schema = runs.pair.base.schema
     verdicts = []
     for i, inside in enumerate(runs.pair.inside):
-        target = coded(runs.pair.base)[inside[0]]
+        target = code_array(runs.pair.base)[inside[0]]
         around = table_features(runs.seen.tables, target, schema.sizes, threads=threads)
         features = np.concatenate([runs.seen.cells[:, : len(OUTSIDE)], around], axis=1)
         verdicts.append(

@@ -408,7 +408,7 @@ def epsilon_lower(
     return float(_epsilon_of_rates(np.array(low), np.array(high), delta))
 
 
-def divided(level: float, tests: int) -> float:
+def bonferroni_level(level: float, tests: int) -> float:
     """Return the level of each of several tests so that all hold together with `level` (Bonferroni).
 
     Examples

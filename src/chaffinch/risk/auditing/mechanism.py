@@ -412,7 +412,7 @@ def run_mechanism(
             working.time_limit,
         )
     )
-    played = _played(jobs, pair, len(rest), working)
+    played = _play_jobs(jobs, pair, len(rest), working)
     all_runs = np.concatenate(
         [np.array([[run.log_ratio, run.answers] for run in examples]), played]
     )
@@ -421,7 +421,9 @@ def run_mechanism(
     )
 
 
-def _played(jobs: list[ShadowJob], pair: Pair, total: int, working: Working) -> NDArray[np.float64]:
+def _play_jobs(
+    jobs: list[ShadowJob], pair: Pair, total: int, working: Working
+) -> NDArray[np.float64]:
     """The numbers of the runs of jobs, in their order."""
     parts: list[ShadowPart] = []
     began, finished = time.monotonic(), 0

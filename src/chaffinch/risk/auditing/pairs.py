@@ -24,7 +24,7 @@ from ...privacy.relation import PrivacyUnit
 from ...table.compare.classes import class_ids
 from ...table.schema import Column, Schema
 from ...table.table import Table
-from ..shadows.generator import coded
+from ..shadows.generator import code_array
 from .settings import MADE, PAIRS
 
 COLUMNS = 3
@@ -81,7 +81,7 @@ class Pair:
     @property
     def moved(self) -> tuple[int, int]:
         """How many rows are in D only, and in D' only, as records: two rows with the same codes are the same."""
-        (row_class,) = class_ids(coded(self.base))
+        (row_class,) = class_ids(code_array(self.base))
         n_classes = int(row_class.max(initial=-1)) + 1
         gap = np.bincount(row_class[self.rows_with], minlength=n_classes) - np.bincount(
             row_class[self.rows_without], minlength=n_classes
@@ -175,7 +175,7 @@ def average_pair(
     schema = replace(table.schema, rows=table.n_rows if unit.bounded else None)
     base = replace(table, schema=schema)
     target = int(most_vulnerable(vulnerability(base, distance="hamming", threads=threads), 1)[0])
-    codes = coded(base)
+    codes = code_array(base)
     others = np.flatnonzero((codes != codes[target]).any(axis=1))
     size = min(rows - 1, len(others) - unit.bounded)
     if size < 1:
@@ -184,7 +184,9 @@ def average_pair(
         )
     drawn = rng.choice(others, size=size + unit.bounded, replace=False)
     rest = drawn[:size]
-    return Pair("average", base, _sorted(drawn), _sorted(np.append(rest, target)), target, unit)
+    return Pair(
+        "average", base, _sort_rows(drawn), _sort_rows(np.append(rest, target)), target, unit
+    )
 
 
 def small_domain(sizes: Sequence[int], rows: int | None) -> tuple[Table, dict[Record, int]]:
@@ -209,6 +211,6 @@ def _index(rows: Sequence[int]) -> NDArray[np.int64]:
     return np.array(rows, dtype=np.int64)
 
 
-def _sorted(rows: NDArray[np.int64]) -> NDArray[np.int64]:
+def _sort_rows(rows: NDArray[np.int64]) -> NDArray[np.int64]:
     """Ascending: the place of a row tells nothing."""
     return np.sort(rows).astype(np.int64)

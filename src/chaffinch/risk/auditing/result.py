@@ -11,7 +11,7 @@ from markupsafe import Markup
 
 from ..._base.svg import Dot, dots
 from ..._base.text import number
-from ...privacy.ledger import shown
+from ...privacy.ledger import six_digits
 from ..finding import HARDLY, Finding, claim_factor
 from ..shown import ShownResult, Words
 from .pairs import Skipped
@@ -113,7 +113,7 @@ class AuditResult(ShownResult):
     def claim(self) -> str:
         """The claim in words."""
         delta = f", delta {self.delta:g}" if self.delta else ""
-        return f"epsilon {shown(self.epsilon)}{delta} ({self.neighbours})"
+        return f"epsilon {six_digits(self.epsilon)}{delta} ({self.neighbours})"
 
     @property
     def lead(self) -> str:

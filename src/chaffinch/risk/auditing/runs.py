@@ -108,7 +108,7 @@ class Watched(Generator):
             (1, rows, len(self.base.schema.names)), unknown_code(self._dtype), dtype=self._dtype
         )
         model, codes, error = None, out[0, :0], ""
-        with _warned() as messages:
+        with _collect_warnings() as messages:
             try:
                 if self.models:
                     model = self.maker.fit(table, seed=fitting)
@@ -191,7 +191,7 @@ def readable(model: Any, base: Table) -> bool:
 
 
 @contextmanager
-def _warned() -> Iterator[list[Any]]:
+def _collect_warnings() -> Iterator[list[Any]]:
     """Collect warnings, in the main thread only: how Python handles them is shared by all threads."""
     if threading.current_thread() is not threading.main_thread():
         yield []

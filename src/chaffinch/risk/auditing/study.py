@@ -20,11 +20,11 @@ from ...synth.bayesnet.network import Network
 from ...table.rows import open_table
 from ...table.table import Table
 from ..finding import Finding, Trials
-from ..shadows.generator import coded
+from ..shadows.generator import code_array
 from ..shadows.run import OutOfTime, Working, within
 from .attacker import attack
 from .canaries import CANARIES, Canaries, CanaryRuns, attack_canaries, made_canaries, run_canaries
-from .claims import Claim, Guessed, claim_of, divided
+from .claims import Claim, Guessed, bonferroni_level, claim_of
 from .mechanism import MechanismRuns, attack_mechanism, run_mechanism
 from .pairs import Pair, Skipped, average_pair, made_pair
 from .power import (
@@ -133,7 +133,7 @@ def audit(
         raise InputError(
             f"Nothing could be audited. {' '.join(f'{s.pair}: {s.reason}.' for s in skipped)}"
         )
-    each = divided(settings.level, len(tests))
+    each = bonferroni_level(settings.level, len(tests))
     findings: list[Finding] = []
     for test in tests:
         progress(f"pair '{test.seen.pair.name}': attacking, {test.box} box", -1)
@@ -181,7 +181,7 @@ def _runs(
             if box != "black"
         ]
         if "black" in boxes:
-            look, stream = Look(pair.base, coded(pair.base)[:0], None), child(stream, 1)
+            look, stream = Look(pair.base, code_array(pair.base)[:0], None), child(stream, 1)
             many = run_canaries(
                 ready.generator,
                 pair,
@@ -348,7 +348,7 @@ def _ready(
             "the synthesiser refuses a table without rows; under add-remove that too is an answer that one record changes",
         )
     if all(answer.error for answer in tried):
-        _refused(synthesiser, pair, wanted)
+        _raise_refusal(synthesiser, pair, wanted)
     model = next((answer.model for answer in tried if readable(answer.model, pair.base)), None)
     no_model = (
         ""
@@ -361,7 +361,7 @@ def _ready(
     return _Ready(generator, wanted, None if model is None else model.network, no_model)
 
 
-def _refused(synthesiser: Any, pair: Pair | Canaries, rows: int) -> None:
+def _raise_refusal(synthesiser: Any, pair: Pair | Canaries, rows: int) -> None:
     """Raise what both tables of a pair raise; a stranger's message may quote a record and is not passed on."""
     try:
         table = pair.base.take(pair.rows_with)
@@ -384,7 +384,7 @@ def _look(ready: _Ready, pair: Pair) -> Look:
     """All records of a small domain are looked at, the target first; in a user's table the target alone."""
     others = [i for i in range(pair.base.n_rows) if i != pair.target_row]
     chosen = [pair.target_row, *(others if pair.base.n_rows <= MOST_RECORDS else ())]
-    return Look(pair.base, coded(pair.base)[chosen], ready.network)
+    return Look(pair.base, code_array(pair.base)[chosen], ready.network)
 
 
 def _finding(
@@ -459,6 +459,6 @@ def _factor(
 
 def _outside(seen: PairRuns, threads: int | None) -> NDArray[np.float32]:
     """What is seen of runs by an outsider: what they did, and counts of their tables."""
-    target = coded(seen.pair.base)[seen.pair.target_row]
+    target = code_array(seen.pair.base)[seen.pair.target_row]
     around = table_features(seen.tables, target, seen.pair.base.schema.sizes, threads=threads)
     return np.concatenate([seen.cells[:, : len(OUTSIDE)], around], axis=1)

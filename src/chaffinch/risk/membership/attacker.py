@@ -125,7 +125,7 @@ class Calibration:
         )
 
 
-def calibrated(score: NDArray[Any], member: Bools) -> Calibration:
+def calibrate(score: NDArray[Any], member: Bools) -> Calibration:
     """Return Platt's calibration of scores (shadows, tables) that the learner was not fitted to; slope 0 where they say nothing.
 
     Logistic regression of one number (Platt, 1999, with its smoothed labels: perfect separation has a finite slope), members
@@ -318,11 +318,11 @@ class CrossFitLearner:
         threads: int | None = None,
     ) -> TargetAttacker:
         """Return the attacker learnt from shadows."""
-        x, inside = checked(features, member, self.kind)
+        x, inside = check_features(features, member, self.kind)
         rng = generator(seed)
         fitted = self.learn(TrainingShadows(x, inside, folds(inside, rng), rng, threads))
         unseen = fitted.unseen.reshape(x.shape[:2])
-        line = calibrated(unseen, inside)
+        line = calibrate(unseen, inside)
         calibration = Calibration(line.slope, line.middle + fitted.offset)
         return FittedAttacker(
             width=x.shape[2],
@@ -349,7 +349,7 @@ def out_of_fold(fold: Ints, scores: Callable[[int, Bools], Floats]) -> Floats:
     return np.concatenate([scores(number, outside) for number, outside in enumerate(parts)])[order]
 
 
-def checked(features: ArrayLike, member: ArrayLike, kind: Kind) -> tuple[Singles, Bools]:
+def check_features(features: ArrayLike, member: ArrayLike, kind: Kind) -> tuple[Singles, Bools]:
     x, inside = np.asarray(features, dtype=np.float32), np.asarray(member)
     if x.ndim != 3 or 0 in x.shape:
         raise InputError(

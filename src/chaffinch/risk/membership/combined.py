@@ -27,7 +27,7 @@ from .attacker import (
     Kind,
     Learner,
     TargetAttacker,
-    calibrated,
+    calibrate,
     folds,
     learners,
     out_of_fold,
@@ -119,8 +119,8 @@ class CombinedLearner:
         }
         odds = np.stack([attacker.checked for attacker in parts.values()])
         fold = folds(inside, generator(root))
-        weights, unseen, variance = stacked(odds, inside, fold)
-        calibration = calibrated(unseen, inside)
+        weights, unseen, variance = stack(odds, inside, fold)
+        calibration = calibrate(unseen, inside)
         settings = {
             "learner": "combined",
             "variance": variance,
@@ -147,7 +147,7 @@ class CombinedLearner:
         }
 
 
-def stacked(odds: Floats, member: Bools, fold: Ints) -> tuple[Floats, Floats, float]:
+def stack(odds: Floats, member: Bools, fold: Ints) -> tuple[Floats, Floats, float]:
     """Return weights of parts, their sum out of fold (shadows, tables), and the variance that was chosen, from log-odds (parts, shadows, tables).
 
     The weights minimise the log loss of their sum plus |w - w0|^2 / (2 variance), over shadows, none below 0. w0 is each part's share of

@@ -316,20 +316,20 @@ def subset_sample(
         c for size in sizes for c in combinations(range(n_columns), size)
     ):
         fixed[index, list(chosen)] = True
-    masks = dict.fromkeys(row.tobytes() for row in _packed(fixed))
+    masks = dict.fromkeys(row.tobytes() for row in _pack_bits(fixed))
     few = n_columns < 62 and 1 << n_columns <= 4 * max_subsets
     while len(masks) < max_subsets - 1:
         if few:  # by sizes the last new ones would be long in coming
             drawn = rng.permutation((1 << n_columns) - 1).astype(np.uint64)[:, None]
         else:
             size = rng.integers(sizes[-1] + 1, n_columns, size=4096)
-            drawn = _packed(rng.random((len(size), n_columns)).argsort(axis=1) < size[:, None])
+            drawn = _pack_bits(rng.random((len(size), n_columns)).argsort(axis=1) < size[:, None])
         for row in drawn:
             masks.setdefault(row.tobytes())
             if len(masks) == max_subsets - 1:
                 break
     packed = np.frombuffer(b"".join(masks), dtype=np.uint64).reshape(len(masks), -1)
-    return np.concatenate([packed, _packed(np.ones((1, n_columns), dtype=bool))])
+    return np.concatenate([packed, _pack_bits(np.ones((1, n_columns), dtype=bool))])
 
 
 def subset_columns(subsets: NDArray[np.uint64], n_columns: int) -> NDArray[np.bool_]:
@@ -425,7 +425,7 @@ def _each(
     return out
 
 
-def _packed(memberships: NDArray[np.bool_]) -> NDArray[np.uint64]:
+def _pack_bits(memberships: NDArray[np.bool_]) -> NDArray[np.uint64]:
     """Return (Q, F) memberships as (Q, words) of 64 bits; the lowest bit is the first column."""
     short = -memberships.shape[1] % 64 if memberships.shape[1] else 64
     padded = np.concatenate([memberships, np.zeros((len(memberships), short), dtype=bool)], axis=1)

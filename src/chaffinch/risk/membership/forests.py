@@ -65,8 +65,8 @@ class ExtraTrees(CrossFitLearner):
             np.asarray if self.kind == "counts" else Cleaner.from_features(flat)
         )
         columns = in_columns(prepared(flat), self.kind)
-        best, unseen = searched(columns, label, fold, self.draws, rng, threads=threads)
-        forest = grown(
+        best, unseen = search_settings(columns, label, fold, self.draws, rng, threads=threads)
+        forest = train_forest(
             columns,
             label,
             np.arange(len(label)),
@@ -152,7 +152,7 @@ ATTACKERS.register(
 )
 
 
-def searched(
+def search_settings(
     columns: NDArray[Any],
     member: Bools,
     fold: Ints,
@@ -190,13 +190,13 @@ def chances_out_of_fold(
 
     def chances(number: int, outside: Bools) -> Floats:
         used = np.flatnonzero(~outside)
-        forest = grown(columns, member, used, settings, seed=seed + number, threads=threads)
+        forest = train_forest(columns, member, used, settings, seed=seed + number, threads=threads)
         return forest.chances(columns, np.flatnonzero(outside))
 
     return out_of_fold(fold, chances)
 
 
-def grown(
+def train_forest(
     columns: NDArray[Any],
     member: Bools,
     rows: Ints,

@@ -64,7 +64,7 @@ class Kernel(CrossFitLearner):
         def fold_scores(spread: float) -> tuple[float, float, Floats]:
             unseen = out_of_fold(
                 shadows.fold,
-                lambda _, outside: _summed(
+                lambda _, outside: _sum_at(
                     _ratios(places[~outside], inside[~outside], spread), places[outside]
                 ),
             )
@@ -75,7 +75,7 @@ class Kernel(CrossFitLearner):
         table = _ratios(places, inside, spread)
         return ScoreFit(
             lambda block: ranks(scores_of(block)),
-            lambda block: _summed(table, _places(block)),
+            lambda block: _sum_at(table, _places(block)),
             unseen,
             {"learner": "kernel", "width": spread},
         )
@@ -117,7 +117,7 @@ def _ratios(places: Floats, member: Bools, spread: float) -> Floats:
     return out
 
 
-def _summed(table: Floats, places: Floats) -> Floats:
+def _sum_at(table: Floats, places: Floats) -> Floats:
     grid = np.arange(GRID)
     return np.asarray(
         sum(np.interp(places[..., j], grid, row) for j, row in enumerate(table)), dtype=np.float64

@@ -112,16 +112,18 @@ def _ridge(x: Floats, side: Floats, fold: Ints) -> tuple[Floats, Floats, float]:
     def fold_scores(ridge: float) -> tuple[float, float, Floats]:
         def predicted(number: int, outside: Bools) -> Floats:
             rows = tables * int((~outside).sum())
-            return x[outside] @ _solved(gram - grams[number], total - sums[number], ridge * rows)
+            return x[outside] @ _solve_ridge(
+                gram - grams[number], total - sums[number], ridge * rows
+            )
 
         unseen = out_of_fold(fold, predicted)
         return float(((unseen - side[:, None]) ** 2).mean()), ridge, unseen
 
     _, ridge, unseen = min(map(fold_scores, RIDGES), key=lambda choice: choice[0])
-    return unseen, _solved(gram, total, ridge * tables * shadows), ridge
+    return unseen, _solve_ridge(gram, total, ridge * tables * shadows), ridge
 
 
-def _solved(gram: Floats, total: Floats, ridge: float) -> Floats:
+def _solve_ridge(gram: Floats, total: Floats, ridge: float) -> Floats:
     return np.asarray(np.linalg.solve(gram + ridge * np.eye(len(gram)), total))
 
 

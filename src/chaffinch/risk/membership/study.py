@@ -69,7 +69,7 @@ def membership(
     )
     learnt = campaign.learnt()
     seen = learnt.look(campaign.drawn(campaign.plan.test_shadows, 3), "test", 4)
-    return judged(learnt, seen, settings.whom.threshold)
+    return judge_shadows(learnt, seen, settings.whom.threshold)
 
 
 def campaign_against(
@@ -112,7 +112,7 @@ def sizes_of(learnt: TrainedAttackers, threshold: int) -> dict[str, Any]:
     }
 
 
-def judged(
+def judge_shadows(
     learnt: TrainedAttackers, seen: ShadowScores, threshold: int = THRESHOLD
 ) -> MembershipResult:
     """Return how well attackers did on shadows that they did not learn from."""

@@ -179,7 +179,7 @@ class Distances:
             draw_at_most(case.n_released, most_rows, rng),
             draw_at_most(case.n_people, most_rows, rng),
         )
-        released, everybody = scaled(case.columns)
+        released, everybody = scale_values(case.columns)
         near, reference, looked_at = (
             _take(released, rows),
             _take(everybody, others),
@@ -221,7 +221,7 @@ def distances_of(case: ReleaseCase) -> Distances:
     )
 
 
-def scaled(columns: Sequence[ColumnValues]) -> tuple[Rows, Rows]:
+def scale_values(columns: Sequence[ColumnValues]) -> tuple[Rows, Rows]:
     """Return the released rows and the people with numbers divided by their range among people; levels as they are."""
     ranges = [column.number_range(column.people) for column in columns]
     released, people = (

@@ -115,7 +115,7 @@ class Predicates:
         thread_map(block, range(0, len(self), size), threads=threads)
 
 
-def isolated(case: ReleaseCase, n_columns: int) -> Scores:
+def count_isolations(case: ReleaseCase, n_columns: int) -> Scores:
     """Return for each person how many predicates that isolate a released row are true of them alone, of all people: of up to three, in thirds.
 
     All people, members and others, stand together, so that nobody's score depends on who is a member: a difference of the two shares is
@@ -220,7 +220,7 @@ def _register(name: str, most_columns: int) -> None:
     ATTACKERS.register(
         Attacker(
             name=name,
-            score=lambda case: isolated(case, min(most_columns, len(case.columns))),
+            score=lambda case: count_isolations(case, min(most_columns, len(case.columns))),
             title=f"Singled out by {kind}",
             short=f"Singled out ({most_columns})",
             definition=(

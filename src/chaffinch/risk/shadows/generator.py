@@ -42,7 +42,7 @@ def unknown_code(dtype: Any) -> int:
     return int(np.iinfo(dtype).max)
 
 
-def coded(table: Table) -> NDArray[Any]:
+def code_array(table: Table) -> NDArray[Any]:
     """Return a table's codes as one array (rows, columns), columns in the order of the schema."""
     dtype = _narrow(table)
     out = np.empty((table.n_rows, len(table.schema.names)), dtype=dtype)

@@ -34,7 +34,7 @@ from ..._base.files import replacing, write_text
 from ..._base.runtime import Progress, one_blas_thread, one_thread, silent, thread_count
 from ..._base.seeds import Seed, child, seed_sequence
 from ...table.table import Table
-from .generator import Generator, coded, value_reader
+from .generator import Generator, code_array, value_reader
 from .settings import ShadowRun
 
 PARTS, SMALLEST, LARGEST = 100, 4, 50
@@ -301,7 +301,7 @@ def _fingerprint(
     )
     for word in (generator.description, base.schema.names, base.schema.sizes, *settings):
         digest.update(repr(word).encode() + b"\0")
-    digest.update(np.ascontiguousarray(coded(base)).tobytes())
+    digest.update(np.ascontiguousarray(code_array(base)).tobytes())
     if generator.grid == "release":  # shadows are made of values, not of codes
         plain = value_reader(base).read(base)
         digest.update(

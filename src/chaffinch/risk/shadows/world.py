@@ -25,7 +25,7 @@ from ..._base.options import takes
 from ...table.codes import Codes
 from ...table.compare.classes import class_ids
 from ...table.table import Table
-from .generator import coded, value_reader
+from .generator import code_array, value_reader
 from .settings import AttackTargets, TargetShare
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ class AttackPopulation:
     @cached_property
     def codes(self) -> NDArray[Any]:
         """The population's codes, (records, columns)."""
-        return coded(self.table)
+        return code_array(self.table)
 
     @cached_property
     def records(self) -> NDArray[Any]:
@@ -98,7 +98,7 @@ def world_of(
     """
     settings = AttackTargets.chosen(settings, options)
     targets, rows = settings.targets, settings.rows
-    both = table if population is None else _joined(table, population)
+    both = table if population is None else _join_tables(table, population)
     size = (
         rows
         if rows is not None
@@ -154,11 +154,11 @@ def world_of(
 def _records(table: Table, equal: Equal) -> NDArray[Any]:
     """Numbers that are equal where two records are the same in a column."""
     if equal == "codes":
-        return coded(table)
+        return code_array(table)
     return value_reader(table).read(table).codes
 
 
-def _joined(table: Table, population: Table) -> Table:
+def _join_tables(table: Table, population: Table) -> Table:
     """Both tables as one, on the grid of the first."""
     names = table.schema.names
     for name in names:

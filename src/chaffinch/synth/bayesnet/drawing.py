@@ -60,7 +60,7 @@ def network_drawing(
         for name in network.order
     }
     width_of = {name: 22 + PER_CHARACTER * len(name) for name in network.order}
-    layers = layered(network)
+    layers = network_layers(network)
     width: dict[Point, float] = {
         p: width_of[p] if isinstance(p, str) else WAY for layer in layers for p in layer
     }
@@ -159,7 +159,7 @@ def _legend(roles: Collection[str], y: float) -> list[str]:
     return out
 
 
-def layered(network: Network) -> list[list[Point]]:
+def network_layers(network: Network) -> list[list[Point]]:
     """Return the columns and the places of long edges, layer by layer, ordered so that edges cross little."""
     depth: dict[str, int] = {}
     for name in network.order:

@@ -30,7 +30,7 @@ from ..._base.svg import Drawing
 from ...privacy.ledger import Account, account_from_dict
 from ...table.domain import OTHER, encode_column
 from ...table.refit import on_codes_of
-from ...table.rows import as_rows, joined, open_table
+from ...table.rows import as_rows, join_tables, open_table
 from ...table.schema import Column, Schema
 from ...table.table import Origin, Table
 from ...table.text import Spelling, parse_words
@@ -162,7 +162,7 @@ class BayesNetModel(FittedModel):
         in order is exact.
         """
         table = self._coded(data, keep)
-        return joined(
+        return join_tables(
             list(
                 self.complete_batches(
                     [table], table.n_rows, keep=keep, seed=seed, like=table, threads=threads
@@ -546,7 +546,7 @@ def _code(column: Column, value: Any) -> tuple[int, pa.Scalar]:
         return codec.missing_start + codec.missing.index(value), pa.scalar(None, inner)
     try:
         array = (
-            _spelled(column, value, inner)
+            _parse_word(column, value, inner)
             if isinstance(value, str)
             else pa.array([value]).cast(inner)
         )
@@ -563,7 +563,7 @@ def _code(column: Column, value: Any) -> tuple[int, pa.Scalar]:
         ) from None
 
 
-def _spelled(column: Column, word: str, kind: pa.DataType) -> pa.Array:
+def _parse_word(column: Column, word: str, kind: pa.DataType) -> pa.Array:
     """Return the value that a word spells as the column's file does, or plainly: dates and times as ISO 8601."""
     cells = pa.array([word])
     if not is_numeric(kind):

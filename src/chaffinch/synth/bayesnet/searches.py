@@ -324,7 +324,7 @@ def _local(
         starts.append(np.concatenate(parts).astype(np.int64))
     best_order, best_value = starts[0], -np.inf
     for attempt in range(STARTS if rules.fixed else STARTS + KICKS):
-        order = starts[attempt].copy() if attempt < STARTS else _kicked(best_order, block, rng)
+        order = starts[attempt].copy() if attempt < STARTS else _swap_pairs(best_order, block, rng)
         value = _climb(order, block, sets, values, near, rules.fixed)
         if value > best_value:
             best_order, best_value = order, value
@@ -356,7 +356,7 @@ def _tree_order(pairs: NDArray[np.float64], rules: Rules) -> NDArray[np.int64]:
     return np.array(order, dtype=np.int64)
 
 
-def _kicked(
+def _swap_pairs(
     order: NDArray[np.int64], block: NDArray[np.int64], rng: np.random.Generator
 ) -> NDArray[np.int64]:
     """Return the order with three pairs of columns of one block in each other's place."""

@@ -407,7 +407,7 @@ def rows_by_group(
     `ties` are columns and their numbers of codes, by which rows of a group are sorted, the last first; the rest is shuffled. Only groups
     that occur are listed where there are many more than rows.
     """
-    order = shuffled(len(groups), rng.integers(0, 1 << 63, dtype=np.uint64))
+    order = shuffle_rows(len(groups), rng.integers(0, 1 << 63, dtype=np.uint64))
     for codes, size in ties:
         if 1 < size <= MOST_SIZE:
             order = sorted_by(order, codes, size)[0]
@@ -419,7 +419,7 @@ def rows_by_group(
 
 
 @jit
-def shuffled(n, seed):  # type: ignore[no-untyped-def]
+def shuffle_rows(n, seed):  # type: ignore[no-untyped-def]
     """Return the rows in a random order: Fisher and Yates with the numbers of SplitMix64 (Steele, Lea and Flood, 2014)."""
     order = np.arange(n).astype(np.int32)
     state = np.uint64(seed)

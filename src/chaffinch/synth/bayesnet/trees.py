@@ -303,10 +303,12 @@ def learn_trees(
     settings: TreeSettings,
 ) -> tuple[TreeTable, ...]:
     """Return the tree of each column of an order; `candidates` are what each may split, `required` what each has as a parent at any rate."""
-    return tuple(_filled(_grown(counter, order, candidates, required, settings), counter))
+    return tuple(
+        _fill_counts(_grow_shapes(counter, order, candidates, required, settings), counter)
+    )
 
 
-def _grown(
+def _grow_shapes(
     counter: RowCounter,
     order: Sequence[str],
     candidates: Mapping[str, Sequence[str]],
@@ -347,7 +349,7 @@ def _is_ordered(column: Column) -> bool:
     return column.is_numeric or column.ordered
 
 
-def _hashed(rows: NDArray[np.uint64]) -> NDArray[np.uint64]:
+def _hash_rows(rows: NDArray[np.uint64]) -> NDArray[np.uint64]:
     """Return numbers without pattern for row numbers (SplitMix64), the same everywhere."""
     with np.errstate(over="ignore"):
         z = (rows + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
@@ -391,7 +393,7 @@ def _chosen_rows(n_rows: int) -> NDArray[np.int64] | None:
         np.arange(first, min(first + step, n_rows), dtype=np.uint64)
         for first in range(0, n_rows, step)
     )
-    return np.concatenate([block[_hashed(block) < bound] for block in numbers]).astype(np.int64)
+    return np.concatenate([block[_hash_rows(block) < bound] for block in numbers]).astype(np.int64)
 
 
 def _shape(
@@ -426,7 +428,7 @@ def _shape(
     )
 
 
-def _filled(trees: Sequence[TreeTable], counter: RowCounter) -> list[TreeTable]:
+def _fill_counts(trees: Sequence[TreeTable], counter: RowCounter) -> list[TreeTable]:
     """Trees with the counts of all rows in their nodes: as many as fit in one pass."""
     number = {name: j for j, name in enumerate(counter.schema.names)}
     filled: list[TreeTable] = []
@@ -543,7 +545,7 @@ def _best_cut(
 
 
 @jit
-def _grouped(shares: Any, n_values: int, in_order: bool, max_groups: int, group_of: Any) -> int:
+def _group_codes(shares: Any, n_values: int, in_order: bool, max_groups: int, group_of: Any) -> int:
     """Put the codes of a child that occur at a node into groups, and return how many: neighbours of about the same weight, or the commonest and the rest.
 
     Codes that stand for no value have groups of their own.
@@ -646,7 +648,7 @@ def _group_child(data: TrainingRows, node: NodeTables, rows: Any) -> Any:
     for row in rows:
         node.shares[data.y[row]] += 1.0 if alike else data.weights[row]
     max_groups = min(max(2 + len(rows) // ROWS, 3), GROUPS)
-    n_groups = _grouped(node.shares, data.y_values, data.y_ordered, max_groups, node.group_of)
+    n_groups = _group_codes(node.shares, data.y_values, data.y_ordered, max_groups, node.group_of)
     weights = np.zeros(n_groups)
     for code in range(data.y_size):
         if node.shares[code] > 0.0:

@@ -231,7 +231,7 @@ class KeyedRows:
     def from_chunks(cls, chunks: Iterable[Codes], sizes: Sequence[int], n_rows: int) -> KeyedRows:
         """Return the rows of a table that comes in chunks, which has so many rows and codes."""
         bits = max(0, (max(n_rows, 1) - 1).bit_length() - (MAX_KEYED - 1).bit_length())
-        folded = [_packed(codes, sizes, bits) for codes in chunks]
+        folded = [_pack_rows(codes, sizes, bits) for codes in chunks]
         packed = np.concatenate([np.empty((0, len(_folds(sizes))), dtype=np.uint64), *folded])
         width: Any = np.int32 if len(packed) < 1 << 31 else np.int64
         slots: NDArray[Any] = np.full(1 << (2 * len(packed)).bit_length(), -1, dtype=width)
@@ -252,7 +252,7 @@ class KeyedRows:
         >>> KeyedRows.from_chunks([first], [3, 2], 3).look_up(second)
         (2, 4)
         """
-        packed = _packed(codes, self.sizes, self.bits)
+        packed = _pack_rows(codes, self.sizes, self.bits)
         return int(count_known(packed, self.packed, self.slots)), len(packed)
 
     def __repr__(self) -> str:
@@ -278,7 +278,7 @@ def _folds(sizes: Sequence[int]) -> tuple[tuple[int, ...], ...]:
     return tuple(out)
 
 
-def _packed(codes: Codes, sizes: Sequence[int], bits: int) -> PackedRows:
+def _pack_rows(codes: Codes, sizes: Sequence[int], bits: int) -> PackedRows:
     """Return the mixed-radix number of the columns of each word, for each row in the slice."""
     if len(codes) != len(sizes):
         raise InputError(

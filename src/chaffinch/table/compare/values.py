@@ -321,7 +321,7 @@ def _levels(
             counts += summary.column("counts").to_numpy()
         rarely = (counts[:n_levels] < tables[0].schema.rare_below) & ~fixed
         if rarely.any():
-            return _pooled(code, rarely, names, size)
+            return _pool_rare(code, rarely, names, size)
     return ColumnCoder(
         CodeGrid(size, n_levels, np.arange(size, dtype=np.float64), tuple(names[:size])), code
     )
@@ -388,7 +388,7 @@ def _in_order(levels: Sequence[Any], more: set[Any], *, ordered: bool) -> list[A
     return [*known, *extra, *([OTHER] if OTHER in more else [])]
 
 
-def _pooled(
+def _pool_rare(
     code: Callable[[Table], Ints], rarely: NDArray[np.bool_], names: Sequence[str], size: int
 ) -> ColumnCoder:
     """Return codes with rare levels as one, after the others."""

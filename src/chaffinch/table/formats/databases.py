@@ -22,7 +22,7 @@ from .format import (
     ReadOptions,
     Source,
     chosen_table,
-    damaged,
+    damaged_file,
     spelled_column,
 )
 from .layout import FileLayout
@@ -30,7 +30,7 @@ from .layout import FileLayout
 SQLITE_ROWS = 1 << 15
 
 
-def _quoted(name: str) -> str:
+def _quote(name: str) -> str:
     """Return a name as SQL has it, whatever is in it."""
     return '"' + name.replace('"', '""') + '"'
 
@@ -53,7 +53,7 @@ def _sqlite(path: Path) -> Iterator[sqlite3.Connection]:
         finally:
             connection.close()
     except (sqlite3.Error, OverflowError):
-        raise damaged(path) from None
+        raise damaged_file(path) from None
 
 
 def _open_sqlite(path: Path, options: ReadOptions) -> Source:
@@ -66,13 +66,13 @@ def _open_sqlite(path: Path, options: ReadOptions) -> Source:
             "SELECT name FROM sqlite_schema WHERE type IN ('table', 'view') AND name NOT LIKE 'sqlite_%' ORDER BY name"
         )
         table = chosen_table(path, options.table, [name for (name,) in table_names], "table")
-        asked = connection.execute(f"SELECT * FROM {_quoted(table)} LIMIT 0")  # noqa: S608 (quoted, and a name of the file's own)
+        asked = connection.execute(f"SELECT * FROM {_quote(table)} LIMIT 0")  # noqa: S608 (quoted, and a name of the file's own)
         names = [column[0] for column in asked.description]
         blobs = [
             name
             for name in names
             if connection.execute(
-                f"SELECT 1 FROM {_quoted(table)} WHERE typeof({_quoted(name)}) = 'blob' LIMIT 1"  # noqa: S608
+                f"SELECT 1 FROM {_quote(table)} WHERE typeof({_quote(name)}) = 'blob' LIMIT 1"  # noqa: S608
             ).fetchone()
         ]
     if blobs:
@@ -90,7 +90,7 @@ def _open_sqlite(path: Path, options: ReadOptions) -> Source:
         chosen = names if columns is None else list(columns)
         with _sqlite(path) as connection:
             cursor = connection.execute(
-                f"SELECT {', '.join(map(_quoted, chosen))} FROM {_quoted(table)}"  # noqa: S608
+                f"SELECT {', '.join(map(_quote, chosen))} FROM {_quote(table)}"  # noqa: S608
             )
             while rows := cursor.fetchmany(SQLITE_ROWS):
                 yield pa.RecordBatch.from_arrays(
@@ -145,14 +145,14 @@ def _open_duckdb(path: Path, options: ReadOptions) -> Source:
         ).fetchall()
         table = chosen_table(path, options.table, [name for (name,) in table_names], "table")
         schema = (
-            connection.execute(f"SELECT * FROM {_quoted(table)} LIMIT 0").to_arrow_table().schema  # noqa: S608
+            connection.execute(f"SELECT * FROM {_quote(table)} LIMIT 0").to_arrow_table().schema  # noqa: S608
         )
 
     def read(columns: Sequence[str] | None) -> Iterator[pa.RecordBatch]:
         chosen = schema.names if columns is None else list(columns)
         with _duckdb(path) as connection:
             asked = connection.execute(
-                f"SELECT {', '.join(map(_quoted, chosen))} FROM {_quoted(table)}"  # noqa: S608
+                f"SELECT {', '.join(map(_quote, chosen))} FROM {_quote(table)}"  # noqa: S608
             )
             yield from asked.to_arrow_reader(BATCH_ROWS)
 

@@ -266,7 +266,7 @@ def _quote(text: pa.Array, delimiter: str) -> pa.Array:
     return pc.if_else(risky, pc.binary_join_element_wise('"', doubled, '"', ""), text)
 
 
-def _delimited(
+def _text_format(
     name: str, title: str, delimiter: str | None, read_endings: tuple[str, ...] = ()
 ) -> Format:
     return Format(
@@ -282,10 +282,10 @@ def _delimited(
     )
 
 
-CSV = FORMATS.register(_delimited("csv", "CSV", None))
+CSV = FORMATS.register(_text_format("csv", "CSV", None))
 
 
-FORMATS.register(_delimited("tsv", "TSV (both also .gz, .zst, .bz2)", "\t", (".tab",)))
+FORMATS.register(_text_format("tsv", "TSV (both also .gz, .zst, .bz2)", "\t", (".tab",)))
 
 
 @dataclass(frozen=True)
@@ -601,7 +601,9 @@ def every_row(
                     return
                 raise
         if stream.marked:
-            rows = pa.Table.from_arrays([_restored(column) for column in rows.columns], names=names)
+            rows = pa.Table.from_arrays(
+                [_restore_bytes(column) for column in rows.columns], names=names
+            )
         yield from rows.to_batches()
         if ragged:
             yield pa.RecordBatch.from_arrays(
@@ -698,7 +700,7 @@ class _LineRecords(io.RawIOBase):
 
 class _Recoded(io.RawIOBase):
     """A stream of bytes as UTF-8, which is what Arrow reads; each byte that is no text is a
-    character of its own (`_restored`).
+    character of its own (`_restore_bytes`).
 
     So two identifiers that differ in such bytes alone stay two: as one person they would share the
     rows that are kept of each, and without the one more rows of the other would be.
@@ -737,7 +739,7 @@ def _mark(match: re.Match[str]) -> str:
     return chr(0x10FF00 + code - 0xDC00) if code < 0xE000 else "\U0010feff" + match[0]
 
 
-def _restored(column: pa.ChunkedArray) -> pa.ChunkedArray:
+def _restore_bytes(column: pa.ChunkedArray) -> pa.ChunkedArray:
     """Return words with the bytes that `_Recoded` wrote as characters."""
 
     def bare(match: re.Match[bytes]) -> bytes:

@@ -475,10 +475,10 @@ def readable(name: str) -> Iterator[None]:
     ) as error:
         if isinstance(error, OSError) and error.errno is not None and error.strerror:
             raise FileError(f"Cannot read '{name}': {error.strerror}.") from None
-        raise damaged(name) from None
+        raise damaged_file(name) from None
 
 
-def damaged(name: str | Path) -> FileError:
+def damaged_file(name: str | Path) -> FileError:
     """Return the error for a file that does not hold what its kind holds; it quotes nothing of the
     file.
     """
@@ -527,10 +527,10 @@ def spelled_column(cells: Sequence[Any]) -> pa.Array:
     timed = any(
         isinstance(cell, datetime.datetime) and cell.time() != datetime.time() for cell in cells
     )
-    return pa.array([_spelled(cell, timed) for cell in cells], pa.string())
+    return pa.array([_spell_cell(cell, timed) for cell in cells], pa.string())
 
 
-def _spelled(cell: Any, timed: bool) -> str:
+def _spell_cell(cell: Any, timed: bool) -> str:
     if cell is None or isinstance(cell, str):
         return cell or ""
     if isinstance(cell, bool):

@@ -18,7 +18,7 @@ import pyarrow as pa
 
 from ..._base.errors import FileError, InputError, join_names
 from ..schema import Note
-from .format import FORMATS, Format, Labels, ReadOptions, Source, damaged, table_reader
+from .format import FORMATS, Format, Labels, ReadOptions, Source, damaged_file, table_reader
 from .layout import distinct_names
 from .packing import TextFile, open_unpacked
 
@@ -127,7 +127,7 @@ class _Reader:
             raise _UnreadableError("functions, environments or other things that are no data")
         vector = _Vector(self.values(kind, depth))
         if attributed:
-            vector.attributes = _named(self.item(depth + 1))
+            vector.attributes = _named_pairs(self.item(depth + 1))
         return vector
 
     def values(self, kind: int, depth: int) -> Any:
@@ -171,7 +171,7 @@ class _Reader:
         info, state, attributes = (
             self.item(depth + 1),
             self.item(depth + 1),
-            _named(self.item(depth + 1)),
+            _named_pairs(self.item(depth + 1)),
         )
         name = str(info[0][1]) if isinstance(info, list) and info else ""
         if name in ("compact_intseq", "compact_realseq") and isinstance(state, _Vector):
@@ -198,7 +198,7 @@ class _Reader:
         raise _UnreadableError(f"a vector of the kind '{name[:40]}', which only R reads")
 
 
-def _named(pairs: Any) -> dict[str, Any]:
+def _named_pairs(pairs: Any) -> dict[str, Any]:
     return dict(pairs) if isinstance(pairs, list) else {}
 
 
@@ -279,7 +279,7 @@ def _frame(path: Path) -> _Vector:
             IndexError,
             RecursionError,
         ):
-            raise damaged(path) from None
+            raise damaged_file(path) from None
         except _UnreadableError as error:
             raise _no_frame(path, f"holds {error}") from None
     if (

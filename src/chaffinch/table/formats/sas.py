@@ -21,7 +21,7 @@ import pyarrow.compute as pc
 from ..._base.errors import FileError, InputError, MissingExtraError, join_names
 from ..domain import missing_words
 from ..types import is_words, value_type
-from .format import FORMATS, Format, Labels, ReadOptions, Source, damaged
+from .format import FORMATS, Format, Labels, ReadOptions, Source, damaged_file
 from .spss_stata.read import Moment, pyreadstat
 
 if TYPE_CHECKING:
@@ -69,7 +69,7 @@ def _read(path: Path, form: SasForm, **options: Any) -> tuple[dict[str, list[Any
     except MemoryError:
         raise
     except Exception:
-        raise damaged(path) from None
+        raise damaged_file(path) from None
     return cells, metadata
 
 
@@ -77,7 +77,7 @@ def _open(path: Path, options: ReadOptions, *, form: SasForm) -> Source:
     metadata = _read(path, form, metadataonly=True)[1]
     names = list(metadata.column_names)
     if None in names:
-        raise damaged(path)
+        raise damaged_file(path)
     is_text = {name: metadata.readstat_variable_types[name] == "string" for name in names}
     moments = {
         name: None if is_text[name] else _moment(metadata.original_variable_types[name] or "")
@@ -104,7 +104,7 @@ def _open(path: Path, options: ReadOptions, *, form: SasForm) -> Source:
                 row_limit=BATCH_ROWS,
             )[0]
             if any(name not in cells for name in chosen):
-                raise damaged(path)
+                raise damaged_file(path)
             arrays = [
                 _values(path, name, cells[name], kinds[name], moments[name]) for name in chosen
             ]
@@ -116,7 +116,7 @@ def _open(path: Path, options: ReadOptions, *, form: SasForm) -> Source:
             if len(arrays[0]) < BATCH_ROWS:
                 break
         if metadata.number_rows is not None and start < metadata.number_rows:
-            raise damaged(path)
+            raise damaged_file(path)
 
     labels = {name: Labels(title=metadata.column_names_to_labels.get(name) or "") for name in names}
     return Source(str(path), schema, read, labels=labels)

@@ -57,7 +57,7 @@ _ODD = dict(
 _VERHOEFF_TURN = (1, 5, 7, 6, 2, 8, 3, 0, 9, 4)
 
 
-def weighted(digits: str, weights: Sequence[int]) -> int:
+def weighted_sum(digits: str, weights: Sequence[int]) -> int:
     """Return the sum of digits times weights.
 
     Examples
@@ -135,8 +135,8 @@ def fnr(digits: str) -> bool:
     """Whether both check digits of a Norwegian birth number are right; D-numbers add 40 to the day,
     synthetic ones 80 to the month.
     """
-    first = weighted(digits, (3, 7, 6, 1, 8, 9, 4, 5, 2, 1))
-    second = weighted(digits, (5, 4, 3, 2, 7, 6, 5, 4, 3, 2, 1))
+    first = weighted_sum(digits, (3, 7, 6, 1, 8, 9, 4, 5, 2, 1))
+    second = weighted_sum(digits, (5, 4, 3, 2, 7, 6, 5, 4, 3, 2, 1))
     return (
         first % 11 == 0
         and second % 11 == 0
@@ -148,7 +148,7 @@ def pesel(digits: str) -> bool:
     """Whether a Polish PESEL starts with a day (the month tells the century by twenties) and ends
     in its check digit.
     """
-    total = weighted(digits, (1, 3, 7, 9, 1, 3, 7, 9, 1, 3, 1))
+    total = weighted_sum(digits, (1, 3, 7, 9, 1, 3, 7, 9, 1, 3, 1))
     return total % 10 == 0 and day(digits[:2], str(int(digits[2:4]) % 20), digits[4:6])
 
 
@@ -166,14 +166,14 @@ def svnr(digits: str) -> bool:
     stands for an unknown day.
     """
     weights = (3, 7, 9, 0, 5, 8, 4, 2, 1, 6)
-    return weighted(digits, weights) % 11 == int(digits[3]) and (
+    return weighted_sum(digits, weights) % 11 == int(digits[3]) and (
         day(digits[8:], digits[6:8], digits[4:6]) or digits[6:8] == "13"
     )
 
 
 def ahv(digits: str) -> bool:
     """Whether the last digit of a Swiss AHV number is that of an EAN-13."""
-    return weighted(digits, (1, 3) * 6 + (1,)) % 10 == 0
+    return weighted_sum(digits, (1, 3) * 6 + (1,)) % 10 == 0
 
 
 def insz(digits: str) -> bool:
@@ -188,18 +188,18 @@ def nhs(digits: str) -> bool:
     """Whether the last digit of an English NHS number is right: modulo 11, where 10 is not given
     out.
     """
-    return weighted(digits, (10, 9, 8, 7, 6, 5, 4, 3, 2, 1)) % 11 == 0
+    return weighted_sum(digits, (10, 9, 8, 7, 6, 5, 4, 3, 2, 1)) % 11 == 0
 
 
 def nif(digits: str) -> bool:
     """Whether the last digit of a Portuguese tax number is right: modulo 11, where 10 becomes 0."""
-    return (11 - weighted(digits, (9, 8, 7, 6, 5, 4, 3, 2))) % 11 % 10 == int(digits[8])
+    return (11 - weighted_sum(digits, (9, 8, 7, 6, 5, 4, 3, 2))) % 11 % 10 == int(digits[8])
 
 
 def cpf(digits: str) -> bool:
     """Whether both check digits of a Brazilian CPF are right."""
-    first = -weighted(digits, range(10, 1, -1)) % 11 % 10
-    second = -weighted(digits, range(11, 1, -1)) % 11 % 10
+    first = -weighted_sum(digits, range(10, 1, -1)) % 11 % 10
+    second = -weighted_sum(digits, range(11, 1, -1)) % 11 % 10
     return digits[9:] == f"{first}{second}" and len(set(digits)) > 1
 
 
@@ -215,9 +215,9 @@ def isikukood(digits: str) -> bool:
     """Whether an Estonian or Lithuanian code ends in its check digit: a second row of weights where
     the first gives 10.
     """
-    check = weighted(digits, (1, 2, 3, 4, 5, 6, 7, 8, 9, 1)) % 11
+    check = weighted_sum(digits, (1, 2, 3, 4, 5, 6, 7, 8, 9, 1)) % 11
     if check == 10:
-        check = weighted(digits, (3, 4, 5, 6, 7, 8, 9, 1, 2, 3)) % 11 % 10
+        check = weighted_sum(digits, (3, 4, 5, 6, 7, 8, 9, 1, 2, 3)) % 11 % 10
     return check == int(digits[10]) and day(digits[1:3], digits[3:5], digits[5:7])
 
 
@@ -225,13 +225,13 @@ def egn(digits: str) -> bool:
     """Whether a Bulgarian EGN ends in its check digit and starts with a day; the month tells the
     century.
     """
-    check = weighted(digits, (2, 4, 8, 5, 10, 9, 7, 3, 6)) % 11 % 10
+    check = weighted_sum(digits, (2, 4, 8, 5, 10, 9, 7, 3, 6)) % 11 % 10
     return check == int(digits[9]) and day(digits[:2], str(int(digits[2:4]) % 20), digits[4:6])
 
 
 def cnp(digits: str) -> bool:
     """Whether a Romanian CNP ends in its check digit: modulo 11, where 10 becomes 1."""
-    check = weighted(digits, (2, 7, 9, 1, 4, 6, 3, 5, 8, 2, 7, 9)) % 11
+    check = weighted_sum(digits, (2, 7, 9, 1, 4, 6, 3, 5, 8, 2, 7, 9)) % 11
     return (1 if check == 10 else check) == int(digits[12]) and day(
         digits[1:3], digits[3:5], digits[5:7]
     )

@@ -152,10 +152,11 @@ def form_of_words(values: Sequence[str], *, numbers: bool = False) -> Identifier
     for form in FORMS:
         if not form.pattern or (numbers and (form.check is None or form.with_separators)):
             continue
-        padded = _padded(values, form) if numbers else values
+        padded = _pad_zeros(values, form) if numbers else values
         if (
             padded is None
-            or sum(map(form.has, _padded(first, form) or () if numbers else first)) < len(first) / 2
+            or sum(map(form.has, _pad_zeros(first, form) or () if numbers else first))
+            < len(first) / 2
         ):
             continue
         p = _chance(form, padded)
@@ -186,7 +187,7 @@ def _chance(form: Form, values: Sequence[str]) -> float:
     return float(bdtrc(passed - 1, len(alike), form.chance))
 
 
-def _padded(values: Sequence[str], form: Form) -> list[str] | None:
+def _pad_zeros(values: Sequence[str], form: Form) -> list[str] | None:
     """Whole numbers as the words that they were, with up to two zeros before them; None where their
     length is another.
     """
@@ -201,7 +202,7 @@ def _padded(values: Sequence[str], form: Form) -> list[str] | None:
     )
 
 
-def undecided(columns: Iterable[Column]) -> dict[str, IdentifierEvidence]:
+def undecided_columns(columns: Iterable[Column]) -> dict[str, IdentifierEvidence]:
     """Return the columns that would be modelled, look as if they said who somebody is, and of which
     nobody said what becomes of them.
     """
@@ -214,7 +215,7 @@ def undecided(columns: Iterable[Column]) -> dict[str, IdentifierEvidence]:
 
 def personal_note(columns: Iterable[Column]) -> list[Note]:
     """Return the note on undecided columns and what to do; empty without any."""
-    reasons = undecided(columns)
+    reasons = undecided_columns(columns)
     if not reasons:
         return []
     named = join_names(f"{name} ({evidence})" for name, evidence in reasons.items())
@@ -348,7 +349,7 @@ def check_decided(columns: Iterable[Column]) -> None:
     """Raise PersonalDataError, with all that is to be written, if columns look as if they said who
     somebody is and nobody decided on them.
     """
-    if reasons := undecided(columns):
+    if reasons := undecided_columns(columns):
         raise PersonalDataError(_message(reasons))
 
 
@@ -397,19 +398,19 @@ def with_decisions(schema: Schema | None, decisions: Mapping[str, str]) -> Schem
         check_name("decision", decision, DECISIONS)
     known = () if schema is None else schema.columns
     changed = tuple(
-        _decided(column, decisions[column.name]) if column.name in decisions else column
+        _apply_decision(column, decisions[column.name]) if column.name in decisions else column
         for column in known
     )
     named = {column.name for column in known}
     new = tuple(
-        _decided(Column(name, UNKNOWN), decision)
+        _apply_decision(Column(name, UNKNOWN), decision)
         for name, decision in decisions.items()
         if name not in named
     )
     return Schema((*changed, *new)) if schema is None else replace(schema, columns=(*changed, *new))
 
 
-def _decided(column: Column, decision: str) -> Column:
+def _apply_decision(column: Column, decision: str) -> Column:
     if decision != "keep":
         same = column.output == "fake" == decision
         return Column(

@@ -150,7 +150,9 @@ def parse_form(text: str) -> FakeForm:
                     f"Form '{name}' makes up words of its own: write it without a mask."
                 )
             return FakeForm(form, syllable=rest)
-        return FakeForm(form, parse_mask(rest) if colon else _unissued(form, parse_mask(form.mask)))
+        return FakeForm(
+            form, parse_mask(rest) if colon else _unissued_mask(form, parse_mask(form.mask))
+        )
     if not any(slot in text for slot in SLOTS):
         raise unknown_name("form", text, FORMS.names)
     return FakeForm(None, parse_mask(text))
@@ -205,7 +207,7 @@ def fitted_form(column: Column, profile: Profile | None = None) -> Column:
             )
         )
     ):
-        fake = replace(fake, mask=_unissued(fake.form, mask))
+        fake = replace(fake, mask=_unissued_mask(fake.form, mask))
     return replace(column, form=str(_free_of(fake, distinct, rows, integral)))
 
 
@@ -230,7 +232,7 @@ def fake_values(
     else:
         each = column.repeats or 1
         numbers = (
-            _shuffled(
+            _shuffle_rows(
                 range(first_row // each, (first_row + n_rows - 1) // each + 1),
                 fake,
                 column.name,
@@ -384,7 +386,7 @@ def free_of(
     '2###'
     """
     while True:
-        narrow = _narrowed(
+        narrow = _narrow_mask(
             mask,
             [word for word in values if mask.matches(word) and hits(word)],
             whole_number,
@@ -395,7 +397,7 @@ def free_of(
         mask = mask.longer()
 
 
-def _narrowed(
+def _narrow_mask(
     mask: Mask, values: list[str], whole_number: bool, fixed: Sequence[int]
 ) -> Mask | None:
     """The mask with signs fixed until it matches none of the values; None if it still does with
@@ -553,7 +555,7 @@ def _position_in_mask(mask: Mask, compact_place: int) -> int:
     return signs[compact_place]
 
 
-def _unissued(form: Form, mask: Mask) -> Mask:
+def _unissued_mask(form: Form, mask: Mask) -> Mask:
     """The mask with the signs at certain places with which no number of the form was ever given
     out.
     """
@@ -590,7 +592,7 @@ def _phone(mask: Mask) -> Mask:
     return mask
 
 
-def _shuffled(rows: range, fake: FakeForm, name: str, key: int) -> list[int]:
+def _shuffle_rows(rows: range, fake: FakeForm, name: str, key: int) -> list[int]:
     """The numbers of rows in an order that the key decides: one to one, so that no two rows have
     the same.
     """

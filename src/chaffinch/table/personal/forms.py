@@ -297,27 +297,29 @@ class Form:
     def has(self, word: str) -> bool:
         """Whether a value has the pattern; its check is not looked at."""
         return (
-            _compiled(self.pattern).fullmatch(word if self.with_separators else compacted(word))
+            _compile_pattern(self.pattern).fullmatch(
+                word if self.with_separators else compact(word)
+            )
             is not None
         )
 
     def passes(self, word: str) -> bool:
         """Whether a value has the pattern and passes the check, where there is one."""
         return self.has(word) and (
-            self.check is None or self.check(word if self.with_separators else compacted(word))
+            self.check is None or self.check(word if self.with_separators else compact(word))
         )
 
 
 _patterns: dict[str, re.Pattern[str]] = {}
 
 
-def _compiled(pattern: str) -> re.Pattern[str]:
+def _compile_pattern(pattern: str) -> re.Pattern[str]:
     if pattern not in _patterns:
         _patterns[pattern] = re.compile(pattern)
     return _patterns[pattern]
 
 
-def compacted(word: str) -> str:
+def compact(word: str) -> str:
     """Return a number without the spaces, dots, dashes and slashes that people group it by.
 
     Examples
@@ -502,7 +504,7 @@ for form in (
         name="nl_bsn",
         what="Dutch citizen service numbers",
         pattern=r"\d{9}",
-        check=lambda text: checks.weighted(text, (9, 8, 7, 6, 5, 4, 3, 2, -1)) % 11 == 0,
+        check=lambda text: checks.weighted_sum(text, (9, 8, 7, 6, 5, 4, 3, 2, -1)) % 11 == 0,
         chance=1 / 11,
         mask="#########",
     ),

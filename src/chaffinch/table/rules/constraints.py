@@ -41,7 +41,7 @@ from ..._base.errors import SchemaError, join_names, unknown_name
 from ..domain import Intervals, codes_by_value
 from ..schema import Column, Schema
 from ..schema_file import number_of
-from .relations import is_relation, named_columns, parsed, relation_of
+from .relations import is_relation, named_columns, parse_rule, relation_of
 
 MOST_CELLS = 1 << 22
 """The most combinations of codes that constraints which share columns may span."""
@@ -89,17 +89,17 @@ def rules_of(schema: Schema) -> tuple[Constraint, ...]:
     names = [column.name for column in schema]
     out = []
     for number, text in enumerate(schema.rules, start=1):
-        rule = parsed(text, f"Rule {number}")
+        rule = parse_rule(text, f"Rule {number}")
         if (
             not is_relation(rule, names)
             and not isinstance(rule, Determines)
-            and _known(rule, names)
+            and _names_are_known(rule, names)
         ):
             out.append(_rule(text, rule, schema, number))
     return tuple(out)
 
 
-def _known(condition: Condition, names: Sequence[str]) -> bool:
+def _names_are_known(condition: Condition, names: Sequence[str]) -> bool:
     """Whether all that a condition names are columns, or words that stand for values."""
     return all(
         name in names or name == MISSING or name.lower() in ("true", "false")
@@ -113,7 +113,7 @@ def check_rules(schema: Schema) -> Schema:
     """
     names = [column.name for column in schema]
     for number, text in enumerate(schema.rules, start=1):
-        rule = parsed(text, f"Rule {number}")
+        rule = parse_rule(text, f"Rule {number}")
         if is_relation(rule, names) or isinstance(rule, Determines):
             relation_of(text, rule, schema, f"Rule {number}")
         else:
@@ -131,7 +131,7 @@ def without_rules_on(schema: Schema, column: str) -> Schema:
 
 def names_in_rule(text: str, schema: Schema) -> set[str]:
     """Return the names that a rule uses: of columns, and of words that stand for values."""
-    rule = parsed(text)
+    rule = parse_rule(text)
     return (
         set(named_columns(rule))
         if is_relation(rule, [column.name for column in schema]) or isinstance(rule, Determines)
@@ -318,23 +318,25 @@ def _truth(condition: Condition, schema: Schema, columns: tuple[str, ...]) -> tu
         parts = [_truth(clause, schema, columns) for clause in condition.parts]
     elif isinstance(condition, Among):
         parts = [
-            _compared(*_column_and_value(condition.column, "==", value, schema), schema, columns)
+            _compare_masks(
+                *_column_and_value(condition.column, "==", value, schema), schema, columns
+            )
             for value in condition.values
         ]
         disjunction = AnyOf(())
-        true, false = _joined(parts, disjunction)
+        true, false = _join_masks(parts, disjunction)
         return (false, true) if condition.outside else (true, false)
     else:
         pairs = zip(pairwise(condition.operands), condition.signs, strict=True)
         parts = [
-            _compared(*_column_and_value(lhs, sign, rhs, schema), schema, columns)
+            _compare_masks(*_column_and_value(lhs, sign, rhs, schema), schema, columns)
             for (lhs, rhs), sign in pairs
         ]
         condition = All(())
-    return _joined(parts, condition)
+    return _join_masks(parts, condition)
 
 
-def _joined(parts: list[tuple[Mask, Mask]], condition: All | AnyOf) -> tuple[Mask, Mask]:
+def _join_masks(parts: list[tuple[Mask, Mask]], condition: All | AnyOf) -> tuple[Mask, Mask]:
     true, false = parts[0]
     for more_true, more_false in parts[1:]:
         if isinstance(condition, All):
@@ -344,7 +346,7 @@ def _joined(parts: list[tuple[Mask, Mask]], condition: All | AnyOf) -> tuple[Mas
     return true, false
 
 
-def _compared(
+def _compare_masks(
     name: str, sign: str, value: Operand | None, schema: Schema, columns: tuple[str, ...]
 ) -> tuple[Mask, Mask]:
     column = schema[name]
@@ -540,12 +542,12 @@ def _halves(
     if not leaps:
         lower = np.append(lower[0], rank), np.append(lower[1], max(below, first))
         upper = np.append(rank, upper[0]), np.append(cut, upper[1])
-    return _stretched(*lower, min(first, below), max(below, first)), _stretched(
+    return _stretch_quantiles(*lower, min(first, below), max(below, first)), _stretch_quantiles(
         *upper, cut, max(float(values[-1]), cut)
     )
 
 
-def _stretched(
+def _stretch_quantiles(
     ranks: NDArray[Any], values: NDArray[Any], bottom: float, top: float
 ) -> NDArray[np.float64]:
     """A quantile function, its ranks stretched to run from 0 to 1; straight from bottom to top

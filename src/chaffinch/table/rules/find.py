@@ -36,11 +36,11 @@ from .relations import (
     Order,
     Relation,
     Values,
-    broken,
-    parsed,
+    parse_rule,
     part_of,
-    quoted,
+    quote_name,
     relation_of,
+    rows_breaking,
     unit_of,
 )
 
@@ -172,7 +172,7 @@ def find_rules(
     for batch in batches({name for candidate in candidates for name in candidate.relation.columns}):
         for candidate in candidates:
             candidate.add(batch)
-    return _chosen(candidates, schema, threshold)
+    return _choose_rules(candidates, schema, threshold)
 
 
 @dataclass
@@ -196,7 +196,7 @@ class _Candidate:
         names = self.relation.columns
         if isinstance(self.relation, MissingTogether):
             self.records += batch.n_rows
-            self.breaking += int(broken(self.relation, batch.values).sum())
+            self.breaking += int(rows_breaking(self.relation, batch.values).sum())
             return
         present = np.logical_and.reduce([batch.values[name].present for name in names])
         if isinstance(self.relation, Function):
@@ -208,7 +208,7 @@ class _Candidate:
             self.image[codes[new]] = numbers[new]  # a left value that the sample did not have
             self.breaking += int((self.image[codes] != numbers).sum())
         else:
-            self.breaking += int(broken(self.relation, batch.values).sum())
+            self.breaking += int(rows_breaking(self.relation, batch.values).sum())
 
 
 def sampled_rows(n_rows: int) -> NDArray[np.int64]:
@@ -255,7 +255,7 @@ def _sample(
 
 def _candidates(sample: RuleSample, schema: Schema, n_rows: int) -> Iterator[_Candidate]:
     def relations(text: str) -> tuple[Relation, ...]:
-        return relation_of(text, parsed(text), schema, "A rule")
+        return relation_of(text, parse_rule(text), schema, "A rule")
 
     tied: set[frozenset[str]] = set()
     same: dict[str, str] = {}
@@ -285,7 +285,7 @@ def _candidates(sample: RuleSample, schema: Schema, n_rows: int) -> Iterator[_Ca
     functions = list(function_pairs(sample, tied))
     for result, source in functions:
         candidate = _Candidate(
-            Function(f"{quoted(result)} determines {quoted(source)}", result, source)
+            Function(f"{quote_name(result)} determines {quote_name(source)}", result, source)
         )
         candidate.image = _image(sample, result, source)
         yield candidate
@@ -296,11 +296,11 @@ def _candidates(sample: RuleSample, schema: Schema, n_rows: int) -> Iterator[_Ca
     }
     for low, high in order_pairs(sample, tied | summed | {frozenset(pair) for pair in functions}):
         for sign in ("<", "<="):
-            (relation,) = relations(f"{quoted(low)} {sign} {quoted(high)}")
+            (relation,) = relations(f"{quote_name(low)} {sign} {quote_name(high)}")
             yield _Candidate(relation)
     for names in missing_groups(sample):
         yield from map(
-            _Candidate, relations(" == ".join(f"missing({quoted(name)})" for name in names))
+            _Candidate, relations(" == ".join(f"missing({quote_name(name)})" for name in names))
         )
 
 
@@ -320,7 +320,7 @@ def _image(sample: RuleSample, determinant: str, dependent: str) -> NDArray[np.f
     return np.where(counts.any(axis=1), distinct[counts.argmax(axis=1)], np.nan)
 
 
-def _chosen(candidates: Sequence[_Candidate], schema: Schema, threshold: int) -> FoundRules:
+def _choose_rules(candidates: Sequence[_Candidate], schema: Schema, threshold: int) -> FoundRules:
     equalities = _independent(
         [c for c in candidates if isinstance(c.relation, Equality) and c.holds], schema
     )
@@ -390,7 +390,7 @@ def _functions(candidates: list[_Candidate], schema: Schema) -> list[_Candidate]
                 parse_type(schema[determinant].type)
             )
             del pairs[(determinant, dependent) if worded else (dependent, determinant)]
-    return _reduced(pairs)
+    return _without_implied(pairs)
 
 
 def _orders(candidates: list[_Candidate]) -> list[_Candidate]:
@@ -406,10 +406,10 @@ def _orders(candidates: list[_Candidate]) -> list[_Candidate]:
             )
         )
         pairs.setdefault(key, candidate)  # the strict one comes first
-    return _reduced(pairs)
+    return _without_implied(pairs)
 
 
-def _reduced(pairs: Mapping[tuple[str, ...], _Candidate]) -> list[_Candidate]:
+def _without_implied(pairs: Mapping[tuple[str, ...], _Candidate]) -> list[_Candidate]:
     """Return pairs without those that two others make: a to c, where there are a to b and b to
     c.
     """
@@ -449,7 +449,7 @@ def constant_columns(
             table = np.zeros((n_persons, size), dtype=np.int64)
             table[np.arange(n_persons), first] = rows
             if log_odds_of_function(table) < log(CHANCE / len(schema.names)):
-                yield f"{quoted(identifier.name)} determines {quoted(name)}"
+                yield f"{quote_name(identifier.name)} determines {quote_name(name)}"
 
 
 def family(column: Column) -> str:
@@ -586,7 +586,7 @@ def _digits(number: float) -> int:
 
 
 def _affine_text(result: Column, source: Column, factor: float, word: str, constant: float) -> str:
-    name = quoted(source.name)
+    name = quote_name(source.name)
     scaled = (
         name
         if factor == 1
@@ -597,7 +597,7 @@ def _affine_text(result: Column, source: Column, factor: float, word: str, const
         else f"{name} / {factor:.12g}"
     )
     tail = "" if not constant else f" {'+' if constant > 0 else '-'} {abs(constant):.12g}"
-    return f"{quoted(result.name)} = {scaled}{tail}"
+    return f"{quote_name(result.name)} = {scaled}{tail}"
 
 
 def sums_of_two(sample: RuleSample, n_rows: int, tied: set[frozenset[str]]) -> Iterator[str]:
@@ -646,7 +646,7 @@ def sums_of_two(sample: RuleSample, n_rows: int, tied: set[frozenset[str]]) -> I
             if complete.sum() < FEWEST or np.mean(np.abs(a - total) <= slack) < ALMOST:
                 continue
             if not by_chance(_shuffled_share(a, total, slack), int(complete.sum()), tried):
-                yield f"{quoted(names[0])} = {quoted(names[1])} + {quoted(names[2])}"
+                yield f"{quote_name(names[0])} = {quote_name(names[1])} + {quote_name(names[2])}"
 
 
 def _addable(first: Column, second: Column) -> str | None:
@@ -721,11 +721,11 @@ def _long_sum(
     others = [(p, -f * widest[1]) for p, f in terms if p != widest[0]]
     shift = constant * -widest[1]
     sum_text = "".join(
-        f"{' - ' if f < 0 else ' + '}{quoted(columns[p].name)}"
+        f"{' - ' if f < 0 else ' + '}{quote_name(columns[p].name)}"
         for p, f in sorted(others, key=lambda term: (-term[1], term[0]))
     )
     tail = "" if not shift else f" {'+' if shift > 0 else '-'} {abs(shift):.12g}"
-    return f"{quoted(columns[widest[0]].name)} = {sum_text.removeprefix(' + ').lstrip()}{tail}"
+    return f"{quote_name(columns[widest[0]].name)} = {sum_text.removeprefix(' + ').lstrip()}{tail}"
 
 
 def order_pairs(sample: RuleSample, tied: set[frozenset[str]]) -> Iterator[tuple[str, str]]:
@@ -772,7 +772,7 @@ def date_parts(sample: RuleSample) -> Iterator[str]:
                     np.mean(parts == numbers_column.numbers[both]) >= ALMOST
                     and len(np.unique(parts)) > 1
                 ):
-                    yield f"{quoted(column.name)} = {function}({quoted(date.name)})"
+                    yield f"{quote_name(column.name)} = {function}({quote_name(date.name)})"
 
 
 def missing_groups(sample: RuleSample) -> list[list[str]]:

@@ -31,10 +31,10 @@ from .relations import (
     MissingTogether,
     Order,
     Relation,
-    broken,
     part_of,
     per_unit,
     relations_of,
+    rows_breaking,
     table_values,
     values_of,
 )
@@ -142,7 +142,7 @@ def rules_of_batches(
         tally.add(batch)
         if not find:
             plain = [
-                broken(relation, batch.values)
+                rows_breaking(relation, batch.values)
                 for relation in relations
                 if not isinstance(relation, Function)
             ]
@@ -301,7 +301,7 @@ def rules_broken_by(table: Table, schema: Schema | None = None) -> dict[str, NDA
     ]
     values = table_values(table, {name for relation in relations for name in relation.columns})
     for relation in relations:
-        wrong = broken(relation, values)
+        wrong = rows_breaking(relation, values)
         out[relation.text] = out[relation.text] | wrong if relation.text in out else wrong
     texts = [text for text in schema.rules if text not in out]
     codes = {name: table.code(name) for name in table.schema.names}
@@ -333,7 +333,7 @@ def relation_groups(schema: Schema, functions: Sequence[FunctionMap]) -> tuple[A
         sizes = [schema[name].size for name in columns]
         if prod(sizes) > MOST_GRID:
             continue
-        allowed = _allowed(relation, [schema[name] for name in columns], maps)
+        allowed = _allowed_codes(relation, [schema[name] for name in columns], maps)
         if allowed is None:
             continue
         if not allowed.any():
@@ -344,7 +344,7 @@ def relation_groups(schema: Schema, functions: Sequence[FunctionMap]) -> tuple[A
     return tuple(out)
 
 
-def _allowed(
+def _allowed_codes(
     relation: Relation, columns: Sequence[Column], maps: Mapping[tuple[str, str], FunctionMap]
 ) -> Mask | None:
     if isinstance(relation, Function):

@@ -119,7 +119,7 @@ class Equality:
         self, values: Mapping[str, NDArray[np.float64]]
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return right side minus left side of each row, and by how much they may differ."""
-        total, size = summed(self.terms, values)
+        total, size = row_sums(self.terms, values)
         results = values[self.result]
         room = self.slack * (1 + 1e-6) + (NARROW if self.narrow else EXACT) * np.maximum(
             size, np.abs(results)
@@ -166,7 +166,7 @@ class MissingTogether:
 Relation = Equality | Order | Function | MissingTogether
 
 
-def quoted(name: str) -> str:
+def quote_name(name: str) -> str:
     """Return a column's name as a rule has it: in backticks where it would be read as something
     else.
     """
@@ -180,7 +180,7 @@ def quoted(name: str) -> str:
 
 
 @lru_cache(maxsize=4096)
-def parsed(text: str, what: str = "A rule") -> Rule:
+def parse_rule(text: str, what: str = "A rule") -> Rule:
     """Return the parsed rule of a text; SchemaError where it does not parse."""
     try:
         return read_rule(Reader(text, what=what))
@@ -207,7 +207,7 @@ def relations_of(schema: Schema) -> tuple[Relation, ...]:
     names, modelled = [column.name for column in schema], set(schema.names)
     out: list[Relation] = []
     for number, text in enumerate(schema.rules, start=1):
-        rule = parsed(text, f"Rule {number}")
+        rule = parse_rule(text, f"Rule {number}")
         if is_relation(rule, names) and named_columns(rule) <= modelled:
             out += relation_of(text, rule, schema, f"Rule {number}")
     return tuple(out)
@@ -407,7 +407,7 @@ def values_of(column: Column, values: Any, codes: NDArray[Any]) -> Values:
     )
 
 
-def summed(
+def row_sums(
     total: Sum, values: Mapping[str, NDArray[np.float64]]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return a sum of columns in each row, and the largest size of what was added."""
@@ -434,7 +434,7 @@ def part_of(numbers: NDArray[np.float64], function: str) -> NDArray[np.float64]:
     return np.asarray((days - months.astype("datetime64[D]")).astype(np.int64) + 1.0)
 
 
-def broken(relation: Relation, values: Mapping[str, Values]) -> Mask:
+def rows_breaking(relation: Relation, values: Mapping[str, Values]) -> Mask:
     """Return the rows that break a relation. Of a function: the rows with another value than most
     that have the same on the left.
     """
@@ -454,7 +454,7 @@ def broken(relation: Relation, values: Mapping[str, Values]) -> Mask:
     if isinstance(relation, Equality):
         gap, room = relation.gap(numbers)
         return np.asarray(present & ~(np.abs(gap) <= room))
-    difference, size = summed(relation.difference, numbers)
+    difference, size = row_sums(relation.difference, numbers)
     low = EXACT * size  # floats that are equal on paper
     return np.asarray(present & ~((difference > low) if relation.strict else (difference >= -low)))
 

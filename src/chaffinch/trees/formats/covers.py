@@ -158,7 +158,7 @@ def counted_trees(
             reason = TOO_MANY
             out.append(replace(tree, reason=reason))
             continue
-        answer = _solved(
+        answer = _solve_bounds(
             law.derivatives(cells.margin, law.outputs[number]), cells, cover[tree.leaves], *met
         )
         if answer is None:
@@ -168,7 +168,7 @@ def counted_trees(
         (min_records, max_records), pairs = answer
         out.append(_with_bounds(tree, min_records, max_records))
         if complete:
-            cells = _parted(
+            cells = _split_cells(
                 cells, leaves, met, pairs, tree.value[tree.leaves, 0, 0], law.outputs[number]
             )
     return tuple(out)
@@ -215,7 +215,7 @@ def _boxes(tree: Tree, columns: Sequence[int], law: CoverLaw) -> _Cells:
     return _Cells(low, high, missing, nothing, nothing, nobody, nobody)
 
 
-def _parted(
+def _split_cells(
     cells: _Cells,
     leaves: _Cells,
     met: tuple[Whole, Whole],
@@ -345,7 +345,7 @@ class _Equations:
         return np.maximum(low, min_records).astype(np.int64), max_records.astype(np.int64)
 
 
-def _solved(
+def _solve_bounds(
     derivatives: Floats, cells: _Cells, cover: Floats, cell: Whole, leaf: Whole
 ) -> tuple[Bounds, Bounds] | None:
     """Bounds of the records of each leaf, and of each pair of a cell and a leaf; None where no whole numbers fit."""

@@ -62,14 +62,14 @@ def read_xgboost(
     `"binary:logistic"` and others that with the `base_score` (for softmax one for each class) they tell them, and `features` gives the columns
     in their order (not needed if they are called f0, f1 ...).
     """
-    data = _parsed(dump)
+    data = _parse_dump(dump)
     with sound(
         InputError("This is no sound dump of XGBoost: write it by save_model or get_dump, as JSON.")
     ):
         if isinstance(data, Mapping) and "learner" in data:
             return _xgboost_saved(data["learner"], features)
-        trees = [_parsed(tree) for tree in (data if isinstance(data, Sequence) else [data])]
-        names = list(features) if features is not None else _numbered(trees)
+        trees = [_parse_dump(tree) for tree in (data if isinstance(data, Sequence) else [data])]
+        names = list(features) if features is not None else _numbered_names(trees)
         column_index = {name: i for i, name in enumerate(names)}
         nodes = [_xgboost_nodes(tree, column_index) for tree in trees]
         law = None
@@ -81,7 +81,7 @@ def read_xgboost(
                 [i % n for i in range(len(nodes))],
                 [i // n for i in range(len(nodes))],
             )
-        return _boosted(
+        return _boosted_ensemble(
             "XGBoost", nodes, names, single=True, note=_COVER, cover_of=law or objective or ""
         )
 
@@ -93,10 +93,10 @@ def read_lightgbm(dump: str | Mapping[str, Any]) -> Ensemble:
     ):
         if isinstance(dump, str) and dump.lstrip().startswith("tree"):
             return _lightgbm_text(dump)
-        return _lightgbm_dict(_parsed(dump))
+        return _lightgbm_dict(_parse_dump(dump))
 
 
-def _parsed(dump: Any) -> Any:
+def _parse_dump(dump: Any) -> Any:
     if not isinstance(dump, str):
         return dump
     try:
@@ -107,7 +107,7 @@ def _parsed(dump: Any) -> Any:
         ) from None
 
 
-def _boosted(
+def _boosted_ensemble(
     model: str,
     trees: Sequence[Sequence[Node]],
     names: Sequence[str],
@@ -161,7 +161,7 @@ def _below(cut: float) -> float:
     return float(np.nextafter(np.float32(cut), np.float32(-np.inf)))
 
 
-def _numbered(trees: Sequence[Any]) -> list[str]:
+def _numbered_names(trees: Sequence[Any]) -> list[str]:
     """Names f0, f1 ... up to the largest that a dump splits on."""
     max_index, stack = -1, list(trees)
     while stack:
@@ -251,8 +251,8 @@ def _xgboost_saved(learner: Mapping[str, Any], features: Sequence[str] | None) -
     if len(names) != d:
         raise InputError(f"The model has {d} columns, but {len(names)} names were given.")
     law = _law(learner, len(trees))
-    reason = _SCALED if _scaled(learner["objective"]) else _NO_COUNT
-    return _boosted(
+    reason = _SCALED if _is_scaled(learner["objective"]) else _NO_COUNT
+    return _boosted_ensemble(
         "XGBoost", trees, names, single=True, note=_COVER, cover_of=law, reason_of=reason
     )
 
@@ -270,8 +270,8 @@ def _law(learner: Mapping[str, Any], n: int) -> CoverLaw | str:
         )
         ends = list(range(0, n + 1, each))
     rounds = (np.searchsorted(np.array(ends), np.arange(n), side="right") - 1).tolist()
-    if len(outputs) != n or min(outputs) < 0 or max(outputs) >= _MOST_CLASSES or _scaled(about):
-        return "" if _scaled(about) else objective
+    if len(outputs) != n or min(outputs) < 0 or max(outputs) >= _MOST_CLASSES or _is_scaled(about):
+        return "" if _is_scaled(about) else objective
     base = json.loads(str(learner["learner_model_param"]["base_score"]))
     step = float(about.get("poisson_regression_param", {}).get("max_delta_step", 0.7))
     law = law_of(
@@ -280,7 +280,7 @@ def _law(learner: Mapping[str, Any], n: int) -> CoverLaw | str:
     return objective if law is None else law
 
 
-def _scaled(objective: Mapping[str, Any]) -> bool:
+def _is_scaled(objective: Mapping[str, Any]) -> bool:
     return float(objective.get("reg_loss_param", {}).get("scale_pos_weight", 1)) != 1.0
 
 
@@ -322,7 +322,7 @@ def _lightgbm_dict(data: Mapping[str, Any]) -> Ensemble:
                 )
             )
         trees.append(nodes)
-    return _boosted(
+    return _boosted_ensemble(
         "LightGBM", _alone(trees), list(data["feature_names"]), single=False, note="", cover_of=None
     )
 
@@ -360,7 +360,7 @@ def _lightgbm_text(text: str) -> Ensemble:
             )
         nodes += [(-1, -1, -1, np.nan, False, v, n) for v, n in zip(values, leaves, strict=True)]
         trees.append(nodes)
-    return _boosted("LightGBM", _alone(trees), names, single=False, note="", cover_of=None)
+    return _boosted_ensemble("LightGBM", _alone(trees), names, single=False, note="", cover_of=None)
 
 
 def _alone(trees: list[list[Node]]) -> list[list[Node]]:

@@ -43,7 +43,7 @@ def open_model(path: str | os.PathLike[str]) -> OpenedModel:
     file = Path(path)
     content = ModelFile(_bytes_of(file), str(file))
     data = content.data
-    if _packed(data) or (data[:1] == b"\x80" and data[1:2] <= b"\x05") or _old_pickle(data):
+    if _is_packed(data) or (data[:1] == b"\x80" and data[1:2] <= b"\x05") or _old_pickle(data):
         raise FileError(
             f"'{file}' is a pickle (joblib writes them too), or packed like one. Opening it would run whatever its writer wants, so it is "
             'not read. Save the model with skops: skops.io.dump(model, "model.skops").'
@@ -102,7 +102,7 @@ def _bytes_of(file: Path) -> bytes:
     return data
 
 
-def _packed(data: bytes) -> bool:
+def _is_packed(data: bytes) -> bool:
     """Whether the bytes are packed as joblib packs its pickles: zlib, gzip, bzip2, xz, lzma, lz4."""
     return data.startswith(
         (

@@ -38,7 +38,7 @@ def rebuilt(model: Any, trees: Ensemble) -> Any:
         [np.asarray(_array(model, k))[_places(model, trees, k)] for k in range(len(trees.classes))],
     )
     if hasattr(model, "tree_"):
-        out.tree_ = _compiled(model.tree_, trees.trees[0], trees)
+        out.tree_ = _to_sklearn_tree(model.tree_, trees.trees[0], trees)
         return out
     if hasattr(model, "estimator_"):
         out.estimator_ = clone(model.estimator_)
@@ -47,7 +47,7 @@ def rebuilt(model: Any, trees: Ensemble) -> Any:
         _set_classes(
             new_estimator, [np.arange(len(names), dtype=np.float64) for names in trees.classes]
         )
-        new_estimator.tree_ = _compiled(estimator.tree_, tree, trees)
+        new_estimator.tree_ = _to_sklearn_tree(estimator.tree_, tree, trees)
         out.estimators_.append(new_estimator)
     return out
 
@@ -84,7 +84,7 @@ def _set_classes(out: Any, classes: list[NDArray[Any]]) -> None:
         out.n_classes_ = np.array(sizes, dtype=np.intp) if several else np.intp(sizes[0])
 
 
-def _compiled(old: Any, tree: Tree, trees: Ensemble) -> Any:
+def _to_sklearn_tree(old: Any, tree: Tree, trees: Ensemble) -> Any:
     """A plain tree as scikit-learn's own kind: splits, leaves, and nothing else in its nodes."""
     make, (n_features, n_classes, n_outputs), state = old.__reduce__()
     nodes = np.zeros(tree.n_nodes, dtype=state["nodes"].dtype)
@@ -155,15 +155,15 @@ def read_model(model: Any, *, features: Sequence[str] | None = None) -> Ensemble
             f"A model of scikit-learn is needed. Got {name} of {type(model).__module__.split('.')[0]}."
         )
     if name in PRUNABLE:
-        _fitted(model, "tree_")
+        _check_fitted(model, "tree_")
         return _ensemble(model, [_tree(model, model.tree_, _kind(name))], features)
     if name in FORESTS:
-        _fitted(model, "estimators_")
+        _check_fitted(model, "estimators_")
         return _ensemble(
             model, _forest(model, _kind(name)), features, note=_DRAWS if model.bootstrap else ""
         )
     if name in _BOOSTED:
-        _fitted(model, "estimators_")
+        _check_fitted(model, "estimators_")
         trees = [
             _tree(model, estimator.tree_, "regression")
             for estimator in np.asarray(model.estimators_).ravel()
@@ -172,7 +172,7 @@ def read_model(model: Any, *, features: Sequence[str] | None = None) -> Ensemble
         note = f"{note} {_HELD_BACK}" if getattr(model, "n_iter_no_change", None) else note
         return _ensemble(model, trees, features, note=note, boosted=True)
     if name in _HISTOGRAM:
-        _fitted(model, "_predictors")
+        _check_fitted(model, "_predictors")
         trees = [
             _histogram_tree(predictor.nodes) for stage in model._predictors for predictor in stage
         ]
@@ -188,7 +188,7 @@ def _kind(name: str) -> Kind:
     return "classification" if name.endswith("Classifier") else "regression"
 
 
-def _fitted(model: Any, attribute: str) -> None:
+def _check_fitted(model: Any, attribute: str) -> None:
     if not hasattr(model, attribute):
         raise InputError(
             f"The {type(model).__name__} is not fitted: it has no trees yet. Fit it first."

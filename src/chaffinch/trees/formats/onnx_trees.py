@@ -112,7 +112,7 @@ def _trees(onnx: Any, attributes: dict[str, Any], leaf: str, width: int) -> list
     for k, mode in enumerate(modes):
         if mode != "LEAF":
             pair = position[int(ids[k]), int(yes[k])], position[int(ids[k]), int(no[k])]
-            left_child[k], right_child[k] = _ordered(mode, pair)
+            left_child[k], right_child[k] = _order_children(mode, pair)
             missing[k], cuts[k] = _comparison(mode, float(cuts[k]), bool(tracks[k]))
     out = []
     for t in dict.fromkeys(ids.tolist()):
@@ -143,7 +143,7 @@ def _root_first(
     return np.concatenate([rows[~below], rows[below]])
 
 
-def _ordered(mode: str, pair: tuple[int, int]) -> tuple[int, int]:
+def _order_children(mode: str, pair: tuple[int, int]) -> tuple[int, int]:
     """The children, the one of smaller values first."""
     return pair if mode in ("BRANCH_LEQ", "BRANCH_LT") else pair[::-1]
 

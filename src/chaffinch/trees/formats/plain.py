@@ -65,7 +65,7 @@ def plain_text(model: Ensemble) -> str:
         "note": model.note,
         "boosted": model.boosted,
         "targets": [_scalar(label) for label in model.targets],
-        "trees": [_described(tree) for tree in model.trees],
+        "trees": [_plain_tree(tree) for tree in model.trees],
     }
     try:
         return json.dumps(data, ensure_ascii=False, allow_nan=False) + "\n"
@@ -94,7 +94,7 @@ def plain_ensemble(
             f"'{name}' is damaged: it has other entries than {', '.join(sorted(_TOP | set(_TOP_MAY)))}."
         )
     with naming(f"'{name}' is damaged."):
-        return _built(_TOP_MAY | data)
+        return _build_ensemble(_TOP_MAY | data)
 
 
 def _scalar(label: Any) -> Any:
@@ -106,7 +106,7 @@ def _scalar(label: Any) -> Any:
     )
 
 
-def _described(tree: Tree) -> dict[str, Any]:
+def _plain_tree(tree: Tree) -> dict[str, Any]:
     cuts = [
         _cut(float(cut)) if left_child >= 0 else None
         for cut, left_child in zip(tree.threshold, tree.left_child, strict=True)
@@ -121,7 +121,7 @@ def _cut(value: float) -> float | str:
     return value if math.isfinite(value) else "inf" if value > 0 else "-inf"
 
 
-def _built(data: dict[str, Any]) -> Ensemble:
+def _build_ensemble(data: dict[str, Any]) -> Ensemble:
     kind: Kind = data["kind"]
     if kind not in ("classification", "regression"):
         raise InputError('"kind" must be "classification" or "regression".')

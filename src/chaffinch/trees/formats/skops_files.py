@@ -91,12 +91,12 @@ ALLOWED = {
 }
 
 
-def dumped(model: Any) -> bytes:
+def dump_model(model: Any) -> bytes:
     """Return a model of scikit-learn as the bytes of a skops file."""
     return bytes(_skops_io().dumps(model))
 
 
-def loaded(data: bytes, *, name: str) -> Any:
+def load_model(data: bytes, *, name: str) -> Any:
     """Return the model of scikit-learn in the bytes of a skops file; raise a clear error for any other. `name` is for messages."""
     damaged = FileError(
         f"'{name}' is not a sound skops file: it is damaged, truncated or of another format."
@@ -296,7 +296,7 @@ def _skops_io() -> Any:
 
 
 def _read(file: ModelFile) -> OpenedModel:
-    model = loaded(file.data, name=file.name)
+    model = load_model(file.data, name=file.name)
     try:
         return OpenedModel("skops", read_model(model), model)
     except InputError as error:
@@ -312,7 +312,7 @@ def _write(ensemble: Ensemble, model: Any) -> bytes:
         raise InputError(
             "Only a model of scikit-learn can be written as skops. Name a file that ends in .json."
         )
-    return dumped(model)
+    return dump_model(model)
 
 
 SKOPS = TREE_FORMATS.register(

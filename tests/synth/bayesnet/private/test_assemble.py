@@ -18,9 +18,9 @@ from chaffinch.synth.bayesnet.private.assemble import (
     PairScores,
     _worthwhile,
     assemble,
-    limited,
-    oriented,
+    orient_links,
     spread_evenly,
+    strongest_parents,
     unlinked_parents,
     with_fewer_parents,
 )
@@ -28,9 +28,9 @@ from chaffinch.synth.bayesnet.private.assemble import (
 
 def test_the_strongest_parents_that_keep_the_table_small():
     sizes = (2, 3, 4, MOST_CELLS)
-    assert limited({1: 1.0, 2: 3.0, 3: 9.0}, 0, sizes, 2) == (2, 1)
-    assert limited({1: 1.0, 2: 3.0}, 0, sizes, 1) == (2,)
-    assert limited({}, 0, sizes, 2) == ()
+    assert strongest_parents({1: 1.0, 2: 3.0, 3: 9.0}, 0, sizes, 2) == (2, 1)
+    assert strongest_parents({1: 1.0, 2: 3.0}, 0, sizes, 1) == (2,)
+    assert strongest_parents({}, 0, sizes, 2) == ()
 
 
 def test_tables_have_the_estimated_conditional_distributions():
@@ -147,7 +147,7 @@ def strengths(columns: int, links: set[frozenset[int]], rng: np.random.Generator
 
 def test_two_causes_of_one_column_become_its_children():
     matrix = np.array([[0.0, 0, 3], [0, 0, 2], [3, 2, 0]])
-    turned = oriented({0: (), 1: (), 2: (0, 1)}, matrix, (2, 2, 2), free(3, 2))
+    turned = orient_links({0: (), 1: (), 2: (0, 1)}, matrix, (2, 2, 2), free(3, 2))
     assert turned == {2: (), 0: (2,), 1: (2,)}
 
 
@@ -165,7 +165,7 @@ def test_graphs_without_holes_get_an_order_in_which_all_parents_are_linked(seed)
         links |= {frozenset((column, c)) for c in some}
         cliques.append((*some, column))
     parents = turned_by(rng.permutation(d).tolist(), links)
-    turned = oriented(parents, strengths(d, links, rng), (2,) * d, free(d, d))
+    turned = orient_links(parents, strengths(d, links, rng), (2,) * d, free(d, d))
     assert unlinked_parents(turned) == 0
     assert links_of(turned) == links
     parents_first(range(d), turned)  # raises on a cycle
@@ -181,7 +181,7 @@ def test_no_link_is_lost_no_limit_is_passed_and_nothing_gets_worse(seed, most):
     for i, child in enumerate(order):
         parents[child] = tuple(rng.permutation(order[:i])[: rng.integers(0, most + 1)].tolist())
     links = links_of(parents)
-    turned = oriented(parents, strengths(d, links, rng), (2,) * d, free(d, most))
+    turned = orient_links(parents, strengths(d, links, rng), (2,) * d, free(d, most))
     assert links_of(turned) == links
     assert max(map(len, turned.values())) <= most
     assert unlinked_parents(turned) <= unlinked_parents(parents)
@@ -209,7 +209,7 @@ def test_no_link_is_lost_no_limit_is_passed_and_nothing_gets_worse(seed, most):
 def test_rules_about_directions_are_left_to_the_search(constraints):
     rules = make_rules(("c0", "c1", "c2"), constraints)
     parents = {0: (), 1: (), 2: (0, 1)}
-    assert oriented(parents, np.ones((3, 3)), (2, 2, 2), rules) == parents
+    assert orient_links(parents, np.ones((3, 3)), (2, 2, 2), rules) == parents
 
 
 def test_scores_of_many_sets_are_sums_over_their_pairs():

@@ -11,10 +11,10 @@ from chaffinch.synth.bayesnet.private.measurements import (
     LENGTHS,
     STRENGTHS,
     Measurements,
-    centred,
+    centre,
+    expected_gap,
     factors_of,
     in_order,
-    smoothed,
 )
 from chaffinch.table import Column
 
@@ -122,7 +122,7 @@ def test_the_expected_difference_is_the_posterior_mean_of_the_likeliest_process(
                 whole = signal + variance * np.eye(20)
                 likelihood = multivariate_normal(np.zeros(20), whole).logpdf(gap.ravel())
                 answers[i, j, t] = likelihood, signal @ np.linalg.solve(whole, gap.ravel())
-    out = smoothed(gap, factors, variance, total)
+    out = expected_gap(gap, factors, variance, total)
     distances = {key: np.abs(mean - out.ravel()).max() for key, (_, mean) in answers.items()}
     key = min(distances, key=distances.get)
     assert distances[key] < 1e-9, "it is the posterior mean of one of the processes"
@@ -141,19 +141,19 @@ def test_noise_alone_is_taken_out_and_large_differences_stay():
     rng = np.random.default_rng(1)
     factors = [factors_of(np.ones(8), ordered=True)] * 2
     noise = rng.normal(0, 5, (8, 8))
-    assert not smoothed(noise, factors, 25.0, 1000.0).any()
-    far = 5000 * centred(rng.random((8, 8)))
-    np.testing.assert_allclose(smoothed(far, factors, 1e-6, 10_000.0), far, atol=1e-3)
-    np.testing.assert_array_equal(smoothed(far, factors, 0.0, 10_000.0), far)
+    assert not expected_gap(noise, factors, 25.0, 1000.0).any()
+    far = 5000 * centre(rng.random((8, 8)))
+    np.testing.assert_allclose(expected_gap(far, factors, 1e-6, 10_000.0), far, atol=1e-3)
+    np.testing.assert_array_equal(expected_gap(far, factors, 0.0, 10_000.0), far)
 
 
 def test_smooth_tables_come_nearer_than_they_were_measured():
     """A ridge along the diagonal of 16 x 16 levels under noise of half its height: at least a third of the error goes (seeded)."""
     rng = np.random.default_rng(5)
     i = np.arange(16)
-    ridge = centred(20 * np.exp(-((i[:, None] - i) ** 2) / 20))
-    noisy = centred(ridge + rng.normal(0, 10, (16, 16)))
-    out = smoothed(
+    ridge = centre(20 * np.exp(-((i[:, None] - i) ** 2) / 20))
+    noisy = centre(ridge + rng.normal(0, 10, (16, 16)))
+    out = expected_gap(
         noisy, [factors_of(np.ones(16), ordered=True)] * 2, 100.0 * (15 / 16) ** 2, 3000.0
     )
     assert np.abs(out - ridge).sum() < 2 / 3 * np.abs(noisy - ridge).sum()

@@ -26,7 +26,7 @@ from ...._base.errors import InputError
 from ....counts.marginal import Marginal
 from ....counts.plan import Columns
 from ....privacy.counter import PrivateCounter
-from ...noisy import Counts, Target, conditional_target, raked
+from ...noisy import Counts, Target, conditional_target, rake
 from ..network import Rules
 from ..searches import genetic_search, ordering_search
 from ..tables import Sampler, table_from_marginal
@@ -111,7 +111,7 @@ def searched_parents(
             break
         edges = now
     # A triple that is measured needs a column that has the two others as parents: its links stay as they are.
-    return parents if triples else oriented(parents, matrix, counter.schema.sizes, rules)
+    return parents if triples else orient_links(parents, matrix, counter.schema.sizes, rules)
 
 
 def _worthwhile(
@@ -124,7 +124,7 @@ def _worthwhile(
     """The parents that are worth it, strongest first, as many as keep the table small; those that must be come before all."""
     must = rules.required[child]
     strengths = {p: float(matrix[child, p]) for p in chosen if matrix[child, p] > 0}
-    strongest = limited(
+    strongest = strongest_parents(
         {**strengths, **dict.fromkeys(must, float("inf"))}, child, sizes, rules.max_parents
     )
     if any(p not in strongest for p in must):
@@ -152,7 +152,7 @@ class PairScores:
         return (parents[:, None] >> np.arange(self.d) & 1) @ self.matrix[child]
 
 
-def oriented(
+def orient_links(
     parents: Mapping[int, Columns],
     matrix: NDArray[np.float64],
     sizes: tuple[int, ...],
@@ -211,7 +211,7 @@ def _from(
     for _ in range(len(links)):
         column = start if not out else int(np.argmax(np.where(waiting, near, -1.0)))
         before = np.flatnonzero(linked[column] * ~waiting).tolist()
-        out[column] = limited(
+        out[column] = strongest_parents(
             {p: float(links[column, p]) for p in before}, column, sizes, max_parents
         )
         if len(out[column]) < len(before):
@@ -288,7 +288,7 @@ def spread_evenly(key: NDArray[np.int64], rng: np.random.Generator) -> NDArray[n
     return np.minimum(uniform, 1 - 1e-16)
 
 
-def limited(
+def strongest_parents(
     strengths: Mapping[int, float], child: int, sizes: Sequence[int], max_parents: int
 ) -> Columns:
     """Return the strongest parents, as many as are allowed and as keep the child's table small."""
@@ -348,13 +348,13 @@ def _table(
             summed = of_parents.sum(axis=tuple(a for a in range(len(chosen)) if a not in axes))
             targets.append((axes, conditional_target(laid, summed, margin)))
     start = of_parents[..., None] * (margin / max(total, 1e-300)) + 1e-12
-    out = raked(start, targets, rounds=1 if len(targets) == 2 else _ROUNDS)
+    out = rake(start, targets, rounds=1 if len(targets) == 2 else _ROUNDS)
     if len(targets) > 2:
-        out = _settled(out, of_parents, margin)
+        out = _match_margins(out, of_parents, margin)
     return np.where(out > _TRACE, out, 0.0)
 
 
-def _settled(table: Counts, of_parents: Counts, margin: Counts) -> Counts:
+def _match_margins(table: Counts, of_parents: Counts, margin: Counts) -> Counts:
     """The table brought back to the sums of the parents and of the column itself, as far as its empty cells allow.
 
     Noisy links contradict each other and what their columns do together, and the last of them would have its way. The column itself is
@@ -362,10 +362,10 @@ def _settled(table: Counts, of_parents: Counts, margin: Counts) -> Counts:
     """
     out, first = table.reshape(-1, len(margin)), of_parents.reshape(-1)
     for _ in range(_SETTLING):
-        out = raked(out, [((0,), first)], rounds=1)
+        out = rake(out, [((0,), first)], rounds=1)
         if np.abs(out.sum(axis=0) - margin).sum() <= _SETTLED * margin.sum():
             break
-        out = raked(out, [((1,), margin)], rounds=1)
+        out = rake(out, [((1,), margin)], rounds=1)
     return out.reshape(table.shape)
 
 

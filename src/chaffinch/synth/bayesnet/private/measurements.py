@@ -5,7 +5,7 @@ tell. All tables that hold a column measure its part, each with its own noise, a
 estimate; the part of a pair is measured by its own table alone, and is what remains when the means along rows and columns are taken
 out. (The residuals of Xiao, He, Zhang and Kifer, ResidualPlanner, NeurIPS 2023.)
 
-Noise is held back (`smoothed`) by a Gaussian process whose smoothness and strength are those that explain the table best. What a table differs by from its model
+Noise is held back (`expected_gap`) by a Gaussian process whose smoothness and strength are those that explain the table best. What a table differs by from its model
 is taken as normal with covariance t K1 x K2 x ... (a Kronecker product, one factor for each
 column), and is seen under noise of a known variance. A factor is D^1/2 C D^1/2, where D holds the model's shares of the levels, so
 that differences go with what is expected, and C says how alike neighbouring levels are: exp(-|i - j| / length), or not at all
@@ -27,7 +27,7 @@ from ...._base.compiled import jit
 from ....counts.plan import Columns
 from ....privacy.counter import NoisyTable
 from ....table.schema import NUMERIC_KINDS, Column, Schema
-from ...noisy import Counts, of_total, product_of, raked
+from ...noisy import Counts, of_total, product_of, rake
 
 _LEAST_STD = 1e-9
 """Noise below what a double holds, at a huge epsilon, counts as this much."""
@@ -112,8 +112,8 @@ class Measurements:
     def _column(self, counts: Counts, std: float, ordered: bool) -> Counts:
         size = len(counts)
         even = np.full(size, self.total / size)
-        gap = smoothed(
-            centred(counts),
+        gap = expected_gap(
+            centre(counts),
             [even_factors(size, ordered=ordered)],
             std**2 * (1 - 1 / size),
             self.total,
@@ -127,10 +127,10 @@ class Measurements:
         precision = sum(weight for _, weight in measured)
         counts = sum(weight * counts for counts, weight in measured) / precision
         share = np.prod([1 - 1 / self.sizes[c] for c in clique]) if len(clique) == 2 else 1.0
-        gap = centred(counts - model) if len(clique) == 2 else counts - model
-        gap = smoothed(gap, [factors[c] for c in clique], float(share) / precision, self.total)
+        gap = centre(counts - model) if len(clique) == 2 else counts - model
+        gap = expected_gap(gap, [factors[c] for c in clique], float(share) / precision, self.total)
         targets = [((axis,), self.margins[c]) for axis, c in enumerate(clique)]
-        return raked(np.maximum(model + gap, 0.0) + 1e-9, targets, rounds=_RAKINGS)
+        return rake(np.maximum(model + gap, 0.0) + 1e-9, targets, rounds=_RAKINGS)
 
 
 def in_order(column: Column) -> bool:
@@ -173,7 +173,7 @@ def factors_of(shares: Counts, *, ordered: bool) -> tuple[LevelFactor, ...]:
     return tuple(out)
 
 
-def centred(table: Counts) -> Counts:
+def centre(table: Counts) -> Counts:
     """Return what is left of a table when the means along each axis are taken out: no sum over any axis tells anything.
 
     Examples
@@ -186,7 +186,7 @@ def centred(table: Counts) -> Counts:
     return table
 
 
-def smoothed(
+def expected_gap(
     gap: Counts, factors: Sequence[Sequence[LevelFactor]], variance: float, total: float
 ) -> Counts:
     """Return what is to be expected of a difference from a model that was seen under noise of a variance.
@@ -207,8 +207,8 @@ def smoothed(
     if best < EVIDENCE:
         return np.zeros_like(gap)
     spread = strength * _product([factor.values for factor in chosen])
-    return _turned(
-        _turned(gap, chosen, back=False) * (spread / (spread + variance)), chosen, back=True
+    return _rotate(
+        _rotate(gap, chosen, back=False) * (spread / (spread + variance)), chosen, back=True
     )
 
 
@@ -216,7 +216,7 @@ def _likelihood(
     gap: Counts, factors: Sequence[LevelFactor], variance: float, strengths: Counts
 ) -> tuple[float, float]:
     """The largest logarithm of the likelihood, over that of noise alone, and the strength that has it."""
-    squares = _turned(gap, factors, back=False).ravel() ** 2 / variance
+    squares = _rotate(gap, factors, back=False).ravel() ** 2 / variance
     spread = _product([factor.values for factor in factors]).ravel() / variance
     values = _log_likelihoods(squares, spread, strengths)
     best = int(np.argmax(values))
@@ -243,7 +243,7 @@ def _product(values: Sequence[Counts]) -> Counts:
     return out
 
 
-def _turned(table: Counts, factors: Sequence[LevelFactor], *, back: bool) -> Counts:
+def _rotate(table: Counts, factors: Sequence[LevelFactor], *, back: bool) -> Counts:
     """The table in the eigenvectors of its axes, or back."""
     for axis, factor in enumerate(factors):
         if factor.vectors is not None:

@@ -32,7 +32,7 @@ from numpy.typing import NDArray
 from ...._base.errors import FileError, InputError, MissingExtraError, join_names
 from ...domain import Scalar
 from ...types import is_words, to_numbers
-from ..format import Labels, ReadOptions, Source, Tagged, damaged
+from ..format import Labels, ReadOptions, Source, Tagged, damaged_file
 
 Program = Literal["sav", "dta"]
 
@@ -200,7 +200,7 @@ def open_file(path: Path, options: ReadOptions, *, form: Program) -> Source:
             chosen = None if columns is None else names
             cells = file.read(usecols=chosen, row_offset=start, row_limit=BATCH_ROWS)[0]
             if any(name not in cells for name in names):
-                raise damaged(path)
+                raise damaged_file(path)
             arrays = [variables[name].values(cells[name]) for name in names]
             n_read = len(arrays[0])
             if n_read:
@@ -209,7 +209,7 @@ def open_file(path: Path, options: ReadOptions, *, form: Program) -> Source:
             if n_read < BATCH_ROWS:
                 break
         if n_rows is not None and start < n_rows:
-            raise damaged(path)
+            raise damaged_file(path)
 
     codes = _missing_codes(path, read, variables)
     return Source(
@@ -263,7 +263,7 @@ class _StatFile:
                     f"Cannot read '{self.path}': its text is not in the encoding that it claims, or it is damaged. Save it "
                     f"as Unicode from {PROGRAMS[self.form]}."
                 ) from None
-            raise damaged(self.path) from None
+            raise damaged_file(self.path) from None
         return cells, metadata
 
     def variables(self) -> tuple[Any, dict[str, _Variable]]:
@@ -271,10 +271,10 @@ class _StatFile:
         if self.form == "sav":
             check_sav(self.path)
         elif not self.ends():
-            raise damaged(self.path)
+            raise damaged_file(self.path)
         metadata = self.read(metadataonly=True)[1]
         if None in metadata.column_names:
-            raise damaged(self.path)
+            raise damaged_file(self.path)
         return metadata, {name: _variable(self, metadata, name) for name in metadata.column_names}
 
     def ends(self) -> bool:
@@ -447,7 +447,7 @@ def check_sav(path: Path) -> None:
         except struct.error:  # the file ends before its dictionary does
             sound = False
     if not sound:
-        raise damaged(path)
+        raise damaged_file(path)
 
 
 @dataclass
