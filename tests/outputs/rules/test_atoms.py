@@ -10,17 +10,17 @@ from hypothesis import strategies as st
 
 from chaffinch.outputs.document import output_of
 from chaffinch.outputs.domain import OutputColumn, OutputDomain
-from chaffinch.outputs.rules import atoms
+from chaffinch.outputs.rules import lookups
 from chaffinch.outputs.rules.atoms import (
-    atoms_of,
-    components,
-    informative,
-    lookup_of,
-    merged,
+    connected_tallies,
+    find_atoms,
+    informative_tallies,
+    merge_groups,
     used_columns,
 )
 from chaffinch.outputs.rules.cell_counts import CellCounts, tallies_of
-from chaffinch.outputs.rules.small_groups import count_system, small_groups
+from chaffinch.outputs.rules.lookups import look_up
+from chaffinch.outputs.rules.small_groups import find_small_groups
 
 FIELDS = OutputDomain(
     (
@@ -71,14 +71,16 @@ def test_atoms_are_the_combinations_that_some_tally_tells_apart(rows, chosen, wr
         axis=1,
     )
     behind = np.stack([tally.labels for tally in mine], axis=1)
-    atoms = atoms_of(mine, SIZES, most=None if written else 1)
+    atoms = find_atoms(mine, max_atoms=None if written else 1)
     assert atoms.complete == written
     people = {
         tuple(row): int((behind == row).all(axis=1).sum())
         for row in np.concatenate([defined, behind])
         if (row >= 0).any()
     }
-    got = {tuple(row): int(n) for row, n in zip(atoms.cells, atoms.people, strict=True)}
+    starts = np.cumsum([0, *(tally.size for tally in mine)])[:-1]
+    cells = np.where(atoms.numbers >= 0, atoms.numbers - starts, -1)
+    got = {tuple(row): int(n) for row, n in zip(cells, atoms.people, strict=True)}
     if written:
         assert got == people
     else:
@@ -90,13 +92,13 @@ def test_atoms_are_the_combinations_that_some_tally_tells_apart(rows, chosen, wr
 @given(ROWS, CHOSEN, st.integers(2, 5))
 def test_groups_that_are_added_up_lose_no_find(rows, chosen, threshold):
     codes = np.array(rows, dtype=np.int32)
-    mine = informative(tallies([ENTRIES[k] for k in chosen], codes))
+    mine = informative_tallies(tallies([ENTRIES[k] for k in chosen], codes))
     people = []
-    for some in (mine, merged(mine, SIZES)):
+    for some in (mine, merge_groups(mine)):
         assert sum(int(tally.counts.sum()) for tally in some) == sum(
             int(tally.counts.sum()) for tally in mine
         )
-        found = small_groups(count_system(atoms_of(some, SIZES)), threshold)
+        found = find_small_groups(find_atoms(some).shown(), threshold)
         people.append(bool(found.groups))
         assert found.finished
     assert people[0] == people[1]
@@ -106,9 +108,10 @@ def test_groups_that_one_table_alone_tells_apart_are_added_up():
     codes = np.indices(SIZES).reshape(3, -1).T.astype(np.int32)
     one, other = (
         tally
-        for tally in merged(
-            informative(tallies([{"by": ["A", "C"]}, {"by": ["A"], "where": "C < 2"}], codes)),
-            SIZES,
+        for tally in merge_groups(
+            informative_tallies(
+                tallies([{"by": ["A", "C"]}, {"by": ["A"], "where": "C < 2"}], codes)
+            )
         )
         if tally.part == "cells"
     )
@@ -120,10 +123,10 @@ def test_groups_that_one_table_alone_tells_apart_are_added_up():
 
 def test_what_shares_no_column_is_looked_at_apart():
     codes = np.indices(SIZES).reshape(3, -1).T.astype(np.int32)
-    every = informative(
+    every = informative_tallies(
         tallies([{"by": ["A"]}, {"by": ["B"]}, {"by": ["A"], "where": "C < 2"}], codes)
     )
-    parts = components(every)
+    parts = connected_tallies(every)
     assert [[tally.output for tally in part if used_columns(tally)] for part in parts] == [
         ["o0", "o2"],
         ["o1"],
@@ -142,7 +145,7 @@ def test_records_are_in_the_cell_of_their_levels():
         AB_FIELDS,
         CODES,
     )
-    lookup = lookup_of(table)
+    lookup = look_up(table)
     assert lookup.columns == (0, 1)
     assert np.array_equal(lookup.cells[CODES @ lookup.strides], table.labels)
     # Of B's levels the share of A's that are in the cell: x with both, y and z with one of two.
@@ -151,8 +154,8 @@ def test_records_are_in_the_cell_of_their_levels():
 
 
 def test_what_is_too_wide_is_not_written_out(monkeypatch):
-    monkeypatch.setattr(atoms, "MOST_COMBINATIONS", 5)
+    monkeypatch.setattr(lookups, "MAX_COMBINATIONS", 5)
     (table, *_) = tallies_of(
         output_of({"name": "t", "kind": "table", "by": ["A", "B"]}), AB_FIELDS, CODES
     )
-    assert lookup_of(table) is None
+    assert look_up(table) is None

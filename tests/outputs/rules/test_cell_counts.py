@@ -13,7 +13,7 @@ from chaffinch.outputs.cells import crossed
 from chaffinch.outputs.document import output_of
 from chaffinch.outputs.domain import OutputColumn, OutputDomain
 from chaffinch.outputs.rules import Policy, check_entries
-from chaffinch.outputs.rules.atoms import cells_of
+from chaffinch.outputs.rules.atoms import find_cells
 from chaffinch.outputs.rules.cell_counts import (
     CellCounter,
     CellCounts,
@@ -236,7 +236,7 @@ def test_records_with_a_missing_value_are_left_out_by_the_definition_of_each_cel
         assert one.labels[complete].tolist() == expected.labels.tolist()
         assert (one.labels[~complete] == -1).all()
         grid = {column: with_missing[:, column].astype(np.int64) for column in range(3)}
-        assert cells_of(one, grid, len(codes), one.sizes).tolist() == one.labels.tolist()
+        assert find_cells(one, grid, len(codes)).tolist() == one.labels.tolist()
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,13 @@ from chaffinch.outputs.kinds import KINDS
 from chaffinch.outputs.kinds.table import TableSpec
 from chaffinch.outputs.rules import Policy, check_entries, check_rules
 from chaffinch.outputs.rules.check import EVERY_RULE
-from chaffinch.outputs.rules.findings import RuleReport, cells_in_words, finding, some, statbarn_of
+from chaffinch.outputs.rules.findings import (
+    RuleReport,
+    cells_in_words,
+    count_phrase,
+    finding,
+    statbarn_of,
+)
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -270,7 +276,7 @@ def test_missing_values_ask_for_no_large_programme_in_whole_numbers(monkeypatch)
 
     monkeypatch.setattr(scipy.optimize, "milp", noted)
     monkeypatch.setattr(
-        "chaffinch.outputs.rules.feasible_tables.MOST_PROPOSALS", 0
+        "chaffinch.outputs.rules.feasible_tables.MAX_PROPOSALS", 0
     )  # no walks: programmes alone
     rng = np.random.default_rng(3)
     fields = OutputDomain(
@@ -353,7 +359,7 @@ def test_a_report_is_as_bad_as_its_worst_finding() -> None:
 
 
 def test_words() -> None:
-    assert (some(2, 4), some(1, 1, "group"), statbarn_of("sd")) == (
+    assert (count_phrase(2, 4), count_phrase(1, 1, "group"), statbarn_of("sd")) == (
         "2 of 4 cells",
         "the only group",
         "Shape",

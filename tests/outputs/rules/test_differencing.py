@@ -232,7 +232,7 @@ def test_all_unions_of_cells_agree(rows, by, where, other_by, other_where, thres
         )[0]
         for name, (columns, groups), text in (("1", by, where), ("2", other_by, other_where))
     )
-    reported = bool(Comparer().of(one, two, threshold).differences)
+    reported = bool(Comparer().compare(one, two, threshold).differences)
     first, second = cells_of(one.labels), cells_of(two.labels)
     few = range(1, threshold)
     nested = any(
@@ -355,16 +355,16 @@ def test_a_limit_of_work_leaves_out_no_find_without_a_word(
     )
     whole = [
         (each.outer.output, each.cells, each.by_definition)
-        for each in Comparer().of(one, two, threshold).differences
+        for each in Comparer().compare(one, two, threshold).differences
     ]
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(rule, "MOST_CELLS", 0)
         sparse = [
             (each.outer.output, each.cells, each.by_definition)
-            for each in Comparer().of(one, two, threshold).differences
+            for each in Comparer().compare(one, two, threshold).differences
         ]
         patch.setattr(rule, "MOST_STEPS", 0)
-        cut = Comparer().of(one, two, threshold)
+        cut = Comparer().compare(one, two, threshold)
     assert sparse == whole
     assert not cut.differences
     assert cut.unseen or not whole

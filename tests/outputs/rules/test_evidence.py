@@ -31,7 +31,7 @@ def test_every_key_of_a_policy_belongs_to_a_rule() -> None:
 
 @pytest.fixture
 def many() -> Iterator[Rule]:
-    @RULES.register(Rule("many", "Are they many?", ())).at(People)
+    @RULES.register(Rule("many", "Are they many?", ())).looks_at(People)
     def many(piece: People, policy: Policy) -> Iterator[Outcome]:
         yield Outcome(["n"] if piece.n > 100 else [], 1, "Not many.", "Many.", "review")
 

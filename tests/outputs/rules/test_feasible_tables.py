@@ -15,7 +15,7 @@ from chaffinch.outputs.domain import OutputColumn, OutputDomain
 from chaffinch.outputs.rules import feasible_tables
 from chaffinch.outputs.rules.cell_counts import CellCounts, tallies_of
 from chaffinch.outputs.rules.feasible_tables import FeasibleTables, Guide, WalkTables, walk
-from chaffinch.outputs.rules.linear import LinearSystem
+from chaffinch.outputs.rules.system import CellSystem
 
 FIELDS = OutputDomain((OutputColumn("A", ("p", "q", "r")), OutputColumn("B", ("x", "y", "z"))))
 
@@ -47,7 +47,7 @@ def test_safe_is_what_a_table_that_fits_shows(cells, hidden, far):
     ]
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(feasible_tables, "PROPOSALS", 100_000)  # plenty for nine cells
-        found = FeasibleTables([table, *totals], codes).safe(table, table.withheld, far)
+        found = CellSystem([table, *totals], codes).feasible.safe_cells(table, table.withheld, far)
     places, fitting = sorted(hidden), []
     for filled in product(range(6), repeat=len(places)):
         trial = counts.copy().ravel()
@@ -91,28 +91,28 @@ def test_tables_that_were_found_fit_all_outputs_of_four_columns():
                 codes,
             )[0]
         some.append(one)
-    known = FeasibleTables(some, codes)
-    assert np.array_equal(known.safe(some[0], some[0].withheld, 1), some[0].withheld)
+    known = CellSystem(some, codes).feasible
+    assert np.array_equal(known.safe_cells(some[0], some[0].withheld, 1), some[0].withheld)
     lo, hi = (np.concatenate([getattr(one, name) for one in some]) for name in ("lo", "hi"))
-    for seen in (known.least, known.most):
+    for seen in (known.smallest, known.largest):
         assert ((seen >= lo) & (seen <= hi)).all()
 
 
 def test_without_proposals_nothing_is_said(monkeypatch):
-    monkeypatch.setattr(feasible_tables, "MOST_PROPOSALS", 0)
+    monkeypatch.setattr(feasible_tables, "MAX_PROPOSALS", 0)
     table, codes = table_with([[3, 4, 5], [4, 4, 5], [3, 5, 2]], {0, 1, 3, 4})
     total = tallies_of(output_of({"name": "A", "kind": "table", "by": ["A"]}), FIELDS, codes)[0]
-    assert not FeasibleTables([table, total], codes).safe(table, table.withheld, 1).any()
+    assert not CellSystem([table, total], codes).feasible.safe_cells(table, table.withheld, 1).any()
 
 
 def test_cells_of_the_only_table_change_alone(monkeypatch):
     """By hand: "0-5" leaves 3 people up to two more and 5 people none more but three fewer, whoever the others are."""
-    monkeypatch.setattr(feasible_tables, "MOST_PROPOSALS", 0)
+    monkeypatch.setattr(feasible_tables, "MAX_PROPOSALS", 0)
     table, codes = table_with([[3, 4, 5], [4, 4, 5], [3, 5, 2]], {0, 1, 2})
-    known = FeasibleTables([table], codes)
-    assert known.safe(table, table.withheld, 2).tolist() == table.withheld.tolist()
-    assert known.most[:3].tolist() == [5, 5, 5]
-    assert known.least[:3].tolist() == [1, 2, 3]
+    known = CellSystem([table], codes).feasible
+    assert known.safe_cells(table, table.withheld, 2).tolist() == table.withheld.tolist()
+    assert known.largest[:3].tolist() == [5, 5, 5]
+    assert known.smallest[:3].tolist() == [1, 2, 3]
 
 
 def test_nothing_is_looked_for_beyond_known_ends(monkeypatch):
@@ -124,13 +124,13 @@ def test_nothing_is_looked_for_beyond_known_ends(monkeypatch):
     ]
     aims = []
     monkeypatch.setattr(
-        FeasibleTables, "_aim", lambda _, cell, wanted, near: aims.append((cell, wanted))
+        FeasibleTables, "_aim_at", lambda _, cell, wanted, near: aims.append((cell, wanted))
     )
-    system = LinearSystem([table, *totals])
-    assert not system.narrow(table, totals, table.withheld, 2).any()
-    ends = system.ends(table, totals)
+    system = CellSystem([table, *totals], codes)
+    assert not system.lookups.narrow_cells(table, totals, table.withheld, 2).any()
+    ends = system.lookups.ends(table, totals)
     assert [end[[0, 1, 3, 4]].tolist() for end in ends] == [[2, 0, 3, 3], [4, 2, 5, 5]]
-    FeasibleTables([table, *totals], codes).safe(table, table.withheld, 2, Guide(*ends))
+    CellSystem([table, *totals], codes).feasible.safe_cells(table, table.withheld, 2, Guide(*ends))
     assert aims == [(0, 4), (0, 2), (1, 2), (1, 0), (3, 5), (3, 3), (4, 5), (4, 3)]
 
 

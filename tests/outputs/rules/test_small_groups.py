@@ -17,14 +17,10 @@ from chaffinch.outputs.document import output_of
 from chaffinch.outputs.domain import OutputColumn, OutputDomain
 from chaffinch.outputs.rules import Policy, check_entries
 from chaffinch.outputs.rules import small_groups as search
-from chaffinch.outputs.rules.atoms import atoms_of, informative
+from chaffinch.outputs.rules import system as cell_system
+from chaffinch.outputs.rules.atoms import Atoms, find_atoms, informative_tallies
 from chaffinch.outputs.rules.cell_counts import tallies_of
-from chaffinch.outputs.rules.small_groups import (
-    MOST_GROUPS,
-    CountSystem,
-    count_system,
-    small_groups,
-)
+from chaffinch.outputs.rules.small_groups import MAX_GROUPS, find_small_groups
 
 FIELDS = OutputDomain(
     (OutputColumn("A", ("p", "q")), OutputColumn("B", ("x", "y")), OutputColumn("C", (0, 1, 2)))
@@ -49,7 +45,7 @@ ENTRIES: list[dict[str, Any]] = [
 ]
 
 
-def system_of(entries: list[dict[str, Any]], counts: Any) -> CountSystem:
+def system_of(entries: list[dict[str, Any]], counts: Any) -> Atoms:
     codes = np.repeat(GRID, np.asarray(counts).ravel(), axis=0).astype(np.int32)
     tallies = [
         tally
@@ -58,8 +54,7 @@ def system_of(entries: list[dict[str, Any]], counts: Any) -> CountSystem:
             output_of({"name": f"o{number}", "kind": "table", **entry}), FIELDS, codes
         )
     ]
-    tallies = informative(tallies)
-    return count_system(atoms_of(tallies, SIZES))
+    return find_atoms(informative_tallies(tallies)).shown()
 
 
 def null_space(rows: list[list[int]], width: int) -> list[list[int]]:
@@ -89,10 +84,10 @@ def null_space(rows: list[list[int]], width: int) -> list[list[int]]:
     return vectors
 
 
-def all_groups(system: CountSystem, threshold: int) -> list[frozenset[int]]:
+def all_groups(system: Atoms, threshold: int) -> list[frozenset[int]]:
     """Every set of atoms with few people whose indicator is a combination of published cells, and which contains no published cell of few people."""
     cells = [
-        [int((row == cell).any()) for row in system.variables] for cell in range(len(system.cells))
+        [int((row == cell).any()) for row in system.numbers] for cell in range(len(system.cells))
     ]
     small = [
         frozenset(np.flatnonzero(cell).tolist())
@@ -124,16 +119,16 @@ def test_every_group_of_a_tiny_domain_is_found(chosen, counts, threshold):
     system = system_of([ENTRIES[k] for k in chosen], counts)
     if not len(system.people):
         return
-    found = small_groups(system, threshold)
+    found = find_small_groups(system, threshold)
     groups = all_groups(system, threshold)
     assert {frozenset(one.atoms.tolist()) for one in found.groups} <= set(groups)
     covered = {int(atom) for one in found.groups for atom in one.atoms}
     people = {atom for group in groups for atom in group if system.people[atom] > 0}
     assert not found.finished or people <= covered
-    assert found.finished or len(found.groups) == MOST_GROUPS  # on domains as small as these
+    assert found.finished or len(found.groups) == MAX_GROUPS  # on domains as small as these
 
 
-def three_tables(few: int) -> CountSystem:
+def three_tables(few: int) -> Atoms:
     """C < 1 and C > 1 are published each, and everyone: who is left is of C = 1."""
     counts = np.full(SIZES, 20)
     counts[:, :, 1] = 0
@@ -149,7 +144,7 @@ def three_tables(few: int) -> CountSystem:
 def test_one_person_between_three_outputs():
     """By hand: 161 people, 80 of C = 0 and 80 of C = 2: 161 - 80 - 80 = 1."""
     system = three_tables(1)
-    (found,) = small_groups(system, 10).groups
+    (found,) = find_small_groups(system, 10).groups
     assert sorted(
         int(system.counts[cell]) for cell in found.weights if found.weights[cell] == -1
     ) == [80, 80]
@@ -157,7 +152,7 @@ def test_one_person_between_three_outputs():
         sum(int(system.counts[cell]) for cell in found.weights if found.weights[cell] == 1) == 161
     )
     assert system.people[found.atoms].sum() == 1
-    assert not small_groups(three_tables(10), 10).groups
+    assert not find_small_groups(three_tables(10), 10).groups
 
 
 def test_people_alike_in_three_columns():
@@ -171,24 +166,24 @@ def test_people_alike_in_three_columns():
     codes = np.repeat(np.indices((2, 2, 2)).reshape(3, -1).T, counts.ravel(), axis=0).astype(
         np.int32
     )
-    tallies = informative(
+    tallies = informative_tallies(
         tally
         for by in ("AB", "AC", "BC")
         for tally in tallies_of(
             output_of({"name": by, "kind": "table", "by": list(by)}), fields, codes
         )
     )
-    system = count_system(atoms_of(tallies, fields.sizes))
-    search_result = small_groups(system, 10)
+    system = find_atoms(tallies).shown()
+    search_result = find_small_groups(system, 10)
     (found,) = search_result.groups
     assert search_result.finished
     assert system.people[found.atoms].sum() == 3
 
 
 def test_work_that_is_used_up_is_no_proof():
-    assert small_groups(three_tables(1), 10, work=0) == ([], False, 0)
+    assert find_small_groups(three_tables(1), 10, work=0) == ([], False, 0)
     # Nobody in a small atom: nothing to look for.
-    assert small_groups(three_tables(10), 10, work=0) == ([], True, 0)
+    assert find_small_groups(three_tables(10), 10, work=0) == ([], True, 0)
 
 
 def test_groups_beyond_those_given_back_are_not_denied(monkeypatch):
@@ -199,10 +194,10 @@ def test_groups_beyond_those_given_back_are_not_denied(monkeypatch):
         {"by": ["A", "B"], "where": "C < 1"},
         {"by": ["A", "B"], "where": "C > 1"},
     ]
-    whole = small_groups(system_of(entries, counts), 4)
+    whole = find_small_groups(system_of(entries, counts), 4)
     assert (len(whole.groups), whole.finished) == (4, True)
-    monkeypatch.setattr(search, "MOST_GROUPS", 2)
-    cut = small_groups(system_of(entries, counts), 4)
+    monkeypatch.setattr(search, "MAX_GROUPS", 2)
+    cut = find_small_groups(system_of(entries, counts), 4)
     assert (len(cut.groups), cut.finished) == (2, False)
 
 
@@ -221,7 +216,7 @@ def test_cells_that_nobody_is_in_are_known_to_be_empty_if_they_are_shown(shown):
         ],
         counts,
     )
-    people = {int(system.people[one.atoms].sum()) for one in small_groups(system, 10).groups}
+    people = {int(system.people[one.atoms].sum()) for one in find_small_groups(system, 10).groups}
     assert people == {2}
 
 
@@ -344,7 +339,7 @@ def test_the_threshold_is_the_policys(check, people_by_cell):
 
 
 def test_work_that_is_used_up_is_not_assessed(check, codes, monkeypatch):
-    monkeypatch.setattr(search, "MOST_WORK", 0)
+    monkeypatch.setattr(search, "MAX_WORK", 0)
     report = check(codes, ALL, YOUNG, OLD)
     assert found(report) == [("o1", None, ("o2", "o3"), "not assessed")]
     assert {report.status(name) for name in ("o1", "o2", "o3")} == {"not assessed"}
@@ -388,6 +383,6 @@ def test_more_combinations_of_levels_than_are_written_out(monkeypatch):
     ]
     # Where not all of them can be looked at, a person should.
     codes[0, -1] = 80
-    monkeypatch.setattr(search, "MOST_LEVELS", 1)
+    monkeypatch.setattr(cell_system, "MAX_LEVELS", 1)
     report = check_entries(entries, fields, codes, Policy())
     assert {each.status for each in report if each.rule == "differencing"} == {"review", "pass"}

@@ -13,10 +13,8 @@ from hypothesis import strategies as st
 from chaffinch.outputs.document import output_of
 from chaffinch.outputs.domain import OutputColumn, OutputDomain
 from chaffinch.outputs.rules import Policy, atoms, check_entries, feasible_tables, ranges
-from chaffinch.outputs.rules import suppression as rule
 from chaffinch.outputs.rules.cell_counts import CellCounts, tallies_of
-from chaffinch.outputs.rules.linear import LinearSystem
-from chaffinch.outputs.rules.suppression import bounds
+from chaffinch.outputs.rules.system import CellSystem
 
 
 def tallies(entry: Any, fields: OutputDomain, codes: Any) -> list[CellCounts]:
@@ -230,7 +228,7 @@ def test_bounds_are_those_of_all_tables_that_fit(cells, hidden, shown):
             and (not shown[2] or trial.sum() == counts.sum())
         ):
             fitting.append(trial.ravel())
-    lo, hi, _ = bounds(table, others)
+    lo, hi, _ = CellSystem([table, *others]).ranges(table, others)
     assert lo.tolist() == np.min(fitting, axis=0).tolist()
     assert hi.tolist() == np.max(fitting, axis=0).tolist()
 
@@ -243,9 +241,9 @@ def programmes(monkeypatch):
     """Allow so many linear programmes for a table, and no walk to other records that fit."""
 
     def allow(number):
-        monkeypatch.setattr(ranges._Table, "cost", 1)
-        monkeypatch.setattr(ranges, "MOST_WORK", number)
-        monkeypatch.setattr(feasible_tables, "MOST_PROPOSALS", 0)
+        monkeypatch.setattr(ranges.FittingTables, "cost", 1)
+        monkeypatch.setattr(ranges, "MAX_WORK", number)
+        monkeypatch.setattr(feasible_tables, "MAX_PROPOSALS", 0)
 
     return allow
 
@@ -339,14 +337,15 @@ def test_a_limit_changes_no_answer_but_to_not_assessed(cells, hidden, programmes
         {"name": "t", "kind": "table", "by": ["A", "B"], "counts": shown}, FIELDS, codes
     )
     others = [tallies({"name": "m", "kind": "table", "by": [by]}, FIELDS, codes)[0] for by in "AB"]
-    policy, secret = Policy(protection=protection), table.withheld
-    system = LinearSystem([table, *others])
-    whole, nothing = rule._undone(table, others, secret, policy, system)
+    secret = table.withheld
+    system = CellSystem([table, *others])
+    whole, nothing = system.disclosed_cells(table, others, secret, protection)
     assert not nothing.any()
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(ranges._Table, "cost", 1)
-        patch.setattr(ranges, "MOST_WORK", programmes)
-        undone, unseen = rule._undone(table, others, secret, policy, system)
+        patch.setattr(ranges.FittingTables, "cost", 1)
+        patch.setattr(ranges, "MAX_WORK", programmes)
+        system = CellSystem([table, *others])
+        undone, unseen = system.disclosed_cells(table, others, secret, protection)
     assert not (undone & ~whole).any()
     assert not (whole & ~undone & ~unseen).any()
 
@@ -372,7 +371,7 @@ def test_what_one_sum_gives_away_is_passed_on_to_the_last():
         )[0]
         for k in range(39)
     ]
-    lo, hi, _ = bounds(table, pairs)
+    lo, hi, _ = CellSystem([table, *pairs]).ranges(table, pairs)
     assert lo.tolist() == hi.tolist() == [3] * 40
 
 
@@ -408,7 +407,7 @@ def test_whole_people_know_more_than_real_numbers():
         )[0]
         for a, b in ("pq", "qr")
     ]
-    lo, hi, assessed = bounds(table, pairs)
+    lo, hi, assessed = CellSystem([table, *pairs]).ranges(table, pairs)
     assert (lo.tolist(), hi.tolist(), assessed.tolist()) == ([2, 1, 1], [2, 1, 1], [True] * 3)
 
 
@@ -431,7 +430,7 @@ def test_halves_of_people_do_not_count():
         )[0]
         for some, sign in [("pqrs", "0-4"), *((pair, "0-1") for pair in combinations("pqrs", 2))]
     )
-    lo, hi, assessed = bounds(table, pairs)
+    lo, hi, assessed = CellSystem([table, *pairs]).ranges(table, pairs)
     assert (lo.tolist(), hi.tolist(), assessed.tolist()) == ([0], [1], [True])
 
 
@@ -445,7 +444,7 @@ def test_a_total_of_none_and_a_total_that_its_part_reaches():
         {"name": "t", "kind": "table", "by": ["A", "B"], "counts": shown}, FIELDS, codes
     )
     rows = tallies({"name": "r", "kind": "table", "by": ["A"]}, FIELDS, codes)[0]
-    lo, hi, _ = bounds(table, [rows])
+    lo, hi, _ = CellSystem([table, rows]).ranges(table, [rows])
     assert lo.tolist() == [9, 0, 0, 0, 0, 0, 0, 0, 0]
     assert hi.tolist() == [9, 0, 0, 0, 0, 0, 9, 9, 9]
 
@@ -507,7 +506,7 @@ def test_ranges_are_those_of_all_whole_tables_of_all_outputs(rows, by, chosen):
         fitting @ np.array([labels[0] == cell for cell in range(table.size)], dtype=np.int64).T
     )
     total = tallies({"name": "n", "kind": "ols", "formula": "x", "n": True}, DEEP, codes)[-1:]
-    lo, hi, assessed = bounds(table, [*shown, *total])
+    lo, hi, assessed = CellSystem([table, *shown, *total]).ranges(table, [*shown, *total])
     assert assessed.all()
     assert lo[table.withheld].tolist() == counted.min(axis=0)[table.withheld].tolist()
     assert hi[table.withheld].tolist() == counted.max(axis=0)[table.withheld].tolist()
@@ -517,7 +516,7 @@ def test_outputs_that_were_left_out_are_no_pass(check, one, codes, monkeypatch):
     """Where not all combinations of levels can be written out, what is open is not assessed; what is undone is."""
     columns = {"kind": "table", "by": ["B"], "where": "AGE < 30"}
     assert one(check(codes, TABLE, columns), RULE).status == "pass"
-    monkeypatch.setattr(atoms, "MOST_ATOMS", 6)
+    monkeypatch.setattr(atoms, "MAX_ATOMS", 6)
     assert one(check(codes, TABLE, columns), RULE).status == "not assessed"
     assert [
         each.status

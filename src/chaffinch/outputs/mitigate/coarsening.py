@@ -10,7 +10,7 @@ import numpy as np
 from ..domain import OutputColumn
 from ..kinds.base import OutputSpec
 from ..rules.cell_counts import CellCounter
-from ..rules.suppression import bounds
+from ..rules.system import CellSystem
 from .base import MITIGATIONS, MitigatedForm, Mitigation, RuleTrial, Series, has_key
 
 MOST_FORMS = 24
@@ -276,7 +276,7 @@ def _narrows(form: OutputSpec, trial: RuleTrial) -> bool:
     small = (table.counts > 0) & (table.counts < rules.threshold)
     if not small.any():
         return False
-    limits = bounds(table, others, of=small, enough=rules.protection)
+    limits = CellSystem([table, *others]).ranges(table, others, small, enough=rules.protection)
     return bool((small & (limits.hi - limits.lo < rules.protection)).any())
 
 

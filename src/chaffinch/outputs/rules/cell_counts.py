@@ -104,8 +104,8 @@ class CellCounts:
         return hashlib.sha256(repr((parts, self.withheld.tobytes())).encode()).digest()
 
     @cached_property
-    def said(self) -> bytes:
-        """What two tallies have in common that say the same of the same cells."""
+    def shown_key(self) -> bytes:
+        """What two tallies have in common that show the same of the same cells."""
         return self.key + self.lo.tobytes() + self.hi.tobytes()
 
     def called(self, cells: Sequence[int] | Ints) -> list[str]:

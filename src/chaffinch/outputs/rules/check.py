@@ -14,12 +14,10 @@ from ..cells import column_numbers
 from ..domain import Codes, Floats, Ints, OutputDomain
 from .cell_counts import COUNT, CellCounter, CellCounts, MissingLevels, tallies_of
 from .evidence import RULES, PrintedOutput, RecordsBehind, Release, judge
-from .feasible_tables import FeasibleTables
 from .findings import RuleFinding, RuleReport, not_assessed
-from .linear import LinearSystem
 from .policy import Policy
-from .ranges import WorkBudget
-from .suppression import AllOutputs, WithheldTable
+from .suppression import WithheldTable
+from .system import CellSystem
 
 if TYPE_CHECKING:
     from ..document import Outputs
@@ -154,16 +152,16 @@ def _withheld_tables(release: Release, codes: Codes) -> Iterator[WithheldTable]:
     # Of outputs none of which withholds a count nothing is asked that they say together.
     if not any(map(_withheld, every)):
         return
-    together = AllOutputs(LinearSystem(every), FeasibleTables(every, codes), WorkBudget())
+    system = CellSystem(every, codes)
     new, before = ([*chain(*cells.values())] for cells in (release.new, release.before))
     for table in filter(_withheld, new):
         rest = [one for one in release.new[table.output] if one is not table]
         beside = [one for one in new if one.output != table.output]
-        yield WithheldTable(table, rest, [*beside, *before], together)
+        yield WithheldTable(table, rest, [*beside, *before], system)
     for table in filter(_withheld, before):
         rest = [one for one in release.before[table.output] if one is not table]
         beside = [one for one in before if one.output != table.output]
-        yield WithheldTable(table, [*rest, *beside], new, together, is_new=False)
+        yield WithheldTable(table, [*rest, *beside], new, system, is_new=False)
 
 
 def _judged_tables(

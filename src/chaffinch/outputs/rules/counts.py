@@ -30,7 +30,7 @@ from .evidence import (
     SurvivalTable,
     TableCells,
 )
-from .findings import some
+from .findings import count_phrase
 from .policy import Policy
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ def names_of_cells(parts: Sequence[tuple[CellCounts, Mask]]) -> list[str]:
     Rule(
         "threshold", "Are fewer people than the threshold, but some, behind a number that is shown?"
     )
-).at(Counts, TableCells)
+).looks_at(Counts, TableCells)
 def _small_cells(piece: Counts, policy: Policy) -> Iterator[Outcome]:
     """Whether a number that is shown has 1 to threshold - 1 people behind it: in cells, margins, totals and n; nothing without tallies.
 
@@ -70,25 +70,25 @@ def _small_cells(piece: Counts, policy: Policy) -> Iterator[Outcome]:
     good = f"No {piece.noun} that is shown has between 1 and {least - 1} people behind it."
     words = "Fewer than {} people are behind {} (totals and n counted too).{}".format
     if shown:
-        yield Outcome(exact, of, good, words(least, some(len(exact), of, piece.noun), ""))
+        yield Outcome(exact, of, good, words(least, count_phrase(len(exact), of, piece.noun), ""))
     if rounded:
         which, rest = (
-            some(len(rounded), of, piece.noun),
+            count_phrase(len(rounded), of, piece.noun),
             " Their counts are rounded, to a base below that.",
         )
         yield Outcome(rounded, of, good, words(least, which, rest), "review")
 
 
-@_small_cells.at(CurveBands)
+@_small_cells.looks_at(CurveBands)
 def _small_bands(piece: CurveBands, policy: Policy) -> Iterator[Outcome]:
     least, of = policy.threshold, len(piece.names)
     where = [name for name, n in zip(piece.names, piece.counts, strict=True) if n < least]
     good = f"Between two points of the curve there are {least} people or more."
-    bad = f"Fewer than {least} people lie between {some(len(where), of, 'pair')} of points: what they have together follows."
+    bad = f"Fewer than {least} people lie between {count_phrase(len(where), of, 'pair')} of points: what they have together follows."
     yield Outcome(where, of, good, bad)
 
 
-@_small_cells.at(People)
+@_small_cells.looks_at(People)
 def _few_people(piece: People, policy: Policy) -> Iterator[Outcome]:
     least = policy.threshold
     good, bad = f"It is of {least} people or more.", f"It is of fewer than {least} people."
@@ -101,7 +101,7 @@ def _few_people(piece: People, policy: Policy) -> Iterator[Outcome]:
         "Does a cell show that nobody is in it, though somebody could be?",
         ("zeros_are_disclosive",),
     )
-).at(TableCells, EmptyCells)
+).looks_at(TableCells, EmptyCells)
 def _zeros(piece: Counts, policy: Policy) -> Iterator[Outcome]:
     """Whether a cell that could have people is shown to have none.
 
@@ -111,19 +111,19 @@ def _zeros(piece: Counts, policy: Policy) -> Iterator[Outcome]:
     if policy.zeros_are_disclosive and shown:
         where = names_of_cells([(table, (table.counts == 0) & table.is_shown) for table in shown])
         of = sum(int(table.is_shown.sum()) for table in shown)
-        bad = f"{some(len(where), of)} could have people and {'shows' if len(where) == 1 else 'show'} none: that says something of everyone."
+        bad = f"{count_phrase(len(where), of)} could have people and {'shows' if len(where) == 1 else 'show'} none: that says something of everyone."
         good = "No cell that could have people shows none."
         yield Outcome(where, of, good, bad[0].upper() + bad[1:])
 
 
 @RULES.register(
     Rule("records shown", "Is a point of a plot the record of few people, as it is?")
-).at(Points)
+).looks_at(Points)
 def _points(piece: Points, policy: Policy) -> Iterator[Outcome]:
     least, of = policy.threshold, len(piece.names)
     where = [name for name, n in zip(piece.names, piece.counts, strict=True) if n < least]
     good = f"Every point is {least} records or more."
-    bad = f"{some(len(where), of, 'point').capitalize()} of the plot: records of fewer than {least} people, as they are. Draw counts of bins instead."
+    bad = f"{count_phrase(len(where), of, 'point').capitalize()} of the plot: records of fewer than {least} people, as they are. Draw counts of bins instead."
     yield Outcome(where, of, good, bad)
 
 
@@ -133,7 +133,7 @@ def _points(piece: Points, policy: Policy) -> Iterator[Outcome]:
         "Do few people leave between two times, have the event at one, or stay at risk at the end?",
         ("survival_threshold",),
     )
-).at(SurvivalTable)
+).looks_at(SurvivalTable)
 def _survival_steps(piece: SurvivalTable, policy: Policy) -> Iterator[Outcome]:
     """Whether few people leave between two times that are shown, have the event at one, or are at risk at the end.
 
@@ -166,7 +166,7 @@ def _survival_steps(piece: SurvivalTable, policy: Policy) -> Iterator[Outcome]:
             where += [f"events {name}" for name in table.named(few)]
             of += int(table.is_shown.sum())
     good = f"Between 1 and {least - 1} people leave at no step, and are at risk at no end."
-    bad = f"Fewer than {least} people leave, have the event or are left at {some(len(where), of, 'step')}."
+    bad = f"Fewer than {least} people leave, have the event or are left at {count_phrase(len(where), of, 'step')}."
     yield Outcome(where, of, good, bad, "fail" if piece.base == 1 else "review")
 
 
@@ -189,7 +189,7 @@ def _group_sizes(times: CellCounts, axis: int, counter: CellCounter) -> Ints:
         "Are fewer households than the threshold behind a cell, however many people?",
         ("threshold", "household"),
     )
-).at(RecordsBehind)
+).looks_at(RecordsBehind)
 def _households(piece: RecordsBehind, policy: Policy) -> Iterator[Outcome]:
     """Whether a cell that is shown has 1 to threshold - 1 households behind it, where the policy names their column; else nothing.
 
@@ -218,7 +218,7 @@ def _households(piece: RecordsBehind, policy: Policy) -> Iterator[Outcome]:
         where += [f"{table.part}: {name}" for name in table.named(few)]
         of += int(table.is_shown.sum())
     good = f"No cell that is shown has between 1 and {least - 1} households behind it."
-    bad = f"Fewer than {least} households are behind {some(len(where), of)} (totals and n counted too)."
+    bad = f"Fewer than {least} households are behind {count_phrase(len(where), of)} (totals and n counted too)."
     yield Outcome(where, of, good, bad)
 
 
@@ -228,7 +228,7 @@ def _households(piece: RecordsBehind, policy: Policy) -> Iterator[Outcome]:
         "Are published counts weighted, so that they do not say how many people are behind them?",
         ("weight",),
     )
-).at(PrintedOutput)
+).looks_at(PrintedOutput)
 def _weights(piece: PrintedOutput, policy: Policy) -> Iterator[Outcome]:
     """Whether published counts are weighted, as far as can be seen; nothing where they are not.
 

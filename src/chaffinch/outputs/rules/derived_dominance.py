@@ -9,18 +9,14 @@ from itertools import permutations
 import numpy as np
 
 from ..domain import Floats, Ints
-from .atoms import atoms_of
 from .cell_counts import COUNT, CellCounts, cells_within, margin
 from .evidence import RULES, Release, Rule, SortedGroups
-from .findings import RuleFinding, Status, some
+from .findings import RuleFinding, Status, count_phrase
 from .magnitudes import by_ratio, by_share, ratio_words, share_words
 from .policy import Policy
+from .system import CellSystem
 
 RULE = "dominance in derived groups"
-MOST_ATOMS = 20_000
-"""Combinations of levels that tables of one column's sums tell apart, up to which withheld sums are bounded."""
-MOST_PROGRAMMES = 400
-"""Linear programmes for the withheld sums of one column, two for each dominated group."""
 _CLOSE = 1e-6
 """Differences of sums below this share of all of them are rounding."""
 
@@ -59,42 +55,6 @@ class _Sums:
             remains = (outer.known >= 0) & ~subtracted & reduced[outer.known]
             yield outer, inner, np.where(remains, outer.known, -1)
 
-    def intervals(
-        self, table: CellCounts, cells: Sequence[int]
-    ) -> Iterator[tuple[float, float] | None]:
-        """Give the least and the largest sum of each of some withheld cells that all printed sums allow; None where that is not worked out.
-
-        The unknowns are the sums of the finest groups that the tables tell apart, each at least 0.
-        """
-        from scipy.optimize import linprog
-
-        tables = [table, *(tally for tally in self.tallies if tally is not table)]
-        atoms = atoms_of(tables, table.sizes, most=MOST_ATOMS)
-        scale = max(float(self.values.sum()), 1e-300)
-        shown = np.flatnonzero(atoms.by_cell(lambda tally: ~tally.withheld))
-        total = atoms.by_cell(
-            lambda tally: np.bincount(
-                tally.labels + 1, weights=self.values / scale, minlength=tally.size + 1
-            )[1:]
-        )[shown]
-        matrix = atoms.matrix[shown].astype(float)
-        for number, cell in enumerate(cells):
-            if not atoms.complete or 2 * number >= MOST_PROGRAMMES:
-                yield None
-                continue
-            aim = (atoms.cells[:, 0] == cell).astype(float)
-            results = [
-                linprog(sign * aim, A_eq=matrix, b_eq=total, bounds=(0, None), method="highs")
-                for sign in (1.0, -1.0)
-            ]
-            # 3: unbounded above.
-            ends = [np.inf if result.status == 3 else result.fun for result in results]
-            yield (
-                None
-                if None in ends
-                else (scale * ends[0], scale * (np.inf if ends[1] == np.inf else -ends[1]))
-            )
-
 
 def _definition(tally: CellCounts) -> bytes:
     return replace(tally, withheld=np.zeros_like(tally.withheld)).key
@@ -123,7 +83,7 @@ def _margins(table: CellCounts) -> list[CellCounts]:
         "Do a few people dominate a group that follows from printed sums?",
         ("differencing", "nk_n", "nk_k", "p_ratio"),
     )
-).at(Release)
+).looks_at(Release)
 def _derived_dominance(release: Release, policy: Policy) -> list[RuleFinding]:
     """Return whether a few people dominate a group whose sum is not printed and follows, or nearly follows, from sums that are.
 
@@ -179,7 +139,7 @@ def _by_difference(sums: _Sums, new: Mapping[str, object], policy: Policy) -> It
             beside = None if other.output == mine else other.output
             source = "Its own cells" if beside is None else f"This output and '{beside}'"
             size = len(np.unique(labels[labels >= 0]))
-            bad = f"{source} give, by subtraction, the sums of groups that are not printed. In {some(int(groups.sum()), size, 'such group')} {words}."
+            bad = f"{source} give, by subtraction, the sums of groups that are not printed. In {count_phrase(int(groups.sum()), size, 'such group')} {words}."
             yield first.finding(
                 RULE, outer.named(groups), of=size, good="", bad=bad, status=status, other=beside
             )
@@ -218,7 +178,9 @@ def _by_bounds(
         below = bool((sums.values < 0).any())  # a sum may then be anything
         for cell, ends in zip(
             asked,
-            [None] * len(asked) if below else sums.intervals(tally, asked.tolist()),
+            [None] * len(asked)
+            if below
+            else CellSystem(sums.tallies).sum_ranges(tally, asked.tolist(), sums.values),
             strict=True,
         ):
             total = float(sums.values[tally.labels == cell].sum())
@@ -239,7 +201,7 @@ def _by_bounds(
             (unseen, unclear, "not assessed"),
         ):
             if cells:
-                bad = f"In {some(len(cells), of, 'withheld group')} {text}."
+                bad = f"In {count_phrase(len(cells), of, 'withheld group')} {text}."
                 yield first.finding(
                     RULE, tally.called(cells), of=of, good="", bad=bad, status=status, **names
                 )

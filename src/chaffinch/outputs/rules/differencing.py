@@ -7,9 +7,9 @@ matrices. Unions of tallies of many cells are searched up to a limit of work; wh
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import combinations
+from itertools import chain, combinations, product
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -20,8 +20,12 @@ from .cell_counts import COUNT, CellCounts, defined_within, margin
 from .evidence import RULES, Release, Rule
 from .findings import ORDER, RuleFinding, Status, cells_in_words
 from .policy import Policy
-from .small_groups import differencing_by_several
+from .small_groups import SmallGroup
+from .system import CellSystem
 
+RULE = "differencing"
+MAX_NAMED = 40
+"""Cells of a combination that the inside is told."""
 MOST_CHECKED = 2_000
 """Of one pair of tallies, how many finds are looked at for whether they hold by definition; if none of them does and there are more, the
 others are not assessed."""
@@ -106,7 +110,7 @@ class Comparer:
         self.left = MOST_STEPS_OF_ALL if steps is None else steps
         self._known: dict[tuple[bytes, bytes, int], TallyComparison] = {}
 
-    def of(self, one: CellCounts, other: CellCounts, threshold: int) -> TallyComparison:
+    def compare(self, one: CellCounts, other: CellCounts, threshold: int) -> TallyComparison:
         """Return where unions of cells of two tallies, one inside the other, differ by 1 to threshold - 1 people.
 
         There is at most one difference for each direction: one that holds by definition, if there is any.
@@ -150,12 +154,12 @@ class Comparer:
 
 @RULES.register(
     Rule(
-        "differencing",
+        RULE,
         "Do outputs, one subtracted from the other, or several together, leave few people?",
         ("differencing", "threshold"),
     )
-).at(Release)
-def _differencing(release: Release, policy: Policy) -> list[RuleFinding]:
+).looks_at(Release)
+def _look_at_differences(release: Release, policy: Policy) -> list[RuleFinding]:
     """Return, for each pair of outputs, whether cells, totals or populations of the two differ by a few people; then the same of several.
 
     Of outputs that are out already only what lies between them and the new ones is said. Exact counts (or sums of the same
@@ -163,38 +167,34 @@ def _differencing(release: Release, policy: Policy) -> list[RuleFinding]:
     threshold; cells that lie in each other only for these records; and the same regression on two populations. Not assessed is what takes
     more work than the limit allows. Of outputs without a number that could be subtracted nothing is said.
     """
-    tallies, released = release.new, release.before
     if not policy.differencing:
         return []
+    tallies, released = release.new, release.before
     findings, comparer = list[RuleFinding](), Comparer()
-    for mine in tallies.values():
-        within = _findings(mine, mine, None, policy, comparer)
-        findings += within if not isinstance(within, Difference) else []
+    for own in tallies.values():
+        findings += _compare_outputs(own, own, None, policy, comparer).findings()
     pairs = [(a, b, tallies[b]) for a, b in combinations(tallies, 2)]
     pairs += [(a, b, theirs) for a in tallies for b, theirs in released.items()]
-    apart = dict[
-        str, list[CellCounts]
-    ]()  # by the output that leaves few people out, totals of others that have them
+    # By the output that leaves few people out, totals of others that have them.
+    left_out = dict[str, list[CellCounts]]()
     for a, b, theirs in pairs:
-        between = _findings(tallies[a], theirs, b, policy, comparer, released)
-        if isinstance(between, Difference):
-            apart.setdefault(between.inner.output, []).append(between.outer)
+        between = _compare_outputs(tallies[a], theirs, b, policy, comparer)
+        if (difference := between.of_total(released)) is not None:
+            left_out.setdefault(difference.inner.output, []).append(difference.outer)
         else:
-            findings += between
-    for name, totals in apart.items():
+            findings += between.findings()
+    for name, totals in left_out.items():
         findings += _left_out_by(tallies[name][0], totals, policy, released)
-    failed = {frozenset(one.names) for one in findings if one.status == "fail"}
+    failed = {frozenset(finding.names) for finding in findings if finding.status == "fail"}
     failed |= {
-        frozenset({name, total.output}) for name, totals in apart.items() for total in totals
+        frozenset({name, total.output}) for name, totals in left_out.items() for total in totals
     }
-    findings += differencing_by_several(release, policy, failed)
-    noted = {name for one in findings for name in one.names}
-    for name, mine in tallies.items():
-        if name not in noted and any(one.quantities for one in mine):
-            good = (
-                "No cell or total differs from another output's by fewer people than the threshold."
-            )
-            findings.append(mine[0].finding("differencing", [], of=mine[0].size, good=good, bad=""))
+    findings += _differencing_by_several(release, policy, failed)
+    noted = {name for finding in findings for name in finding.names}
+    good = "No cell or total differs from another output's by fewer people than the threshold."
+    for name, own in tallies.items():
+        if name not in noted and any(tally.quantities for tally in own):
+            findings.append(own[0].finding(RULE, [], of=own[0].size, good=good, bad=""))
     return findings
 
 
@@ -202,154 +202,257 @@ def _left_out_by(
     cells: CellCounts, totals: Sequence[CellCounts], policy: Policy, released: Collection[str]
 ) -> list[RuleFinding]:
     """That an output leaves out few people, who are in the totals of others: it fails, and those others are for a person to look at."""
-    least, names = (
-        policy.of(cells.kind).threshold,
-        list(dict.fromkeys(total.output for total in totals)),
-    )
+    threshold = policy.of(cells.kind).threshold
+    names = list(dict.fromkeys(total.output for total in totals))
     quoted = join_names([f"'{name}'" for name in names], max_names=3)
-    bad = f"It leaves out fewer than {least} people who are in {quoted}: subtracting its total or n from theirs shows them. Publish it of the same people, or withhold it."
-    findings = [cells.finding("differencing", ["n"], of=cells.size, good="", bad=bad)]
+    bad = f"It leaves out fewer than {threshold} people who are in {quoted}: subtracting its total or n from theirs shows them. Publish it of the same people, or withhold it."
+    findings = [cells.finding(RULE, ["n"], of=cells.size, good="", bad=bad)]
+    bad = f"Its total or n, beside '{cells.output}', shows fewer than {threshold} people: it may leave if '{cells.output}' does not."
     for total in {total.output: total for total in totals if total.output not in released}.values():
-        words = f"Its total or n, beside '{cells.output}', shows fewer than {least} people: it may leave if '{cells.output}' does not."
+        where = [f"{total.part}: n"]
         findings.append(
-            total.finding(
-                "differencing",
-                [f"{total.part}: n"],
-                of=total.size,
-                good="",
-                bad=words,
-                status="review",
-            )
+            total.finding(RULE, where, of=total.size, good="", bad=bad, status="review")
         )
     return findings
 
 
-def _margins_beside(mine: Sequence[CellCounts], theirs: Sequence[CellCounts]) -> list[CellCounts]:
+def _margins_beside(
+    tallies: Sequence[CellCounts], others: Sequence[CellCounts]
+) -> list[CellCounts]:
     """Margins of a table of many columns by those that another output has, too: only by these can their cells lie in each other."""
     margins: dict[frozenset[int], CellCounts] = {}
-    for table in mine:
-        own = {
+    for table in tallies:
+        crossed = {
             position
             for (position, _), names in zip(table.steps, table.names, strict=True)
             if len(names) > 1
         }
-        for other in theirs if table.more_margins else ():
-            common = frozenset(own & {position for position, _ in other.steps})
-            if 1 < len(common) < len(own) and common not in margins:
+        for other in others if table.more_margins else ():
+            common = frozenset(crossed & {position for position, _ in other.steps})
+            if 1 < len(common) < len(crossed) and common not in margins:
                 margins[common] = margin(table, common)
     return list(margins.values())
 
 
-def _findings(
-    mine: Sequence[CellCounts],
-    theirs: Sequence[CellCounts],
+@dataclass(frozen=True)
+class _JudgedDifference:
+    """A difference of two outputs, its status, and whether it is between sums."""
+
+    difference: Difference
+    status: Status
+    is_sum: bool
+
+
+@dataclass(frozen=True)
+class _OutputComparison:
+    """What two outputs (or the parts of one, without an `other`) have between them; `unseen` are names of cells, out of so many `starts`, from which no unions were grown."""
+
+    cells: CellCounts
+    other: str | None
+    judged: Sequence[_JudgedDifference]
+    unseen: Sequence[str]
+    starts: int
+    threshold: int
+
+    def of_total(self, released: Collection[str]) -> Difference | None:
+        """Return the difference where one output leaves out few people whom the other's total has, and nothing smaller than that total shows them; else None.
+
+        It is the fault of the one that leaves them out. That holds of counts alone: a sum of the same column shows a person's value, whichever of the two is withheld.
+        """
+        failing = [judged.difference for judged in self.judged if judged.status == "fail"]
+        inner = {difference.inner.output for difference in failing}
+        is_total = all(difference.of_total for difference in failing)
+        has_sums = any(judged.is_sum for judged in self.judged)
+        if self.other is None or has_sums or not is_total or len(inner) != 1 or inner & {*released}:
+            return None
+        return failing[0]
+
+    def findings(self) -> list[RuleFinding]:
+        """Return the finding between the two: none where nothing differs by few and everything was looked at."""
+        statuses: list[Status] = [judged.status for judged in self.judged]
+        statuses += ["not assessed"] if self.unseen else []
+        if not statuses:
+            return []
+        worst = max(statuses, key=ORDER.index)
+        where = [
+            f"{judged.difference.outer.part}: {name}"
+            for judged in self.judged
+            if judged.status == worst
+            for name in judged.difference.outer.called(judged.difference.cells)
+        ]
+        where = list(dict.fromkeys([*where, *(self.unseen if worst == "not assessed" else ())]))
+        total, bad = max(self.cells.size, len(where)), self._sentences(worst)
+        return [
+            self.cells.finding(
+                RULE, where, of=total, good="", bad=bad, status=worst, other=self.other
+            )
+        ]
+
+    def _sentences(self, status: Status) -> str:
+        subject = "Its own totals and cells"
+        subject = subject if self.other is None else "Cells or populations of the two outputs"
+        few = f"{subject} differ by fewer than {self.threshold} people"
+        shows = f"{few}, whom subtracting one from the other shows."
+        if status == "fail":
+            return shows
+        if status == "review":
+            return f"{shows} Only for these records, or only nearly: a person should look."
+        sentences = list[str]()
+        if not all(judged.difference.complete for judged in self.judged):
+            sentences.append(
+                f"{few} in more places than were looked at for whether that is so by definition."
+            )
+        elif self.judged:
+            sentences.append(
+                f"{shows} Only for these records, or only nearly, where it was looked at."
+            )
+        if self.unseen:
+            looked_at = cells_in_words(max(self.starts - len(self.unseen), 0), self.threshold)
+            sentences.append(
+                f"Unions that start from a cell were looked at for {looked_at} of {cells_in_words(self.starts, self.threshold)} cells of the tables and "
+                "margins, up to the limit of work; of the rest nothing is known."
+            )
+        return " ".join(sentences)
+
+
+def _compare_outputs(
+    tallies: Sequence[CellCounts],
+    others: Sequence[CellCounts],
     other_name: str | None,
     policy: Policy,
     comparer: Comparer,
-    released: Collection[str] = (),
-) -> list[RuleFinding] | Difference:
-    """The finding between two outputs, or within one: none where nothing differs by few and everything was looked at.
-
-    Where one leaves out few people whom the other's total has, and nothing smaller than that total shows them, the difference itself: it is the fault of
-    the one that leaves them out.
-    """
-    differences: list[tuple[Difference, Status]] = []
-    unseen, starts, summed = list[str](), 0, False
-    printed = [
-        one for one in mine if not one.implied
-    ]  # what is implied adds nothing to what it is implied by
-    ours, others = (
-        [*mine, *_margins_beside(mine, theirs)],
-        [*theirs, *_margins_beside(theirs, mine)],
-    )
-    pairs = combinations(printed, 2) if mine is theirs else ((a, b) for a in ours for b in others)
-    for one, other in pairs:
-        if one.key == other.key:
+) -> _OutputComparison:
+    """What two outputs, or the parts of one, have between them."""
+    judged, unseen, starts = list[_JudgedDifference](), list[str](), 0
+    for table, other in _pairs_of_tallies(tallies, others):
+        common, width = table.quantities & other.quantities, table.width + other.width
+        threshold = min(policy.of(table.kind).threshold, policy.of(other.kind).threshold)
+        if table.key == other.key or not common or width >= threshold:
             continue
-        common = one.quantities & other.quantities
-        open_to = one.width + other.width
-        least = min(policy.of(one.kind).threshold, policy.of(other.kind).threshold)
-        if not common or open_to >= least:
-            continue
-        plain = any(what == COUNT or what.startswith("sum:") for what in common)
-        comparison = comparer.of(one, other, least)
+        comparison = comparer.compare(table, other, threshold)
         unseen += comparison.unseen
         starts += comparison.starts
-        for found in comparison.differences:
+        for difference in comparison.differences:
             # What was compared before may be tallies of other outputs, of the same definitions.
-            outer, inner = (one, other) if found.outer.key == one.key else (other, one)
-            difference = replace(found, outer=outer, inner=inner)
-            exact, adds_up = plain and open_to == 0, any(what.startswith("sum:") for what in common)
-            status: Status = "review" if difference.complete or not exact else "not assessed"
-            n_alone = difference.of_n_alone and not adds_up
-            differences.append(
-                (
-                    difference,
-                    "fail" if exact and difference.by_definition and not n_alone else status,
+            outer, inner = (table, other) if difference.outer.key == table.key else (other, table)
+            judged.append(_judge(replace(difference, outer=outer, inner=inner), common, width))
+    threshold = policy.of(tallies[0].kind).threshold
+    names = list(dict.fromkeys(unseen))
+    return _OutputComparison(tallies[0], other_name, judged, names, starts, threshold)
+
+
+def _pairs_of_tallies(
+    tallies: Sequence[CellCounts], others: Sequence[CellCounts]
+) -> Iterator[tuple[CellCounts, CellCounts]]:
+    """The pairs of two outputs' tallies, margins included, or of one's; what is implied adds nothing within the output that it follows from."""
+    if tallies is others:
+        yield from combinations([tally for tally in tallies if not tally.implied], 2)
+        return
+    yield from product(
+        [*tallies, *_margins_beside(tallies, others)], [*others, *_margins_beside(others, tallies)]
+    )
+
+
+def _judge(difference: Difference, quantities: Collection[str], width: int) -> _JudgedDifference:
+    """The status of a difference of some quantities, whose printing leaves a width open."""
+    is_sum = any(quantity.startswith("sum:") for quantity in quantities)
+    is_exact = (is_sum or COUNT in quantities) and width == 0
+    status: Status = "review" if difference.complete or not is_exact else "not assessed"
+    of_n_alone = difference.of_n_alone and not is_sum
+    fails = is_exact and difference.by_definition and not of_n_alone
+    return _JudgedDifference(difference, "fail" if fails else status, is_sum)
+
+
+def _differencing_by_several(
+    release: Release, policy: Policy, known: Collection[frozenset[str]]
+) -> list[RuleFinding]:
+    """Return which outputs disclose a group of few people together, each group by the fewest outputs that do.
+
+    `known` are the pairs of outputs (or single ones) of which that is said already. Combinations of
+    released outputs alone are not reported. Where the limit of work came first, the outputs are not assessed.
+    """
+    findings, reported = list[RuleFinding](), set(known)
+    tallies = [*chain(*release.before.values(), *release.new.values())]
+    quantities = {quantity for tally in tallies for quantity in tally.quantities}
+    for quantity in sorted(quantities):
+        if quantity != COUNT and not quantity.startswith("sum:"):
+            continue
+        exact = [
+            tally
+            for tally in tallies
+            if quantity in tally.quantities and tally.base == 1 and tally.width == 0
+        ]
+        for system in CellSystem.connected(exact):
+            if len(system.outputs) > 2:
+                findings += _groups_of_few(
+                    system, release.new, policy, reported, of_counts=quantity == COUNT
                 )
-            )
-            summed = summed or adds_up
-    unseen, cells = list(dict.fromkeys(unseen)), mine[0]
-    statuses: list[Status] = [status for _, status in differences]
-    statuses += ["not assessed"] if unseen else []
-    if not statuses:
-        return []
-    worst = max(statuses, key=ORDER.index)
-    failing = [difference for difference, status in differences if status == "fail"]
-    # Of counts alone: a sum of the same column shows a person's value, whichever of the two is withheld.
-    of_totals = (
-        bool(failing)
-        and other_name is not None
-        and not summed
-        and all(one.of_total for one in failing)
-    )
-    if (
-        of_totals
-        and len({one.inner.output for one in failing}) == 1
-        and failing[0].inner.output not in released
-    ):
-        return failing[0]
-    named = [
-        (one.outer, one.outer.called(one.cells)) for one, status in differences if status == worst
-    ]
-    where = [f"{outer.part}: {name}" for outer, names in named for name in names]
-    where = list(dict.fromkeys([*where, *(unseen if worst == "not assessed" else ())]))
-    least = policy.of(cells.kind).threshold
-    beside = (
-        "Its own totals and cells"
-        if other_name is None
-        else "Cells or populations of the two outputs"
-    )
-    few = (
-        f"{beside} differ by fewer than {least} people, whom subtracting one from the other shows."
-    )
-    words = [
-        few
-        if worst == "fail"
-        else f"{few} Only for these records, or only nearly: a person should look."
-    ]
-    if worst == "not assessed":
-        words = []
-        if any(not one.complete for one, _ in differences):
-            words.append(
-                f"{beside} differ by fewer than {least} people in more places than were looked at for whether that is so by definition."
-            )
-        elif differences:
-            words.append(f"{few} Only for these records, or only nearly, where it was looked at.")
-        if unseen:
-            looked, every = (
-                cells_in_words(n, least) for n in (max(starts - len(unseen), 0), starts)
-            )
-            words.append(
-                f"Unions that start from a cell were looked at for {looked} of {every} cells of the tables and "
-                "margins, up to the limit of work; of the rest nothing is known."
-            )
-    of, bad = max(cells.size, len(where)), " ".join(words)
-    return [
-        cells.finding(
-            "differencing", where, of=of, good="", bad=bad, status=worst, other=other_name
+    return findings
+
+
+def _groups_of_few(
+    system: CellSystem,
+    new: Mapping[str, Sequence[CellCounts]],
+    policy: Policy,
+    reported: set[frozenset[str]],
+    *,
+    of_counts: bool,
+) -> list[RuleFinding]:
+    """The groups of few people that outputs of one system disclose together."""
+    thresholds = {tally.output: policy.of(tally.kind).threshold for tally in system.tallies}
+    threshold = max(thresholds.values())
+    search, findings = system.small_groups(threshold), list[RuleFinding]()
+    for group in search.groups:
+        needed = system.fewest_outputs(group)
+        names = [name for name in new if name in needed]
+        outputs = [*names, *(name for name in needed if name not in new)]
+        lowest = min(thresholds[name] for name in outputs)
+        is_reported = not names or frozenset(outputs) in reported or group.n_people >= lowest
+        # Two numbers of people that tell how many lack a value: for review, as the two were compared.
+        of_n_alone = of_counts and len(outputs) == 2 and _is_n_alone(system, group)
+        if not is_reported and not of_n_alone:
+            reported.add(frozenset(outputs))
+            findings.append(_group_finding(system, group, new[names[0]][0], outputs, lowest))
+    names = [name for name in new if name in system.outputs]
+    if not search.finished and names:
+        others = [*names[1:], *(name for name in system.outputs if name not in names)]
+        first, more = new[names[0]][0], " beside those that were found" if search.groups else ""
+        bad = (
+            f"Whether {len(system.outputs)} outputs that share columns leave fewer than {threshold} people together, three or more of them at a time{more}, "
+            "was not worked out to the end, up to the limit of work; of the rest nothing is known."
         )
+        beside = {"of": first.size, "status": "not assessed", "others": others}
+        where = ["several outputs together"]
+        findings.append(first.finding(RULE, where, good="", bad=bad, **beside))
+    return findings
+
+
+def _is_n_alone(system: CellSystem, group: SmallGroup) -> bool:
+    """Whether a combination is of numbers of people alone, who differ by missing values."""
+    tallies = [tally for tally, _ in system.group_cells(group)]
+    return all(tally.size == 1 and not tally.leaves_out_levels for tally in tallies)
+
+
+def _group_finding(
+    system: CellSystem, group: SmallGroup, cells: CellCounts, outputs: Sequence[str], threshold: int
+) -> RuleFinding:
+    """That outputs disclose a group together; the cells of the combination are named for the inside."""
+    where = [
+        f"{tally.output}, {tally.part}: {tally.called([cell])[0]}"
+        for tally, cell in system.group_cells(group)[:MAX_NAMED]
     ]
+    quoted = [f"'{name}'" for name in outputs]
+    subject, names = "Its own totals and cells together", "."
+    if len(outputs) > 1:
+        subject = f"{len(outputs)} outputs together"
+        names = f": {', '.join(quoted[:-1])} and {quoted[-1]}."
+    bad = f"{subject} leave fewer than {threshold} people, whom adding and subtracting their counts shows{names}"
+    status: Status = "fail" if system.is_by_definition(group) else "review"
+    if status == "review":
+        bad += " Perhaps only for these records: a person should look."
+    total, others = max(cells.size, len(where)), outputs[1:]
+    beside = {"other": others[0]} if len(others) == 1 else {"others": others}
+    return cells.finding(RULE, where, of=total, good="", bad=bad, status=status, **beside)
 
 
 def unions_of(

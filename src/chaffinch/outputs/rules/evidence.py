@@ -233,7 +233,7 @@ class Rule:
     keys: tuple[str, ...] = ("threshold",)
     looks: dict[type, Look] = field(default_factory=dict)
 
-    def at(self, *pieces: type) -> Callable[[Look], Rule]:
+    def looks_at(self, *pieces: type) -> Callable[[Look], Rule]:
         """Return a decorator of a function that looks at such pieces for this rule; the function's name is then the rule's."""
 
         def add(look: Look) -> Rule:

@@ -166,12 +166,12 @@ def cells_in_words(count: int, threshold: int) -> str:
     return f"{count:,}" if count >= threshold else f"fewer than {threshold}"
 
 
-def some(count: int, of: int, noun: str = "cell") -> str:
+def count_phrase(count: int, of: int, noun: str = "cell") -> str:
     """Return "1 of 4 cells" with its verb's number left to the caller.
 
     Examples
     --------
-    >>> some(1, 4), some(1, 1, "group")
+    >>> count_phrase(1, 4), count_phrase(1, 1, "group")
     ('1 of 4 cells', 'the only group')
     """
     if of == 1:

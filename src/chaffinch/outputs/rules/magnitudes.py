@@ -29,7 +29,7 @@ from .evidence import (
     Spread,
     TableCells,
 )
-from .findings import some
+from .findings import count_phrase
 from .policy import Policy
 
 _SLACK = 1e-12
@@ -74,15 +74,15 @@ def _dominance(piece: Magnitudes, dominated: Mask, words: str) -> Iterator[Outco
     of, where = int(shown.sum()), cells.named(dominated & shown)
     unclear = cells.named(piece.groups.negative & shown)
     good = f"There is no group of which it is true that {words}."
-    yield Outcome(where, of, good, f"In {some(len(where), of, 'group')} {words}.")
+    yield Outcome(where, of, good, f"In {count_phrase(len(where), of, 'group')} {words}.")
     if unclear:
-        bad = f"In {some(len(unclear), of, 'group')} there are values below 0, for which dominance is not defined."
+        bad = f"In {count_phrase(len(unclear), of, 'group')} there are values below 0, for which dominance is not defined."
         yield Outcome(unclear, of, "", bad, "review")
 
 
 @RULES.register(
     Rule("n-k dominance", "Do a few people make up most of a group's sum?", ("nk_n", "nk_k"))
-).at(Magnitudes)
+).looks_at(Magnitudes)
 def _nk(piece: Magnitudes, policy: Policy) -> Iterator[Outcome]:
     return _dominance(piece, by_share(piece.groups, policy), share_words(policy))
 
@@ -93,7 +93,7 @@ def _nk(piece: Magnitudes, policy: Policy) -> Iterator[Outcome]:
         "Does a group's sum give its largest value away to the second largest?",
         ("p_ratio",),
     )
-).at(Magnitudes)
+).looks_at(Magnitudes)
 def _p_ratio(piece: Magnitudes, policy: Policy) -> Iterator[Outcome]:
     return _dominance(piece, by_ratio(piece.groups, policy), ratio_words(policy))
 
@@ -103,7 +103,7 @@ def _p_ratio(piece: Magnitudes, policy: Policy) -> Iterator[Outcome]:
         "class disclosure",
         "Are all people of a row or column in one cell, or do all of a group have the same value?",
     )
-).at(TableCells)
+).looks_at(TableCells)
 def _full_lines(piece: TableCells, policy: Policy) -> Iterator[Outcome]:
     """Whether one cell of a row or column (a line of any direction) holds all its people: who is in the line is in the cell."""
     full, of = list[tuple[Any, Mask]](), 0
@@ -123,14 +123,14 @@ def _full_lines(piece: TableCells, policy: Policy) -> Iterator[Outcome]:
         yield Outcome(where, of, "In no row or column are all people in one cell.", bad, "review")
 
 
-@_full_lines.at(Magnitudes)
+@_full_lines.looks_at(Magnitudes)
 def _same_value(piece: Magnitudes, policy: Policy) -> Iterator[Outcome]:
     """Whether all people of a group have the same number."""
     cells = piece.cells
     shown = ~cells.withheld & (cells.counts > 0)
     of = int(shown.sum())
     same = cells.named(piece.groups.equal & shown & (cells.counts >= policy.threshold))
-    bad = f"In {some(len(same), of, 'group')} all people have the same value."
+    bad = f"In {count_phrase(len(same), of, 'group')} all people have the same value."
     yield Outcome(same, of, "In no group do all people have the same value.", bad, "review")
 
 
@@ -140,7 +140,7 @@ def _same_value(piece: Magnitudes, policy: Policy) -> Iterator[Outcome]:
         "Are there few residual degrees of freedom?",
         ("residual_dof",),
     )
-).at(DegreesOfFreedom)
+).looks_at(DegreesOfFreedom)
 def _few_degrees(piece: DegreesOfFreedom, policy: Policy) -> Iterator[Outcome]:
     where, least = (
         ["n less parameters"] if piece.dof < policy.residual_dof else [],
@@ -150,56 +150,56 @@ def _few_degrees(piece: DegreesOfFreedom, policy: Policy) -> Iterator[Outcome]:
     yield Outcome(where, 1, good, f"There are fewer than {least} residual degrees of freedom.")
 
 
-@_few_degrees.at(Spread)
+@_few_degrees.looks_at(Spread)
 def _few_in_spread(piece: Spread, policy: Policy) -> Iterator[Outcome]:
     cells, least = piece.cells, policy.residual_dof
     shown = ~cells.withheld & (cells.counts > 0)
     of, where = int(shown.sum()), cells.named(shown & (cells.counts - 1 < least))
     good = f"Every spread has at least {least} degrees of freedom."
-    bad = (
-        f"The spread of {some(len(where), of, 'group')} has fewer than {least} degrees of freedom."
-    )
+    bad = f"The spread of {count_phrase(len(where), of, 'group')} has fewer than {least} degrees of freedom."
     yield Outcome(where, of, good, bad)
 
 
 @RULES.register(
     Rule("quantile of a few", "Is a quantile, as printed, the value of few people?")
-).at(Quantiles)
+).looks_at(Quantiles)
 def _quantile_of_few(piece: Quantiles, policy: Policy) -> Iterator[Outcome]:
     least, of = policy.threshold, len(piece.shown)
     where = [q.name for q in piece.shown if 0 < q.n_equal < least and 0.0 < q.point < 1.0]
-    bad = f"{some(len(where), of, 'quantile').capitalize()}: the value itself of fewer than {least} people."
+    bad = f"{count_phrase(len(where), of, 'quantile').capitalize()}: the value itself of fewer than {least} people."
     yield Outcome(
         where, of, f"No quantile is the value of fewer than {least} people.", bad, "review"
     )
 
 
-@RULES.register(Rule("beyond a quantile", "Do few people lie beyond a quantile?")).at(Quantiles)
+@RULES.register(Rule("beyond a quantile", "Do few people lie beyond a quantile?")).looks_at(
+    Quantiles
+)
 def _beyond(piece: Quantiles, policy: Policy) -> Iterator[Outcome]:
     least, of = policy.threshold, len(piece.shown)
     where = [q.name for q in piece.shown if 0.0 < q.point < 1.0 and q.n_beyond < least]
-    bad = f"Fewer than {least} people lie beyond {some(len(where), of, 'quantile')}."
+    bad = f"Fewer than {least} people lie beyond {count_phrase(len(where), of, 'quantile')}."
     yield Outcome(
         where, of, f"Beyond every quantile there are {least} people or more.", bad, "review"
     )
 
 
-@RULES.register(Rule("ends", "Is an end the smallest or largest value, which few people have?")).at(
-    Quantiles
-)
+@RULES.register(
+    Rule("ends", "Is an end the smallest or largest value, which few people have?")
+).looks_at(Quantiles)
 def _extremes(piece: Quantiles, policy: Policy) -> Iterator[Outcome]:
     """Whether the smallest or largest value is that of few people, which fails."""
     least, of = policy.threshold, len(piece.shown)
     where = [q.name for q in piece.shown if 0 < q.n_equal < least and q.point in (0.0, 1.0)]
     if where:
-        bad = f"{some(len(where), of, 'quantile').capitalize()}: the smallest or largest value, which fewer than {least} people have."
+        bad = f"{count_phrase(len(where), of, 'quantile').capitalize()}: the smallest or largest value, which fewer than {least} people have."
         yield Outcome(where, of, "", bad)
 
 
-@_extremes.at(HistogramEnds)
+@_extremes.looks_at(HistogramEnds)
 def _edges(piece: HistogramEnds, policy: Policy) -> Iterator[Outcome]:
     """Whether an end is the smallest or largest value there is, which few people have."""
     where = [name for name, n in piece.n_equal.items() if n < policy.threshold]
     good = "No end of the histogram is an extreme value of a few people."
-    bad = f"{some(len(where), 2, 'end')} of the histogram: the extreme value itself, which fewer than {policy.threshold} people have."
+    bad = f"{count_phrase(len(where), 2, 'end')} of the histogram: the extreme value itself, which fewer than {policy.threshold} people have."
     yield Outcome(where, 2, good, bad, "review")

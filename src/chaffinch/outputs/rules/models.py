@@ -25,7 +25,7 @@ from ...table.compare.classes import class_ids
 from ..domain import Codes, Floats, Ints, OutputDomain
 from ..formula import Factor, Formula, Term
 from .evidence import RULES, InterpolatingFit, ModelGroups, Outcome, Rule, SortedGroups
-from .findings import some
+from .findings import count_phrase
 from .magnitudes import by_ratio, by_share
 from .policy import Policy
 
@@ -195,7 +195,7 @@ def _levels_only(terms: tuple[Term, ...], fields: OutputDomain, records: Codes) 
         "Is a regression a table in disguise, with few people in one of its cells?",
         ("pattern_threshold", "saturation"),
     )
-).at(FittedModel)
+).looks_at(FittedModel)
 def _patterns(model: FittedModel, policy: Policy) -> Iterator[Outcome]:
     """Whether the model is a table in disguise, with few people in one of its cells."""
     least, fields, records = policy.pattern_least, model.fields, model.records
@@ -269,7 +269,7 @@ def _level(factor: Factor, fields: OutputDomain, record: NDArray[np.int32]) -> s
 
 @RULES.register(
     Rule("small group behind a coefficient", "Are few people behind a coefficient?")
-).at(FittedModel)
+).looks_at(FittedModel)
 def _small_groups(model: FittedModel, policy: Policy) -> Iterator[Outcome]:
     """Whether fewer people than the threshold are behind a coefficient."""
     formula, least, where, terms = model.formula, policy.threshold, list[str](), list[str]()
@@ -289,7 +289,7 @@ def _small_groups(model: FittedModel, policy: Policy) -> Iterator[Outcome]:
     of = max(of, len(where), formula.size)
     shown = ", ".join(dict.fromkeys(terms))
     good = f"Behind every coefficient there are {least} people or more."
-    words = f"Fewer than {least} people are behind {some(len(where), of, 'group')} that coefficients tell apart, in {shown}."
+    words = f"Fewer than {least} people are behind {count_phrase(len(where), of, 'group')} that coefficients tell apart, in {shown}."
     yield Outcome(where, of, good, words)
 
 
@@ -318,7 +318,7 @@ def _carriers(formula: Formula, records: Codes, least: int) -> list[bool]:
         "Do all people of a group that coefficients tell apart have the same label?",
         ("zeros_are_disclosive",),
     )
-).at(FittedModel)
+).looks_at(FittedModel)
 def _equal(model: FittedModel, policy: Policy) -> Iterator[Outcome]:
     """Whether all people of a group have the same label: its coefficient runs off, and tells everyone's label."""
     where, of, label = list[str](), 0, model.label
@@ -333,14 +333,14 @@ def _equal(model: FittedModel, policy: Policy) -> Iterator[Outcome]:
     if not model.groups and len(np.unique(label)) == 1:
         where, of = ["everyone"], 1
     good = "In no group that coefficients tell apart do all people have the same label."
-    bad = f"In {some(len(where), max(of, 1), 'group')} that coefficients tell apart all people have the same label."
+    bad = f"In {count_phrase(len(where), max(of, 1), 'group')} that coefficients tell apart all people have the same label."
     fails = model.few_labels and policy.zeros_are_disclosive
     yield Outcome(where, max(of, 1), good, bad, "fail" if fails else "review")
 
 
 @RULES.register(
     Rule("few events", "Do few people have the event in a group that coefficients tell apart?")
-).at(FittedModel)
+).looks_at(FittedModel)
 def _events(model: FittedModel, policy: Policy) -> Iterator[Outcome]:
     """Whether few people with the event are in a group that coefficients tell apart, or in all."""
     if model.events is None:
@@ -352,7 +352,7 @@ def _events(model: FittedModel, policy: Policy) -> Iterator[Outcome]:
         of += len(counts)
         where += [group.names[k] for k in np.flatnonzero((counts > 0) & (counts < least))]
     good = f"In every group that coefficients tell apart {least} people or more have the event, or none."
-    bad = f"Fewer than {least} people have the event in {some(len(where), of, 'group')} that coefficients tell apart."
+    bad = f"Fewer than {least} people have the event in {count_phrase(len(where), of, 'group')} that coefficients tell apart."
     yield Outcome(where, of, good, bad, "review")
 
 
@@ -362,7 +362,7 @@ def _events(model: FittedModel, policy: Policy) -> Iterator[Outcome]:
         "Do a few people make up most of what a regression sums up?",
         ("nk_n", "nk_k", "p_ratio"),
     )
-).at(FittedModel)
+).looks_at(FittedModel)
 def _dominated(model: FittedModel, policy: Policy) -> Iterator[Outcome]:
     """Whether a few people dominate the label, a score equation or the squared residuals.
 
@@ -390,7 +390,7 @@ def _dominated(model: FittedModel, policy: Policy) -> Iterator[Outcome]:
     dominated = [
         name for name, share in zip(formula.names, equations, strict=True) if share >= limit
     ]
-    which = f"the score equations of {some(len(dominated), formula.size, 'coefficient')}"
+    which = f"the score equations of {count_phrase(len(dominated), formula.size, 'coefficient')}"
     sums = [
         *(["the label's sum"] if of_label else []),
         *([which] if dominated else []),
@@ -411,9 +411,9 @@ def _dominated(model: FittedModel, policy: Policy) -> Iterator[Outcome]:
     yield Outcome(where, max(formula.size, len(where)), good, bad.strip())
 
 
-@RULES.register(Rule("leverage", "Does one person decide a fitted value alone?", ("nk_k",))).at(
-    FittedModel
-)
+@RULES.register(
+    Rule("leverage", "Does one person decide a fitted value alone?", ("nk_k",))
+).looks_at(FittedModel)
 def _leverage(model: FittedModel, policy: Policy) -> Iterator[Outcome]:
     """Whether one person decides a fitted value alone."""
     if model.is_large:
@@ -440,7 +440,7 @@ def _few_groups(piece: ModelGroups, policy: Policy) -> Iterator[Outcome]:
         "Do coefficients printed in full give the labels that they pass through?",
         (),
     )
-).at(InterpolatingFit)
+).looks_at(InterpolatingFit)
 def _exact_labels(piece: InterpolatingFit, policy: Policy) -> Iterator[Outcome]:
     good = "Coefficients are rounded, so that they do not give the label of any one record exactly."
     bad = "Coefficients are printed in full: a quantile regression passes through the labels of some records, which are then given exactly."

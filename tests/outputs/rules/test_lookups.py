@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from chaffinch.outputs.document import output_of
 from chaffinch.outputs.domain import OutputColumn, OutputDomain
 from chaffinch.outputs.rules.cell_counts import CellCounts, tallies_of
-from chaffinch.outputs.rules.linear import LinearSystem, _ends, _Rest
+from chaffinch.outputs.rules.lookups import Lookups, _OpenCells
 
 FIELDS = OutputDomain(
     (
@@ -80,9 +80,9 @@ def test_what_follows_by_rank_is_named_and_what_is_named_follows(data):
     grid = np.indices(SHAPE).reshape(3, -1)
 
     def rows(one: CellCounts) -> list[list[int]]:
-        from chaffinch.outputs.rules.atoms import cells_of
+        from chaffinch.outputs.rules.atoms import find_cells
 
-        of = cells_of(one, dict(enumerate(grid)), grid.shape[1], SHAPE)
+        of = find_cells(one, dict(enumerate(grid)), grid.shape[1])
         return [(of == cell).astype(int).tolist() for cell in range(one.size)]
 
     known = [
@@ -91,7 +91,7 @@ def test_what_follows_by_rank_is_named_and_what_is_named_follows(data):
         for row, lo, hi in zip(rows(one), one.lo, one.hi, strict=True)
         if lo == hi
     ]
-    found = LinearSystem(some).narrow(table, others, table.withheld, 1)
+    found = Lookups(some).narrow_cells(table, others, table.withheld, 1)
     for cell in np.flatnonzero(table.withheld):
         follows = any(rows(table)[cell]) and in_row_space(known, rows(table)[cell])
         # Ends may say of a cell that it is narrow where rank does not: never the other way round.
@@ -132,7 +132,7 @@ def test_ends_are_never_too_narrow(cells, hidden, least):
         tally("t", ["A", "B"], codes, hidden),
         [tally("a", ["A"], codes, set()), tally("b", ["B"], codes, set())],
     )
-    found = LinearSystem([table, *totals]).narrow(table, totals, table.withheld, least)
+    found = Lookups([table, *totals]).narrow_cells(table, totals, table.withheld, least)
     places, counts = sorted(hidden), table.counts.reshape(2, 3)
     seen = []
     for filled in product(range(10), repeat=len(places)):
@@ -155,8 +155,10 @@ def test_signs_are_counted_in_people_whatever_the_sizes_of_cells():
         tally("t1", ["B"], codes, {0}),
         tally("t2", ["A", "B", "C"], codes, {0}),
     ]
-    system = LinearSystem(some)
-    assert [system.narrow(some[0], some[1:], some[0].withheld, least)[0] for least in (1, 2)] == [
+    system = Lookups(some)
+    assert [
+        system.narrow_cells(some[0], some[1:], some[0].withheld, least)[0] for least in (1, 2)
+    ] == [
         False,
         True,
     ]
@@ -184,7 +186,7 @@ def test_ends_where_all_cells_move_together_are_those_of_a_linear_programme(cell
     if not len(moving):
         return
     cell = int(data.draw(st.sampled_from(moving.tolist())))
-    rest = _Rest(np.arange(len(moves)), moves[:, None], down, up)
+    rest = _OpenCells(np.arange(len(moves)), moves[:, None], down, up)
     exact = np.where(np.abs(moves) > 1e-6, moves, 0.0)[:, None]
     ends = [
         linprog(
@@ -195,19 +197,29 @@ def test_ends_where_all_cells_move_together_are_those_of_a_linear_programme(cell
         ).fun
         for sign in (1, -1)
     ]
-    assert _ends(rest, cell) == (int(np.ceil(ends[0] - 1e-6)), int(np.floor(-ends[1] + 1e-6)))
+    assert rest.ends(cell) == (int(np.ceil(ends[0] - 1e-6)), int(np.floor(-ends[1] + 1e-6)))
 
 
 def test_ends_that_were_worked_out_are_kept():
     """By hand: the signs say 0 to 9 of two cells with 3 and 4 people, whose total of 7 is shown: 0 to 7 of each."""
     codes = records([3, 0, 4, 0, 0, 0, 1, 0, 1, 0, 1, 0])
     table, total = tally("t", ["A", "B"], codes, {0, 1}), tally("a", ["A"], codes, set())
-    system = LinearSystem([table, total])
-    assert not system.narrow(table, [total], table.withheld, 3).any()
+    system = Lookups([table, total])
+    assert not system.narrow_cells(table, [total], table.withheld, 3).any()
     assert [end[:2].tolist() for end in system.ends(table, [total])] == [[0, 0], [7, 7]]
     assert [end[:2].tolist() for end in system.ends(table, [])] == [
         table.lo[:2].tolist(),
         table.hi[:2].tolist(),
     ]
-    assert system.towards(table, [total], 0, 6)[1].tolist() == [6, 1]
-    assert system.towards(table, [total], 0, 8) is None  # the other would be below 0
+    assert system.near_counts(table, [total], 0, 6)[1].tolist() == [6, 1]
+    assert system.near_counts(table, [total], 0, 8) is None  # the other would be below 0
+
+
+def test_overlaps_are_those_of_the_tallies_that_are_asked_about():
+    """A table of many cells beside it must not cost a question about one of few the square of its cells."""
+    codes = records([3, 0, 4, 0, 0, 0, 1, 0, 1, 0, 1, 0])
+    table, total = tally("t", ["A", "B"], codes, {0, 1}), tally("a", ["A"], codes, set())
+    beside = tally("b", ["A", "B", "C"], codes, set())
+    system = Lookups([table, total, beside])
+    assert not system.narrow_cells(table, [total], table.withheld, 3).any()
+    assert set(system._blocks) == {(0, 0), (0, 1), (1, 0), (1, 1)}
