@@ -10,16 +10,16 @@ Writes results/attack_beside_anonymeter.csv; with --dry, prints only.
 
 from __future__ import annotations
 
-import argparse
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Annotated
 
 import numpy as np
 import pandas as pd
 
 import chaffinch
-from benchmarks.common import SCRATCH, save, show
+from benchmarks.common import SCRATCH, Option, run_study, save, show
 from benchmarks.peers import anonymeter
 
 DATA = Path(__file__).resolve().parents[1] / "examples" / "data"
@@ -65,15 +65,15 @@ PLANTS = {
 }
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--repeats", type=int, default=10)
-    parser.add_argument("--only", choices=list(TABLES))
-    parser.add_argument("--dry", action="store_true")
-    asked = parser.parse_args()
+def main(
+    *,
+    repeats: int = 10,
+    only: Annotated[str | None, Option("", known=lambda: tuple(TABLES))] = None,
+    dry: bool = False,
+) -> None:
     rows: list[list[object]] = []
     for name, (keys, secret) in TABLES.items():
-        if asked.only not in (None, name):
+        if only not in (None, name):
             continue
         frame = (
             pd.read_csv(DATA / "diabetes.csv")
@@ -82,7 +82,7 @@ def main() -> None:
         )
         for plant, release in PLANTS.items():
             folders, ours, seconds = [], 0, 0.0
-            for repeat in range(asked.repeats):
+            for repeat in range(repeats):
                 rng = np.random.default_rng([repeat, len(frame)])
                 order = rng.permutation(len(frame))
                 third = len(frame) // 3
@@ -121,18 +121,18 @@ def main() -> None:
                 [
                     name,
                     plant,
-                    asked.repeats,
+                    repeats,
                     theirs,
                     int(ours),
                     f"{np.mean([one['seconds'] for one in peer['found']]):.1f}",
-                    f"{seconds / asked.repeats:.1f}",
+                    f"{seconds / repeats:.1f}",
                 ]
             )
             print(*rows[-1], flush=True)
     show(HEAD, rows)
-    if not asked.dry:
+    if not dry:
         save("attack_beside_anonymeter", HEAD, rows)
 
 
 if __name__ == "__main__":
-    main()
+    run_study(main)

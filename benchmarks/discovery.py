@@ -10,15 +10,16 @@ its own levels, differ from those of the synthetic table, where rare words are `
 
 from __future__ import annotations
 
-import argparse
 import time
 from itertools import combinations
 from pathlib import Path
+from typing import Annotated
 
 import numpy as np
 import pandas as pd
 
 import chaffinch
+from benchmarks.common import Option, run_study
 from chaffinch.table import Column, Schema
 
 BINS = 6
@@ -109,37 +110,29 @@ def fits(
     return rows
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument(
-        "files",
-        nargs="+",
-        type=Path,
-        metavar="FILE",
-        help="FLIGHTS PLANES, and any other tables (Parquet).",
-    )
-    parser.add_argument("--out", type=Path)
-    parser.add_argument("--repeats", type=int, default=5)
-    parser.add_argument("--epsilons", type=float, nargs="+", default=[1.0])
-    parser.add_argument(
-        "--label",
-        default=chaffinch.__version__,
-        help="What the rows of the result say of the version.",
-    )
-    given = parser.parse_args()
-    tables = {"flights": flights(*given.files[:2])}
-    tables |= {file.stem: coarse(pd.read_parquet(file).dropna()) for file in given.files[2:]}
+def main(
+    files: Annotated[tuple[Path, ...], Option("FLIGHTS PLANES, and any other tables (Parquet).")],
+    *,
+    out: Path | None = None,
+    repeats: int = 5,
+    epsilons: tuple[float, ...] = (1.0,),
+    label: Annotated[
+        str, Option("What the rows of the result say of the version.")
+    ] = chaffinch.__version__,
+) -> None:
+    tables = {"flights": flights(*files[:2])}
+    tables |= {file.stem: coarse(pd.read_parquet(file).dropna()) for file in files[2:]}
     rows = [
-        {"version": given.label, **row}
+        {"version": label, **row}
         for name, table in tables.items()
-        for epsilon in given.epsilons
+        for epsilon in epsilons
         for how in ("declared", "discovered")
-        for row in fits(name, table, how, epsilon, given.repeats)
+        for row in fits(name, table, how, epsilon, repeats)
     ]
-    if given.out is not None:
+    if out is not None:
         frame = pd.DataFrame(rows)
-        frame.to_csv(given.out, index=False, mode="a", header=not given.out.exists())
+        frame.to_csv(out, index=False, mode="a", header=not out.exists())
 
 
 if __name__ == "__main__":
-    main()
+    run_study(main)

@@ -9,13 +9,12 @@ random halves of the table.
 
 from __future__ import annotations
 
-import argparse
 from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
 
-from benchmarks.common import save
+from benchmarks.common import run_study, save
 from benchmarks.membership_parts import RECORDS, targets_of
 from chaffinch import BayesNet, Independent, Table, read
 from chaffinch.risk.membership import ShadowSettings
@@ -70,30 +69,30 @@ def exact_rows(table: Table, maker: Any, splits: int) -> tuple[float, float]:
     return float(np.mean(out)), float(np.std(out, ddof=1) / np.sqrt(splits))
 
 
-def main() -> None:
+def main(
+    tables: tuple[Path, ...],
+    *,
+    pairs: int = 60,
+    tests: int = 60,
+    targets: int = 6,
+    splits: int = 20,
+) -> None:
     """Print and write the table."""
-    words = argparse.ArgumentParser()
-    words.add_argument("tables", nargs="+", type=Path)
-    words.add_argument("--pairs", type=int, default=60)
-    words.add_argument("--tests", type=int, default=60)
-    words.add_argument("--targets", type=int, default=6)
-    words.add_argument("--splits", type=int, default=20)
-    asked = words.parse_args()
     plan = ShadowSettings(
-        shadows=asked.pairs, test_shadows=asked.tests, tables_per_shadow=1, learner="combined"
+        shadows=pairs, test_shadows=tests, tables_per_shadow=1, learner="combined"
     )
     rows: list[list[object]] = []
-    for path in asked.tables:
+    for path in tables:
         frame = read(path, rare="keep").to_pandas()
         frame = frame.iloc[
             np.sort(np.random.default_rng(1).permutation(len(frame))[:RECORDS])
         ].reset_index(drop=True)
         table = read(frame.iloc[:, :12], rare="keep")
-        targets = targets_of(table, asked.targets)
+        target_records = targets_of(table, targets)
         for label, maker in MAKERS.items():
             for draw in DRAWS:
-                auc = membership(table, maker(draw=draw), targets, plan)
-                excess = exact_rows(table, maker(draw=draw), asked.splits)
+                auc = membership(table, maker(draw=draw), target_records, plan)
+                excess = exact_rows(table, maker(draw=draw), splits)
                 rows.append(
                     [
                         path.stem,
@@ -110,4 +109,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    run_study(main)

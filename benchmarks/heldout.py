@@ -12,19 +12,18 @@ was chosen on some splits is to be judged on others: the default was chosen on s
 
 from __future__ import annotations
 
-import argparse
 import statistics
 from dataclasses import dataclass
 from itertools import combinations
 from math import prod, sqrt
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
 import chaffinch
-from benchmarks.common import machine, save, show
+from benchmarks.common import Option, machine, run_study, save, show
 from benchmarks.data import bundled
 from chaffinch import BayesNet, Table
 from chaffinch.synth import BayesNetModel
@@ -191,33 +190,23 @@ def differences(name: str, found: dict[tuple[int, str], list[Measured]]) -> list
     return rows
 
 
-def main() -> None:
+def main(
+    *,
+    splits: int = 10,
+    first_split: Annotated[int, Option("seed of the first split")] = FIRST_SPLIT,
+    penalty: Annotated[float, Option("of the penalised score")] = BayesNet().penalty,
+    tables: Annotated[tuple[str, ...], Option("", known=lambda: tuple(TABLES))] = tuple(TABLES),
+) -> None:
     """Compare the searches on every table asked for."""
-    parser = argparse.ArgumentParser(description="Held-out comparison of the searches.")
-    parser.add_argument("--splits", type=int, default=10)
-    parser.add_argument(
-        "--first-split", type=int, default=FIRST_SPLIT, help="seed of the first split"
-    )
-    parser.add_argument(
-        "--penalty", type=float, default=BayesNet().penalty, help="of the penalised score"
-    )
-    parser.add_argument("--tables", nargs="*", default=list(TABLES), choices=TABLES)
-    asked = parser.parse_args()
     print(machine())
     levels: list[list[object]] = []
     paired: list[list[object]] = []
-    for name in asked.tables:
-        found = compare(
-            name, range(asked.first_split, asked.first_split + asked.splits), asked.penalty
-        )
+    for name in tables:
+        found = compare(name, range(first_split, first_split + splits), penalty)
         levels += means(name, found)
         paired += differences(name, found)
-    whole = (
-        asked.splits >= 10
-        and set(asked.tables) == set(TABLES)
-        and asked.penalty == BayesNet().penalty
-    )
-    whole = whole and asked.first_split == FIRST_SPLIT
+    whole = splits >= 10 and set(tables) == set(TABLES) and penalty == BayesNet().penalty
+    whole = whole and first_split == FIRST_SPLIT
     put = save if whole else (lambda _name, head, rows: show(head, rows))
     named = [word for measure_name in MEASURES for word in (measure_name, "s.e.")]
     put("heldout", ["table", "k", "search", *named, "impossible rows"], levels)
@@ -229,4 +218,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    run_study(main)

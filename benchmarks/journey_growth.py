@@ -10,19 +10,18 @@ command runs in a process of its own, whose processor time and peak memory are r
 
 from __future__ import annotations
 
-import argparse
-import csv
 import json
 import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from benchmarks.common import HERE, RESULTS, SCRATCH, machine, save
+from benchmarks.common import HERE, RESULTS, SCRATCH, machine, read_rows, run_study, save
 from benchmarks.growth_plot import draw_journey
 from benchmarks.streaming import write_rows
 
@@ -121,21 +120,19 @@ def journey(grows: str, size: int, engine: str) -> list[str]:
     ]
 
 
-if __name__ == "__main__":
-    parser = argparse.ArgumentParser()
-    parser.add_argument("grows", choices=["rows", "columns"])
-    parser.add_argument("sizes", nargs="+", type=float)
-    parser.add_argument("--engine", default=None)
-    options = parser.parse_args()
+def main(
+    grows: Literal["rows", "columns"], sizes: tuple[float, ...], *, engine: str | None = None
+) -> None:
+    """Run the journeys asked for, and draw all that were run."""
     print(machine())
-    old = list(csv.reader(RESULT.open()))[1:] if RESULT.exists() else []
-    for number in options.sizes:
-        line = journey(
-            options.grows,
-            int(number),
-            options.engine or ("stream" if options.grows == "rows" else "auto"),
-        )
+    old = [list(row.values()) for row in read_rows(RESULT)]
+    for number in sizes:
+        line = journey(grows, int(number), engine or ("stream" if grows == "rows" else "auto"))
         old = [other for other in old if other[:4] != line[:4]] + [line]
-        old.sort(key=lambda one: (one[0], one[1], int(one[2]), int(one[3])))
+        old.sort(key=lambda row: (row[0], row[1], int(row[2]), int(row[3])))
         save("journey_growth", HEAD, old)
         RESULT.with_suffix(".svg").write_text(draw_journey(old))
+
+
+if __name__ == "__main__":
+    run_study(main)

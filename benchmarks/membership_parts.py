@@ -10,7 +10,6 @@ attacks were before released values were seen.
 
 from __future__ import annotations
 
-import argparse
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -19,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.common import save
+from benchmarks.common import run_study, save
 from chaffinch import BayesNet, Independent, PrivBayes, Table, read
 from chaffinch.privacy.prepare import prepare
 from chaffinch.risk.membership import ShadowSettings
@@ -206,35 +205,35 @@ def compared(
     return rows
 
 
-def main() -> None:
+def main(
+    tables: tuple[Path, ...] = (),
+    *,
+    pairs: int = 150,
+    tests: int = 100,
+    targets: int = 6,
+    only: tuple[str, ...] = (),
+    out: str = "membership_parts",
+) -> None:
     """Print and write the table."""
-    words = argparse.ArgumentParser()
-    words.add_argument("tables", nargs="*", type=Path)
-    words.add_argument("--pairs", type=int, default=150)
-    words.add_argument("--tests", type=int, default=100)
-    words.add_argument("--targets", type=int, default=6)
-    words.add_argument("--only", nargs="*", default=[])
-    words.add_argument("--out", default="membership_parts")
-    asked = words.parse_args()
-    plan = ShadowSettings(shadows=asked.pairs, test_shadows=asked.tests, tables_per_shadow=2)
+    plan = ShadowSettings(shadows=pairs, test_shadows=tests, tables_per_shadow=2)
     rows: list[list[object]] = []
-    for path in asked.tables or [EXAMPLES / "adult_train.parquet", EXAMPLES / "diabetes.csv"]:
+    for path in tables or [EXAMPLES / "adult_train.parquet", EXAMPLES / "diabetes.csv"]:
         frame = read(path, rare="keep").to_pandas()
         frame = frame.iloc[
             np.sort(np.random.default_rng(1).permutation(len(frame))[:RECORDS])
         ].reset_index(drop=True)
         frame = frame.iloc[:, :12]
         table = read(frame, rare="keep")
-        targets = targets_of(table, asked.targets)
+        target_records = targets_of(table, targets)
         for label in GENERATORS:
-            if asked.only and not any(word in label for word in asked.only):
+            if only and not any(word in label for word in only):
                 continue
             base = prepare(frame, declared(frame, len(frame) // 5)) if "private" in label else table
-            rows += compared(path.stem, base, label, plan, targets)
+            rows += compared(path.stem, base, label, plan, target_records)
             for row in rows[-len(PARTS) - 3 :]:
                 print(*row, sep="\t", flush=True)
-            save(asked.out, HEAD, rows, "scikit-learn")
+            save(out, HEAD, rows, "scikit-learn")
 
 
 if __name__ == "__main__":
-    main()
+    run_study(main)

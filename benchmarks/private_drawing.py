@@ -8,13 +8,12 @@ delta 1e-6; distances are those of `private/coarse.py`.
 
 from __future__ import annotations
 
-import argparse
 import time
 from pathlib import Path
 
 import numpy as np
 
-from benchmarks.common import save
+from benchmarks.common import run_study, save
 from benchmarks.private.coarse import Cells, distances
 from benchmarks.private.folder import SETS, folder_table
 from chaffinch import BayesNet
@@ -40,23 +39,18 @@ def drawn(model: BayesNetModel, rows: int, way: str, seed: int) -> tuple[Cells, 
     return np.stack([codes[name] for name in model.schema.names], axis=1).astype(np.int64), seconds
 
 
-def main() -> None:
+def main(
+    folder: Path, tables: tuple[str, ...], *, epsilon: float = 1.0, fits: int = 4, draws: int = 3
+) -> None:
     """Print and write the table."""
-    words = argparse.ArgumentParser()
-    words.add_argument("folder", type=Path)
-    words.add_argument("tables", nargs="+")
-    words.add_argument("--epsilon", type=float, default=1.0)
-    words.add_argument("--fits", type=int, default=4)
-    words.add_argument("--draws", type=int, default=3)
-    asked = words.parse_args()
     rows: list[list[object]] = []
-    for name in [name for word in asked.tables for name in SETS.get(word, (word,))]:
-        coarse = folder_table(asked.folder, name)
+    for name in [name for word in tables for name in SETS.get(word, (word,))]:
+        coarse = folder_table(folder, name)
         table = coarse.declared()
         measured: dict[str, list[tuple[float, ...]]] = {way: [] for way in WAYS}
-        for _ in range(asked.fits):
-            model = BayesNet(epsilon=asked.epsilon, delta=1e-6).fit(table)
-            for seed in range(asked.draws):
+        for _ in range(fits):
+            model = BayesNet(epsilon=epsilon, delta=1e-6).fit(table)
+            for seed in range(draws):
                 for way in WAYS:
                     codes, seconds = drawn(model, coarse.n_rows, way, seed)
                     d = distances(coarse, codes)
@@ -83,4 +77,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    run_study(main)

@@ -9,7 +9,6 @@ after one that is not counted. "from the system" is noise as in a release, "seed
 
 from __future__ import annotations
 
-import argparse
 import statistics
 import time
 from collections.abc import Callable
@@ -17,7 +16,7 @@ from functools import partial
 
 import numpy as np
 
-from benchmarks.common import save
+from benchmarks.common import run_study, save
 from benchmarks.private.coarse import Coarse, adult
 from chaffinch import BayesNet
 from chaffinch.privacy.mechanisms import noise_of
@@ -47,19 +46,15 @@ def milliseconds(work: Callable[[], object], repeats: int) -> list[object]:
     return [repeats, f"{min(times):.1f}", f"{statistics.median(times):.1f}"]
 
 
-def main() -> None:
+def main(*, wide_columns: int = 300, repeats: int = 20) -> None:
     """Print and write the table."""
-    words = argparse.ArgumentParser(description="What a private fit costs.")
-    words.add_argument("--wide-columns", type=int, default=300)
-    words.add_argument("--repeats", type=int, default=20)
-    asked = words.parse_args()
     full = adult().head(1_000)
     small = Coarse(full.names[:11], full.sizes[:11], full.codes[:, :11])
     settings = BayesNet(epsilon=1.0, delta=1e-6)
     rows: list[list[object]] = []
-    for coarse, repeats in (
-        (small, asked.repeats),
-        (wide(asked.wide_columns), min(asked.repeats, 3)),
+    for coarse, n_runs in (
+        (small, repeats),
+        (wide(wide_columns), min(repeats, 3)),
     ):
         table, shape = coarse.declared(), f"{coarse.n_rows:,} x {len(coarse.sizes)}"
         for noise, seed in (("seeded", 1), ("from the system", None)):
@@ -67,7 +62,7 @@ def main() -> None:
                 [
                     f"fit {shape}",
                     noise,
-                    *milliseconds(partial(settings.fit, table, seed=seed), repeats),
+                    *milliseconds(partial(settings.fit, table, seed=seed), n_runs),
                 ]
             )
         model = settings.fit(table, seed=1)
@@ -75,7 +70,7 @@ def main() -> None:
             [
                 f"draw {shape}",
                 "",
-                *milliseconds(partial(model.sample, coarse.n_rows, seed=1), repeats),
+                *milliseconds(partial(model.sample, coarse.n_rows, seed=1), n_runs),
             ]
         )
     zeros = np.zeros(CELLS, dtype=np.int64)
@@ -92,4 +87,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    run_study(main)

@@ -10,41 +10,36 @@ of Parquet files, by their names or by the sets of private/folder.py; without --
 
 from __future__ import annotations
 
-import argparse
+from typing import Annotated, Literal
 
+from benchmarks.common import Option, run_study
 from benchmarks.private.compare import RUNS, compare
 from benchmarks.private.judge import Question, judge
 from benchmarks.private.plot import redraw
 
 
-def main() -> None:
+def main(
+    *,
+    only: Literal["ours", "others", "peers", "trees"] | None = None,
+    resume: Annotated[bool, Option("keep the runs that a stopped benchmark has done")] = False,
+    rows: Annotated[int | None, Option("only the first rows; nothing is saved")] = None,
+    runs: Annotated[int, Option("runs of each fit; nothing is saved unless it is 5")] = RUNS,
+    folder: Annotated[str | None, Option("a folder of Parquet files: these tables instead")] = None,
+    tables: Annotated[str, Option("names of tables, or sets of them")] = "tuning,judging",
+    methods: Annotated[
+        str | None, Option("names of our methods, with semicolons between them")
+    ] = None,
+    epsilons: Annotated[str | None, Option("numbers with commas between them")] = None,
+) -> None:
     """Run what is asked, then draw the picture."""
-    parser = argparse.ArgumentParser(description="Private synthesisers beside each other.")
-    parser.add_argument("--only", choices=["ours", "others", "peers", "trees"])
-    parser.add_argument(
-        "--resume", action="store_true", help="keep the runs that a stopped benchmark has done"
-    )
-    parser.add_argument("--rows", type=int, help="only the first rows; nothing is saved")
-    parser.add_argument(
-        "--runs", type=int, default=RUNS, help="runs of each fit; nothing is saved unless it is 5"
-    )
-    parser.add_argument("--folder", help="a folder of Parquet files: these tables instead")
-    parser.add_argument(
-        "--tables", default="tuning,judging", help="names of tables, or sets of them"
-    )
-    parser.add_argument("--methods", help="names of our methods, with semicolons between them")
-    parser.add_argument("--epsilons", help="numbers with commas between them")
-    asked = parser.parse_args()
-    if asked.folder is not None:
-        question = Question.of(
-            asked.folder, asked.tables, asked.methods, asked.epsilons, asked.runs
-        )
-        judge(question, only=asked.only, resume=asked.resume)
+    if folder is not None:
+        question = Question.of(folder, tables, methods, epsilons, runs)
+        judge(question, only=only, resume=resume)
         return
-    compare(only=asked.only, resume=asked.resume, rows=asked.rows, repeats=asked.runs)
-    if asked.rows is None and asked.runs == RUNS:
+    compare(only=only, resume=resume, rows=rows, repeats=runs)
+    if rows is None and runs == RUNS:
         redraw()
 
 
 if __name__ == "__main__":
-    main()
+    run_study(main)

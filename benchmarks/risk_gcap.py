@@ -10,12 +10,11 @@ Writes results/risk_gcap.csv and results/risk_gcap_growth.csv; with --dry, print
 
 from __future__ import annotations
 
-import argparse
 import json
 import subprocess
 import sys
 import time
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 import pyarrow as pa
@@ -23,7 +22,7 @@ import pyarrow.compute as pc
 import pyarrow.csv as csv
 
 import chaffinch
-from benchmarks.common import SCRATCH, best, machine, save, show
+from benchmarks.common import SCRATCH, Option, best, machine, run_study, save, show
 from benchmarks.data import bundled
 from benchmarks.peers import sdmetrics
 from benchmarks.synth_growth import peak
@@ -232,27 +231,25 @@ def growth(most_rows: int) -> Rows:
     return rows
 
 
-def main() -> None:
+def main(
+    *,
+    without_peer: Annotated[bool, Option("leave SDMetrics out; then nothing is saved")] = False,
+    most_rows: int = ROWS[-1],
+    dry: Annotated[bool, Option("print and save nothing")] = False,
+    line: Annotated[
+        str | None, Option("attack once, as this JSON says, and print the figures as JSON")
+    ] = None,
+) -> None:
     """Measure all, or the line of the growth that is asked for."""
-    parser = argparse.ArgumentParser(description="Speed of GCAP.")
-    parser.add_argument(
-        "--without-peer", action="store_true", help="leave SDMetrics out; then nothing is saved"
-    )
-    parser.add_argument("--most-rows", type=int, default=ROWS[-1])
-    parser.add_argument("--dry", action="store_true", help="print and save nothing")
-    parser.add_argument(
-        "--line", help="attack once, as this JSON says, and print the figures as JSON"
-    )
-    asked = parser.parse_args()
-    if asked.line:
-        print(json.dumps(work(json.loads(asked.line))))
+    if line:
+        print(json.dumps(work(json.loads(line))))
         return
     print(machine())
     rows = [
-        row for n in PEER_ROWS for row in beside_peer(n, with_peer=not asked.without_peer)
+        row for n in PEER_ROWS for row in beside_peer(n, with_peer=not without_peer)
     ] + whole_adult()
-    grown = growth(asked.most_rows)
-    if asked.dry or asked.without_peer:
+    grown = growth(most_rows)
+    if dry or without_peer:
         show(HEAD, rows)
         show(GROWTH_HEAD, grown)
     else:
@@ -261,4 +258,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    run_study(main)

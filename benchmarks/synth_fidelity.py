@@ -9,11 +9,11 @@ over seeds. With --rows only the first rows are used and nothing is saved.
 
 from __future__ import annotations
 
-import argparse
 import statistics
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from itertools import combinations
+from typing import Annotated
 
 import numpy as np
 import pyarrow as pa
@@ -21,7 +21,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 import chaffinch
-from benchmarks.common import machine, save, show
+from benchmarks.common import Option, machine, run_study, save, show
 from benchmarks.data import adult
 from chaffinch import BayesNet, Independent
 
@@ -187,17 +187,17 @@ def held_out(original: pa.Table, seeds: int) -> list[list[object]]:
     return [*rows, ["half B itself", two, three, "0", "0", f"{shared:.4f}", ""]]
 
 
-def main() -> None:
+def main(
+    *,
+    seeds: int = 5,
+    rows: Annotated[int | None, Option("only the first rows; nothing is saved")] = None,
+) -> None:
     """Measure on the whole table, then on halves."""
-    parser = argparse.ArgumentParser(description="Fidelity on Adult train.")
-    parser.add_argument("--seeds", type=int, default=5)
-    parser.add_argument("--rows", type=int, help="only the first rows; nothing is saved")
-    asked = parser.parse_args()
-    original = adult("train").drop_columns(DROPPED).slice(0, asked.rows)
-    put = (lambda name, head, rows: show(head, rows)) if asked.rows or asked.seeds != 5 else save
+    original = adult("train").drop_columns(DROPPED).slice(0, rows)
+    put = (lambda name, head, rows: show(head, rows)) if rows or seeds != 5 else save
     print(machine())
     head = ["how", "2-way", "3-way", "rows equal to an original row"]
-    put("fidelity", head, whole(original, asked.seeds))
+    put("fidelity", head, whole(original, seeds))
     head = [
         "how",
         "2-way to A",
@@ -207,8 +207,8 @@ def main() -> None:
         "rows found in A",
         "rows found in B",
     ]
-    put("fidelity_halves", head, held_out(original, asked.seeds))
+    put("fidelity_halves", head, held_out(original, seeds))
 
 
 if __name__ == "__main__":
-    main()
+    run_study(main)

@@ -9,15 +9,14 @@ results/growth.svg; with --dry, prints only.
 
 from __future__ import annotations
 
-import argparse
 import json
 import resource
 import subprocess
 import sys
 import time
-from typing import Any
+from typing import Annotated, Any
 
-from benchmarks.common import HERE, RESULTS, SCRATCH, machine, save, show
+from benchmarks.common import HERE, RESULTS, SCRATCH, Option, machine, run_study, save, show
 from benchmarks.growth_plot import draw
 
 ROWS = (10**4, 10**5, 10**6, 10**7)
@@ -130,23 +129,23 @@ def measured(asked: dict[str, Any]) -> list[object]:
     return row
 
 
-def main() -> None:
+def main(
+    *,
+    most_rows: int = ROWS[-1],
+    most_columns: int = COLUMNS[-1],
+    dry: Annotated[bool, Option("print, do not save")] = False,
+    job: Annotated[str | None, Option("one job, as JSON")] = None,
+) -> None:
     """Run all jobs, or the one that a parent process asks for."""
-    parser = argparse.ArgumentParser(description="Growth with rows, columns and k.")
-    parser.add_argument("--most-rows", type=int, default=ROWS[-1])
-    parser.add_argument("--most-columns", type=int, default=COLUMNS[-1])
-    parser.add_argument("--dry", action="store_true", help="print, do not save")
-    parser.add_argument("--job", help=argparse.SUPPRESS)
-    asked = parser.parse_args()
-    if asked.job:
-        print(json.dumps(work(json.loads(asked.job))))
+    if job:
+        print(json.dumps(work(json.loads(job))))
         return
     print(machine())
     for n_rows in ROWS:
-        if n_rows <= asked.most_rows:
+        if n_rows <= most_rows:
             write_rows(n_rows)
-    rows = [measured(one) for one in jobs(asked.most_rows, asked.most_columns)]
-    if asked.dry:
+    rows = [measured(one) for one in jobs(most_rows, most_columns)]
+    if dry:
         show(HEAD, rows)
         return
     save("growth", HEAD, rows)
@@ -154,4 +153,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    run_study(main)

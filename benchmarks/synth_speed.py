@@ -8,17 +8,17 @@ rows, to try things out: figures are printed and not saved. All times are warm: 
 
 from __future__ import annotations
 
-import argparse
 import statistics
 import time
 from pathlib import Path
+from typing import Annotated
 
 import pyarrow as pa
 import pyarrow.csv as pc
 import pyarrow.parquet as pq
 
 import chaffinch
-from benchmarks.common import SCRATCH, best, durations, machine, save, show
+from benchmarks.common import SCRATCH, Option, best, durations, machine, run_study, save, show
 from benchmarks.data import BUNDLED, adult, creditcard, creditcard_absent
 from benchmarks.peers import datasynthesizer
 from chaffinch import BayesNet, Evolution, Table
@@ -197,32 +197,30 @@ def small(repeats: int = 200) -> tuple[list[str], Rows]:
     return ["what", "how", "median, ms", "5 %, ms", "95 %, ms"], rows
 
 
-def main() -> None:
+def main(
+    parts: Annotated[
+        tuple[str, ...], Option("peer, adult, creditcard, sampling, small (all)")
+    ] = (),
+    *,
+    scale: Annotated[float, Option("share of the rows; below 1 nothing is saved")] = 1.0,
+    peer_limit: Annotated[float, Option("seconds after which the peer is stopped")] = 3600.0,
+) -> None:
     """Run the parts asked for."""
-    parser = argparse.ArgumentParser(description="Speed of the synthesisers.")
-    parser.add_argument("parts", nargs="*", help="peer, adult, creditcard, sampling, small (all)")
-    parser.add_argument(
-        "--scale", type=float, default=1.0, help="share of the rows; below 1 nothing is saved"
-    )
-    parser.add_argument(
-        "--peer-limit", type=float, default=3600.0, help="seconds after which the peer is stopped"
-    )
-    asked = parser.parse_args()
     work = {
-        "peer": lambda: peer(asked.scale, asked.peer_limit),
-        "adult": lambda: whole_adult(asked.scale),
-        "creditcard": lambda: large(asked.scale),
-        "sampling": lambda: sampling(asked.scale),
+        "peer": lambda: peer(scale, peer_limit),
+        "adult": lambda: whole_adult(scale),
+        "creditcard": lambda: large(scale),
+        "sampling": lambda: sampling(scale),
         "small": small,
     }
     print(machine())
-    for part in asked.parts or work:
+    for part in parts or work:
         got = work[part]()
-        if got is not None and asked.scale == 1.0:
+        if got is not None and scale == 1.0:
             save(f"synth_{part}", *got)
         elif got is not None:
             show(*got)
 
 
 if __name__ == "__main__":
-    main()
+    run_study(main)

@@ -10,17 +10,17 @@ share of its rows: figures are printed and not saved.
 
 from __future__ import annotations
 
-import argparse
 import json
 import subprocess
 import sys
 import time
 import warnings
 from collections.abc import Callable
+from typing import Annotated, Literal
 
 import pyarrow.parquet as pq
 
-from benchmarks.common import SCRATCH, best, machine, save, show
+from benchmarks.common import SCRATCH, Option, best, machine, run_study, save, show
 from benchmarks.data import bundled
 
 Rows = list[list[object]]
@@ -150,29 +150,26 @@ def measure(scale: float, repeats: int) -> tuple[list[str], Rows]:
     return ["what", "how", "ms", "times faster"], rows
 
 
-def main() -> None:
+def main(
+    *,
+    repeats: int = 7,
+    scale: Annotated[float, Option("share of the rows; below 1 nothing is saved")] = 1.0,
+    side: Annotated[
+        Literal["ours", "theirs"] | None,
+        Option("print the times of one side as JSON (tables are there)"),
+    ] = None,
+) -> None:
     """Measure both sides, or the side asked for."""
-    parser = argparse.ArgumentParser(description="Speed of phi_k matrices.")
-    parser.add_argument("--repeats", type=int, default=7)
-    parser.add_argument(
-        "--scale", type=float, default=1.0, help="share of the rows; below 1 nothing is saved"
-    )
-    parser.add_argument(
-        "--side",
-        choices=["ours", "theirs"],
-        help="print the times of one side as JSON (tables are there)",
-    )
-    asked = parser.parse_args()
-    if asked.side:
-        print(json.dumps({"ours": ours, "theirs": theirs}[asked.side](asked.repeats)))
+    if side:
+        print(json.dumps({"ours": ours, "theirs": theirs}[side](repeats)))
         return
     print(machine("scipy", "phik"))
-    got = measure(asked.scale, asked.repeats)
-    if asked.scale == 1.0:
+    got = measure(scale, repeats)
+    if scale == 1.0:
         save("utility_phik", *got, "scipy", "phik")
     else:
         show(*got)
 
 
 if __name__ == "__main__":
-    main()
+    run_study(main)

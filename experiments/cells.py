@@ -9,17 +9,7 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-__all__ = ["CPU", "Cells", "append_rows", "finished_rows"]
-
 CPU = "cpu seconds"
-
-
-def finished_rows(path: Path) -> list[dict[str, str]]:
-    """Return the rows that a CSV has by the names of its columns; none where it is not there yet."""
-    if not path.exists():
-        return []
-    with open(path, newline="") as handle:
-        return list(csv.DictReader(handle))
 
 
 def append_rows(path: Path, head: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:

@@ -8,11 +8,12 @@ the rows with these values, or the one word that they share; with COLUMN=ONE/OTH
 
 from __future__ import annotations
 
-import csv
 import re
 from functools import cache
 from pathlib import Path
 from statistics import fmean
+
+from benchmarks.common import read_rows
 
 HERE = Path(__file__).resolve().parent
 PAGE, LINES = HERE / "README.md", HERE / "index.csv"
@@ -32,8 +33,7 @@ FIGURE = re.compile(r"\{([^{}|]+)\|([^{}|]*)\|([^{}|]+)\|?([^{}|]*)\}")
 @cache
 def rows_of(file: str) -> list[dict[str, str]]:
     """Return the rows of a result."""
-    with open(HERE / file, newline="", encoding="utf-8") as handle:
-        return list(csv.DictReader(handle))
+    return read_rows(HERE / file)
 
 
 def lines() -> list[dict[str, str]]:

@@ -10,8 +10,6 @@ import pandas as pd
 from benchmarks.data import bundled
 from chaffinch.table.schema import Column, Schema
 
-__all__ = ["declared", "population"]
-
 
 def population(dataset: str) -> pd.DataFrame:
     """Return the records of a dataset as words, each combination once."""

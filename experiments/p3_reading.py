@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Sequence
 from pathlib import Path
 
-__all__ = ["read_values", "replace_between"]
+from benchmarks.common import read_rows
 
 
 def read_values(folder: Path) -> dict[tuple[int, str, str], float]:
     """Return what could be read from the paper's figures, by figure, series and epsilon; about two digits are good."""
-    with open(folder / "p3_figures_read.csv", newline="") as handle:
-        rows = [row for row in csv.DictReader(handle) if row["value"] != "hidden/none"]
     return {
         (int(row["figure"].removeprefix("fig")), row["series"], row["epsilon"]): float(row["value"])
-        for row in rows
+        for row in read_rows(folder / "p3_figures_read.csv")
+        if row["value"] != "hidden/none"
     }
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
@@ -11,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 import chaffinch
-from benchmarks.common import machine
+from benchmarks.common import machine, read_rows, write_rows
 from chaffinch.report.charts import Matrices, heat_maps
 from chaffinch.stats.learners import (
     CLASSIFIERS,
@@ -28,20 +27,6 @@ from chaffinch.stats.learners import (
 )
 from chaffinch.table import Table
 from chaffinch.utility.pearson import Pearson
-
-__all__ = [
-    "CLASSIFIERS",
-    "accuracies",
-    "again",
-    "confusions",
-    "halves",
-    "kept",
-    "map_of",
-    "printed",
-    "save",
-    "shown",
-    "whole",
-]
 
 
 def whole(values: pa.Table) -> Table:
@@ -125,24 +110,13 @@ def map_of(matrix: np.ndarray, names: Sequence[str], what: str) -> str:
     )
 
 
-def printed(path: Path) -> list[dict[str, str]]:
-    """Return the rows of a table as the paper prints them."""
-    with open(path, newline="") as handle:
-        return list(csv.DictReader(handle))
-
-
 def kept(path: Path, head: Sequence[str], arms: Iterable[str]) -> list[list[str]]:
     """Return the rows of a table that was saved before whose arm is none of those: arms that are not run again stay."""
-    if not path.exists():
-        return []
-    rows, again = printed(path), set(arms)
-    return [[row[name] for name in head] for row in rows if row["arm"] not in again]
+    again = set(arms)
+    return [[row[name] for name in head] for row in read_rows(path) if row["arm"] not in again]
 
 
 def save(folder: Path, name: str, head: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
     """Write rows to NAME.csv, and the machine and versions beside them."""
-    with open(folder / f"{name}.csv", "w", newline="") as handle:
-        writer = csv.writer(handle)
-        writer.writerow(head)
-        writer.writerows(rows)
+    write_rows(folder / f"{name}.csv", rows, head)
     (folder / "machine.txt").write_text(machine("scikit-learn") + "\n")

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Sequence
 from math import log10
 
-from benchmarks.common import RESULTS
+from benchmarks.common import RESULTS, read_rows
 
 WIDTH, HEIGHT, LEFT, TOP, RIGHT = 470, 360, 62, 40, 250
 NONE = 4.2
@@ -36,11 +35,7 @@ Rows = Sequence[dict[str, str]]
 
 def read(name: str) -> list[dict[str, str]]:
     """Return the rows of a result; none where it is absent."""
-    path = RESULTS / f"{name}.csv"
-    if not path.exists():
-        return []
-    with open(path, newline="") as handle:
-        return list(csv.DictReader(handle))
+    return read_rows(RESULTS / f"{name}.csv")
 
 
 def redraw() -> None:

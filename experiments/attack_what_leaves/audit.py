@@ -9,17 +9,16 @@ Everything is seeded. `power` draws noise along recorded runs; the other two fit
 
 from __future__ import annotations
 
-import argparse
-import csv
 import time
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, Literal
 
 import numpy as np
 import pyarrow as pa
 
+from benchmarks.common import Option, run_study, show_each, write_rows
 from chaffinch import BayesNet, Network, PrivBayes
 from chaffinch._base.errors import InputError
 from chaffinch._base.seeds import child
@@ -49,13 +48,7 @@ LEVEL = 0.999
 
 def write(name: str, head: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
     """Write rows to a file beside this one as they come."""
-    with open(HERE / name, "w", newline="", encoding="utf-8") as handle:
-        out = csv.writer(handle, lineterminator="\n")
-        out.writerow(head)
-        for row in rows:
-            out.writerow(row)
-            handle.flush()
-            print(*row)
+    write_rows(HERE / name, show_each(rows), head)
 
 
 # Power: fixed network, worst-case pair.
@@ -300,20 +293,18 @@ def sound_rows(runs: int) -> Iterable[Sequence[Any]]:
         )
 
 
-def main() -> None:
+def main(
+    study: Literal["power", "mutants", "sound"],
+    *,
+    method: Annotated[
+        str | None, Option("mutants of one method only; its table gets the name of --out")
+    ] = None,
+    runs: Annotated[int, Option("runs of each sound audit")] = 300,
+    out: Annotated[str | None, Option("another name of the table")] = None,
+) -> None:
     """Run a study and write its table."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("study", choices=("power", "mutants", "sound"))
-    parser.add_argument(
-        "--method", help="mutants of one method only; its table gets the name of --out"
-    )
-    parser.add_argument("--runs", type=int, default=300, help="runs of each sound audit")
-    parser.add_argument("--out", help="another name of the table")
-    asked = parser.parse_args()
-    out = asked.out or f"audit_{asked.study}.csv"
-    if asked.study == "power":
+    out = out or f"audit_{study}.csv"
+    if study == "power":
         write(
             out,
             (
@@ -328,7 +319,7 @@ def main() -> None:
             ),
             power_rows(),
         )
-    elif asked.study == "mutants":
+    elif study == "mutants":
         head = (
             "method",
             "fault",
@@ -342,14 +333,14 @@ def main() -> None:
             "power at 10,000",
             "cpu seconds",
         )
-        write(out, head, mutant_rows(asked.method))
+        write(out, head, mutant_rows(method))
     else:
         write(
             out,
             ("audit", "method", "pair", "measure", "claim", "runs", "bound", "verdict"),
-            sound_rows(asked.runs),
+            sound_rows(runs),
         )
 
 
 if __name__ == "__main__":
-    main()
+    run_study(main)

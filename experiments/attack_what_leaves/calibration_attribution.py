@@ -9,14 +9,13 @@ by default, by values. Given the synthetic table, members and others are alike: 
 
 from __future__ import annotations
 
-import csv
-import sys
 from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 
 import chaffinch
+from benchmarks.common import read_rows, run_study, write_rows
 from chaffinch.risk import RiskResult
 from chaffinch.risk.finding import column_findings
 from chaffinch.table import Schema
@@ -107,14 +106,13 @@ def main(draws: int = 2000, part: int = 0, parts: int = 1) -> None:
     """Write the table; of several parts each one's draws to a file of its own, and the table once all are there."""
     rows = draws_of(range(part, draws, parts))
     if parts > 1:
-        _write(HERE / f"draws{part}.tmp", ["draw", "attack", "covers", "p"], rows)
+        write_rows(HERE / f"draws{part}.tmp", rows, ["draw", "attack", "covers", "p"])
         files = [HERE / f"draws{number}.tmp" for number in range(parts)]
         if not all(file.exists() for file in files):
             return
         rows = []
         for file in files:
-            with file.open(encoding="utf-8") as handle:
-                rows += list(csv.reader(handle))[1:]
+            rows += [list(row.values()) for row in read_rows(file)]
             file.unlink()
     head = [
         "attack",
@@ -125,15 +123,8 @@ def main(draws: int = 2000, part: int = 0, parts: int = 1) -> None:
         "p_at_most_10",
         "p_at_most_50",
     ]
-    _write(HERE / "calibration_attribution.csv", head, summarised(rows))
-
-
-def _write(path: Path, head: list[str], rows: list[list[object]]) -> None:
-    with path.open("w", newline="", encoding="utf-8") as handle:
-        writer = csv.writer(handle, lineterminator="\n")
-        writer.writerow(head)
-        writer.writerows(rows)
+    write_rows(HERE / "calibration_attribution.csv", summarised(rows), head)
 
 
 if __name__ == "__main__":
-    main(*(int(word) for word in sys.argv[1:]))
+    run_study(main)

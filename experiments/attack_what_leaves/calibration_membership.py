@@ -5,11 +5,11 @@ python -m experiments.attack_what_leaves.calibration_membership
 
 from __future__ import annotations
 
-import csv
 from pathlib import Path
 
 import numpy as np
 
+from benchmarks.common import write_rows
 from chaffinch.risk.membership.rates import LabelledScores
 from chaffinch.stats.intervals import clustered_auc
 from chaffinch.stats.learners import auc
@@ -118,10 +118,7 @@ def main() -> None:
     for case in CASES:
         rows.append(coverage(*case))
         print(rows[-1], flush=True)
-    with (HERE / "calibration_membership.csv").open("w", newline="", encoding="utf-8") as file:
-        writer = csv.DictWriter(file, rows[0])
-        writer.writeheader()
-        writer.writerows(rows)
+    write_rows(HERE / "calibration_membership.csv", rows)
 
 
 if __name__ == "__main__":

@@ -10,14 +10,15 @@ with the chance of each row from the counts of the whole population, by itself: 
 from __future__ import annotations
 
 import csv
-import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from benchmarks.common import run_study
 from chaffinch.risk.attacker import attackers_of_kind
 from chaffinch.risk.memorisation.battery import case_outcomes
 from chaffinch.risk.memorisation.protocol import ColumnValues, ReleaseCase
@@ -223,7 +224,7 @@ def tables(what: str) -> Iterator[list[object]]:
         )
 
 
-def main(what: str = "null") -> None:
+def main(what: Literal["null", "power"] = "null") -> None:
     """Write the table of null draws, or that of power, as CSV."""
     with open(
         HERE / f"calibration_memorisation_{what}.csv", "w", encoding="utf-8", newline=""
@@ -235,4 +236,4 @@ def main(what: str = "null") -> None:
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:2])
+    run_study(main)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from benchmarks.common import run_study
 from chaffinch import Table
 from chaffinch.risk.shadows.generator import value_reader
 from experiments.attack_what_leaves.value_attack import areas, finished, opened, ours, written
@@ -73,4 +73,4 @@ def main(folder: Path) -> None:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]))
+    run_study(main)

@@ -11,8 +11,6 @@ that the target's is the one by which it is released). The area is the mean over
 
 from __future__ import annotations
 
-import argparse
-import csv
 import warnings
 from dataclasses import replace
 from pathlib import Path
@@ -21,6 +19,7 @@ import numpy as np
 import pyarrow as pa
 
 import chaffinch
+from benchmarks.common import run_study, write_rows
 from experiments.attack_what_leaves.tails import area, read_population
 
 COLUMNS = {"nyc_flights": "dest", "vega_airports": "state", "nyc_planes": "model"}
@@ -76,27 +75,20 @@ def studied(population: pa.Table, column: str, rare_below: int, releases: int) -
     return {attacker: float(np.mean(scores)) for attacker, scores in areas.items() if scores}
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("folder", type=Path)
-    parser.add_argument("--releases", type=int, default=40)
-    options = parser.parse_args()
+def main(folder: Path, *, releases: int = 40) -> None:
     warnings.filterwarnings("ignore")
     rows = [["table", "column", "rare_below", "attacker", "area"]]
     for name, column in COLUMNS.items():
-        population = read_population(options.folder / f"{name}.parquet", (column,)).select(range(4))
+        population = read_population(folder / f"{name}.parquet", (column,)).select(range(4))
         population = population.set_column(
             0, column, pa.array([str(x) for x in population[column].to_pylist()])
         )
         for rare_below in (3, 10):
-            for attacker, mean in studied(population, column, rare_below, options.releases).items():
+            for attacker, mean in studied(population, column, rare_below, releases).items():
                 rows.append([name, column, str(rare_below), attacker, f"{mean:.3f}"])
                 print(*rows[-1], flush=True)
-        with Path(__file__).with_name("levels.csv").open("w", newline="") as file:
-            csv.writer(file, lineterminator="\n").writerows(rows)
+        write_rows(Path(__file__).with_name("levels.csv"), rows[1:], rows[0])
 
 
 if __name__ == "__main__":
-    main()
+    run_study(main)

@@ -8,8 +8,6 @@ environment with Anonymeter, which is then run on the same tables. Writes `linka
 
 from __future__ import annotations
 
-import argparse
-import csv
 import subprocess
 import tempfile
 import time
@@ -21,6 +19,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 import chaffinch
+from benchmarks.common import run_study, write_rows
 from chaffinch.risk.memorisation.battery import memorisation_outcomes
 from chaffinch.stats.excess import excess
 from chaffinch.table.align import align
@@ -142,22 +141,17 @@ def peer_figures(
     return figures
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("folder", type=Path)
-    parser.add_argument("--peer")
-    parser.add_argument(
-        "--table", nargs="*", default=["islp_wage", "sm_fair", "lm_card", "nyc_planes"]
-    )
-    options = parser.parse_args()
+def main(
+    folder: Path,
+    *,
+    peer: str | None = None,
+    table: tuple[str, ...] = ("islp_wage", "sm_fair", "lm_card", "nyc_planes"),
+) -> None:
     rows = []
-    for name in options.table:
-        rows += measured(pq.read_table(options.folder / f"{name}.parquet"), name, options.peer)
-        with (Path(__file__).parent / "linkage.csv").open("w", newline="") as file:
-            writer = csv.DictWriter(file, list(rows[0]))
-            writer.writeheader()
-            writer.writerows(rows)
+    for name in table:
+        rows += measured(pq.read_table(folder / f"{name}.parquet"), name, peer)
+        write_rows(Path(__file__).parent / "linkage.csv", rows)
 
 
 if __name__ == "__main__":
-    main()
+    run_study(main)

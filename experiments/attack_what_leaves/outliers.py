@@ -9,17 +9,17 @@ see. What is finished is in outliers.csv and is not run again.
 
 from __future__ import annotations
 
-import argparse
 import warnings
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
 import chaffinch
+from benchmarks.common import Option, run_study
 from chaffinch import BayesNet
 from chaffinch.risk.membership import ShadowSettings
 from chaffinch.risk.membership.combined import PARTS
@@ -148,44 +148,44 @@ def attacked(
     return rows
 
 
-def main() -> None:
+def main(
+    folder: Path,
+    *,
+    pairs: int = 300,
+    tests: int = 200,
+    only: tuple[str, ...] = (),
+    generators: Annotated[tuple[str, ...], Option("", known=lambda: tuple(GENERATORS))] = tuple(
+        GENERATORS
+    ),
+    keep: Path | None = None,
+    out: str = "outliers",
+) -> None:
     """Run the tables that are not yet in, and write outliers.csv."""
-    words = argparse.ArgumentParser()
-    words.add_argument("folder", type=Path)
-    words.add_argument("--pairs", type=int, default=300)
-    words.add_argument("--tests", type=int, default=200)
-    words.add_argument("--only", nargs="*", default=[])
-    words.add_argument(
-        "--generators", nargs="*", default=list(GENERATORS), choices=list(GENERATORS)
-    )
-    words.add_argument("--keep", type=Path)
-    words.add_argument("--out", default="outliers")
-    asked = words.parse_args()
-    plan = ShadowSettings(shadows=asked.pairs, test_shadows=asked.tests, tables_per_shadow=1)
-    rows: list[dict[str, Any]] = finished(asked.out)
+    plan = ShadowSettings(shadows=pairs, test_shadows=tests, tables_per_shadow=1)
+    rows: list[dict[str, Any]] = finished(out)
     with TemporaryDirectory() as temporary:
-        for label in asked.generators:
+        for label in generators:
             for name in (*TUNED, *OTHERS):
                 if (name, label) in {(row["table"], row["generator"]) for row in rows} or (
-                    asked.only and name not in asked.only
+                    only and name not in only
                 ):
                     continue
-                table, targets = opened(asked.folder, name)
-                folder = (asked.keep or Path(temporary)) / f"{name}-{label.replace(' ', '-')}"
-                folder.mkdir(parents=True, exist_ok=True)
-                for row in attacked(table, targets, GENERATORS[label], plan, folder):
+                table, targets = opened(folder, name)
+                cache = (keep or Path(temporary)) / f"{name}-{label.replace(' ', '-')}"
+                cache.mkdir(parents=True, exist_ok=True)
+                for row in attacked(table, targets, GENERATORS[label], plan, cache):
                     rows.append(
                         {
                             "table": name,
                             "tuned on": name in TUNED,
                             "generator": label,
-                            "pairs": f"{asked.pairs} and {asked.tests}",
+                            "pairs": f"{pairs} and {tests}",
                             **row,
                         }
                     )
                     print(*rows[-1].values(), sep="\t", flush=True)
-                written(asked.out, rows)
+                written(out, rows)
 
 
 if __name__ == "__main__":
-    main()
+    run_study(main)

@@ -10,8 +10,6 @@ holdout together.
 
 from __future__ import annotations
 
-import csv
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -19,6 +17,7 @@ import numpy as np
 import pyarrow as pa
 
 import chaffinch
+from benchmarks.common import run_study, write_rows
 from chaffinch.risk import RiskResult
 from chaffinch.risk.finding import column_findings
 from chaffinch.table import Schema
@@ -118,21 +117,20 @@ def summaries(draws: int) -> Iterator[list[object]]:
 def main(draws: int = 500) -> None:
     """Write the table."""
     rows = list(summaries(draws))
-    with (HERE / "pooling.csv").open("w", newline="", encoding="utf-8") as handle:
-        writer = csv.writer(handle, lineterminator="\n")
-        writer.writerow(
-            [
-                "pooled",
-                "attack",
-                "draws",
-                "mean_excess",
-                "standard_error",
-                "coverage_of_95",
-                "family_p_at_most_05",
-            ]
-        )
-        writer.writerows(rows)
+    write_rows(
+        HERE / "pooling.csv",
+        rows,
+        [
+            "pooled",
+            "attack",
+            "draws",
+            "mean_excess",
+            "standard_error",
+            "coverage_of_95",
+            "family_p_at_most_05",
+        ],
+    )
 
 
 if __name__ == "__main__":
-    main(*(int(word) for word in sys.argv[1:]))
+    run_study(main)

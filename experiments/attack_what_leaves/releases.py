@@ -8,8 +8,6 @@ fresh tables were said to add something, over draws of members from the first ta
 
 from __future__ import annotations
 
-import argparse
-import csv
 import time
 from pathlib import Path
 from typing import Any
@@ -19,6 +17,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 import chaffinch
+from benchmarks.common import run_study, write_rows
 
 MOST = 1000
 COPIES = 5
@@ -115,32 +114,25 @@ def null_draws(table: pa.Table, draws: int) -> list[dict[str, Any]]:
 
 
 def written(rows: list[dict[str, Any]], name: str) -> None:
-    with (Path(__file__).parent / name).open("w", newline="") as file:
-        writer = csv.DictWriter(file, list(rows[0]))
-        writer.writeheader()
-        writer.writerows(rows)
+    write_rows(Path(__file__).parent / name, rows)
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("folder", type=Path)
-    parser.add_argument(
-        "--table", nargs="*", default=["islp_wage", "sm_fair", "lm_card", "nyc_planes"]
-    )
-    parser.add_argument("--draws", type=int, default=0)
-    options = parser.parse_args()
+def main(
+    folder: Path,
+    *,
+    table: tuple[str, ...] = ("islp_wage", "sm_fair", "lm_card", "nyc_planes"),
+    draws: int = 0,
+) -> None:
     rows: list[dict[str, Any]] = []
-    for name in options.table:
-        rows += measured(pq.read_table(options.folder / f"{name}.parquet"), name)
+    for name in table:
+        rows += measured(pq.read_table(folder / f"{name}.parquet"), name)
         written(rows, "releases.csv")
-    if options.draws:
+    if draws:
         written(
-            null_draws(
-                pq.read_table(options.folder / f"{options.table[0]}.parquet"), options.draws
-            ),
+            null_draws(pq.read_table(folder / f"{table[0]}.parquet"), draws),
             "releases_null.csv",
         )
 
 
 if __name__ == "__main__":
-    main()
+    run_study(main)

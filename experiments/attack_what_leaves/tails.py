@@ -14,8 +14,6 @@ Utility is measured on the same releases: Kolmogorov distance, total variation o
 
 from __future__ import annotations
 
-import argparse
-import csv
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -32,9 +30,11 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import chaffinch
+from benchmarks.common import run_study, write_rows
 from chaffinch.table import bins
 from chaffinch.table.tails import TrimmedTails
 
+RESULTS = Path(__file__).with_name("tails.csv")
 TARGETS = {
     "islp_wage": ("wage", "logwage"),
     "islp_college": ("Apps", "Books", "Expend"),
@@ -280,29 +280,24 @@ def read_population(path: Path, targets: tuple[str, ...]) -> pa.Table:
     return table.select([*targets, *others][:COLUMNS]).take(rows)
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("folder", type=Path)
-    parser.add_argument("--table", nargs="*", default=list(TARGETS))
-    parser.add_argument("--releases", type=int, default=400)
-    parser.add_argument("--output", type=Path, default=Path(__file__).with_name("tails.csv"))
-    options = parser.parse_args()
+def main(
+    folder: Path,
+    *,
+    table: tuple[str, ...] = tuple(TARGETS),
+    releases: int = 400,
+    output: Path = RESULTS,
+) -> None:
     warnings.filterwarnings("ignore")
     rows: list[dict[str, object]] = []
-    for name in options.table:
-        population = read_population(options.folder / f"{name}.parquet", TARGETS[name])
+    for name in table:
+        population = read_population(folder / f"{name}.parquet", TARGETS[name])
         with means_of_ten():
-            rows += study(name, population, options.releases, "means of ten")
-        rows += study(name, population, options.releases, "expected values")
-        with options.output.open("w", newline="") as file:
-            writer = csv.DictWriter(file, FIELDS, lineterminator="\n")
-            writer.writeheader()
-            writer.writerows(rows)
+            rows += study(name, population, releases, "means of ten")
+        rows += study(name, population, releases, "expected values")
+        write_rows(output, rows, FIELDS)
         for row in rows[-4 * len(TARGETS[name]) :]:
             print(*row.values(), flush=True)
 
 
 if __name__ == "__main__":
-    main()
+    run_study(main)

@@ -8,16 +8,16 @@ python -m experiments.attack_what_leaves.trees classes TABLES
 from __future__ import annotations
 
 import json
-import sys
 from pathlib import Path
 from time import perf_counter
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
 from sklearn.model_selection import train_test_split
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
+from benchmarks.common import run_study
 from chaffinch import trees
 from chaffinch.trees.attack import safe_values
 from chaffinch.trees.prune import guesses, prune_trees
@@ -211,12 +211,12 @@ def _numbers(folder: Path, name: str, label: str, others: list[str]) -> pd.DataF
     return frame.sample(min(len(frame), 6000), random_state=0)
 
 
-def main(task: str, folder: str) -> None:
+def main(task: Literal["covers", "regression", "classes"], folder: Path) -> None:
     """Run one study and write its table."""
-    table = {"covers": covers, "regression": regression, "classes": classes}[task](Path(folder))
+    table = {"covers": covers, "regression": regression, "classes": classes}[task](folder)
     table.to_csv(HERE / f"trees_{task}.csv", index=False)
     print(table.to_string())
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    run_study(main)

@@ -7,11 +7,10 @@ SD2011 is the survey that the R package synthpop brings along (5,000 people); ke
 
 from __future__ import annotations
 
-import csv
-import sys
 from pathlib import Path
 
 import chaffinch
+from benchmarks.common import run_study, write_rows
 from chaffinch import BayesNet
 
 HERE = Path(__file__).resolve().parent
@@ -52,11 +51,10 @@ def main(path: str) -> None:
                     f"{vote.guess:.4f}",
                 ]
             )
-    with (HERE / "unique_keys.csv").open("w", newline="", encoding="utf-8") as handle:
-        writer = csv.writer(handle, lineterminator="\n")
-        writer.writerow(["attacked", "numbers", *STEPS, "gcap_vote", "guess"])
-        writer.writerows(rows)
+    write_rows(
+        HERE / "unique_keys.csv", rows, ["attacked", "numbers", *STEPS, "gcap_vote", "guess"]
+    )
 
 
 if __name__ == "__main__":
-    main(sys.argv[1])
+    run_study(main)

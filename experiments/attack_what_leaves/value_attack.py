@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,6 +13,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 import chaffinch
+from benchmarks.common import read_rows, write_rows
 from chaffinch.risk.membership.attacker import learner
 from chaffinch.risk.membership.features import black_box
 from chaffinch.risk.membership.values import ValueFeatures
@@ -151,16 +151,10 @@ def ours(
 
 def finished(name: str) -> list[dict[str, Any]]:
     """Return the rows that are in a CSV beside this file."""
-    if not (HERE / f"{name}.csv").exists():
-        return []
-    with open(HERE / f"{name}.csv", newline="") as handle:
-        return list(csv.DictReader(handle))
+    return read_rows(HERE / f"{name}.csv")
 
 
 def written(name: str, rows: Sequence[dict[str, Any]]) -> None:
     """Write rows as CSV beside this file."""
     head = list(dict.fromkeys(key for row in rows for key in row))
-    with open(HERE / f"{name}.csv", "w", newline="") as handle:
-        writer = csv.DictWriter(handle, head)
-        writer.writeheader()
-        writer.writerows(rows)
+    write_rows(HERE / f"{name}.csv", rows, head)

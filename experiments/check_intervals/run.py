@@ -9,14 +9,13 @@ these people: the mean over their splits. Two populations: one of five columns b
 
 from __future__ import annotations
 
-import csv
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from benchmarks.common import read_rows, run_study, write_rows
 from chaffinch.outputs.check.assessment import folds
 from chaffinch.outputs.check.attribution import (
     KeyAttack,
@@ -151,14 +150,12 @@ def row_of(
     ]
 
 
-def main(n_populations: int = 10, n_splits: int = 20, *numbers: int) -> None:
+def main(n_populations: int = 10, n_splits: int = 20, numbers: tuple[int, ...] = ()) -> None:
     """Print and write the coverage of each case, or of some by number, from 0: lines of the others stay as they are."""
     path = HERE / "coverage.csv"
     cases = [CASES[number] for number in numbers] or CASES
-    known: dict[tuple[str, ...], list[Any]] = {}
-    if path.exists():
-        with open(path, newline="") as handle:
-            known = {tuple(row[:4]): row for row in csv.reader(handle)}
+    rows = [list(row.values()) for row in read_rows(path)]
+    known: dict[tuple[str, ...], list[Any]] = {tuple(row[:4]): row for row in rows}
     made = {"formula": of_formula(), "texas": of_texas()}
     for case in cases:
         population = made[case[0]]
@@ -167,10 +164,9 @@ def main(n_populations: int = 10, n_splits: int = 20, *numbers: int) -> None:
             continue
         known[tuple(map(str, case))] = row_of(case, *population, n_populations, n_splits)
         print(*known[tuple(map(str, case))], flush=True)
-    with open(path, "w", newline="") as handle:
-        rows = [known[tuple(map(str, case))] for case in CASES if tuple(map(str, case)) in known]
-        csv.writer(handle, lineterminator="\n").writerows([HEAD, *rows])
+    rows = [known[tuple(map(str, case))] for case in CASES if tuple(map(str, case)) in known]
+    write_rows(path, rows, HEAD)
 
 
 if __name__ == "__main__":
-    main(*(int(word) for word in sys.argv[1:]))
+    run_study(main)

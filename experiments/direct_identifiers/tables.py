@@ -11,8 +11,6 @@ from typing import Any
 
 import pyarrow as pa
 
-__all__ = ["PERSONAL_COLUMNS", "faker_tables", "real_tables"]
-
 CHOSEN_ON = ("bundled", "shared", "scikit-learn", "lifelines", "seaborn")
 """Packages whose tables were looked at while rules were chosen; all others are judged on only."""
 

@@ -5,17 +5,16 @@ Domains are taken from the tables themselves, which a study may do and a release
 
 from __future__ import annotations
 
-import argparse
-import csv
 from collections.abc import Iterator
 from dataclasses import replace
 from itertools import combinations
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 
 import chaffinch
+from benchmarks.common import Option, run_study, show_each, write_rows
 from chaffinch.synth.error_bars import ErrorBars, measured_tables
 from chaffinch.table import Schema, Table
 
@@ -112,21 +111,15 @@ def study(path: Path, epsilons: list[float]) -> Iterator[list[Any]]:
                 ]
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("tables", nargs="+", type=Path)
-    parser.add_argument("-o", "--output", type=Path, required=True)
-    parser.add_argument("--epsilon", type=float, nargs="+", default=[0.1, 1.0, 10.0])
-    options = parser.parse_args()
-    with options.output.open("w", newline="") as handle:
-        writer = csv.writer(handle)
-        writer.writerow(HEAD)
-        for path in options.tables:
-            for row in study(path, options.epsilon):
-                writer.writerow(row)
-                handle.flush()
-                print(*row)
+def main(
+    paths: tuple[Path, ...],
+    *,
+    output: Annotated[Path, Option("", short="o")],
+    epsilon: tuple[float, ...] = (0.1, 1.0, 10.0),
+) -> None:
+    rows = (row for path in paths for row in study(path, epsilon))
+    write_rows(output, show_each(rows), HEAD)
 
 
 if __name__ == "__main__":
-    main()
+    run_study(main)

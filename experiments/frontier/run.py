@@ -9,7 +9,6 @@ not run again.
 
 from __future__ import annotations
 
-import argparse
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -19,6 +18,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 import chaffinch
+from benchmarks.common import run_study
 from chaffinch.errors import InputError
 from chaffinch.report.frontier_result import CandidateSettings, Evaluation, Limits, verdict_of
 from chaffinch.workflows.frontier.evaluate import (
@@ -219,28 +219,28 @@ def summary(cells: Cells) -> None:
         )
 
 
-def main() -> None:
+def main(
+    *,
+    adult: tuple[Path, ...] = (),
+    scotland: Path | None = None,
+    acs: Path | None = None,
+    runs: int = 100,
+    start: int = 100,
+    only: str | None = None,
+) -> None:
     """Run what is not finished, table by table in turn, and print the summary."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--adult", nargs=2, type=Path)
-    parser.add_argument("--scotland", type=Path)
-    parser.add_argument("--acs", type=Path)
-    parser.add_argument("--runs", type=int, default=100)
-    parser.add_argument("--start", type=int, default=100)
-    parser.add_argument("--only")
-    options = parser.parse_args()
     given = {
-        "adult": options.adult,
-        "scotland": options.scotland and [options.scotland],
-        "acs": options.acs and [options.acs],
+        "adult": adult,
+        "scotland": scotland and [scotland],
+        "acs": acs and [acs],
     }
     tables = {
         name: columns_of(name, pa.concat_tables([pq.read_table(path) for path in paths]))
         for name, paths in given.items()
-        if paths and options.only in (None, name)
+        if paths and only in (None, name)
     }
     cells = Cells(RESULTS, KEYS, VALUES)
-    for number in range(options.start, options.start + options.runs):
+    for number in range(start, start + runs):
         for name, whole in tables.items():
             cells.get(
                 (name, number),
@@ -250,4 +250,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    run_study(main)

@@ -7,12 +7,12 @@ Finished cells are kept in NAME_disclosure_cells.csv and NAME_learning_cells.csv
 
 from __future__ import annotations
 
-import argparse
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 
+from benchmarks.common import Option, read_rows, run_study
 from benchmarks.data import adult, bundled
 from chaffinch import BayesNet
 from chaffinch._base.runtime import one_thread
@@ -25,7 +25,6 @@ from experiments.training import (
     again,
     halves,
     kept,
-    printed,
     save,
     shown,
     whole,
@@ -42,7 +41,9 @@ REPEATS, SVM_ROWS = 10, 5_000
 
 def roles(dataset: str) -> tuple[list[str], str, str]:
     """Return the keys, the sensitive column and the label of a scenario of table VIII."""
-    rows = [row for row in printed(HERE / "p0_table08_scenarios.csv") if row["dataset"] == dataset]
+    rows = [
+        row for row in read_rows(HERE / "p0_table08_scenarios.csv") if row["dataset"] == dataset
+    ]
     of = {
         role: [row["column"] for row in rows if row["role"] == role]
         for role in ("key", "sensitive", "label")
@@ -69,7 +70,9 @@ def disclosure(dataset: str, arms: list[str]) -> None:
     table = whole(bundled("cmc") if dataset == "cmc" else adult("train"))
     size = (4, 4) if dataset == "cmc" else (5, 5)
     file = next(HERE.glob(f"p0_table{TABLES[dataset][0]}*.csv"))
-    paper = {(sensitive, row["trained_on"], row["model"]): row["accuracy"] for row in printed(file)}
+    paper = {
+        (sensitive, row["trained_on"], row["model"]): row["accuracy"] for row in read_rows(file)
+    }
     cells = Cells(HERE / f"{dataset}_disclosure_cells.csv", KEYS, VALUES)
     rows: list[list[Any]] = []
     for arm in ARMS:
@@ -120,7 +123,7 @@ def learning(dataset: str, arms: list[str]) -> None:
 
                 cells.get((arm, name, seed), one)
     file = next(HERE.glob(f"p0_table{TABLES[dataset][1]}*.csv"))
-    paper = {(row["trained_on"], row["model"]): row["accuracy"] for row in printed(file)}
+    paper = {(row["trained_on"], row["model"]): row["accuracy"] for row in read_rows(file)}
     rows: list[list[Any]] = []
     for arm in ARMS:
         for name in ("genetic", "genetic_custom"):
@@ -166,13 +169,19 @@ def learning(dataset: str, arms: list[str]) -> None:
 
 PARTS = {"disclosure": disclosure, "learning": learning}
 
+
+@one_thread()
+def main(
+    tables: Annotated[tuple[str, ...], Option("", known=lambda: tuple(TABLES))] = tuple(TABLES),
+    *,
+    only: Annotated[tuple[str, ...], Option("", known=lambda: tuple(PARTS))] = tuple(PARTS),
+    arms: Annotated[tuple[str, ...], Option("", known=lambda: ARMS)] = ARMS,
+) -> None:
+    """Run the parts asked for on the tables asked for."""
+    for dataset in tables:
+        for part in only:
+            PARTS[part](dataset, arms)
+
+
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser()
-    parser.add_argument("tables", nargs="*", choices=[*TABLES, []])
-    parser.add_argument("--only", nargs="*", default=list(PARTS), choices=list(PARTS))
-    parser.add_argument("--arms", nargs="*", default=list(ARMS), choices=ARMS)
-    given = parser.parse_args()
-    with one_thread():
-        for dataset in given.tables or TABLES:
-            for part in given.only:
-                PARTS[part](dataset, given.arms)
+    run_study(main)

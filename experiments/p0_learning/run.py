@@ -7,14 +7,14 @@ Finished cells of cmc, adult and svm are kept in NAME_cells.csv and skipped on t
 
 from __future__ import annotations
 
-import argparse
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from benchmarks.common import Option, read_rows, run_study
 from benchmarks.data import adult, bundled, creditcard_absent, shared_folder
 from chaffinch import BayesNet, Evolution
 from chaffinch._base.runtime import one_thread
@@ -31,7 +31,6 @@ from experiments.training import (
     halves,
     kept,
     map_of,
-    printed,
     save,
     shown,
     whole,
@@ -126,7 +125,7 @@ def learning(dataset: str, arms: list[str], syntheses: int | None) -> None:
                     )  # type: ignore[misc]
     file = next(HERE.glob(f"p0_table0[56]_{dataset}*.csv"))
     rows = [
-        row for arm in ARMS for row in summary(dataset, arm, runs_of(cells, arm), printed(file))
+        row for arm in ARMS for row in summary(dataset, arm, runs_of(cells, arm), read_rows(file))
     ]
     save(
         HERE,
@@ -194,7 +193,7 @@ def support_vectors() -> None:
     cells = Cells(HERE / "svm_cells.csv", ["trained_on", "rows"], ["accuracy", "accuracy P0"])
     paper = {
         (row["trained_on"], row["k"]): row["accuracy"]
-        for row in printed(HERE / "p0_table06_adult_learning.csv")
+        for row in read_rows(HERE / "p0_table06_adult_learning.csv")
         if row["model"] == "svc"
     }
     table, label = table_of("adult", "papers"), LABELS["adult"]
@@ -238,7 +237,7 @@ def creditcard() -> None:
     train, test = halves(table, 0.2, 0, label=label)
     theirs = {
         (r["trained_on"], r["k"]): r["f2_avg"]
-        for r in printed(HERE / "p0_table07_creditcard_f2.csv")
+        for r in read_rows(HERE / "p0_table07_creditcard_f2.csv")
     }
     rows: list[list[object]] = []
     for search in ("original", *SEARCHES):
@@ -318,15 +317,24 @@ def figure() -> None:
 
 PARTS = {"svm": support_vectors, "figure": figure, "creditcard": creditcard}
 
+
+@one_thread()
+def main(
+    parts: Annotated[tuple[str, ...], Option("", known=lambda: (*LABELS, *PARTS))] = (
+        *LABELS,
+        *PARTS,
+    ),
+    *,
+    arms: Annotated[tuple[str, ...], Option("", known=lambda: tuple(ARMS))] = tuple(ARMS),
+    syntheses: Annotated[
+        int | None, Option("of the published split of Adult, for each search and k")
+    ] = None,
+) -> None:
+    """Run the parts asked for."""
+    for part in parts:
+        print(part, flush=True)
+        PARTS[part]() if part in PARTS else learning(part, arms, syntheses)
+
+
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser()
-    parser.add_argument("parts", nargs="*", choices=[*LABELS, *PARTS, []])
-    parser.add_argument("--arms", nargs="*", default=list(ARMS), choices=list(ARMS))
-    parser.add_argument(
-        "--syntheses", type=int, help="of the published split of Adult, for each search and k"
-    )
-    given = parser.parse_args()
-    with one_thread():
-        for part in given.parts or [*LABELS, *PARTS]:
-            print(part, flush=True)
-            PARTS[part]() if part in PARTS else learning(part, given.arms, given.syntheses)
+    run_study(main)

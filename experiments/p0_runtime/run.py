@@ -7,15 +7,14 @@ Tables: cmc, adult, creditcard. With --rows only the first rows are used, and no
 
 from __future__ import annotations
 
-import argparse
-import csv
 import time
 from pathlib import Path
+from typing import Annotated
 
 import pyarrow as pa
 
 import chaffinch
-from benchmarks.common import machine, show
+from benchmarks.common import Option, machine, read_rows, run_study, show, write_rows
 from benchmarks.data import bundled, creditcard, creditcard_absent
 from chaffinch import BayesNet, Evolution
 
@@ -47,11 +46,10 @@ Printed = dict[tuple[str, int, str], float]
 
 def printed(name: str) -> Printed:
     """Return the seconds that the paper prints for a table, by search, k and part."""
-    with open(HERE / PRINTED[name][1], newline="") as handle:
-        return {
-            (row["synthesiser"], int(row["k"]), row["part"]): float(row["seconds"])
-            for row in csv.DictReader(handle)
-        }
+    return {
+        (row["synthesiser"], int(row["k"]), row["part"]): float(row["seconds"])
+        for row in read_rows(HERE / PRINTED[name][1])
+    }
 
 
 def values_of(name: str) -> pa.Table | None:
@@ -99,38 +97,35 @@ def rerun(name: str, values: pa.Table, *, whole: bool) -> list[list[object]]:
     return rows
 
 
-def main() -> None:
+def main(
+    *,
+    rows: Annotated[int | None, Option("only the first rows; nothing is saved")] = None,
+    tables: Annotated[tuple[str, ...], Option("", known=lambda: tuple(PRINTED))] = tuple(PRINTED),
+) -> None:
     """Run the tables asked for, print theirs beside ours, write results.csv."""
-    parser = argparse.ArgumentParser(description="P0, tables II to IV.")
-    parser.add_argument("--rows", type=int, help="only the first rows; nothing is saved")
-    parser.add_argument("--tables", nargs="*", default=list(PRINTED), choices=list(PRINTED))
-    asked = parser.parse_args()
     here = machine()
     print(f"Theirs: {THEIR_MACHINE}\nOurs:   {here}\n")
-    rows: list[list[object]] = []
-    for name in asked.tables:
+    measured: list[list[object]] = []
+    for name in tables:
         values = values_of(name)
         if values is None:
             print(creditcard_absent())
             continue
         print(f"Table {PRINTED[name][0]} of P0: {name}")
-        found = rerun(name, values.slice(0, asked.rows), whole=asked.rows is None)
+        found = rerun(name, values.slice(0, rows), whole=rows is None)
         show(HEAD, found)
-        rows += found
-    if asked.rows is None and {row[0] for row in rows} == set(PRINTED):
-        save(rows, here)
+        measured += found
+    if rows is None and {row[0] for row in measured} == set(PRINTED):
+        save(measured, here)
     else:
         print("Not all of the tables: results.csv is left as it is.")
 
 
 def save(rows: list[list[object]], here: str) -> None:
     """Write results.csv and the machine beside it."""
-    with open(HERE / "results.csv", "w", newline="") as handle:
-        writer = csv.writer(handle)
-        writer.writerow(HEAD)
-        writer.writerows(rows)
+    write_rows(HERE / "results.csv", rows, HEAD)
     (HERE / "machine.txt").write_text(here + "\n")
 
 
 if __name__ == "__main__":
-    main()
+    run_study(main)

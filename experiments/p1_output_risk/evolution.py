@@ -9,7 +9,6 @@ the tables and figures from that file.
 
 from __future__ import annotations
 
-import sys
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.common import read_rows, run_parts
 from benchmarks.evolving_cases import census
 from chaffinch._base.svg import Axis
 from chaffinch.outputs.domain import Codes, OutputDomain
@@ -27,7 +27,7 @@ from chaffinch.outputs.solve.engines.ea import solve
 from chaffinch.outputs.solve.population import BreedingRates, Population
 from chaffinch.outputs.solve.settings import EvolutionSettings
 from chaffinch.report.charts import Curve, Point, curves, frame
-from experiments.cells import append_rows, finished_rows
+from experiments.cells import append_rows
 from experiments.p1_output_risk.run import TABLES, feature, read, save, spec_of
 
 HERE = Path(__file__).resolve().parent
@@ -152,7 +152,7 @@ def mistakes(fitted: dict[str, float], rows: int) -> dict[str, str]:
 
 def run() -> None:
     """Make the runs that are not done."""
-    done = {tuple(row[name] for name in KEYS) for row in finished_rows(RESULTS)}
+    done = {tuple(row[name] for name in KEYS) for row in read_rows(RESULTS)}
     warm = problem_of(12_589, "univariate")
     solve(
         warm, warm.domain.start(200, seed=0), seed=0, settings=EvolutionSettings(generations=1)
@@ -167,7 +167,7 @@ def run() -> None:
 
 def summarise() -> None:
     """Make tables and figures of the runs that are done."""
-    runs = finished_rows(RESULTS)
+    runs = read_rows(RESULTS)
     by_case = {
         (rows, start, rule): mine
         for rows in RUNS
@@ -384,5 +384,4 @@ def shrink() -> None:
 PARTS = {"run": run, "summarise": summarise, "shrink": shrink}
 
 if __name__ == "__main__":
-    for part in sys.argv[1:] or PARTS:
-        PARTS[part]()
+    run_parts(PARTS)

@@ -10,8 +10,6 @@ import pyarrow.parquet as pq
 from benchmarks.data import shared_folder
 from chaffinch.outputs.domain import Codes, OutputColumn, OutputDomain
 
-__all__ = ["DATASETS", "People", "people"]
-
 FILES = {
     "texas": "nist_acs_tx2019/nist_acs_tx2019.parquet",
     "england": "ons_census_2011/first50000.parquet",

@@ -8,8 +8,6 @@ P1's own records are not open. `coefficients` needs only what the paper prints; 
 
 from __future__ import annotations
 
-import csv
-import sys
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -17,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.common import machine, read_rows, run_parts, write_rows
 from chaffinch import check, evolve
 from chaffinch._base.svg import Axis
 from chaffinch.outputs.check import CheckResult, CheckSettings
@@ -31,7 +30,6 @@ from experiments.p1_output_risk.paper_figures import (
     whole_data,
 )
 from experiments.p1_output_risk.people import DATASETS, People, people
-from experiments.training import machine
 
 HERE = Path(__file__).resolve().parent
 
@@ -61,14 +59,12 @@ FEWER = 8
 
 def read(name: str) -> list[dict[str, str]]:
     """Return a table of the paper."""
-    with open(HERE / "paper" / f"p1_{name}.csv", newline="") as handle:
-        return list(csv.DictReader(handle))
+    return read_rows(HERE / "paper" / f"p1_{name}.csv")
 
 
 def save(name: str, head: list[str], rows: list[list[Any]]) -> None:
     """Write a result as CSV, and print it."""
-    with open(HERE / f"{name}.csv", "w", newline="") as handle:
-        csv.writer(handle, lineterminator="\n").writerows([head, *rows])
+    write_rows(HERE / f"{name}.csv", rows, head)
     print(f"\n{name}", *([head, *rows]), sep="\n", flush=True)
 
 
@@ -444,6 +440,5 @@ def cumulative() -> None:
 PARTS = {"coefficients": coefficients, "risk": risk, "cumulative": cumulative}
 
 if __name__ == "__main__":
-    for part in sys.argv[1:] or PARTS:
-        PARTS[part]()
+    run_parts(PARTS)
     (HERE / "machine.txt").write_text(machine("statsmodels") + "\n")

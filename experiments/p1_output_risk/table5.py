@@ -8,7 +8,6 @@
 
 from __future__ import annotations
 
-import sys
 import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -17,11 +16,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from benchmarks.common import read_rows, run_parts
 from chaffinch.outputs.check.attribution import CONVENTIONS, attack_of, ensemble_tcap
 from chaffinch.outputs.document import recipes_of
 from chaffinch.outputs.domain import Codes, Floats
 from chaffinch.outputs.solve.engines.incremental import solve
-from experiments.cells import append_rows, finished_rows
+from experiments.cells import append_rows
 from experiments.p1_output_risk.people import DATASETS, People, people
 from experiments.p1_output_risk.run import logit, read, save
 
@@ -95,7 +95,7 @@ def _tcap(dataset: Codes, who: People, group: NDArray[np.int8], target: str) -> 
 
 def run() -> None:
     """Make the syntheses that are not done, the first of every fold before the second."""
-    done = {tuple(row[name] for name in KEYS) for row in finished_rows(RESULTS)}
+    done = {tuple(row[name] for name in KEYS) for row in read_rows(RESULTS)}
     files = {data: who for data in DATASETS if (who := people(data)) is not None}
     for number in range(1, 1 + SYNTHESES):
         for data, who in files.items():
@@ -125,7 +125,7 @@ def summarise() -> None:
         ]
         for row in read("table05_tcap")
     ]
-    found = finished_rows(RESULTS)
+    found = read_rows(RESULTS)
     for data in dict.fromkeys(row["data"] for row in found):
         for target in TARGETS[data]:
             for convention in CONVENTIONS:
@@ -213,5 +213,4 @@ def _shown(numbers: Sequence[float] | Floats) -> list[str]:
 PARTS = {"run": run, "summarise": summarise}
 
 if __name__ == "__main__":
-    for part in sys.argv[1:] or PARTS:
-        PARTS[part]()
+    run_parts(PARTS)

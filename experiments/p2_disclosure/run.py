@@ -7,19 +7,19 @@ Finished cells are kept in NAME_cells.csv and skipped on the next start.
 
 from __future__ import annotations
 
-import argparse
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 
+from benchmarks.common import Option, read_rows, run_study
 from benchmarks.data import bundled
 from chaffinch import BayesNet
 from chaffinch._base.runtime import one_thread
 from experiments.attacking import HEAD, KEYS, VALUES, ZERO_RULE, Accuracies, attacked, rows_of
 from experiments.cells import Cells
 from experiments.published import Published
-from experiments.training import kept, printed, save, whole
+from experiments.training import kept, save, whole
 
 HERE = Path(__file__).resolve().parent
 
@@ -35,7 +35,7 @@ SEVEN = "cmc_sensitive_in_key"
 
 def roles(dataset: str) -> tuple[list[str], list[str], str]:
     """Return the keys, the sensitive columns and the label of table II."""
-    rows = [row for row in printed(HERE / "p2_table02_roles.csv") if row["dataset"] == dataset]
+    rows = [row for row in read_rows(HERE / "p2_table02_roles.csv") if row["dataset"] == dataset]
     of = {
         role: [row["column"] for row in rows if row["role"] == role]
         for role in ("key", "sensitive", "label")
@@ -66,7 +66,7 @@ def disclosure(dataset: str, arms: list[str]) -> None:
     file = next(HERE.glob(f"p2_table{TABLES[dataset]}*.csv"))
     paper = {
         (row["sensitive"], row["trained_on"], row["model"]): row["accuracy"]
-        for row in printed(file)
+        for row in read_rows(file)
     }
     cells = Cells(HERE / f"{dataset}_cells.csv", KEYS, VALUES)
     again = Cells(HERE / f"{SEVEN}_cells.csv", KEYS, VALUES)
@@ -98,7 +98,7 @@ def disclosure(dataset: str, arms: list[str]) -> None:
 def _seven(arm: str, first: Accuracies, second: Accuracies) -> list[list[object]]:
     theirs = {
         (row["sensitive"], row["trained_on"], row["setting"]): row["accuracy"]
-        for row in printed(HERE / "p2_table07_sensitive_in_key.csv")
+        for row in read_rows(HERE / "p2_table07_sensitive_in_key.csv")
     }
     rows: list[list[object]] = []
     for sensitive, side in dict.fromkeys((s, side) for s, side, _ in second if side != ZERO_RULE):
@@ -123,11 +123,16 @@ def _seven(arm: str, first: Accuracies, second: Accuracies) -> list[list[object]
     return rows
 
 
+@one_thread()
+def main(
+    tables: Annotated[tuple[str, ...], Option("", known=lambda: tuple(TABLES))] = tuple(TABLES),
+    *,
+    arms: Annotated[tuple[str, ...], Option("", known=lambda: ARMS)] = ARMS,
+) -> None:
+    """Attack the tables asked for."""
+    for dataset in tables:
+        disclosure(dataset, arms)
+
+
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser()
-    parser.add_argument("tables", nargs="*", choices=[*TABLES, []])
-    parser.add_argument("--arms", nargs="*", default=list(ARMS), choices=ARMS)
-    given = parser.parse_args()
-    with one_thread():
-        for dataset in given.tables or TABLES:
-            disclosure(dataset, given.arms)
+    run_study(main)

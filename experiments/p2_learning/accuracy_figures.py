@@ -6,8 +6,6 @@ from collections.abc import Mapping, Sequence
 
 from chaffinch._base.svg import GREY, SERIES, Axis, mark, picture, text
 
-__all__ = ["accuracy_figure"]
-
 Row = Mapping[str, str]
 METHODS = ("method_1", "method_2")
 WIDTH, PANEL, TOP, HEIGHT = 760.0, 175.0, 74.0, 210.0

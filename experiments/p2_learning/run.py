@@ -7,13 +7,13 @@ Finished cells are kept in NAME_cells.csv and skipped on the next start. `drawn`
 
 from __future__ import annotations
 
-import argparse
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 
+from benchmarks.common import Option, read_rows, run_study
 from benchmarks.data import bundled
 from chaffinch import BayesNet
 from chaffinch._base.runtime import one_thread
@@ -29,7 +29,6 @@ from experiments.training import (
     halves,
     kept,
     map_of,
-    printed,
     save,
     shown,
     whole,
@@ -66,7 +65,7 @@ HEAD = [
 
 def roles(dataset: str) -> tuple[str, list[str]]:
     """Return the label and the sensitive columns, in the order of the paper's table II."""
-    rows = [row for row in printed(HERE / "p2_table02_roles.csv") if row["dataset"] == dataset]
+    rows = [row for row in read_rows(HERE / "p2_table02_roles.csv") if row["dataset"] == dataset]
     label = next(row["column"] for row in rows if row["role"] == "label")
     return label, [row["column"] for row in rows if row["role"] == "sensitive"]
 
@@ -118,7 +117,7 @@ def summary(dataset: str, cells: Cells, svm: int | None) -> None:
     """Write the table of what is finished: means over learners and splits, ours beside the paper's."""
     theirs = {
         (int(r["parents"]), r["n_sensitive"], r["method"]): r
-        for r in printed(HERE / "p2_table03_learning.csv")
+        for r in read_rows(HERE / "p2_table03_learning.csv")
         if r["dataset"] == dataset
     }
     paper = next(r["accuracy"] for r in theirs.values() if r["trained_on"] == "original")
@@ -279,7 +278,7 @@ def figures() -> None:
 def drawn_figures() -> None:
     """Figures 6 to 8, from the tables that are there: the papers' arm where it was run, ours where it was not."""
     for number, dataset in zip((6, 7, 8), DATASETS, strict=True):
-        rows = printed(HERE / f"{dataset}.csv")
+        rows = read_rows(HERE / f"{dataset}.csv")
         arm = next(arm for arm in ARMS if any(row["arm"] == arm for row in rows))
         base = next(
             row
@@ -296,7 +295,16 @@ def drawn_figures() -> None:
 MORE = {"tried": tried, "figures": figures, "drawn": drawn_figures}
 
 
-def main(parts: list[str], arms: list[str], splits: int) -> None:
+PARTS = (*DATASETS, *MORE)
+
+
+@one_thread()
+def main(
+    parts: Annotated[tuple[str, ...], Option("", known=lambda: PARTS)] = PARTS,
+    *,
+    arms: Annotated[tuple[str, ...], Option("", known=lambda: ARMS)] = ARMS,
+    splits: int = SPLITS,
+) -> None:
     """Run the parts asked for."""
     for part in parts:
         print(part, flush=True)
@@ -307,10 +315,4 @@ def main(parts: list[str], arms: list[str], splits: int) -> None:
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser()
-    parser.add_argument("parts", nargs="*", choices=[*DATASETS, *MORE, []])
-    parser.add_argument("--arms", nargs="*", default=list(ARMS), choices=ARMS)
-    parser.add_argument("--splits", type=int, default=SPLITS)
-    given = parser.parse_args()
-    with one_thread():
-        main(given.parts or [*DATASETS, *MORE], given.arms, given.splits)
+    run_study(main)

@@ -5,9 +5,9 @@ python -m experiments.p2_private.run [cmc] [adult]
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import combinations
 from pathlib import Path
 from typing import Any
@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from benchmarks.common import read_rows, run_parts
 from benchmarks.data import BUNDLED, adult, bundled
 from chaffinch import BayesNet
 from chaffinch.privacy.prepare import prepare
@@ -27,7 +28,7 @@ from chaffinch.synth.options import Protect
 from chaffinch.table import Table
 from chaffinch.table.schema_file import as_schema
 from chaffinch.utility.tvd import total_variation
-from experiments.training import halves, printed, save
+from experiments.training import halves, save
 
 HERE = Path(__file__).resolve().parent
 
@@ -86,7 +87,7 @@ def scenarios(dataset: str) -> list[Scenario]:
         ("P0", "p0_disclosure/p0_table08_scenarios.csv"),
         ("P2", "p2_disclosure/p2_table02_roles.csv"),
     ):
-        rows = [row for row in printed(HERE.parent / file) if row["dataset"] == dataset]
+        rows = [row for row in read_rows(HERE.parent / file) if row["dataset"] == dataset]
         keys, sensitive, (label,) = (
             tuple(row["column"] for row in rows if row["role"] == role)
             for role in ("key", "sensitive", "label")
@@ -285,7 +286,7 @@ def shown(epsilon: float | None) -> str:
     return "none" if epsilon is None else f"{epsilon:g}"
 
 
-def main(dataset: str) -> None:
+def protect(dataset: str) -> None:
     """Write attacks, worth, and what protection saves and costs at each epsilon, fit by fit."""
     attacks: list[list[Any]] = []
     worth: list[list[Any]] = []
@@ -359,7 +360,7 @@ BEST = [
 
 def best(dataset: str) -> Iterator[list[Any]]:
     """Return the attacker with the highest mean for each sensitive column and source: who does worse than a guess would guess."""
-    rows = printed(HERE / f"{dataset}_attacks.csv")
+    rows = read_rows(HERE / f"{dataset}_attacks.csv")
     named = [row for row in rows if row["sensitive"] != "avg" and row["attacker"] != "avg"]
     guess = {
         (row["paper"], row["sensitive"]): row["members"]
@@ -381,7 +382,4 @@ def best(dataset: str) -> Iterator[list[Any]]:
 
 
 if __name__ == "__main__":
-    for part in sys.argv[1:] or FITS:
-        print(part, end=" ", flush=True)
-        main(part)
-        print("done")
+    run_parts({dataset: partial(protect, dataset) for dataset in FITS})

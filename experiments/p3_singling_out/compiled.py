@@ -17,8 +17,6 @@ from numpy.typing import NDArray
 
 from chaffinch.risk.shadows.generator import Generator, Released
 
-__all__ = ["CompiledGenerator", "CompiledModel", "PackagePrivBayes", "fitted"]
-
 Levels = Literal["declared", "data"]
 
 

@@ -25,8 +25,6 @@ from chaffinch.risk.shadows import AttackPopulation, fresh_draws, neighbour_draw
 from chaffinch.stats.learners import auc
 from experiments.p3_singling_out.compiled import CompiledGenerator, CompiledModel, PackagePrivBayes
 
-__all__ = ["PaperPlan", "PaperResult", "SettingsOfTrees", "flattened", "paper_attack"]
-
 DRAWS, FOLDS = 50, 5
 PLACES = 30_000
 """Numbers kept of the tables of a model for the white box: few models have more."""

@@ -8,15 +8,15 @@ run, the figures and the table of the README are written again from results.csv.
 
 from __future__ import annotations
 
-import argparse
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 
+from benchmarks.common import Option, read_rows, run_study
 from chaffinch import BayesNet, PrivBayes, Table
 from chaffinch._base.runtime import one_thread
 from chaffinch.privacy.prepare import prepare
@@ -27,7 +27,7 @@ from chaffinch.risk.shadows import Generator, Working, world_of
 from chaffinch.risk.shadows.world import fresh_draws
 from chaffinch.risk.singling_out import baseline, judge_shadows
 from chaffinch.stats.intervals import clopper_pearson
-from experiments.cells import append_rows, finished_rows
+from experiments.cells import append_rows
 from experiments.p3_population import declared, population
 from experiments.p3_singling_out.compiled import CompiledGenerator, PackagePrivBayes
 from experiments.p3_singling_out.paper_attack import PaperPlan, paper_attack
@@ -240,7 +240,7 @@ def attacked_as_printed(setting: Setting, table: Table, plan: PaperPlan) -> list
 def searches() -> dict[tuple[str, ...], list[dict[str, Any]]]:
     """Return the settings of trees that searches have found, by the setting that was attacked."""
     out: dict[tuple[str, ...], list[dict[str, Any]]] = {}
-    for row in finished_rows(SEARCHES):
+    for row in read_rows(SEARCHES):
         found = {
             name: {"True": True, "False": False}.get(
                 row[name], int(row[name]) if row[name].isdigit() else row[name]
@@ -251,58 +251,56 @@ def searches() -> dict[tuple[str, ...], list[dict[str, Any]]]:
     return out
 
 
-def main() -> None:
+def main(
+    *,
+    only: tuple[str, ...] = (),
+    pairs: int = 250,
+    releases: int = 500,
+    tables: int = 3,
+    paper_pairs: int = 60,
+    paper_tables: int = 4,
+    paper_releases: int = 500,
+    searches: Annotated[
+        int,
+        Option(
+            f"targets for which settings are searched at epsilon {SEARCHED:g}; {TARGETS} at each in the paper"
+        ),
+    ] = 4,
+    workers: int | None = None,
+    results: Path = HERE / "results.csv",
+) -> None:
     """Run what is not yet in results.csv."""
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--only", nargs="*", default=[])
-    parser.add_argument("--pairs", type=int, default=250)
-    parser.add_argument("--releases", type=int, default=500)
-    parser.add_argument("--tables", type=int, default=3)
-    parser.add_argument("--paper-pairs", type=int, default=60)
-    parser.add_argument("--paper-tables", type=int, default=4)
-    parser.add_argument("--paper-releases", type=int, default=500)
-    parser.add_argument(
-        "--searches",
-        type=int,
-        default=4,
-        help=f"targets for which settings are searched at epsilon {SEARCHED:g}; {TARGETS} at each in the paper",
-    )
-    parser.add_argument("--workers", type=int, default=None)
-    parser.add_argument("--results", type=Path, default=HERE / "results.csv")
-    asked = parser.parse_args()
-    done = {tuple(row[name] for name in KEY) for row in finished_rows(asked.results)}
-    tables: dict[int, Table] = {}
+    done = {tuple(row[name] for name in KEY) for row in read_rows(results)}
+    worlds: dict[int, Table] = {}
     for setting in settings():
-        if setting.key in done or (
-            asked.only and not any(text in setting.words for text in asked.only)
-        ):
+        if setting.key in done or (only and not any(text in setting.words for text in only)):
             continue
         figure = setting.figure
-        if figure not in tables:
-            tables[figure] = world(figure)
+        if figure not in worlds:
+            worlds[figure] = world(figure)
         began = time.process_time()
         if setting.attack != "ours":
             paper = PaperPlan(
-                asked.paper_pairs,
-                1 if setting.box == "whitebox" else asked.paper_tables,
-                asked.paper_releases,
-                asked.searches,
+                paper_pairs,
+                1 if setting.box == "whitebox" else paper_tables,
+                paper_releases,
+                searches,
             )
             paper = FULL if setting.attack == "paper in full" else paper
-            numbers = attacked_as_printed(setting, tables[figure], paper)
+            numbers = attacked_as_printed(setting, worlds[figure], paper)
             evidence = [paper.pairs, paper.tables, paper.releases, paper.searches]
         else:
             plan = SinglingOutSettings(
-                shadows=asked.pairs,
-                tables_per_shadow=asked.tables,
+                shadows=pairs,
+                tables_per_shadow=tables,
                 access=setting.box,
                 grid="population",
             )  # type: ignore[arg-type]
-            numbers = attacked(setting, tables[figure], plan, asked.releases, asked.workers)
+            numbers = attacked(setting, worlds[figure], plan, releases, workers)
             evidence = [
-                asked.pairs,
-                1 if setting.box == "whitebox" else asked.tables,
-                asked.releases,
+                pairs,
+                1 if setting.box == "whitebox" else tables,
+                releases,
                 "",
             ]
         (_, name, epsilon, *others), sizes = setting.key, FIGURES[figure]
@@ -316,13 +314,13 @@ def main() -> None:
             *evidence,
             f"{time.process_time() - began:.0f}",
         ]
-        append_rows(asked.results, HEAD, [row])
+        append_rows(results, HEAD, [row])
         (HERE / "machine.txt").write_text(machine("scikit-learn") + "\n")
         done.add(setting.key)
         print(*row, flush=True)
 
 
 if __name__ == "__main__":
-    main()
+    run_study(main)
     draw(FIGURES, EPSILONS)
     tabulate(FIGURES, EPSILONS)

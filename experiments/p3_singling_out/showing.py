@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from benchmarks.common import read_rows
 from chaffinch.report.charts import success_figure
 from experiments.p3_reading import read_values, replace_between
-
-__all__ = ["draw", "tabulate"]
 
 HERE = Path(__file__).resolve().parent
 Figures = Mapping[int, tuple[str, int, int]]
@@ -70,8 +68,7 @@ READ = "read from the figure"
 
 def results() -> list[Row]:
     """Return the rows of results.csv."""
-    with open(HERE / "results.csv", newline="") as handle:
-        return list(csv.DictReader(handle))
+    return read_rows(HERE / "results.csv")
 
 
 def arm(row: Row) -> str:

@@ -9,8 +9,6 @@ from numpy.typing import NDArray
 
 from experiments.p3_trees.shared_search import node_depths
 
-__all__ = ["ORDERS", "scores_by_order", "wrong_node_score"]
-
 ORDERS = (
     "ties as numpy sorts",
     "ties reversed",

@@ -7,10 +7,9 @@ Finished trees are kept in NAME.csv and skipped on the next start.
 
 from __future__ import annotations
 
-import argparse
 from pathlib import Path
 from time import perf_counter
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 import pandas as pd
@@ -18,6 +17,7 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
+from benchmarks.common import Option, read_rows, run_study
 from benchmarks.data import bundled, shared_folder
 from chaffinch import trees
 from chaffinch._base.runtime import one_thread
@@ -25,7 +25,7 @@ from chaffinch.trees import prune, read_model
 from experiments.cells import Cells
 from experiments.p3_trees.leaf_orders import ORDERS, scores_by_order, wrong_node_score
 from experiments.p3_trees.shared_search import best_tree
-from experiments.training import printed, save
+from experiments.training import save
 
 HERE = Path(__file__).resolve().parent
 
@@ -192,7 +192,12 @@ def _error(values: NDArray[np.float64]) -> float:
     return float(values.std(ddof=1) / np.sqrt(len(values))) if len(values) > 1 else float("nan")
 
 
-def main(names: list[str], trees: int) -> None:
+@one_thread()
+def main(
+    names: Annotated[tuple[str, ...], Option("", known=lambda: tuple(LABELS))] = tuple(LABELS),
+    *,
+    trees: int = TREES,
+) -> None:
     """Fit and attack, write a row for each tree, and print ours beside the paper's."""
     for name in names:
         read = population(name)
@@ -210,14 +215,14 @@ def main(names: list[str], trees: int) -> None:
         print(f"{name}: {cells.cpu():.0f} CPU seconds in all cells")
     paper = {
         (row["dataset"], row["attack"]): row["accuracy_percent"]
-        for row in printed(HERE / "p3_table1_trees.csv")
+        for row in read_rows(HERE / "p3_table1_trees.csv")
     }
     out = []
     for name, file in (
         (name, HERE / f"{name}{run}.csv") for name in LABELS for run in ("", EARLIER)
     ):
         if file.exists():
-            found = summary(printed(file))
+            found = summary(read_rows(file))
             theirs = [
                 paper.get((PRINTED.get(name, ""), attack), "")
                 for attack in ("metadata", "no_metadata")
@@ -239,9 +244,4 @@ def main(names: list[str], trees: int) -> None:
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser()
-    parser.add_argument("names", nargs="*", choices=[*LABELS, []])
-    parser.add_argument("--trees", type=int, default=TREES)
-    given = parser.parse_args()
-    with one_thread():
-        main(given.names or list(LABELS), given.trees)
+    run_study(main)

@@ -16,8 +16,6 @@ from sklearn.base import clone, is_classifier
 from sklearn.metrics import r2_score
 from sklearn.model_selection import ParameterSampler, check_cv
 
-__all__ = ["best_tree", "node_depths", "scores_of"]
-
 Settings = Mapping[str, Any]
 
 

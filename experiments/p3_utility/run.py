@@ -6,19 +6,19 @@ python -m experiments.p3_utility.run --show    # figures and tables of the READM
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from functools import partial
 from multiprocessing import get_context
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 from sklearn.ensemble import RandomForestClassifier
 
+from benchmarks.common import Option, run_study
 from chaffinch import BayesNet, PrivBayes
 from chaffinch.privacy.prepare import prepare
 from chaffinch.stats.learners import (
@@ -147,7 +147,7 @@ def subset(frame: pd.DataFrame, schema: Schema, dataset: str, seed: int) -> list
     return rows
 
 
-def main(dataset: str) -> None:
+def measure(dataset: str) -> None:
     """Write a row for each synthesis and their means."""
     frame = population(dataset)
     schema = declared(frame, ROWS)
@@ -208,8 +208,17 @@ def told_mean(values: Sequence[float]) -> list[str]:
     return [f"{np.mean(values):.4f}", f"{np.std(values, ddof=1) / np.sqrt(len(values)):.4f}"]
 
 
-if __name__ == "__main__":
-    for part in () if sys.argv[1:] == ["--show"] else sys.argv[1:] or LABELS:
-        main(part)
+def main(
+    datasets: Annotated[tuple[str, ...], Option("", known=lambda: tuple(LABELS))] = tuple(LABELS),
+    *,
+    show: bool = False,
+) -> None:
+    """Measure what is asked for, unless results are only shown, and draw and print all."""
+    for dataset in () if show else datasets:
+        measure(dataset)
     draw()
     tabulate()
+
+
+if __name__ == "__main__":
+    run_study(main)

@@ -5,16 +5,14 @@ The paper's code takes Jensen-Shannon distances with natural logarithms. The squ
 
 from __future__ import annotations
 
-import csv
 from math import log, sqrt
 from pathlib import Path
 
 import numpy as np
 
+from benchmarks.common import read_rows
 from chaffinch._base.svg import Dot, dots
 from experiments.p3_reading import read_values, replace_between
-
-__all__ = ["draw", "tabulate"]
 
 HERE = Path(__file__).resolve().parent
 NATURAL = sqrt(log(2))
@@ -37,15 +35,14 @@ OURS = {
 
 def means(dataset: str) -> dict[tuple[str, str, str], dict[str, str]]:
     """Return the rows of DATASET_means.csv by synthesiser, levels and epsilon."""
-    with open(HERE / f"{dataset}_means.csv", newline="") as handle:
-        return {
-            (
-                row["synthesiser"],
-                row["levels"],
-                f"{float(row['epsilon']):g}" if row["epsilon"] else "",
-            ): row
-            for row in csv.DictReader(handle)
-        }
+    return {
+        (
+            row["synthesiser"],
+            row["levels"],
+            f"{float(row['epsilon']):g}" if row["epsilon"] else "",
+        ): row
+        for row in read_rows(HERE / f"{dataset}_means.csv")
+    }
 
 
 def draw() -> None:

@@ -8,13 +8,13 @@ that was stopped has the same number of repeats at every epsilon, but for the la
 
 from __future__ import annotations
 
-import sys
 import time
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from benchmarks.common import read_rows, run_study
 from benchmarks.data import bundled
 from chaffinch import PrivBayes
 from chaffinch.stats.learners import (
@@ -24,10 +24,10 @@ from chaffinch.stats.learners import (
 )
 from chaffinch.table import Table
 from chaffinch.table.align import align
-from experiments.cells import append_rows, finished_rows
+from experiments.cells import append_rows
 from experiments.p4_composite.run import declared, synthesis
 from experiments.p4_composite.support_vectors import KernelVotes
-from experiments.training import printed, whole
+from experiments.training import whole
 
 HERE = Path(__file__).resolve().parent
 
@@ -52,7 +52,7 @@ Key = tuple[str, str, str, str]
 
 def finished() -> set[Key]:
     """Return the fits that are in the file."""
-    return {(r["synthesiser"], r["epsilon"], r["repeat"], r["label"]) for r in finished_rows(FOUND)}
+    return {(r["synthesiser"], r["epsilon"], r["repeat"], r["label"]) for r in read_rows(FOUND)}
 
 
 def parts(table: Table, label: str, repeat: int) -> tuple[np.ndarray, np.ndarray]:
@@ -79,11 +79,11 @@ def errors(original: Table, table: Table, label: str, repeat: int) -> tuple[floa
     )  # type: ignore[return-value]
 
 
-def main(repeats: int) -> None:
+def main(repeats: int = 10) -> None:
     """Append a row for each fit that is not there yet."""
     original, known = whole(bundled("adult")), declared("adult")
     labels = [c.name for c in original.schema if c.kind in ("categorical", "boolean")]
-    every = [float(row["epsilon"]) for row in printed(HERE / "p4_epsilons.csv")]
+    every = [float(row["epsilon"]) for row in read_rows(HERE / "p4_epsilons.csv")]
     epsilons = [*FIRST, *(epsilon for epsilon in every if epsilon not in FIRST)]
     done = finished()
     for repeat in range(1, repeats + 1):
@@ -117,4 +117,4 @@ def main(repeats: int) -> None:
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]) if sys.argv[1:] else 10)
+    run_study(main)

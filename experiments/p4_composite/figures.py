@@ -13,9 +13,10 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.common import read_rows
 from chaffinch._base.svg import Axis
 from chaffinch.report.charts import Curve, Point, curves, frame
-from experiments.training import printed, save
+from experiments.training import save
 
 HERE = Path(__file__).resolve().parent
 
@@ -39,7 +40,7 @@ def means(dataset: str, measure: str, names: dict[str, str]) -> list[Curve]:
         row
         for part in ("private", "groups")
         if (path := HERE / f"{dataset}_{part}_means.csv").exists()
-        for row in printed(path)
+        for row in read_rows(path)
     ]
     lines = []
     for name, words in names.items():
@@ -67,7 +68,7 @@ def error(row: dict[str, str], measure: str) -> float:
 
 def all_records() -> Curve:
     """Return delta on all records, and write its means; only epsilons with every label count."""
-    rows = printed(HERE / "adult_all.csv")
+    rows = read_rows(HERE / "adult_all.csv")
     original = {
         (row["repeat"], row["label"]): float(row["error"])
         for row in rows

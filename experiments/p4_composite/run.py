@@ -5,14 +5,15 @@ python -m experiments.p4_composite.run [diabetes] [adult] [diabetes_private] [ad
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from benchmarks.common import read_rows, run_parts
 from benchmarks.data import BUNDLED, bundled
 from chaffinch import BayesNet, FieldGroups, Independent, PrivBayes
 from chaffinch.privacy.prepare import prepare
@@ -21,7 +22,7 @@ from chaffinch.table import Table
 from chaffinch.table.schema import Column, Kind, Schema
 from chaffinch.table.schema_file import as_schema
 from chaffinch.utility import sweep
-from experiments.training import printed, save, whole
+from experiments.training import save, whole
 
 HERE = Path(__file__).resolve().parent
 
@@ -91,7 +92,7 @@ DIABETES: tuple[tuple[str, Kind, tuple[float, float]], ...] = (
 """Round bounds that hold what such measurements can be; 20 bins each, DataSynthesizer's default."""
 
 
-def main(dataset: str) -> None:
+def public(dataset: str) -> None:
     """Write a row for each number of parents and synthesis."""
     table = whole(bundled(dataset))
     found = sweep(
@@ -127,7 +128,7 @@ def private(part: str) -> None:
     table, known = whole(bundled(dataset)), declared(dataset)
     if table.n_rows > MEASURED:
         table = table.take(np.sort(np.random.default_rng(1).permutation(table.n_rows)[:MEASURED]))
-    epsilons = [float(row["epsilon"]) for row in printed(HERE / "p4_epsilons.csv")]
+    epsilons = [float(row["epsilon"]) for row in read_rows(HERE / "p4_epsilons.csv")]
     rows: list[list[Any]] = []
     means: list[list[Any]] = []
     for name, made in (GROUPS if which == "groups" else PRIVATE).items():
@@ -185,6 +186,4 @@ def mean_and_error(rows: list[Mapping[str, Any]]) -> list[str]:
 
 
 if __name__ == "__main__":
-    for part in sys.argv[1:] or REPEATS:
-        print(part, flush=True)
-        (private if "_" in part else main)(part)
+    run_parts({name: partial(private if "_" in name else public, name) for name in REPEATS})

@@ -14,8 +14,6 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["KernelVotes"]
-
 CACHE = 1 << 29
 """Numbers of the kernel kept in one binary problem: 2 GiB."""
 TOLERANCE = 1e-3
@@ -254,10 +252,9 @@ def main(n_records: int = 10_000) -> None:
 
 
 if __name__ == "__main__":
-    import sys
-
+    from benchmarks.common import run_study
     from benchmarks.data import bundled
     from chaffinch.stats.learners import Encoder, split, standardise
     from experiments.training import whole
 
-    main(*map(int, sys.argv[1:2]))
+    run_study(main)

@@ -8,7 +8,6 @@ from it and from the committed syntheses of Adult and Diabetes.
 
 from __future__ import annotations
 
-import sys
 import time
 from collections.abc import Sequence
 from dataclasses import replace
@@ -18,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.common import read_rows, run_parts
 from benchmarks.data import BUNDLED, bundled
 from chaffinch import Independent
 from chaffinch.privacy.prepare import prepare
@@ -25,9 +25,9 @@ from chaffinch.table.schema import Column, Schema
 from chaffinch.table.schema_file import as_schema
 from chaffinch.utility.delta import delta
 from chaffinch.utility.mu import mu
-from experiments.cells import append_rows, finished_rows
+from experiments.cells import append_rows
 from experiments.p4_composite.run import PRIVATE, told
-from experiments.training import printed, save, whole
+from experiments.training import save, whole
 
 HERE = Path(__file__).resolve().parent
 
@@ -42,8 +42,8 @@ SHARES = tuple(round(0.05 * step, 2) for step in range(21))
 
 def measure() -> None:
     """Append what is missing of mu and delta of the tables that the share is tuned on."""
-    epsilons = sorted(float(row["epsilon"]) for row in printed(HERE / "p4_epsilons.csv"))[::-1]
-    done = {tuple(row[name] for name in HEAD[:4]) for row in finished_rows(FOUND)}
+    epsilons = sorted(float(row["epsilon"]) for row in read_rows(HERE / "p4_epsilons.csv"))[::-1]
+    done = {tuple(row[name] for name in HEAD[:4]) for row in read_rows(FOUND)}
     for dataset in TUNED:
         table, known = tables(dataset)
         cells: list[tuple[str, str, Any, Any]] = [("independent", "", Independent(), table)]
@@ -110,12 +110,12 @@ def syntheses(
 ) -> tuple[tuple[float, float], dict[str, list[tuple[float, float, float]]]]:
     """Return mean mu and delta of independent columns, and (mu, delta, epsilon) of each private synthesis by synthesiser."""
     if dataset in TUNED:
-        rows = [row for row in printed(FOUND) if row["dataset"] == dataset]
+        rows = [row for row in read_rows(FOUND) if row["dataset"] == dataset]
         alone = [row for row in rows if row["synthesiser"] == "independent"]
         private = [row for row in rows if row["epsilon"]]
     else:
-        alone = [row for row in printed(HERE / f"{dataset}.csv") if row["parents"] == "0"]
-        private = printed(HERE / f"{dataset}_private.csv")
+        alone = [row for row in read_rows(HERE / f"{dataset}.csv") if row["parents"] == "0"]
+        private = read_rows(HERE / f"{dataset}_private.csv")
     baseline = tuple(
         float(np.mean([float(row[name]) for row in alone])) for name in ("mu", "delta")
     )
@@ -178,5 +178,4 @@ def show() -> None:
 
 
 if __name__ == "__main__":
-    for part in sys.argv[1:] or ("measure", "show"):
-        {"measure": measure, "show": show}[part]()
+    run_parts({"measure": measure, "show": show})

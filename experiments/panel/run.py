@@ -5,8 +5,6 @@ python -m experiments.panel.run wage_panel.csv [--seeds 10]
 
 from __future__ import annotations
 
-import argparse
-import csv
 import time
 from pathlib import Path
 from statistics import mean, stdev
@@ -15,6 +13,7 @@ import numpy as np
 import pandas as pd
 
 import chaffinch
+from benchmarks.common import run_study, write_rows
 
 PERSON, ORDER = "nr", "year"
 CHAINED = ("lwage", "hours", "union", "married", "occupation")
@@ -51,46 +50,45 @@ def figures(rows: pd.DataFrame) -> dict[str, float]:
     return out
 
 
-def main() -> None:
+def main(file: str | None = None, *, seeds: int = 10) -> None:
     """Fit on all rows, draw as many, once for each seed; and the same from a network of rows, its ids drawn at random."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("file", nargs="?")
-    parser.add_argument("--seeds", type=int, default=10)
-    options = parser.parse_args()
-    if options.file is None:
+    if file is None:
         print("Name the file of wage_panel, written from linearmodels: nothing to do without it.")
         return
-    original = pd.read_csv(options.file)
+    original = pd.read_csv(file)
     table = chaffinch.read(original, person=PERSON, order=ORDER)
     rows_alone = chaffinch.BayesNet().fit(chaffinch.read(original.drop(columns=PERSON)), seed=1)
     start = time.process_time()
     drawn, flat = [], []
-    for seed in range(options.seeds):
+    for seed in range(seeds):
         drawn.append(figures(chaffinch.Panel().fit(table, seed=seed).sample(seed=seed).to_pandas()))
-    seconds = (time.process_time() - start) / options.seeds
-    for seed in range(options.seeds):
-        rows = rows_alone.sample(seed=seed).to_pandas()
+    seconds = (time.process_time() - start) / seeds
+    for seed in range(seeds):
+        sampled = rows_alone.sample(seed=seed).to_pandas()
         flat.append(
             figures(
-                rows.assign(**{PERSON: np.random.default_rng(seed).permutation(original[PERSON])})
+                sampled.assign(
+                    **{PERSON: np.random.default_rng(seed).permutation(original[PERSON])}
+                )
             )
         )
-    with RESULTS.open("w", newline="") as file:
-        writer = csv.writer(file)
-        writer.writerow(["figure", "original", "panel, mean", "panel, sd", "rows alone, mean"])
-        for name, value in figures(original).items():
-            ours = [one[name] for one in drawn]
-            writer.writerow(
-                [
-                    name,
-                    f"{value:.4f}",
-                    f"{mean(ours):.4f}",
-                    f"{stdev(ours):.4f}",
-                    f"{mean(one[name] for one in flat):.4f}",
-                ]
-            )
+    rows = []
+    for name, value in figures(original).items():
+        ours, alone = [run[name] for run in drawn], [run[name] for run in flat]
+        rows.append(
+            [
+                name,
+                f"{value:.4f}",
+                f"{mean(ours):.4f}",
+                f"{stdev(ours):.4f}",
+                f"{mean(alone):.4f}",
+            ]
+        )
+    write_rows(
+        RESULTS, rows, ["figure", "original", "panel, mean", "panel, sd", "rows alone, mean"]
+    )
     print(RESULTS.read_text(), f"{seconds:.2f} CPU seconds a fit and draw")
 
 
 if __name__ == "__main__":
-    main()
+    run_study(main)

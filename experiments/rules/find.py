@@ -6,28 +6,24 @@ Each FOLDER holds the data files of a package (CSV). One line of the CSV for eac
 
 from __future__ import annotations
 
-import argparse
-import csv
 import sys
 import time
 import warnings
 from pathlib import Path
+from typing import Annotated
 
 import pandas as pd
 
 import chaffinch
+from benchmarks.common import Option, run_study, write_rows
 from chaffinch.errors import ChaffinchError
 from chaffinch.table.rules.keep import with_found_rules
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("folders", nargs="+", type=Path)
-    parser.add_argument("-o", "--output", type=Path, required=True)
-    options = parser.parse_args()
+def main(folders: tuple[Path, ...], *, output: Annotated[Path, Option("", short="o")]) -> None:
     warnings.simplefilter("ignore")
     lines: list[list[object]] = []
-    for folder in options.folders:
+    for folder in folders:
         for file in sorted(folder.rglob("*.csv")):
             try:
                 table = chaffinch.read(
@@ -50,13 +46,10 @@ def main() -> None:
             lines += [[name, *size, "suggested", text, why, ""] for text, why in schema.suggested]
             if not schema.rules and not schema.suggested:
                 lines.append([name, *size, "none", "", "", ""])
-    with options.output.open("w", newline="") as handle:
-        writer = csv.writer(handle)
-        writer.writerow(
-            ["table", "rows", "columns", "cpu_seconds", "what", "rule", "why", "judged"]
-        )
-        writer.writerows(lines)
+    write_rows(
+        output, lines, ["table", "rows", "columns", "cpu_seconds", "what", "rule", "why", "judged"]
+    )
 
 
 if __name__ == "__main__":
-    main()
+    run_study(main)

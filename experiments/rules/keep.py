@@ -6,18 +6,18 @@ rows that break a rule, the distance of the distributions of `end - start` for o
 
 from __future__ import annotations
 
-import argparse
-import csv
 import time
 import warnings
 from dataclasses import replace
 from itertools import combinations
 from pathlib import Path
+from typing import Annotated
 
 import numpy as np
 import pandas as pd
 
 import chaffinch
+from benchmarks.common import Option, run_study, write_rows
 from chaffinch.counts import MemoryCounter
 from chaffinch.table.rules.keep import rules_broken_by
 from chaffinch.table.rules.relations import Order, relations_of, row_sums, table_values
@@ -62,14 +62,10 @@ def gap_distance(first, second) -> float | None:
     return float(np.mean(out)) if out else None
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("files", nargs="+", type=Path)
-    parser.add_argument("-o", "--output", type=Path, required=True)
-    options = parser.parse_args()
+def main(files: tuple[Path, ...], *, output: Annotated[Path, Option("", short="o")]) -> None:
     warnings.simplefilter("ignore")
     lines = []
-    for file in options.files:
+    for file in files:
         table = chaffinch.read(file if file.suffix == ".parquet" else pd.read_csv(file))
         model = chaffinch.BayesNet().fit(table, seed=1)
         loose = replace(model, schema=replace(model.schema, rules=(), functions=()))
@@ -100,25 +96,24 @@ def main() -> None:
                 ]
             )
             print(*lines[-1])
-    with options.output.open("w", newline="") as handle:
-        writer = csv.writer(handle)
-        writer.writerow(
-            [
-                "table",
-                "rows",
-                "columns",
-                "rules",
-                "drawn",
-                "drawn_rows",
-                "rows_that_break_one",
-                "tv_1way",
-                "tv_2way",
-                "tv_of_gaps",
-                "cpu_seconds",
-            ]
-        )
-        writer.writerows(lines)
+    write_rows(
+        output,
+        lines,
+        [
+            "table",
+            "rows",
+            "columns",
+            "rules",
+            "drawn",
+            "drawn_rows",
+            "rows_that_break_one",
+            "tv_1way",
+            "tv_2way",
+            "tv_of_gaps",
+            "cpu_seconds",
+        ],
+    )
 
 
 if __name__ == "__main__":
-    main()
+    run_study(main)

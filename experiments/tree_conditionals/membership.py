@@ -7,14 +7,13 @@ For each table the same targets, shadows and releases of 300 records; AUC and it
 
 from __future__ import annotations
 
-import argparse
-import csv
 import warnings
 from pathlib import Path
 
 import pyarrow as pa
 
 import chaffinch
+from benchmarks.common import run_study, write_rows
 from experiments.tree_conditionals.run import tables
 
 HERE = Path(__file__).resolve().parent
@@ -22,14 +21,10 @@ HERE = Path(__file__).resolve().parent
 ROWS = 300
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser()
-    parser.add_argument("folder", type=Path)
-    parser.add_argument("--only", nargs="*", default=["Adult", "Wage", "gbsg2", "OJ"])
-    asked = parser.parse_args()
+def main(folder: Path, *, only: tuple[str, ...] = ("Adult", "Wage", "gbsg2", "OJ")) -> None:
     plan = chaffinch.ShadowSettings.from_options(shadows=60, test_shadows=60, targets=6, rows=ROWS)
     rows = [["table", "conditionals", "AUC", "low", "high"]]
-    for name, frame in tables(asked.folder, asked.only).items():
+    for name, frame in tables(folder, only).items():
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             table = chaffinch.read(pa.Table.from_pandas(frame, preserve_index=False))
@@ -44,9 +39,8 @@ def main() -> None:
                 low, high = found.interval
                 rows.append([name, kind, f"{found.auc:.3f}", f"{low:.3f}", f"{high:.3f}"])
                 print(*rows[-1], flush=True)
-                with (HERE / "membership.csv").open("w", newline="") as file:
-                    csv.writer(file, lineterminator="\n").writerows(rows)
+                write_rows(HERE / "membership.csv", rows[1:], rows[0])
 
 
 if __name__ == "__main__":
-    main()
+    run_study(main)

@@ -8,8 +8,6 @@ written to `peers.csv` as soon as it is measured, and a row that stands there is
 
 from __future__ import annotations
 
-import argparse
-import csv
 import os
 import subprocess
 import sys
@@ -22,6 +20,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
+from benchmarks.common import read_rows, run_study, write_rows
 from experiments.tree_conditionals.run import HEAD as MEASURES
 from experiments.tree_conditionals.run import (
     HERE,
@@ -48,31 +47,31 @@ OURS = {
 }
 
 
-def peers(asked: argparse.Namespace) -> dict[str, Peer]:
+def peers(sdv: str | None, arf: str | None, rscript: str | None) -> dict[str, Peer]:
     """The peers that can be run, by name."""
     scripts, out = HERE / "peers", dict[str, Peer]()
-    if asked.rscript:
+    if rscript:
         out["CART sequence (R, rpart)"] = lambda source, target: [
-            asked.rscript,
+            rscript,
             str(scripts / "rpart_sequence.R"),
             str(source),
             str(target),
         ]
-    if asked.arf:
+    if arf:
         out["arfpy"] = lambda source, target: [
-            asked.arf,
+            arf,
             str(scripts / "arf_peer.py"),
             str(source),
             str(target),
         ]
-    if asked.sdv:
+    if sdv:
         for method, name in (
             ("copula", "SDV Gaussian copula"),
             ("tvae", "SDV TVAE, 300 epochs"),
             ("ctgan", "SDV CTGAN, 300 epochs"),
         ):
             out[name] = lambda source, target, method=method: [
-                asked.sdv,
+                sdv,
                 str(scripts / "sdv_peer.py"),
                 method,
                 str(source),
@@ -116,32 +115,26 @@ def figures(train: Frame, other: Frame, synthetic: Frame | None) -> list[str]:
     ]
 
 
-def known_rows() -> list[list[object]]:
-    if not RESULTS.exists():
-        return []
-    with RESULTS.open(newline="") as file:
-        return list(csv.reader(file))[1:]  # type: ignore[arg-type]
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser()
-    parser.add_argument("folder", type=Path)
-    parser.add_argument("--only", nargs="*", default=[])
-    parser.add_argument("--splits", type=int, default=1)
-    parser.add_argument("--sdv")
-    parser.add_argument("--arf")
-    parser.add_argument("--rscript")
-    asked = parser.parse_args()
-    rows = known_rows()
+def main(
+    folder: Path,
+    *,
+    only: tuple[str, ...] = (),
+    splits: int = 1,
+    sdv: str | None = None,
+    arf: str | None = None,
+    rscript: str | None = None,
+) -> None:
+    rows: list[list[object]] = [list(row.values()) for row in read_rows(RESULTS)]
+    others = peers(sdv, arf, rscript)
     done = {(str(row[0]), str(row[1]), str(row[4])) for row in rows}
     warnings.simplefilter("ignore")
     for make in OURS.values():  # loops are compiled before they are timed
         few = pd.DataFrame({"a": np.arange(200.0) % 37, "b": ["x", "y"] * 100})
         make(halves(few, 0)[2], few.iloc[:100])
-    for name, frame in tables(asked.folder, asked.only).items():
-        for split in range(asked.splits):
+    for name, frame in tables(folder, only).items():
+        for split in range(splits):
             train, other, table = halves(frame, split)
-            for label in ("the half itself", *OURS, *peers(asked)):
+            for label in ("the half itself", *OURS, *others):
                 if (name, str(split), label) in done:
                     continue
                 synthetic, seconds = None, 0.0
@@ -151,7 +144,7 @@ def main() -> None:
                     seconds = time.process_time() - began
                 elif label != "the half itself":
                     try:
-                        synthetic, seconds = rows_of_peer(peers(asked)[label], train)
+                        synthetic, seconds = rows_of_peer(others[label], train)
                     except RuntimeError as error:
                         print(f"{name}, {label}: {error}", file=sys.stderr)
                         continue
@@ -170,9 +163,8 @@ def main() -> None:
                     ]
                 )
                 print(*rows[-1], flush=True)
-                with RESULTS.open("w", newline="") as file:
-                    csv.writer(file).writerows([HEAD, *rows])
+                write_rows(RESULTS, rows, HEAD)
 
 
 if __name__ == "__main__":
-    main()
+    run_study(main)

@@ -9,14 +9,13 @@ than to the other; TSTR how well gradient boosting that learns the last column f
 
 from __future__ import annotations
 
-import argparse
-import csv
 import sys
 import time
 import warnings
 from collections.abc import Callable
 from itertools import combinations
 from pathlib import Path
+from typing import Annotated
 
 import numpy as np
 import pandas as pd
@@ -28,6 +27,7 @@ from sklearn.neighbors import NearestNeighbors
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 import chaffinch
+from benchmarks.common import Option, read_rows, run_study, write_rows
 from benchmarks.data import bundled
 from chaffinch import BayesNet
 from chaffinch.errors import ChaffinchError
@@ -290,26 +290,24 @@ def summary(rows: list[list[object]]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser()
-    parser.add_argument(
-        "folder",
-        type=Path,
-        nargs="?",
-        help="where CSV files are; without one the bundled Adult alone is looked at, and printed",
-    )
-    parser.add_argument("--splits", type=int, default=10)
-    parser.add_argument("--only", nargs="*", default=[])
-    parser.add_argument("--leaves", action="store_true")
-    asked = parser.parse_args()
+def main(
+    folder: Annotated[
+        Path | None,
+        Option(
+            "where CSV files are; without one the bundled Adult alone is looked at, and printed"
+        ),
+    ] = None,
+    *,
+    splits: int = 10,
+    only: tuple[str, ...] = (),
+    leaves: bool = False,
+) -> None:
     results = HERE / "results.csv"
-    rows: list[list[object]] = []
-    if asked.folder is not None and results.exists():
-        with results.open(newline="") as file:
-            rows += list(csv.reader(file))[1:]
-    synthesisers = {**SYNTHESISERS, **(LEAVES if asked.leaves else {})}
-    for split in range(asked.splits):
-        for name, frame in tables(asked.folder, asked.only).items():
+    before = [] if folder is None else read_rows(results)
+    rows: list[list[object]] = [list(row.values()) for row in before]
+    synthesisers = {**SYNTHESISERS, **(LEAVES if leaves else {})}
+    for split in range(splits):
+        for name, frame in tables(folder, only).items():
             known = {row[4] for row in rows if (row[0], str(row[1])) == (name, str(split))}
             wanted = {label: make for label, make in synthesisers.items() if label not in known}
             if not wanted:
@@ -320,11 +318,10 @@ def main() -> None:
                 print(f"{name}: {error}", file=sys.stderr)
                 continue
             rows += [row for row in new if row[4] not in known]
-            if asked.folder is not None:
-                with results.open("w", newline="") as file:
-                    csv.writer(file, lineterminator="\n").writerows([HEAD, *rows])
+            if folder is not None:
+                write_rows(results, rows, HEAD)
                 (HERE / "SUMMARY.md").write_text(summary(rows))
 
 
 if __name__ == "__main__":
-    main()
+    run_study(main)
