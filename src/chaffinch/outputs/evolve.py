@@ -71,7 +71,7 @@ def evolve_spec(
         copies=settings.copies,
         cell_bytes=cost_of(settings.search).cell_bytes,
     )
-    spec, margins = _begun(spec, settings)
+    spec, margins = _with_start_margins(spec, settings)
     job = _job(spec, settings)
     max_error = job.search.max_error or 0.0
     streams = seed_sequence(seed).spawn(settings.copies)
@@ -95,21 +95,25 @@ def evolve_spec(
         numbered = batch(batches[0])
     else:
         with ThreadPoolExecutor(n_workers) as pool:
-            numbered = [one for some in pool.map(batch, batches) for one in some]
-    copies = tuple(copy for _, copy in sorted(numbered, key=lambda one: one[0]))
+            numbered = [
+                numbered_copy
+                for batch_copies in pool.map(batch, batches)
+                for numbered_copy in batch_copies
+            ]
+    copies = tuple(copy for _, copy in sorted(numbered, key=lambda entry: entry[0]))
     about = EvolveAbout(
         seed=seed if isinstance(seed, int) else None,
         settings=replace(settings, rows=job.rows, start=job.start, search=job.search),
         margins=margins.every,
         refitted_by=_refitted_by()
-        if all(one.refitted for copy in copies for one in copy.outputs)
+        if all(output.refitted for copy in copies for output in copy.outputs)
         else None,
         rules_only=rules_only,
     )
     return EvolveResult(about, copies, time.perf_counter() - began)
 
 
-def _begun(spec: Outputs, settings: EvolveSettings) -> tuple[Outputs, KnownMargins]:
+def _with_start_margins(spec: Outputs, settings: EvolveSettings) -> tuple[Outputs, KnownMargins]:
     """The outputs over columns with the margins that a start uses, and how these are known."""
     if settings.start == "uniform":
         return without_margins(spec), KnownMargins()
@@ -143,28 +147,32 @@ def _job(spec: Outputs, settings: EvolveSettings) -> EngineJob:
 def _copy(spec: Outputs, solved: Solved, tolerance: float) -> EvolvedCopy:
     codes = spec.fields.check(solved.codes.astype(np.int32))
     again = compared(spec, codes, tolerance=max(tolerance, 1e-9))
-    lacking = missed(spec, again, solved.errors, len(codes))
+    lacking = missed_outputs(spec, again, solved.errors, len(codes))
     source = {error.name: spec.source(error.name, len(codes)).name for error in solved.errors}
     errors = by_output(solved.errors, source)
     return EvolvedCopy(
         solved.reached and not lacking,
         lacking,
         solved.proposals,
-        tuple(OutputReport.of(one, errors[one.name], tolerance) for one in again),
-        tuple(TracePoint.of(point, source) for point in solved.trace),
+        tuple(
+            OutputReport.from_compared(output, errors[output.name], tolerance) for output in again
+        ),
+        tuple(TracePoint.from_checkpoint(point, source) for point in solved.trace),
         solved.seconds,
         tuple(point.seconds for point in solved.trace),
         EvolvedData(spec, codes, again),
     )
 
 
-def missed(
+def missed_outputs(
     spec: Outputs, outputs: Sequence[Compared], errors: Sequence[OutputError], rows: int
 ) -> tuple[str, ...]:
     """Return the names of outputs that a dataset of `rows` records does not have: by the refit, and where there is none by the engine."""
     by_engine = {spec.source(error.name, rows).name for error in errors if error.outside}
     return tuple(
-        one.name for one in outputs if (one.outside if one.refitted else one.name in by_engine)
+        output.name
+        for output in outputs
+        if (output.outside if output.refitted else output.name in by_engine)
     )
 
 
@@ -199,10 +207,10 @@ def check_size(rows: int, columns: int, *, copies: int = 1, cell_bytes: int = SE
     ]
     for what, rule, each in rules:
         if rows * columns * each > MOST_BYTES:
-            most = MOST_BYTES // (columns * each)
+            max_rows = MOST_BYTES // (columns * each)
             raise InputError(
                 f"{what} too large: {rule} must be at most {MOST_BYTES >> 30} GiB. "
-                f"With {columns} columns there can be at most {most:,} rows."
+                f"With {columns} columns there can be at most {max_rows:,} rows."
             )
 
 
@@ -243,16 +251,20 @@ class ShownNumber:
     within: bool
 
     @classmethod
-    def of(cls, one: Number, tolerance: float) -> ShownNumber:
+    def from_number(cls, number: Number, tolerance: float) -> ShownNumber:
         """Return a number that was computed again."""
-        published = round(0.5 * (one.lo + one.hi), 12) if one.unit or one.lo == one.hi else None
+        published = (
+            round(0.5 * (number.lo + number.hi), 12)
+            if number.unit or number.lo == number.hi
+            else None
+        )
         return cls(
-            one.name,
+            number.name,
             published,
-            finite(one.lo),
-            finite(one.hi),
-            finite(one.value),
-            one.within(tolerance),
+            finite(number.lo),
+            finite(number.hi),
+            finite(number.value),
+            number.within(tolerance),
         )
 
 
@@ -276,29 +288,33 @@ class OutputReport:
     shown: tuple[ShownNumber, ...]
 
     @classmethod
-    def of(cls, one: Compared, errors: Sequence[OutputError], tolerance: float) -> OutputReport:
+    def from_compared(
+        cls, output: Compared, errors: Sequence[OutputError], tolerance: float
+    ) -> OutputReport:
         """Return an output that was computed again, or what the engine says of it."""
-        size, outside = one.size, one.outside
-        if not one.refitted:
+        size, outside = output.size, output.outside
+        if not output.refitted:
             size, outside = (
                 sum(error.size for error in errors),
                 sum(error.outside for error in errors),
             )
-        regression = KINDS[one.kind].regression
-        some = (
-            one.numbers if regression else sorted(one.numbers, key=lambda each: -each.error)[:FEW]
+        regression = KINDS[output.kind].regression
+        shown = (
+            output.numbers
+            if regression
+            else sorted(output.numbers, key=lambda each: -each.error)[:FEW]
         )
         return cls(
-            one.name,
-            one.kind,
+            output.name,
+            output.kind,
             regression,
             size,
             outside,
-            one.refitted,
-            finite(one.worst),
-            finite(one.worst_in_precision),
-            finite(one.mean),
-            tuple(ShownNumber.of(each, tolerance) for each in some),
+            output.refitted,
+            finite(output.worst),
+            finite(output.worst_in_precision),
+            finite(output.mean),
+            tuple(ShownNumber.from_number(each, tolerance) for each in shown),
         )
 
 
@@ -312,9 +328,12 @@ class TracePoint:
     mean_error: Mapping[str, float | None]
 
     @classmethod
-    def of(cls, point: Checkpoint, source: Mapping[str, str]) -> TracePoint:
+    def from_checkpoint(cls, point: Checkpoint, source: Mapping[str, str]) -> TracePoint:
         """Return a checkpoint; `source` has the output behind each set of equations."""
-        means = {name: _mean(name, some) for name, some in by_output(point.errors, source).items()}
+        means = {
+            name: _mean(name, output_errors)
+            for name, output_errors in by_output(point.errors, source).items()
+        }
         return cls(
             point.proposals,
             finite(point.objective),
@@ -335,9 +354,10 @@ def by_output(
 
 def _mean(name: str, errors: Sequence[OutputError]) -> float | None:
     """An output's mean error on the way; of a regression that of its coefficients, since its other numbers have other units."""
-    some = [error for error in errors if error.name == name] or errors
+    output_errors = [error for error in errors if error.name == name] or errors
     return finite(
-        sum(error.mean * error.size for error in some) / max(sum(error.size for error in some), 1)
+        sum(error.mean * error.size for error in output_errors)
+        / max(sum(error.size for error in output_errors), 1)
     )
 
 
@@ -369,7 +389,7 @@ class _CopyReport:
 
     def to_dict(self) -> dict[str, Any]:
         """Return what JSON can hold: how it went, and no record."""
-        return {one.name: to_plain(getattr(self, one.name)) for one in fields(_CopyReport)}
+        return {entry.name: to_plain(getattr(self, entry.name)) for entry in fields(_CopyReport)}
 
 
 @dataclass(frozen=True, eq=False)
@@ -398,7 +418,7 @@ class EvolvedCopy(_CopyReport):
     seconds_of_trace: tuple[float, ...] = field(default=(), repr=False)
     data: EvolvedData | None = field(default=None, repr=False)
 
-    def _there(self) -> EvolvedData:
+    def _present_data(self) -> EvolvedData:
         if self.data is None:
             raise InputError(
                 "A result that was read from a file has no datasets. Evolve them again with its seed and proposals."
@@ -408,17 +428,17 @@ class EvolvedCopy(_CopyReport):
     @property
     def codes(self) -> Codes:
         """The dataset, one column of codes for each of the specification's columns."""
-        return self._there().codes
+        return self._present_data().codes
 
     @property
     def table(self) -> Table:
         """The dataset as a table, with the words and numbers of the specification's columns."""
-        return self._there().table
+        return self._present_data().table
 
     @property
     def compared(self) -> tuple[Compared, ...]:
         """Each output computed again, with all its numbers."""
-        return self._there().compared
+        return self._present_data().compared
 
 
 @dataclass(frozen=True)

@@ -71,7 +71,7 @@ def test_standard_errors_are_those_at_the_fitted_coefficients(records):
     foretold = read()[0] + drifts[1][1][0] @ (shift - state.systems[0].at)
     assert abs(foretold - wanted[0]) < 0.1 * gap
     for _ in range(3):  # each time a Newton step
-        assert state.stand()
+        assert state.recentre_models()
     np.testing.assert_allclose(read(), wanted, rtol=1e-7)
 
 

@@ -347,7 +347,7 @@ def test_fitness_near_a_solution(name):
     near = maxent.draw(problem, COLUMNS.start(3_000, seed=1), seed=2)
     population, fitness = population_of(near), fitness_of(name, problem)
     assert fitness.renew(population, 0) == (name != "refit")
-    first = fitness.of(population, children=False)[0]
+    first = fitness.candidate_errors(population, children=False)[0]
     if name == "fisher":
         assert first == pytest.approx(State(problem, near).error, rel=0.05)
     else:
@@ -361,16 +361,16 @@ def test_score_is_the_error_of_refits_for_every_candidate_of_every_generation():
     problem = Problem(COLUMNS, (logit(0.0, at=(2.5, -0.6)),))
     population, fitness = population_of(COLUMNS.start(400, seed=1)), fitness_of("score", problem)
     fitness.renew(population, 0)
-    errors, worst = fitness.of(population, children=False), []
+    errors, worst = fitness.candidate_errors(population, children=False), []
     for generation in range(60):
         if fitness.renew(population, int(errors.argmin())):
-            errors = fitness.of(population, children=False)
+            errors = fitness.candidate_errors(population, children=False)
         # Independent starts are far from each other as well, so that the first generations are not held to it.
         if generation >= 20:
             exact = [by_refit(problem, population.dataset(k)) for k in range(len(population))]
             worst.append(np.abs(errors / exact - 1.0).max())
         population.breed(np.repeat(errors.argsort()[:3], 2), BreedingRates(0.8, 0.1, 0.005))
-        everyone = np.concatenate([errors, fitness.of(population, children=True)])
+        everyone = np.concatenate([errors, fitness.candidate_errors(population, children=True)])
         kept = np.argsort(everyone, kind="stable")[:6]
         population.survive(kept)
         errors = everyone[kept]
@@ -383,15 +383,15 @@ def test_the_measure_is_renewed_only_where_it_went_astray():
     near = maxent.draw(problem, COLUMNS.start(500, seed=1), seed=2)
     population, fitness = population_of(near), fitness_of("score", problem)
     assert fitness.renew(population, 0)
-    before = fitness.of(population, children=False)
+    before = fitness.candidate_errors(population, children=False)
     assert not any(fitness.renew(population, 0) for _ in range(60))  # nothing has changed
-    np.testing.assert_array_equal(fitness.of(population, children=False), before)
+    np.testing.assert_array_equal(fitness.candidate_errors(population, children=False), before)
     assert fitness.renew(population, 5)  # another one, in which nothing depends on anything
     assert not any(fitness.renew(population, 5) for _ in range(60))
     exact = numbers_of(problem.outputs[0], population.dataset(5)) - problem.outputs[0].at
     off = problem.outputs[1].counts(population.dataset(5)) - np.array([[300, 1, 60], [310, 9, 200]])
     wanted = ((exact**2).sum() + (np.maximum(np.maximum(-off[0], off[1]), 0) ** 2).sum()) / 5
-    assert fitness.of(population, children=False)[5] == pytest.approx(wanted, rel=1e-3)
+    assert fitness.candidate_errors(population, children=False)[5] == pytest.approx(wanted, rel=1e-3)
 
 
 def test_errors_of_outputs_are_those_at_the_fit():
@@ -410,7 +410,7 @@ def test_records_without_a_fit_have_an_error_all_the_same():
     codes[:, 0] = codes[:, 2] > 4
     population, fitness = population_of(codes), fitness_of("score", problem)
     fitness.renew(population, 0)
-    errors = fitness.of(population, children=False)
+    errors = fitness.candidate_errors(population, children=False)
     assert np.isfinite(errors).all()
     assert (errors > 0.0).all()
     assert fitness.errors(codes)[0].outside > 0

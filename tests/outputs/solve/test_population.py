@@ -19,7 +19,7 @@ from chaffinch.outputs.solve.population import (
     BreedingRates,
     Population,
     add_up,
-    next_place,
+    next_index,
 )
 from chaffinch.outputs.solve.program import compile_problem
 from chaffinch.outputs.solve.state import State
@@ -217,7 +217,7 @@ def test_gaps_are_geometric(rate):
     """The mean gap is 1 / rate with the variance (1 - rate) / rate^2; 5 sd: once in 1.7 million."""
     bits = np.array([11, 12], dtype=np.uint64)
     stay = np.log1p(-rate) if rate < 1.0 else -np.inf
-    gaps = np.array([next_place(bits, -1, stay) + 1 for _ in range(4_000)])
+    gaps = np.array([next_index(bits, -1, stay) + 1 for _ in range(4_000)])
     assert gaps.min() >= 1
     assert abs(gaps.mean() - 1 / rate) <= 5 * np.sqrt((1 - rate) / rate**2 / len(gaps))
     first = (gaps == 1).mean()

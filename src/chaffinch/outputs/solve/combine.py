@@ -95,18 +95,20 @@ def combine(state: State, moves: Moves, *, rng: np.random.Generator) -> Combined
         or state.table_error > 1e-9
     ):
         return CombinedMove(None)
-    every: list[CombinedMove] = []
+    attempts: list[CombinedMove] = []
     for size in EFFORTS:
-        every.append(_try(state, moves, rng, None, size))
-        if every[-1].helped is None and n_systems > 1 and size == EFFORTS[-1]:
+        attempts.append(_try(state, moves, rng, None, size))
+        if attempts[-1].helped is None and n_systems > 1 and size == EFFORTS[-1]:
             # Too much at once: one system after the other, by moves that leave the others as they are.
-            every += [
+            attempts += [
                 _try(state, moves, rng, k, size) for k in range(n_systems) if state.outside(k).any()
             ]
-        if any(one.helped for one in every):
+        if any(attempt.helped for attempt in attempts):
             break
-    looked = [one.helped for one in every if one.helped is not None]
-    return CombinedMove(any(looked) if looked else None, sum(one.proposals for one in every))
+    looked = [attempt.helped for attempt in attempts if attempt.helped is not None]
+    return CombinedMove(
+        any(looked) if looked else None, sum(attempt.proposals for attempt in attempts)
+    )
 
 
 def relax(state: State, moves: Moves, *, rng: np.random.Generator) -> CombinedMove:
@@ -127,8 +129,10 @@ def relax(state: State, moves: Moves, *, rng: np.random.Generator) -> CombinedMo
     unit = np.where(unit > 0.0, unit, 1.0)
     shares = few_to_make(changes / unit, off / unit, HALF / unit, rng=rng)
     roundings = rng.random((ROUNDINGS, len(shares))) < shares
-    left = [_error(state, state.sums + by_sums[apart][some].sum(axis=0)) for some in roundings]
-    chosen = roundings[int(np.argmin(left))]
+    rounding_errors = [
+        _error(state, state.sums + by_sums[apart][rounding].sum(axis=0)) for rounding in roundings
+    ]
+    chosen = roundings[int(np.argmin(rounding_errors))]
     if not chosen.any():
         return CombinedMove(False, proposals + SOLVING)
     before, error = state.codes.copy(), state.system_error
@@ -151,15 +155,18 @@ class CombinedMove:
     proposals: int = 0
 
 
-def candidates_of(state: State, moves: Moves, most: int) -> tuple[Ints, Floats]:
+def candidates_of(state: State, moves: Moves, max_moves: int) -> tuple[Ints, Floats]:
     """Return up to so many moves (record, other record or -1, column, level), and what each adds to the sums."""
     single = moves.kernel.kinds < COPY_TWO
     chances = np.cumsum(np.where(single, 1.0, 0.0)) / single.sum()
     chances[-1] = 2.0
-    most = min(most, MOST_FLOATS // len(state.sums))
-    moved, changes = np.empty((most, 4), dtype=np.int64), np.empty((most, len(state.sums)))
+    max_moves = min(max_moves, MOST_FLOATS // len(state.sums))
+    moved, changes = (
+        np.empty((max_moves, 4), dtype=np.int64),
+        np.empty((max_moves, len(state.sums))),
+    )
     n_moves = candidates(
-        state.program, state.kernel, moves.kernel, chances, 20 * most, moved, changes
+        state.program, state.kernel, moves.kernel, chances, 20 * max_moves, moved, changes
     )
     return moved[:n_moves], changes[:n_moves]
 
@@ -186,11 +193,15 @@ class NumbersOfSums:
         """Return changes of the numbers, to first order, for changes of the sums (N, p)."""
         state, parts = self.state, []
         for k, linear in enumerate(state.linear):
-            of = changes[:, state.sums_of[k]]
-            parts.append(of * linear.slope if linear.slope.ndim == 1 else of @ linear.slope.T)
+            system_changes = changes[:, state.sums_of[k]]
+            parts.append(
+                system_changes * linear.slope
+                if linear.slope.ndim == 1
+                else system_changes @ linear.slope.T
+            )
         for j, (k, drift) in self.drifts.items():
             parts[j] = parts[j] + parts[k] @ drift.T
-        return np.hstack([part / state.near(k) for k, part in enumerate(parts)])
+        return np.hstack([numbers / state.near(k) for k, numbers in enumerate(parts)])
 
     def off(self, sums: Floats) -> Floats:
         """Return how far the numbers are from the middle of their intervals at some sums; coefficients to first order."""
@@ -198,16 +209,18 @@ class NumbersOfSums:
         for k, system in enumerate(state.systems):
             here = sums[state.sums_of[k]]
             parts.append(
-                system.reported(here)[0] if callable(system.reported) else state.linear[k].at(here)
+                system.reported(here)[0]
+                if callable(system.reported)
+                else state.linear[k].values_at(here)
             )
         for j, (k, drift) in self.drifts.items():
-            at = state.systems[k].at
-            assert at is not None
-            parts[j] = parts[j] + drift @ (parts[k] - at)
+            coefficients = state.systems[k].at
+            assert coefficients is not None
+            parts[j] = parts[j] + drift @ (parts[k] - coefficients)
         return np.concatenate(
             [
-                (part - 0.5 * (s.lo + s.hi)) / state.near(k)
-                for k, (part, s) in enumerate(zip(parts, state.systems, strict=True))
+                (numbers - 0.5 * (s.lo + s.hi)) / state.near(k)
+                for k, (numbers, s) in enumerate(zip(parts, state.systems, strict=True))
             ]
         )
 
@@ -252,14 +265,14 @@ def _plan(x: Floats, off: Floats, size: int) -> _Plan | None:
         return None
     bits = np.log2(np.maximum(lengths[order] / FINE, 1.0)) + 0.5
     yields = np.log2(min(size, len(x) ** 2))
-    least = 1 if len(x) > FEW else 3
-    enough = int(np.clip(np.ceil(bits.sum() / yields - 1.0), least, MOST_LEVELS))
+    min_levels = 1 if len(x) > FEW else 3
+    enough = int(np.clip(np.ceil(bits.sum() / yields - 1.0), min_levels, MOST_LEVELS))
     if bits.sum() > SPARE * (enough + 1) * yields:
         return None
     far = 2.0 * np.log2(max(float((np.abs(rest[order]) / lengths[order]).max()), 0.1)) + 1.0
-    most = int(np.clip(np.ceil(far), enough, MOST_LEVELS))
+    max_levels = int(np.clip(np.ceil(far), enough, MOST_LEVELS))
     return _Plan(
-        x @ axes[:, order], rest[order], lengths[order], bits, tuple(sorted({enough, most}))
+        x @ axes[:, order], rest[order], lengths[order], bits, tuple(sorted({enough, max_levels}))
     )
 
 
@@ -273,13 +286,13 @@ def _try(
     changes, off = numbers.of_changes(by_sums), numbers.off(state.sums)
     lengths = np.abs(changes)
     still = lengths <= 1e-9 * lengths.max(axis=0, initial=0.0)
-    some = ~still.all(axis=1)
+    usable = ~still.all(axis=1)
     if alone is not None:
         others = np.repeat(
             np.arange(len(state.systems)) != alone, [len(s.lo) for s in state.systems]
         )
-        some &= still[:, others].all(axis=1)
-    moved, by_sums, changes = moved[some], by_sums[some], changes[some]
+        usable &= still[:, others].all(axis=1)
+    moved, by_sums, changes = moved[usable], by_sums[usable], changes[usable]
     if len(moved) < 8:
         return CombinedMove(None, proposals)
     # Records that are alike have moves that are alike: one of each in the lists, all of them to choose from afterwards.
@@ -311,11 +324,13 @@ def _try(
         rows = rows[
             np.argsort(excess(off + sum(x[members] for members in rows.T)), kind="stable")[:TRIED]
         ]
-        left = [float(excess(numbers.off(state.sums + added[some].sum(axis=0)))) for some in rows]
-        for one in np.argsort(left):
-            if not left[one] < BETTER * had:
+        remaining = [
+            float(excess(numbers.off(state.sums + added[members].sum(axis=0)))) for members in rows
+        ]
+        for row in np.argsort(remaining):
+            if not remaining[row] < BETTER * had:
                 break
-            chosen = _apart(moved, [np.flatnonzero(alike == kinds[m]) for m in rows[one]], rng)
+            chosen = _apart(moved, [np.flatnonzero(alike == kinds[m]) for m in rows[row]], rng)
             if chosen is None:
                 continue
             make_moves(state, chosen)
@@ -331,13 +346,13 @@ def _apart(moved: Ints, classes: list[Ints], rng: np.random.Generator) -> Ints |
     """Return a move of each class such that no record is moved twice; None if none was found."""
     used, chosen = {-1}, []
     for members in classes:
-        for one in rng.permutation(members)[:MOST_ALIKE]:
-            if not ({int(moved[one, 0]), int(moved[one, 1])} - {-1}) & used:
+        for move in rng.permutation(members)[:MOST_ALIKE]:
+            if not ({int(moved[move, 0]), int(moved[move, 1])} - {-1}) & used:
                 break
         else:
             return None
-        used |= {int(moved[one, 0]), int(moved[one, 1])}
-        chosen.append(one)
+        used |= {int(moved[move, 0]), int(moved[move, 1])}
+        chosen.append(move)
     return moved[chosen]
 
 
@@ -376,9 +391,9 @@ def few_that_cancel(
         block = np.flatnonzero(level_of == level)
         if not block.size:  # more levels than coordinates: cancel all of them further
             block = np.arange(len(rest))
-        goal = _paired(near_goal, near_zero, -rest, block, rng, size).different(rng)
+        goal = _pair(near_goal, near_zero, -rest, block, rng, size).different(rng)
         if level < levels - 1:
-            near_zero = _paired(
+            near_zero = _pair(
                 near_zero, near_zero, np.zeros(len(rest)), block, rng, size
             ).different(rng)
         near_goal = goal
@@ -396,7 +411,7 @@ class _List:
     sums: Floats
     records: Masks | None = None
 
-    def part(self, which: Ints) -> _List:
+    def select(self, which: Ints) -> _List:
         return _List(
             self.members[which],
             self.sums[which],
@@ -411,29 +426,29 @@ class _List:
         )
         _, once = np.unique(marks, return_index=True)
         once = once[np.abs(self.sums[once]).max(axis=1) > 1e-9 * largest]
-        return self.part(once)
+        return self.select(once)
 
 
-def _paired(
-    one: _List, other: _List, goal: Floats, block: Ints, rng: np.random.Generator, size: int
+def _pair(
+    first: _List, other: _List, goal: Floats, block: Ints, rng: np.random.Generator, size: int
 ) -> _List:
     """Pair sums of two lists so that they come near to `goal` in the coordinates of a block."""
     from scipy.spatial import cKDTree
 
-    left = rng.permutation(len(one.sums))[:size]
+    left_rows = rng.permutation(len(first.sums))[:size]
     side = rng.permutation(len(other.sums))[:size]
-    each = min(-(-size // len(left)) + (one.records is not None), len(side))
+    each = min(-(-size // len(left_rows)) + (first.records is not None), len(side))
     tree = cKDTree(other.sums[np.ix_(side, block)])
-    _, right = tree.query(goal[block] - one.sums[np.ix_(left, block)], k=each)
-    left, right = np.repeat(left, each), side[np.asarray(right).ravel()]
+    _, right = tree.query(goal[block] - first.sums[np.ix_(left_rows, block)], k=each)
+    left_rows, right = np.repeat(left_rows, each), side[np.asarray(right).ravel()]
     records = None
-    if one.records is not None and other.records is not None:
-        apart = ~(one.records[left] & other.records[right]).any(axis=1)
-        left, right = left[apart], right[apart]
-        records = one.records[left] | other.records[right]
+    if first.records is not None and other.records is not None:
+        apart = ~(first.records[left_rows] & other.records[right]).any(axis=1)
+        left_rows, right = left_rows[apart], right[apart]
+        records = first.records[left_rows] | other.records[right]
     return _List(
-        np.hstack([one.members[left], other.members[right]]),
-        one.sums[left] + other.sums[right],
+        np.hstack([first.members[left_rows], other.members[right]]),
+        first.sums[left_rows] + other.sums[right],
         records,
     )
 
@@ -442,9 +457,9 @@ def _masks(moved: Ints) -> Masks:
     """Return the records of each move as a set of bits: a record's number, modulo the number of bits, is its bit."""
     masks = np.zeros((len(moved), WORDS), dtype=np.uint64)
     for column in (0, 1):
-        some = np.flatnonzero(moved[:, column] >= 0)
-        bit = moved[some, column] % (64 * WORDS)
-        masks[some, bit // 64] |= np.uint64(1) << (bit % 64).astype(np.uint64)
+        movers = np.flatnonzero(moved[:, column] >= 0)
+        bit = moved[movers, column] % (64 * WORDS)
+        masks[movers, bit // 64] |= np.uint64(1) << (bit % 64).astype(np.uint64)
     return masks
 
 
@@ -477,16 +492,16 @@ def few_to_make(changes: Floats, off: Floats, near: Floats, *, rng: np.random.Ge
 def _error(state: State, sums: Floats) -> float:
     """The error of the systems at some sums, to first order."""
     parts = zip(state.linear, state.aims, state.focus, state.sums_of, strict=True)
-    return sum(linear.quadratic(sums[at], aim, focus)[0] for linear, aim, focus, at in parts)
+    return sum(linear.quadratic(sums[span], aim, focus)[0] for linear, aim, focus, span in parts)
 
 
 def _first_of_each_record(moved: Ints, n_records: int) -> Ints:
     """Return which moves to keep so that no two have a record in common: the first of each."""
-    used, kept = np.zeros(n_records, dtype=bool), []
-    for at, (record, other) in enumerate(moved[:, :2].tolist()):
+    used, selected = np.zeros(n_records, dtype=bool), []
+    for index, (record, other) in enumerate(moved[:, :2].tolist()):
         if not used[record] and (other < 0 or not used[other]):
             used[record] = True
             if other >= 0:
                 used[other] = True
-            kept.append(at)
-    return np.array(kept, dtype=np.int64)
+            selected.append(index)
+    return np.array(selected, dtype=np.int64)

@@ -59,9 +59,9 @@ def seconds_of_move(problem: Problem, rows: int) -> float:
     systems = [output for output in problem.outputs if isinstance(output, SumSystem)]
     tables = sum(isinstance(output, CountTable) for output in problem.outputs)
     terms = sum(
-        len(part.values) / max(1, len(part.starts) - 1)
+        len(block.values) / max(1, len(block.starts) - 1)
         for system in systems
-        for part in system.terms
+        for block in system.terms
     )
     models = sum(system.model is not None for system in systems)
     move = (

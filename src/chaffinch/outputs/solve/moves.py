@@ -94,6 +94,26 @@ class Proposal(NamedTuple):
     columns: Ints
 
 
+class Trial(NamedTuple):
+    """What a proposed move touches: cells and their steps, systems and where the touched sums of each end, sums and their changes.
+
+    `..._seen` have the proposal that last touched an entry; `fresh` has the multipliers of the records after the move.
+    """
+
+    cells: Ints
+    cell_steps: Ints
+    table_seen: Ints
+    system_seen: Ints
+    systems: Ints
+    ends: Ints
+    sums: Ints
+    sum_seen: Ints
+    change: Floats
+    fresh: Floats
+    eta: Floats
+    keys: Ints
+
+
 class Moves:
     """The arms (a kind of move in a column) with their chances, which follow what each arm gained by proposal."""
 
@@ -129,7 +149,7 @@ class Moves:
         )
         self.shares = np.full(len(arms), 1.0 / max(1, len(arms)))
         self._rates = self.shares
-        self._beside = _beside(state.tables, len(columns))
+        self._neighbours = _table_neighbours(state.tables, len(columns))
         self._table_of = np.repeat(
             np.arange(len(state.tables)), [len(t.lo) for t in state.tables]
         ).astype(np.int64)
@@ -168,10 +188,12 @@ class Moves:
         sizes, order = self.kernel.sizes, self.kernel.order
         for c in self.kernel.free:
             rest = [
-                k for k in self._rng.permutation(len(sizes)) if k not in self._beside[c] and k != c
+                k
+                for k in self._rng.permutation(len(sizes))
+                if k not in self._neighbours[c] and k != c
             ]
             key, room = np.zeros(len(codes), dtype=np.int64), ROOM
-            for k in [*self._beside[c], *rest]:
+            for k in [*self._neighbours[c], *rest]:
                 room //= int(sizes[k])
                 if room == 0:
                     break
@@ -186,7 +208,7 @@ def _possible(kind: Kind, column: int, columns: OutputDomain, n_free: int) -> bo
     return kind != "repair" and (kind != "copy_two" or n_free > 1)
 
 
-def _beside(tables: list[CountTable], n_columns: int) -> list[list[int]]:
+def _table_neighbours(tables: list[CountTable], n_columns: int) -> list[list[int]]:
     """For each column the other columns of the tables that it is in."""
     return [
         sorted({k for t in tables if c in t.columns for k in t.columns} - {c})
@@ -211,132 +233,48 @@ def search(p, state, table_error, system_error, arms, chances, wrong, n_proposal
 
     Changes codes, counts, multipliers, sums and gradient in place. `chances` are cumulative, one for each arm.
     """
-    codes, counts, multipliers, sums, gradient, weights = state
-    n_tables, n_systems, n_sums = p.n_tables, p.n_systems, sums.size
-    move = empty_proposal(codes.shape[1])
+    codes, multipliers = state.codes, state.multipliers
+    move, trial = empty_proposal(codes.shape[1]), empty_trial(p, state)
     rows, records, columns = move
-    touched_cells = np.empty(4 * n_tables, dtype=np.int64)
-    touched_by = np.empty(4 * n_tables, dtype=np.int64)
-    table_seen = np.full(n_tables, -1, dtype=np.int64)
-    system_seen = np.full(n_systems, -1, dtype=np.int64)
-    systems = np.empty(n_systems, dtype=np.int64)
-    ends = np.empty(n_systems + 1, dtype=np.int64)
-    touched = np.empty(n_sums, dtype=np.int64)
-    sum_seen = np.full(n_sums, -1, dtype=np.int64)
-    change = np.zeros(n_sums)
-    fresh = np.empty((2, multipliers.shape[1]))
-    eta, keys = np.empty(p.max_predictors), np.empty((4, p.max_blocks), dtype=np.int64)
-    accepted = 0
+    systems, ends, fresh, eta, keys = trial.systems, trial.ends, trial.fresh, trial.eta, trial.keys
+    n_accepted = 0
     for proposal in range(n_proposals):
         arm = draw_arm(arms.bits, chances)
         arms.tries[arm] += 1
         if arms.kinds[arm] == REPAIR:
-            if wrong.n_over + wrong.n_under == 0:
-                continue
             n_records, n_columns = draw_repair(p, arms, codes, wrong, move)
         else:
             n_records, n_columns = draw_move(arms, arm, codes, move)
         if n_records == 0:
             continue
         bound = -temperature * math.log(1.0 - draw_uniform(arms.bits)) if temperature > 0.0 else 0.0
-
         # Tables first: integers are cheap, and sums can win back no more than what they still lack.
-        by_tables = 0.0
-        n_cells = 0
-        for a in range(n_columns):
-            for b in range(
-                p.ints[p.tables_of_starts + columns[a]], p.ints[p.tables_of_starts + columns[a] + 1]
-            ):
-                t = p.ints[p.tables_of + b]
-                if table_seen[t] == proposal:
-                    continue
-                table_seen[t] = proposal
-                for r in range(n_records):
-                    old = cell_of(p, t, rows, r)
-                    new = cell_of(p, t, rows, r + 2)
-                    if old == new:
-                        continue
-                    if old >= 0:
-                        by_tables += bump(p, counts, old, -1)
-                        touched_cells[n_cells] = old
-                        touched_by[n_cells] = 1
-                        n_cells += 1
-                    if new >= 0:
-                        by_tables += bump(p, counts, new, 1)
-                        touched_cells[n_cells] = new
-                        touched_by[n_cells] = -1
-                        n_cells += 1
-        by_systems = 0.0
+        by_tables, n_cells = move_counts(
+            p, state.counts, move, n_records, n_columns, trial, proposal
+        )
+        by_systems, n_systems = 0.0, 0
         refused = by_tables > bound + system_error
-        n_touched_systems = 0
-        n_touched = 0
         if not refused:
-            ends[0] = 0
-            for a in range(n_columns):
-                for b in range(
-                    p.ints[p.systems_of_starts + columns[a]],
-                    p.ints[p.systems_of_starts + columns[a] + 1],
-                ):
-                    s = p.ints[p.systems_of + b]
-                    if system_seen[s] == proposal:
-                        continue
-                    system_seen[s] = proposal
-                    of = p.system + SYSTEM * s
-                    at, first = p.ints[of + FIRST_MULTIPLIER], p.ints[of + FIRST_SUM]
-                    n, width = p.ints[of + EQUATIONS], p.ints[of + WIDTH]
-                    first_block, begin = p.ints[of + BLOCKS], n_touched
-                    for r in range(n_records):
-                        fill_keys(p, s, rows, r, keys, r)
-                        fill_keys(p, s, rows, r + 2, keys, r + 2)
-                        fill_multipliers(p, s, keys, r + 2, eta, fresh, r, at)
-                        for side in range(2):
-                            for block in range(first_block, p.ints[of + BLOCKS_END]):
-                                row = p.ints[p.block + BLOCK * block + TERMS]
-                                if row < 0:
-                                    continue
-                                row += keys[r + 2 * side, block - first_block]
-                                for j in range(p.ints[row], p.ints[row + 1]):
-                                    for k in range(width):
-                                        e = first + k * n + p.ints[p.row_equations + j]
-                                        if sum_seen[e] != proposal:
-                                            sum_seen[e] = proposal
-                                            change[e] = 0.0
-                                            touched[n_touched] = e
-                                            n_touched += 1
-                                        if side:
-                                            change[e] += (
-                                                fresh[r, at + k] * p.floats[p.row_values + j]
-                                            )
-                                        else:
-                                            change[e] -= (
-                                                multipliers[records[r], at + k]
-                                                * p.floats[p.row_values + j]
-                                            )
-                    at = p.ints[of + FIRST_WEIGHT]
-                    if p.ints[of + DIAGONAL]:
-                        for j in range(begin, n_touched):
-                            e = touched[j]
-                            by_systems += change[e] * (
-                                gradient[e] + change[e] * weights[at + e - first]
-                            )
-                    else:
-                        size = n * width
-                        for j in range(begin, n_touched):
-                            e = touched[j]
-                            line = at + (e - first) * size - first
-                            inner = 0.5 * change[e] * weights[line + e]
-                            for q in range(begin, j):
-                                inner += change[touched[q]] * weights[line + touched[q]]
-                            by_systems += change[e] * (gradient[e] + 2.0 * inner)
-                    systems[n_touched_systems] = s
-                    n_touched_systems += 1
-                    ends[n_touched_systems] = n_touched
+            n_systems = list_systems(p, move, n_columns, trial, proposal)
+            for m in range(n_systems):
+                s, n_sums = systems[m], ends[m]
+                start = p.ints[p.system + SYSTEM * s + FIRST_MULTIPLIER]
+                for r in range(n_records):
+                    fill_keys(p, s, rows, r, keys, r)
+                    fill_keys(p, s, rows, r + 2, keys, r + 2)
+                    fill_multipliers(p, s, keys, r + 2, eta, fresh, r, start)
+                    n_sums = try_terms(
+                        p, s, keys, r, multipliers, records[r], -1.0, trial, proposal, n_sums
+                    )
+                    n_sums = try_terms(p, s, keys, r + 2, fresh, r, 1.0, trial, proposal, n_sums)
+                ends[m + 1] = n_sums
+                by_systems = add_error_change(p, state, trial, m, by_systems)
             refused = not by_tables + by_systems <= bound  # also where a look-up led to no number
         if refused:
             for j in range(n_cells - 1, -1, -1):
-                counts[touched_cells[j]] += touched_by[j]
+                state.counts[trial.cells[j]] -= trial.cell_steps[j]
             continue
-        accepted += 1
+        n_accepted += 1
         if by_tables + by_systems < 0.0:
             arms.gains[arm] -= by_tables + by_systems
         table_error += by_tables
@@ -344,26 +282,135 @@ def search(p, state, table_error, system_error, arms, chances, wrong, n_proposal
         for r in range(n_records):
             for a in range(n_columns):
                 codes[records[r], columns[a]] = rows[r + 2, columns[a]]
-        for m in range(n_touched_systems):
-            s = systems[m]
-            of = p.system + SYSTEM * s
-            at, first = p.ints[of + FIRST_MULTIPLIER], p.ints[of + FIRST_SUM]
-            size = p.ints[of + EQUATIONS] * p.ints[of + WIDTH]
+        for m in range(n_systems):
+            keep_sums(p, state, records, n_records, trial, m)
+    return table_error, system_error, n_accepted
+
+
+@jit
+def empty_trial(p, state):  # type: ignore[no-untyped-def]
+    n_sums = state.sums.size
+    return Trial(
+        np.empty(4 * p.n_tables, dtype=np.int64),
+        np.empty(4 * p.n_tables, dtype=np.int64),
+        np.full(p.n_tables, -1, dtype=np.int64),
+        np.full(p.n_systems, -1, dtype=np.int64),
+        np.empty(p.n_systems, dtype=np.int64),
+        np.zeros(p.n_systems + 1, dtype=np.int64),
+        np.empty(n_sums, dtype=np.int64),
+        np.full(n_sums, -1, dtype=np.int64),
+        np.zeros(n_sums),
+        np.empty((2, state.multipliers.shape[1])),
+        np.empty(p.max_predictors),
+        np.empty((4, p.max_blocks), dtype=np.int64),
+    )
+
+
+@jit(forceinline=True)
+def move_counts(p, counts, move, n_records, n_columns, trial, proposal):  # type: ignore[no-untyped-def]
+    """Move the records of a proposal from cell to cell; return what that adds to the objective, and how many counts changed."""
+    error, n_cells = 0.0, 0
+    for a in range(n_columns):
+        readers = p.tables_of_starts + move.columns[a]
+        for b in range(p.ints[readers], p.ints[readers + 1]):
+            t = p.ints[p.tables_of + b]
+            if trial.table_seen[t] == proposal:
+                continue
+            trial.table_seen[t] = proposal
             for r in range(n_records):
-                for k in range(p.ints[of + WIDTH]):
-                    multipliers[records[r], at + k] = fresh[r, at + k]
-            at = p.ints[of + FIRST_WEIGHT]
-            for j in range(ends[m], ends[m + 1]):
-                e = touched[j]
-                sums[e] += change[e]
-                if p.ints[of + DIAGONAL]:
-                    gradient[e] += 2.0 * weights[at + e - first] * change[e]
-                else:
-                    line = at + (e - first) * size
-                    twice = 2.0 * change[e]
-                    for q in range(size):
-                        gradient[first + q] += twice * weights[line + q]
-    return table_error, system_error, accepted
+                old, new = cell_of(p, t, move.rows, r), cell_of(p, t, move.rows, r + 2)
+                if old == new:
+                    continue
+                if old >= 0:
+                    error += bump(p, counts, old, -1)
+                    trial.cells[n_cells], trial.cell_steps[n_cells] = old, -1
+                    n_cells += 1
+                if new >= 0:
+                    error += bump(p, counts, new, 1)
+                    trial.cells[n_cells], trial.cell_steps[n_cells] = new, 1
+                    n_cells += 1
+    return error, n_cells
+
+
+@jit(forceinline=True)
+def list_systems(p, move, n_columns, trial, proposal):  # type: ignore[no-untyped-def]
+    """List the systems that read a column of a proposal; return how many."""
+    n_systems = 0
+    for a in range(n_columns):
+        readers = p.systems_of_starts + move.columns[a]
+        for b in range(p.ints[readers], p.ints[readers + 1]):
+            s = p.ints[p.systems_of + b]
+            if trial.system_seen[s] != proposal:
+                trial.system_seen[s] = proposal
+                trial.systems[n_systems] = s
+                n_systems += 1
+    return n_systems
+
+
+@jit(forceinline=True)
+def try_terms(p, s, keys, line, multipliers, i, sign, trial, proposal, n_touched):  # type: ignore[no-untyped-def]
+    """As `add_terms`, to the changes of a proposal, in which the touched sums are listed."""
+    row = p.system + SYSTEM * s
+    first, n, width = p.ints[row + FIRST_SUM], p.ints[row + EQUATIONS], p.ints[row + WIDTH]
+    begin, start = p.ints[row + BLOCKS], p.ints[row + FIRST_MULTIPLIER]
+    for block in range(begin, p.ints[row + BLOCKS_END]):
+        terms = p.ints[p.block + BLOCK * block + TERMS]
+        if terms < 0:
+            continue
+        terms += keys[line, block - begin]
+        for j in range(p.ints[terms], p.ints[terms + 1]):
+            value = sign * p.floats[p.row_values + j]
+            for k in range(width):
+                e = first + k * n + p.ints[p.row_equations + j]
+                if trial.sum_seen[e] != proposal:
+                    trial.sum_seen[e] = proposal
+                    trial.change[e] = 0.0
+                    trial.sums[n_touched] = e
+                    n_touched += 1
+                trial.change[e] += multipliers[i, start + k] * value
+    return n_touched
+
+
+@jit(forceinline=True)
+def add_error_change(p, state, trial, m, error):  # type: ignore[no-untyped-def]
+    """Add to an error what the changes of the sums of the touched system number m add to its quadratic."""
+    row, start = p.system + SYSTEM * trial.systems[m], trial.ends[m]
+    first, weight = p.ints[row + FIRST_SUM], p.ints[row + FIRST_WEIGHT]
+    size = p.ints[row + EQUATIONS] * p.ints[row + WIDTH]
+    change, weights = trial.change, state.weights
+    for j in range(start, trial.ends[m + 1]):
+        e = trial.sums[j]
+        if p.ints[row + DIAGONAL]:
+            pull = change[e] * weights[weight + e - first]
+        else:
+            line = weight + (e - first) * size - first
+            inner = 0.5 * change[e] * weights[line + e]
+            for q in range(start, j):
+                inner += change[trial.sums[q]] * weights[line + trial.sums[q]]
+            pull = 2.0 * inner
+        error += change[e] * (state.gradient[e] + pull)
+    return error
+
+
+@jit(forceinline=True)
+def keep_sums(p, state, records, n_records, trial, m):  # type: ignore[no-untyped-def]
+    """Take over the multipliers, sums and gradient of the touched system number m."""
+    row = p.system + SYSTEM * trial.systems[m]
+    first, size = p.ints[row + FIRST_SUM], p.ints[row + EQUATIONS] * p.ints[row + WIDTH]
+    start, weight = p.ints[row + FIRST_MULTIPLIER], p.ints[row + FIRST_WEIGHT]
+    for r in range(n_records):
+        for k in range(start, start + p.ints[row + WIDTH]):
+            state.multipliers[records[r], k] = trial.fresh[r, k]
+    for j in range(trial.ends[m], trial.ends[m + 1]):
+        e = trial.sums[j]
+        twice = 2.0 * trial.change[e]
+        state.sums[e] += trial.change[e]
+        if p.ints[row + DIAGONAL]:
+            state.gradient[e] += twice * state.weights[weight + e - first]
+        else:
+            line = weight + (e - first) * size
+            for q in range(size):
+                state.gradient[first + q] += twice * state.weights[line + q]
 
 
 @jit
@@ -422,54 +469,53 @@ def candidates(p, state, arms, chances, n_draws, moved, changes):  # type: ignor
 @jit
 def draw_move(arms, arm, codes, proposal):  # type: ignore[no-untyped-def]
     """Fill a proposal; return how many records and columns it has, 0 for a move that changes nothing."""
-    rng, kind, column, sizes = arms.bits, arms.kinds[arm], arms.columns[arm], arms.sizes
-    rows, records, columns = proposal
+    kind, column, size = arms.kinds[arm], arms.columns[arm], arms.sizes[arms.columns[arm]]
     n = codes.shape[0]
-    i = draw_below(rng, n)
+    i = draw_below(arms.bits, n)
     if kind in (CHANGE, STEP):
         old = codes[i, column]
         if kind == CHANGE:
-            new = draw_level(rng, sizes[column], arms.cdf, arms.cdf_first[column])
+            new = draw_level(arms.bits, size, arms.cdf, arms.cdf_first[column])
         else:
             reach = 1
-            while reach * 8 < sizes[column] and next_bits(rng) >> np.uint64(63):
+            while reach * 8 < size and next_bits(arms.bits) >> np.uint64(63):
                 reach *= 2
-            by = 1 + draw_below(rng, reach)
-            new = old + by if next_bits(rng) >> np.uint64(63) else old - by
-            if new < 0 or new >= sizes[column]:
+            by = 1 + draw_below(arms.bits, reach)
+            new = old + by if next_bits(arms.bits) >> np.uint64(63) else old - by
+            if new < 0 or new >= size:
                 return 0, 0
         if new == old:
             return 0, 0
-        copy_record(codes, i, rows, 0)
-        rows[2, column] = new
-        records[0], columns[0] = i, column
+        copy_record(codes, i, proposal.rows, 0)
+        proposal.rows[2, column] = new
+        proposal.records[0], proposal.columns[0] = i, column
         return 1, 1
     if kind == NEAR_SWAP:
-        k = arms.order[column, (arms.places[column, i] + 1 + draw_below(rng, NEAR)) % n]
+        k = arms.order[column, (arms.places[column, i] + 1 + draw_below(arms.bits, NEAR)) % n]
     else:
-        k = draw_below(rng, n)
+        k = draw_below(arms.bits, n)
     if kind in (SWAP, NEAR_SWAP):
         if codes[i, column] == codes[k, column]:
             return 0, 0
-        copy_record(codes, i, rows, 0)
-        copy_record(codes, k, rows, 1)
-        rows[2, column], rows[3, column] = codes[k, column], codes[i, column]
-        records[0], records[1], columns[0] = i, k, column
+        copy_record(codes, i, proposal.rows, 0)
+        copy_record(codes, k, proposal.rows, 1)
+        proposal.rows[2, column], proposal.rows[3, column] = codes[k, column], codes[i, column]
+        proposal.records[0], proposal.records[1], proposal.columns[0] = i, k, column
         return 2, 1
     other = column
     if kind == COPY_TWO:
-        other = arms.free[draw_below(rng, arms.free.size)]
+        other = arms.free[draw_below(arms.bits, arms.free.size)]
     m = 0
-    copy_record(codes, i, rows, 0)
+    copy_record(codes, i, proposal.rows, 0)
     if codes[k, column] != codes[i, column]:
-        rows[2, column] = codes[k, column]
-        columns[m] = column
+        proposal.rows[2, column] = codes[k, column]
+        proposal.columns[m] = column
         m += 1
     if other != column and codes[k, other] != codes[i, other]:
-        rows[2, other] = codes[k, other]
-        columns[m] = other
+        proposal.rows[2, other] = codes[k, other]
+        proposal.columns[m] = other
         m += 1
-    records[0] = i
+    proposal.records[0] = i
     return (1, m) if m else (0, 0)
 
 
@@ -482,6 +528,8 @@ def draw_repair(p, arms, codes, wrong, proposal):  # type: ignore[no-untyped-def
     rng, movable = arms.bits, arms.movable
     rows, records, columns = proposal
     pairs, n_over, n_under = wrong
+    if n_over + n_under == 0:
+        return 0, 0
     n = codes.shape[0]
     i = draw_below(rng, n)
     pick = draw_below(rng, n_over + n_under)
@@ -545,10 +593,10 @@ def draw_repair(p, arms, codes, wrong, proposal):  # type: ignore[no-untyped-def
 @jit
 def next_bits(rng):  # type: ignore[no-untyped-def]
     """64 random bits: xoroshiro128+ (Blackman and Vigna 2018); its lowest bits, the weak ones, are not used."""
-    one, two = rng[0], rng[1]
-    result = one + two
-    two ^= one
-    rng[0] = ((one << np.uint64(24)) | (one >> np.uint64(40))) ^ two ^ (two << np.uint64(16))
+    first, two = rng[0], rng[1]
+    result = first + two
+    two ^= first
+    rng[0] = ((first << np.uint64(24)) | (first >> np.uint64(40))) ^ two ^ (two << np.uint64(16))
     rng[1] = (two << np.uint64(37)) | (two >> np.uint64(27))
     return result
 

@@ -111,12 +111,12 @@ class Population:
                 self._program, self._codes, chosen, self._spare, *touched, self._counts, self._sums
             )
 
-    def survive(self, kept: NDArray[np.intp]) -> None:
+    def survive(self, survivors: NDArray[np.intp]) -> None:
         """Let the candidates and children of some numbers live on, as many as there were; they are numbered anew in this order."""
         slots = self._slots
-        gone = np.ones(len(slots), dtype=bool)
-        gone[kept] = False
-        self._alive, self._spare = slots[kept], slots[gone]
+        is_free = np.ones(len(slots), dtype=bool)
+        is_free[survivors] = False
+        self._alive, self._spare = slots[survivors], slots[is_free]
 
 
 @jit
@@ -136,19 +136,19 @@ def breed(codes, parents, children, rates, levels, touched, n_touched):  # type:
         for k in range(0, children.size - 1, 2):
             if draw_uniform(bits) >= rates.crossover:
                 continue
-            one, two, m = codes[children[k]], codes[children[k + 1]], 0
-            i = next_place(bits, -1, stay)
+            first, two, m = codes[children[k]], codes[children[k + 1]], 0
+            i = next_index(bits, -1, stay)
             while i < n:
                 differs = False
                 for c in range(codes.shape[2]):
-                    if one[i, c] != two[i, c]:
-                        one[i, c], two[i, c] = two[i, c], one[i, c]
+                    if first[i, c] != two[i, c]:
+                        first[i, c], two[i, c] = two[i, c], first[i, c]
                         differs = True
                 if differs:
                     touched[k, m] = i
                     touched[k + 1, m] = i
                     m += 1
-                i = next_place(bits, i, stay)
+                i = next_index(bits, i, stay)
             n_touched[k] = m
             n_touched[k + 1] = m
     if rates.mutation > 0.0:
@@ -158,13 +158,13 @@ def breed(codes, parents, children, rates, levels, touched, n_touched):  # type:
             for j in range(m):
                 stamp[touched[k, j]] = k
             for c in levels.free:
-                i = next_place(bits, -1, stay)
+                i = next_index(bits, -1, stay)
                 while i < n:
                     level = draw_level(bits, levels.sizes[c], levels.cdf, levels.cdf_first[c])
                     if level != child[i, c]:
                         child[i, c] = level
                         m = touch(touched[k], m, stamp, k, i)
-                    i = next_place(bits, i, stay)
+                    i = next_index(bits, i, stay)
             n_touched[k] = m
 
 
@@ -249,10 +249,10 @@ def same_keys(p, s, keys):  # type: ignore[no-untyped-def]
 
 
 @jit
-def next_place(bits, place, log_stay):  # type: ignore[no-untyped-def]
+def next_index(bits, index, log_stay):  # type: ignore[no-untyped-def]
     """The next place after `place` that is hit, each on its own with the chance 1 - exp(log_stay): gaps are geometric, so that others cost nothing."""
     gap = math.log(1.0 - draw_uniform(bits)) / log_stay
-    return place + 1 + np.int64(gap) if gap < 1e15 else np.int64(10**15)
+    return index + 1 + np.int64(gap) if gap < 1e15 else np.int64(10**15)
 
 
 @jit

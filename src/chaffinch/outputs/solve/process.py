@@ -170,10 +170,10 @@ class _EngineProcess:
             with contextlib.suppress(BrokenPipeError):
                 self._in.write(request_line(job) + b"\n")
                 self._in.flush()
-            for number, one in enumerate(_answers(self._out, len(job.seeds))):
-                copies.append(one)
+            for number, solved in enumerate(_answers(self._out, len(job.seeds))):
+                copies.append(solved)
                 if each:
-                    each(number, one)
+                    each(number, solved)
         finally:
             timer.cancel()
         if late.is_set():
@@ -247,8 +247,8 @@ def main() -> None:
     except ChaffinchError as error:
         _say(answers, {"error": str(error), "input": isinstance(error, InputError)})
     except MemoryError:
-        words = "The engine's process ran out of memory. Ask for fewer rows, or let fewer processes work at once (--threads, workers)."
-        _say(answers, {"error": words, "input": True})
+        message = "The engine's process ran out of memory. Ask for fewer rows, or let fewer processes work at once (--threads, workers)."
+        _say(answers, {"error": message, "input": True})
     except Exception as error:
         # The process must say why it ends; its words may quote data of no one, since it has none.
         _say(
@@ -296,11 +296,11 @@ def _work(request: dict[str, Any], answers: IO[bytes]) -> None:
             )
         body = io.BytesIO()
         np.save(body, _narrow(solved.codes))
-        solved = replace(solved, trace=_thinned(solved.trace))
+        solved = replace(solved, trace=_thin(solved.trace))
         head = {
-            one.name: to_plain(getattr(solved, one.name))
-            for one in fields(solved)
-            if one.name != "codes"
+            entry.name: to_plain(getattr(solved, entry.name))
+            for entry in fields(solved)
+            if entry.name != "codes"
         }
         _say(answers, {**head, "bytes": body.getbuffer().nbytes}, body.getvalue())
 
@@ -312,7 +312,7 @@ def _narrow(codes: Codes) -> np.ndarray[Any, Any]:
 MOST_POINTS = 200
 
 
-def _thinned(trace: tuple[Checkpoint, ...]) -> tuple[Checkpoint, ...]:
+def _thin(trace: tuple[Checkpoint, ...]) -> tuple[Checkpoint, ...]:
     """At most `MOST_POINTS` checkpoints, the first and the last among them."""
     if len(trace) <= MOST_POINTS:
         return trace

@@ -296,15 +296,15 @@ def log_likelihood(family, y, mu, parameter):  # type: ignore[no-untyped-def]
 
 
 @jit
-def one_multiplier(family, part, eta, y, parameter):  # type: ignore[no-untyped-def]
+def multiplier(family, quantity, eta, y, parameter):  # type: ignore[no-untyped-def]
     mu, slope, variance = family_moments(family, eta, parameter)
-    if part == SCORE:
+    if quantity == SCORE:
         if family in (1, 2, 5):  # canonical links: the slope is the variance
             return y - mu
         return (y - mu) * slope / variance
-    if part == WEIGHT:
+    if quantity == WEIGHT:
         return slope * slope / variance
-    if part == PEARSON:
+    if quantity == PEARSON:
         return (y - mu) ** 2 / variance
     return log_likelihood(family, y, mu, parameter)
 
@@ -316,8 +316,8 @@ def fill_keys(p, s, rows, r, keys, line):  # type: ignore[no-untyped-def]
     for b in range(first, p.ints[p.system + SYSTEM * s + BLOCKS_END]):
         key, row = 0, p.block + BLOCK * b
         for j in range(p.ints[row + COLUMNS], p.ints[row + COLUMNS_END]):
-            at = p.block_columns + 2 * j
-            key += rows[r, p.ints[at]] * p.ints[at + 1]
+            entry = p.block_columns + 2 * j
+            key += rows[r, p.ints[entry]] * p.ints[entry + 1]
         keys[line, b - first] = key
 
 
@@ -357,25 +357,25 @@ def softmax(eta, n):  # type: ignore[no-untyped-def]
 
 
 @jit
-def fill_multipliers(p, s, keys, line, eta, out, r, at):  # type: ignore[no-untyped-def]
+def fill_multipliers(p, s, keys, line, eta, out, r, start):  # type: ignore[no-untyped-def]
     """Write the multipliers of a record from `out[r, at]` on; `eta` is scratch."""
     weight, y = fill_predictors(p, s, keys, line, eta)
     width = p.ints[p.system + SYSTEM * s + WIDTH]
     family = p.ints[p.system + SYSTEM * s + FAMILY]
     if weight == 0.0 or family == 0:
         for k in range(width):
-            out[r, at + k] = weight
+            out[r, start + k] = weight
         return
-    part = p.ints[p.system + SYSTEM * s + PART]
+    quantity = p.ints[p.system + SYSTEM * s + PART]
     if family != MULTINOMIAL:
-        out[r, at] = weight * one_multiplier(family, part, eta[0], y, p.floats[p.parameter + s])
+        out[r, start] = weight * multiplier(family, quantity, eta[0], y, p.floats[p.parameter + s])
         return
     base = softmax(eta, p.ints[p.system + SYSTEM * s + PREDICTORS])
-    if part == LOGLIK:
-        out[r, at] = weight * math.log(base if y == 0.0 else eta[np.int64(y) - 1])
+    if quantity == LOGLIK:
+        out[r, start] = weight * math.log(base if y == 0.0 else eta[np.int64(y) - 1])
         return
     for k in range(width):
-        out[r, at + k] = weight * ((1.0 if y == k + 1.0 else 0.0) - eta[k])
+        out[r, start + k] = weight * ((1.0 if y == k + 1.0 else 0.0) - eta[k])
 
 
 @jit
@@ -439,10 +439,10 @@ def sums_from_scratch(p, codes, counts, multipliers, sums):  # type: ignore[no-u
             if cell >= 0:
                 counts[cell] += 1
         for s in range(p.n_systems):
-            at = p.ints[p.system + SYSTEM * s + FIRST_MULTIPLIER]
+            start = p.ints[p.system + SYSTEM * s + FIRST_MULTIPLIER]
             fill_keys(p, s, codes, i, keys, 0)
-            fill_multipliers(p, s, keys, 0, eta, multipliers, i, at)
-            add_terms(p, s, keys, 0, multipliers, i, at, 1.0, sums)
+            fill_multipliers(p, s, keys, 0, eta, multipliers, i, start)
+            add_terms(p, s, keys, 0, multipliers, i, start, 1.0, sums)
 
 
 @jit
@@ -467,15 +467,15 @@ def gather_entries(p, s, keys, i, equations, x, seen):  # type: ignore[no-untype
 
 
 @jit
-def gram(p, s, codes, multipliers, kind, every, out):  # type: ignore[no-untyped-def]
+def gram(p, s, codes, multipliers, kind, step, out):  # type: ignore[no-untyped-def]
     """Write into `out` (p, p), all zero, a system's sum of w x x' over records.
 
     kind 0: w = product of multipliers (the covariance of the sums, about zero). kind 1: expected information. kind 2: observed,
     minus the derivative of the multiplier by eta. Return the sums of the squared multipliers and of w, for the dispersion.
     """
-    of = p.system + SYSTEM * s
-    n, width, at = p.ints[of + EQUATIONS], p.ints[of + WIDTH], p.ints[of + FIRST_MULTIPLIER]
-    family, parameter = p.ints[of + FAMILY], p.floats[p.parameter + s]
+    row = p.system + SYSTEM * s
+    n, width, start = p.ints[row + EQUATIONS], p.ints[row + WIDTH], p.ints[row + FIRST_MULTIPLIER]
+    family, parameter = p.ints[row + FAMILY], p.floats[p.parameter + s]
     equations = np.empty(n, dtype=np.int64)
     x = np.zeros(n)
     seen = np.full(n, -1, dtype=np.int64)
@@ -483,7 +483,7 @@ def gram(p, s, codes, multipliers, kind, every, out):  # type: ignore[no-untyped
     weights = np.empty((width, width))
     squares = 0.0
     total = 0.0
-    for i in range(0, codes.shape[0], every):
+    for i in range(0, codes.shape[0], step):
         fill_keys(p, s, codes, i, keys, 0)
         weight, y = fill_predictors(p, s, keys, 0, eta)
         if weight == 0.0:
@@ -491,7 +491,7 @@ def gram(p, s, codes, multipliers, kind, every, out):  # type: ignore[no-untyped
         if kind == 0:
             for k in range(width):
                 for m in range(width):
-                    weights[k, m] = multipliers[i, at + k] * multipliers[i, at + m]
+                    weights[k, m] = multipliers[i, start + k] * multipliers[i, start + m]
         else:
             if family == MULTINOMIAL:
                 softmax(eta, width)
@@ -499,13 +499,13 @@ def gram(p, s, codes, multipliers, kind, every, out):  # type: ignore[no-untyped
                     for m in range(width):
                         weights[k, m] = weight * eta[k] * ((1.0 if k == m else 0.0) - eta[m])
             elif kind == 1:
-                weights[0, 0] = weight * one_multiplier(family, WEIGHT, eta[0], y, parameter)
+                weights[0, 0] = weight * multiplier(family, WEIGHT, eta[0], y, parameter)
             else:
                 h = 1e-5 * max(1.0, abs(eta[0]))
-                high = one_multiplier(family, SCORE, eta[0] + h, y, parameter)
-                low = one_multiplier(family, SCORE, eta[0] - h, y, parameter)
+                high = multiplier(family, SCORE, eta[0] + h, y, parameter)
+                low = multiplier(family, SCORE, eta[0] - h, y, parameter)
                 weights[0, 0] = weight * (low - high) / (2.0 * h)
-        squares += multipliers[i, at] ** 2
+        squares += multipliers[i, start] ** 2
         total += weights[0, 0]
         m = gather_entries(p, s, keys, i, equations, x, seen)
         for a in range(m):
@@ -531,8 +531,8 @@ def gram(p, s, codes, multipliers, kind, every, out):  # type: ignore[no-untyped
 @jit
 def square_sums(p, s, codes, multipliers, out):  # type: ignore[no-untyped-def]
     """Add to `out` (p,) a system's sum of squared contributions: the diagonal of `gram` of kind 0, without the matrix."""
-    of = p.system + SYSTEM * s
-    n, width, at = p.ints[of + EQUATIONS], p.ints[of + WIDTH], p.ints[of + FIRST_MULTIPLIER]
+    row = p.system + SYSTEM * s
+    n, width, start = p.ints[row + EQUATIONS], p.ints[row + WIDTH], p.ints[row + FIRST_MULTIPLIER]
     equations = np.empty(n, dtype=np.int64)
     x = np.zeros(n)
     seen, keys = np.full(n, -1, dtype=np.int64), np.empty((1, p.max_blocks), dtype=np.int64)
@@ -541,4 +541,4 @@ def square_sums(p, s, codes, multipliers, out):  # type: ignore[no-untyped-def]
         m = gather_entries(p, s, keys, i, equations, x, seen)
         for a in range(m):
             for k in range(width):
-                out[k * n + equations[a]] += (multipliers[i, at + k] * x[equations[a]]) ** 2
+                out[k * n + equations[a]] += (multipliers[i, start + k] * x[equations[a]]) ** 2

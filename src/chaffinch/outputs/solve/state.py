@@ -112,7 +112,7 @@ class State:
         self.cell_focus = np.ones(p.n_cells)
         self.loose = False
         self.table_error = self.system_error = 0.0
-        self.refresh(every=self.rough if roughly else 1, afresh=True)
+        self.refresh(step=self.rough if roughly else 1, afresh=True)
 
     @property
     def rough(self) -> int:
@@ -124,11 +124,11 @@ class State:
         """The objective: what all outputs lack, in chi-square units."""
         return self.table_error + self.system_error
 
-    def refresh(self, *, every: int = 1, afresh: bool = False) -> None:
+    def refresh(self, *, step: int = 1, afresh: bool = False) -> None:
         """Make the quadratics anew around the present records: from all of them, or information from one in `every`; summed `afresh` if asked, or from all."""
-        if every == 1 or afresh:
+        if step == 1 or afresh:
             sums_from_scratch(self.program, self.codes, self.counts, self.multipliers, self.sums)
-        self.linear = [self._linear(k, every) for k in range(len(self.systems))]
+        self.linear = [self._linear(k, step) for k in range(len(self.systems))]
         before, self.aims, self.system_error = self.aims, [], 0.0
         for k, (s, linear) in enumerate(zip(self.systems, self.linear, strict=True)):
             aim = linear.aim(
@@ -143,18 +143,18 @@ class State:
         self.program.floats[self.program.cell_weight :][: len(weights)] = weights
         self.table_error = float((self.off() ** 2 * weights).sum())
 
-    def _linear(self, k: int, every: int) -> LinearForm:
+    def _linear(self, k: int, step: int) -> LinearForm:
         system, sums = self.systems[k], self.sums[self.sums_of[k]].copy()
 
         def of_kind(kind: int) -> tuple[Floats, float, float]:
             out = np.zeros((system.size, system.size))
             squares, total = gram(
-                self.program, k, self.codes, self.multipliers, kind, every if kind else 1, out
+                self.program, k, self.codes, self.multipliers, kind, step if kind else 1, out
             )
-            return out * (every if kind else 1), squares, total
+            return out * (step if kind else 1), squares, total
 
         if system.reported == "coefficients":
-            return of_coefficients(system, sums, -(-len(self.codes) // every), of_kind)
+            return of_coefficients(system, sums, -(-len(self.codes) // step), of_kind)
         if system.diagonal:
             squares = np.zeros(system.size)
             square_sums(self.program, k, self.codes, self.multipliers, squares)
@@ -162,7 +162,7 @@ class State:
             squares = of_kind(0)[0]
         return of_sums(system, sums, len(self.codes), squares)
 
-    def stand(self) -> bool:
+    def recentre_models(self) -> bool:
         """Let models stand at the coefficients that the records had at the last refresh, where that matters; return whether any.
 
         Standard errors, dispersions and log-likelihoods are those at the fitted coefficients. The printed ones, at which the search
@@ -172,17 +172,17 @@ class State:
         moved = {
             k: np.clip(linear.values, s.lo, s.hi)
             for k, (s, linear) in enumerate(zip(self.systems, self.linear, strict=True))
-            if k in self.beside
+            if k in self.same_model
             or (s.reported == "coefficients" and (s.hi - s.lo > BENT * linear.scale).any())
         }
         if moved:
-            self.problem, self.systems = self.standing(moved)
+            self.problem, self.systems = self.with_coefficients(moved)
             self.program = compile_problem(self.problem)
             self.refresh()
         return bool(moved)
 
     @cached_property
-    def beside(self) -> dict[int, list[int]]:
+    def same_model(self) -> dict[int, list[int]]:
         """For each system of coefficients the systems of other numbers that are read off the same model, where there are any."""
         etas = [None if s.model is None else s.model.eta for s in self.systems]
         others_of = {
@@ -192,16 +192,18 @@ class State:
         }
         return {k: others for k, others in others_of.items() if others}
 
-    def standing(self, at: dict[int, Floats]) -> tuple[Problem, list[SumSystem]]:
+    def with_coefficients(
+        self, coefficients_of: dict[int, Floats]
+    ) -> tuple[Problem, list[SumSystem]]:
         """Return the problem with some models, by the number of their system, at other coefficients; and its systems."""
         systems = list(self.systems)
-        for k, coefficients in at.items():
+        for k, coefficients in coefficients_of.items():
             s = systems[k]
             assert s.model is not None
             matrix = coefficients.reshape(s.model.n_predictors, -1).T
             eta = (*(terms.times(matrix) for terms in s.terms), *s.model.eta[len(s.terms) :])
             systems[k] = replace(s, model=replace(s.model, eta=eta), at=coefficients)
-            for j in self.beside.get(k, []):
+            for j in self.same_model.get(k, []):
                 model = systems[j].model
                 assert model is not None
                 systems[j] = replace(systems[j], model=replace(model, eta=eta))
@@ -217,18 +219,18 @@ class State:
             np.empty_like(self.multipliers),
             np.empty_like(self.sums),
         )
-        for k, others in self.beside.items():
-            at = self.systems[k].at
-            assert at is not None
+        for k, others in self.same_model.items():
+            fitted = self.systems[k].at
+            assert fitted is not None
             for j in others:
-                derivatives[j] = (k, np.zeros((len(self.systems[j].lo), len(at))))
-            for c in range(len(at)):
-                step = np.zeros(len(at))
+                derivatives[j] = (k, np.zeros((len(self.systems[j].lo), len(fitted))))
+            for c in range(len(fitted)):
+                step = np.zeros(len(fitted))
                 step[c] = 1e-3 * self.linear[k].scale[c]
-                program = compile_problem(self.standing({k: at + step})[0])
+                program = compile_problem(self.with_coefficients({k: fitted + step})[0])
                 sums_from_scratch(program, self.codes, counts, multipliers, sums)
                 for j in others:
-                    change = self.linear[j].at(sums[self.sums_of[j]]) - self.linear[j].values
+                    change = self.linear[j].values_at(sums[self.sums_of[j]]) - self.linear[j].values
                     derivatives[j][1][:, c] = change / step[c]
         return derivatives
 
@@ -246,8 +248,8 @@ class State:
             absent = np.flatnonzero(np.bincount(self.codes[:, c], minlength=column.size) == 0)
             if not column.fixed and absent.size:
                 share = -(-len(self.codes) // column.size)
-                some = rng.permutation(len(self.codes))[: share * absent.size]
-                self.codes[some, c] = np.resize(absent, some.size)
+                rows = rng.permutation(len(self.codes))[: share * absent.size]
+                self.codes[rows, c] = np.resize(absent, rows.size)
                 filled = True
         if filled:
             self.refresh()
@@ -268,7 +270,7 @@ class State:
     def outside(self, k: int) -> NDArray[np.bool_]:
         """Return which numbers of a system have not arrived."""
         s, linear, sums = self.systems[k], self.linear[k], self.sums[self.sums_of[k]]
-        off = np.abs(linear.at(sums) - 0.5 * (s.lo + s.hi)) > self.near(k)
+        off = np.abs(linear.values_at(sums) - 0.5 * (s.lo + s.hi)) > self.near(k)
         if (of_none := getattr(s.reported, "undetermined", None)) is not None:
             off = off | of_none(sums)
         return off if linear.undetermined is None else off | linear.undetermined
@@ -286,7 +288,7 @@ class State:
         for k, (s, linear, aim) in enumerate(
             zip(self.systems, self.linear, self.aims, strict=True)
         ):
-            values = linear.at(self.sums[self.sums_of[k]])
+            values = linear.values_at(self.sums[self.sums_of[k]])
             off = outside_by(values, s.lo, s.hi)
             apart = np.abs(values - 0.5 * (s.lo + s.hi))
             chi, _, _ = linear.quadratic(self.sums[self.sums_of[k]], aim, np.ones(len(aim)))
@@ -325,7 +327,7 @@ class LinearForm:
     curvature: Floats | None = None
     undetermined: NDArray[np.bool_] | None = None
 
-    def at(self, sums: Floats) -> Floats:
+    def values_at(self, sums: Floats) -> Floats:
         """Return the published numbers at other sums, to first order; a row each at several, (k, p)."""
         change = sums - self.sums
         if self.slope.ndim == 1:
@@ -334,7 +336,7 @@ class LinearForm:
 
     def quadratic(self, sums: Floats, aim: Floats, focus: Floats) -> tuple[float, Floats, Floats]:
         """Return Q at some sums, half of its gradient by the sums, and A; with some numbers weighed `focus` (1 or more) times."""
-        off = self.at(sums) - aim
+        off = self.values_at(sums) - aim
         if self.weight.ndim == 1:
             pull = self.weight * focus * off
             return float(off @ pull), pull, self.weight * focus
@@ -386,11 +388,11 @@ def of_coefficients(system: SumSystem, sums: Floats, n_rows: int, gram: Gram) ->
     observed = expected if family.canonical else gram(2)[0]
     dispersion = max(squares / max(total, 1e-300), 1e-12) if family.dispersed else 1.0
     # No column of the design may count for less than one record: a level that none has could never be taken up.
-    least = _largest(system) ** 2 * (total / n_rows if total > 0.0 else 1.0)
-    slope, inverse = _inverse(observed, least), _inverse(expected, least)
+    min_information = _largest(system) ** 2 * (total / n_rows if total > 0.0 else 1.0)
+    slope, inverse = _inverse(observed, min_information), _inverse(expected, min_information)
     weight = observed @ inverse @ observed / dispersion
     scale = np.sqrt(dispersion * np.maximum(np.diag(inverse), 0.0))
-    undetermined = _undetermined(expected, least)
+    undetermined = _find_undetermined(expected, min_information)
     return LinearForm(
         sums,
         system.at + slope @ sums,
@@ -403,10 +405,10 @@ def of_coefficients(system: SumSystem, sums: Floats, n_rows: int, gram: Gram) ->
     )
 
 
-def _undetermined(information: Floats, least: Floats) -> NDArray[np.bool_]:
+def _find_undetermined(information: Floats, min_information: Floats) -> NDArray[np.bool_]:
     """Which coefficients no record tells anything about, or only together with others."""
     diagonal = np.diag(information)
-    empty = diagonal < 1e-6 * least
+    empty = diagonal < 1e-6 * min_information
     root = np.sqrt(np.where(empty, 1.0, diagonal))
     unit = np.where(empty[:, None] | empty, np.eye(len(root)), information / np.outer(root, root))
     sizes, vectors = np.linalg.eigh(unit)
@@ -430,13 +432,13 @@ def of_sums(system: SumSystem, sums: Floats, n_rows: int, squares: Floats) -> Li
         system.reported(sums) if callable(system.reported) else (sums, np.eye(system.size))
     )
     covariance = slope @ covariance @ slope.T
-    least = 1e-12 * np.full(len(values), max(float(np.diag(covariance).max()), 1e-300))
+    min_variance = 1e-12 * np.full(len(values), max(float(np.diag(covariance).max()), 1e-300))
     return LinearForm(
         sums,
         values,
         slope,
-        _weight(covariance, least),
-        np.sqrt(np.maximum(np.diag(covariance), least)),
+        _weight(covariance, min_variance),
+        np.sqrt(np.maximum(np.diag(covariance), min_variance)),
     )
 
 
@@ -449,23 +451,23 @@ def _largest(system: SumSystem) -> Floats:
     return np.tile(np.where(largest > 0.0, largest, 1.0), width)
 
 
-def _inverse(matrix: Floats, least: Floats) -> Floats:
+def _inverse(matrix: Floats, min_diagonal: Floats) -> Floats:
     """Return the inverse of a covariance or information whose diagonal is raised to `least`; of a near-singular one with a ridge."""
     matrix = matrix.copy()
-    np.fill_diagonal(matrix, np.maximum(np.diag(matrix), least))
+    np.fill_diagonal(matrix, np.maximum(np.diag(matrix), min_diagonal))
     root = np.sqrt(np.diag(matrix))
     outer = np.outer(root, root)
     inverse: Floats = np.linalg.inv(matrix / outer + RIDGE * np.eye(len(root))) / outer
     return 0.5 * (inverse + inverse.T)
 
 
-def _weight(covariance: Floats, least: Floats) -> Floats:
+def _weight(covariance: Floats, min_variance: Floats) -> Floats:
     """Return the inverse of a covariance; of one that leaves directions out, such as shares that add up to 1, without these.
 
     No records can differ there, so that nothing can be gained; but printed numbers do not quite add up, and a ridge would make of that
     the largest part of the error.
     """
-    root = np.sqrt(np.maximum(np.diag(covariance), least))
+    root = np.sqrt(np.maximum(np.diag(covariance), min_variance))
     outer = np.outer(root, root)
     unit = covariance / outer
     np.fill_diagonal(unit, 1.0)
@@ -474,7 +476,7 @@ def _weight(covariance: Floats, least: Floats) -> Floats:
     except np.linalg.LinAlgError:
         pivots = np.zeros(1)
     if pivots.min() > np.sqrt(FLAT):
-        return _inverse(covariance, least)
+        return _inverse(covariance, min_variance)
     sizes, axes = np.linalg.eigh(unit)
     weight: Floats = (
         (axes * np.where(sizes > FLAT, 1.0 / np.maximum(sizes, FLAT), 0.0)) @ axes.T / outer
@@ -490,19 +492,19 @@ def nearest(point: Floats, weight: Floats, lo: Floats, hi: Floats, start: Floats
     >>> nearest(np.array([3.0, 0.5]), np.eye(2), np.zeros(2), np.ones(2), np.zeros(2))
     array([1. , 0.5])
     """
-    at = np.clip(start, lo, hi)
+    nearest_point = np.clip(start, lo, hi)
     if (lo == hi).all():
-        return at
+        return nearest_point
     diagonal = np.diag(weight)
-    pull = weight @ (at - point)
+    pull = weight @ (nearest_point - point)
     for _ in range(SWEEPS):
         for j in np.flatnonzero(lo < hi):
             new = (
-                min(max(at[j] - pull[j] / diagonal[j], lo[j]), hi[j])
+                min(max(nearest_point[j] - pull[j] / diagonal[j], lo[j]), hi[j])
                 if diagonal[j] > 0.0
-                else at[j]
+                else nearest_point[j]
             )
-            if new != at[j]:
-                pull += weight[:, j] * (new - at[j])
-                at[j] = new
-    return at
+            if new != nearest_point[j]:
+                pull += weight[:, j] * (new - nearest_point[j])
+                nearest_point[j] = new
+    return nearest_point

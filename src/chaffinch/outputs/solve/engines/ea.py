@@ -93,14 +93,14 @@ class _Search:
         errors, best = np.full(len(population), np.inf), 0
         for generation in range(self.last + 1):
             if fitness.renew(population, best) or generation == 0:
-                errors = fitness.of(population, children=False)
+                errors = fitness.candidate_errors(population, children=False)
             best = int(errors.argmin())
             over = generation >= self.last
             if generation % max(1, settings.mutation_every // 10) == 0 or over:
                 seconds = time.perf_counter() - started
                 off = fitness.errors(population.dataset(best))
                 trace.append(Checkpoint(generation, seconds, float(errors[best]), off))
-                if over or not any(one.outside for one in off):
+                if over or not any(error.outside for error in off):
                     break
             rates = BreedingRates(
                 settings.crossover, settings.crossover_per_record, settings.mutation_at(generation)
@@ -113,14 +113,14 @@ class _Search:
                 best=settings.best or 2,
             )
             population.breed(parents, rates)
-            scores = fitness.of(population, children=True)
-            kept = choose_survivors(errors, scores, settings)
-            population.survive(kept)
-            errors = np.concatenate([errors, scores])[kept]
+            scores = fitness.candidate_errors(population, children=True)
+            survivors = choose_survivors(errors, scores, settings)
+            population.survive(survivors)
+            errors = np.concatenate([errors, scores])[survivors]
             best = int(errors.argmin())
         final = trace[-1].errors
         reached, n_scored = (
-            not any(one.outside for one in final),
+            not any(error.outside for error in final),
             generation * settings.population_size,
         )
         return Solved(
@@ -188,7 +188,7 @@ def choose_survivors(
 class Fitness(Protocol):
     """An error by which candidates are ranked, 0 for none."""
 
-    def of(self, population: Population, *, children: bool) -> Floats:
+    def candidate_errors(self, population: Population, *, children: bool) -> Floats:
         """Return the error of each candidate, or of each child."""
 
     def renew(self, population: Population, best: int) -> bool:
@@ -223,7 +223,7 @@ class FromSums:
         self._designs: list[tuple[slice, int, Floats]] = []
         self._since, self._harmless = 0, 0.0
 
-    def of(self, population: Population, *, children: bool) -> Floats:
+    def candidate_errors(self, population: Population, *, children: bool) -> Floats:
         assert self._state is not None
         half = slice(len(population), None) if children else slice(len(population))
         return self._measure(self._state, population.counts[half], population.sums[half])
@@ -263,8 +263,8 @@ class FromSums:
         """About how far first order may be off: the change of coefficients times that of predictors, since the last fit."""
         moved = values - self._values_then
         bends = (
-            _rms(moved[of]) * float(np.abs(x @ moved[of].reshape(n_predictors, -1).T).mean())
-            for of, n_predictors, x in self._designs
+            _rms(moved[span]) * float(np.abs(x @ moved[span].reshape(n_predictors, -1).T).mean())
+            for span, n_predictors, x in self._designs
         )
         return max(bends, default=0.0)
 
@@ -284,21 +284,24 @@ class FromSums:
         try:
             state = State(problem, codes, tolerance=self._tolerance)
             for _ in range(STEPS):
-                at = {
+                fitted = {
                     k: linear.values
                     for k, linear in enumerate(state.linear)
                     if state.systems[k].reported == "coefficients"
                 }
                 steps = np.concatenate(
-                    [np.zeros(0), *(values - _standing_at(state, k) for k, values in at.items())]
+                    [
+                        np.zeros(0),
+                        *(values - _model_coefficients(state, k) for k, values in fitted.items()),
+                    ]
                 )
-                errors = np.concatenate([np.zeros(0), *(state.linear[k].scale for k in at)])
+                errors = np.concatenate([np.zeros(0), *(state.linear[k].scale for k in fitted)])
                 apart = self._apart(self._values(state, state.sums[None]))
                 if not (np.isfinite(steps).all() and np.isfinite(apart).all()):
                     return None
                 if (np.abs(steps) <= EXACT * errors).all() or _rms(steps) <= ASTRAY * _rms(apart):
                     return state
-                state = State(state.standing(at)[0], codes, tolerance=self._tolerance)
+                state = State(state.with_coefficients(fitted)[0], codes, tolerance=self._tolerance)
         except (ZeroDivisionError, np.linalg.LinAlgError):  # weights that vanish: too long a step
             return None
         return None
@@ -306,10 +309,10 @@ class FromSums:
     def _flat(self) -> Problem:
         """The problem with all models at coefficients of 0, from where steps are safe, if many."""
         state = State(self._problem, np.zeros((1, len(self._problem.domain)), dtype=np.int32))
-        at = {
+        zeros = {
             k: np.zeros(s.size) for k, s in enumerate(state.systems) if s.reported == "coefficients"
         }
-        return state.standing(at)[0]
+        return state.with_coefficients(zeros)[0]
 
     def _measure(self, state: State, counts: np.ndarray, sums: Floats) -> Floats:
         """The error of datasets with such counts and sums, (datasets, cells) and (datasets, sums)."""
@@ -317,7 +320,7 @@ class FromSums:
         total: Floats = (off**2 * (state.cell_weights if self._fisher else 1.0)).sum(axis=1)
         numbers = off.shape[1]
         for k, (system, linear) in enumerate(zip(state.systems, state.linear, strict=True)):
-            apart = linear.at(sums[:, state.sums_of[k]]) - 0.5 * (system.lo + system.hi)
+            apart = linear.values_at(sums[:, state.sums_of[k]]) - 0.5 * (system.lo + system.hi)
             numbers += apart.shape[1]
             if not self._fisher:
                 total += (apart**2).sum(axis=1)
@@ -334,8 +337,8 @@ class FromSums:
             [
                 np.zeros(0),
                 *(
-                    linear.at(sums[:, of])[0]
-                    for linear, of in zip(state.linear, state.sums_of, strict=True)
+                    linear.values_at(sums[:, span])[0]
+                    for linear, span in zip(state.linear, state.sums_of, strict=True)
                 ),
             ]
         )
@@ -355,7 +358,7 @@ class Refitted:
     problem: Problem
     tolerance: float
 
-    def of(self, population: Population, *, children: bool) -> Floats:
+    def candidate_errors(self, population: Population, *, children: bool) -> Floats:
         first = len(population) if children else 0
         return np.array(
             [self._error(population.dataset(first + k)) for k in range(len(population))]
@@ -385,20 +388,20 @@ def _designs(state: State) -> list[tuple[slice, int, Floats]]:
     for system in state.systems:
         if system.reported == "coefficients" and system.model is not None:
             n_predictors = system.model.n_predictors
-            some = state.codes[:: max(1, len(state.codes) // LOOKED_AT)]
+            sample = state.codes[:: max(1, len(state.codes) // LOOKED_AT)]
             x = np.sum(
-                [terms.of(some, system.size // n_predictors) for terms in system.terms], axis=0
+                [terms.of(sample, system.size // n_predictors) for terms in system.terms], axis=0
             )
             designs.append((slice(first, first + system.size), n_predictors, x))
         first += len(system.lo)
     return designs
 
 
-def _standing_at(state: State, k: int) -> Floats:
+def _model_coefficients(state: State, k: int) -> Floats:
     """The coefficients at which the model of a system stands."""
-    at = state.systems[k].at
-    assert at is not None
-    return at
+    coefficients = state.systems[k].at
+    assert coefficients is not None
+    return coefficients
 
 
 def _rms(numbers: Floats) -> float:

@@ -112,7 +112,7 @@ def solve(
         ):  # the metric may be old or rough: look again with a new one
             state.refresh()
             errors = state.errors()
-            if not _any_outside(errors) and state.stand():
+            if not _any_outside(errors) and state.recentre_models():
                 errors = state.errors()
         reached = not _any_outside(errors)
         used = n_proposed + schedule.combined
@@ -153,7 +153,7 @@ def _any_outside(errors: tuple[OutputError, ...]) -> bool:
     return any(error.outside for error in errors)
 
 
-def _focused(
+def _refocus(
     focus: Floats, late: NDArray[np.bool_], *, by: float = FOCUS, ease: float = EASE
 ) -> Floats:
     """Return how much more numbers weigh after a stall: those that are late more than before, the others less."""
@@ -195,7 +195,7 @@ class _Schedule:
                 return True
         if due or state.error < self._at_refresh / FALL:
             # A rough metric will do, unless the search has stalled: what is reached is looked at with all records.
-            state.refresh(every=state.rough if self._stalls == 0 else 1)
+            state.refresh(step=state.rough if self._stalls == 0 else 1)
             self._at_refresh = state.error
             self._next_refresh = n_proposed + self._window
             if n_proposed >= self._next_sort:
@@ -216,7 +216,7 @@ class _Schedule:
             state.loose = True
             return True
         self._stalls += 1
-        state.stand()  # what holds the search up may be that coefficients are not linear in the sums so far from where they stand
+        state.recentre_models()  # what holds the search up may be that coefficients are not linear in the sums so far from where they stand
         if self._stalls >= self._next_combine and self._heat == 0.0 and not self._blocked(error):
             # It takes longer than a window, so it is tried again at once while it helps, and later and later if it does not.
             helped = self._combine()
@@ -246,12 +246,12 @@ class _Schedule:
         if self._pushes < MOST_PUSHES and state.table_error > 1e-9:
             # A count that is off by one can be what a regression is content with: it must cost more than what it saves.
             self._pushes += 1
-            state.cell_focus = _focused(state.cell_focus, state.off() > 0.0, by=PUSH, ease=1.0)
+            state.cell_focus = _refocus(state.cell_focus, state.off() > 0.0, by=PUSH, ease=1.0)
             return True
         self._climb(helped=self._best < 0.9 * before)
         for k, system in enumerate(state.systems):
-            state.focus[k] = _focused(state.focus[k], (system.hi > system.lo) & state.outside(k))
-        state.cell_focus = _focused(state.cell_focus, state.off() > 0.0)
+            state.focus[k] = _refocus(state.focus[k], (system.hi > system.lo) & state.outside(k))
+        state.cell_focus = _refocus(state.cell_focus, state.off() > 0.0)
         return True
 
     def _blocked(self, error: float) -> bool:
@@ -264,7 +264,7 @@ class _Schedule:
         for _ in range(REPEATS):
             if not again:
                 break
-            self._state.stand()
+            self._state.recentre_models()
             self._arrived = not _any_outside(self._state.errors())
             again = not self._arrived and self._combine_once()
         return helped

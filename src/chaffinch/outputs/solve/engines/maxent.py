@@ -78,7 +78,7 @@ def draw(problem: Problem, codes: NDArray[np.integer], *, seed: Seed = None) -> 
     tabled: list[frozenset[int]] = []
     for cluster in _clusters(columns, tables):
         within = tuple(sorted({c for table in cluster for c in table.columns}))
-        joint = _fitted(columns, within, cluster, len(out))
+        joint = _fit_joint(columns, within, cluster, len(out))
         _draw_columns(out, within, joint, drawn, rng)
         drawn |= set(within)
         tabled += [frozenset(table.columns) for table in cluster]
@@ -87,7 +87,7 @@ def draw(problem: Problem, codes: NDArray[np.integer], *, seed: Seed = None) -> 
             continue
         covariates = set(system.columns) - {label}
         # A table of the label with a covariate says more than the regression: leave it as it was drawn.
-        if any(label in some and some & covariates for some in tabled):
+        if any(label in linked and linked & covariates for linked in tabled):
             continue
         _draw_label(out, columns, system, label, rng)
         tabled.append(frozenset(system.columns))
@@ -110,7 +110,7 @@ def _clusters(columns: OutputDomain, tables: Sequence[CountTable]) -> list[list[
     return [members for _, members in clusters]
 
 
-def _fitted(
+def _fit_joint(
     columns: OutputDomain, within: tuple[int, ...], tables: Sequence[CountTable], n_rows: int
 ) -> Floats:
     """Return expected counts of the joint over some columns: fitted to the tables' intervals in turn, from the columns' chances."""
@@ -126,9 +126,9 @@ def _fitted(
     for table in tables:
         key, inside = np.zeros(flat.size, dtype=np.int64), np.ones(flat.size, dtype=bool)
         for (c, group), size in zip(table.groups, table.shape, strict=True):
-            of = group[cells[within.index(c)]]
-            inside &= of >= 0
-            key = key * size + of
+            category = group[cells[within.index(c)]]
+            inside &= category >= 0
+            key = key * size + category
         # Records that the table filters out are one more cell, with what is left of n.
         key[~inside] = len(table.lo)
         lo = np.append(table.lo, max(0, n_rows - int(table.hi.sum()))).astype(float)
@@ -220,11 +220,11 @@ def _draw_label(
     values = model.label.values[:, 0]
     chances = columns.columns[label].chances
     rows = np.flatnonzero(counted)
-    for part in np.array_split(rows, max(1, len(rows) * len(values) // BLOCK)):
-        shares = _shares(model, eta[part], values, chances)
+    for chunk in np.array_split(rows, max(1, len(rows) * len(values) // BLOCK)):
+        shares = _shares(model, eta[chunk], values, chances)
         ends = np.cumsum(shares, axis=1)
-        points = rng.random((len(part), 1)) * ends[:, -1:]
-        out[part, label] = np.minimum((ends <= points).sum(axis=1), len(values) - 1)
+        points = rng.random((len(chunk), 1)) * ends[:, -1:]
+        out[chunk, label] = np.minimum((ends <= points).sum(axis=1), len(values) - 1)
 
 
 def _shares(model: RegressionModel, eta: Floats, values: Floats, chances: Floats) -> Floats:
@@ -232,11 +232,11 @@ def _shares(model: RegressionModel, eta: Floats, values: Floats, chances: Floats
     from scipy.special import gammaln, softmax
 
     if model.family == "multinomial":
-        whole = np.hstack([np.zeros((len(eta), 1)), eta])
-        share = np.exp(whole - whole.max(axis=1, keepdims=True))
+        eta_all = np.hstack([np.zeros((len(eta), 1)), eta])
+        share = np.exp(eta_all - eta_all.max(axis=1, keepdims=True))
         classes = values.astype(np.int64)
         inside = chances / np.maximum(
-            np.bincount(classes, weights=chances, minlength=whole.shape[1])[classes], 1e-300
+            np.bincount(classes, weights=chances, minlength=eta_all.shape[1])[classes], 1e-300
         )
         return share[:, classes] * inside
     mean = moments(model.family, eta[:, 0], model.parameter)[0]
