@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from itertools import pairwise
 
@@ -53,7 +54,7 @@ def schema(*, with_age: bool = True) -> OutputDomain:
     """Return the columns of the paper's dataset; without age every column is categorical, and no move is small."""
     return OutputDomain(
         tuple(
-            OutputColumn(name, size, np.arange(float(size)) if name == "age" else None)
+            OutputColumn(name, tuple(range(size) if name == "age" else map(str, range(size))))
             for name, size in LEVELS.items()
             if with_age or name != "age"
         )
@@ -161,7 +162,7 @@ def exact_table(columns: OutputDomain, codes: Codes, names: Sequence[str]) -> Co
     """Return the table of counts of some columns of a dataset, every cell exact."""
     positions = [columns.position(name) for name in names]
     groups = tuple((p, np.arange(columns.sizes[p])) for p in positions)
-    nothing = np.zeros(columns.cells(positions), dtype=np.int64)
+    nothing = np.zeros(math.prod(columns.shape(positions)), dtype=np.int64)
     counts = CountTable("", groups, nothing, nothing).counts(codes)
     return CountTable(" x ".join(names), groups, counts, counts)
 

@@ -391,15 +391,15 @@ def test_errors_of_a_regression_on_the_way_are_those_of_its_coefficients():
     errors = (OutputError("r", 2, 1, 1.5, 1.0, 9.0), OutputError("r loglik", 1, 1, 40.0, 40.0, 1.0))
     source = {"r": "r", "r loglik": "r"}
     assert by_output(errors, source) == {"r": list(errors)}
-    assert TracePoint.of(Checkpoint(7, 0.1, 10.0, errors), source) == TracePoint(
+    assert TracePoint.from_checkpoint(Checkpoint(7, 0.1, 10.0, errors), source) == TracePoint(
         7, 10.0, 2, {"r": 1.0}
     )
 
 
 def test_a_number_is_published_where_it_was_printed():
     exact, interval = Number("f", 10.0, 10.0, 12.0), Number("m", 1.0, 9.0, 3.0)
-    assert ShownNumber.of(exact, 1e-3).published == 10.0
-    assert ShownNumber.of(interval, 1e-3) == ShownNumber("m", None, 1.0, 9.0, 3.0, True)
+    assert ShownNumber.from_number(exact, 1e-3).published == 10.0
+    assert ShownNumber.from_number(interval, 1e-3) == ShownNumber("m", None, 1.0, 9.0, 3.0, True)
 
 
 ONE_COLUMN = OutputDomain((OutputColumn("a", tuple("01")),))

@@ -66,7 +66,7 @@ def test_the_quadratic_is_what_it_is_said_to_be(problems: ModuleType, focus: flo
     system = problems.random_system(rng, "r", "probit", "score")
     state = State(Problem(problems.COLUMNS, (system,)), problems.COLUMNS.start(300, seed=2))
     linear, sums = state.linear[0], state.sums + rng.normal(size=state.sums.size)
-    off = linear.at(sums) - state.aims[0]
+    off = linear.values_at(sums) - state.aims[0]
     weight = linear.weight + np.diag(np.full(len(off), focus - 1.0) * np.diag(linear.weight))
     error, pull, matrix = linear.quadratic(sums, state.aims[0], np.full(len(off), focus))
     assert error == pytest.approx(off @ weight @ off, rel=1e-6)
