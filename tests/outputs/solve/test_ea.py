@@ -391,7 +391,9 @@ def test_the_measure_is_renewed_only_where_it_went_astray():
     exact = numbers_of(problem.outputs[0], population.dataset(5)) - problem.outputs[0].at
     off = problem.outputs[1].counts(population.dataset(5)) - np.array([[300, 1, 60], [310, 9, 200]])
     wanted = ((exact**2).sum() + (np.maximum(np.maximum(-off[0], off[1]), 0) ** 2).sum()) / 5
-    assert fitness.candidate_errors(population, children=False)[5] == pytest.approx(wanted, rel=1e-3)
+    assert fitness.candidate_errors(population, children=False)[5] == pytest.approx(
+        wanted, rel=1e-3
+    )
 
 
 def test_errors_of_outputs_are_those_at_the_fit():
