@@ -6,13 +6,16 @@ An object does not say all of what made it. What is not certain is not guessed: 
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 from ..._base.errors import InputError, join_names, unknown_name
 from ..._base.results import without_none
+from .files.numbers import PrintedText
 from .files.parsed import interval_edges, label_interval
+from .files.printed_grid import PrintedGrid
+from .files.protocol import Annotation, OpenQuestionError
+from .files.variance_grid import parse_variance
 from .pandas import plain, table_of
 
 FUNCTIONS = {
@@ -161,29 +164,27 @@ def _variance(
     table: Any, name: str, variable: str | None, by: Sequence[str] | None, keys: Mapping[str, Any]
 ) -> dict[str, Any]:
     """`anova_lm()` of a model with one factor."""
-    rows = {str(label): table.loc[label].to_dict() for label in table.index if label != "Intercept"}
-    within = rows.pop("Residual", {})
-    if len(rows) != 1 or not within:
+    labels = tuple((str(label),) for label in table.index)
+    cells = tuple(
+        tuple(PrintedText("" if math.isnan(number) else repr(number)) for number in map(float, row))
+        for row in table.to_numpy().tolist()
+    )
+    grid = PrintedGrid((None,), None, labels, tuple(map(str, table.columns)), cells)
+    stated = Annotation(by=None if by is None else list(by), of=variable, decimal=".")
+    try:
+        test = parse_variance(grid, stated)
+    except OpenQuestionError as error:
+        raise InputError(f"Output '{name}' is {error.understood} {error}") from None
+    if variable is None or len(test.by) != 1:
         raise InputError(
-            f"Output '{name}' is an analysis of variance of {len(rows)} terms, and those of one factor are read. Describe it in a file of outputs."
-        )
-    ((term, between),) = rows.items()
-    factor = re.fullmatch(r"C\(\s*([^\W\d]\w*)\s*(?:,.*)?\)", term)
-    columns = list(by) if by is not None else [factor[1]] if factor else []
-    if variable is None or len(columns) != 1:
-        raise InputError(
-            f"Output '{name}' is an analysis of variance of {term!r}, and does not say of which column between which groups. Say it: summaries_of(table, name=..., variable=..., by=[...])."
+            f"Output '{name}' is an analysis of variance of {join_names(label for (label,) in labels)}, and does not say of which column between which groups. Say it: summaries_of(table, name=..., variable=..., by=[...])."
         )
     numbers = {
-        f"{key}_{group}": float(row[column])
-        for group, row in (("between", between), ("within", within))
-        for key, column in (("ss", "sum_sq"), ("ms", "mean_sq"))
-        if column in row
+        key: float(number) if isinstance(number, str) else int(number)
+        for key, number in test.numbers.items()
     }
-    numbers |= {"statistic": float(between["F"]), "p_value": float(between["PR(>F)"])}
-    dof = {"dof_between": int(between["df"]), "dof_within": int(within["df"])}
-    about = {"name": name, "kind": "anova", "of": variable, "by": columns}
-    return {**about, **dof, **numbers, **keys}
+    about = {"name": name, "kind": "anova", "of": variable, "by": list(test.by)}
+    return {**about, **numbers, **keys}
 
 
 def _is_described(names: Sequence[str]) -> bool:

@@ -29,7 +29,7 @@ from typing import Any, Literal
 
 from ...._base.errors import InputError
 from ...domain import OutputColumn, OutputDomain
-from ..files.parsed import ParsedTable
+from ..files.parsed import ParsedTable, label_interval
 from ..placing import Placement
 from .commands import Call, ComparedColumn, filters_of, read_comparison, referred_column, where_of
 from .read import AcroDirectory, AcroResult, UnclearError
@@ -58,9 +58,6 @@ KINDS = {
 }
 
 SEPARATOR = "|"
-
-_INTERVAL = re.compile(r"([\[(])\s*([-+.\deE]+)\s*,\s*([-+.\deE]+)\s*([\])])")
-
 
 TOTAL = "All"
 """What pandas calls totals, unless it is told otherwise."""
@@ -377,20 +374,15 @@ def _own_labels(
             strange.append(label)
     if not strange:
         return own_labels, {}
-    bands = {label: band for label in labels if (band := _INTERVAL.fullmatch(label))}
+    bands = {label: band for label in labels if (band := label_interval(label))}
     if not field.numeric or len(bands) < len(labels):
         raise UnclearError(
             f"'{strange[0]}' in its table is no level of column '{field.name}' in the data: give a recipe"
         )
     groups = {}
     for label, band in bands.items():
-        low, high = float(band[2]), float(band[3])
-        inside = [
-            level
-            for level, value in zip(field.levels, field.values, strict=True)
-            if (value > low or (value == low and band[1] == "["))
-            and (value < high or (value == high and band[4] == "]"))
-        ]
+        values = zip(field.levels, field.values, strict=True)
+        inside = [level for level, value in values if band.holds(value)]
         if not inside:
             raise UnclearError(f"no level of column '{field.name}' lies in its band '{label}'")
         groups[label] = [inside[0], inside[-1]]

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import NamedTuple, Self
 
 from ...numbers import SUPPRESSED
@@ -45,6 +46,11 @@ class PrintedText(str):
         printed.position = Position(line, column)
         return printed
 
+    @property
+    def end(self) -> int:
+        """After how many characters of its line it ends."""
+        return self.position.column - 1 + len(self)
+
 
 class PrintedCount(int):
     """A whole number with where it stood."""
@@ -79,6 +85,19 @@ def words_in(text: str, line: int) -> list[PrintedText]:
     """
     matches = re.finditer(r"\S+", text)
     return [PrintedText(word.group(), line, word.start() + 1) for word in matches]
+
+
+def labels_over(head: str, numbers: Sequence[PrintedText], start: int = 0) -> list[str] | None:
+    """Return the labels in the line over some numbers, from a character on, each up to the end of its number; None where they do not fit.
+
+    Examples
+    --------
+    >>> labels_over("(Intercept)   age", words_in("     -2.931  0.15", 2))
+    ['(Intercept)', 'age']
+    """
+    ends = [number.end for number in numbers]
+    labels = [head[low:high].strip() for low, high in pairwise([start, *ends])]
+    return labels if ends and all(labels) and len(head.rstrip()) <= ends[-1] else None
 
 
 def group_of(match: re.Match[str], group: int | str, first: int) -> PrintedText:
@@ -161,38 +180,34 @@ def sign_of(cells: Iterable[str]) -> DecimalSign:
     >>> sign_of(["0,25", "12,5 *"]).sign, sign_of(["1,234.5"]).sign, sign_of([PrintedText("1,234", 3, 1), "17"])
     (',', '.', DecimalSign(sign=None, line=3, mixed=None))
     """
-    point = comma = unsure = None
+    lines: dict[str, int] = {}
     for text in cells:
         core = _core(text)
-        if core is None:
-            continue
-        line = (position_of(text) or Position(1, 1)).line
-        if "," in core and "." in core:
-            if core.rindex(",") < core.rindex("."):
-                point = point or line
-            else:
-                comma = comma or line
-        elif "," in core:
-            if not _THREES.fullmatch(core) or re.match(r"[-+]?0,", core):
-                comma = comma or line
-            elif core.count(",") > 1:
-                point = point or line
-            else:
-                unsure = unsure or line
-        elif "." in core:
-            if _POINT_THREES.fullmatch(core) and core.count(".") > 1:
-                comma = comma or line
-            else:  # 1.234 is a number of three decimals unless commas are the decimal sign elsewhere
-                point = point or (
-                    line
-                    if not (_POINT_THREES.fullmatch(core) and not re.match(r"[-+]?0\.", core))
-                    else None
-                )
-    if point and comma:
-        return DecimalSign(None, mixed=(point, comma))
-    if point or comma:
-        return DecimalSign("." if point else ",")
-    return DecimalSign(None, line=unsure) if unsure else DecimalSign(".")
+        sign = None if core is None else _decimal_sign_of(core)
+        if sign is not None:
+            lines.setdefault(sign, (position_of(text) or Position(1, 1)).line)
+    if "." in lines and "," in lines:
+        return DecimalSign(None, mixed=(lines["."], lines[","]))
+    known = next((sign for sign in ".," if sign in lines), None)
+    return DecimalSign(known, line=None if known else lines.get("?")) if lines else DecimalSign(".")
+
+
+def _decimal_sign_of(core: str) -> str | None:
+    """The decimal sign of a number; "?" for a comma that may stand for thousands, None where there is none, or a point that may.
+
+    1.234 is a number of three decimals unless commas are the decimal sign elsewhere.
+    """
+    signs = [sign for sign in core if sign in ".,"]
+    if len(set(signs)) != 1:
+        return signs[-1] if signs else None
+    sign, has_several = signs[0], len(signs) > 1
+    thousands = _THREES if sign == "," else _POINT_THREES
+    is_fraction = core.lstrip("+-").startswith(f"0{sign}") and (sign == "," or not has_several)
+    if is_fraction or not thousands.fullmatch(core):
+        return sign
+    if has_several:
+        return "." if sign == "," else ","
+    return "?" if sign == "," else None
 
 
 def number_text(text: str, sign: str = ".") -> str | None:

@@ -692,6 +692,11 @@ class Interval(NamedTuple):
     has_low: bool
     has_high: bool
 
+    def holds(self, value: float) -> bool:
+        """Return whether a number lies in it."""
+        is_above = value > self.low or (value == self.low and self.has_low)
+        return is_above and (value < self.high or (value == self.high and self.has_high))
+
 
 _INTERVAL = re.compile(r"([\[(])\s*([-+.\deE]+)\s*,\s*([-+.\deE]+)\s*([\])])")
 LOWERED = 1e-3

@@ -71,35 +71,46 @@ def _printed_grid(block: CellGrid) -> PrintedGrid:
     row_name, column_name, head, first = _header(block)
     body = block.rows[first:]
     width = _label_width(head, body)
+    _check_cells(block, first, width, head)
+    names: tuple[str | None, ...] = tuple(name or None for name in head[:width])
+    if width == 2 and not head[0] and _is_named_by_first_label(body):
+        labels: list[tuple[str, ...]] = [(row[1] or row[0],) for row in body]
+        variable = body[0][0]
+        names = (row_name or (variable if variable.lower() != "valid" else None),)
+    else:
+        labels = _filled_labels(body, width)
+        names = (row_name or names[0], *names[1:])
+    cells = tuple(row[width:] for row in body)
+    return PrintedGrid(names, column_name, tuple(labels), tuple(head[width:]), cells, block.titles)
+
+
+def _check_cells(block: CellGrid, first: int, width: int, head: Sequence[str]) -> None:
+    """Raise for numbers in merged cells, and for columns of numbers without a name."""
     merged = {(row, column) for row, column in block.filled if row >= first}
     if any(column >= width or is_number(block.rows[row][column]) for row, column in merged):
         raise LineError(
             block.lines[min(row for row, _ in merged)],
             "numbers stand in merged cells. Unmerge them, and fill in what they stand for.",
         )
-    names: list[str | None] = [name or None for name in head[:width]]
-    # SPSS has the variable's name beside its first label, and totals below it.
-    if (
-        width == 2
-        and not head[0]
-        and bool(body[0][0])
-        and all(not row[0] or row[0].lower() in (*TOTALS, "missing") for row in body[1:])
-    ):
-        labels: list[tuple[str, ...]] = [(row[1] or row[0],) for row in body]
-        names = [row_name or (body[0][0] if body[0][0].lower() != "valid" else None)]
-    else:
-        labels, above = [], ("",) * width
-        for row in body:
-            above = tuple(cell or before for cell, before in zip(row, above, strict=False))
-            labels.append(above)
-        names = [row_name or names[0], *names[1:]]
     if not all(head[width:]):
         raise LineError(
             block.lines[first - 1], "a column has no name. Name it, or unmerge its header."
         )
-    cells = tuple(row[width:] for row in body)
-    columns = tuple(head[width:])
-    return PrintedGrid(tuple(names), column_name, tuple(labels), columns, cells, block.titles)
+
+
+def _is_named_by_first_label(body: Sequence[Sequence[str]]) -> bool:
+    """Whether the variable's name is beside its first label, and only totals stand below it, as SPSS has them."""
+    below = all(not row[0] or row[0].lower() in (*TOTALS, "missing") for row in body[1:])
+    return bool(body[0][0]) and below
+
+
+def _filled_labels(body: Sequence[Sequence[str]], width: int) -> list[tuple[str, ...]]:
+    """The labels of each row; an empty one is that above it."""
+    labels, above = list[tuple[str, ...]](), ("",) * width
+    for row in body:
+        above = tuple(cell or before for cell, before in zip(row, above, strict=False))
+        labels.append(above)
+    return labels
 
 
 def _header(block: CellGrid) -> tuple[str | None, str | None, Sequence[str], int]:

@@ -16,6 +16,7 @@ from ..numbers import (
     P_VALUE,
     PrintedText,
     group_of,
+    labels_over,
     parse_count,
     sign_of,
     words_in,
@@ -328,8 +329,9 @@ def _fixed_effects(body: Sequence[str], first: int) -> dict[str, Any]:
     rows: list[Row] = []
     for k in range(start, len(body) - 1, 2):
         numbers = words_in(body[k + 1], first + k + 1)
-        ends = [number.position.column - 1 + len(number) for number in numbers]
-        names = [body[k][low:high].strip() for low, high in pairwise([0, *ends])]
+        names = labels_over(body[k], numbers)
+        if names is None:
+            raise LineError(first + k, "a fixed effect has no name over it.")
         rows += [(name, number, "") for name, number in zip(names, numbers, strict=True)]
     if not rows:
         raise LineError(first + start, "the model ends before its fixed effects: the file is cut.")

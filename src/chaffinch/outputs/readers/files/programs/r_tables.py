@@ -12,6 +12,7 @@ from typing import Any
 from ..numbers import (
     NUMBER,
     PrintedText,
+    labels_over,
     words_in,
 )
 from ..parsed import UNNAMED, Cell, ParsedTable, ParsedTest
@@ -100,11 +101,6 @@ def _numbers(lines: Sequence[str], k: int) -> list[PrintedText]:
     return list(takewhile(_CELL.fullmatch, last_words))[::-1]
 
 
-def _end(word: PrintedText) -> int:
-    """After how many characters of its line a word ends."""
-    return word.position.column - 1 + len(word)
-
-
 def _two_way_table(lines: Sequence[str], start: int) -> _Block | None:
     """A table of two columns that begins at a line: the name of the columns, the name of the rows with the columns' labels, then rows."""
     if start + 2 >= len(lines) or ":" in lines[start] or "|" in lines[start]:
@@ -115,27 +111,19 @@ def _two_way_table(lines: Sequence[str], start: int) -> _Block | None:
     named = top if top.strip() else head
     indent = len(named) - len(named.lstrip())
     # Cells are the numbers right of the labels.
-    ends = [_end(word) for word in _numbers(lines, start + 2) if word.position.column > indent]
-    width = len(ends)
-    labels = _labels(head[indent:], [end - indent for end in ends]) if len(head) > indent else None
+    first = [word for word in _numbers(lines, start + 2) if word.position.column > indent]
+    labels = labels_over(head, first, indent)
     row_name = head[:indent].strip() or None
-    if not width or labels is None:
-        return None
-    rows, cells, last = list[str](), list[tuple[PrintedText, ...]](), start + 2
-    while last < len(lines) and lines[last].strip():
-        numbers = _numbers(lines, last)[-width:]
-        if [_end(word) for word in numbers] != ends:
-            break
-        rows.append(lines[last][:indent].strip())
-        cells.append(tuple(numbers))
-        last += 1
-    if row_name is not None and _CELL.fullmatch(row_name):
+    if labels is None or (row_name is not None and _CELL.fullmatch(row_name)):
         return None  # the number of a row: records, not a table
+    cells = _rows_in_line(lines, start + 2, [word.end for word in first])
+    last = start + 2 + len(cells)
+    rows = [line[:indent].strip() for line in lines[start + 2 : last]]
     goes_on = last < len(lines) and bool(lines[last].strip())
     more = _two_way_table(lines, last) if goes_on else None
     if more is None and goes_on and _numbers(lines, last):  # a row that is out of line
         rows.append("")
-        cells.append((PrintedText("", last + 1),) * width)
+        cells.append((PrintedText("", last + 1),) * len(first))
         last += 1
     grid = _grid((row_name, top.strip() or None), rows, labels, cells)
     if more is not None and (more.grid.rows, more.grid.column_name) == (rows, grid.column_name):
@@ -144,6 +132,16 @@ def _two_way_table(lines: Sequence[str], start: int) -> _Block | None:
         grid = replace(grid, columns=grid.columns + more.grid.columns, cells=tuple(joined))
         last = more.lines[-1]
     return _Block(range(start + 1, last + 1), grid)
+
+
+def _rows_in_line(
+    lines: Sequence[str], start: int, ends: list[int]
+) -> list[tuple[PrintedText, ...]]:
+    """The rows from a line on whose last numbers end at some characters."""
+    numbers = (_numbers(lines, k)[-len(ends) :] for k in range(start, len(lines)))
+    return [
+        tuple(row) for row in takewhile(lambda row: [cell.end for cell in row] == ends, numbers)
+    ]
 
 
 def _matrix(lines: Sequence[str], start: int) -> _Block | None:
@@ -179,12 +177,6 @@ def _grid(
         counts=is_stated or None,
         is_stated=is_stated,
     )
-
-
-def _labels(head: str, ends: Sequence[int]) -> list[str] | None:
-    """The labels over columns that end at some places; None where they do not fit."""
-    labels = [head[start:end].strip() for start, end in pairwise([0, *ends])]
-    return labels if ends and all(labels) and len(head) <= ends[-1] else None
 
 
 def _series(lines: Sequence[str], start: int) -> _Block | None:
@@ -223,7 +215,7 @@ def _one_way_table(lines: Sequence[str], start: int) -> _Block | None:
     ):
         return None
     after = lines[start + 3].strip() if start + 3 < len(lines) else ""
-    level_names = _labels(labels, [_end(word) for word in numbers])
+    level_names = labels_over(labels, numbers)
     if level_names is None or len(level_names) < 2 or (after and not name):
         return None
     # R ends its lines with a blank; where an editor cut it off nothing tells the two apart.

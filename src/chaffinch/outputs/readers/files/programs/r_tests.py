@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 from ..numbers import (
     NUMBER,
     P_VALUE,
+    PrintedText,
     group_of,
     parse_count,
     same_position,
@@ -29,9 +31,7 @@ _DATA = re.compile(r"data:\s+(\S.*)")
 _RESULT = re.compile(
     rf"(?:(?P<what>[\w-]+(?: chi-squared)?) = (?P<statistic>{NUMBER}), (?:df = (?P<dof>{NUMBER}), )?)?p-value (?:= )?(?P<p_value>{P_VALUE})"
 )
-_INTERVAL = re.compile(
-    rf"(?P<level>[\d.]+) percent confidence interval:\s+(?P<low>{NUMBER}|-Inf)\s+(?P<high>{NUMBER}|Inf)"
-)
+_INTERVAL = rf"([\d.]+) percent confidence interval:\s+({NUMBER}|-Inf)\s+({NUMBER}|Inf)"
 _ALTERNATIVE = re.compile(r"alternative hypothesis: .*\b(less|greater) than\b")
 _TWO = re.compile(
     r"(?:table|xtabs)\(~?\s*([\w.$]+)\s*[,+]\s*([\w.$]+)(?:\s*,.*)?\)|([\w.$]+) and ([\w.$]+)"
@@ -82,10 +82,15 @@ def _parse_test(title: str, data: str, body: str, first: int, annotation: Annota
     columns = [column.split("$")[-1] for column in match.groups() if column] if match else []
     variable = (annotation.variable or next(iter(columns), None)) if is_by_groups else None
     is_one_sample = _TWO_SAMPLES.get(kind, "") not in title
-    numbers = _test_numbers(kind, title, body, result, first)
-    n = annotation.n
+    text = _TestText(title, body, first)
+    n, numbers = annotation.n, _general_numbers(result, first)
     if kind == "correlation":
         n = n or parse_count(result["dof"]) + 2
+        numbers = _correlation_numbers(text)
+    elif kind in _NUMBERS_OF_KINDS:
+        numbers |= _NUMBERS_OF_KINDS[kind](text)
+    if kind == "mann-whitney" and "exact" in title:
+        del numbers["p_value"]
     return ParsedTest(
         kind,
         title,
@@ -98,46 +103,80 @@ def _parse_test(title: str, data: str, body: str, first: int, annotation: Annota
     )
 
 
-def _test_numbers(
-    kind: str, title: str, body: str, result: re.Match[str], first: int
-) -> dict[str, Any]:
-    """The statistic, its degrees of freedom and the p-value, as printed; and what a kind has beside these. Of a correlation they follow."""
-    if kind == "correlation":
-        value = re.search(rf"\bcor\s+({NUMBER})\s*$", body)
-        if value is None:
-            raise LineError(first, "the test ends before its estimate: the file is cut.")
-        return {"value": group_of(value, 1, first)}
+@dataclass(frozen=True)
+class _TestText:
+    """The title of a test, and what stands below it from the line `first` on."""
+
+    title: str
+    body: str
+    first: int
+
+    def numbers(self, pattern: str, *groups: int) -> list[PrintedText]:
+        """Return groups of the first place that a pattern has in the text; none where it has no place."""
+        match = re.search(pattern, self.body)
+        return [group_of(match, group, self.first) for group in groups] if match else []
+
+    @property
+    def alternative(self) -> dict[str, Any]:
+        """The alternative of a one-sided test."""
+        match = _ALTERNATIVE.search(self.body)
+        return {"alternative": match[1]} if match else {}
+
+
+def _general_numbers(result: re.Match[str], first: int) -> dict[str, Any]:
+    """The statistic, its degrees of freedom and the p-value, as printed."""
     numbers: dict[str, Any] = {
         key: group_of(result, key, first) for key in ("statistic", "dof", "p_value") if result[key]
     }
     numbers["p_value"] = same_position(numbers["p_value"], result["p_value"].replace(" ", ""))
     if result["dof"] and "." not in result["dof"]:
         numbers["dof"] = parse_count(numbers["dof"])
-    alternative = _ALTERNATIVE.search(body)
-    if alternative and kind in ("fisher", "t-test", "mann-whitney"):
-        numbers["alternative"] = alternative[1]
-    if kind == "chi-square":
-        numbers |= {"correction": True} if "Yates" in title else {}
-    elif kind == "fisher":
-        ratio = re.search(rf"odds ratio\s+({NUMBER})\s*$", body)
-        numbers |= (
-            {"conditional": True, "odds_ratio": _reliable_digits(group_of(ratio, 1, first))}
-            if ratio
-            else {}
-        )
-    elif kind == "mann-whitney":
-        numbers["correction"] = "continuity correction" in title
-        if "exact" in title:
-            del numbers["p_value"]
-    elif kind == "t-test" and _TWO_SAMPLES[kind] in title:
-        numbers["welch"] = "Welch" in title
-        interval = _INTERVAL.search(body)
-        if interval and not alternative:
-            numbers |= {key: group_of(interval, key, first) for key in ("low", "high")}
-            numbers["level"] = float(interval["level"]) / 100
-        if means := re.search(rf"mean in group .*\s+({NUMBER})\s+({NUMBER})\s*$", body):
-            numbers["means"] = [group_of(means, k, first) for k in (1, 2)]
     return numbers
+
+
+def _correlation_numbers(text: _TestText) -> dict[str, Any]:
+    """The coefficient: the statistic follows from it."""
+    if not (values := text.numbers(rf"\bcor\s+({NUMBER})\s*$", 1)):
+        raise LineError(text.first, "the test ends before its estimate: the file is cut.")
+    return {"value": values[0]}
+
+
+def _chi_square_numbers(text: _TestText) -> dict[str, Any]:
+    return {"correction": True} if "Yates" in text.title else {}
+
+
+def _fisher_numbers(text: _TestText) -> dict[str, Any]:
+    ratios = text.numbers(rf"odds ratio\s+({NUMBER})\s*$", 1)
+    ratio = {"conditional": True, "odds_ratio": _reliable_digits(ratios[0])} if ratios else {}
+    return text.alternative | ratio
+
+
+def _mann_whitney_numbers(text: _TestText) -> dict[str, Any]:
+    return text.alternative | {"correction": "continuity correction" in text.title}
+
+
+def _t_test_numbers(text: _TestText) -> dict[str, Any]:
+    """Which t test it is, with the means and the interval of the difference where it is one of two samples."""
+    numbers = text.alternative
+    if _TWO_SAMPLES["t-test"] not in text.title:
+        return numbers
+    interval = [] if numbers else text.numbers(_INTERVAL, 1, 2, 3)
+    numbers["welch"] = "Welch" in text.title
+    if interval:
+        level, numbers["low"], numbers["high"] = interval
+        numbers["level"] = float(level) / 100
+    if means := text.numbers(rf"mean in group .*\s+({NUMBER})\s+({NUMBER})\s*$", 1, 2):
+        numbers["means"] = means
+    return numbers
+
+
+_NUMBERS_OF_KINDS: dict[str, Callable[[_TestText], dict[str, Any]]] = {
+    "chi-square": _chi_square_numbers,
+    "fisher": _fisher_numbers,
+    "mann-whitney": _mann_whitney_numbers,
+    "t-test": _t_test_numbers,
+}
+"""What a kind of test has beside its statistic, degrees of freedom and p-value."""
 
 
 def _reliable_digits(ratio: str) -> str:
