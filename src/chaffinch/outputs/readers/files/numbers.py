@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import pairwise, takewhile
 from typing import NamedTuple, Self
 
 from ...numbers import SUPPRESSED
@@ -85,6 +85,28 @@ def words_in(text: str, line: int) -> list[PrintedText]:
     """
     matches = re.finditer(r"\S+", text)
     return [PrintedText(word.group(), line, word.start() + 1) for word in matches]
+
+
+_TOKEN = re.compile(rf"<\s{NUMBER}|\S+")
+_CELL = re.compile(rf"{P_VALUE}|NA|NaN|nan|-?[Ii]nf")
+_STARS = re.compile(r"\s(\*{1,3}|\.)?\s*$")
+
+
+def named_cells(line: str, number: int, n_cells: int) -> tuple[str, list[PrintedText]]:
+    """Return what stands at the beginning of a line, and the numbers at its end, at most so many; stars are left out.
+
+    Examples
+    --------
+    >>> named_cells("factor(area) 2   0.31  0.04 < 2e-16 ***", 5, 3)
+    ('factor(area) 2', ['0.31', '0.04', '< 2e-16'])
+    """
+    text = _STARS.sub("", f"{line.rstrip()} ")
+    tokens = [
+        PrintedText(match.group(), number, match.start() + 1) for match in _TOKEN.finditer(text)
+    ]
+    cells = [*takewhile(_CELL.fullmatch, reversed(tokens))][:n_cells][::-1]
+    end = cells[0].position.column - 1 if cells else len(text)
+    return text[:end].strip(), cells
 
 
 def labels_over(head: str, numbers: Sequence[PrintedText], start: int = 0) -> list[str] | None:

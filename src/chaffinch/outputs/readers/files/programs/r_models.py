@@ -13,10 +13,10 @@ from ...coefficient_names import split_outside
 from ..coefficient_grid import Row, coefficients_of
 from ..numbers import (
     NUMBER,
-    P_VALUE,
     PrintedText,
     group_of,
     labels_over,
+    named_cells,
     parse_count,
     sign_of,
     words_in,
@@ -37,7 +37,6 @@ _HEADS = re.compile(
     r"(?<!\S)(?:Estimate|Std\. Error|coef|exp\(coef\)|se\(coef\)|df|[tz]|[tz] value|Pr\(>\|[tz]\|\))(?!\S)"
 )
 _ERRORS = ("Std. Error", "se(coef)")
-_CELL = rf"(?:{NUMBER}|NA|NaN|-?Inf)"
 _FAMILIES = {
     ("binomial", "logit"): "logit",
     ("binomial", "probit"): "probit",
@@ -156,23 +155,19 @@ def _coefficients(body: Sequence[str], first: int) -> dict[str, Any]:
             "the summary ends before its table of coefficients: the file is cut, or it is no summary().",
         )
     error_column = next(k for k, name in enumerate(names) if name in _ERRORS)
-    row_pattern = re.compile(
-        rf"(\S.*?)\s+(?:{_CELL}\s+){{{len(names) - 1}}}(?:{P_VALUE}|NA|NaN)\s*(?:\*+|\.)?\s*"
-    )
     rows: list[Row] = []
     numbers: list[PrintedText] = []
     for line, text in enumerate(body[start + 1 :], first + start + 1):
         if not text.strip() or text.startswith("---"):
             break
-        match = row_pattern.fullmatch(text.strip())
-        if match is None:
+        name, cells = named_cells(text, line, len(names))
+        if not name or len(cells) < len(names):
             raise LineError(
                 line,
                 "a row of coefficients must have a name, its estimate, its standard error, a statistic and a p-value.",
             )
-        cells = words_in(text, line)[len(match[1].split()) :][: len(names) - 1]
-        rows.append((match[1], cells[0], cells[error_column]))
-        numbers += cells
+        rows.append((name, cells[0], cells[error_column]))
+        numbers += cells[:-1]
     else:
         raise LineError(
             last, "the table of coefficients is cut off: the file ends in the middle of a summary."

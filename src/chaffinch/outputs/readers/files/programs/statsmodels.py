@@ -9,7 +9,7 @@ from functools import partial
 from itertools import pairwise
 
 from ..coefficient_grid import Row, coefficients_of
-from ..numbers import NUMBER, PrintedText, group_of, number_text, parse_count, words_in
+from ..numbers import PrintedText, group_of, named_cells, number_text, parse_count
 from ..parsed import UNCONVERGED, ParsedFit
 from ..protocol import (
     READERS,
@@ -24,9 +24,8 @@ from ..protocol import (
 _TITLE = re.compile(r"[\w ]*Regression Results")
 _DOUBLE = re.compile(r"\s*={20,}\s*")
 _HEAD = re.compile(r"\s*coef\s+std err\b.*")
-_ROW = re.compile(
-    rf"(?P<name>\S.*?)\s+(?P<numbers>(?:(?:{NUMBER}|nan|-?inf)\s+){{5}}(?:{NUMBER}|nan|-?inf))\s*"
-)
+N_CELLS = 6
+"""A row has an estimate, its standard error, a statistic, a p-value and an interval."""
 _FACT = re.compile(r"([A-Z][\w.() -]*?|converged):\s+(\S+(?: \S+)*)(?=\s{2,}|\s*$)")
 _KINDS = {"OLS": "ols", "Logit": "logit", "Probit": "probit", "Poisson": "poisson"}
 
@@ -76,11 +75,10 @@ def _parse(body: Sequence[str], first: int, annotation: Annotation) -> ParsedFit
             is_closed = True
             break
         if line.strip().strip("-"):
-            match = _ROW.fullmatch(line.strip())
-            if match is None:
+            name, cells = named_cells(line, number, N_CELLS)
+            if len(cells) < N_CELLS:
                 raise LineError(number, fault)
-            estimate, error, *_ = words_in(line, number)[len(match["name"].split()) :]
-            rows.append((match["name"], estimate, error))
+            rows.append((name, cells[0], cells[1]))
     numbers = coefficients_of(rows, ".", fault)
     if not is_closed or not rows:
         raise LineError(
@@ -114,8 +112,6 @@ def _parse(body: Sequence[str], first: int, annotation: Annotation) -> ParsedFit
 
 # Mixed models: `summary()` of MixedLM.
 
-_MIXED_ROW = re.compile(rf"(\S.*?)\s+({NUMBER})\s+({NUMBER})(?:\s+(?:{NUMBER}|nan|-?inf)){{4}}\s*")
-_GROUP_ROW = re.compile(rf"(\S.*) Var\s+({NUMBER})(?:\s+{NUMBER})?\s*")
 _MIXED_FACT = re.compile(r"([A-Z][\w.() -]*?):\s+(\S+)(?=\s|$)")
 
 
@@ -129,14 +125,11 @@ def _parse_mixed(body: Sequence[str], first: int, annotation: Annotation) -> Par
     facts = _facts(body[: rules[0]], first, _MIXED_FACT)
     rows, variances = list[Row](), list[tuple[str, PrintedText]]()
     for number, line in enumerate(body[rules[1] + 1 : -1], first + rules[1] + 1):
-        effect = _MIXED_ROW.fullmatch(line.strip())
-        variance = _GROUP_ROW.fullmatch(line.strip())
-        cells = words_in(line, number)
-        if effect:
-            estimate, error, *_ = cells[len(effect[1].split()) :]
-            rows.append((effect[1], estimate, error))
-        elif variance:
-            variances.append((variance[1], cells[len(variance[1].split()) + 1]))
+        name, cells = named_cells(line, number, N_CELLS)
+        if len(cells) == N_CELLS:
+            rows.append((name, cells[0], cells[1]))
+        elif cells and name.endswith(" Var"):
+            variances.append((name.removesuffix(" Var"), cells[0]))
         else:
             raise LineError(number, "a row of the mixed model must have a name and its numbers.")
     if len(variances) != 1:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from functools import partial
 
-from ..numbers import P_VALUE, PrintedText
+from ..numbers import PrintedText, named_cells
 from ..parsed import ParsedTest
 from ..printed_grid import PrintedGrid
 from ..protocol import READERS, Annotation, LineError, Match, OpenQuestionError, TextReader
@@ -14,9 +14,6 @@ from ..variance_grid import is_variance_table, parse_variance
 
 _NAMES = r"Df|Sum Sq|Mean Sq|F value|Pr\(>F\)|df|sum_sq|mean_sq|F|PR\(>F\)"
 _HEAD = re.compile(rf"\s+(?:(?:{_NAMES})\s+){{3,4}}P[Rr]\(>F\)\s*")
-_CELL = re.compile(rf"(?:{P_VALUE}|NaN|NA)(?!\S)")
-_CELLS_AT_END = re.compile(rf"\s(?:(?:{P_VALUE}|NaN|NA)\s*)+$")
-_STARS = re.compile(r"\s(\*{1,3}|\.)?\s*$")
 
 
 def read_variance_tables(lines: Sequence[str]) -> list[Match]:
@@ -52,16 +49,12 @@ def _parse_lines(body: Sequence[str], head: int, first: int, annotation: Annotat
     names = re.findall(_NAMES, body[head])
     labels, rows = list[tuple[str, ...]](), list[tuple[PrintedText, ...]]()
     for number, line in enumerate(body[head + 1 :], first + head + 1):
-        text = _STARS.sub("", f"{line.rstrip()} ")
-        cells = [
-            PrintedText(match.group(), number, match.start() + 1)
-            for match in _CELL.finditer(text, _label_end(text))
-        ]
-        if not cells or len(cells) > len(names):
+        label, cells = named_cells(line, number, len(names))
+        if not cells or not label:
             raise LineError(
                 number, "a row of an analysis of variance must have a name and numbers."
             )
-        labels.append((text[: cells[0].position.column - 1].strip(),))
+        labels.append((label,))
         blanks = [PrintedText("", number)] * (len(names) - len(cells))
         rows.append((*cells, *blanks))
     if not rows:
@@ -74,12 +67,6 @@ def _parse_lines(body: Sequence[str], head: int, first: int, annotation: Annotat
         )
     responses = (re.match(r"Response: (\S+)", line) for line in body[:head])
     return parse_variance(grid, annotation, variable=next((m[1] for m in responses if m), None))
-
-
-def _label_end(text: str) -> int:
-    """Where the first of the numbers at the end of a line begins."""
-    numbers = re.search(rf"\s(?:(?:{P_VALUE}|NaN|NA)\s*)+$", text)
-    return numbers.start() if numbers else len(text)
 
 
 READERS.register(
