@@ -540,3 +540,12 @@ def test_other_mixed_models_are_asked_for() -> None:
         mixed(MIXED[: MIXED.index("Fixed effects")])
     warning = "optimizer (nloptwrap) convergence code: 0 (OK)\nModel failed to converge with max|grad| = 2\n"
     assert "did not converge" in mixed(MIXED + warning).unresolved_reason
+
+
+def test_a_cox_model_with_robust_standard_errors_has_the_usual_ones_beside_them() -> None:
+    head = "        coef exp(coef) se(coef) robust se     z Pr(>|z|)"
+    row = "age 0.018720  1.018897 0.009199  0.009301 2.013   0.0441 *"
+    lines = COX.splitlines()
+    lines[5:7] = [head, row]
+    (fit,) = fits("\n".join(lines))
+    assert (fit.coefficients, fit.standard_errors) == ({"age": "0.018720"}, {"age": "0.009199"})

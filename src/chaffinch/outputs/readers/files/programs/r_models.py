@@ -34,7 +34,7 @@ from ..protocol import (
 from ..survival_grid import survival_label
 
 _HEADS = re.compile(
-    r"(?<!\S)(?:Estimate|Std\. Error|coef|exp\(coef\)|se\(coef\)|df|[tz]|[tz] value|Pr\(>\|[tz]\|\))(?!\S)"
+    r"(?<!\S)(?:Estimate|Std\. Error|coef|exp\(coef\)|se\(coef\)|robust se|df|[tz]|[tz] value|Pr\(>\|[tz]\|\))(?!\S)"
 )
 _ERRORS = ("Std. Error", "se(coef)")
 _FAMILIES = {

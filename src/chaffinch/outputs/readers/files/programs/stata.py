@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import pairwise
+from typing import NamedTuple
 
 from ..coefficient_grid import Row, coefficients_of
 from ..numbers import NUMBER, PrintedText, group_of, number_text, parse_count, words_in
@@ -46,6 +47,14 @@ _HEAD = re.compile(
 )
 
 
+class _TableRow(NamedTuple):
+    """A line with a bar: its number in the file, what stands before the bar, and the words after it."""
+
+    line: int
+    label: str
+    cells: list[PrintedText]
+
+
 @dataclass(frozen=True)
 class _Command:
     """A command with its output: the lines from `first` on."""
@@ -77,6 +86,20 @@ class _Command:
         if annotation.where is None and re.search(r"\b(if|in)\b", head):
             return 'it is of some of the records, which ones Stata says in its own words: write where = "..."'
         return ""
+
+    def rows(self, start: int = 0) -> list[_TableRow]:
+        """Return the lines with a bar, from one of its lines on."""
+        lines = enumerate(self.body[start:], self.first + start)
+        parts = ((number, *line.partition("|")) for number, line in lines)
+        return [
+            _TableRow(
+                number,
+                label.strip(),
+                words_in(f"{' ' * len(label)} {numbers.replace('|', ' ')}", number),
+            )
+            for number, label, bar, numbers in parts
+            if bar
+        ]
 
     def check_records(self, annotation: Annotation, understood: str, keys: dict[str, str]) -> None:
         """Raise OpenQuestionError where it does not say in our words which records it is of, or how they count."""
@@ -252,34 +275,22 @@ def _table(command: _Command, annotation: Annotation) -> ParsedTable:
     if not bars:
         raise command.cut_error("the table ends before its rows: the log is cut.")
     head = body[bars[0] - 1]
-    rows = [
-        (k, label.strip(), words_in(f"{' ' * len(label)} {numbers.replace('|', ' ')}", first + k))
-        for k in range(bars[0] + 1, len(body))
-        for label, bar, numbers in (body[k].partition("|"),)
-        if bar
-    ]
-    total = next((k for k, (_, label, _) in enumerate(rows) if label == "Total"), None)
+    rows = command.rows(bars[0] + 1)
+    total = next((k for k, row in enumerate(rows) if row.label == "Total"), None)
     if total is None:
         raise command.cut_error("the table has no row of totals: the log is cut.")
-    for k in range(rows[total][0] + 1, len(body)):  # tests below it say no more than the table
-        if re.search(r"\d", body[k]) and not re.search(
-            r"chi2|Cram|Fisher|gamma|Kendall|Pr\s*=|ASE", body[k]
-        ):
-            raise LineError(
-                first + k,
-                "more stands below the table than is read: run tabulate once for each table.",
-            )
     rows = rows[: total + 1]
+    _check_below(command, rows[-1].line + 1 - first)
     one_way = bool(re.search(r"\bFreq\.\s+Percent", head))
     columns = [] if one_way else head.split("|", 1)[1].replace("|", " ").split()
-    cells = tuple(tuple(numbers[:1] if one_way else numbers) for _, _, numbers in rows)
+    cells = tuple(tuple(row.cells[:1] if one_way else row.cells) for row in rows)
     if any(len(row) != max(len(columns), 1) for row in cells):
         raise LineError(
-            first + rows[0][0],
+            first + bars[0] + 1,
             "a row has another number of cells than the table has columns: labels with blanks, or a table that is folded.",
         )
     row_name, column_name, *_ = (*command.variables, None, None)
-    labels = tuple((label,) for _, label, _ in rows)
+    labels = tuple((row.label,) for row in rows)
     grid = PrintedGrid(
         (row_name,),
         None if one_way else column_name,
@@ -289,6 +300,17 @@ def _table(command: _Command, annotation: Annotation) -> ParsedTable:
         counts=True,
     )
     return parse_table(grid, annotation)
+
+
+def _check_below(command: _Command, start: int) -> None:
+    """Raise for numbers below a table; tests say no more than the table."""
+    tests = r"chi2|Cram|Fisher|gamma|Kendall|Pr\s*=|ASE"
+    for number, line in enumerate(command.body[start:], command.first + start):
+        if re.search(r"\d", line) and not re.search(tests, line):
+            raise LineError(
+                number,
+                "more stands below the table than is read: run tabulate once for each table.",
+            )
 
 
 _WEIGHT = re.compile(r"\[\s*(?:fw|fweight|iw|iweight)\s*=\s*([^\W\d]\w*)\s*\]")
@@ -303,19 +325,14 @@ def _correlation(command: _Command, annotation: Annotation) -> ParsedTest:
             "Give them alone, or describe it in a file of outputs.",
         )
     command.check_records(annotation, "correlations.", {"kind": "correlation", "where": "..."})
-    rows = [
-        (label.strip(), words_in(f"{' ' * len(label)} {numbers}", command.first + k))
-        for k, line in enumerate(command.body)
-        for label, bar, numbers in (line.partition("|"),)
-        if bar and numbers.strip()
-    ]
-    if len(rows) < 3 or [len(cells) for _, cells in rows[1:]] != [*range(1, len(rows))]:
+    rows = command.rows()[1:]
+    if len(rows) < 2 or [len(row.cells) for row in rows] != [*range(1, len(rows) + 1)]:
         raise command.cut_error(
             "the correlations end before their last row, or are folded: the log is cut."
         )
-    names = [_whole_name(label, command.variables) for label, _ in rows[1:]]
+    names = [_whole_name(row.label, command.variables) for row in rows]
     blank = PrintedText("", command.first)
-    cells = tuple((*row, *[blank] * (len(names) - len(row))) for _, row in rows[1:])
+    cells = tuple((*row.cells, *[blank] * (len(names) - len(row.cells))) for row in rows)
     labels = tuple((name,) for name in names)
     grid = PrintedGrid((None,), None, labels, tuple(names), cells)
     n_records = re.search(r"\(obs=([\d,]+)\)", "\n".join(command.body))
@@ -392,11 +409,7 @@ def _summary(command: _Command, annotation: Annotation) -> ParsedSummary:
             "Stata: a detailed summary.",
             "It lists single values, and is not read: describe it in a file of outputs.",
         )
-    rows = [
-        (command.first + k, line)
-        for k, line in enumerate(command.body)
-        if "|" in line and "Obs" not in line and not re.fullmatch(r"[\s+-]*", line.replace("|", ""))
-    ]
+    rows = [row for row in command.rows() if "Obs" not in row.cells]
     if not rows:
         raise command.cut_error("the summary has no rows: the log is cut.")
     if len(rows) > 1:
@@ -404,9 +417,7 @@ def _summary(command: _Command, annotation: Annotation) -> ParsedSummary:
             "Stata: a summary of several variables.",
             "Summarise them one by one: each is an output of its own.",
         )
-    line, text = rows[0]
-    name, numbers = text.split("|", 1)
-    cells = words_in(f"{' ' * len(name)} {numbers}", line)
+    ((line, name, cells),) = rows
     if len(cells) != 5:
         raise LineError(line, "a summary must have Obs, Mean, Std. dev., Min and Max.")
     statistics: dict[str, dict[Cell, str]] = {}
@@ -416,7 +427,7 @@ def _summary(command: _Command, annotation: Annotation) -> ParsedSummary:
             raise LineError(line, "a cell of the summary is no number.")
         statistics[statistic] = {(): number}
     command.check_records(annotation, "a summary.", {"where": "..."})
-    variable = annotation.variable or _whole_name(name.strip(), command.variables)
+    variable = annotation.variable or _whole_name(name, command.variables)
     return ParsedSummary(
         annotation.columns.get(variable, variable), (), ((),), statistics, annotation.where
     )
