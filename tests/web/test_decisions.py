@@ -11,11 +11,12 @@ import pytest
 from chaffinch.errors import FileError, InputError
 from chaffinch.web.decisions import (
     Checker,
+    DecisionState,
     approve,
     other_name,
     put_down,
+    read_record,
     read_records,
-    record_in,
     withdraw,
 )
 
@@ -76,23 +77,22 @@ def test_a_record_is_read_back(folder: Path) -> None:
         "returned",
         run=4,
         reason="  too coarse ",
-        checkers=[Checker("Ann", "t")],
+        checkers=[Checker(name="Ann", time="t")],
         waiting=False,
         about={},
     )
-    record = record_in(folder)
+    record = read_record(folder)
     assert record is not None
     assert (
         record.number,
         record.run,
-        record.word,
+        record.state,
         record.reason,
         record.checkers,
-        record.waiting,
-    ) == (3, 4, "returned", "too coarse", (Checker("Ann", "t"),), False)
+    ) == (3, 4, DecisionState.RETURNED, "too coarse", (Checker(name="Ann", time="t"),))
     assert read_records(folder.parent) == [record]
     (folder / "decision.json").write_text("{")
-    assert record_in(folder) is None
+    assert read_record(folder) is None
 
 
 @pytest.mark.parametrize(
@@ -139,7 +139,7 @@ def test_an_approval_of_a_run_that_is_rejected_later_is_marked(
         "<p>page</p>",
         run=2,
         reason="fine",
-        checkers=[Checker("Ann", "t")],
+        checkers=[Checker(name="Ann", time="t")],
         about={"policy": {}},
     )
     for number, run, waiting in ((4, 7, False), (5, 2, True), (6, 2, False)):
@@ -149,13 +149,13 @@ def test_an_approval_of_a_run_that_is_rejected_later_is_marked(
             "approved" if number < 6 else word,
             run=run,
             reason="a copy was found",
-            checkers=[Checker("Bo", "t2")],
+            checkers=[Checker(name="Bo", time="t2")],
             waiting=waiting,
             about={},
         )
-    by = record_in(tmp_path / "0006")
-    assert by is not None
-    withdraw(tmp_path, by)
+    later = read_record(tmp_path / "0006")
+    assert later is not None
+    withdraw(tmp_path, later)
     mark = (folder / "WITHDRAWN.txt").read_text()
     assert mark.startswith("WITHDRAWN. What is in this folder may not leave any more.")
     assert f"Decision 6: run 2 {word} by Bo (t2).\nReason: a copy was found" in mark
@@ -168,12 +168,87 @@ def test_an_approval_of_a_run_that_is_rejected_later_is_marked(
     )
     assert record["files"].keys() == {"synthetic.csv", "page.html"}
     assert record["withdrawn"]["by_decision"] == 6
-    found = {
-        one.number: (one.word, one.waiting, one.withdrawn_by) for one in read_records(tmp_path)
-    }
-    assert found == {
-        3: ("withdrawn", False, 6),
-        4: ("approved", False, 0),
-        5: ("withdrawn", False, 6),
-        6: (word, False, 0),
-    }
+    states = {record.number: record.state for record in read_records(tmp_path)}
+    assert states == {3: "withdrawn", 4: "approved", 5: "withdrawn", 6: word}
+    assert [
+        record.withdrawn.by_decision for record in read_records(tmp_path) if record.withdrawn
+    ] == [6, 6]
+
+
+def test_an_approval_waits_for_a_second_name_until_it_is_taken_back(tmp_path: Path) -> None:
+    for number, word in ((1, "approved"), (2, "rejected")):
+        (folder := tmp_path / f"{number:04d}").mkdir()
+        put_down(
+            folder,
+            word,
+            run=7,
+            reason="x",
+            checkers=[Checker(name="Ann", time="t")],
+            waiting=number == 1,
+            about={},
+        )
+    later = read_record(tmp_path / "0002")
+    assert [record.state for record in read_records(tmp_path)] == ["rejected", "waiting"]
+    withdraw(tmp_path, later)
+    assert [record.state for record in read_records(tmp_path)] == ["rejected", "withdrawn"]
+
+
+OLD = {
+    "format": "chaffinch-decision",
+    "version": 1,
+    "decision": "withdrawn",
+    "reason": "fine",
+    "checkers": [{"name": "Ann", "time": "t"}],
+    "waiting_for_a_second_checker": False,
+    "run": 2,
+    "chaffinch": "0.1.0",
+    "policy": {"max_excess": 0.1, "state": "undecided", "passed": None},
+    "versions": {"chaffinch": "0.1.0"},
+    "made": "2026-01-01",
+    "command": ["release", "a.csv"],
+    "files": {"synthetic.csv": "0"},
+    "was": "approved",
+    "withdrawn": {
+        "by_decision": 6,
+        "decision": "rejected",
+        "reason": "r",
+        "checkers": [{"name": "Bo", "time": "t"}],
+    },
+}
+"""A record as earlier releases wrote it."""
+
+
+def test_a_record_of_an_earlier_release_is_read_and_written_as_it_was(folder: Path) -> None:
+    (folder / "decision.json").write_text(json.dumps(OLD))
+    record = read_record(folder)
+    assert record.state is DecisionState.WITHDRAWN
+    record.write(folder)
+    assert list(json.loads((folder / "decision.json").read_text()).items()) == list(OLD.items())
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        ({"format": "x"}, 'is no decision: it must say format = "chaffinch-decision"'),
+        ({"version": 2}, "must have version = 1"),
+        ({"decison": "approved"}, "Unknown key 'decison'. Did you mean 'decision'?"),
+        ({"decision": "perhaps"}, "'decision' is not as it should be"),
+        ({"run": "2"}, "'run' is not as it should be: input should be a valid integer"),
+        ({"run": True}, "'run' is not as it should be: input should be a valid integer"),
+        ({"checkers": "Ann"}, "'checkers' is not as it should be"),
+        ({"checkers": [{"name": 1, "time": "t"}]}, "'checkers' is not as it should be"),
+        (
+            {"waiting_for_a_second_checker": "no"},
+            "'waiting_for_a_second_checker' is not as it should be",
+        ),
+        ({"withdrawn": {}}, "'withdrawn' is missing."),
+    ],
+)
+def test_a_record_that_somebody_changed_is_refused_in_words(
+    folder: Path, change: dict[str, object], says: str
+) -> None:
+    (folder / "decision.json").write_text(json.dumps({**OLD, **change}))
+    with pytest.raises(InputError) as error:
+        read_records(folder.parent)
+    assert f"'{folder / 'decision.json'}'" in str(error.value)
+    assert says in str(error.value)

@@ -61,6 +61,33 @@ def test_choices_come_back_as_they_were(choices: ProjectChoices) -> None:
 def test_a_project_of_an_earlier_release_opens() -> None:
     text = as_toml(ProjectChoices(source="a.csv"))
     assert project._choices_from(f"{text}declared = true\n", "p") == ProjectChoices(source="a.csv")
+    by_hand = project._choices_from(f'{text}epsilon = 1\nrequire = ["a:b"]\n', "p")
+    assert by_hand == ProjectChoices(source="a.csv", epsilon=1.0, require=("a:b",))
+
+
+@pytest.mark.parametrize(
+    ("line", "says"),
+    [
+        ("epsilon = true", "'epsilon' is not as it should be: input should be a valid number"),
+        ('seed = "1"', "'seed' is not as it should be: input should be a valid integer"),
+        ("seed = 1.5", "'seed' is not as it should be: input should be a valid integer"),
+        ("source = 1", "'source' is not as it should be: input should be a valid string"),
+        ('forbid = "a:b"', "'forbid' is not as it should be: input should be a valid tuple"),
+        ("forbid = [1]", "'forbid' is not as it should be: input should be a valid string"),
+        ("epsilom = 1", "Unknown key 'epsilom'. Did you mean 'epsilon'?"),
+        ("declared = 1", None),
+        ("=", "is not valid TOML"),
+    ],
+)
+def test_a_project_that_somebody_changed_is_refused_in_words(line: str, says: str | None) -> None:
+    text = f"{as_toml(ProjectChoices())}{line}\n"
+    if says is None:
+        assert project._choices_from(text, "p.toml") == ProjectChoices()
+        return
+    with pytest.raises(InputError) as error:
+        project._choices_from(text, "p.toml")
+    assert str(error.value).startswith("'p.toml'")
+    assert says in str(error.value)
 
 
 @pytest.mark.parametrize(

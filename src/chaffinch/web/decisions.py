@@ -8,15 +8,18 @@ import re
 import shutil
 import unicodedata
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
+from enum import StrEnum
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Annotated, Any, Literal, get_args
+
+from pydantic import BaseModel, Field
 
 from .. import __version__
-from .._base.errors import FileError, InputError, unknown_name
+from .._base.checks import check_name
+from .._base.documents import check_head, validate_document
+from .._base.errors import FileError, InputError
 from .._base.files import filling
-from .jobs import number_of
 from .project import read_json, write_private
 
 FORMAT, VERSION = "chaffinch-decision", 1
@@ -28,11 +31,20 @@ MOST_REASON = 8000
 """Characters of a reason, of two checkers together."""
 
 Word = Literal["approved", "rejected", "returned"]
-"""What may be decided. The record of an approval says `withdrawn` once its run was rejected or returned."""
+"""What may be decided."""
 
 
-@dataclass(frozen=True)
-class Checker:
+class DecisionState(StrEnum):
+    """How a decision stands: what was decided, unless a second name is needed before anything leaves, or it was taken back since."""
+
+    APPROVED = "approved"
+    REJECTED = "rejected"
+    RETURNED = "returned"
+    WAITING = "waiting"
+    WITHDRAWN = "withdrawn"
+
+
+class Checker(BaseModel, frozen=True, extra="forbid", strict=True):
     """Somebody who decided, and when."""
 
     name: str
@@ -44,28 +56,71 @@ class Checker:
         plain = " ".join(name.split())
         if not 2 <= len(plain) <= 120:
             raise InputError("A decision has a name under it: give yours, in 2 to 120 characters.")
-        return cls(plain, datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"))
+        return cls(name=plain, time=datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"))
 
 
-@dataclass(frozen=True, kw_only=True)
-class DecisionRecord:
-    """A decision: the word, the reason, who made it, on which run, and what is needed still."""
+Checkers = Annotated[tuple[Checker, ...], Field(strict=False)]
 
-    number: int
-    run: int
-    word: str
+
+class Withdrawal(BaseModel, frozen=True, extra="forbid", strict=True):
+    """The later decision that took an approval back."""
+
+    by_decision: int
+    decision: Word
     reason: str
-    checkers: tuple[Checker, ...]
-    waiting: bool
-    """Whether a second name is needed before anything leaves."""
-    withdrawn_by: int = 0
-    """The number of the decision that took an approval back; 0 where none did."""
+    checkers: Checkers
+
+
+class DecisionRecord(BaseModel, frozen=True, extra="forbid", strict=True):
+    """A decision as its file has it: what was decided, why, by whom and on which run; then what the run was, or each output that was decided on.
+
+    Parameters
+    ----------
+    number
+        Of the decision: the name of its folder.
+    decision, was
+        What was decided; of an approval that was taken back `withdrawn`, and what it was.
+    files
+        SHA-256 of what may leave, by the names of files.
+    """
+
+    number: Annotated[int, Field(exclude=True)]
+    format: str
+    version: int
+    decision: Word | Literal["withdrawn"]
+    reason: str
+    checkers: Checkers
+    waiting_for_a_second_checker: bool
+    run: int
+    chaffinch: str
+    outputs: Any = None
+    policy: Any = None
+    policy_hash: str | None = None
+    versions: Any = None
+    made: str | None = None
+    command: Any = None
+    files: dict[str, str] | None = None
+    was: Word | None = None
+    withdrawn: Withdrawal | None = None
+
+    @property
+    def state(self) -> DecisionState:
+        """How the decision stands."""
+        if self.waiting_for_a_second_checker:
+            return DecisionState.WAITING
+        return DecisionState(self.decision)
+
+    def write(self, folder: Path) -> None:
+        """Write the record into the folder of its decision."""
+        plain = self.model_dump(mode="json", exclude_unset=True)
+        text = json.dumps(plain, indent=2, ensure_ascii=False, allow_nan=False)
+        write_private(folder / RECORD, f"{text}\n")
 
 
 def other_name(name: str, before: Sequence[Checker]) -> Checker:
     """Return a second checker; raise where it is the first one, however spelled."""
     checker = Checker.now(name)
-    if any(_letters(checker.name) & _letters(one.name) for one in before):
+    if any(_letters(checker.name) & _letters(earlier.name) for earlier in before):
         raise InputError("The second checker must be another person than the first.")
     return checker
 
@@ -92,10 +147,20 @@ def put_down(
     about: Mapping[str, Any],
 ) -> None:
     """Write a record into the folder of a decision."""
-    if word not in get_args(Word):
-        raise unknown_name("decision", word, get_args(Word))
+    check_name("decision", word, get_args(Word))
     _check_reason(reason)
-    write_private(folder / RECORD, _text(word, run, reason, checkers, waiting, about))
+    DecisionRecord(
+        number=int(folder.name),
+        format=FORMAT,
+        version=VERSION,
+        decision=word,  # type: ignore[arg-type]
+        reason=reason.strip(),
+        checkers=tuple(checkers),
+        waiting_for_a_second_checker=waiting,
+        run=run,
+        chaffinch=__version__,
+        **about,
+    ).write(folder)
 
 
 def _check_reason(reason: str) -> None:
@@ -120,91 +185,65 @@ def approve(
     if not tables or not all(path.is_file() and not path.is_symlink() for path in tables):
         raise FileError("The table of this run is not there any more. Run it again.")
     hashes: dict[str, str] = {}
-    with filling(folder, resume=True) as part:
+    with filling(folder, resume=True) as target:
         for path in tables:
-            shutil.copyfile(path, part / path.name)
-            hashes[path.name] = _hash(part / path.name)
-        (part / "page.html").write_text(page, encoding="utf-8")
-        hashes["page.html"] = _hash(part / "page.html")
+            shutil.copyfile(path, target / path.name)
+            hashes[path.name] = _hash(target / path.name)
+        (target / "page.html").write_text(page, encoding="utf-8")
+        hashes["page.html"] = _hash(target / "page.html")
     # Last: a record of an approval is only there once all that it tells of is.
-    write_private(
-        folder / RECORD, _text("approved", run, reason, checkers, False, {**about, "files": hashes})
-    )
-
-
-def record_in(path: Path) -> DecisionRecord | None:
-    """Return the record in a folder; None where there is none."""
-    held = read_json(path / RECORD)
-    if held is None or held.get("format") != FORMAT:
-        return None
-    checkers = tuple(
-        Checker(str(one.get("name", "")), str(one.get("time", "")))
-        for one in held.get("checkers", ())
-    )
-    return DecisionRecord(
-        number=int(path.name),
-        run=int(number_of(held.get("run"))),
-        word=str(held.get("decision", "")),
-        reason=str(held.get("reason", "")),
+    put_down(
+        folder,
+        "approved",
+        run=run,
+        reason=reason,
         checkers=checkers,
-        waiting=bool(held.get("waiting_for_a_second_checker")),
-        withdrawn_by=int(number_of((held.get("withdrawn") or {}).get("by_decision"))),
+        waiting=False,
+        about={**about, "files": hashes},
     )
+
+
+def read_record(folder: Path) -> DecisionRecord | None:
+    """Return the record in the folder of a decision, None where there is none yet; raise where it is not as this release writes one."""
+    path = folder / RECORD
+    plain = read_json(path)
+    if plain is None:
+        return None
+    check_head(plain, f"'{path}'", what="decision", format_=FORMAT, version=VERSION)
+    return validate_document(DecisionRecord, {**plain, "number": int(folder.name)}, f"'{path}'")
 
 
 def read_records(root: Path) -> list[DecisionRecord]:
     """Return all decisions of a project, the newest first."""
-    found = [record_in(one) for one in sorted(root.iterdir(), reverse=True) if one.name.isdigit()]
-    return [one for one in found if one is not None]
+    folders = [path for path in sorted(root.iterdir(), reverse=True) if path.name.isdigit()]
+    return [record for record in map(read_record, folders) if record is not None]
 
 
-def withdraw(root: Path, by: DecisionRecord) -> None:
+def withdraw(root: Path, later: DecisionRecord) -> None:
     """Mark every approval of a run that a later decision rejects or returns, those that wait for a second name too: in its record, and by a file beside the table."""
+    withdrawal = Withdrawal(
+        by_decision=later.number,
+        decision=later.decision,  # type: ignore[arg-type]
+        reason=later.reason,
+        checkers=later.checkers,
+    )
+    who = ", ".join(f"{checker.name} ({checker.time})" for checker in later.checkers[-1:])
+    mark = f"WITHDRAWN. What is in this folder may not leave any more.\nDecision {later.number}: run {later.run} {later.decision} by {who}.\nReason: {later.reason}\n"
+    changes = {
+        "decision": "withdrawn",
+        "was": "approved",
+        "waiting_for_a_second_checker": False,
+        "withdrawn": withdrawal,
+    }
     for record in read_records(root):
         folder = root / f"{record.number:04d}"
-        held = read_json(folder / RECORD)
         if (
-            held is None
-            or record.run != by.run
-            or record.number == by.number
-            or record.word != "approved"
+            record.run == later.run
+            and record.number != later.number
+            and record.decision == "approved"
         ):
-            continue
-        who = ", ".join(f"{one.name} ({one.time})" for one in by.checkers[-1:])
-        held |= {"decision": "withdrawn", "was": "approved", "waiting_for_a_second_checker": False}
-        held["withdrawn"] = {
-            "by_decision": by.number,
-            "decision": by.word,
-            "reason": by.reason,
-            "checkers": [vars(one) for one in by.checkers],
-        }
-        mark = f"WITHDRAWN. What is in this folder may not leave any more.\nDecision {by.number}: run {by.run} {by.word} by {who}.\nReason: {by.reason}\n"
-        write_private(folder / WITHDRAWN, mark)
-        write_private(
-            folder / RECORD, json.dumps(held, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
-        )
-
-
-def _text(
-    word: str,
-    run: int,
-    reason: str,
-    checkers: Sequence[Checker],
-    waiting: bool,
-    about: Mapping[str, Any],
-) -> str:
-    record = {
-        "format": FORMAT,
-        "version": VERSION,
-        "decision": word,
-        "reason": reason.strip(),
-        "checkers": [vars(one) for one in checkers],
-        "waiting_for_a_second_checker": waiting,
-        "run": run,
-        "chaffinch": __version__,
-        **about,
-    }
-    return json.dumps(record, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+            write_private(folder / WITHDRAWN, mark)
+            record.model_copy(update=changes).write(folder)
 
 
 def _hash(path: Path) -> str:

@@ -16,17 +16,21 @@ import contextlib
 import hashlib
 import json
 import os
-import tomllib
 from collections.abc import Iterator
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
-from .._base.documents import toml_value
-from .._base.errors import FileError, InputError, unknown_name
+from pydantic import BaseModel, Field
+
+from .._base.documents import check_head, parse_document, toml_value, validate_document
+from .._base.errors import FileError
 from .._base.files import read_small, write_text
 
 FORMAT, VERSION = "chaffinch-project", 1
+HEAD = frozenset(("format", "version", "declared"))
+"""Keys of a project that are no choices; `declared` is of earlier releases, which followed a schema only where it was edited."""
+
 MOST = 4 << 20
 FOUND = "look/found.json"
 """What a look at the file found, in the folder of a project."""
@@ -35,8 +39,10 @@ READING = ("encoding", "delimiter", "decimal")
 """Choices of how a text file is read."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class ProjectChoices:
+Names = Annotated[tuple[str, ...], Field(strict=False)]
+
+
+class ProjectChoices(BaseModel, frozen=True, extra="forbid", strict=True):
     """What a project's runs are made with. Roles of columns stand in the schema.
 
     Parameters
@@ -74,14 +80,14 @@ class ProjectChoices:
     delta: float | None = None
     domain: str = ""
     ledger: str = ""
-    require: tuple[str, ...] = ()
-    forbid: tuple[str, ...] = ()
-    attackers: tuple[str, ...] = ()
+    require: Names = ()
+    forbid: Names = ()
+    attackers: Names = ()
     thorough: bool = False
     seed: int | None = None
     second: bool = False
-    options: tuple[str, ...] = ()
-    check_options: tuple[str, ...] = ()
+    options: Names = ()
+    check_options: Names = ()
 
 
 def as_toml(choices: ProjectChoices) -> str:
@@ -91,50 +97,16 @@ def as_toml(choices: ProjectChoices) -> str:
         f'format = "{FORMAT}"',
         f"version = {VERSION}",
     ]
-    for one in fields(choices):
-        value = getattr(choices, one.name)
-        if value != one.default:
-            lines.append(
-                f"{one.name} = {toml_value(list(value) if isinstance(value, tuple) else value)}"
-            )
+    chosen = choices.model_dump(exclude_defaults=True)
+    lines += [f"{name} = {toml_value(value)}" for name, value in chosen.items()]
     return "\n".join(lines) + "\n"
 
 
 def _choices_from(text: str, name: str) -> ProjectChoices:
-    try:
-        data = tomllib.loads(text)
-    except (tomllib.TOMLDecodeError, RecursionError, ValueError):
-        raise InputError(
-            f"'{name}' is not valid TOML. Mend it, or remove it and choose again."
-        ) from None
-    if data.pop("format", None) != FORMAT or data.pop("version", None) != VERSION:
-        raise InputError(
-            f"'{name}' is no project of this release: it must say format = \"{FORMAT}\" and version = {VERSION}."
-        )
-    data.pop(
-        "declared", None
-    )  # of earlier releases, which followed a schema only where it was edited
-    kinds = {one.name: _KINDS[str(one.type)] for one in fields(ProjectChoices)}
-    chosen: dict[str, Any] = {}
-    for key, value in data.items():
-        if key not in kinds:
-            raise unknown_name(f"key in '{name}'", key, kinds)
-        if isinstance(value, bool) != (kinds[key] is bool) or not isinstance(value, kinds[key]):
-            raise InputError(
-                f"'{name}': {key} is not as it should be. Mend it, or remove the line."
-            )
-        chosen[key] = tuple(map(str, value)) if isinstance(value, list) else value
-    return ProjectChoices(**chosen)
-
-
-_KINDS: dict[str, Any] = {
-    "str": str,
-    "bool": bool,
-    "float | None": (int, float),
-    "int | None": int,
-    "tuple[str, ...]": list,
-}
-"""What TOML has for each kind of choice."""
+    data = parse_document(text, name)
+    check_head(data, f"'{name}'", what="project", format_=FORMAT, version=VERSION)
+    chosen = {key: value for key, value in data.items() if key not in HEAD}
+    return validate_document(ProjectChoices, chosen, f"'{name}'")
 
 
 @dataclass(frozen=True)
@@ -222,7 +194,7 @@ class ProjectFolder:
 
     def change(self, **changes: Any) -> ProjectChoices:
         """Change some choices, and return all."""
-        changed = replace(self.choices(), **changes)
+        changed = self.choices().model_copy(update=changes)
         self.save(changed)
         return changed
 

@@ -14,11 +14,12 @@ from ..._base.errors import ChaffinchError, InputError
 from ..decisions import (
     Checker,
     DecisionRecord,
+    DecisionState,
     approve,
     other_name,
     put_down,
+    read_record,
     read_records,
-    record_in,
     withdraw,
 )
 from ..fields import fields_of, texts_of
@@ -65,9 +66,9 @@ def _check_line(job: Job, records: Sequence[DecisionRecord]) -> tuple[int, str]:
     """The number of a check, how it stands, and what was decided of it: an exit code decides nothing."""
     decided = next(
         (
-            f"{one.word} by {', '.join(checker.name for checker in one.checkers)}"
-            for one in records
-            if one.run == job.number
+            f"{record.decision} by {', '.join(checker.name for checker in record.checkers)}"
+            for record in records
+            if record.run == job.number
         ),
         "not decided",
     )
@@ -132,8 +133,8 @@ def _decided(page: Page, job: Job, word: str, reason: str, checker: Checker) -> 
 
 def _take_back(page: Page, folder: Path) -> None:
     """Withdraw earlier approvals of a run that the decision in a folder rejects or returns."""
-    record = record_in(folder)
-    if record is not None and record.word in ("rejected", "returned"):
+    record = read_record(folder)
+    if record is not None and record.decision in ("rejected", "returned"):
         withdraw(page.project.path("decisions"), record)
 
 
@@ -141,8 +142,8 @@ def second(page: Page, request: Request) -> Response:
     """Confirm an approval under a second name, or refuse it."""
     form = form_of(request)
     folder = page.project.path("decisions", f"{request.path_params['number']:04d}")
-    record = record_in(folder)
-    if record is None or not record.waiting:
+    record = read_record(folder)
+    if record is None or record.state is not DecisionState.WAITING:
         raise InputError("There is no such approval that waits for a second checker.")
     job = page.queue.job(record.run)
     try:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -64,7 +63,8 @@ def opened(page: Page, path: Path, **reading: Any) -> None:
     """Make a file the one of the project: what was chosen for another is put away, and it is looked at."""
     before = page.choices
     same = before.source == str(path)
-    after = replace(before if same else ProjectChoices(), source=str(path), **reading)
+    start = before if same else ProjectChoices()
+    after = start.model_copy(update={"source": str(path), **reading})
     page.project.save(after)
     if after != before:
         for name in ("columns.json", "schema.toml", FOUND):
