@@ -68,7 +68,7 @@ def test_a_fault_of_ours_shows_no_value(visitor: Visitor, monkeypatch: pytest.Mo
     def broken(*_: object) -> None:
         raise RuntimeError("Meyer, 54, ill")
 
-    monkeypatch.setattr(opening, "_shown", broken)
+    monkeypatch.setattr(opening, "_screen", broken)
     status, _, text = visitor.ask("GET", "/open")
     assert status == 500
     assert "RuntimeError" in text

@@ -23,7 +23,7 @@ def until(job: Job, *states: str, seconds: float = 60.0) -> str:
     """Wait until a job stands so."""
     end = time.monotonic() + seconds
     while (state := job.state) not in states:
-        assert time.monotonic() < end, f"{state}: {job.said}"
+        assert time.monotonic() < end, f"{state}: {job.message}"
         time.sleep(0.05)
     return state
 
@@ -58,7 +58,7 @@ def test_a_job_that_fails_says_why(job: Job) -> None:
     )
     job.start()
     assert until(job, "done", "failed") == "failed"
-    assert "No such file" in job.said
+    assert "No such file" in job.message
     assert json.loads((job.folder / "ended.json").read_text())["code"] == 2
     assert stat.S_IMODE((job.folder / "said.txt").stat().st_mode) == 0o600
     assert not (job.folder / FOUND).exists()
@@ -179,7 +179,7 @@ def test_only_what_the_page_starts_is_run(tmp_path: Path) -> None:
     for words in ([], ["sample"], ["-c", "import os"]):
         write_json(tmp_path / "job.json", {"words": words})
         assert run_worker(tmp_path) == 2
-        assert "none that the page starts" in Job(tmp_path).said
+        assert "none that the page starts" in Job(tmp_path).message
         assert Job(tmp_path).state == "failed"
     assert not (tmp_path / "started.json").exists()
     assert frozenset(("release", "check", "look")) == COMMANDS

@@ -91,7 +91,7 @@ def page_of(
     async def alive(_app: Starlette) -> AsyncIterator[None]:
         page.queue.open()
         if first is not None:
-            await run_in_threadpool(opening.opened, page, first)
+            await run_in_threadpool(opening.open_file, page, first)
         yield
         page.queue.close()
 

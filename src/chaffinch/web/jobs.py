@@ -17,19 +17,48 @@ import threading
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
+from enum import StrEnum
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from .._base.errors import InputError
 from .._base.runtime import WRITTEN_TO
 from .._base.text import is_number
 from .project import FOUND, read_json, write_json
 
-State = Literal["waiting", "running", "done", "refused", "failed", "stopped", "lost"]
-"""`refused`: a policy said no, and everything was written. `lost`: its process ended without a word."""
 
-ENDS: dict[float, State] = {0: "done", 1: "refused", 130: "stopped"}
+class JobState(StrEnum):
+    """How a job stands: `refused`: a policy said no, and everything was written; `lost`: its process ended without a word."""
+
+    WAITING = "waiting"
+    RUNNING = "running"
+    DONE = "done"
+    REFUSED = "refused"
+    FAILED = "failed"
+    STOPPED = "stopped"
+    LOST = "lost"
+
+    @property
+    def is_open(self) -> bool:
+        """Whether it is yet to end."""
+        return self in (JobState.WAITING, JobState.RUNNING)
+
+    @property
+    def has_result(self) -> bool:
+        """Whether it came to an end and wrote what it was to write."""
+        return self in (JobState.DONE, JobState.REFUSED)
+
+    @property
+    def is_fault(self) -> bool:
+        """Whether it ended as nobody wanted."""
+        return self in (JobState.FAILED, JobState.LOST)
+
+
+ENDS: dict[float, JobState] = {0: JobState.DONE, 1: JobState.REFUSED, 130: JobState.STOPPED}
 """How a job stands by the exit code of its command; with any other it failed."""
+
+STARTING = 2.0
+"""Seconds in which a job that has begun runs, whatever is known of its process."""
 
 AT_A_TIME = 1
 """Runs that are worked on at once: each uses all cores."""
@@ -59,32 +88,22 @@ class Job:
         return (self.words or [""])[0]
 
     @property
-    def state(self) -> State:
-        """How it stands."""
-        ended = read_json(self.folder / "ended.json")
-        if ended is not None:
-            if (self.folder / "stop").exists() and ended.get("code") != 0:
-                return "stopped"
-            return ENDS.get(number_of(ended.get("code"), 2), "failed")
-        started = read_json(self.folder / "started.json")
-        if started is None:
-            begun = read_json(self.folder / "begun.json")
-            if begun is not None and _alive(begun):
-                return "running"
-            return (
-                "stopped"
-                if (self.folder / "stop").exists()
-                else "waiting"
-                if begun is None
-                else "lost"
-            )
-        if (
-            _alive(started)
-            or _alive(read_json(self.folder / "begun.json") or {})
-            or time.time() - number_of(started.get("time")) < 2.0
-        ):
-            return "running"
-        return "stopped" if (self.folder / "stop").exists() else "lost"
+    def state(self) -> JobState:
+        """How it stands, by the files that the page and the worker wrote."""
+        started, begun = self._read("started"), self._read("begun")
+        running = _is_alive(started) or _is_alive(begun) or _has_just_started(started)
+        stopped = (self.folder / "stop").exists()
+        if (ended := self._read("ended")) is not None:
+            code = number_of(ended.get("code"), 2)
+            return JobState.STOPPED if stopped and code else ENDS.get(code, JobState.FAILED)
+        if running:
+            return JobState.RUNNING
+        if stopped:
+            return JobState.STOPPED
+        return JobState.WAITING if started is None and begun is None else JobState.LOST
+
+    def _read(self, name: str) -> dict[str, Any] | None:
+        return read_json(self.folder / f"{name}.json")
 
     @property
     def progress(self) -> dict[str, Any]:
@@ -99,7 +118,7 @@ class Job:
         }
 
     @property
-    def said(self) -> str:
+    def message(self) -> str:
         """What the command said at its end."""
         return str((read_json(self.folder / "ended.json") or {}).get("said", ""))
 
@@ -125,21 +144,27 @@ class Job:
         """Stop it as Ctrl-C does, so that nothing half-written stays; after some seconds by force."""
         (self.folder / "stop").touch(mode=0o600)
         begun = read_json(self.folder / "begun.json")
-        if begun is None or self.state != "running":
+        if begun is None or self.state is not JobState.RUNNING:
             return
         for way, wait in ((signal.SIGINT, patience), (signal.SIGTERM, 5.0), (signal.SIGKILL, 5.0)):
             with contextlib.suppress(OSError):
                 os.killpg(begun["pid"], way)
             until = time.monotonic() + wait
             while time.monotonic() < until:
-                if self.state != "running":
+                if self.state is not JobState.RUNNING:
                     return
                 time.sleep(0.05)
 
 
-def _alive(who: dict[str, Any]) -> bool:
+def _has_just_started(started: dict[str, Any] | None) -> bool:
+    return started is not None and time.time() - number_of(started.get("time")) < STARTING
+
+
+def _is_alive(process: dict[str, Any] | None) -> bool:
     """Whether a process runs still: one of the same number that began at another time is not it."""
-    pid = who.get("pid")
+    if process is None:
+        return False
+    pid = process.get("pid")
     if not isinstance(pid, int) or pid <= 1:
         return False
     try:
@@ -154,8 +179,8 @@ def _alive(who: dict[str, Any]) -> bool:
         return False
     if not _is_ours(pid):
         return False
-    began = _began(pid)
-    return began is None or began <= number_of(who.get("time")) + 5.0
+    began = _start_time(pid)
+    return began is None or began <= number_of(process.get("time")) + 5.0
 
 
 def _is_ours(pid: int) -> bool:
@@ -167,7 +192,7 @@ def _is_ours(pid: int) -> bool:
     return any(word.startswith(b"chaffinch") for word in words[1:4])
 
 
-def _began(pid: int) -> float | None:
+def _start_time(pid: int) -> float | None:
     """When a process began, in seconds of the clock; None where the system does not tell."""
     try:
         ticks = int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[19])
@@ -237,7 +262,7 @@ class Queue:
         folder.mkdir(mode=0o700, exist_ok=True)
         if (
             before := Job(folder)
-        ).state == "running":  # of another file: what it would write is not wanted any more
+        ).state is JobState.RUNNING:  # of another file: what it would write is not wanted any more
             before.stop(patience=0.0)
         for name in ("begun.json", "started.json", "ended.json", "progress.json", "stop"):
             (folder / name).unlink(missing_ok=True)
@@ -260,12 +285,12 @@ class Queue:
     def _start_next(self) -> None:
         with self._lock:
             states = {job.folder: job.state for job in self.jobs()}
-            if sum(state == "running" for state in states.values()) >= AT_A_TIME:
+            if sum(state is JobState.RUNNING for state in states.values()) >= AT_A_TIME:
                 return
             ready = [
                 folder
                 for folder, state in states.items()
-                if state == "waiting" and folder in self._asked
+                if state is JobState.WAITING and folder in self._asked
             ]
             if ready:
                 Job(ready[0]).start()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from enum import Enum
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,7 +18,7 @@ from .._base.text import count_noun
 from .commands import Roles, roles_of, shown_command
 from .fields import hint_of, label_of
 from .guard import LIVE_POLICY, Keys
-from .jobs import Queue
+from .jobs import Job, JobState, Queue
 from .project import Places, ProjectChoices, ProjectFolder
 
 if TYPE_CHECKING:
@@ -35,6 +36,51 @@ STEPS = (
     ("decide", "Decide"),
 )
 """The screens, in the order of the journey: the path of each, and its name."""
+
+
+class ProfileState(Enum):
+    """How far the file that is open has been read, and whether that goes on."""
+
+    UNREAD = "nobody reads it: it was not started, or was stopped"
+    READING = "it is being read, and nothing is known yet"
+    READING_REST = "its columns are known from its first rows, and the rest is being read"
+    FAILED = "reading ended before all rows were read"
+    COMPLETE = "all rows were read"
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether there is nothing more to know."""
+        return self is ProfileState.COMPLETE
+
+    @property
+    def is_reading(self) -> bool:
+        """Whether more is to come."""
+        return self in (ProfileState.READING, ProfileState.READING_REST)
+
+
+def profile_state(columns: Mapping[str, Any] | None, job_state: JobState | None) -> ProfileState:
+    """Return how far a file has been read, by what is known of its columns and by the state of the look at it; None where there was none."""
+    if columns is not None and not columns.get("part"):
+        return ProfileState.COMPLETE
+    if job_state is None or job_state is JobState.STOPPED:
+        return ProfileState.UNREAD
+    if not job_state.is_open:
+        return ProfileState.FAILED
+    return ProfileState.READING if columns is None else ProfileState.READING_REST
+
+
+@dataclass(frozen=True)
+class Profile:
+    """What is known of the file that is open: its columns, None before there are any, the look at it, None where there was none, and how far that is."""
+
+    columns: dict[str, Any] | None
+    job: Job | None
+    state: ProfileState
+
+    @property
+    def is_partial(self) -> bool:
+        """Whether columns are known from first rows alone."""
+        return self.columns is not None and not self.state.is_complete
 
 
 @dataclass(frozen=True)
@@ -94,6 +140,19 @@ class Page:
         with self.lock:
             self.project.adopt()
         return self.project.columns()
+
+    @property
+    def profile(self) -> Profile:
+        """What is known of the file that is open."""
+        job = Job(self.project.path("look"))
+        if not job.words:
+            columns = self.columns
+            return Profile(columns, None, profile_state(columns, None))
+        job_state = (
+            job.state
+        )  # before the columns: once a look has ended, all that it found is there
+        columns = self.columns
+        return Profile(columns, job, profile_state(columns, job_state))
 
     def known_columns(self) -> dict[str, Any]:
         """Return what was understood of the file; raise before anything was."""

@@ -8,7 +8,11 @@ import sys
 import time
 from pathlib import Path
 
+import pytest
+
 from chaffinch.web.commands import Roles
+from chaffinch.web.jobs import JobState
+from chaffinch.web.page import ProfileState, profile_state
 from chaffinch.web.project import FOUND, write_json
 
 from ..conftest import SURNAMES, Visitor
@@ -172,3 +176,53 @@ def test_another_file_ends_the_look_at_the_one_before(visitor: Visitor, people_f
     assert "60 rows." in visitor.wait_for_columns()
     time.sleep(1.0)
     assert "60 rows." in visitor.get("/columns")
+
+
+WHOLE, PART = {"columns": []}, {"columns": [], "part": True}
+
+
+@pytest.mark.parametrize(
+    ("columns", "job_state", "state"),
+    [
+        (None, None, ProfileState.UNREAD),
+        (None, JobState.STOPPED, ProfileState.UNREAD),
+        (None, JobState.WAITING, ProfileState.READING),
+        (None, JobState.RUNNING, ProfileState.READING),
+        (None, JobState.FAILED, ProfileState.FAILED),
+        (None, JobState.LOST, ProfileState.FAILED),
+        (None, JobState.DONE, ProfileState.FAILED),
+        (PART, None, ProfileState.UNREAD),
+        (PART, JobState.STOPPED, ProfileState.UNREAD),
+        (PART, JobState.RUNNING, ProfileState.READING_REST),
+        (PART, JobState.FAILED, ProfileState.FAILED),
+        *((WHOLE, job_state, ProfileState.COMPLETE) for job_state in (None, *JobState)),
+    ],
+)
+def test_how_far_a_file_is_read_is_told_by_its_columns_and_the_look_at_it(
+    columns: dict[str, object] | None, job_state: JobState | None, state: ProfileState
+) -> None:
+    assert profile_state(columns, job_state) is state
+
+
+def test_a_screen_loads_again_where_there_is_news_alone(known: Visitor) -> None:
+    def live(query: str = "") -> tuple[bool, str]:
+        _, headers, text = known.ask("GET", f"/columns/live{query}")
+        return "hx-refresh" in headers, text
+
+    columns = json.loads(known.project.path("columns.json").read_text())
+    look = known.project.path("look")
+    assert live() == (True, "")  # all is known: there are columns to show
+    refresh, text = live("?part=yes")
+    assert not refresh
+    assert "All rows were read" in text
+    known.project.path(FOUND).unlink()
+    write_json(known.project.path("columns.json"), {**columns, "part": True})
+    assert live("?part=yes") == (True, "")  # nobody reads the rest
+    write_json(look / "job.json", {"words": ["look", "a.csv", str(look)]})
+    refresh, text = live("?part=yes")
+    assert not refresh
+    assert "All rows of the file are being read once" in text
+    assert live() == (True, "")
+    write_json(look / "ended.json", {"code": 2, "said": "Error: no", "time": 1.0})
+    assert live("?part=yes") == (True, "")
+    assert '<p class="alarm" role="alert">no' in known.get("/columns")

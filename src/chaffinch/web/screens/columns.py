@@ -16,9 +16,9 @@ from ...table.infer import suggested_role
 from ...table.schema import KINDS, ROLES, Column, Schema
 from ...table.schema_file import schema_from_toml
 from ..commands import CHOSEN, describe_words, with_entry, with_rules_in_step
-from ..page import Page, SentForm, form_of, go
+from ..page import Page, ProfileState, SentForm, form_of, go
 from ..project import write_private
-from .opening import look_again, looked
+from .opening import look_again
 
 WIDE, TALL = 120.0, 34.0
 DECISIONS = ("", "drop", "fake", "keep")
@@ -42,7 +42,7 @@ class _ColumnRow:
 
 def show(page: Page, request: Request) -> Response:
     """Return the screen; while the file is being looked at, how far that is."""
-    return _shown(page)
+    return _screen(page)
 
 
 def live(page: Page, request: Request) -> Response:
@@ -50,72 +50,52 @@ def live(page: Page, request: Request) -> Response:
 
     Where columns are shown already, of first rows, somebody may be choosing among them: then it is only said that all rows were read.
     """
-    job, columns, part = looked(page), page.columns, bool(request.query_params.get("part"))
-    running = job is not None and job.state == "running"
-    if (
-        columns is not None
-        if not part
-        else not running and (columns is None or columns.get("part"))
-    ) or (columns is None and not running):
+    profile, partial = page.profile, bool(request.query_params.get("part"))
+    has_news = not partial and profile.state is not ProfileState.READING
+    if has_news or not (profile.state.is_reading or profile.state.is_complete):
         return HTMLResponse("", headers={"HX-Refresh": "true"})
-    done = columns is not None and not columns.get("part")
-    progress = None if job is None else job.progress
     return HTMLResponse(
-        page.environment.get_template("looking.html.j2").render(
-            progress=progress, part=part, done=done
-        )
+        page.environment.get_template("looking.html.j2").render(profile=profile, part=partial)
     )
 
 
-def _shown(
+def _screen(
     page: Page, alert: str = "", text: str | None = None, form: SentForm | None = None
 ) -> Response:
     """The screen, with what was chosen and typed where a form was not saved."""
-    choices, columns, job = page.choices, page.columns, looked(page)
+    choices, profile = page.choices, page.profile
     if not choices.source:
         raise InputError("No file is open. Open one first.")
-    part = bool(columns and columns.get("part"))
-    if (columns is None or part) and (job is None or job.state == "stopped"):
+    if profile.state is ProfileState.UNREAD:
         look_again(page)
-        job = looked(page)
-    if (
-        (columns is None or part)
-        and job is not None
-        and job.state not in ("running", "waiting")
-        and (columns := page.columns or columns) is not None
-    ):
-        part = bool(columns.get("part"))
-    if (columns is None or part) and job is not None and job.state not in ("running", "waiting"):
+        profile = page.profile
+    if profile.state is ProfileState.FAILED and profile.job is not None:
         alert = (
             alert
-            or job.said.strip().removeprefix("Error: ")
+            or profile.job.message.strip().removeprefix("Error: ")
             or "Reading the file ended without a word, as when memory is short or the computer was switched off. Open it again."
         )
-    written = page.project.schema_text()
+    columns, schema_text = profile.columns, page.project.schema_text()
     context: dict[str, Any] = {
         "columns": columns,
-        "progress": None if (columns is not None and not part) or job is None else job.progress,
-        "part": part,
-        "done": False,
-        "text": written if text is None else text,
+        "profile": profile,
+        "part": profile.is_partial,
+        "text": schema_text if text is None else text,
         "rows": []
         if columns is None
-        else _rows(columns, schema_from_toml(written, name="schema.toml"), form),
+        else _rows(columns, schema_from_toml(schema_text, name="schema.toml"), form),
         "kinds": KINDS,
         "roles": CHOSEN,
         "decisions": DECISIONS,
-        "failed": (columns is None or part) and bool(alert),
         "promised": choices.epsilon is not None,
     }
-    live = (columns is None or part) and not context["failed"]
-    commands = [describe_words(choices)]
     return page.show(
         "columns.html.j2",
         step="columns",
-        commands=commands,
+        commands=[describe_words(choices)],
         alert=alert,
         context=context,
-        live=live,
+        live=not (profile.state.is_complete or alert),
         reload=columns is None,
         keeps=columns is not None,
     )
@@ -207,7 +187,7 @@ def save(page: Page, request: Request) -> Response:
         _keep(page, text)
     except ChaffinchError as error:
         current = page.is_current(form)
-        return _shown(page, str(error), edited if current else None, form if current else None)
+        return _screen(page, str(error), edited if current else None, form if current else None)
     return go("/attackers" if form.word("next") else "/columns", form)
 
 
@@ -236,11 +216,11 @@ def save_text(page: Page, request: Request) -> Response:
     text = form_of(request).text("text")
     try:
         page.check_choices(form_of(request))
-        if (page.columns or {"part": True}).get("part"):
+        if not page.profile.state.is_complete:
             raise InputError("The file is still being read. Edit the text when all rows were read.")
         _keep(page, text)
     except ChaffinchError as error:
-        return _shown(page, str(error), text)
+        return _screen(page, str(error), text)
     return go("/columns")
 
 

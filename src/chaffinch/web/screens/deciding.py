@@ -72,10 +72,8 @@ def _check_line(job: Job, records: Sequence[DecisionRecord]) -> tuple[int, str]:
         ),
         "not decided",
     )
-    return job.number, f"{state_words(job)}; {decided}" if job.state in (
-        "done",
-        "refused",
-    ) else state_words(job)
+    words = state_words(job)
+    return job.number, f"{words}; {decided}" if job.state.has_result else words
 
 
 def _policy(job: Job | None) -> dict[str, Any]:

@@ -10,17 +10,16 @@ from starlette.responses import Response
 
 from ..._base.errors import ChaffinchError, InputError
 from ..commands import describe_words
-from ..jobs import Job
-from ..page import Page, form_of, go
+from ..page import Page, ProfileState, form_of, go
 from ..project import FOUND, READING, ProjectChoices
 
 
 def show(page: Page, request: Request) -> Response:
     """Return the screen: the folder, and the file that is open."""
-    return _shown(page, request.query_params.get("folder", ""))
+    return _screen(page, request.query_params.get("folder", ""))
 
 
-def _shown(page: Page, folder: str, alert: str = "") -> Response:
+def _screen(page: Page, folder: str, alert: str = "") -> Response:
     choices = page.choices
     if folder == "" and choices.source:
         folder = str(Path(choices.source).parent)
@@ -31,8 +30,7 @@ def _shown(page: Page, folder: str, alert: str = "") -> Response:
     context = {
         "listing": listing,
         "choices": choices,
-        "columns": page.columns,
-        "looking": looked(page),
+        "profile": page.profile,
     }
     commands = [describe_words(choices)] if choices.source else []
     return page.show(
@@ -52,14 +50,14 @@ def choose(page: Page, request: Request) -> Response:
         page.check_choices(form)
         path = page.places.inside(form.word("path"))
         if path.is_dir() and not form.word("as_table"):
-            return _shown(page, str(path))
-        opened(page, path, **reading)
+            return _screen(page, str(path))
+        open_file(page, path, **reading)
     except ChaffinchError as error:
-        return _shown(page, "", str(error))
+        return _screen(page, "", str(error))
     return go("/columns")
 
 
-def opened(page: Page, path: Path, **reading: Any) -> None:
+def open_file(page: Page, path: Path, **reading: Any) -> None:
     """Make a file the one of the project: what was chosen for another is put away, and it is looked at."""
     before = page.choices
     same = before.source == str(path)
@@ -69,8 +67,7 @@ def opened(page: Page, path: Path, **reading: Any) -> None:
     if after != before:
         for name in ("columns.json", "schema.toml", FOUND):
             page.project.path(name).unlink(missing_ok=True)
-    known, job = page.columns, looked(page)
-    if known is None or (known.get("part") and (job is None or job.state != "running")):
+    if page.profile.state not in (ProfileState.COMPLETE, ProfileState.READING_REST):
         look_again(page)
 
 
@@ -86,9 +83,3 @@ def look_again(page: Page) -> None:
     page.queue.look(
         folder, ["look", str(page.places.still(choices.source)), str(page.project.folder), *reading]
     )
-
-
-def looked(page: Page) -> Job | None:
-    """Return the look at the file, whether it goes on or ended; None where there was none."""
-    job = Job(page.project.path("look"))
-    return job if job.words else None

@@ -32,7 +32,7 @@ def _stored(page: Page) -> dict[str, str]:
 
 def _shown(page: Page, alert: str = "", form: SentForm | None = None) -> Response:
     """The screen, with what was typed where a form was not saved."""
-    choices, columns = page.choices, page.columns
+    choices, profile = page.choices, page.profile
     typed: dict[str, Any] = {**_stored(page), "promised": choices.epsilon is not None}
     if form is not None:
         typed = {name: form.word(name) for name in FIELDS} | {
@@ -56,10 +56,10 @@ def _shown(page: Page, alert: str = "", form: SentForm | None = None) -> Respons
         if choices.source
         else []
     )
-    if choices.epsilon is not None and columns is not None and not columns.get("part"):
-        commands.insert(0, plan_words(choices, columns["rows"]))
+    if choices.epsilon is not None and profile.columns is not None and profile.state.is_complete:
+        commands.insert(0, plan_words(choices, profile.columns["rows"]))
         try:
-            context["sentences"] = _expected(page, columns["rows"])
+            context["sentences"] = _expected(page, profile.columns["rows"])
             context["balance"] = balance(page)
         except ChaffinchError as error:
             alert = alert or str(error)

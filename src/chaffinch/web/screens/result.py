@@ -51,9 +51,7 @@ class Links:
 def finished_runs(page: Page) -> list[Job]:
     """Return the releases that came to an end, the newest first."""
     return [
-        job
-        for job in reversed(page.queue.jobs())
-        if job.kind == "release" and job.state in ("done", "refused")
+        job for job in reversed(page.queue.jobs()) if job.kind == "release" and job.state.has_result
     ]
 
 

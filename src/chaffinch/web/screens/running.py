@@ -14,19 +14,19 @@ from ..._base.files import remove_left_behind
 from ..._base.text import count_noun
 from ..commands import check_words, release_words, roles_of
 from ..fields import fields_of, sent_options, texts_of
-from ..jobs import Job
+from ..jobs import Job, JobState
 from ..page import Page, SentForm, form_of, go
 from ..project import ProjectChoices, ProjectFolder, read_json
 from .promise import balance
 
 WORDS = {
-    "waiting": "waits",
-    "running": "runs",
-    "done": "done",
-    "refused": "done, and above the limit",
-    "failed": "failed",
-    "stopped": "stopped",
-    "lost": "ended without a word",
+    JobState.WAITING: "waits",
+    JobState.RUNNING: "runs",
+    JobState.DONE: "done",
+    JobState.REFUSED: "done, and above the limit",
+    JobState.FAILED: "failed",
+    JobState.STOPPED: "stopped",
+    JobState.LOST: "ended without a word",
 }
 """How a run stands, in words; of a check that came to an end its verdicts do."""
 VERDICTS = {
@@ -41,12 +41,14 @@ VERDICTS = {
 def state_words(job: Job) -> str:
     """Return how a run stands: a check that came to an end by the verdicts on its outputs, since its exit code does not tell them apart."""
     state = job.state
-    if job.kind != "check" or state not in ("done", "refused"):
+    if job.kind != "check" or not state.has_result:
         return WORDS[state]
     summary = (read_json(job.written / "check.json") or {}).get("summary") or ()
     verdicts = [str(row.get("verdict", "")) for row in summary if isinstance(row, dict)]
     if not verdicts:
-        return "done, without an output to check" if state == "done" else "done, and not passed"
+        return (
+            "done, without an output to check" if state is JobState.DONE else "done, and not passed"
+        )
     told = [
         f"{verdicts.count(word)} {words}" for word, words in VERDICTS.items() if word in verdicts
     ]
@@ -58,7 +60,7 @@ class RunRow:
     """One run as the screen shows it."""
 
     number: int
-    state: str
+    state: JobState
     words: str
     doing: str
     share: float
@@ -84,7 +86,7 @@ def _row(page: Page, job: Job) -> RunRow:
     )  # before its state: once it is not asked for any more, it has begun
     state, progress = job.state, job.progress
     left = progress["left"]
-    said = job.said.strip().removeprefix("Error: ") if state in ("failed", "lost") else ""
+    said = job.message.strip().removeprefix("Error: ") if state.is_fault else ""
     return RunRow(
         job.number,
         state,
@@ -117,7 +119,8 @@ def _context(page: Page) -> dict[str, Any]:
     return {
         "rows": rows,
         "busy": any(
-            row.state == "running" or (row.state == "waiting" and row.asked) for row in rows
+            row.state is JobState.RUNNING or (row.state is JobState.WAITING and row.asked)
+            for row in rows
         ),
     }
 
@@ -173,7 +176,8 @@ def start(page: Page, request: Request) -> Response:
             choices = page.project.change(options=sent_options(form, fields_of("release")))
         if form.word("go"):
             return go("/runs", form)
-        if page.known_columns().get("part"):
+        page.known_columns()
+        if not page.profile.state.is_complete:
             raise InputError(
                 "The file is still being read: its columns are known from its first rows alone. Start the run when all rows were read."
             )
@@ -207,7 +211,7 @@ def stop(page: Page, request: Request) -> Response:
 def again(page: Page, request: Request) -> Response:
     """Start a run that waits since the page was closed."""
     job = page.queue.job(request.path_params["number"])
-    if job.state != "waiting":
+    if job.state is not JobState.WAITING:
         raise InputError(f"Run {job.number} does not wait: it {WORDS[job.state]}.")
     if job.words != _words_again(page, job):
         raise InputError(
