@@ -26,8 +26,8 @@ NOT_FED = "no bad figure: "
 FIGURES = frozenset(
     (
         "number",
-        "fixed",
-        "signed",
+        "format_fixed",
+        "format_signed",
         "percent",
         "between",
         "count_noun",

@@ -98,8 +98,8 @@ from chaffinch.web import guard
 from chaffinch.web.decisions import Checker, _check_reason, put_down, read_records
 from chaffinch.web.guard import Keys
 from chaffinch.web.guard import _form as read_form
-from chaffinch.web.jobs import Job, Queue
-from chaffinch.web.page import Page, SentForm
+from chaffinch.web.jobs import Job, JobState, Queue
+from chaffinch.web.page import Page, Profile, ProfileState, SentForm
 from chaffinch.web.project import Places, ProjectFolder
 from chaffinch.web.screens.columns import _bars as column_bars
 from chaffinch.web.screens.outputs import _write_back
@@ -1195,7 +1195,7 @@ def _commanded(folder: Path, *words: str) -> str:
 
 
 def _web(folder: Path) -> Page:
-    project = ProjectFolder.at(folder / "project")
+    project = ProjectFolder.open(folder / "project")
     return Page(project, Places((folder,)), Queue(project.path("runs")), Keys("k"))
 
 
@@ -1238,14 +1238,14 @@ def _run_rows(folder: Path, **progress: Any) -> str:
     place = page_here.project.next_folder("runs")
     (place / "job.json").write_text('{"words": ["release"]}')
     (place / "progress.json").write_text(json.dumps({"doing": "learning", **progress}))
-    return run_row(page_here, Job(place)).left
+    return run_row(page_here, Job(place)).remaining
 
 
 def _looking(folder: Path, **progress: Any) -> str:
     page_here = _web(folder)
     (folder / "progress.json").write_text(json.dumps({"doing": "reading", **progress}))
     return page_here.environment.get_template("looking.html.j2").render(
-        progress=Job(folder).progress, part=False, done=False
+        profile=Profile(None, Job(folder), ProfileState.READING), part=False
     )
 
 
@@ -1258,20 +1258,20 @@ def _columns_screen(
         "columns.html.j2",
         columns=found,
         part=part,
-        failed=False,
+        profile=Profile(
+            found, Job(folder), ProfileState.READING_REST if part else ProfileState.COMPLETE
+        ),
         rows=[],
         kinds=(),
         roles=(),
         decisions=(),
         text="",
         promised=False,
-        progress=Job(folder).progress,
-        done=False,
     )
 
 
 def _confirmed(folder: Path, epsilon: float) -> str:
-    choices = replace(_web(folder).choices, source="a.csv", epsilon=epsilon)
+    choices = _web(folder).choices.model_copy(update={"source": "a.csv", "epsilon": epsilon})
     return _screen(
         folder,
         "runs.html.j2",
@@ -1285,7 +1285,7 @@ def _confirmed(folder: Path, epsilon: float) -> str:
 
 
 def _row_of(folder: Path, state: str, *, asked: bool, kind: str = "release") -> str:
-    row = RunRow(1, state, state, "", -1, "0 s so far", "", asked, kind)
+    row = RunRow(1, JobState(state), state, "", -1, "0 s so far", "", asked, kind)
     return (
         _web(folder)
         .environment.get_template("runs_list.html.j2")
@@ -1325,12 +1325,12 @@ def _summary_of(folder: Path, *words: str) -> str:
             folder,
             folder,
             [{"output": f"o{i}", "decision": word, "reason": ""} for i, word in enumerate(words)],
-            Checker("Ann", "now"),
+            Checker(name="Ann", time="now"),
         )
     return str(kept["summary"])
 
 
-def _decided(folder: Path, run: float) -> str:
+def _decided(folder: Path, run: int) -> str:
     """The screen with a decision, whoever wrote its record."""
     page_here = _web(folder)
     put_down(
@@ -1338,7 +1338,7 @@ def _decided(folder: Path, run: float) -> str:
         "approved",
         run=1,
         reason="fine",
-        checkers=[Checker("Ann", "now")],
+        checkers=[Checker(name="Ann", time="now")],
         waiting=False,
         about={},
     )
@@ -1529,8 +1529,8 @@ SAID_IN: tuple[tuple[str, str, Callable[[Path], str]], ...] = (
         lambda at: _confirmed(at, 1e-6),
     ),
     ("Spend epsilon {} and start", "Spend epsilon 0.5 and start", lambda at: _confirmed(at, 0.5)),
-    ("{}: run {} {}{}", "1: run not known, approved", lambda at: _decided(at, nan)),
-    ("{}: run {} {}{}", "1: run 2 approved", lambda at: _decided(at, 2)),
+    ("{}: run {} {}", "1: run not known, approved", lambda at: _decided(at, 0)),
+    ("{}: run {} {}", "1: run 2 approved", lambda at: _decided(at, 2)),
     ("Stop {} {}", "Stop check 1", lambda at: _row_of(at, "running", asked=True, kind="check")),
     ("Take {} {} out", "Take run 1 out", lambda at: _row_of(at, "waiting", asked=True)),
     ("Start {} {}", "Start check 1", lambda at: _row_of(at, "waiting", asked=False, kind="check")),

@@ -14,7 +14,7 @@ from urllib.parse import urlencode
 import numpy as np
 import pytest
 
-from chaffinch.web.app import configured, page_of
+from chaffinch.web.app import make_server, page_of
 from chaffinch.web.guard import Keys
 from chaffinch.web.look import main
 from chaffinch.web.project import FOUND, Places, ProjectFolder
@@ -127,12 +127,12 @@ def looked(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def visitor(people_file: Path, tmp_path: Path) -> Iterator[Visitor]:
     """Return the owner's browser at the page of a new project; the folder of the table is opened."""
-    project, keys = ProjectFolder.at(tmp_path / "project"), Keys()
+    project, keys = ProjectFolder.open(tmp_path / "project"), Keys()
     with socket.socket() as listening:
         listening.bind(("127.0.0.1", 0))
         port = listening.getsockname()[1]
         answers = threading.Event()
-        server = configured(
+        server = make_server(
             page_of(
                 project, Places((people_file.parent,)), keys=keys, hosts=hosts_of("127.0.0.1", port)
             ),

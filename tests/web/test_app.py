@@ -207,7 +207,13 @@ def test_files_of_a_stranger_in_the_folder_are_data(opened: Visitor) -> None:
 
 def test_a_form_is_read_by_name() -> None:
     form = SentForm((("a", "  x "), ("b", "1\r\n2"), ("a", "y")))
-    assert (form.word("a"), form.word("a", 1), form.word("c"), form.text("b"), form.words("a")) == (
+    assert (
+        form.word("a"),
+        form.word("a", 1),
+        form.word("c"),
+        form.text("b"),
+        form.values("a"),
+    ) == (
         "x",
         "x",
         "",

@@ -29,18 +29,18 @@ words = st.text(st.characters(blacklist_categories=("Cs",)), max_size=30)
 
 
 def test_a_project_is_made_for_its_owner_alone(tmp_path: Path) -> None:
-    made = ProjectFolder.at(tmp_path / "p")
+    made = ProjectFolder.open(tmp_path / "p")
     assert stat.S_IMODE(made.folder.stat().st_mode) == 0o700
     assert stat.S_IMODE(made.path("project.toml").stat().st_mode) == 0o600
-    assert ProjectFolder.at(tmp_path / "p").choices() == ProjectChoices()
+    assert ProjectFolder.open(tmp_path / "p").choices() == ProjectChoices()
 
 
 def test_a_folder_of_something_else_is_left_alone(tmp_path: Path) -> None:
     (tmp_path / "mine.txt").write_text("x")
     with pytest.raises(FileError, match="is no project"):
-        ProjectFolder.at(tmp_path)
+        ProjectFolder.open(tmp_path)
     with pytest.raises(FileError, match="Cannot make"):
-        ProjectFolder.at(tmp_path / "not" / "there")
+        ProjectFolder.open(tmp_path / "not" / "there")
 
 
 @given(
@@ -103,21 +103,21 @@ def test_a_project_that_somebody_changed_is_refused_in_words(line: str, says: st
     ],
 )
 def test_a_file_that_is_no_project_is_said_to_be_none(tmp_path: Path, text: str) -> None:
-    made = ProjectFolder.at(tmp_path / "p")
+    made = ProjectFolder.open(tmp_path / "p")
     made.path("project.toml").write_text(text)
     with pytest.raises(InputError):
         made.choices()
 
 
 def test_numbers_of_folders_rise_and_none_is_used_twice(tmp_path: Path) -> None:
-    made = ProjectFolder.at(tmp_path / "p")
+    made = ProjectFolder.open(tmp_path / "p")
     assert [made.next_folder("runs").name for _ in range(3)] == ["0001", "0002", "0003"]
     os.rmdir(made.path("runs", "0002"))
     assert made.next_folder("runs").name == "0004"
 
 
 def test_the_choices_of_a_run_can_be_had_again(tmp_path: Path) -> None:
-    made = ProjectFolder.at(tmp_path / "p")
+    made = ProjectFolder.open(tmp_path / "p")
     made.change(source="a.csv", seed=1)
     run = made.next_folder("runs")
     (run / "project.toml").write_text(made.path("project.toml").read_text())
@@ -144,36 +144,36 @@ def test_a_project_goes_beside_what_was_opened(tmp_path: Path) -> None:
 
 
 def test_two_pages_do_not_hold_one_project(tmp_path: Path) -> None:
-    made = ProjectFolder.at(tmp_path / "p")
+    made = ProjectFolder.open(tmp_path / "p")
     with (
-        made.held(),
+        made.lock(),
         pytest.raises(FileError, match="is open already"),
-        ProjectFolder.at(tmp_path / "p").held(),
+        ProjectFolder.open(tmp_path / "p").lock(),
     ):
         pass
-    with made.held():
+    with made.lock():
         pass
 
 
 def test_a_folder_of_another_user_is_not_used(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    ProjectFolder.at(tmp_path / "p")
+    ProjectFolder.open(tmp_path / "p")
     own = os.getuid()
     monkeypatch.setattr(project.os, "getuid", lambda: own + 1)
     with pytest.raises(FileError, match="belongs to another user"):
-        ProjectFolder.at(tmp_path / "p")
+        ProjectFolder.open(tmp_path / "p")
 
 
 @pytest.mark.parametrize("name", ["runs", "decisions", "look"])
 def test_a_project_whose_folders_lead_elsewhere_is_refused(tmp_path: Path, name: str) -> None:
     (tmp_path / "elsewhere").mkdir()
-    folder = ProjectFolder.at(tmp_path / "p").folder
+    folder = ProjectFolder.open(tmp_path / "p").folder
     if (folder / name).exists():
         (folder / name).rmdir()
     (folder / name).symlink_to(tmp_path / "elsewhere")
     with pytest.raises(FileError, match="is a link"):
-        ProjectFolder.at(folder)
+        ProjectFolder.open(folder)
 
 
 def found(
@@ -201,7 +201,7 @@ def found(
 
 
 def test_roles_that_were_chosen_while_first_rows_were_known_are_kept(tmp_path: Path) -> None:
-    made = ProjectFolder.at(tmp_path / "p")
+    made = ProjectFolder.open(tmp_path / "p")
     made.change(source="a.csv")
     found(made, part=True)
     made.adopt()
@@ -224,7 +224,7 @@ def test_roles_that_were_chosen_while_first_rows_were_known_are_kept(tmp_path: P
 def test_what_was_found_of_another_file_or_in_another_way_is_not_taken_over(
     tmp_path: Path, other: dict[str, Any]
 ) -> None:
-    made = ProjectFolder.at(tmp_path / "p")
+    made = ProjectFolder.open(tmp_path / "p")
     made.change(source="a.csv")
     found(made, part=False, **other)
     made.adopt()
@@ -232,7 +232,7 @@ def test_what_was_found_of_another_file_or_in_another_way_is_not_taken_over(
 
 
 def test_stamps_tell_states_apart(tmp_path: Path) -> None:
-    made = ProjectFolder.at(tmp_path / "p")
+    made = ProjectFolder.open(tmp_path / "p")
     stamps = [made.stamp(), made.decisions_stamp()]
     made.change(seed=1)
     assert made.stamp() != stamps[0]

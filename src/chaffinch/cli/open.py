@@ -65,7 +65,7 @@ def open_page(
     if not given.exists():
         raise FileError(f"No such file: '{given}'.")
     is_project = (given / "project.toml").is_file()
-    held = ProjectFolder.at(project or (given if is_project else default_folder(given)))
+    held = ProjectFolder.open(project or (given if is_project else default_folder(given)))
     # A project may come from somebody else: that it names a file far off opens no folder there.
     source, around = held.choices().source, held.folder.parent
     away = bool(is_project and source) and around not in Path(source).parents

@@ -96,7 +96,7 @@ def page_of(
         page.queue.close()
 
     routes = [
-        Route(path, _answered(page, screen), methods=[method]) for method, path, screen in ROUTES
+        Route(path, _endpoint(page, screen), methods=[method]) for method, path, screen in ROUTES
     ]
     routes += [
         Route("/", lambda _request: go("/columns" if page.choices.source else "/open")),
@@ -105,7 +105,7 @@ def page_of(
     return Guard(Starlette(routes=routes, lifespan=alive), keys, hosts)
 
 
-def _answered(page: Page, screen: Screen) -> Callable[[Request], Any]:
+def _endpoint(page: Page, screen: Screen) -> Callable[[Request], Any]:
     """Return what answers a request with a screen: in a thread of its own, and with a fault said in our words."""
 
     def changing(page: Page, request: Request) -> Response:
@@ -129,19 +129,19 @@ def _answered(page: Page, screen: Screen) -> Callable[[Request], Any]:
                 context={"back": request.url.path},
             )
         except Exception as error:  # a traceback may hold values
-            words = f"Internal fault: {type(error).__name__}. This is a defect in Chaffinch; what was chosen is kept."
+            message = f"Internal fault: {type(error).__name__}. This is a defect in Chaffinch; what was chosen is kept."
             return page.show(
-                "fault.html.j2", step="", alert=words, status=500, context={"back": "/"}
+                "fault.html.j2", step="", alert=message, status=500, context={"back": "/"}
             )
 
     return answer
 
 
 def _file(request: Request) -> Response:
-    held = STATIC.get(request.path_params["name"])
-    if held is None:
+    entry = STATIC.get(request.path_params["name"])
+    if entry is None:
         return PlainTextResponse("There is no such file.", status_code=404)
-    package, path, kind = held
+    package, path, kind = entry
     return Response(files(package).joinpath(path).read_bytes(), media_type=kind)
 
 
@@ -195,7 +195,7 @@ class _Server(uvicorn.Server):
         self._say()
 
 
-def configured(app: Any, started: Callable[[], None]) -> uvicorn.Server:
+def make_server(app: Any, started: Callable[[], None]) -> uvicorn.Server:
     """Return a server that writes no log, holds slow and many clients off, and calls `started` once it answers."""
     config = uvicorn.Config(
         app,

@@ -43,44 +43,46 @@ def describe_words(choices: ProjectChoices) -> list[str]:
 
 def release_words(choices: ProjectChoices, roles: Roles, schema: Path, output: Path) -> list[str]:
     """Return the words that make, measure and attack a table."""
-    words = ["release", choices.source, "-o", str(output), *_reading(choices)]
+    arguments = ["release", choices.source, "-o", str(output), *_reading(choices)]
     if choices.epsilon is not None:
-        words += _domain(choices)
+        arguments += _domain(choices)
     else:
-        words += ["--schema", str(schema)]  # what the page shows is what runs, rules included
+        arguments += ["--schema", str(schema)]  # what the page shows is what runs, rules included
     for option, value in (
         ("--label", roles.label),
         ("--weight", roles.weight),
         ("--person-id", roles.person),
         ("--order-by", roles.order),
     ):
-        words += [option, value] if value else []
-    words += ["--keys", ",".join(roles.keys)] if roles.keys else []
-    words += ["--sensitive", ",".join(roles.sensitive)] if roles.sensitive else []
-    words += [
+        arguments += [option, value] if value else []
+    arguments += ["--keys", ",".join(roles.keys)] if roles.keys else []
+    arguments += ["--sensitive", ",".join(roles.sensitive)] if roles.sensitive else []
+    arguments += [
         word for name, decision in roles.decisions for word in ("--personal", f"{name}={decision}")
     ]
-    words += ["--holdout", choices.holdout] if choices.holdout else []
-    words += (
+    arguments += ["--holdout", choices.holdout] if choices.holdout else []
+    arguments += (
         ["--max-excess", f"{choices.max_excess:g}"]
         if choices.max_excess is not None and roles.keys and roles.sensitive
         else []
     )
-    words += _promise(choices)
-    words += ["--ledger", choices.ledger] if choices.ledger and choices.epsilon is not None else []
-    words += [word for edge in choices.require for word in ("--require", edge)]
-    words += [word for edge in choices.forbid for word in ("--forbid", edge)]
-    words += [
+    arguments += _promise(choices)
+    arguments += (
+        ["--ledger", choices.ledger] if choices.ledger and choices.epsilon is not None else []
+    )
+    arguments += [word for edge in choices.require for word in ("--require", edge)]
+    arguments += [word for edge in choices.forbid for word in ("--forbid", edge)]
+    arguments += [
         *(["--attackers", ",".join(choices.attackers)] if choices.attackers else []),
         *(["--thorough"] if choices.thorough else []),
         *option_words("release", choices.options),
     ]
-    words += (
+    arguments += (
         ["--seed", str(choices.seed)]
         if choices.seed is not None and choices.epsilon is None
         else []
     )
-    return words
+    return arguments
 
 
 def plan_words(choices: ProjectChoices, rows: int) -> list[str]:
@@ -90,7 +92,7 @@ def plan_words(choices: ProjectChoices, rows: int) -> list[str]:
 
 def check_words(choices: ProjectChoices, roles: Roles, outputs: Path, written: Path) -> list[str]:
     """Return the words that judge outputs: by rules alone where no data, keys and sensitive columns are named."""
-    words = [
+    arguments = [
         "check",
         str(outputs),
         "--json",
@@ -100,9 +102,9 @@ def check_words(choices: ProjectChoices, roles: Roles, outputs: Path, written: P
         *option_words("check", choices.check_options),
     ]
     if not (choices.source and roles.keys and roles.sensitive):
-        return [*words, "--rules-only", *(["--data", choices.source] if choices.source else [])]
+        return [*arguments, "--rules-only", *(["--data", choices.source] if choices.source else [])]
     return [
-        *words,
+        *arguments,
         "--data",
         choices.source,
         "--keys",
@@ -112,9 +114,9 @@ def check_words(choices: ProjectChoices, roles: Roles, outputs: Path, written: P
     ]
 
 
-def shown_command(words: Sequence[str]) -> str:
+def shown_command(arguments: Sequence[str]) -> str:
     """Return a command as one types it."""
-    return shlex.join(["chaffinch", *words])
+    return shlex.join(["chaffinch", *arguments])
 
 
 def _reading(choices: ProjectChoices) -> list[str]:
@@ -162,12 +164,12 @@ def roles_of(text: str) -> Roles:
 
 def _roles(schema: Schema) -> Roles:
     decided = tuple((column.name, decision) for column in schema if (decision := _decision(column)))
-    one = {role: schema.only(role) or "" for role in ("label", "weight", "person", "order")}
+    singles = {role: schema.only(role) or "" for role in ("label", "weight", "person", "order")}
     return Roles(
         keys=schema.with_role("key"),
         sensitive=schema.with_role("sensitive"),
         decisions=decided,
-        **one,
+        **singles,
     )
 
 
@@ -198,8 +200,8 @@ def with_entry(text: str, column: str, key: str, value: str) -> str:
     )
     known = re.compile(rf"{re.escape(key)}\s*=\s*(\"(?:[^\"\\]|\\.)*\"|[^#]*?)\s*(?=#|$)")
     for i in range(start + 1, end):
-        if (found := known.match(lines[i].strip())) is not None:
-            rest = lines[i].strip()[found.end() :]
+        if (match := known.match(lines[i].strip())) is not None:
+            rest = lines[i].strip()[match.end() :]
             lines[i : i + 1] = (
                 [f"{key} = {toml_value(value)}" + (f"  {rest}" if rest else "")] if value else []
             )
@@ -212,9 +214,11 @@ def with_entry(text: str, column: str, key: str, value: str) -> str:
 
 def with_choices(text: str, chosen: str, before: str) -> str:
     """Return the text of a schema with the roles and decisions of another, as far as those differ from what they were before somebody chose."""
-    found, made, old = (schema_from_toml(one, name="schema.toml") for one in (text, chosen, before))
-    known = set(found.names)
-    for column in made:
+    schema, chosen_schema, old = (
+        schema_from_toml(schema_text, name="schema.toml") for schema_text in (text, chosen, before)
+    )
+    known = set(schema.names)
+    for column in chosen_schema:
         if column.name not in known or column.name not in old.names:
             continue
         for key in ("role", "output"):
@@ -248,17 +252,17 @@ def with_rules_in_step(text: str) -> str:
         if line is None or (line["off"] and NOT_KEPT not in comment):
             continue  # a suggestion, or no rule
         reason = _not_kept(tomllib.loads(f"rule = {line['rule']}")["rule"], schema)
-        said = [
-            part
-            for part in (
+        remarks = [
+            remark
+            for remark in (
                 comment.partition(NOT_KEPT)[0].rstrip("; "),
                 f"{NOT_KEPT}{reason}" if reason else "",
             )
-            if part
+            if remark
         ]
         if reason or line["off"]:
             lines[i] = f"{line['indent']}{'# ' if reason else ''}{line['rule']}," + (
-                f"  # {'; '.join(said)}" if said else ""
+                f"  # {'; '.join(remarks)}" if remarks else ""
             )
     return "\n".join(lines)
 

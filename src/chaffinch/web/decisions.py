@@ -97,7 +97,7 @@ class DecisionRecord(BaseModel, frozen=True, extra="forbid", strict=True):
     policy: Any = None
     policy_hash: str | None = None
     versions: Any = None
-    made: str | None = None
+    date: str | None = Field(default=None, alias="made")
     command: Any = None
     files: dict[str, str] | None = None
     was: Word | None = None
@@ -112,7 +112,7 @@ class DecisionRecord(BaseModel, frozen=True, extra="forbid", strict=True):
 
     def write(self, folder: Path) -> None:
         """Write the record into the folder of its decision."""
-        plain = self.model_dump(mode="json", exclude_unset=True)
+        plain = self.model_dump(mode="json", by_alias=True, exclude_unset=True)
         text = json.dumps(plain, indent=2, ensure_ascii=False, allow_nan=False)
         write_private(folder / RECORD, f"{text}\n")
 
@@ -132,8 +132,8 @@ def _letters(name: str) -> set[str]:
         for letter in unicodedata.normalize("NFKD", name)
         if not unicodedata.combining(letter)
     ).casefold()
-    words = re.findall(r"[^\W_]+", plain)
-    return {"".join(words), "".join(sorted(words))}
+    name_words = re.findall(r"[^\W_]+", plain)
+    return {"".join(name_words), "".join(sorted(name_words))}
 
 
 def put_down(

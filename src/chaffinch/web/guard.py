@@ -66,14 +66,14 @@ class Keys:
     @property
     def session(self) -> str:
         """What the cookie holds."""
-        return self._made("session")
+        return self._derive("session")
 
     @property
     def form(self) -> str:
         """What every form of the page carries."""
-        return self._made("form")
+        return self._derive("form")
 
-    def _made(self, what: str) -> str:
+    def _derive(self, what: str) -> str:
         return hmac.new(self.token.encode(), what.encode(), hashlib.sha256).hexdigest()
 
 
@@ -164,10 +164,10 @@ class Guard:
     def _known(self, headers: dict[bytes, list[str]]) -> bool:
         for line in headers.get(b"cookie", []):
             try:
-                held = SimpleCookie(line).get(self.cookie)
+                morsel = SimpleCookie(line).get(self.cookie)
             except CookieError:
                 continue
-            if held is not None and _same(held.value, self.keys.session):
+            if morsel is not None and _same(morsel.value, self.keys.session):
                 return True
         return False
 
@@ -258,8 +258,8 @@ def _with_headers(send: Send) -> Send:
 
     async def strict(message: MutableMapping[str, Any]) -> None:
         if message["type"] == "http.response.start":
-            own = list(message.get("headers", []))
-            has = {name.lower() for name, _ in own}
+            headers = list(message.get("headers", []))
+            has = {name.lower() for name, _ in headers}
             policy = (
                 []
                 if b"content-security-policy" in has
@@ -268,7 +268,7 @@ def _with_headers(send: Send) -> Send:
             message = {
                 **message,
                 "headers": [
-                    *own,
+                    *headers,
                     *policy,
                     *((name, value) for name, value in HEADERS if name not in has),
                 ],

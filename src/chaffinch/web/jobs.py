@@ -76,16 +76,16 @@ class Job:
         return int(self.folder.name) if self.folder.name.isdigit() else 0
 
     @property
-    def words(self) -> list[str]:
+    def command(self) -> list[str]:
         """The words of its command."""
-        held = read_json(self.folder / "job.json") or {}
-        words = held.get("words")
-        return [str(word) for word in words] if isinstance(words, list) else []
+        plain = read_json(self.folder / "job.json") or {}
+        command = plain.get("words")
+        return [str(word) for word in command] if isinstance(command, list) else []
 
     @property
     def kind(self) -> str:
         """What it is: release, check or look."""
-        return (self.words or [""])[0]
+        return (self.command or [""])[0]
 
     @property
     def state(self) -> JobState:
@@ -108,13 +108,13 @@ class Job:
     @property
     def progress(self) -> dict[str, Any]:
         """What is being done, the share done, seconds so far and left."""
-        told = read_json(self.folder / "progress.json") or {"doing": "starting"}
-        left = number_of(told.get("left"), -1)
+        plain = read_json(self.folder / "progress.json") or {"doing": "starting"}
+        seconds_left = number_of(plain.get("left"), -1)
         return {
-            "doing": str(told.get("doing", "")),
-            "share": min(number_of(told.get("share"), -1), 1),
-            "seconds": max(number_of(told.get("seconds")), 0),
-            "left": left if left >= 0 else None,
+            "doing": str(plain.get("doing", "")),
+            "share": min(number_of(plain.get("share"), -1), 1),
+            "seconds": max(number_of(plain.get("seconds")), 0),
+            "left": seconds_left if seconds_left >= 0 else None,
         }
 
     @property
@@ -186,10 +186,10 @@ def _is_alive(process: dict[str, Any] | None) -> bool:
 def _is_ours(pid: int) -> bool:
     """Whether a process is a worker of the page or what one started, as far as the system tells: a file that a stranger wrote may name any."""
     try:
-        words = Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
+        arguments = Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
     except OSError:
         return True
-    return any(word.startswith(b"chaffinch") for word in words[1:4])
+    return any(word.startswith(b"chaffinch") for word in arguments[1:4])
 
 
 def _start_time(pid: int) -> float | None:
@@ -233,21 +233,21 @@ class Queue:
     def jobs(self) -> list[Job]:
         """Return all runs, in the order of their numbers."""
         return [
-            Job(one)
-            for one in sorted(self.runs.iterdir())
-            if one.name.isdigit() and (one / "job.json").exists()
+            Job(path)
+            for path in sorted(self.runs.iterdir())
+            if path.name.isdigit() and (path / "job.json").exists()
         ]
 
     def job(self, number: int) -> Job:
         """Return a run by its number."""
-        found = Job(self.runs / f"{number:04d}")
-        if not (found.folder / "job.json").exists():
+        job = Job(self.runs / f"{number:04d}")
+        if not (job.folder / "job.json").exists():
             raise InputError(f"There is no run {number}.")
-        return found
+        return job
 
-    def ask(self, folder: Path, words: Sequence[str]) -> Job:
+    def ask(self, folder: Path, command: Sequence[str]) -> Job:
         """Put a new job at the end of the queue."""
-        write_json(folder / "job.json", {"words": list(words), "time": time.time()})
+        write_json(folder / "job.json", {"words": list(command), "time": time.time()})
         self.again(Job(folder))
         return Job(folder)
 
@@ -257,7 +257,7 @@ class Queue:
             self._asked.add(job.folder)
         self._wake.set()
 
-    def look(self, folder: Path, words: Sequence[str]) -> Job:
+    def look(self, folder: Path, command: Sequence[str]) -> Job:
         """Start a job at once, beside the queue."""
         folder.mkdir(mode=0o700, exist_ok=True)
         if (
@@ -266,7 +266,7 @@ class Queue:
             before.stop(patience=0.0)
         for name in ("begun.json", "started.json", "ended.json", "progress.json", "stop"):
             (folder / name).unlink(missing_ok=True)
-        write_json(folder / "job.json", {"words": list(words), "time": time.time()})
+        write_json(folder / "job.json", {"words": list(command), "time": time.time()})
         Job(folder).start()
         return Job(folder)
 
@@ -309,27 +309,29 @@ MOST_SAID = 20_000
 def run_worker(folder: Path) -> int:
     """Run the job in a folder, and return its exit code."""
     job = json.loads((folder / "job.json").read_text("utf-8"))
-    words = [str(word) for word in job["words"]]
-    if not words or words[0] not in COMMANDS:
+    command = [str(word) for word in job["words"]]
+    if not command or command[0] not in COMMANDS:
         _end(folder, 2, "This job is none that the page starts.")
         return 2
-    paths = [word for word in words[1:] if os.path.isabs(word) and os.path.exists(word)]
-    if left := _elsewhere(paths):
-        _end(folder, 2, f"Error: {left}")
+    paths = [word for word in command[1:] if os.path.isabs(word) and os.path.exists(word)]
+    if fault := _elsewhere(paths):
+        _end(folder, 2, f"Error: {fault}")
         return 2
     if (folder / "stop").exists():
         _end(folder, 130, "")
         return 130
-    module = ["chaffinch.web.look", *words[1:]] if words[0] == "look" else ["chaffinch", *words]
+    module = (
+        ["chaffinch.web.look", *command[1:]] if command[0] == "look" else ["chaffinch", *command]
+    )
     environment = {
         **os.environ,
         WRITTEN_TO: str(folder / "progress.json"),
         "PYTHONIOENCODING": "utf-8",
     }
-    said = folder / "said.txt"
+    message_path = folder / "said.txt"
     with contextlib.suppress(OSError):
         os.nice(5)  # the page answers first
-    with open(os.open(said, os.O_CREAT | os.O_WRONLY | os.O_TRUNC, 0o600), "wb") as handle:
+    with open(os.open(message_path, os.O_CREAT | os.O_WRONLY | os.O_TRUNC, 0o600), "wb") as handle:
         process = subprocess.Popen(
             [sys.executable, "-m", *module],
             stdin=subprocess.DEVNULL,
@@ -344,12 +346,12 @@ def run_worker(folder: Path) -> int:
         if (folder / "stop").exists():  # asked for before there was anything to stop
             process.send_signal(signal.SIGINT)
         code = process.wait()
-    if left := _elsewhere(paths):
+    if fault := _elsewhere(paths):
         shutil.rmtree(folder / "out", ignore_errors=True)
         (folder / Path(FOUND).name).unlink(missing_ok=True)
-        _end(folder, 2, f"Error: {left}")
+        _end(folder, 2, f"Error: {fault}")
         return 2
-    _end(folder, code, said.read_bytes()[-MOST_SAID:].decode("utf-8", "replace"))
+    _end(folder, code, message_path.read_bytes()[-MOST_SAID:].decode("utf-8", "replace"))
     return code
 
 
@@ -362,8 +364,8 @@ def _elsewhere(paths: Sequence[str]) -> str:
     )
 
 
-def _end(folder: Path, code: int, said: str) -> None:
-    write_json(folder / "ended.json", {"code": code, "said": said, "time": time.time()})
+def _end(folder: Path, code: int, message: str) -> None:
+    write_json(folder / "ended.json", {"code": code, "said": message, "time": time.time()})
 
 
 if __name__ == "__main__":

@@ -46,15 +46,17 @@ def look(source: str, folder: Path, options: FileOptions, progress: Progress) ->
         if first.n_rows == FIRST_ROWS:
             write_json(
                 target,
-                _found(
+                _plain_profile(
                     source,
                     profile_source(_with_numbers(first), None).scan,
-                    part=True,
+                    partial=True,
                     options=options,
                 ),
             )
     scanned = scan(source, progress=progress, **options)
-    write_json(target, _found(source, scanned, part=False, options=options, progress=progress))
+    write_json(
+        target, _plain_profile(source, scanned, partial=False, options=options, progress=progress)
+    )
 
 
 def _with_numbers(first: Source) -> Source:
@@ -65,16 +67,18 @@ def _with_numbers(first: Source) -> Source:
     if not first.text:
         return first
     rows = pa.Table.from_batches(list(first.batches()), schema=first.schema)
-    for place, name in enumerate(rows.schema.names):
-        words = rows.column(place)
+    for index, name in enumerate(rows.schema.names):
+        texts = rows.column(index)
         for kind in (pa.int64(), pa.float64()):
             with contextlib.suppress(pa.ArrowInvalid):
-                rows = rows.set_column(place, name, words.cast(kind))
+                rows = rows.set_column(index, name, texts.cast(kind))
                 break
-    held = rows.combine_chunks().to_batches()
+    batches = rows.combine_chunks().to_batches()
 
     def read(columns: Sequence[str] | None) -> Iterator[pa.RecordBatch]:
-        yield from held if columns is None else (batch.select(list(columns)) for batch in held)
+        yield from (
+            batches if columns is None else (batch.select(list(columns)) for batch in batches)
+        )
 
     return replace(first, schema=rows.schema, read=read, text=False)
 
@@ -85,8 +89,8 @@ def _is_large(source: str) -> bool:
     return not path.is_file() or path.stat().st_size >= LARGE
 
 
-def _found(
-    source: str, scanned: Scan, *, part: bool, options: FileOptions, progress: Progress = silent
+def _plain_profile(
+    source: str, scanned: Scan, *, partial: bool, options: FileOptions, progress: Progress = silent
 ) -> dict[str, Any]:
     """What the page shows of a file: its columns, how it was read, and its schema as it was found."""
     described = describe_counter(
@@ -97,8 +101,8 @@ def _found(
         **described.to_dict(),
         "source": source,
         "options": dict(options),
-        "part": part,
-        "file": _understood(scanned),
+        "part": partial,
+        "file": _reading_facts(scanned),
         "personal": {  # as far as nobody decided on them
             name: str(evidence) for name, evidence in undecided_columns(scanned.schema).items()
         },
@@ -112,7 +116,7 @@ def sparse(schema: Schema) -> Schema:
         schema,
         columns=tuple(
             replace(
-                one,
+                column,
                 codec=None,
                 levels=None,
                 labels=(),
@@ -121,12 +125,12 @@ def sparse(schema: Schema) -> Schema:
                 bounds=None,
                 other=False,
             )
-            for one in schema
+            for column in schema
         ),
     )
 
 
-def _understood(scanned: Scan) -> dict[str, Any]:
+def _reading_facts(scanned: Scan) -> dict[str, Any]:
     """How the file was read, in words for a person."""
     layout = scanned.source.layout
     decimals = (
@@ -134,7 +138,7 @@ def _understood(scanned: Scan) -> dict[str, Any]:
         if scanned.source.text
         else set()
     )
-    words = {
+    labels = {
         "format": layout.format,
         "table": layout.table,
         "encoding": layout.encoding,
@@ -144,12 +148,12 @@ def _understood(scanned: Scan) -> dict[str, Any]:
         if layout.header and scanned.source.text
         else "",
     }
-    return {name: word for name, word in words.items() if word}
+    return {name: word for name, word in labels.items() if word}
 
 
-def main(words: Sequence[str]) -> int:
+def main(arguments: Sequence[str]) -> int:
     """Look at a file as a program of its own; return its exit code."""
-    source, folder, *rest = words
+    source, folder, *rest = arguments
     options: Any = dict(zip(rest[::2], rest[1::2], strict=True))
     try:
         with progress_bar() as progress:

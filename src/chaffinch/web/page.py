@@ -89,15 +89,15 @@ class SentForm:
 
     fields: tuple[tuple[str, str], ...]
 
-    def word(self, name: str, most: int = 4096) -> str:
+    def word(self, name: str, max_length: int = 4096) -> str:
         """Return a field without blanks around it, cut to so many characters; empty where it was not sent."""
-        return next((value.strip()[:most] for key, value in self.fields if key == name), "")
+        return next((value.strip()[:max_length] for key, value in self.fields if key == name), "")
 
     def text(self, name: str) -> str:
         """Return a field as it was written, with plain line ends."""
         return next((value.replace("\r\n", "\n") for key, value in self.fields if key == name), "")
 
-    def words(self, name: str) -> tuple[str, ...]:
+    def values(self, name: str) -> tuple[str, ...]:
         """Return all fields of a name."""
         return tuple(value for key, value in self.fields if key == name)
 
@@ -145,7 +145,7 @@ class Page:
     def profile(self) -> Profile:
         """What is known of the file that is open."""
         job = Job(self.project.path("look"))
-        if not job.words:
+        if not job.command:
             columns = self.columns
             return Profile(columns, None, profile_state(columns, None))
         job_state = (
@@ -225,7 +225,7 @@ class Page:
         html = self.environment.get_template(template).render(
             steps=STEPS,
             step=step,
-            commands=[shown_command(words) for words in commands],
+            commands=[shown_command(arguments) for arguments in commands],
             alert=alert,
             live=live,
             reload=live and reload,
@@ -245,16 +245,16 @@ class Page:
         """The templates of the screens."""
         from jinja2 import Environment, PackageLoader, StrictUndefined
 
-        every = Environment(
+        environment = Environment(
             loader=PackageLoader("chaffinch.web", "templates"),
             autoescape=True,
             undefined=StrictUndefined,
             trim_blocks=True,
             lstrip_blocks=True,
         )
-        every.filters |= {
+        environment.filters |= {
             "count_noun": count_noun,
             "option_label": label_of,
             "option_hint": hint_of,
         }
-        return every
+        return environment

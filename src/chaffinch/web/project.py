@@ -116,7 +116,7 @@ class ProjectFolder:
     folder: Path
 
     @classmethod
-    def at(cls, folder: Path) -> ProjectFolder:
+    def open(cls, folder: Path) -> ProjectFolder:
         """Return the project in a folder, which is made if need be, for its owner alone.
 
         Raises
@@ -156,7 +156,7 @@ class ProjectFolder:
         return project
 
     @contextlib.contextmanager
-    def held(self) -> Iterator[None]:
+    def lock(self) -> Iterator[None]:
         """Hold the project while its page is served: two pages would start runs and number decisions beside each other."""
         try:
             import fcntl
@@ -216,21 +216,21 @@ class ProjectFolder:
         known = self.columns()
         if known is not None and not known.get("part"):
             return
-        found = read_json(self.path(FOUND))
-        if found is None or (known is not None and found.get("part")):
+        look = read_json(self.path(FOUND))
+        if look is None or (known is not None and look.get("part")):
             return
         choices = self.choices()
-        if found.get("source") != choices.source or found.get("options") != {
+        if look.get("source") != choices.source or look.get("options") != {
             name: word for name in READING if (word := getattr(choices, name))
         }:
             return
-        text, before = str(found.get("schema", "")), self.stamp()
+        text, before = str(look.get("schema", "")), self.stamp()
         if known is not None:
             from .commands import with_choices
 
             text = with_choices(text, self.schema_text(), str(known.get("schema", "")))
         write_private(self.path("schema.toml"), text)
-        write_json(self.path("columns.json"), {**found, "before": before})
+        write_json(self.path("columns.json"), {**look, "before": before})
 
     def stamp(self) -> str:
         """Return what tells this state of choices and schema from all others."""
@@ -243,13 +243,13 @@ class ProjectFolder:
     def use_again(self, folder: Path) -> None:
         """Go back to the choices that a run was made with."""
         for name in ("project.toml", "schema.toml", "columns.json"):
-            if (kept := folder / name).exists():
-                write_private(self.path(name), kept.read_text("utf-8"))
+            if (stored := folder / name).exists():
+                write_private(self.path(name), stored.read_text("utf-8"))
 
     def next_folder(self, kind: str) -> Path:
         """Make and return the folder of the next run or decision, by a number of its own."""
         root = self.path(kind)
-        number = max((int(one.name) for one in root.iterdir() if one.name.isdigit()), default=0)
+        number = max((int(path.name) for path in root.iterdir() if path.name.isdigit()), default=0)
         while True:
             number += 1
             try:
@@ -286,10 +286,10 @@ def write_json(path: Path, data: dict[str, Any]) -> None:
     write_private(path, json.dumps(data, indent=1, ensure_ascii=False, allow_nan=False) + "\n")
 
 
-def default_folder(place: Path) -> Path:
+def default_folder(opened: Path) -> Path:
     """Return where a project goes unless somebody says it: beside what was opened where that can be written to, else here."""
-    beside = place if place.is_dir() else place.parent
-    return (beside if os.access(beside, os.W_OK) else Path.cwd()) / "chaffinch-project"
+    folder = opened if opened.is_dir() else opened.parent
+    return (folder if os.access(folder, os.W_OK) else Path.cwd()) / "chaffinch-project"
 
 
 MOST_LISTED = 500

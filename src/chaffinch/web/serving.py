@@ -42,8 +42,8 @@ def address_of(host: str, *, others: bool) -> str:
 
 def hosts_of(address: str, port: int) -> frozenset[str]:
     """Return what a browser may call this page: the address, and localhost where it is that."""
-    own = f"[{address}]" if ":" in address else address
-    names = {own, *(("localhost",) if ipaddress.ip_address(address).is_loopback else ())}
+    host = f"[{address}]" if ":" in address else address
+    names = {host, *(("localhost",) if ipaddress.ip_address(address).is_loopback else ())}
     return frozenset(f"{name}:{port}" for name in names)
 
 
@@ -67,7 +67,7 @@ def serve(
         A file to open at once.
     """
     try:
-        from .app import configured, page_of
+        from .app import make_server, page_of
     except ImportError as error:
         raise MissingExtraError("The page", "web") from error
     family = socket.AF_INET6 if ":" in address else socket.AF_INET
@@ -84,7 +84,7 @@ def serve(
     keys = keys or Keys()
     hosts = hosts_of(address, number)
     app = page_of(project, places, keys=keys, hosts=hosts, first=first)
-    own = f"[{address}]" if ":" in address else address
-    server = configured(app, lambda: started(f"http://{own}:{number}{ENTRY}?token={keys.token}"))
-    with project.held(), listening:
+    host = f"[{address}]" if ":" in address else address
+    server = make_server(app, lambda: started(f"http://{host}:{number}{ENTRY}?token={keys.token}"))
+    with project.lock(), listening:
         server.run(sockets=[listening])

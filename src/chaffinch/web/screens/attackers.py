@@ -15,13 +15,13 @@ from ..page import Page, SentForm, form_of, go
 
 def show(page: Page, request: Request) -> Response:
     """Return the screen."""
-    return _shown(page)
+    return _screen(page)
 
 
 FIELDS = ("holdout", "max_excess", "attackers", "thorough", "second")
 
 
-def _stored(page: Page) -> dict[str, str]:
+def _stored_fields(page: Page) -> dict[str, str]:
     """What the fields show of what was saved."""
     choices = page.choices
     limit = "" if choices.max_excess is None else str(choices.max_excess)
@@ -34,15 +34,15 @@ def _stored(page: Page) -> dict[str, str]:
     }
 
 
-def _shown(page: Page, alert: str = "", form: SentForm | None = None) -> Response:
+def _screen(page: Page, alert: str = "", form: SentForm | None = None) -> Response:
     """The screen, with what was typed where a form was not saved."""
     from ...risk.attacker import STUDIED, attackers_of_kind
 
     choices, roles, columns = page.choices, page.roles, page.known_columns()
-    words = release_words(
+    arguments = release_words(
         choices, roles, page.project.path("schema.toml"), page.project.path("runs", "NEW")
     )
-    typed = _stored(page) if form is None else {name: form.word(name) for name in FIELDS}
+    typed = _stored_fields(page) if form is None else {name: form.word(name) for name in FIELDS}
     context = {
         "typed": typed,
         "settings": settings_of(RiskSettings),
@@ -53,7 +53,7 @@ def _shown(page: Page, alert: str = "", form: SentForm | None = None) -> Respons
     return page.show(
         "attackers.html.j2",
         step="attackers",
-        commands=[words],
+        commands=[arguments],
         alert=alert,
         context=context,
         keeps=True,
@@ -65,7 +65,7 @@ def save(page: Page, request: Request) -> Response:
     from ...risk.attacker import plan_attackers
 
     form = form_of(request)
-    if form.word("go") and {name: form.word(name) for name in FIELDS} == _stored(page):
+    if form.word("go") and {name: form.word(name) for name in FIELDS} == _stored_fields(page):
         return go("/attackers", form)
     try:
         page.check_choices(form)
@@ -93,5 +93,5 @@ def save(page: Page, request: Request) -> Response:
             second=bool(form.word("second")),
         )
     except ChaffinchError as error:
-        return _shown(page, str(error), form if page.is_current(form) else None)
+        return _screen(page, str(error), form if page.is_current(form) else None)
     return go("/promise", form)

@@ -28,7 +28,7 @@ DECISIONS = ("", "drop", "fake", "keep")
 class _ColumnRow:
     """One column as the screen shows it."""
 
-    place: int
+    index: int
     name: str
     kind: str
     reason: str
@@ -107,22 +107,22 @@ def _rows(
     personal = columns.get("personal", {})
     known = {column.name: column for column in schema}
     rows = []
-    for place, held in enumerate(columns["columns"]):
-        name = held["name"]
+    for index, entry in enumerate(columns["columns"]):
+        name = entry["name"]
         column = known.get(name)
-        role = column.role if column is not None else held["role"]
+        role = column.role if column is not None else entry["role"]
         idea = None if column is None else suggested_role(column)
         row = _ColumnRow(
-            place,
+            index,
             name,
-            column.kind if column is not None else held["kind"],
-            held["reason"],
+            column.kind if column is not None else entry["kind"],
+            entry["reason"],
             role,
             f"perhaps {idea.role}: {idea.reason}"
             if idea is not None and role == "other" and name not in personal
             else "",
-            _bars(f"cells-{place}", name, held.get("cells", ())),
-            str(held["missing"]),
+            _bars(f"cells-{index}", name, entry.get("cells", ())),
+            str(entry["missing"]),
             personal.get(name, ""),
             column.output if column is not None and column.output in DECISIONS else "",
         )
@@ -130,9 +130,9 @@ def _rows(
             {}
             if form is None
             else {
-                what: form.word(f"{what}-{place}", 20)
+                what: form.word(f"{what}-{index}", 20)
                 for what in ("kind", "role", "output")
-                if form.words(f"{what}-{place}")
+                if form.values(f"{what}-{index}")
             }
         )
         rows.append(replace(row, **sent))
@@ -142,11 +142,11 @@ def _rows(
 def _bars(key: str, name: str, cells: list[int | str]) -> Markup:
     """A column as small bars; a dashed stub where there are few records, which is not said how few."""
     counts = [cell if isinstance(cell, int) else None for cell in cells]
-    most = max((count for count in counts if count), default=1)
+    max_count = max((count for count in counts if count), default=1)
     wide = WIDE / max(len(cells), 1)
     body = []
     for i, count in enumerate(counts):
-        high = 3.0 if count is None else (TALL - 4) * count / most
+        high = 3.0 if count is None else (TALL - 4) * count / max_count
         area = (i * wide + 0.5, TALL - high - 1, max(wide - 1, 1), high)
         body.append(
             box(*area, stroke=GREY, stroke_dasharray="2 2")
@@ -171,7 +171,7 @@ def save(page: Page, request: Request) -> Response:
         raise InputError("The file is still being looked at.")
     edited = (
         form.text("text")
-        if form.words("text") and form.text("text").strip() != text.strip()
+        if form.values("text") and form.text("text").strip() != text.strip()
         else None
     )
     try:
@@ -179,8 +179,8 @@ def save(page: Page, request: Request) -> Response:
         if edited is not None:
             schema_from_toml(edited, name="schema.toml")  # says what is wrong with it
             text = edited
-        for place, held in enumerate(columns["columns"]):
-            text = _with_row(text, schema[held["name"]], place, form)
+        for index, entry in enumerate(columns["columns"]):
+            text = _with_row(text, schema[entry["name"]], index, form)
         if form.word("go") and text == before:
             return go("/columns", form)
         page.check_choices(form)
@@ -191,9 +191,9 @@ def save(page: Page, request: Request) -> Response:
     return go("/attackers" if form.word("next") else "/columns", form)
 
 
-def _with_row(text: str, column: Column, place: int, form: SentForm) -> str:
+def _with_row(text: str, column: Column, index: int, form: SentForm) -> str:
     """The schema with what the form says of a column: only what it changes is written."""
-    output, kind, role = (form.word(f"{what}-{place}", 20) for what in ("output", "kind", "role"))
+    output, kind, role = (form.word(f"{what}-{index}", 20) for what in ("output", "kind", "role"))
     if output and output not in DECISIONS:
         raise unknown_name("decision", output, DECISIONS[1:])
     if kind and kind not in KINDS:
@@ -205,7 +205,7 @@ def _with_row(text: str, column: Column, place: int, form: SentForm) -> str:
         ("kind", kind, column.kind),
         ("role", role, column.role),
     ):
-        sent = bool(form.words(f"{key}-{place}"))
+        sent = bool(form.values(f"{key}-{index}"))
         if sent and new != old:
             text = with_entry(text, column.name, key, new)
     return text
@@ -228,7 +228,7 @@ def _keep(page: Page, text: str) -> None:
     text = with_rules_in_step(text)
     schema = schema_from_toml(text, name="schema.toml")
     columns = page.project.columns() or {"columns": [], "schema": text}
-    names = [held["name"] for held in columns["columns"]]
+    names = [entry["name"] for entry in columns["columns"]]
     known = {column.name for column in schema}
     if absent := [name for name in names if name not in known]:
         raise InputError(

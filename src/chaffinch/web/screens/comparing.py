@@ -26,7 +26,7 @@ def show(page: Page, request: Request) -> Response:
         "done": done,
         "chosen": {job.number for job in chosen},
         "body": None,
-        "changed": _changed(page, done),
+        "changed": _arguments_of(page, done),
     }
     alert = ""
     if len(chosen) > 1:
@@ -34,13 +34,18 @@ def show(page: Page, request: Request) -> Response:
             context["body"] = _comparison(chosen)
         except ChaffinchError as error:
             alert = str(error)
-    words = (
+    commands = (
         [["compare", *(str(job.written / "confidential" / "report.json") for job in chosen)]]
         if len(chosen) > 1
         else []
     )
     return page.show(
-        "compare.html.j2", step="compare", commands=words, alert=alert, status=200, context=context
+        "compare.html.j2",
+        step="compare",
+        commands=commands,
+        alert=alert,
+        status=200,
+        context=context,
     )
 
 
@@ -51,10 +56,12 @@ def _comparison(jobs: list[Job]) -> Markup:
     return compare(*map(report_of_run, jobs), labels=labels).page.fragment
 
 
-def _changed(page: Page, jobs: list[Job]) -> dict[int, str]:
+def _arguments_of(page: Page, jobs: list[Job]) -> dict[int, str]:
     """What each run was made with, as the words of its command after the file."""
     return {
-        job.number: " ".join(job.words[job.words.index("-o") + 2 :]) if "-o" in job.words else ""
+        job.number: " ".join(job.command[job.command.index("-o") + 2 :])
+        if "-o" in job.command
+        else ""
         for job in jobs
     }
 

@@ -35,24 +35,24 @@ if TYPE_CHECKING:
 def show(page: Page, request: Request) -> Response:
     """Return the screen: runs to decide on, what was decided, and outputs to check."""
     asked = request.query_params.get("run", "")
-    return _shown(page, int(asked) if asked.isdigit() else None)
+    return _screen(page, int(asked) if asked.isdigit() else None)
 
 
-def _shown(
+def _screen(
     page: Page, chosen: int | None = None, alert: str = "", form: dict[str, str] | None = None
 ) -> Response:
     done = finished_runs(page)
-    job = next((one for one in done if one.number == chosen), done[0] if done else None)
+    job = next((run for run in done if run.number == chosen), done[0] if done else None)
     records = read_records(page.project.path("decisions"))
     context = {
-        "done": [one.number for one in done],
+        "done": [run.number for run in done],
         "job": job,
         "answers": () if job is None else report_of_run(job).decision.answers,
         "records": records,
         "second": page.choices.second,
         "form": {"word": "", "reason": "", "name": "", **(form or {})},
         "checks": [
-            _check_line(one, records) for one in reversed(page.queue.jobs()) if one.kind == "check"
+            _check_line(job, records) for job in reversed(page.queue.jobs()) if job.kind == "check"
         ],
         "check_settings": fields_of("check"),
         "check_texts": texts_of(page.choices.check_options),
@@ -72,8 +72,8 @@ def _check_line(job: Job, records: Sequence[DecisionRecord]) -> tuple[int, str]:
         ),
         "not decided",
     )
-    words = state_words(job)
-    return job.number, f"{words}; {decided}" if job.state.has_result else words
+    status = state_words(job)
+    return job.number, f"{status}; {decided}" if job.state.has_result else status
 
 
 def _policy(job: Job | None) -> dict[str, Any]:
@@ -100,13 +100,13 @@ def decide(page: Page, request: Request) -> Response:
             raise InputError("A decision has a reason: write one.")
         if word not in ("approved", "rejected", "returned"):
             raise InputError("Choose one: approve, reject or return.")
-        _decided(page, job, word, reason, checker)
+        _write_decision(page, job, word, reason, checker)
     except ChaffinchError as error:
-        return _shown(page, job.number, str(error), {"word": word, "reason": reason, "name": name})
+        return _screen(page, job.number, str(error), {"word": word, "reason": reason, "name": name})
     return go("/decide")
 
 
-def _decided(page: Page, job: Job, word: str, reason: str, checker: Checker) -> None:
+def _write_decision(page: Page, job: Job, word: str, reason: str, checker: Checker) -> None:
     about = _about(job)  # raises before anything is written where there is no result
     waiting = word == "approved" and page.choices.second
     folder = page.project.next_folder("decisions")
@@ -167,7 +167,7 @@ def second(page: Page, request: Request) -> Response:
             )
             _take_back(page, folder)
     except ChaffinchError as error:
-        return _shown(page, job.number, str(error))
+        return _screen(page, job.number, str(error))
     return go("/decide")
 
 

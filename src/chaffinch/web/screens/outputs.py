@@ -37,10 +37,10 @@ def start(page: Page, request: Request) -> Response:
 
 def show(page: Page, request: Request) -> Response:
     """Return the screen of a check."""
-    return _shown(page, page.queue.job(request.path_params["number"]))
+    return _screen(page, page.queue.job(request.path_params["number"]))
 
 
-def _shown(page: Page, job: Job, alert: str = "") -> Response:
+def _screen(page: Page, job: Job, alert: str = "") -> Response:
     from ...report.check import check_page
 
     result = _result_of(job)
@@ -53,7 +53,7 @@ def _shown(page: Page, job: Job, alert: str = "") -> Response:
     return page.show(
         "outputs.html.j2",
         step="decide",
-        commands=[job.words],
+        commands=[job.command],
         alert=alert,
         context=context,
     )
@@ -76,15 +76,15 @@ def decide(page: Page, request: Request) -> Response:
         page.check_decisions(form)
         checker = Checker.now(form.word("name", 200))
         decided = [_decision(form, index, row.output) for index, row in enumerate(result.summary)]
-        words = {one["decision"] for one in decided}
+        decisions = {entry["decision"] for entry in decided}
         folder = page.project.next_folder("decisions")
         try:
             put_down(
                 folder,
                 "approved"
-                if words == {"approved"}
+                if decisions == {"approved"}
                 else "rejected"
-                if words == {"rejected"}
+                if decisions == {"rejected"}
                 else "returned",
                 run=job.number,
                 reason=form.text("reason").strip() or "See each output.",
@@ -97,7 +97,7 @@ def decide(page: Page, request: Request) -> Response:
                     "versions": dict(result.run.versions),
                 },
             )
-            if (source := Path(job.words[1])).is_dir():
+            if (source := Path(job.command[1])).is_dir():
                 _write_back(source, folder, decided, checker)
         except ChaffinchError:
             for file in folder.iterdir():
@@ -105,7 +105,7 @@ def decide(page: Page, request: Request) -> Response:
             folder.rmdir()
             raise
     except ChaffinchError as error:
-        return _shown(page, job, str(error))
+        return _screen(page, job, str(error))
     return go("/decide")
 
 
@@ -125,17 +125,17 @@ def _write_back(
     from ...outputs.readers.acro.read import read_acro
     from ...outputs.readers.acro.write import write_back
 
-    known = {one.uid for one in read_acro(source).results}
-    said = {
-        one["output"]: f"{one['decision']} by {checker.name}, {checker.time}"
-        + (f": {one['reason']}" if one["reason"] else "")
-        for one in decided
+    known = {entry.uid for entry in read_acro(source).results}
+    comments = {
+        entry["output"]: f"{entry['decision']} by {checker.name}, {checker.time}"
+        + (f": {entry['reason']}" if entry["reason"] else "")
+        for entry in decided
     }
     write_back(
         source,
         folder / "acro",
         report=folder / RECORD,
-        assessed={uid: words for uid, words in said.items() if uid in known},
-        summary=f"Approved: {sum(one['decision'] == 'approved' for one in decided)} of {count_noun(len(decided), 'output')}.",
-        failed=any(one["decision"] == "rejected" for one in decided),
+        assessed={uid: comment for uid, comment in comments.items() if uid in known},
+        summary=f"Approved: {sum(entry['decision'] == 'approved' for entry in decided)} of {count_noun(len(decided), 'output')}.",
+        failed=any(entry["decision"] == "rejected" for entry in decided),
     )

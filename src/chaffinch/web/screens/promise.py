@@ -18,22 +18,22 @@ from ..page import Page, SentForm, form_of, go
 
 def show(page: Page, request: Request) -> Response:
     """Return the screen."""
-    return _shown(page)
+    return _screen(page)
 
 
 FIELDS = ("epsilon", "delta", "domain", "ledger")
 
 
-def _stored(page: Page) -> dict[str, str]:
+def _stored_fields(page: Page) -> dict[str, str]:
     """What the fields show of what was saved."""
     values = {name: getattr(page.choices, name) for name in FIELDS}
     return {name: "" if value is None else str(value) for name, value in values.items()}
 
 
-def _shown(page: Page, alert: str = "", form: SentForm | None = None) -> Response:
+def _screen(page: Page, alert: str = "", form: SentForm | None = None) -> Response:
     """The screen, with what was typed where a form was not saved."""
     choices, profile = page.choices, page.profile
-    typed: dict[str, Any] = {**_stored(page), "promised": choices.epsilon is not None}
+    typed: dict[str, Any] = {**_stored_fields(page), "promised": choices.epsilon is not None}
     if form is not None:
         typed = {name: form.word(name) for name in FIELDS} | {
             "promised": form.word("kind") == "epsilon"
@@ -59,7 +59,7 @@ def _shown(page: Page, alert: str = "", form: SentForm | None = None) -> Respons
     if choices.epsilon is not None and profile.columns is not None and profile.state.is_complete:
         commands.insert(0, plan_words(choices, profile.columns["rows"]))
         try:
-            context["sentences"] = _expected(page, profile.columns["rows"])
+            context["sentences"] = _expectations(page, profile.columns["rows"])
             context["balance"] = balance(page)
         except ChaffinchError as error:
             alert = alert or str(error)
@@ -73,7 +73,7 @@ def _shown(page: Page, alert: str = "", form: SentForm | None = None) -> Respons
     )
 
 
-def _expected(page: Page, rows: int) -> tuple[str, ...]:
+def _expectations(page: Page, rows: int) -> tuple[str, ...]:
     """What to expect of the budget, as `chaffinch plan` says it; the header of the data is read, no record."""
     from ...privacy.prepare import guarantee_schema
     from ...synth import BayesNet
@@ -109,7 +109,7 @@ def balance(page: Page) -> tuple[str, ...]:
 def save(page: Page, request: Request) -> Response:
     """Keep the promise. Spending it is asked for again when a run is started."""
     form = form_of(request)
-    stored = _stored(page)
+    stored = _stored_fields(page)
     same = all(_same(form.word(name), stored[name]) for name in FIELDS) and (
         form.word("kind") == "epsilon"
     ) == (page.choices.epsilon is not None)
@@ -134,8 +134,8 @@ def save(page: Page, request: Request) -> Response:
         }
         page.project.change(epsilon=epsilon, delta=delta, **places)
     except ChaffinchError as error:
-        return _shown(page, str(error), form if page.is_current(form) else None)
-    return go("/runs", form) if form.word("next") or form.word("go") else _shown(page)
+        return _screen(page, str(error), form if page.is_current(form) else None)
+    return go("/runs", form) if form.word("next") or form.word("go") else _screen(page)
 
 
 def _same(typed: str, stored: str) -> bool:
@@ -148,18 +148,18 @@ def _same(typed: str, stored: str) -> bool:
 
 def _check_nothing(page: Page, form: SentForm) -> None:
     """Raise where fields of a promise were filled in while nothing is promised; those that show what was saved before may stay."""
-    stored = _stored(page)
+    stored = _stored_fields(page)
     filled = [
         name for name in FIELDS if form.word(name) and not _same(form.word(name), stored[name])
     ]
     if filled:
-        words = {
+        names = {
             "epsilon": "epsilon",
             "delta": "delta",
             "domain": "a schema that declares the domain",
             "ledger": "a ledger",
         }
         raise InputError(
-            f"Nothing is promised, and {join_names([words[name] for name in filled])} {'was' if len(filled) == 1 else 'were'} filled in. "
+            f"Nothing is promised, and {join_names([names[name] for name in filled])} {'was' if len(filled) == 1 else 'were'} filled in. "
             "Tick Differential privacy, or empty the fields. Nothing was saved."
         )

@@ -150,7 +150,7 @@ def _screen(page: Page, job: Job, column: str = "", alert: str = "") -> Response
     return page.show(
         "result.html.j2",
         step="result",
-        commands=[job.words],
+        commands=[job.command],
         alert=alert,
         context=context,
     )

@@ -49,10 +49,10 @@ def state_words(job: Job) -> str:
         return (
             "done, without an output to check" if state is JobState.DONE else "done, and not passed"
         )
-    told = [
-        f"{verdicts.count(word)} {words}" for word, words in VERDICTS.items() if word in verdicts
+    counts = [
+        f"{verdicts.count(word)} {phrase}" for word, phrase in VERDICTS.items() if word in verdicts
     ]
-    return f"done: of {count_noun(len(verdicts), 'output')} {', '.join(told)}"
+    return f"done: of {count_noun(len(verdicts), 'output')} {', '.join(counts)}"
 
 
 @dataclass(frozen=True)
@@ -61,11 +61,11 @@ class RunRow:
 
     number: int
     state: JobState
-    words: str
+    status: str
     doing: str
     share: float
-    left: str
-    said: str
+    remaining: str
+    message: str
     asked: bool
     kind: str
 
@@ -85,8 +85,8 @@ def _row(page: Page, job: Job) -> RunRow:
         job
     )  # before its state: once it is not asked for any more, it has begun
     state, progress = job.state, job.progress
-    left = progress["left"]
-    said = job.message.strip().removeprefix("Error: ") if state.is_fault else ""
+    remaining = progress["left"]
+    message = job.message.strip().removeprefix("Error: ") if state.is_fault else ""
     return RunRow(
         job.number,
         state,
@@ -94,9 +94,9 @@ def _row(page: Page, job: Job) -> RunRow:
         progress["doing"],
         progress["share"],
         f"{progress['seconds']:.0f} s so far"
-        if left is None
-        else f"about {left:.0f} s left of this",
-        said[-2000:],
+        if remaining is None
+        else f"about {remaining:.0f} s left of this",
+        message[-2000:],
         asked,
         job.kind,
     )
@@ -104,7 +104,7 @@ def _row(page: Page, job: Job) -> RunRow:
 
 def show(page: Page, request: Request) -> Response:
     """Return the screen."""
-    return _shown(page)
+    return _screen(page)
 
 
 def live(page: Page, request: Request) -> Response:
@@ -125,14 +125,14 @@ def _context(page: Page) -> dict[str, Any]:
     }
 
 
-def _shown(
+def _screen(
     page: Page, alert: str = "", form: SentForm | None = None, *, confirm: bool = False
 ) -> Response:
     choices, roles = page.choices, page.roles
-    words = release_words(
+    arguments = release_words(
         choices, roles, page.project.path("schema.toml"), page.project.path("runs", "NEW", "out")
     )
-    undecided = _undecided(page)
+    undecided = _undecided_columns(page)
     settings = fields_of("release")
     texts = texts_of(choices.options)
     if form is not None:
@@ -151,7 +151,7 @@ def _shown(
     return page.show(
         "runs.html.j2",
         step="runs",
-        commands=[words] if choices.source else [],
+        commands=[arguments] if choices.source else [],
         alert=alert,
         context=context,
         live=True,
@@ -160,7 +160,7 @@ def _shown(
     )
 
 
-def _undecided(page: Page) -> list[str]:
+def _undecided_columns(page: Page) -> list[str]:
     """Columns that look as if they said who somebody is, and nobody decided on them."""
     columns = page.columns or {}
     decided = {name for name, _ in page.roles.decisions}
@@ -181,12 +181,12 @@ def start(page: Page, request: Request) -> Response:
             raise InputError(
                 "The file is still being read: its columns are known from its first rows alone. Start the run when all rows were read."
             )
-        if undecided := _undecided(page):
+        if undecided := _undecided_columns(page):
             raise InputError(
                 f"Say first what becomes of column '{undecided[0]}', which looks as if it said who somebody is: see Columns."
             )
         if choices.epsilon is not None and form.word("spend") != f"{choices.epsilon:g}":
-            return _shown(page, confirm=True)
+            return _screen(page, confirm=True)
         _check_places(page, choices)
         for earlier in page.project.path("runs").iterdir():
             remove_left_behind(earlier, ".", ".part")  # of runs that were killed
@@ -198,7 +198,7 @@ def start(page: Page, request: Request) -> Response:
             folder, release_words(choices, page.roles, folder / "schema.toml", folder / "out")
         )
     except ChaffinchError as error:
-        return _shown(page, str(error), form if form.word("with-options") else None)
+        return _screen(page, str(error), form if form.word("with-options") else None)
     return go("/runs")
 
 
@@ -213,7 +213,7 @@ def again(page: Page, request: Request) -> Response:
     job = page.queue.job(request.path_params["number"])
     if job.state is not JobState.WAITING:
         raise InputError(f"Run {job.number} does not wait: it {WORDS[job.state]}.")
-    if job.words != _words_again(page, job):
+    if job.command != _words_again(page, job):
         raise InputError(
             f"The command of run {job.number} is not the one that its choices make: its files were changed by somebody. Start a new run."
         )
@@ -226,12 +226,12 @@ def _words_again(page: Page, job: Job) -> list[str]:
     choices = ProjectFolder(job.folder).choices()
     if job.kind == "check":
         return check_words(
-            choices, page.roles, page.places.still((job.words[1:2] or [""])[0]), job.written
+            choices, page.roles, page.places.still((job.command[1:2] or [""])[0]), job.written
         )
-    held = ProjectFolder(job.folder)
+    folder = ProjectFolder(job.folder)
     _check_places(page, choices)
     return release_words(
-        choices, roles_of(held.schema_text()), held.path("schema.toml"), job.written
+        choices, roles_of(folder.schema_text()), folder.path("schema.toml"), job.written
     )
 
 
