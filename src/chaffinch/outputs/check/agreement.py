@@ -7,12 +7,12 @@ A person is *pinned* under a key set where at least half of the datasets say a v
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ..._base.results import PlainData, plain_form
 from ..._base.seeds import generator
 from ...counts.tally import count_cells
 from ...stats.intervals import NOTHING, CrossedPart, Estimate, crossed_mean
@@ -63,10 +63,11 @@ def masked_share(share: float, people: int, threshold: int) -> float | None:
 
 
 @dataclass(frozen=True)
-class Exposed:
+class Exposed(PlainData):
     """A class of people whom an ensemble gives away; for the steward's eyes only."""
 
-    keys: tuple[tuple[str, str], ...]  # What is known of them: column and level
+    # What is known of them: column and level
+    keys: tuple[tuple[str, str], ...] = field(metadata=plain_form(write=lambda _, keys: dict(keys)))
     # sensitive, value: What all datasets rightly say of at least one of them
     sensitive: str
     value: str
@@ -74,14 +75,6 @@ class Exposed:
     people: int
     with_value: int
     spoken: float  # The share of datasets that say it
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return all of it."""
-        shown = {
-            name: getattr(self, name)
-            for name in ("sensitive", "value", "people", "with_value", "spoken")
-        }
-        return {"keys": dict(self.keys), **shown}
 
 
 def agreement_of(

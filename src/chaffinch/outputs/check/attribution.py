@@ -351,78 +351,27 @@ def tcap_of_dataset(  # type: ignore[no-untyped-def]
     sizes; people: (n, F); values: (n,); group: (n,) 0 or 1, or -1 for people who take no part; claims: (K, n) int32, what the dataset
     says of each person, -1 for nothing; influence: (2, n) for the two conventions, added to, summed over key sets.
     """
-    m, n, k_sets = synthetic.shape[0], people.shape[0], starts.shape[0] - 1
     size = 16
-    while size < 2 * m:
+    while size < 2 * synthetic.shape[0]:
         size *= 2
-    mask = np.int64(size - 1)
-    keys = np.empty(size, np.int64)
-    total = np.zeros(size, np.int64)
-    balance = np.zeros(size, np.int64)
-    claim = np.zeros(size, np.int64)
-    weight = np.zeros(size, np.int64)
-    met = np.zeros((2, size), np.int64)
-    right = np.zeros((2, size), np.int64)
-    where = np.empty(m, np.int64)
-    slot_of = np.empty(n, np.int64)
-    tcap = np.full((2, 2, k_sets), np.nan)
-    for k in range(k_sets):
-        # A key that is small enough is its own place in the tables, of which then only the first so many are used.
+    tcap = np.full((2, 2, starts.shape[0] - 1), np.nan)
+    for k in range(tcap.shape[2]):
+        used = columns[starts[k] : starts[k + 1]]
         domain = 1.0
-        for c in range(starts[k], starts[k + 1]):
-            domain *= radix[columns[c]]
+        for c in used:
+            domain *= radix[c]
+        # A key that is small enough is its own slot in the table.
         dense = domain <= size
-        span = int(domain) if dense else size
-        keys[:span] = NO_KEY
-        total[:span] = 0
-        balance[:span] = 0
-        weight[:span] = 0
-        met[:, :span] = 0
-        right[:, :span] = 0
-        # The value that could have more than half of a key's rows (Boyer and Moore's vote), then how many it has.
-        for i in range(m):
-            key = np.int64(0)
-            for c in range(starts[k], starts[k + 1]):
-                key = key * radix[columns[c]] + synthetic[i, columns[c]]
-            slot = key if dense else _slot(keys, key, mask)
-            keys[slot] = key
-            where[i] = slot
-            total[slot] += 1
-            if balance[slot] == 0:
-                claim[slot] = label[i]
-                balance[slot] = 1
-            elif claim[slot] == label[i]:
-                balance[slot] += 1
-            else:
-                balance[slot] -= 1
-        for i in range(m):
-            if claim[where[i]] == label[i]:
-                weight[where[i]] += 1
-        selected = np.int64(0)
-        for slot in range(span):
-            if total[slot] > 0 and weight[slot] >= tau * total[slot]:
-                selected += weight[slot]
-            else:
-                weight[slot] = 0
-        for i in range(n):
-            claims[k, i] = -1
-            slot_of[i] = -1
-            if group[i] < 0:
-                continue
-            key = np.int64(0)
-            for c in range(starts[k], starts[k + 1]):
-                key = key * radix[columns[c]] + people[i, columns[c]]
-            slot = key if dense else _slot(keys, key, mask)
-            if keys[slot] == NO_KEY or weight[slot] == 0:
-                continue
-            slot_of[i] = slot
-            claims[k, i] = claim[slot]
-            met[group[i], slot] += 1
-            right[group[i], slot] += claim[slot] == values[i]
+        keys = np.full(int(domain) if dense else size, NO_KEY, np.int64)
+        slots_of_rows = _slots(synthetic, used, radix, keys, dense, True)
+        claim, weight = _claimed_values(slots_of_rows, label, keys.shape[0], tau)
+        slots = _slots(people, used, radix, keys, dense, False)
+        met, right = _count_answers(slots, group, values, claim, weight, claims[k])
+        selected = weight.sum()
         above = np.zeros(2)
         below = np.zeros(2)
         for g in range(2):
-            for slot in range(span):
+            for slot in range(keys.shape[0]):
                 if met[g, slot] > 0:
                     above[g] += weight[slot] * (right[g, slot] / met[g, slot])
                     below[g] += weight[slot]
@@ -430,8 +379,8 @@ def tcap_of_dataset(  # type: ignore[no-untyped-def]
                 tcap[g, 0, k] = above[g] / below[g]
             if selected > 0:
                 tcap[g, 1, k] = above[g] / selected
-        for i in range(n):
-            slot = slot_of[i]
+        for i in range(people.shape[0]):
+            slot = slots[i]
             if slot < 0:
                 continue
             g = group[i]
@@ -449,6 +398,57 @@ def tcap_of_dataset(  # type: ignore[no-untyped-def]
                     influence[0, i] += tcap[g, 0, k] - (above[g] - w * hit) / (below[g] - w)
                 influence[1, i] += w * hit / selected
     return tcap
+
+
+@jit
+def _slots(codes, columns, radix, keys, dense, add):  # type: ignore[no-untyped-def]
+    """The slot of each row's key in a table of keys, to which keys are added if asked; else -1 for a key that is not in it."""
+    slots = np.empty(codes.shape[0], np.int64)
+    for i in range(codes.shape[0]):
+        key = np.int64(0)
+        for c in columns:
+            key = key * radix[c] + codes[i, c]
+        slot = key if dense else _slot(keys, key, np.int64(keys.shape[0] - 1))
+        if add:
+            keys[slot] = key
+        slots[i] = slot if keys[slot] == key else -1
+    return slots
+
+
+@jit
+def _claimed_values(slots, label, n_slots, tau):  # type: ignore[no-untyped-def]
+    """For each slot the value that could have more than half of its rows (Boyer and Moore's vote), and how many rows have it: 0 where that is under a share of tau."""
+    total = np.zeros(n_slots, np.int64)
+    balance = np.zeros(n_slots, np.int64)
+    claim = np.zeros(n_slots, np.int64)
+    weight = np.zeros(n_slots, np.int64)
+    for i, slot in enumerate(slots):
+        total[slot] += 1
+        if balance[slot] == 0:
+            claim[slot] = label[i]
+        balance[slot] += 1 if claim[slot] == label[i] else -1
+    for i, slot in enumerate(slots):
+        weight[slot] += claim[slot] == label[i]
+    for slot in range(n_slots):
+        if weight[slot] < tau * total[slot]:
+            weight[slot] = 0
+    return claim, weight
+
+
+@jit
+def _count_answers(slots, group, values, claim, weight, claims):  # type: ignore[no-untyped-def]
+    """For each group and slot how many people are told a value, and how many the right one; fill `claims`, and -1 into the slots of others."""
+    met = np.zeros((2, claim.shape[0]), np.int64)
+    right = np.zeros((2, claim.shape[0]), np.int64)
+    for i, slot in enumerate(slots):
+        claims[i] = -1
+        if group[i] < 0 or slot < 0 or weight[slot] == 0:
+            slots[i] = -1
+            continue
+        claims[i] = claim[slot]
+        met[group[i], slot] += 1
+        right[group[i], slot] += claim[slot] == values[i]
+    return met, right
 
 
 @jit

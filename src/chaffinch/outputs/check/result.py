@@ -200,7 +200,7 @@ class CheckResult:
             "about": shown_parts(self.about),
             "verdict": self.verdict.to_dict(),
             "passed": self.passed,
-            "summary": [row.to_dict() for row in self.summary],
+            "summary": shown_parts(self.summary),
             "settings": plain_options(self.settings),
             **{name: shown_parts(getattr(self, name)) for name in PARTS},
             "rules": self.rules.to_dict(),
@@ -467,18 +467,6 @@ class OutputSummary:
     together: int  # How many outputs were added in that step: with more than one it is what they add together
     verdict: Status
     why: tuple[str, ...]  # What the verdict rests on, in few words each; empty for `pass`
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return what JSON can hold."""
-        return {
-            "output": self.output,
-            "kind": self.kind,
-            "rules": self.rules,
-            "marginal": None if self.marginal is None else self.marginal.to_dict(),
-            "together": self.together,
-            "verdict": self.verdict,
-            "why": list(self.why),
-        }
 
 
 def summary_of(result: CheckResult) -> tuple[OutputSummary, ...]:
